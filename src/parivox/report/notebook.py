@@ -39,9 +39,9 @@ _MOST_FOUND, _MOST_GROUPS = 5, 12
 
 def Charts(audit: Audit) -> Any:  # noqa: N802 - as the class it makes
     """Every figure of an audit by name, as Altair charts to restyle."""
-    from parivox.report import charts  # noqa: PLC0415 - what takes time to load
+    from parivox.report.charts import named  # noqa: PLC0415 - what takes time to load
 
-    return charts.Charts(audit)
+    return named.Charts(audit)
 
 
 def html(result: Any) -> str:

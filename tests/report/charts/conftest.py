@@ -44,6 +44,24 @@ def pair():
 
 
 @pytest.fixture(scope="session")
+def calm():
+    """Audit two systems, of which the first locks out nobody of group c."""
+    trials, speakers = trials_of(["a", "b", "c"], each=8, between=0.1)
+    of = dict(zip(speakers["id"], speakers["group"], strict=True))
+    sure = [
+        9.0 if a.split("/")[0] == b.split("/")[0] and of[a.split("/")[0]] == "c" else score
+        for a, b, score in zip(*(trials[n] for n in ("enrol", "test", "score")), strict=True)
+    ]
+    return pv.audit(
+        {"calm": {**trials, "score": sure}, "usual": trials},
+        speakers=speakers,
+        by="group",
+        operating_points="fpr=0.05",
+        replicates=50,
+    )
+
+
+@pytest.fixture(scope="session")
 def small():
     """Audit groups of these names."""
 

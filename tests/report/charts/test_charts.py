@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from inspect import Parameter, signature
 
 import numpy as np
 import pytest
@@ -10,12 +12,13 @@ import pytest
 from parivox.errors import ConfigError
 from parivox.report import charts
 from parivox.report.charts import curves
-from parivox.report.charts.chart import choose
+from parivox.report.charts.chart import CHOICES, Chart, choose
 from parivox.report.charts.curves import simplified
 from parivox.report.charts.det import _places
 from parivox.report.charts.grammar import ticks
 from parivox.report.charts.groups import forest
 from parivox.report.charts.matrix import matrix
+from parivox.report.charts.named import Charts
 from parivox.report.charts.sweep import crossings
 from parivox.report.overview import overview
 
@@ -28,19 +31,51 @@ def marks(part):
         return [row for one in part for row in marks(one)]
     if not isinstance(part, dict):
         return []
-    rows = part.get("data", {}).get("values", [])
+    rows = [*part.get("data", {}).get("values", []), *itertools.chain(*named_rows(part))]
     return rows + [row for name, one in part.items() if name != "data" for row in marks(one)]
+
+
+def named_rows(part):
+    """Data of a chart of Altair, which stand apart under names."""
+    return part.get("datasets", {}).values()
 
 
 @pytest.fixture(scope="module")
 def of(pair):
-    return charts.Charts(pair)
+    return Charts(pair)
 
 
-def test_every_chart_is_a_method_and_valid_vega_lite(of):
-    for name in dir(of):
-        if not name.startswith("_") and name not in {"levels", "failures"}:
-            getattr(of, name)().to_dict()  # which Altair checks against the schema
+NAMES = [name for name in vars(Charts) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"levels", "failures"}])
+def test_every_chart_is_valid_vega_lite_and_can_be_drawn(of, name):
+    chart = getattr(of, name)()
+    chart.to_dict()  # which Altair checks against the schema
+    assert charts.svg(chart).startswith("<svg")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_chart_is_a_method_with_keywords_and_words_on_each(name):
+    method = getattr(Charts, name)
+    _, *keywords = signature(method).parameters.values()
+    assert {one.kind for one in keywords} == {Parameter.KEYWORD_ONLY}
+    told = [line.strip() for line in method.__doc__.split("Parameters")[1].splitlines()]
+    named = {part.strip() for line in told for part in line.split(" : ")[0].split(",")}
+    assert {one.name for one in keywords} <= named
+    own = signature(named_chart(name).draw).parameters
+    own = {n: one.default for n, one in own.items() if one.kind == Parameter.KEYWORD_ONLY}
+    assert own == {one.name: one.default for one in keywords if one.name not in {*CHOICES, "width"}}
+
+
+def named_chart(name):
+    """The chart behind a method, which closes over it."""
+    (kind,) = (
+        cell.cell_contents
+        for cell in getattr(Charts, name).__closure__
+        if isinstance(cell.cell_contents, Chart)
+    )
+    return kind
 
 
 def test_what_the_audit_lacks_is_told_with_the_mend(of):
@@ -51,27 +86,163 @@ def test_what_the_audit_lacks_is_told_with_the_mend(of):
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("name", "asked", "told"),
     [
-        ({"by": "nation"}, r"by 'nation' is not in this audit; it has 'group', 'group\+nation'"),
-        ({"system": "three"}, "system 'three' is not in this audit; it has 'one', 'two'"),
-        ({"operating_point": "fpr=0.5"}, "it has 'fpr=0.05', 'eer'"),
+        ("forest", {"by": "groop"}, r"by 'groop' is not of this audit; did you mean group\? there"),
+        ("forest", {"system": "three"}, "system 'three' is not of this audit; there are one, two"),
+        ("forest", {"operating_point": "fpr=0.5"}, r"did you mean fpr=0\.05\? there are"),
+        ("forest", {"by": "group", "groups": "F"}, r"groups 'F' .*; did you mean f\? there are"),
+        ("forest", {"groups": []}, "groups names none; leave it out for all, or name some: f"),
+        ("det", {"systems": ["one", "tow"]}, r"systems 'tow' .* did you mean two\?"),
+        ("det", {"by": "group+nation", "panel": "nations"}, r"panel .* did you mean nation\?"),
+        ("against", {"measure": "subgroup"}, r"no ratio of a group; did you mean subgroup_bias\?"),
+        ("against", {"systems": "one"}, "systems names one; a comparison takes two"),
+        ("over_alpha", {"measures": "nrb"}, "'nrb' is not drawn here; there are fdr, garbe, ir"),
+        ("over_alpha", {"operating_points": "fpr=5"}, "'fpr=5' is not of this audit"),
+        ("over_fpr", {"alpha": 2}, "alpha is 2; it is the weight of FPR, between 0 and 1"),
+        ("over_metrics", {"measure": "fdr"}, "'fdr' is not one of a single metric"),
+        ("terms", {"measures": "garb"}, r"did you mean garbe\?"),
+        ("boxes", {"width": 336}, r"as 3\.5 or 7"),
     ],
 )
-def test_what_the_audit_does_not_have_is_refused_with_what_it_has(of, asked, told):
+def test_what_is_not_there_is_refused_with_what_may_be_meant(of, name, asked, told):
     with pytest.raises(ConfigError, match=told):
-        of.forest(**asked)
+        getattr(of, name)(**asked)
 
 
-def test_a_chart_that_is_not_there_is_told_with_those_that_are(of):
-    with pytest.raises(AttributeError, match="no chart 'pie'; there are thresholds"):
-        of.pie()
+def test_a_chart_or_keyword_that_is_not_there_is_told_with_those_that_are(of):
+    with pytest.raises(AttributeError, match=r"no chart 'dets'; did you mean det"):
+        of.dets()
+    with pytest.raises(TypeError, match=r"det takes no 'system'; did you mean systems\?"):
+        of.det(system="one")
+
+
+def test_groups_and_systems_that_are_asked_for_are_all_that_is_drawn(of):
+    whole = of.forest(by="group+nation").to_dict()
+    part = of.forest(by="group+nation", groups=["m+India", "f+USA"]).to_dict()
+    assert {row["group"].rstrip("*") for row in marks(part) if "group" in row} == {
+        "m+India",
+        "f+USA",
+    }
+    assert len(marks(part)) < len(marks(whole))
+    lines = {
+        row["c"] for row in marks(of.over_fpr(by="group", systems="two").to_dict()) if "c" in row
+    }
+    assert lines == {"two"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "panels", "lines"),
+    [
+        ({"panel": "group"}, {"f", "m"}, {"India", "Norway", "USA", "all groups"}),
+        ({"panel": "all"}, {""}, {"f+India", "m+India", "f+USA", "all groups"}),
+        ({"panel": "nation", "systems": ["one", "two"]}, {"India", "USA"}, {"f, one", "m, two"}),
+        ({"panel": "system", "systems": ["two", "one"]}, {"one", "two"}, {"f+USA", "all groups"}),
+    ],
+)
+def test_det_curves_have_the_panels_that_are_asked_for(of, asked, panels, lines):
+    groups = ["f+India", "m+India", "f+USA"] if asked["panel"] != "group" else None
+    rows = marks(of.det(by="group+nation", groups=groups, **asked).to_dict())
+    assert {row["p"] for row in rows if row.get("k") == "line"} == panels
+    assert lines <= {row["c"] for row in rows if row.get("k") == "line"}
+    shaded = {row["c"] for row in rows if row.get("k") == "band"}
+    assert shaded
+    assert "all groups" not in shaded
+
+
+def test_curves_of_more_groups_than_shades_can_tell_apart_have_none(of):
+    rows = marks(of.det(by="group+nation", panel="all").to_dict())
+    assert {row["k"] for row in rows if "c" in row} == {"line", "at", "own"}
+
+
+def test_groups_without_errors_are_drawn_at_the_edge(calm):
+    rows = [row for row in marks(Charts(calm).against().to_dict()) if "edge" in row]
+    (none,) = [row for row in rows if row["edge"] != "circle"]
+    assert none["group"].rstrip("*") == "c"
+    assert none["edge"] == "triangle-left"
+    assert none["s"].startswith("0 [0, ")
+    lowest = min(row["x"] for row in rows)
+    assert none["x"] == none["xl"] == lowest
+    assert "Triangles at an edge" in words_of(calm, "against")
+
+
+def test_subgroup_bias_is_drawn_of_every_group_as_the_audit_has_it(of, pair):
+    drawn = {row["group"].rstrip("*"): row for row in subgroup_rows(of)}
+    for system, axis in (("one", "x"), ("two", "y")):
+        asked = {"system": system, "grouping": "group+nation", "measure": "subgroup_bias"}
+        known = {row["group"]: row for row in pair.bias.where(**asked).rows()}
+        assert set(drawn) == set(known)
+        for group, row in drawn.items():
+            assert row[axis] == pytest.approx(known[group]["value"], rel=1e-4)
+
+
+def subgroup_rows(of):
+    chart = of.against(by="group+nation", measure="subgroup_bias")
+    return [row for row in marks(chart.to_dict()) if "edge" in row]
+
+
+def test_intervals_of_measures_meet_their_lines(of, pair):
+    (alpha,) = pair.record["options"]["alpha"]
+    rows = marks(of.over_alpha(by="group+nation", measures="garbe").to_dict())
+    bars = {row["c"]: row for row in rows if "h" in row}
+    assert set(bars) == {"one", "two"}
+    for line in (row for row in rows if isinstance(row.get("x"), list)):
+        value = float(np.interp(alpha, line["x"], line["y"]))
+        assert bars[line["c"]]["l"] <= value <= bars[line["c"]]["h"]
+
+
+def test_a_line_for_each_operating_point_as_in_paper_000(of):
+    chart = of.over_alpha(by="group", systems="one", operating_points=["eer", "fpr=0.05"])
+    assert {row["c"] for row in marks(chart.to_dict())} == {"eer", "fpr=0.05"}
+
+
+def test_a_measure_over_base_metrics_is_that_of_the_audit(of, pair):
+    rows = {
+        (row["c"], row["m"]): row
+        for row in marks(of.over_metrics(by="group", measure="max_min").to_dict())
+    }
+    asked = {"grouping": "group", "measure": "max_min", "zero": "none", "gated": True}
+    for system in ("one", "two"):
+        for metric, point in itertools.product(("fnr", "fpr"), ("eer", "fpr=0.05")):
+            (row,) = pair.meta.where(
+                **asked, system=system, metric=metric, operating_point=point
+            ).rows()
+            drawn = rows[system, f"{metric.upper()} at {point}"]
+            assert drawn["v"] == pytest.approx(row["value"], rel=1e-4)
+        assert (system, "EER") in rows
+
+
+def test_boxes_of_scores_hold_the_shares_they_say(small):
+    audit = small(["f", "m"], each=12)
+    rows = {
+        row["group"].rstrip("*"): row
+        for row in marks(Charts(audit).boxes().to_dict())
+        if "a" in row and row["a"] > 1  # own trials lie higher
+    }
+    cells = audit.bins.where(grouping="group", group="f").rows()
+    scores = np.repeat([row["threshold"] for row in cells], [row["target"] for row in cells])
+    box = rows["f"]
+    for share, name in zip((0.25, 0.5, 0.75), "abc", strict=True):
+        assert np.mean(scores < box[name]) == pytest.approx(share, abs=0.08)
+    assert box["ml"] < box["b"] < box["mh"]
+
+
+def test_terms_are_boxes_of_what_the_audit_swept(of):
+    rows = [row for row in marks(of.terms(by="group", measures="fdr").to_dict()) if "a" in row]
+    assert {row["group"] for row in rows} == {
+        f"{system}, of {rate}" for system in ("one", "two") for rate in ("FPR", "FNR")
+    }
+    assert all(row["l"] <= row["a"] <= row["b"] <= row["c"] <= row["h"] for row in rows)
+
+
+def words_of(audit, section):
+    return next(one.reading for one in charts.figures(audit) if one.id.startswith(section))
 
 
 def test_one_system_has_nothing_to_be_compared_with(small):
     audit = small(["f", "m"], each=6)
     with pytest.raises(ConfigError, match="one system and list"):
-        charts.Charts(audit).against()
+        Charts(audit).against()
 
 
 def test_the_forest_plot_shows_the_rates_and_limits_of_the_audit(pair):

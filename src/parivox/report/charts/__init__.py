@@ -1,20 +1,19 @@
 """Charts of an audit: for the page, for notebooks and for papers.
 
 Each chart declares what it is drawn for and tells, from an audit, what Vega-Lite draws it from;
-`Charts` makes Altair charts of them. What it cannot draw it says in a
-`parivox.errors.ConfigError`.
+`parivox.report.charts.named.Charts` has each by its name, for notebooks. What a chart cannot draw
+it says in a `parivox.errors.ConfigError`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parivox.auditing.result import system_name
 from parivox.errors import ConfigError
-from parivox.report.charts.chart import Chart, Figure, choose, subjects, widest
+from parivox.report.charts.chart import Figure, choose, subjects, widest
 from parivox.report.charts.comparison import against, differences, ranks
 from parivox.report.charts.det import det, together
 from parivox.report.charts.draw import pdf, png, spec, svg
@@ -26,19 +25,18 @@ from parivox.report.charts.sweep import over_alpha, over_fpr
 from parivox.report.charts.theme import DARK, LIGHT, PAGE, PAPER, Theme, theme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from parivox.auditing.result import Audit
     from parivox.report.charts.chart import Chosen, Per
 
-    Case = tuple[Chosen, dict[str, Any], tuple[str, ...]]
+    Case = tuple[Chosen, tuple[str, ...]]
 
 __all__ = [
     "DARK",
     "LIGHT",
     "PAGE",
     "PAPER",
-    "Charts",
     "Figure",
     "Theme",
     "figures",
@@ -57,7 +55,6 @@ _KINDS = (
 _MOST_LIVE = 40
 """Groups up to which a chart that answers to the pointer is worth its size."""
 _MOST_PAIRS = 2
-_BY_NAME = {kind.method: kind for kind in _KINDS}
 
 
 def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
@@ -70,9 +67,9 @@ def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
     if not audit.record["groupings"]:
         return made
     for kind in _KINDS:
-        for chosen, more, parts in _cases(audit, kind.per):
+        for chosen, parts in _cases(audit, kind.per):
             with contextlib.suppress(ConfigError):
-                drawing = kind.draw(chosen, theme, **more)
+                drawing = kind.draw(chosen, theme)
                 is_live = kind.is_live and len(chosen.groups) <= _MOST_LIVE
                 slug = _slug((kind.name, *parts), taken)
                 made.append(Figure(slug, kind.section, *drawing, is_live))
@@ -80,26 +77,27 @@ def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
 
 
 def _cases(audit: Audit, per: Per) -> Iterator[Case]:
-    """What a kind of figure is drawn for: what is chosen, what else it takes, and its name."""
+    """What a kind of figure is drawn for, and its name."""
     of, groupings = subjects(audit), audit.record["groupings"]
     if per in {"audit", "several"} and len(of) == 1:
         return
     if per == "audit":
-        yield choose(audit), {}, ()
+        yield choose(audit), ()
         return
     for grouping in [widest(audit)] if per == "widest" else groupings:
         if per in {"grouping", "several"}:
-            yield choose(audit, by=grouping), {}, (grouping,)
+            yield choose(audit, by=grouping), (grouping,)
         elif per == "pair":
             for other in of[1 : 1 + _MOST_PAIRS]:
-                name = f"{system_name(*of[0])}-{system_name(*other)}"
-                yield choose(audit, by=grouping), {"pair": (of[0], other)}, (name, grouping)
+                pair = system_name(*of[0]), system_name(*other)
+                yield choose(audit, by=grouping, systems=pair), ("-".join(pair), grouping)
         else:
             for place, (system, listed) in enumerate(of):
                 if per == "list" and listed in [before for _, before in of[:place]]:
                     continue  # whom a list holds does not depend on the system
-                name = listed if per == "list" else system_name(system, listed)
-                yield choose(audit, by=grouping, system=system, list=listed), {}, (name, grouping)
+                whole = system_name(system, listed)
+                name = listed if per == "list" else whole
+                yield choose(audit, by=grouping, system=whole), (name, grouping)
 
 
 def _slug(parts: Iterable[str], taken: set[str]) -> str:
@@ -111,41 +109,3 @@ def _slug(parts: Iterable[str], taken: set[str]) -> str:
         slug, n = f"{plain}-{n}", n + 1
     taken.add(slug)
     return slug
-
-
-class Charts:
-    """The charts of one audit, as Altair charts to show or restyle.
-
-    Every chart of this package is a method: ``speakers``, ``forest``, ``levels``, ``failures``,
-    ``thresholds``, ``det``, ``together``, ``distributions``, ``matrix``, ``measures``,
-    ``over_alpha``, ``over_fpr``, ``against``, ``accuracy``, ``differences``, ``ranks``.
-
-    Parameters
-    ----------
-    audit : Audit
-    """
-
-    def __init__(self, audit: Audit) -> None:
-        self._audit = audit
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name not in _BY_NAME:
-            msg = f"there is no chart {name!r}; there are {', '.join(_BY_NAME)}"
-            raise AttributeError(msg)
-        return partial(_altair, _BY_NAME[name], self._audit)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *_BY_NAME]
-
-    def __repr__(self) -> str:
-        return f"<Charts: {', '.join(_BY_NAME)}>"
-
-
-def _altair(kind: Chart, audit: Audit, **asked: Any) -> Any:
-    """The chart as an object, which a notebook shows and which can be restyled."""
-    try:
-        import altair as alt  # noqa: PLC0415 - an optional dependency
-    except ImportError as error:
-        msg = "charts need altair: pip install 'parivox[report]'"
-        raise ConfigError(msg) from error
-    return alt.Chart.from_dict(kind(audit, **asked))

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from parivox.auditing.result import system_name
-from parivox.errors import ConfigError, shown
+from parivox.errors import ConfigError, nearest, shown
 from parivox.report.charts.theme import PAPER
 from parivox.report.overview import lines
 from parivox.report.scopes import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from parivox.auditing.result import Audit
     from parivox.report.charts.grammar import Spec
     from parivox.report.charts.theme import Theme
     from parivox.report.overview import Line
 
-Per = Literal["list", "system", "widest", "audit", "several", "grouping", "pair"]
+Per = Literal["list", "system", "widest", "audit", "several", "grouping", "pair", "asked"]
 """What there is one figure for: each list, or each system and list, by grouping; the same of the
 widest grouping only; all systems, by grouping (`several`: if there are several); the whole audit of
-several systems; each pair of them."""
+several systems; each pair of them; none, but for who asks by name (`asked`)."""
 
-OF_ONE = ("by", "system", "list", "allocation")
-OF_ALL = ("by", "allocation", "operating_point")
+CHOICES = ("by", "groups", "system", "systems", "allocation", "operating_point")
+"""What `choose` takes; the rest that a chart is called with is its own."""
 
 
 class Drawing(NamedTuple):
@@ -65,28 +65,21 @@ class Chart:
     """Of what is chosen of an audit, in a theme."""
     section: str
     per: Per
-    asks: tuple[str, ...]
-    """What may be chosen when it is called; the first that the audit has where it is not."""
     name: str
     """Its figures begin with it."""
     is_live: bool
 
-    @property
-    def method(self) -> str:
-        """What it is called in a notebook."""
-        return self.draw.__name__
-
     def __call__(self, audit: Audit, *, theme: Theme = PAPER, **asked: Any) -> Spec:
         """What Vega-Lite draws; a `ConfigError` if the audit lacks what is asked for or taken."""
-        chosen = {name: asked.pop(name) for name in self.asks if name in asked}
+        chosen = {name: asked.pop(name) for name in CHOICES if name in asked}
         return self.draw(choose(audit, **chosen), theme, **asked).spec
 
 
 def chart(
-    section: str, *, per: Per, asks: tuple[str, ...] = (), name: str = "", is_live: bool = False
+    section: str, *, per: Per, name: str = "", is_live: bool = False
 ) -> Callable[[Callable[..., Drawing]], Chart]:
     """Declare a kind of chart; it is called as its function unless it has another `name`."""
-    return lambda draw: Chart(draw, section, per, asks, name or draw.__name__, is_live)
+    return lambda draw: Chart(draw, section, per, name or draw.__name__, is_live)
 
 
 # ---- which system, list, grouping and operating point
@@ -96,6 +89,8 @@ Row = dict[str, Any]
 Subject = tuple[str, str]
 """A system and a list."""
 Pair = tuple[Subject, Subject]
+Names: TypeAlias = "str | Sequence[str] | None"
+"""One name, several of them, or none asked for."""
 
 RATES = {"fnr": "locked out (FNR)", "fpr": "impostors in (FPR)"}
 _READABLE = 30
@@ -116,6 +111,15 @@ class Chosen:
     grouping: str
     allocation: str
     point: str
+    asked: tuple[Subject, ...] = ()
+    """Systems and lists that were asked for, if any were."""
+    only: tuple[str, ...] = ()
+    """Groups that were asked for, if any were."""
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """The systems and lists of a chart of several: those asked for, or all."""
+        return self.asked or tuple(subjects(self.audit))
 
     @property
     def where(self) -> dict[str, str]:
@@ -135,10 +139,10 @@ class Chosen:
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """Every group, in the one order of a report, without the pooled row."""
+        """Every group that is drawn, in the one order of a report, without the pooled row."""
         of = Scope(self.system, self.list, self.grouping, self.allocation).of
         place = {line.group: n for n, line in enumerate(_lines(self.audit)) if line.grouping == of}
-        known = _groups(self.audit, self.where)
+        known = self.only or _groups(self.audit, self.where)
         return tuple(sorted(known, key=lambda group: place.get(group, len(place) + len(known))))
 
     @cached_property
@@ -224,8 +228,9 @@ def choose(
     audit: Audit,
     *,
     by: str | None = None,
+    groups: Names = None,
     system: str | None = None,
-    list: str | None = None,  # noqa: A002 - the audit's word
+    systems: Names = None,
     allocation: str | None = None,
     operating_point: str | None = None,
 ) -> Chosen:
@@ -237,26 +242,54 @@ def choose(
     if not groupings:
         msg = "the audit has no groups; audit again with --by"
         raise ConfigError(msg)
-    of = subjects(audit)
-    _check("system", system, [one for one, _ in of])
-    of = [one for one in of if system is None or one[0] == system]
-    _check("list", list, [listed for _, listed in of])
-    chosen, listed = next(one for one in of if list is None or one[1] == list)
-    _check("by", by, groupings)
+    asked = _asked(audit, "systems", systems)
+    chosen, listed = next(iter(asked or _asked(audit, "system", system) or subjects(audit)))
+    check("by", by, groupings)
     allocations = audit.record["options"]["allocate"]
-    _check("allocation", allocation, allocations)
+    check("allocation", allocation, allocations)
     rows = rows_of(audit, "operating_points", system=chosen, list=listed, within="")
     points = [row["operating_point"] for row in rows]
-    _check("operating_point", operating_point, points)
+    check("operating_point", operating_point, points)
     with_threshold = [row["operating_point"] for row in rows if row["threshold"] is not None]
     point = operating_point or next(iter(with_threshold or points), "")
-    return Chosen(audit, chosen, listed, by or widest(audit), allocation or allocations[0], point)
+    by, allocation = by or widest(audit), allocation or allocations[0]
+    found = Chosen(audit, chosen, listed, by, allocation, point, asked)
+    return replace(found, only=several("groups", groups, _groups(audit, found.where)))
 
 
-def _check(name: str, asked: str | None, known: Sequence[str]) -> None:
-    if asked is not None and asked not in known:
-        have = ", ".join(repr(one) for one in dict.fromkeys(known)) or "none"
-        raise ConfigError(shown(f"{name} {asked!r} is not in this audit; it has {have}"))
+def _asked(audit: Audit, option: str, asked: Names) -> tuple[Subject, ...]:
+    """Systems and lists by the names that users have for them; a system alone is all its lists."""
+    by_name: dict[str, list[Subject]] = {}
+    for one in subjects(audit):
+        by_name.setdefault(one[0], []).append(one)
+    by_name |= {system_name(*one): [one] for one in subjects(audit)}
+    names = several(option, asked, by_name)
+    return tuple(dict.fromkeys(one for name in names for one in by_name[name]))
+
+
+def several(
+    option: str, asked: Names, known: Iterable[str], where: str = "of this audit"
+) -> tuple[str, ...]:
+    """What is asked for by one name or several, each once; empty if nothing is."""
+    if asked is None:
+        return ()
+    names = (asked,) if isinstance(asked, str) else tuple(dict.fromkeys(asked))
+    if not names:
+        msg = f"{option} names none; leave it out for all, or name some: {', '.join(known)}"
+        raise ConfigError(msg)
+    for one in names:
+        check(option, one, known, where)
+    return names
+
+
+def check(
+    option: str, asked: str | None, known: Iterable[str], where: str = "of this audit"
+) -> None:
+    """Refuse a name that is not known, with what may be meant."""
+    names = dict.fromkeys(known)
+    if asked is not None and asked not in names:
+        msg = f"{option} {asked!r} is not {where}; {nearest(asked, names)}"
+        raise ConfigError(msg)
 
 
 def cut(name: str, most: int = _CUT) -> str:
@@ -286,13 +319,13 @@ def left_out(chosen: Chosen, most: int) -> str:
     return f" Of {n} groups, the {most} with the most speakers are drawn." if n > most else ""
 
 
-def paired(chosen: Chosen, pair: Pair | None) -> Pair:
+def paired(chosen: Chosen) -> Pair:
     """The two systems or lists that are asked for, or the first two that the audit has."""
-    known = subjects(chosen.audit)
-    if pair is not None and not set(pair) <= set(known):
-        msg = f"pair {pair} is not in this audit; it has {known}"
-        raise ConfigError(msg)
-    if len(known) < 2:
+    if len(subjects(chosen.audit)) < 2:
         msg = "the audit is of one system and list; there is nothing to compare it with"
         raise ConfigError(msg)
-    return pair or (known[0], known[1])
+    if len(chosen.asked) not in {0, 2}:
+        names = ", ".join(system_name(*one) for one in chosen.asked)
+        msg = f"systems names {names}; a comparison takes two systems or lists"
+        raise ConfigError(msg)
+    return chosen.subjects[0], chosen.subjects[1]

@@ -6,10 +6,10 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from parivox.errors import ConfigError
+from parivox.core.measures import bias_measures
+from parivox.errors import ConfigError, nearest
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
-    OF_ALL,
     RATES,
     Chosen,
     Drawing,
@@ -26,11 +26,12 @@ from parivox.report.charts.chart import (
 )
 from parivox.report.charts.theme import room
 from parivox.report.scopes import VERDICTS
-from parivox.report.words import percent, short, span
+from parivox.report.words import capital, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parivox.core.registry import BiasMeasure
     from parivox.report.charts.theme import Theme
 
     Box = tuple[float, float, float, float]
@@ -56,52 +57,79 @@ _LARGEST = 300
 """Pixels that a side of a panel has at most."""
 _OF_A_GROUP = 8
 """Pixels of a side that a group takes at least: many are too much for a narrow chart."""
+_EDGES = {
+    ("x", 0.0): "triangle-left",
+    ("y", 0.0): "triangle-down",
+    ("x", math.inf): "triangle-right",
+    ("y", math.inf): "triangle-up",
+}
+"""What a value that a logarithmic axis has no place for is drawn as, at its edge."""
 _DOT, _OFF = 4, 7
 """Pixels from the middle of a dot to its edge, and to its name."""
 
 
-@chart("compared", per="pair", asks=OF_ALL)
-def against(chosen: Chosen, theme: Theme, *, pair: Pair | None = None) -> Drawing:
-    """Each group's ratio to the reference in one system against that in another.
+_NO_ERRORS = (
+    " Triangles at an edge: a ratio of 0, as the group has no error there, or an infinite one."
+)
 
-    As Fig. 5 of docs/references.md#paper-001.
+
+@chart("compared", per="pair")
+def against(chosen: Chosen, theme: Theme, *, measure: str = "ratio") -> Drawing:
+    """Each group's bias in one system against that in another.
+
+    As Fig. 5 of docs/references.md#paper-001, which has `subgroup_bias`.
     """
-    pair = paired(chosen, pair)
-    by_metric = _ratios(chosen, pair)
-    parts = []
-    for metric, rows in by_metric.items():
-        far = sorted(rows, key=lambda row: -abs(math.log(row["x"] / row["y"])))[:2]
-        words = "; ".join(f"{row['group']} {row['s']}" for row in far)
-        parts.append(f"{RATES[metric]}, furthest apart: {words}")
-    values = [row[axis] for rows in by_metric.values() for row in rows for axis in "xy"]
+    pair = paired(chosen)
+    of = _bias_measure(measure)
+    by_title = _biases(chosen, pair, of)
+    every = [row for rows in by_title.values() for row in rows]
+    values = [row[axis] for row in every for axis in "xy" if 0 < row[axis] < math.inf]
     low, high = vl.log_domain([*(value / 1.7 for value in values), *(1.7 * v for v in values)])
     low, high = max(low, 0.05), min(high, 20)
     side = min((theme.width - _LABELS * theme.size) // 2, _LARGEST)
     if theme.is_narrow:
-        side = max(side, *(_OF_A_GROUP * len(rows) for rows in by_metric.values()))
+        side = max(side, *(_OF_A_GROUP * len(rows) for rows in by_title.values()))
     reference = chosen.audit.record["options"]["reference"][0]
     reference = {"others": "everyone else", "pooled": "all"}.get(reference, cut(reference))
-    titles = [f"{short_name(of, 20)}: times {reference}" for of in pair]
-    marks = _against_marks(titles, low, high, theme)
-    panels = []
-    for metric, rows in by_metric.items():
+    what = f"times {reference}" if of.is_of_references else of.label
+    marks = _against_marks([f"{short_name(one, 20)}: {what}" for one in pair], low, high, theme)
+    panels, parts = [], []
+    for title, rows in by_title.items():
         for row in rows:
+            row["edge"] = next((_EDGES[a, row[a]] for a in "xy" if (a, row[a]) in _EDGES), "circle")
             ends = row.keys() & {"x", "y", "xl", "xh", "yl", "yh"}
             row |= {name: min(max(row[name], low), high) for name in ends}
         _name(rows, (low, high), side, theme.size - 1.5)
+        far = sorted(rows, key=lambda row: -abs(math.log(row["x"] / row["y"])))[:2]
+        words = "; ".join(f"{row['group']} {row['s']}" for row in far)
+        parts.append(f"{title}, furthest apart: {words}")
         rows.sort(key=lambda row: not row["few"])
-        panels.append(vl.panel(marks, rows, RATES[metric], width=side, height=side))
-    a, b = (short_name(of, 40) for of in pair)
+        panels.append(vl.panel(marks, rows, title, width=side, height=side))
+    a, b = (short_name(one, 40) for one in pair)
+    named = "Bias" if of.is_of_references else capital(of.label)
+    has = f"how many times the rate of {reference} it has" if of.is_of_references else of.says
     return Drawing(
         theme.of(vl.in_a_row(panels, 16)),
-        f"Bias of {a} against {b}: {cut(chosen.grouping)} at {cut(chosen.point)}",
-        f"A dot is a group: how many times the rate of {reference} it has in {a} (to the "
+        f"{named} of {a} against {b}: {cut(chosen.grouping)}"
+        + (f" at {cut(chosen.point)}" if of.is_of_references else ""),
+        f"A dot is a group: {has}, in {a} (to the "
         f"right) and in {b} (upwards), with both intervals. On the dashed diagonal both systems "
         "treat it alike; upper right: worse off in both; upper left or lower right: only one of "
         "them disfavours it. Hollow dots, marked *, rest on too few people or errors."
+        + (_NO_ERRORS if any(row["edge"] != "circle" for row in every) else "")
         + left_out(chosen, MOST),
         ". ".join(parts) + ".",
     )
+
+
+def _bias_measure(name: str) -> BiasMeasure:
+    """A bias measure that is a ratio, so that both systems have it on one scale."""
+    of = {one.id: one for one in bias_measures().values() if one.scale == "ratio"}
+    known = [one for one in of if not one.startswith("mean_")]
+    if name not in known:
+        msg = f"measure {name!r} is no ratio of a group; {nearest(name, known)}"
+        raise ConfigError(msg)
+    return of[name]
 
 
 def _against_marks(titles: Sequence[str], low: float, high: float, theme: Theme) -> list[vl.Spec]:
@@ -125,6 +153,7 @@ def _against_marks(titles: Sequence[str], low: float, high: float, theme: Theme)
     thin: vl.Spec = {"rows": [{"c": 1}], "color": inks.muted, "strokeWidth": 0.8}
     ends = [{"a": low * 1.0001, "b": high / 1.0001}]
     dot: vl.Spec = {"size": 42, "opacity": 1, "stroke": inks.series[0], "strokeWidth": 1.5}
+    shape = vl.word("edge", scale=None, legend=None)
     name: vl.Spec = {
         "align": {"expr": "datum.near"},
         "dx": {"expr": f"datum.near == 'left' ? {_OFF} : -{_OFF}"},
@@ -137,28 +166,32 @@ def _against_marks(titles: Sequence[str], low: float, high: float, theme: Theme)
         vl.mark("rule", {"y": vl.amount("c", **of_y)}, **thin),
         vl.mark("rule", wide, when="isValid(datum.xh)", **cross),
         vl.mark("rule", tall, when="isValid(datum.yh)", **cross),
-        vl.mark("point", {**here, "fill": hollow, "tooltip": tooltip}, **dot),
+        vl.mark("point", {**here, "fill": hollow, "shape": shape, "tooltip": tooltip}, **dot),
         vl.mark("text", {**here, "text": {"field": "group"}}, when="datum.near", **name),
     ]
 
 
-def _ratios(chosen: Chosen, pair: Pair) -> dict[str, list[Row]]:
-    """Groups with a ratio in both, by metric."""
+def _bias(side: Chosen, measure: BiasMeasure, metric: str) -> dict[str, Row]:
+    """The measure of each group of one system: of a rate at the operating point, or of the cost."""
+    options = side.audit.record["options"]
+    where = side.at if metric else side.where
+    rows = rows_of(side.audit, "bias", **where, measure=measure.id, zero="none")
+    wanted = (metric, options["reference"][0]) if metric else options["cost"][0]
+    return {
+        row["group"]: row
+        for row in rows
+        if row["value"] is not None
+        and wanted == ((row["metric"], row["reference"]) if metric else row["definition"])
+    }
+
+
+def _biases(chosen: Chosen, pair: Pair, measure: BiasMeasure) -> dict[str, list[Row]]:
+    """Groups that have the measure in both, by the title of their panel."""
     sides = [replace(chosen, system=system, list=listed) for system, listed in pair]
-    reference = chosen.audit.record["options"]["reference"][0]
-    by_metric: dict[str, list[Row]] = {}
-    for metric in RATES:
-        of_x, of_y = (
-            {
-                row["group"]: row
-                for row in rows_of(chosen.audit, "bias", **side.at, measure="ratio", zero="none")
-                if (row["metric"], row["reference"]) == (metric, reference)
-                and row["value"] is not None
-                and 0 < row["value"] < math.inf
-            }
-            for side in sides
-        )
-        few = sides[0].few(metric) | sides[1].few(metric)
+    by_title: dict[str, list[Row]] = {}
+    for metric in RATES if measure.is_of_references else ("",):
+        of_x, of_y = (_bias(side, measure, metric) for side in sides)
+        few = {group for side in sides for group in (side.few(metric) if metric else side.gates)}
         for group in kept(chosen, MOST):
             if group not in of_x or group not in of_y:
                 continue
@@ -171,11 +204,12 @@ def _ratios(chosen: Chosen, pair: Pair) -> dict[str, list[Row]]:
                     made[f"{axis}h"] = min(row["high"], 1e6)
                 words.append(f"{short(row['value'])} {span(row['low'], row['high'])}")
             made["s"] = " and ".join(words)
-            by_metric.setdefault(metric, []).append(made)
-    if not by_metric:
-        msg = f"no group of {chosen.grouping} has a ratio in both at {chosen.point}"
+            by_title.setdefault(RATES.get(metric, measure.label), []).append(made)
+    if not by_title:
+        at = f" at {chosen.point}" if measure.is_of_references else ""
+        msg = f"no group of {chosen.grouping} has a {measure.label} in both{at}"
         raise ConfigError(msg)
-    return by_metric
+    return by_title
 
 
 def _name(rows: Sequence[Row], ends: tuple[float, float], side: float, size: float) -> None:
@@ -207,11 +241,11 @@ _ROW = 17
 _UNSURE = VERDICTS["cannot_tell"]
 
 
-@chart("compared", per="pair", asks=OF_ALL)
-def differences(chosen: Chosen, theme: Theme, *, pair: Pair | None = None) -> Drawing:
+@chart("compared", per="pair")
+def differences(chosen: Chosen, theme: Theme) -> Drawing:
     """Paired comparison of two systems group by group: one's rate over the other's."""
     inks = theme.inks
-    pair = paired(chosen, pair)
+    pair = paired(chosen)
     by_metric = _differences(chosen, pair)
     names = [*dict.fromkeys(row["group"] for rows in by_metric.values() for row in rows)]
     values = [row.get(n, 1.0) for rows in by_metric.values() for row in rows for n in "vlh"]
@@ -302,11 +336,11 @@ _CALLED = {"eer": "EER", "min_cdet_norm": "min cost", "fnr": "FNR", "fpr": "FPR"
 _NEITHER = "neither"
 
 
-@chart("compared", per="pair", asks=OF_ALL)
-def ranks(chosen: Chosen, theme: Theme, *, pair: Pair | None = None) -> Drawing:
+@chart("compared", per="pair")
+def ranks(chosen: Chosen, theme: Theme) -> Drawing:
     """How often one system comes out better than another when speakers are drawn anew."""
     inks = theme.inks
-    pair = paired(chosen, pair)
+    pair = paired(chosen)
     a, b = (short_name(of, 40) for of in pair)
     states = [short_name(pair[0]), _NEITHER, short_name(pair[1])]
     shares = _ranks(chosen, pair)

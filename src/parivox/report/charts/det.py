@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,24 +12,23 @@ from parivox.errors import ConfigError
 from parivox.report.charts import curves
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
-    OF_ONE,
     Chosen,
     Drawing,
     Row,
     Subject,
     chart,
+    check,
     cut,
     kept,
     left_out,
     rows_of,
     short_name,
-    subjects,
 )
 from parivox.report.charts.theme import room
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from parivox.auditing.result import Audit
     from parivox.report.charts.curves import Binned
@@ -43,47 +44,61 @@ _OWN = "own smallest cost"
 _AT = "threshold at"
 _LABELS = 46
 """Room for the labels at the left of panels."""
+_SHADES = (
+    "Shades are intervals, without steps back: a limit at one threshold holds for stricter ones "
+    "too, or for looser ones. "
+)
+_NO_SHADES = (
+    f"Without intervals, as more than {_IN_ONE} in a panel would hide each other: how sure a curve "
+    "is shows a chart of fewer groups. "
+)
+_PANELS = ("group", "system", "all")
+"""What may have a panel of its own, besides the values of an attribute."""
 _EDGE = 0.03
 """Of an axis: half a mark in a small panel."""
 _SHAPES = ("square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
 
 
-@chart("det", per="system", asks=OF_ONE)
-def det(chosen: Chosen, theme: Theme) -> Drawing:
+@chart("det", per="system")
+def det(chosen: Chosen, theme: Theme, *, panel: str | None = None) -> Drawing:
     """DET curves on probit axes with interval bands and the audited thresholds.
 
-    A grouping by several attributes has a panel for each value of one and a colour for each value
-    of the others.
+    Of one system, a grouping by several attributes has a panel for each value of one and a colour
+    for each value of the others; of several systems, each group has one.
     """
-    audit, subject = chosen.audit, (chosen.system, chosen.list)
-    binned = curves.curves_of(audit, *subject, chosen.grouping, chosen.allocation)
-    domain = _domain([binned])
-    places = _places(chosen)
+    audit, of = chosen.audit, chosen.asked or ((chosen.system, chosen.list),)
+    every = {one: curves.curves_of(audit, *one, chosen.grouping, chosen.allocation) for one in of}
+    domain = _domain([*every.values()])
+    places = _places(chosen, panel)
     rows = [
         row
-        for group, (panel, line) in places.items()
-        if group in binned.groups
-        for row in _rows(audit, binned, binned.groups.index(group), panel, line, domain)
+        for (one, group), (where, line) in places.items()
+        if group in every[one].groups
+        for row in _rows(audit, every[one], every[one].groups.index(group), where, line, domain)
     ]
-    x, y = curves.line(binned.fpr[-1], binned.fnr[-1], domain)
-    rows += [
-        {"k": "line", "p": panel, "c": _ALL, "x": x, "y": y}
-        for panel in dict.fromkeys(panel for panel, _ in places.values())
-    ]
+    names = [*dict.fromkeys(line for _, line in places.values())]
+    has_shades = max(Counter(where for where, _ in places.values()).values()) <= _IN_ONE
+    rows = [row for row in rows if has_shades or row["k"] != "band"]
+    systems_of = {(where, one) for (one, _), (where, _) in places.items()}
+    if len(systems_of) == len({where for where, _ in systems_of}):  # a panel is of one system
+        names.append(_ALL)
+        for where, one in sorted(systems_of):
+            x, y = curves.line(every[one].fpr[-1], every[one].fnr[-1], domain)
+            rows.append({"k": "line", "p": where, "c": _ALL, "x": x, "y": y})
     if not any(row["x"] for row in rows):
         msg = f"no group of {chosen.grouping} has both kinds of trials: it takes both for a curve"
         raise ConfigError(msg)
-    names = [*dict.fromkeys(line for _, line in places.values()), _ALL]
+    systems = " and ".join(short_name(one, 40) for one in of)
     return Drawing(
         _drawn(rows, names, domain, audit, theme),
-        f"Every threshold at once: {cut(chosen.label)} by {cut(chosen.grouping)}",
+        f"Every threshold at once: {systems} by {cut(chosen.grouping)}",
         "Each curve is a group: to the left fewer impostors get in, below fewer people are locked "
-        "out, so the lower curve is better served. Shades are intervals, without "
-        "steps back: a limit at one threshold holds for stricter ones too, or for looser ones. "
-        "Filled marks are the audited thresholds; where marks of one shape lie apart, one "
+        "out, so the lower curve is better served. "
+        + (_SHADES if has_shades else _NO_SHADES)
+        + "Filled marks are the audited thresholds; where marks of one shape lie apart, one "
         "threshold does not treat groups alike. Hollow circles are where a group would cost least. "
         "Marks at the edge lie there or beyond." + left_out(chosen, MOST),
-        _points_in_words(audit, subject),
+        " ".join(_points_in_words(audit, one) for one in of),
     )
 
 
@@ -91,7 +106,7 @@ def det(chosen: Chosen, theme: Theme) -> Drawing:
 def together(chosen: Chosen, theme: Theme) -> Drawing:
     """DET curves of all trials of every system and list in one panel."""
     audit = chosen.audit
-    names = {one: short_name(one, 40) for one in subjects(audit)}
+    names = {one: short_name(one, 40) for one in chosen.subjects}
     every = {one: curves.curves_of(audit, *one, "all") for one in names}
     domain = _domain([*every.values()])
     rows = [
@@ -126,23 +141,44 @@ def _domain(every: Sequence[Binned]) -> Domain:
     return float(np.clip(least, 2e-5, 0.02)), 0.5
 
 
-def _places(chosen: Chosen) -> dict[str, tuple[str, str]]:
-    """The panel and the line of each group."""
-    groups = kept(chosen, MOST)
+def _places(chosen: Chosen, asked: str | None = None) -> dict[tuple[Subject, str], tuple[str, str]]:
+    """The panel and the line of each group of each system."""
+    of, groups = chosen.asked or ((chosen.system, chosen.list),), kept(chosen, MOST)
+    parts = _parts(chosen.grouping, groups)
+    check("panel", asked, (*parts, *_PANELS))
+    panel = asked or _panel(groups, parts, len(of))
+    places = {}
+    for one, group in product(of, groups):
+        values = {name: values[group] for name, values in parts.items()}
+        titles = {"group": chosen.marked(group), "system": short_name(one), "all": "", **values}
+        rest = "+".join(value for name, value in values.items() if name != panel)
+        line = rest if panel in values else "" if panel == "group" else group
+        names = [cut(line), short_name(one) if len(of) > 1 and panel != "system" else ""]
+        places[one, group] = cut(titles[panel], 24), ", ".join(filter(None, names)) or "this group"
+    return places
+
+
+def _parts(grouping: str, groups: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The value that each group has of each attribute, if they are made of several."""
+    attributes = grouping.split("+")
+    values = {group: group.split("+") for group in groups}
+    if len(attributes) < 2 or any(len(one) != len(attributes) for one in values.values()):
+        return {}
+    return {
+        name: {group: of[place] for group, of in values.items()}
+        for place, name in enumerate(attributes)
+    }
+
+
+def _panel(groups: Sequence[str], parts: Mapping[str, dict[str, str]], systems: int) -> str:
+    """What has a panel of its own where nothing is asked for."""
+    if systems > 1:
+        return "group"
     if len(groups) <= _IN_ONE:
-        return {group: ("", cut(group)) for group in groups}
-    n = len(chosen.grouping.split("+"))
-    parts = [group.split("+") for group in groups]
-    if n > 1 and all(len(part) == n for part in parts):
-        sizes = [len(set(values)) for values in zip(*parts, strict=True)]
-        panels = [part.pop(sizes.index(max(sizes))) for part in parts]
-        lines = ["+".join(part) for part in parts]
-        if len({*lines}) <= _IN_ONE:
-            return {
-                group: (cut(panel, 24), cut(line))
-                for group, panel, line in zip(groups, panels, lines, strict=True)
-            }
-    return {group: (cut(chosen.marked(group), 24), "this group") for group in groups}
+        return "all"
+    most = max(parts, key=lambda name: len({*parts[name].values()}), default="group")
+    lines = {tuple(of[g] for name, of in parts.items() if name != most) for g in groups}
+    return most if parts and len(lines) <= _IN_ONE else "group"
 
 
 def _rows(audit: Audit, of: Binned, at: int, panel: str, name: str, domain: Domain) -> list[Row]:

@@ -162,6 +162,19 @@ def interval(places: Spec, *, width: float = 1.3, **look: Any) -> Spec:
     return mark("rule", ends, when="isValid(datum.h)", **look, strokeWidth=width)
 
 
+def boxes(x: Spec, y: Spec, theme: Theme, *, ink: str = "") -> list[Spec]:
+    """Boxes of each row's quantiles: lines ``l`` to ``h``, box ``a`` to ``c``, stroke at ``b``."""
+    inks, at = theme.inks, {"y": y}
+    ink = ink or inks.series[0]
+    box: Spec = {"height": {"band": 0.62}, "fill": inks.paper, "stroke": ink, "strokeWidth": 1.2}
+    same = {"title": x.get("title")}
+    return [
+        mark("rule", {**at, "x": {**x, "field": "l"}, "x2": {"field": "h"}}, color=ink),
+        mark("bar", {**at, "x": amount("a", **same), "x2": {"field": "c"}}, **box),
+        mark("tick", {**at, "x": amount("b", **same)}, color=ink, thickness=2.5, bandSize=9),
+    ]
+
+
 def words(field: str, places: Spec, *, size: float, when: str = "", **look: Any) -> Spec:
     """Words for which their panel has room."""
     channels = {**places, "text": {"field": field}}

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from parivox.errors import ConfigError, shown
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
-    OF_ONE,
     RATES,
     Chosen,
     Drawing,
@@ -60,7 +59,7 @@ _MOST_OF_SPEAKERS = 80
 """Groups drawn at most."""
 
 
-@chart("said", per="list", asks=OF_ONE)
+@chart("said", per="list")
 def speakers(chosen: Chosen, theme: Theme) -> Drawing:
     """Bars of speakers, target trials and nontarget trials of each group."""
     inks = theme.inks
@@ -132,7 +131,7 @@ _SHAPES = ("triangle-right", "triangle-left", "circle", "circle", "circle", "tri
 _BECAUSE = "better, not without the worst"
 
 
-@chart("groups", per="system", asks=(*OF_ONE, "operating_point"), is_live=True)
+@chart("groups", per="system", is_live=True)
 def forest(chosen: Chosen, theme: Theme) -> Drawing:
     """FNR and FPR of every group with intervals, the pooled rate and the noise floor."""
     rates = {metric: chosen.rates(metric) for metric in RATES}
@@ -288,7 +287,7 @@ _ALL = "all groups"
 _LEVELS = 6
 
 
-@chart("groups", per="widest", asks=(*OF_ONE, "operating_point"))
+@chart("groups", per="widest")
 def levels(chosen: Chosen, theme: Theme) -> Drawing:
     """FNR and FPR of every group within each level, side by side."""
     names = {group: chosen.marked(group) for group in kept(chosen, _MOST_OF_LEVELS)}
@@ -371,7 +370,7 @@ _ATTEMPTS = 100
 _KINDS = {"fte": "cannot enrol (FTE)", "fta": "cannot be recorded (FTA)"}
 
 
-@chart("groups", per="widest", asks=OF_ONE)
+@chart("groups", per="widest")
 def failures(chosen: Chosen, theme: Theme) -> Drawing:
     """FTE and FTA of every group with intervals."""
     groups = kept(chosen, _MOST_OF_FAILURES)

@@ -33,7 +33,7 @@ _TITLE = 30
 _NO_ERROR = "none"
 
 
-@chart("pairs", per="widest", asks=("by", "system", "list", "operating_point"), is_live=True)
+@chart("pairs", per="widest", is_live=True)
 def matrix(chosen: Chosen, theme: Theme) -> Drawing:
     """Heat map of the FPR of every pair of groups, in classes of a logarithmic scale."""
     inks = theme.inks

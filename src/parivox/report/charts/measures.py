@@ -5,24 +5,28 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from parivox.core.measures import MEASURES
+from parivox.core.measures import MEASURES, meta_measures
 from parivox.errors import ConfigError
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
-    OF_ALL,
     RATES,
     Chosen,
     Drawing,
     Row,
+    Subject,
     chart,
+    check,
     cut,
     rows_of,
     short_name,
-    subjects,
 )
-from parivox.report.words import chance, percent, short, span
+from parivox.report.charts.theme import room
+from parivox.report.words import capital, chance, percent, short, span
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from parivox.core.registry import MetaMeasure
     from parivox.report.charts.theme import Theme
 
 
@@ -39,11 +43,11 @@ _MOST_TIMES = 4.0
 _STATES = ("above the floor", "not above it")
 
 
-@chart("measures", per="grouping", asks=OF_ALL)
+@chart("measures", per="grouping")
 def measures(chosen: Chosen, theme: Theme) -> Drawing:
     """Meta-measures of every system, in units of their noise floors."""
     inks = theme.inks
-    systems = {short_name(one): _in_floors(chosen, *one) for one in subjects(chosen.audit)}
+    systems = {short_name(one): _in_floors(chosen, *one) for one in chosen.subjects}
     systems = {label: rows for label, rows in systems.items() if rows}
     if not systems:
         msg = (
@@ -56,8 +60,8 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
     high = min(max(max(row["x"] for row in every) * 1.08, 1.5), _MOST_TIMES)
     n = 1 if theme.is_narrow else len(systems)
     width = (theme.width - 120) // n - 10
-    room = 84 if n < 3 else 46
-    domain = {"domain": [0, round(high, 4)], "nice": False, "range": [0, width - room]}
+    figures = 84 if n < 3 else 46
+    domain = {"domain": [0, round(high, 4)], "nice": False, "range": [0, width - figures]}
     x = vl.amount("x", title="times the floor", scale=domain, axis={"tickCount": 4})
     same = {"title": x["title"]}  # one layer tells the axis, the others share it
     ways = ("triangle-right", "circle"), (inks.series[1], inks.ink)
@@ -82,7 +86,7 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
             vl.mark("tick", mean, **tick),
             vl.mark("rule", {**mean, "x2": {"field": "x"}}, strokeWidth=1, color=inks.muted),
             vl.dots(point, 46),
-            vl.words_beside("words", {"y": y}, width - room, theme),
+            vl.words_beside("words", {"y": y}, width - figures, theme),
         ]
         panels.append(vl.panel(marks, rows, label, width=width, height=_ROW * len(order)))
     least, most = min(row["n"] for row in every), max(row["n"] for row in every)
@@ -154,6 +158,121 @@ def _from_fair(measure: str, value: float) -> float:
     return abs(1 - value) if scale == "one" else abs(value)
 
 
+# ---- one measure, of every base metric
+
+
+_OWN_THRESHOLDS = {"eer": "EER", "min_cdet_norm": "minimum cost"}
+_ROW_OF_METRICS = 13
+
+
+@chart("measures", per="asked")
+def over_metrics(chosen: Chosen, theme: Theme, *, measure: str = "nrb") -> Drawing:
+    """A meta-measure of one base metric, over EER, cost, and both rates at each point.
+
+    As Fig. 2 of docs/references.md#paper-000, which has `nrb`.
+    """
+    inks = theme.inks
+    of = _of_one_metric(measure)
+    rows = [row for one in chosen.subjects for row in _over_metrics(chosen, one, of)]
+    if not rows:
+        msg = f"no metric of {chosen.grouping} has a {of.label}: it takes two groups with errors"
+        raise ConfigError(msg)
+    systems = [*dict.fromkeys(row["c"] for row in rows)]
+    order = [*dict.fromkeys(row["m"] for row in rows)]
+    beside = room(order, theme.size)
+    ways = theme.colours(len(systems)), theme.shapes(len(systems))
+    legend = {"columns": theme.columns(systems, beside=beside)}
+    colour, shape = vl.drawn_as("c", systems, *ways, legend=legend)
+    values = [row[n] for row in rows for n in "vlhf" if n in row]
+    if of.scale == "ratio":
+        x = vl.as_logs(of.label, *vl.log_domain(values), percent=False)
+        low, high = x["scale"]["domain"]
+    else:
+        low, high = min(0.0, *values), max(values) * 1.05
+        domain = {"domain": [low, high], "nice": False}
+        x = {"title": of.label, "scale": domain, "axis": {"tickCount": 6, "format": "~g"}}
+    for row in rows:
+        row |= {n: min(max(row[n], low), high) for n in "vlhf" if n in row}
+    y = {
+        "y": vl.names_down(order, inks.ink, "m"),
+        "yOffset": vl.word("c", scale={"domain": systems}),
+    }
+    tick: vl.Spec = {"thickness": 2, "height": _ROW_OF_METRICS * 0.7, "orient": "vertical"}
+    fields = {"c": "system", "m": "metric", "s": "value", "fs": "floor (95 %)", "ps": "p"}
+    tooltip = [vl.word(field, title=title) for field, title in fields.items()]
+    same = {"title": of.label}
+    at = {**y, "x": vl.amount("v", **x), "color": colour, "shape": shape, "tooltip": tooltip}
+    floor = {**y, "x": vl.amount("f", **same)}
+    marks = [
+        vl.mark("tick", floor, when="isValid(datum.f)", color=inks.muted, **tick),
+        vl.interval({**y, "x": vl.amount("l", **same), "color": colour}),
+        vl.dots(at, 46),
+    ]
+    width = theme.width - 30 - beside
+    height = _ROW_OF_METRICS * len(order) * max(len(systems), 1.4)
+    panel = vl.layered(marks, data=vl.inline(rows), width=width, height=height)
+    zero = dict.fromkeys(row["z"] for row in rows if row["z"] != "none")
+    return Drawing(
+        theme.of(panel, view={"stroke": None}),
+        f"{capital(of.label)} by base metric: {cut(chosen.grouping)}",
+        f"{capital(of.says)}. A dot is a system, its line the interval; the grey tick is what 95 "
+        "of 100 fair systems stay within, where that is known. Of the groups that pass the gates, "
+        "or of all where fewer than two do. Rates are at one threshold for all, "
+        "EER and minimum cost at each group's own, so the rows are not of one thing. "
+        + (f"Groups without errors are counted by the rule {', '.join(zero)}. " if zero else "")
+        + (f"{capital(of.fairer)} is fairer." if of.fairer != "neither" else ""),
+        "; ".join(f"{row['c']}, {row['m']}: {row['s']}" for row in rows) + ".",
+    )
+
+
+def _of_one_metric(name: str) -> MetaMeasure:
+    every = {one.id: one for one in meta_measures().values() if not one.metric}
+    check("measure", name, every, "one of a single metric")
+    return every[name]
+
+
+def _over_metrics(chosen: Chosen, of: Subject, measure: MetaMeasure) -> list[Row]:
+    """A measure of one system: of both rates at each point, then of what has own thresholds."""
+    system, listed = of
+    where = {**chosen.where, "system": system, "list": listed}
+    options = chosen.audit.record["options"]
+    points = rows_of(chosen.audit, "operating_points", system=system, list=listed, within="")
+    points = sorted(points, key=lambda row: -(row["fpr"] or 0))
+    asked = [(metric, "", row["operating_point"]) for metric in RATES for row in points]
+    asked += [("eer", options["eer"][0], ""), ("min_cdet_norm", options["cost"][0], "")]
+    rows = rows_of(chosen.audit, "meta", **where, measure=measure.id)
+    made = []
+    for metric, definition, point in asked:
+        named = f"{metric.upper()} at {cut(point, 16)}" if point else _OWN_THRESHOLDS[metric]
+        key = metric, definition, point
+        own = [r for r in rows if (r["metric"], r["definition"], r["operating_point"]) == key]
+        row = _first_known(own)
+        if row is None:
+            continue
+        shown = f"{_short(row['value'])} {span(row['low'], row['high'])}, {row['groups']} groups"
+        one: Row = {
+            "c": short_name(of),
+            "m": named,
+            "v": row["value"],
+            "s": shown,
+            "z": row["zero"],
+        }
+        if row["low"] is not None and row["high"] is not None:
+            one |= {"l": row["low"], "h": row["high"]}
+        if row["floor_95"] is not None:
+            one |= {"f": row["floor_95"], "fs": _short(row["floor_95"]), "ps": chance(row["p"])}
+        made.append(one)
+    return made
+
+
+def _first_known(rows: Sequence[Row]) -> Row | None:
+    """Of the groups that pass the gates rather than of all, without a rule for zeros rather."""
+    order = [(gated, zero) for gated in (True, False) for zero in ("none", "jeffreys")]
+    by_rule = {(row["gated"], row["zero"]): row for row in rows if row["value"] is not None}
+    known = [by_rule[rule] for rule in order if rule in by_rule]
+    return next((row for row in known if math.isfinite(row["value"])), None)
+
+
 # ---- how often systems err against how much their groups differ
 
 
@@ -161,7 +280,7 @@ _LABELS = 110
 """Room for the labels of two panels and between them."""
 
 
-@chart("compared", per="several", asks=OF_ALL)
+@chart("compared", per="several")
 def accuracy(chosen: Chosen, theme: Theme) -> Drawing:
     """Rate of all against the spread between groups, of every system and list."""
     by_metric = _spreads(chosen)
@@ -212,7 +331,7 @@ def _spreads(chosen: Chosen) -> dict[str, list[Row]]:
     """Pooled rate and spread of every system, by metric."""
     by_metric: dict[str, list[Row]] = {}
     for metric in RATES:
-        for system, listed in subjects(chosen.audit):
+        for system, listed in chosen.subjects:
             at = {**chosen.at, "system": system, "list": listed, "metric": metric, "definition": ""}
             spreads = rows_of(chosen.audit, "meta", **at, measure="tau_log", gated=True)
             pooled = rows_of(chosen.audit, "groups", **at, group="pooled")

@@ -9,7 +9,6 @@ import numpy as np
 from parivox.errors import ConfigError
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
-    OF_ONE,
     Chosen,
     Drawing,
     Row,
@@ -41,7 +40,7 @@ _ALL = "all groups"
 _AT = "threshold at"
 
 
-@chart("det", per="widest", asks=OF_ONE, name="scores")
+@chart("det", per="widest", name="scores")
 def distributions(chosen: Chosen, theme: Theme) -> Drawing:
     """Densities of target and nontarget scores of each group, with the audited thresholds."""
     inks = theme.inks
@@ -122,6 +121,87 @@ def _density(
     return [float(f"{x:.5g}") for x in middles[drawn]], [round(float(y), 4) for y in smooth[drawn]]
 
 
+# ---- the same as boxes
+
+
+_MOST_BOXES = 40
+"""Groups drawn at most."""
+_SPREAD = (0.05, 0.25, 0.5, 0.75, 0.95)
+_SHIFTS = ("shift_target", "shift_nontarget")
+_ROW_OF_BOXES = 18
+
+
+@chart("det", per="asked")
+def boxes(chosen: Chosen, theme: Theme) -> Drawing:
+    """Quantiles of target and nontarget scores of each group, with the audited thresholds."""
+    inks = theme.inks
+    of = curves_of(chosen.audit, chosen.system, chosen.list, chosen.grouping, chosen.allocation)
+    if np.unique(of.thresholds[np.isfinite(of.thresholds)]).size < 2:
+        msg = f"{chosen.label} has fewer than two different scores: nothing to draw"
+        raise ConfigError(msg)
+    names = {"pooled": _ALL} | {name: chosen.marked(name) for name in kept(chosen, _MOST_BOXES)}
+    panels, parts = [], []
+    width = (theme.width - 40 - room(names.values(), theme.size)) // 2
+    for place, (kind, shift) in enumerate(zip(_KINDS, _SHIFTS, strict=True)):
+        below = of.n_nontarget[:, None] - of.fp if place else of.fn
+        sizes = of.n_nontarget if place else of.n_target
+        found = {
+            group: _quantiles(of.thresholds, below[at] / sizes[at])
+            for at, group in enumerate(of.groups)
+            if group in names and sizes[at]
+        }
+        if "pooled" not in found:
+            continue
+        shifts = chosen.metric(shift, "q50")
+        rows = []
+        for group, quantiles in found.items():
+            row: Row = {"group": names[group], **dict(zip("labch", quantiles, strict=True))}
+            moved = shifts.get(group)
+            if moved is not None and moved["low"] is not None and moved["high"] is not None:
+                row |= {"ml": found["pooled"][2] + moved["low"]}
+                row |= {"mh": found["pooled"][2] + moved["high"]}
+            rows.append(row)
+        y = vl.names_down(names.values(), inks.ink if place == 0 or theme.is_narrow else "")
+        ends = {"zero": False, "nice": True}
+        x = vl.amount("l", title="score", scale=ends, axis={"tickCount": 4, "grid": False})
+        same = {"title": "score"}
+        interval = {"y": y, "x": vl.amount("ml", **same), "x2": {"field": "mh"}}
+        median = vl.datum(float(f"{found['pooled'][2]:.5g}"), **same)
+        marks = [
+            vl.dashed({"x": median}, inks.muted),
+            *vl.boxes(x, y, theme, ink=inks.series[place]),
+            vl.mark("rule", interval, when="isValid(datum.mh)", color=inks.ink, strokeWidth=3),
+        ]
+        size = {"width": width, "height": _ROW_OF_BOXES * len(names)}
+        panels.append(vl.panel(marks, rows, kind, **size))
+        ranked = sorted((q[2], names[group]) for group, q in found.items() if group != "pooled")
+        parts.append(
+            f"{kind}, median {found['pooled'][2]:.4g}, lowest {ranked[0][1]} {ranked[0][0]:.4g}, "
+            f"highest {ranked[-1][1]} {ranked[-1][0]:.4g}"
+            if ranked
+            else f"{kind}, median {found['pooled'][2]:.4g}"
+        )
+    return Drawing(
+        theme.of(theme.arranged(panels, 12), view={"stroke": None}),
+        f"How scores spread: {cut(chosen.label)} by {cut(chosen.grouping)}",
+        "The box holds the middle half of a group's scores, lines reach from 5 to 95 of 100, the "
+        "stroke is the median. The dashed line is the median of all. The thick bar is where the "
+        "group's median would lie with other speakers, beside that of all: where it does not meet "
+        "the dashed line, the group's scores are moved. Own trials further left are locked out "
+        "more often, impostor trials further right come in more often. Read to within the steps "
+        "of the shared thresholds." + left_out(chosen, _MOST_BOXES),
+        "; ".join(parts) + ".",
+    )
+
+
+def _quantiles(thresholds: NDArray[np.float64], below: NDArray[np.float64]) -> list[float]:
+    """Scores that these shares of trials lie below, between the shared thresholds."""
+    finite = np.isfinite(thresholds)
+    rising, first = np.unique(np.append(below[finite], 1.0), return_index=True)
+    scores = np.append(thresholds[finite], thresholds[finite][-1])[first]
+    return [float(f"{q:.5g}") for q in np.interp(_SPREAD, rising, scores)]
+
+
 # ---- each group's own best threshold against the common one, and what the common one costs
 
 
@@ -134,7 +214,7 @@ _FOUND = "own threshold found"
 _ON = {"v": "on the same people", "cv": "on other people"}
 
 
-@chart("explorer", per="widest", asks=OF_ONE)
+@chart("explorer", per="widest")
 def thresholds(chosen: Chosen, theme: Theme) -> Drawing:
     """Own thresholds of smallest cost, and threshold bias.
 

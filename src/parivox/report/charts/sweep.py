@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.core.measures import meta_measures
+from parivox.core.measures import BOTH, meta_measures
 from parivox.errors import ConfigError
 from parivox.report.charts import grammar as vl
-from parivox.report.charts.chart import OF_ALL, Chosen, Drawing, Row, chart, cut, rows_of, subjects
+from parivox.report.charts.chart import (
+    Chosen,
+    Drawing,
+    Row,
+    chart,
+    cut,
+    rows_of,
+    several,
+)
 from parivox.report.charts.curves import curves_of
+from parivox.report.charts.theme import room
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -19,36 +28,57 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.core.registry import MetaMeasure
+    from parivox.report.charts.chart import Names
     from parivox.report.charts.theme import Theme
 
     Rates = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-_JOINT = ("fdr", "garbe", "ir")
 _TERMS = {
-    "range (FDR's terms)": ("fdr_fpd", "fdr_fnd"),
-    "Gini (GARBE's terms)": ("gini", "gini"),
-    "max / min (IR's terms)": ("ir_fpd", "ir_fnd"),
+    "fdr": "range (FDR's terms)",
+    "garbe": "Gini (GARBE's terms)",
+    "ir": "max / min (IR's terms)",
 }
+"""The joint measures, and what their terms are called."""
+_TERM_IDS = {"fdr": ("fdr_fpd", "fdr_fnd"), "garbe": ("gini", "gini"), "ir": ("ir_fpd", "ir_fnd")}
 _SPAN = (0.0005, 0.2)
 _STEPS = 36
 _ALPHAS = 21
 _LABELS = 140
 """Room for the labels of three panels and between them."""
+_APART, _TIMES = 0.015, 1.08
+"""Along alpha, and times FPR, between intervals of lines that would hide each other."""
+_WITH_INTERVALS = 3
+"""Lines up to which their intervals can be told apart."""
+_INTERVALS = (
+    "Bars are intervals where the audit has them, grey ticks what 95 of 100 fair systems stay "
+    "within. "
+)
 _WIDTHS = {"of FPR (impostors in)": 2.8, "of FNR (locked out)": 1.0}
 
 
-@chart("measures", per="grouping", asks=OF_ALL, name="over-alpha")
-def over_alpha(chosen: Chosen, theme: Theme) -> Drawing:
-    """FDR, GARBE and IR of every system over alpha, the weight of FPR."""
+@chart("measures", per="grouping", name="over-alpha")
+def over_alpha(
+    chosen: Chosen, theme: Theme, *, measures: Names = None, operating_points: Names = None
+) -> Drawing:
+    """FDR, GARBE and IR of every system over alpha, the weight of FPR.
+
+    As Fig. 1 of docs/references.md#paper-000, which has several operating points.
+    """
     alphas = np.linspace(0, 1, _ALPHAS)
-    rows, parts = [], []
-    for name, rates in _audited(chosen):
+    joint = _joint(measures)
+    rows, known, parts = [], [], []
+    lines = [*_audited(chosen, operating_points)]
+    for place, (name, one, rates) in enumerate(lines):
         ends = []
-        for measure in (meta_measures()[one] for one in _JOINT):
+        for measure in joint:
             values = np.asarray(measure.of(*rates, alpha=alphas).value)
             rows.append(_line(measure.id.upper(), name, "", alphas, values))
             low, high = ("–" if np.isnan(end) else f"{end:.3g}" for end in values[[0, -1]])
             ends.append(f"{measure.short} {low} to {high}")
+            for row in _estimates(one, measure):
+                x = row["alpha"] + _APART * (place - (len(lines) - 1) / 2)
+                known.append(_estimate(measure, name, x, row))
         parts.append(f"{name}, from alpha 0 to 1: {', '.join(ends)}")
     rows = [row for row in rows if row["x"]]
     if not rows:
@@ -58,32 +88,47 @@ def over_alpha(chosen: Chosen, theme: Theme) -> Drawing:
     axis = {"values": steps, "format": ".2~f", "grid": False}
     title = "alpha" if theme.is_narrow else "alpha: weight of FPR"
     x = vl.amount("x", title=title, scale={"domain": [0, 1]}, axis=axis)
-    panels = _panels([*map(str.upper, _JOINT)], rows, x, theme)
+    known = known if len(lines) <= _WITH_INTERVALS else []
+    panels = _panels([one.id.upper() for one in joint], rows, x, theme, known=known)
+    at = ", ".join(_points(chosen, operating_points) or (chosen.point,))
     return Drawing(
         theme.of(vl.in_a_row(panels, 16)),
-        f"Which error counts how much: {cut(chosen.grouping)} at {cut(chosen.point)}",
+        f"Which error counts how much: {cut(chosen.grouping)} at {cut(at)}",
         "On the left only locking people out counts, on the right only letting impostors in. "
-        "Where lines cross, which system is fairer is a choice of alpha. FDR: higher is fairer; "
+        "Where lines cross, which system is fairer is a choice of alpha. "
+        + _INTERVALS
+        * bool(known)
+        + "FDR: higher is fairer; "
         "GARBE, IR: lower is fairer. A line ends where the measure is undefined. "
         + _of_whom(chosen),
         "; ".join(parts) + ".",
     )
 
 
-@chart("measures", per="grouping", asks=("by", "allocation"), name="over-fpr")
-def over_fpr(chosen: Chosen, theme: Theme, *, alpha: float | None = None) -> Drawing:
+@chart("measures", per="grouping", name="over-fpr")
+def over_fpr(
+    chosen: Chosen, theme: Theme, *, measures: Names = None, alpha: float | None = None
+) -> Drawing:
     """The joint measures and their terms over pooled FPR, crossings of the terms marked."""
     alpha = chosen.audit.record["options"]["alpha"][0] if alpha is None else alpha
-    rows, parts = [], []
-    for name, rates, pooled in _swept(chosen):
-        for measure in (meta_measures()[one] for one in _JOINT):
+    if not 0 <= alpha <= 1:
+        msg = f"alpha is {alpha}; it is the weight of FPR, between 0 and 1"
+        raise ConfigError(msg)
+    joint = _joint(measures)
+    terms_of = {_TERMS[one.id]: one.id for one in joint}
+    rows, known, parts = [], [], []
+    for place, (name, one, rates, pooled) in enumerate(_swept(chosen)):
+        aside = _TIMES ** (place - (len(chosen.subjects) - 1) / 2)
+        for measure in joint:
             values = measure.of(*rates, alpha=alpha).value
             rows.append(_line(measure.id.upper(), name, "", pooled, values))
-        for label, measures in _TERMS.items():
-            terms = [
-                np.asarray(meta_measures()[one].of(rate).value)
-                for one, rate in zip(measures, rates, strict=True)
+            known += [
+                _estimate(measure, name, x * aside, row)
+                for x, row in _at_points(one, measure, alpha)
+                if pooled[0] <= x <= pooled[-1]
             ]
+        for label, joined in terms_of.items():
+            terms = _terms(joined, rates)
             rows += [
                 _line(label, name, line, pooled, term)
                 for line, term in zip(_WIDTHS, terms, strict=True)
@@ -109,9 +154,10 @@ def over_fpr(chosen: Chosen, theme: Theme, *, alpha: float | None = None) -> Dra
     axis = vl.as_logs("FPR of all (%)", low, high, grid=False)
     axis["axis"]["values"] = [tick for tick in vl.ticks(low, high) if f"{tick:g}"[-1] == "1"]
     x = vl.amount("x", **axis)
+    known = known if len({row["c"] for row in known}) <= _WITH_INTERVALS else []
     lines = [
-        _panels(titles, rows, x, theme, sorted(points))
-        for titles in ([*map(str.upper, _JOINT)], [*_TERMS])
+        _panels(titles, rows, x, theme, points=sorted(points), known=known)
+        for titles in ([one.id.upper() for one in joint], [*terms_of])
     ]
     drawn = {"vconcat": [vl.in_a_row(panels, 16) for panels in lines if panels], "spacing": 14}
     return Drawing(
@@ -120,7 +166,10 @@ def over_fpr(chosen: Chosen, theme: Theme, *, alpha: float | None = None) -> Dra
         "Above: each measure at every threshold, from few impostors let in to many. "
         "Below: its two terms, thick of FPR, thin of FNR; a cross marks where one overtakes the "
         "other, so that the measure tells of another error to its right than to its left. Thin "
-        "vertical lines are the audited points. FDR: higher is fairer; all others: lower is "
+        "vertical lines are the audited points. "
+        + _INTERVALS
+        * bool(known)
+        + "FDR: higher is fairer; all others: lower is "
         "fairer. " + _of_whom(chosen),
         ("; ".join(parts) or "The terms do not cross") + ".",
     )
@@ -146,12 +195,135 @@ def crossings(
     return [(float(f"{p:.5g}"), float(f"{h:.5g}")) for p, h in zip(places, heights, strict=True)]
 
 
+# ---- how far the measures and their terms range over all these choices
+
+
+_RANGE = (0.001, 0.1)
+"""FPR of all trials between which paper 003 looks."""
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_BINS = 40
+_HEIGHT, _BOX = 90, 15
+
+
+@chart("measures", per="asked")
+def terms(chosen: Chosen, theme: Theme, *, measures: Names = None) -> Drawing:
+    """Densities of FDR, GARBE and IR over alpha and threshold, above boxes of their terms.
+
+    As Figs. 1 to 5 of docs/references.md#paper-003.
+    """
+    joint, alphas = _joint(measures), np.linspace(0, 1, _ALPHAS)
+    hills: dict[str, dict[str, NDArray[np.float64]]] = {one.id: {} for one in joint}
+    boxes: list[Row] = []
+    parts = []
+    for name, _, rates, pooled in _swept(chosen):
+        within = (_RANGE[0] <= pooled) & (pooled <= _RANGE[1])
+        fpr, fnr = (of[within] for of in rates)
+        for measure in joint:
+            every = np.stack(
+                [np.asarray(measure.of(fpr, fnr, alpha=alpha).value) for alpha in alphas]
+            )
+            hills[measure.id][name] = every[np.isfinite(every)]
+            share = percent(float(np.isfinite(every).mean())) if every.size else "–"
+            parts.append(f"{name}: {measure.short} is defined in {share} of choices")
+            for kind, term in zip(_WIDTHS, _terms(measure.id, (fpr, fnr)), strict=True):
+                if np.isfinite(term).any():
+                    box = np.quantile(term[np.isfinite(term)], _QUANTILES)
+                    row = dict(zip("labch", map(float, box), strict=True))
+                    boxes.append(
+                        {"p": measure.id, "group": f"{name}, {kind[:6]}", "k": kind, **row}
+                    )
+    drawn = [one for one in joint if any(values.size for values in hills[one.id].values())]
+    if not drawn:
+        msg = (
+            f"no measure of {chosen.grouping} is defined between FPRs of {percent(_RANGE[0])} and "
+            f"{percent(_RANGE[1])}: it takes two groups with both rates"
+        )
+        raise ConfigError(msg)
+    names, rows_down = [*hills[drawn[0].id]], [*dict.fromkeys(row["group"] for row in boxes)]
+    ways = theme.colours(len(names)), theme.dashes(len(names))
+    legend = {"symbolType": "stroke", "columns": theme.columns(names)}
+    colour, dash = vl.drawn_as("c", names, *ways, legend=legend)
+    width = (theme.width - 20 - room(rows_down, theme.size)) // len(drawn) - 16
+    above, below = [], []
+    for place, measure in enumerate(drawn):
+        is_log = measure.scale == "ratio"
+        own = [row for row in boxes if row["p"] == measure.id]
+        rows = _hills(hills[measure.id], is_log=is_log)
+        x = _axis([value for row in rows for value in row["x"]], is_log=is_log)
+        hill = {"x": x | {"field": "x"}, "y": vl.amount("y", title=None, axis=None)}
+        line = vl.mark("line", {**hill, "color": colour, "strokeDash": dash}, strokeWidth=1.6)
+        flat = [{"flatten": ["x", "y"]}]
+        head = vl.heading(measure.id.upper())
+        panel = vl.layered([line], data=vl.inline(rows), transform=flat, title=head)
+        above.append({**panel, "width": width, "height": _HEIGHT})
+        y = vl.names_down(rows_down, theme.inks.ink if place == 0 else "")
+        x = _axis([row[end] for row in own for end in "labch"], is_log=is_log)
+        size = {"width": width, "height": _BOX * len(rows_down)}
+        below.append(vl.panel(vl.boxes(x, y, theme), own, _TERMS[measure.id], **size))
+    panels = {"vconcat": [vl.in_a_row(above, 16), vl.in_a_row(below, 16)], "spacing": 14}
+    return Drawing(
+        theme.of(panels, view={"stroke": None}),
+        f"How far the measures range: {cut(chosen.grouping)}",
+        "Above: how often each measure takes which value, over every alpha from 0 to 1 and every "
+        f"threshold with an FPR of {percent(_RANGE[0])} to {percent(_RANGE[1])}; each curve is as "
+        "high as its peak. Below: its two terms over these thresholds, the box from a quarter to "
+        "three quarters of them, lines from 5 to 95 of 100, the stroke in the middle the median. "
+        "Terms of different size do not weigh alike, whatever alpha says. This is the range of "
+        "choices, not of chance: speakers drawn anew would move it. " + _of_whom(chosen),
+        "; ".join(parts) + ".",
+    )
+
+
+def _axis(values: Sequence[float], *, is_log: bool) -> vl.Spec:
+    if is_log:
+        return {"type": "quantitative", **vl.as_logs(None, *vl.log_domain(values), percent=False)}
+    axis = {"tickCount": 3, "format": "~g"}
+    return {"type": "quantitative", "title": None, "scale": {"zero": False}, "axis": axis}
+
+
+def _hills(of: dict[str, NDArray[np.float64]], *, is_log: bool) -> list[Row]:
+    """Densities on one grid of values, each smoothed over three steps and of height 1."""
+    every = np.concatenate([*of.values()])
+    every = np.log(every[every > 0]) if is_log else every
+    low, high = float(every.min()), float(every.max())
+    edges = np.linspace(low, max(high, low + 1e-6), _BINS + 1)
+    middles = (edges[1:] + edges[:-1]) / 2
+    places = np.exp(middles) if is_log else middles
+    rows = []
+    for name, values in of.items():
+        counts, _ = np.histogram(np.log(values) if is_log else values, edges)
+        smooth = np.convolve(counts, [0.25, 0.5, 0.25], mode="same")
+        if smooth.max() > 0:
+            heights = (smooth / smooth.max()).round(4).tolist()
+            rows.append({"c": name, "x": [float(f"{v:.5g}") for v in places], "y": heights})
+    return rows
+
+
 # ---- of which groups
 
 
 def _each(chosen: Chosen) -> Iterator[Chosen]:
-    for system, listed in subjects(chosen.audit):
+    for system, listed in chosen.subjects:
         yield replace(chosen, system=system, list=listed)
+
+
+def _joint(asked: Names) -> list[MetaMeasure]:
+    """The measures of both rates that are asked for, or all that have two terms."""
+    names = several("measures", asked, _TERMS, "drawn here")
+    return [meta_measures()[name] for name in names or _TERMS]
+
+
+def _terms(joined: str, rates: Rates) -> list[NDArray[np.float64]]:
+    """What a measure joins: of FPR, and of FNR."""
+    return [
+        np.asarray(meta_measures()[one].of(rate).value)
+        for one, rate in zip(_TERM_IDS[joined], rates, strict=True)
+    ]
+
+
+def _points(chosen: Chosen, asked: Names) -> tuple[str, ...]:
+    rows = rows_of(chosen.audit, "operating_points", within="")
+    return several("operating_points", asked, [row["operating_point"] for row in rows])
 
 
 def _passed(chosen: Chosen, names: Sequence[str]) -> list[str]:
@@ -173,16 +345,21 @@ def _of_whom(chosen: Chosen) -> str:
     return f"{short}, so the lines are of all groups there: take them for hints."
 
 
-def _audited(chosen: Chosen) -> Iterator[tuple[str, Rates]]:
-    """Both rates of the groups of every system at the operating point."""
-    for one in _each(chosen):
-        fpr, fnr = one.rates("fpr"), one.rates("fnr")
-        names = _passed(one, [name for name in fpr if name in fnr])
-        rates = [np.array([of[n]["value"] for n in names], dtype=float) for of in (fpr, fnr)]
-        yield cut(one.label, 24), (rates[0], rates[1])
+def _audited(chosen: Chosen, points: Names) -> Iterator[tuple[str, Chosen, Rates]]:
+    """Both rates of the groups of every system at the operating points."""
+    asked = _points(chosen, points)
+    for each in _each(chosen):
+        for point in asked or (chosen.point,):
+            one = replace(each, point=point)
+            fpr, fnr = one.rates("fpr"), one.rates("fnr")
+            names = _passed(one, [name for name in fpr if name in fnr])
+            rates = [np.array([of[n]["value"] for n in names], dtype=float) for of in (fpr, fnr)]
+            parts = [one.label] if len(chosen.subjects) > 1 or len(asked) < 2 else []
+            parts += [point] if len(asked) > 1 else []
+            yield cut(" at ".join(parts), 24), one, (rates[0], rates[1])
 
 
-def _swept(chosen: Chosen) -> Iterator[tuple[str, Rates, NDArray[np.float64]]]:
+def _swept(chosen: Chosen) -> Iterator[tuple[str, Chosen, Rates, NDArray[np.float64]]]:
     """Both rates of the groups ``[threshold, group]`` and the pooled FPR, rising."""
     for one in _each(chosen):
         of = curves_of(one.audit, one.system, one.list, one.grouping, one.allocation)
@@ -196,7 +373,32 @@ def _swept(chosen: Chosen) -> Iterator[tuple[str, Rates, NDArray[np.float64]]]:
         at = at[np.unique(pooled[at], return_index=True)[1]]
         rows = [of.groups.index(name) for name in _passed(one, of.groups)]
         fpr, fnr = (rates[rows][:, at].T for rates in (of.fpr, of.fnr))
-        yield cut(one.label, 24), (fpr, fnr), pooled[at]
+        yield cut(one.label, 24), one, (fpr, fnr), pooled[at]
+
+
+def _estimates(one: Chosen, measure: MetaMeasure) -> list[Row]:
+    """What the audit says of a measure of the groups that the line is of, at each alpha."""
+    asked = {**one.at, "metric": BOTH, "measure": measure.id, "zero": "none"}
+    is_gated = len(set(one.groups) - one.gates) > 1
+    rows = rows_of(one.audit, "meta", **asked, gated=is_gated)
+    return [row for row in rows if row["value"] is not None and row["high"] is not None]
+
+
+def _at_points(one: Chosen, measure: MetaMeasure, alpha: float) -> Iterator[tuple[float, Row]]:
+    """The same at each operating point, with its pooled FPR, if the audit has the alpha."""
+    where = {"system": one.system, "list": one.list, "within": ""}
+    for point in rows_of(one.audit, "operating_points", **where):
+        at = replace(one, point=point["operating_point"])
+        if at.gates != one.gates:
+            continue  # the line is of other groups than the measure is there
+        for row in _estimates(at, measure):
+            if row["alpha"] == alpha and point["fpr"]:
+                yield point["fpr"], row
+
+
+def _estimate(measure: MetaMeasure, name: str, x: float, row: Row) -> Row:
+    made = {"p": measure.id.upper(), "c": name, "x": x, "l": row["low"], "h": row["high"]}
+    return made | ({} if row["floor_95"] is None else {"f": row["floor_95"]})
 
 
 # ---- as they are drawn
@@ -218,16 +420,18 @@ def _panels(
     rows: Sequence[Row],
     x: vl.Spec,
     theme: Theme,
+    *,
     points: Sequence[float] = (),
+    known: Sequence[Row] = (),
 ) -> list[vl.Spec]:
-    """A panel for each title that has lines, with the audited points behind them."""
+    """A panel for each title that has lines, with the audited points and what is known there."""
     names = [*dict.fromkeys(row["c"] for row in rows)]
     legend = {"symbolType": "stroke", "columns": theme.columns(names, beside=_LABELS / 3)}
     ways = theme.colours(len(names)), theme.dashes(len(names))
     colour, dash = vl.drawn_as("c", names, *ways, legend=legend)
     terms = {"symbolType": "stroke", "columns": theme.columns([*_WIDTHS], beside=_LABELS / 3)}
     (width,) = vl.drawn_as("d", _WIDTHS, _WIDTHS.values(), legend=terms)
-    size = {"width": (theme.width - _LABELS) // 3, "height": 130}
+    size = {"width": (theme.width - _LABELS) // max(len(titles), 2), "height": 130}
     cross = {"shape": "cross", "angle": 45}
     at = {"x": vl.amount("h", title=x["title"])}
     behind = vl.mark(
@@ -239,11 +443,12 @@ def _panels(
     )
     panels = []
     for title in titles:
-        own = [row for row in rows if row["p"] == title]
+        own, here_known = ([row for row in of if row["p"] == title] for of in (rows, known))
         if not own:
             continue
         if title.startswith(("IR", "max")):
-            low, high = vl.log_domain([value for row in own for value in row["y"]])
+            limits = [row[name] for row in here_known for name in "lhf" if name in row]
+            low, high = vl.log_domain([*(value for row in own for value in row["y"]), *limits])
             y = vl.amount("y", **vl.as_logs(None, low, high, percent=False))
         else:
             axis = {"tickCount": 4, "format": "~g"}
@@ -257,5 +462,14 @@ def _panels(
         flat = [{"flatten": ["x", "y"]}]
         lines = [vl.layered(layers, data=vl.inline(own), transform=flat)]
         marks = [behind, *lines] if points else lines
+        if here_known:
+            bar = {"x": x, "y": {**y, "field": "l"}, "y2": {"field": "h"}, "color": colour}
+            tick = {"x": x, "y": {**y, "field": "f"}}
+            look: vl.Spec = {"thickness": 2, "width": 9, "orient": "horizontal"}
+            layers = [
+                vl.mark("rule", bar, strokeWidth=1.2),
+                vl.mark("tick", tick, when="isValid(datum.f)", **look, color=theme.inks.muted),
+            ]
+            marks.append(vl.layered(layers, data=vl.inline(here_known)))
         panels.append(vl.layered(marks, **size, title=vl.heading(title)))
     return panels
