@@ -46,9 +46,10 @@ def of(pair):
 
 
 NAMES = [name for name in vars(Charts) if not name.startswith("_")]
+LACKING = {"levels": "--within", "failures": "--failures", "calibration": "--llr"}
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"levels", "failures"}])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in LACKING])
 def test_every_chart_is_valid_vega_lite_and_can_be_drawn(of, name):
     chart = getattr(of, name)()
     chart.to_dict()  # which Altair checks against the schema
@@ -78,11 +79,10 @@ def named_chart(name):
     return kind
 
 
-def test_what_the_audit_lacks_is_told_with_the_mend(of):
-    with pytest.raises(ConfigError, match="--within"):
-        of.levels()
-    with pytest.raises(ConfigError, match="--failures"):
-        of.failures()
+@pytest.mark.parametrize("name", LACKING)
+def test_what_the_audit_lacks_is_told_with_the_mend(of, name):
+    with pytest.raises(ConfigError, match=LACKING[name]):
+        getattr(of, name)()
 
 
 @pytest.mark.parametrize(
@@ -225,6 +225,19 @@ def test_boxes_of_scores_hold_the_shares_they_say(small):
     for share, name in zip((0.25, 0.5, 0.75), "abc", strict=True):
         assert np.mean(scores < box[name]) == pytest.approx(share, abs=0.08)
     assert box["ml"] < box["b"] < box["mh"]
+
+
+def test_calibration_is_what_the_audit_has(small):
+    audit = small(["f", "m"], each=12, llr=True)
+    chart = Charts(audit).calibration(groups="f")
+    assert charts.svg(chart).startswith("<svg")
+    drawn = {row["k"]: row for row in marks(chart.to_dict()) if row.get("group", "")[0:1] == "f"}
+    asked = {"grouping": "group", "group": "f"}
+    for metric, words in (("cllr", "as scored (Cllr)"), ("min_cllr", "calibrated for")):
+        (row,) = audit.groups.where(**asked, metric=metric).rows()
+        (one,) = (one for name, one in drawn.items() if name.startswith(words))
+        assert one["v"] == pytest.approx(row["value"], rel=1e-4)
+        assert one["a"] <= one["v"] <= one["b"]
 
 
 def test_terms_are_boxes_of_what_the_audit_swept(of):

@@ -14,7 +14,7 @@ from parivox.report.charts.det import det, together
 from parivox.report.charts.groups import failures, forest, levels, speakers
 from parivox.report.charts.matrix import matrix
 from parivox.report.charts.measures import accuracy, measures, over_metrics
-from parivox.report.charts.scores import boxes, distributions, thresholds
+from parivox.report.charts.scores import boxes, calibration, distributions, thresholds
 from parivox.report.charts.sweep import over_alpha, over_fpr, terms
 from parivox.report.charts.theme import theme
 
@@ -252,6 +252,24 @@ class Charts:
         width: float = _WIDTH,
     ) -> alt.TopLevelMixin:
         """Quantiles of target and nontarget scores of each group, and how sure its median is.
+
+        Parameters
+        ----------
+        by, groups, system, allocation, width
+            As in every chart (see `Charts`).
+        """
+
+    @_draws(calibration)
+    def calibration(
+        self,
+        *,
+        by: str | None = None,
+        groups: Names = None,
+        system: str | None = None,
+        allocation: str | None = None,
+        width: float = _WIDTH,
+    ) -> alt.TopLevelMixin:
+        """Cllr of each group as scored and after a calibration of its own, with ``--llr``.
 
         Parameters
         ----------

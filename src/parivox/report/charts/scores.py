@@ -35,6 +35,7 @@ _MOST_HILLS = 23
 """Groups drawn at most."""
 _KINDS = ("own trials", "impostor trials")
 _PLACES = 35
+_BARE = {"stroke": None}
 _VISIBLE = 0.002
 _ALL = "all groups"
 _AT = "threshold at"
@@ -200,6 +201,71 @@ def _quantiles(thresholds: NDArray[np.float64], below: NDArray[np.float64]) -> l
     rising, first = np.unique(np.append(below[finite], 1.0), return_index=True)
     scores = np.append(thresholds[finite], thresholds[finite][-1])[first]
     return [float(f"{q:.5g}") for q in np.interp(_SPREAD, rising, scores)]
+
+
+# ---- what a calibration for each group would mend
+
+
+_MOST_CALIBRATED = 60
+"""Groups drawn at most."""
+_LEFT = "lost to calibration"
+_PARTS = {"min_cllr": "calibrated for the group (min Cllr)", "cllr": "as scored (Cllr)"}
+
+
+@chart("det", per="asked")
+def calibration(chosen: Chosen, theme: Theme) -> Drawing:
+    """Cllr of each group as scored and after a calibration of its own, with intervals."""
+    inks = theme.inks
+    found = {metric: chosen.metric(metric) for metric in (*_PARTS, "cal_loss")}
+    names = {name: chosen.marked(name) for name in kept(chosen, _MOST_CALIBRATED)}
+    names["pooled"] = _ALL
+    rows: list[Row] = []
+    parts = []
+    for group, name in names.items():
+        of = [found[metric].get(group, {}) for metric in found]
+        if any(one.get("value") is None for one in of):
+            continue
+        least, actual, loss = of
+        words = f"{short(loss['value'])} {span(loss['low'], loss['high'])}"
+        parts.append(f"{name}: Cllr {short(actual['value'])}, {_LEFT} {words}")
+        between = {"a": least["value"], "b": actual["value"], "s": words}
+        for metric, row in zip(_PARTS, of, strict=False):
+            made: Row = {"group": name, "k": _PARTS[metric], "v": row["value"], **between}
+            if row["low"] is not None and row["high"] is not None:
+                made |= {"l": row["low"], "h": row["high"]}
+            rows.append(made)
+    if not rows:
+        msg = "the audit has no Cllr; audit scores that are log-likelihood ratios again with --llr"
+        raise ConfigError(msg)
+    drawn = [name for name in names.values() if any(row["group"] == name for row in rows)]
+    beside = room(drawn, theme.size)
+    width = theme.width - 30 - beside - _FIGURES
+    most = max(row[end] for row in rows for end in "vh" if end in row)
+    ends = {"domain": [0, float(f"{1.03 * most:.4g}")], "nice": False, "range": [0, width]}
+    x = {"title": "bits", "scale": ends, "axis": {"tickCount": 5, "format": "~g"}}
+    same = {"title": x["title"]}
+    y = vl.names_down(drawn, inks.ink)
+    dodge = {"y": y, "yOffset": vl.word("k", scale={"domain": [*_PARTS.values()]})}
+    legend = {"columns": theme.columns([*_PARTS.values()], beside=beside)}
+    ways = ("circle", "diamond"), (inks.series[0], inks.series[1])
+    shape, colour = vl.drawn_as("k", _PARTS.values(), *ways, legend=legend)
+    loss_of = {"y": y, "x": vl.amount("a", **same), "x2": {"field": "b"}}
+    marks = [
+        vl.mark("bar", loss_of, color=inks.band, height={"band": 0.8}),
+        vl.interval({**dodge, "x": vl.amount("l", **same), "color": colour}),
+        vl.dots({**dodge, "x": vl.amount("v", **x), "shape": shape, "color": colour}, 42),
+        vl.words_beside("s", {"y": y}, width, theme),
+    ]
+    size = {"width": width + _FIGURES, "height": 1.5 * _ROW * len(drawn)}
+    return Drawing(
+        theme.of(vl.panel(marks, rows, "cost of the scores as they are", **size), view=_BARE),
+        f"What calibration costs each group: {cut(chosen.label)} by {cut(chosen.grouping)}",
+        "A diamond is what a group's scores cost when read as log-likelihood ratios, a dot what "
+        "they would cost after a calibration for this group alone, lines are intervals. The grey "
+        "between them, in figures at the right, is lost to calibration. Scores that tell nothing "
+        "cost 1 bit." + left_out(chosen, _MOST_CALIBRATED),
+        "; ".join(parts) + ".",
+    )
 
 
 # ---- each group's own best threshold against the common one, and what the common one costs
