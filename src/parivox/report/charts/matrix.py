@@ -25,6 +25,10 @@ MOST = 50
 _APART = 40
 """Up to so many groups each cell is a mark of its own, which the pointer finds."""
 _WITH_FIGURES = 9
+_LONGEST = "0.000 %"
+"""A figure that takes the most room."""
+_CELL = 42
+"""Pixels of a side of a cell that has none."""
 _CLASSES = 6
 _ACROSS = 6
 """Names that stand side by side above the cells; more are turned."""
@@ -44,7 +48,8 @@ def matrix(chosen: Chosen, theme: Theme) -> Drawing:
     labels = [_NO_ERROR, *(f"{100 * low:.2g}–{100 * high:.2g}" for low, high in pairwise(edges))]
     written = [chosen.marked(group) for group in names]
     beside = _TITLE + room(written, theme.size)
-    side = min(theme.width - beside, max(42 * n, 160))
+    least = room([_LONGEST], theme.size) if n <= _WITH_FIGURES else _CELL
+    side = min(theme.width - beside, max(least * n, 160))
     every = {
         "values": [i + 0.5 for i in range(n)],
         "tickCount": n,  # else Vega leaves some out
@@ -59,7 +64,7 @@ def matrix(chosen: Chosen, theme: Theme) -> Drawing:
     x = vl.amount("x", title="claims to be (enrolled)", scale=ends, axis=above)
     y = vl.amount("y", title="who speaks (test)", scale={**ends, "reverse": True}, axis=every)
     box = {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}}
-    has_figures = n <= _WITH_FIGURES and side / n >= room(["00.0 %"], theme.size)
+    has_figures = n <= _WITH_FIGURES and side / n >= room([_LONGEST], theme.size - 1)
     rows = [*_marks(names, cells, edges, labels, has_figures=has_figures)]
     rows.sort(key=lambda row: labels.index(row["c"]))  # one class after the other is smaller
     colour = {
