@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -72,9 +73,9 @@ class Audit(Shown):
         sizes = ", ".join(f"{name} {len(table)}" for name, table in self.tables().items())
         return shown(f"<Audit of {inputs} by {groupings}; rows: {sizes}>")
 
-    @property
+    @cached_property  # which notebooks look into to complete a name, as they do not a property
     def charts(self) -> Any:
-        """Every figure by name, as Altair charts to restyle: ``audit.charts.det(by="gender")``."""
+        """Every chart by name, as Altair charts to restyle: ``audit.charts.det(by="gender")``."""
         return import_module(SHOWN_BY).Charts(self)
 
     def tables(self) -> dict[str, Table]:

@@ -110,9 +110,13 @@ def test_what_is_not_there_is_refused_with_what_may_be_meant(of, name, asked, to
         getattr(of, name)(**asked)
 
 
-def test_a_chart_or_keyword_that_is_not_there_is_told_with_those_that_are(of):
-    with pytest.raises(AttributeError, match=r"no chart 'dets'; did you mean det"):
-        of.dets()
+def test_notebooks_complete_charts_as_they_do_no_property(pair):
+    assert not isinstance(vars(type(pair))["charts"], property)
+    assert {"det", "against"} <= {*dir(pair.charts)}
+    assert not hasattr(Charts, "__getattr__")
+
+
+def test_a_keyword_that_is_not_there_is_told_with_those_that_are(of):
     with pytest.raises(TypeError, match=r"det takes no 'system'; did you mean systems\?"):
         of.det(system="one")
 
@@ -181,14 +185,19 @@ def subgroup_rows(of):
     return [row for row in marks(chart.to_dict()) if "edge" in row]
 
 
-def test_intervals_of_measures_meet_their_lines(of, pair):
+def test_lines_pass_through_what_the_audit_has_with_its_intervals(of, pair):
     (alpha,) = pair.record["options"]["alpha"]
     rows = marks(of.over_alpha(by="group+nation", measures="garbe").to_dict())
     bars = {row["c"]: row for row in rows if "h" in row}
-    assert set(bars) == {"one", "two"}
-    for line in (row for row in rows if isinstance(row.get("x"), list)):
-        value = float(np.interp(alpha, line["x"], line["y"]))
-        assert bars[line["c"]]["l"] <= value <= bars[line["c"]]["h"]
+    lines = {row["c"]: row for row in rows if isinstance(row.get("x"), list)}
+    asked = {"measure": "garbe", "grouping": "group+nation", "operating_point": "fpr=0.05"}
+    for system in ("one", "two"):
+        known = pair.meta.where(**asked, zero="none", gated=True, system=system).rows()
+        (row,) = (row for row in known if row["alpha"] == alpha)
+        line = lines[system]
+        assert np.interp(alpha, line["x"], line["y"]) == pytest.approx(row["value"], rel=1e-3)
+        for end, name in (("l", "low"), ("h", "high"), ("f", "floor_95")):
+            assert bars[system][end] == pytest.approx(row[name], rel=1e-4)
 
 
 def test_a_line_for_each_operating_point_as_in_paper_000(of):

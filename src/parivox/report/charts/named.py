@@ -1,4 +1,7 @@
-"""Every chart of an audit by its name, as Altair charts: what a notebook calls."""
+"""Every chart of an audit by its name, as Altair charts: what a notebook calls.
+
+Papers go by their numbers in docs/references.md.
+"""
 # mypy: disable-error-code="empty-body"
 # (a method is its keywords and its docstring; what draws it stands above it)
 
@@ -98,15 +101,9 @@ class Charts:
     def __init__(self, audit: Audit) -> None:
         self._audit = audit
 
-    if not TYPE_CHECKING:  # else no name would be wrong to a type checker
-
-        def __getattr__(self, name: str) -> None:
-            """Refuse what is no chart."""
-            msg = f"there is no chart {name!r}; {nearest(name, _names())}"
-            raise AttributeError(msg)
-
     def __repr__(self) -> str:
-        return f"<Charts: {', '.join(_names())}>"
+        names = (name for name in vars(Charts) if not name.startswith("_"))
+        return f"<Charts: {', '.join(names)}>"
 
     @_draws(speakers)
     def speakers(
@@ -504,8 +501,3 @@ class Charts:
         by, systems, allocation, operating_point, width
             As in every chart (see `Charts`).
         """
-
-
-def _names() -> list[str]:
-    """Every chart, in the order of the class."""
-    return [name for name in vars(Charts) if not name.startswith("_")]

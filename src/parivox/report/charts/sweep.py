@@ -463,7 +463,8 @@ def _panels(
         lines = [vl.layered(layers, data=vl.inline(own), transform=flat)]
         marks = [behind, *lines] if points else lines
         if here_known:
-            bar = {"x": x, "y": {**y, "field": "l"}, "y2": {"field": "h"}, "color": colour}
+            ends = {"y": {**y, "field": "l"}, "y2": {"field": "h"}}
+            bar = {"x": x, **ends, "color": colour, "strokeDash": dash}
             tick = {"x": x, "y": {**y, "field": "f"}}
             look: vl.Spec = {"thickness": 2, "width": 9, "orient": "horizontal"}
             layers = [
