@@ -69,6 +69,12 @@ def test_every_chart_is_a_method_with_keywords_and_words_on_each(name):
     assert own == {one.name: one.default for one in keywords if one.name not in {*CHOICES, "width"}}
 
 
+@pytest.mark.parametrize("name", sorted({*NAMES} - {*LACKING, "over_fpr"}))
+def test_a_chart_fits_the_column_of_a_paper_that_it_is_asked_for(of, name):
+    text = charts.svg(getattr(of, name)(width=3.5))
+    assert float(re.search(r'width="([\d.]+)"', text)[1]) <= 336
+
+
 def named_chart(name):
     """The chart behind a method, which closes over it."""
     (kind,) = (

@@ -86,7 +86,7 @@ def against(chosen: Chosen, theme: Theme, *, measure: str = "ratio") -> Drawing:
     values = [row[axis] for row in every for axis in "xy" if 0 < row[axis] < math.inf]
     low, high = vl.log_domain([*(value / 1.7 for value in values), *(1.7 * v for v in values)])
     low, high = max(low, 0.05), min(high, 20)
-    side = min((theme.width - _LABELS * theme.size) // 2, _LARGEST)
+    side = min((theme.width - _LABELS * theme.size) // len(by_title), _LARGEST)
     if theme.is_narrow:
         side = max(side, *(_OF_A_GROUP * len(rows) for rows in by_title.values()))
     reference = chosen.audit.record["options"]["reference"][0]

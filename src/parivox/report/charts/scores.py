@@ -142,7 +142,8 @@ def boxes(chosen: Chosen, theme: Theme) -> Drawing:
         raise ConfigError(msg)
     names = {"pooled": _ALL} | {name: chosen.marked(name) for name in kept(chosen, _MOST_BOXES)}
     panels, parts = [], []
-    width = (theme.width - 40 - room(names.values(), theme.size)) // 2
+    beside = room(names.values(), theme.size)
+    width = (theme.width - 40 - beside) // (1 if theme.is_narrow else 2)
     for place, (kind, shift) in enumerate(zip(_KINDS, _SHIFTS, strict=True)):
         below = of.n_nontarget[:, None] - of.fp if place else of.fn
         sizes = of.n_nontarget if place else of.n_target

@@ -259,7 +259,8 @@ def terms(chosen: Chosen, theme: Theme, *, measures: Names = None) -> Drawing:
         y = vl.names_down(rows_down, theme.inks.ink if place == 0 else "")
         x = _axis([row[end] for row in own for end in "labch"], is_log=is_log)
         size = {"width": width, "height": _BOX * len(rows_down)}
-        below.append(vl.panel(vl.boxes(x, y, theme), own, _TERMS[measure.id], **size))
+        label = _TERMS[measure.id].partition(" (")[0] if theme.is_narrow else _TERMS[measure.id]
+        below.append(vl.panel(vl.boxes(x, y, theme), own, label, **size))
     panels = {"vconcat": [vl.in_a_row(above, 16), vl.in_a_row(below, 16)], "spacing": 14}
     return Drawing(
         theme.of(panels, view={"stroke": None}),
