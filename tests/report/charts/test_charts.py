@@ -61,9 +61,8 @@ def test_every_chart_is_a_method_with_keywords_and_words_on_each(name):
     method = getattr(Charts, name)
     _, *keywords = signature(method).parameters.values()
     assert {one.kind for one in keywords} == {Parameter.KEYWORD_ONLY}
-    told = [line.strip() for line in method.__doc__.split("Parameters")[1].splitlines()]
-    named = {part.strip() for line in told for part in line.split(" : ")[0].split(",")}
-    assert {one.name for one in keywords} <= named
+    told = {*re.findall(r"\w+", method.__doc__)}
+    assert {one.name for one in keywords} <= told
     own = signature(named_chart(name).draw).parameters
     own = {n: one.default for n, one in own.items() if one.kind == Parameter.KEYWORD_ONLY}
     assert own == {one.name: one.default for one in keywords if one.name not in {*CHOICES, "width"}}

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.charts.chart import Chart, Names
 
-_WIDTH = 7.0
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 
 
@@ -38,6 +37,7 @@ def _draws(kind: Chart) -> Callable[[_Method], _Method]:
 
     def of(method: _Method) -> _Method:
         _, *known = signature(method).parameters
+        usual = signature(method).parameters["width"].default
 
         @wraps(method)
         def drawn(self: Charts, **asked: Any) -> Any:
@@ -45,7 +45,7 @@ def _draws(kind: Chart) -> Callable[[_Method], _Method]:
                 if name not in known:
                     msg = f"{method.__name__} takes no {name!r}; {nearest(name, known)}"
                     raise TypeError(msg)
-            how = theme(for_page=False, width=asked.pop("width", _WIDTH))
+            how = theme(for_page=False, width=asked.pop("width", usual))
             return _altair().from_dict(kind(self._audit, theme=how, **asked))
 
         return drawn  # type: ignore[return-value]
@@ -70,28 +70,23 @@ class Charts:
 
     Every chart takes keywords only. These mean the same in all of them:
 
-    by : str
-        A grouping, as ``"gender+nationality"``; else the one of most groups that can be read.
-    groups : str or sequence of str
-        Of the grouping, those to draw; else all, or of very many those with the most speakers.
-    system : str
-        One system, as ``"V2"``, or a system on a list, as ``"V2@clean"``.
-    systems : str or sequence of str
-        Several of them, in this order; else all.
-    allocation : str
-        The rule by which nontarget trials between groups are counted, as ``"both"``.
-    operating_point : str
-        As the audit names it, as ``"fpr=0.01"``.
-    width : float
-        Of the whole chart, in inches: 3.5 is a column of most papers, 7 is two.
+    - ``by``: a grouping, as ``"gender+nationality"``; else that of most groups that can be read.
+    - ``groups``: of the grouping, one or several to draw; else all, or of very many those with the
+      most speakers.
+    - ``system``: one system, as ``"V2"``, or a system on a list, as ``"V2@clean"``.
+    - ``systems``: one or several of them, in this order; else all, or the first where one is drawn.
+    - ``allocation``: the rule by which trials between groups are counted, as ``"both"``.
+    - ``operating_point``: as the audit names it, as ``"fpr=0.01"``.
+    - ``width``: of the whole chart in inches; 3.5 is a column of most papers, 7 is two.
 
     Parameters
     ----------
     audit : Audit
+        Whose charts they are.
 
     Examples
     --------
-    In a notebook, with the extra `report`::
+    In a notebook, with the extra `report`:
 
         audit.charts.det(by="gender+nationality", panel="gender", groups=["f+India", "m+India"])
         audit.charts.against(measure="subgroup_bias", systems=("V2", "L"))
@@ -113,14 +108,11 @@ class Charts:
         groups: Names = None,
         system: str | None = None,
         allocation: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """Bars of speakers, target trials and nontarget trials of each group.
 
-        Parameters
-        ----------
-        by, groups, system, allocation, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``groups``, ``system``, ``allocation`` and ``width`` as every chart does.
         """
 
     @_draws(forest)
@@ -132,14 +124,12 @@ class Charts:
         system: str | None = None,
         allocation: str | None = None,
         operating_point: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """FNR and FPR of every group with intervals, the pooled rate and the noise floor.
 
-        Parameters
-        ----------
-        by, groups, system, allocation, operating_point, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``groups``, ``system``, ``allocation``, ``operating_point`` and ``width`` as
+        every chart does.
         """
 
     @_draws(levels)
@@ -151,14 +141,12 @@ class Charts:
         system: str | None = None,
         allocation: str | None = None,
         operating_point: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """FNR and FPR of every group within each level of ``--within``, side by side.
 
-        Parameters
-        ----------
-        by, groups, system, allocation, operating_point, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``groups``, ``system``, ``allocation``, ``operating_point`` and ``width`` as
+        every chart does.
         """
 
     @_draws(failures)
@@ -169,14 +157,11 @@ class Charts:
         groups: Names = None,
         system: str | None = None,
         allocation: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """FTE and FTA of every group with intervals, of an audit with ``--failures``.
 
-        Parameters
-        ----------
-        by, groups, system, allocation, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``groups``, ``system``, ``allocation`` and ``width`` as every chart does.
         """
 
     @_draws(det)
@@ -188,16 +173,16 @@ class Charts:
         systems: Names = None,
         allocation: str | None = None,
         panel: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """DET curves with interval bands, audited thresholds and where each would cost least.
 
         As Figs. 4, 8, 9 and 10 of paper 001.
 
+        Takes ``by``, ``groups``, ``systems``, ``allocation`` and ``width`` as every chart does.
+
         Parameters
         ----------
-        by, groups, systems, allocation, width
-            As in every chart (see `Charts`).
         panel : str
             What has a panel of its own: an attribute of the grouping, ``"group"``, ``"system"``, or
             ``"all"`` for a single panel. Else as can be read.
@@ -208,16 +193,13 @@ class Charts:
         self,
         *,
         systems: Names = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """DET curves of all trials of every system and list in one panel.
 
         As Fig. 6 of paper 001 and Fig. 7 of paper 003.
 
-        Parameters
-        ----------
-        systems, width
-            As in every chart (see `Charts`).
+        Takes ``systems`` and ``width`` as every chart does.
         """
 
     @_draws(distributions)
@@ -228,14 +210,11 @@ class Charts:
         groups: Names = None,
         system: str | None = None,
         allocation: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """Densities of target and nontarget scores of each group, with the thresholds.
 
-        Parameters
-        ----------
-        by, groups, system, allocation, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``groups``, ``system``, ``allocation`` and ``width`` as every chart does.
         """
 
     @_draws(boxes)
@@ -246,14 +225,11 @@ class Charts:
         groups: Names = None,
         system: str | None = None,
         allocation: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """Quantiles of target and nontarget scores of each group, and how sure its median is.
 
-        Parameters
-        ----------
-        by, groups, system, allocation, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``groups``, ``system``, ``allocation`` and ``width`` as every chart does.
         """
 
     @_draws(calibration)
@@ -264,14 +240,11 @@ class Charts:
         groups: Names = None,
         system: str | None = None,
         allocation: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """Cllr of each group as scored and after a calibration of its own, with ``--llr``.
 
-        Parameters
-        ----------
-        by, groups, system, allocation, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``groups``, ``system``, ``allocation`` and ``width`` as every chart does.
         """
 
     @_draws(thresholds)
@@ -282,14 +255,11 @@ class Charts:
         groups: Names = None,
         system: str | None = None,
         allocation: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """Each group's own threshold of smallest cost, and what the common one costs it.
 
-        Parameters
-        ----------
-        by, groups, system, allocation, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``groups``, ``system``, ``allocation`` and ``width`` as every chart does.
         """
 
     @_draws(matrix)
@@ -300,14 +270,11 @@ class Charts:
         groups: Names = None,
         system: str | None = None,
         operating_point: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """Heat map of the FPR of every pair of groups.
 
-        Parameters
-        ----------
-        by, groups, system, operating_point, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``groups``, ``system``, ``operating_point`` and ``width`` as every chart does.
         """
 
     @_draws(measures)
@@ -318,14 +285,12 @@ class Charts:
         systems: Names = None,
         allocation: str | None = None,
         operating_point: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """Meta-measures of every system, in units of their noise floors.
 
-        Parameters
-        ----------
-        by, systems, allocation, operating_point, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``systems``, ``allocation``, ``operating_point`` and ``width`` as every chart
+        does.
         """
 
     @_draws(accuracy)
@@ -336,14 +301,12 @@ class Charts:
         systems: Names = None,
         allocation: str | None = None,
         operating_point: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """Rate of all against the spread between groups, of every system.
 
-        Parameters
-        ----------
-        by, systems, allocation, operating_point, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``systems``, ``allocation``, ``operating_point`` and ``width`` as every chart
+        does.
         """
 
     @_draws(over_metrics)
@@ -354,16 +317,16 @@ class Charts:
         systems: Names = None,
         allocation: str | None = None,
         measure: str = "nrb",
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """A meta-measure over base metrics, with intervals and noise floors.
 
         As Fig. 2 of paper 000.
 
+        Takes ``by``, ``systems``, ``allocation`` and ``width`` as every chart does.
+
         Parameters
         ----------
-        by, systems, allocation, width
-            As in every chart (see `Charts`).
         measure : str
             One of a single metric: ``"nrb"``, ``"gini"``, ``"max_min"``, ``"cv"`` and the like.
         """
@@ -377,16 +340,16 @@ class Charts:
         allocation: str | None = None,
         measures: Names = None,
         operating_points: Names = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """FDR, GARBE and IR over alpha, the weight of FPR.
 
         As Fig. 1 of paper 000.
 
+        Takes ``by``, ``systems``, ``allocation`` and ``width`` as every chart does.
+
         Parameters
         ----------
-        by, systems, allocation, width
-            As in every chart (see `Charts`).
         measures : str or sequence of str
             Of ``"fdr"``, ``"garbe"`` and ``"ir"``; else all three.
         operating_points : str or sequence of str
@@ -402,16 +365,16 @@ class Charts:
         allocation: str | None = None,
         measures: Names = None,
         alpha: float | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """FDR, GARBE and IR with their two terms over pooled FPR; where the terms cross.
 
         As Fig. 6 of paper 003.
 
+        Takes ``by``, ``systems``, ``allocation`` and ``width`` as every chart does.
+
         Parameters
         ----------
-        by, systems, allocation, width
-            As in every chart (see `Charts`).
         measures : str or sequence of str
             Of ``"fdr"``, ``"garbe"`` and ``"ir"``; else all three.
         alpha : float in [0, 1]
@@ -426,16 +389,16 @@ class Charts:
         systems: Names = None,
         allocation: str | None = None,
         measures: Names = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """Densities of FDR, GARBE and IR over alpha and threshold, above boxes of their terms.
 
         As Figs. 1 to 5 of paper 003.
 
+        Takes ``by``, ``systems``, ``allocation`` and ``width`` as every chart does.
+
         Parameters
         ----------
-        by, systems, allocation, width
-            As in every chart (see `Charts`).
         measures : str or sequence of str
             Of ``"fdr"``, ``"garbe"`` and ``"ir"``; else all three.
         """
@@ -450,16 +413,17 @@ class Charts:
         allocation: str | None = None,
         operating_point: str | None = None,
         measure: str = "ratio",
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """Each group's bias in one system against that in another, with both intervals.
 
         As Fig. 5 of paper 001, with ``measure="subgroup_bias"``. Groups of ratio 0 lie at the edge.
 
+        Takes ``by``, ``groups``, ``systems``, ``allocation``, ``operating_point`` and ``width`` as
+        every chart does.
+
         Parameters
         ----------
-        by, groups, systems, allocation, operating_point, width
-            As in every chart (see `Charts`).
         measure : str
             ``"ratio"`` of both rates to the reference, ``"subgroup_bias"``, ``"threshold_bias"`` or
             ``"threshold_bias_cv"``.
@@ -474,14 +438,12 @@ class Charts:
         systems: Names = None,
         allocation: str | None = None,
         operating_point: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """Paired comparison of two systems group by group: one's rate over the other's.
 
-        Parameters
-        ----------
-        by, groups, systems, allocation, operating_point, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``groups``, ``systems``, ``allocation``, ``operating_point`` and ``width`` as
+        every chart does.
         """
 
     @_draws(ranks)
@@ -492,12 +454,10 @@ class Charts:
         systems: Names = None,
         allocation: str | None = None,
         operating_point: str | None = None,
-        width: float = _WIDTH,
+        width: float = 7,
     ) -> alt.TopLevelMixin:
         """How often one system comes out better than another when speakers are drawn anew.
 
-        Parameters
-        ----------
-        by, systems, allocation, operating_point, width
-            As in every chart (see `Charts`).
+        Takes ``by``, ``systems``, ``allocation``, ``operating_point`` and ``width`` as every chart
+        does.
         """
