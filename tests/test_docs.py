@@ -67,6 +67,23 @@ def test_every_metric_has_its_page():
     assert [name for name in MEASURES if f"`{name}`" not in pages] == []
 
 
+@pytest.mark.parametrize(
+    "page", sorted((DOCS / "metrics").glob("*.md")), ids=lambda page: page.stem
+)
+def test_every_page_on_metrics_has_a_small_picture_for_light_and_dark(page):
+    picture = re.compile(r"^!\[(.+)\]\((\.\./assets/metric-.+\.svg)\)$", re.MULTILINE)
+    found = picture.findall(page.read_text(encoding="utf-8"))
+    assert found
+    for words, name in found:
+        text = (page.parent / name).read_text(encoding="utf-8")
+        assert len(words) > 20
+        assert len(text) < 30_000
+        assert "<title" in text
+        assert "prefers-color-scheme:dark" in text
+        assert set(re.findall(r"var\((--[\w-]+)\)", text)) <= set(re.findall(r"(--[\w-]+):", text))
+        assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
 def test_every_cost_model_and_eer_definition_has_its_row():
     from parivox import COST_MODELS
     from parivox.core.eer import DEFINITIONS

@@ -183,7 +183,7 @@ def over_metrics(chosen: Chosen, theme: Theme, *, measure: str = "nrb") -> Drawi
     ways = theme.colours(len(systems)), theme.shapes(len(systems))
     legend = {"columns": theme.columns(systems, beside=beside)}
     colour, shape = vl.drawn_as("c", systems, *ways, legend=legend)
-    values = [row[n] for row in rows for n in "vlhf" if n in row]
+    values = [row[n] for row in rows for n in "vlhf" if n in row and math.isfinite(row[n])]
     if of.scale == "ratio":
         x = vl.as_logs(of.label, *vl.log_domain(values), percent=False)
         low, high = x["scale"]["domain"]

@@ -50,6 +50,8 @@ _APART, _TIMES = 0.015, 1.08
 """Along alpha, and times FPR, between intervals of lines that would hide each other."""
 _WITH_INTERVALS = 3
 """Lines up to which their intervals can be told apart."""
+_LARGEST = 1e6
+"""What an infinite limit is drawn as, off any axis."""
 _INTERVALS = (
     "Bars are intervals where the audit has them, grey ticks what 95 of 100 fair systems stay "
     "within. "
@@ -398,7 +400,8 @@ def _at_points(one: Chosen, measure: MetaMeasure, alpha: float) -> Iterator[tupl
 
 
 def _estimate(measure: MetaMeasure, name: str, x: float, row: Row) -> Row:
-    made = {"p": measure.id.upper(), "c": name, "x": x, "l": row["low"], "h": row["high"]}
+    high = min(row["high"], _LARGEST)
+    made = {"p": measure.id.upper(), "c": name, "x": x, "l": row["low"], "h": high}
     return made | ({} if row["floor_95"] is None else {"f": row["floor_95"]})
 
 
@@ -449,6 +452,7 @@ def _panels(
             continue
         if title.startswith(("IR", "max")):
             limits = [row[name] for row in here_known for name in "lhf" if name in row]
+            limits = [limit for limit in limits if limit < _LARGEST]
             low, high = vl.log_domain([*(value for row in own for value in row["y"]), *limits])
             y = vl.amount("y", **vl.as_logs(None, low, high, percent=False))
         else:
