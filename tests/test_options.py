@@ -15,7 +15,7 @@ import parivox as pv
 from parivox.cli import parser
 from parivox.cli.options import add_option, given_options
 from parivox.options import audit as described
-from parivox.options import recordings
+from parivox.options import papers, recordings
 from parivox.options import trials as lists
 from parivox.options.audit import AuditOptions, CountOptions
 from parivox.options.kinds import Direction, Flag, option, options_of, sections_of
@@ -34,6 +34,8 @@ COMMANDS = {
         LAST[1],
     ),
     "inspect": (described.InspectOptions, described.InspectCommand),
+    "papers list": (papers.PapersListCommand,),
+    "papers run": (papers.PapersRunCommand,),
     "plan": (PlanOptions, PlanCommand),
     "report": (described.ReportCommand, *LAST),
     "score": (
@@ -57,7 +59,8 @@ COMMANDS = {
 SIGNED = {
     name: [one for one in options if not one.__name__.endswith("Command")]
     for name, options in COMMANDS.items()
-    if name not in {"completion", "report", "show", "systems list", "systems check", "trials build"}
+    if name.partition(" ")[0] not in {"completion", "papers", "report", "show", "systems"}
+    and name != "trials build"
 }
 """What describes the options of the function that a command is in the library."""
 SIGNED["embed"] = [recordings.EmbedOptions]
@@ -67,6 +70,7 @@ NEEDED = {
     "report": ["a"],
     "show": ["a"],
     "completion": ["bash"],
+    "papers run": ["001"],
     "score": ["t.csv", "--out", "s.parquet"],
     "systems check": ["ge2e"],
     "audit": ["s.csv"],

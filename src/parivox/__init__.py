@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from parivox.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from parivox import trials
+    from parivox import papers, trials
+    from parivox.auditing.cell_counts import group_counts
     from parivox.auditing.count import count
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inspection import inspect
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "parivox.auditing.result": ("Audit", "load"),
+    "parivox.auditing.cell_counts": ("group_counts",),
     "parivox.auditing.count": ("count",),
     "parivox.auditing.inspection": ("inspect",),
     "parivox.auditing.plan": ("Plan", "plan"),
@@ -115,7 +117,7 @@ _HOMES = {
     "parivox.scoring.run": ("score",),
     "parivox.read.inspection.findings": ("Inspection",),
 }
-_ROOMS = ("trials",)
+_ROOMS = ("papers", "trials")
 _HOME = {name: module for module, names in _HOMES.items() for name in names} | {
     room: f"parivox.{room}" for room in _ROOMS
 }
@@ -155,6 +157,7 @@ __all__ = [
     "fpr_at_fnr",
     "garbe",
     "gini",
+    "group_counts",
     "hter",
     "inspect",
     "ir",
@@ -169,6 +172,7 @@ __all__ = [
     "neg_log_ratio",
     "nrb",
     "open_store",
+    "papers",
     "parse_cost",
     "plan",
     "ratio",

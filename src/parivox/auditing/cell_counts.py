@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.layout import Layout, cell_layouts, cells_of_side, walk
+from parivox.auditing.layout import ALLOCATIONS, Layout, cell_layouts, cells_of_side, walk
 from parivox.auditing.outcomes import MICRO, NO_OUTCOMES, SECONDS, Outcomes, Share
 from parivox.auditing.participants import Participants
 from parivox.auditing.score_counts import Binned, Exact
 from parivox.core.counts import Counts
+from parivox.errors import ConfigError, nearest
 from parivox.read.checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
@@ -148,6 +149,44 @@ def count_cells(
     if isinstance(people, _People):
         counted.attempts, counted.recordings = people.attempts, people.recordings()
     return counted
+
+
+def group_counts(counts: TrialCounts, *, allocate: str = "both") -> dict[str, dict[str, Counts]]:
+    """Counts per score of every group, for `parivox.eer`, `parivox.min_cdet` and the like.
+
+    Parameters
+    ----------
+    counts
+        What `parivox.count` made: exact ones, or in bins, whose edges are then the scores.
+    allocate : {"both", "enrol", "test", "either"}
+        Which group a nontarget trial between two groups counts for, as in `parivox.audit`.
+
+    Returns
+    -------
+    dict
+        By grouping, then by group; ``pooled`` holds every trial of some group, once. Those of
+        ``all`` are every trial. A group that is withheld is missing.
+
+    Examples
+    --------
+    >>> import parivox as pv
+    >>> trials = {"enrol": ["a/1", "a/1", "b/1"], "test": ["a/2", "b/1", "b/2"]}
+    >>> people = {"id": ["a", "b"], "gender": ["f", "m"]}
+    >>> trials |= {"score": [0.9, 0.1, 0.7]}
+    >>> found = pv.group_counts(pv.count(trials, speakers=people, by="gender", withhold=0))
+    >>> int(found["gender"]["m"].n_target), int(found["all"]["all"].n_target)
+    (1, 2)
+    """
+    if allocate not in ALLOCATIONS:
+        msg = f"allocate is {allocate!r}; {nearest(allocate, ALLOCATIONS)}"
+        raise ConfigError(msg)
+    counted = count_cells(counts, counts.groupings, [allocate])
+    found = {"all": {"all": counted.everything}}
+    for cells in counted.cells:
+        named = zip(cells.grouping.groups, cells.groups, cells.missing, strict=True)
+        groups = {group: one for group, one, why in named if not why}
+        found[cells.grouping.name] = {**groups, "pooled": cells.pooled}
+    return found
 
 
 def _by_cell(

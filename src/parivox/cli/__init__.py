@@ -35,6 +35,7 @@ COMMANDS = {
     "count": "counts without ids, which others can audit",
     "embed": "embeddings of recordings, made once by any system",
     "inspect": "what files hold, how they fit together, what is odd; no audit",
+    "papers": "what four papers print, beside what their data say and how sure that is",
     "plan": "how many speakers and trials an audit needs; what today's data can detect",
     "report": "the page of an audit, its figures and tables for papers",
     "score": "score a list of trials, from embeddings or with a system that compares itself",

@@ -1,1 +1,83 @@
-"""Published tables and what they take to reproduce, one module per paper, on the public core."""
+"""The four papers that Parivox stands on: what they print, what data say of it, and how sure.
+
+>>> import parivox as pv
+>>> (found,) = pv.papers.run("000", claim="4.3")
+>>> found.claims[0].verdict
+'holds'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parivox.errors import ConfigError, nearest
+from parivox.papers import paper000, paper001, paper002, paper003
+from parivox.papers.items import RUNS, Claim, Item, Paper, Reproduced
+from parivox.papers.voxceleb import Voxceleb1H
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+__all__ = ["PAPERS", "Claim", "Item", "Paper", "Reproduced", "run"]
+
+PAPERS = {one.PAPER.name: one.PAPER for one in (paper000, paper001, paper002, paper003)}
+"""The papers by name."""
+
+
+def run(
+    paper: str,
+    *,
+    table: str | None = None,
+    figure: str | None = None,
+    claim: str | None = None,
+    data: str | os.PathLike[str] | None = None,
+) -> list[tuple[Item, Reproduced]]:
+    """Compute items of a paper: all that run here or, if any is named, those.
+
+    Parameters
+    ----------
+    paper
+        ``000``, ``001``, ``002`` or ``003``.
+    table, figure, claim
+        Number of an item; of a claim, that of the section that makes it.
+    data
+        Folder of the data of bt4vt 1.0.1, where it is not installed.
+
+    Returns
+    -------
+    list of (Item, Reproduced)
+        In the order of the paper.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such item, or it cannot be computed.
+    DataError
+        If data that it needs are missing or are others.
+    """
+    chosen = [*_chosen(paper, {"table": table, "figure": figure, "claim": claim})]
+    scores = Voxceleb1H.found(data) if any(one.needs for one in chosen) else None
+    return [(one, one.compute(scores)) for one in chosen if one.compute is not None]
+
+
+def _chosen(paper: str, named: dict[str, str | None]) -> Iterator[Item]:
+    if paper not in PAPERS:
+        msg = f"{paper!r} is none of the papers; {nearest(paper, PAPERS)}"
+        raise ConfigError(msg)
+    items = PAPERS[paper].items
+    if not any(named.values()):
+        yield from (one for one in items if one.state == RUNS)
+        return
+    for kind, number in named.items():
+        if number is None:
+            continue
+        known = {one.number: one for one in items if one.kind == kind}
+        if number not in known:
+            msg = f"paper {paper} has no {kind} {number!r}; {nearest(number, known)}"
+            raise ConfigError(msg)
+        if known[number].compute is None:
+            one = known[number]
+            msg = f"{one.name} of paper {paper} ({one.title}): {one.state}, it needs {one.needs}"
+            raise ConfigError(msg)
+        yield known[number]

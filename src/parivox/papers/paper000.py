@@ -18,18 +18,37 @@ tables against one another, and records what their figures imply:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from parivox.core.bias import difference, neg_log_ratio, ratio, reference
+from parivox.core.people import let_in
+from parivox.papers.items import (
+    FAILS,
+    HOLDS,
+    LATER,
+    MISSING,
+    NOTHING,
+    OPEN,
+    RUNS,
+    SIDE,
+    Claim,
+    Figures,
+    Item,
+    Paper,
+    Reproduced,
+)
+from parivox.papers.voxceleb import BY, ON_H, V2
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import ArrayLike
 
+    from parivox.auditing.result import Audit
     from parivox.core.counts import FloatArray
+    from parivox.papers.voxceleb import Voxceleb1H
 
 AVERAGE = {"EER": 3.657, "minCDet": 0.012}
 """Printed values over all trials of VoxCeleb1-I: EER in per cent, raw detection cost."""
@@ -222,3 +241,198 @@ def _implied(printed: float, value: float, one: float, other: float) -> Implied:
     low, high = sorted((float(one), float(other)))
     # the printed figure is itself rounded
     return Implied(printed, float(value), low - HALF, high + HALF)
+
+
+# --- items ----------------------------------------------------------------------------------------
+
+FPRS = (0.001, 0.01, 0.025, 0.05, 0.1)
+ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""FPR over all trials, and weights of FPR, at which the paper evaluates both meta-measures."""
+_ELSEWHERE = "the paper's list, VoxCeleb1-I, is not public: the same on VoxCeleb1-H"
+
+
+def _table3(_: object) -> Reproduced:
+    figures = Figures()
+    for metric in TABLE_3:
+        for group, found in table3(metric).items():
+            names = ("difference to the best", "ratio to the average", "-ln of the ratio")
+            for name, one in zip(names, found, strict=True):
+                figures.add(
+                    *(group, f"{metric}, {name}", one.printed, one.value, 3),
+                    agrees=one.agrees,
+                    verdict=HOLDS if one.agrees else FAILS,
+                    note=f"by rounding of table 2 between {one.low:.4f} and {one.high:.4f}",
+                )
+    return Reproduced(
+        figures.table(),
+        notes=(
+            "Computed from what table 2 prints; where 3 decimals leave a range, print lies in it.",
+            (
+                "The group's EER is at its own threshold, its cost at that of all trials: a group "
+                "may change sides for that alone."
+            ),
+            (
+                "m+Germany, the most favoured by cost, is no group of VoxCeleb1-H, and VoxCeleb1 "
+                "has four such men in all."
+            ),
+        ),
+    )
+
+
+def _table4(_: object) -> Reproduced:
+    figures = Figures()
+    found = table4()
+    for group, (fpr, gap, log) in TABLE_4.items():
+        figures.add(group, "FPR", fpr, found[group].fpr, 3)
+        figures.add(group, "difference to the best", gap, found[group].difference, 3)
+        value = found[group].neg_log_ratio
+        figures.add(group, "log ratio", log, value, 3, authors=-value)
+    odd = [g for g, (_, _, log) in TABLE_4.items() if log and log * found[g].neg_log_ratio < 0]
+    return Reproduced(
+        figures.table(),
+        (
+            Claim(
+                "The log ratio is above 0 for favoured groups (table 1)",
+                FAILS if odd else HOLDS,
+                f"in table 4 its sign is the opposite for {len(odd)} of {len(TABLE_4)} groups",
+            ),
+        ),
+        ("Computed from the printed log ratios. Authors: the logarithm without its minus.",),
+    )
+
+
+def _sweep(data: Voxceleb1H) -> Audit:
+    points = [f"fpr={fpr:g}" for fpr in FPRS]
+    return data.audit(V2, operating_points=points, alpha=ALPHAS)
+
+
+def _of_all(audit: Audit, measure: str, fpr: float, **where: Any) -> dict[str, Any]:
+    """A meta-measure over all groups; a group without errors is smoothed."""
+    rows = audit.meta.where(
+        grouping=BY,
+        measure=measure,
+        operating_point=f"fpr={fpr:g}",
+        **{"zero": "jeffreys", "gated": False, **where},
+    )
+    return rows.rows()[0]
+
+
+def _figure1(data: Voxceleb1H) -> Reproduced:
+    audit, figures = _sweep(data), Figures()
+    values = {}
+    for fpr in FPRS:
+        for alpha in ALPHAS:
+            row = _of_all(audit, "fdr", fpr, alpha=alpha)
+            values[fpr, alpha] = row["value"]
+            name = f"FDR, alpha {alpha:g}"
+            figures.add(f"FPR {fpr:g}", name, None, row["value"], 4, of=row, p_holm=row["p"])
+    first, last = ([values[fpr, alpha] for alpha in ALPHAS] for fpr in (FPRS[0], FPRS[-1]))
+    turns = bool((np.diff(first) > 0).all() and (np.diff(last) < 0).all())
+    return Reproduced(
+        figures.table(),
+        (
+            Claim(
+                "At FPR 0.001 FDR nears 1 as the weight of FPR rises; at 0.1 it falls",
+                HOLDS if turns else FAILS,
+                f"from {first[0]:.3f} to {first[-1]:.3f}, and from {last[0]:.3f} to {last[-1]:.3f}",
+            ),
+        ),
+        (_ELSEWHERE, "p is of each figure by itself."),
+    )
+
+
+def _figure2(data: Voxceleb1H) -> Reproduced:
+    audit, figures = _sweep(data), Figures()
+    values: dict[str, list[float]] = {"fpr": [], "fnr": []}
+    for metric, of_metric in values.items():
+        for fpr in FPRS:
+            row = _of_all(audit, "nrb", fpr, metric=metric)
+            of_metric.append(row["value"])
+            name = f"NRB of {metric.upper()}"
+            figures.add(f"FPR {fpr:g}", name, None, row["value"], 4, of=row, p_holm=row["p"])
+    goes = bool((np.diff(values["fpr"]) < 0).all() and (np.diff(values["fnr"]) > 0).all())
+    return Reproduced(
+        figures.table(),
+        (
+            Claim(
+                "With falling FPR the NRB of FPR rises, and that of FNR falls",
+                HOLDS if goes else FAILS,
+                "; ".join(
+                    f"{metric.upper()} {', '.join(f'{one:.3f}' for one in found)}"
+                    for metric, found in values.items()
+                )
+                + " from FPR 0.001 to 0.1",
+            ),
+        ),
+        (_ELSEWHERE, "p is of each figure by itself."),
+    )
+
+
+def _claim42(data: Voxceleb1H) -> Reproduced:
+    audit, figures = _sweep(data), Figures()
+    same = []
+    for gated, name in ((False, "all groups"), (True, "groups of enough people")):
+        rows = {
+            "FDR, alpha 1": _of_all(audit, "fdr", FPRS[0], alpha=1.0, gated=gated),
+            "NRB of FPR": _of_all(audit, "nrb", FPRS[0], metric="fpr", gated=gated),
+        }
+        for quantity, row in rows.items():
+            figures.add(name, quantity, None, row["value"], 4, of=row, p_holm=row["p"])
+        beyond = {(row["p"] if row["p"] is not None else 1) < SIDE for row in rows.values()}
+        same.append(len(beyond) == 1)
+    return Reproduced(
+        figures.table(),
+        (
+            Claim(
+                "At FPR 0.001 FDR calls the system fair and NRB calls it biased",
+                FAILS if all(same) else OPEN,
+                "beside what a fair system of these people shows the two agree: over all groups "
+                "neither can be told from chance, over those of enough people both exceed it",
+            ),
+        ),
+        (_ELSEWHERE, "p is of each figure by itself."),
+    )
+
+
+def _claim43(_: object) -> Reproduced:
+    figures = Figures()
+    chances = []
+    for fpr, hours in ((0.001, 17.0), (0.005, 3.5)):
+        chance = float(let_in(fpr, round(60 * hours)))
+        chances.append(chance)
+        figures.add(f"FPR {fpr:g}, {hours:g} h", "chance of success", None, chance, 3)
+    return Reproduced(
+        figures.table(),
+        (
+            Claim(
+                "An attacker who tries once a minute likely succeeds after 17 hours at FPR 0.001, "
+                "after 3.5 hours at 0.005",
+                HOLDS if min(chances) > 1 / 2 else FAILS,
+                f"with chances {chances[0]:.3f} and {chances[1]:.3f}, if attempts are independent",
+            ),
+        ),
+    )
+
+
+def _item(kind: str, number: str, title: str, state: str, needs: str, compute: Any = None) -> Item:
+    return Item("000", kind, number, title, state, needs, compute)
+
+
+_I = "scores of VoxCeleb1-I"
+PAPER = Paper(
+    "000",
+    "W. Hutiri and others",
+    2024,
+    "As Biased as You Measure",
+    (
+        _item("table", "1", "bias measures", NOTHING, "definitions"),
+        _item("table", "2", "EER and cost of groups", MISSING, _I),
+        _item("table", "3", "bias measures, from table 2", RUNS, "", _table3),
+        _item("table", "4", "FPR at 0.001 and its bias", RUNS, "", _table4),
+        _item("figure", "1", "FDR over alpha and FPR", RUNS, ON_H, _figure1),
+        _item("figure", "2", "NRB over base metrics", RUNS, ON_H, _figure2),
+        _item("claim", "4.1", "base metrics change who is favoured", LATER, ON_H),
+        _item("claim", "4.2", "FDR and NRB contradict each other", RUNS, ON_H, _claim42),
+        _item("claim", "4.3", "an attack takes hours", RUNS, "", _claim43),
+    ),
+)

@@ -1,0 +1,76 @@
+"""``parivox papers``: what four papers print, and what their data say of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox.cli.options import add_command
+from parivox.cli.process import printing, say
+from parivox.errors import ConfigError, nearest
+from parivox.options.papers import PapersListCommand, PapersRunCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+EXAMPLES = """\
+examples:
+  parivox papers list
+  parivox papers run 001 --table 4
+  parivox papers run 000 --out papers/
+"""
+
+
+def add_to(commands: Any, words: str) -> None:
+    """Add the command, its sub-commands and their options."""
+    whole = add_command(
+        commands,
+        "papers",
+        None,
+        help=words,
+        usage="parivox papers list | run PAPER [options]",
+        description="What four papers on fairness print, beside what their data say exactly, and "
+        "how sure that is.",
+        examples=EXAMPLES,
+    )
+    inner = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    words = "their tables, figures and claims, and which can be computed"
+    add_command(inner, "list", _list, PapersListCommand, help=words)
+    words = "compute items of a paper beside print"
+    add_command(
+        inner,
+        "run",
+        _run,
+        PapersRunCommand,
+        help=words,
+        description="Compute items of a paper, beside print.",
+    )
+
+
+def _list(given: argparse.Namespace) -> None:
+    from parivox.papers import PAPERS  # noqa: PLC0415 - what takes time to load
+    from parivox.report.papers import print_items  # noqa: PLC0415
+
+    if given.paper is not None and given.paper not in PAPERS:
+        msg = f"{given.paper!r} is none of the papers; {nearest(given.paper, PAPERS)}"
+        raise ConfigError(msg)
+    with printing():
+        print_items([one for one in PAPERS.values() if given.paper in {None, one.name}])
+
+
+def _run(given: argparse.Namespace) -> None:
+    from parivox.papers import run  # noqa: PLC0415 - what takes time to load
+    from parivox.report.papers import print_reproduced, write_reproduced  # noqa: PLC0415
+
+    found = run(
+        *(given.paper,),
+        table=given.table,
+        figure=given.figure,
+        claim=given.claim,
+        data=given.data,
+    )
+    if given.out is not None:
+        write_reproduced(given.out, found)
+    with printing():
+        print_reproduced(found)
+    if given.out is not None:
+        say(f"written to {given.out}: figures as CSV, claims in README.md")

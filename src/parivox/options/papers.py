@@ -1,0 +1,44 @@
+"""Options of `papers`: which items of which paper, from which data.
+
+Classes named for a command hold what the command line alone takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from parivox.options.audit import WRITTEN
+from parivox.options.kinds import Options, Text, option
+
+CHOSEN = "which items"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PapersListCommand(Options):
+    """The command line of `papers list`."""
+
+    paper: Any = option(
+        CHOSEN, "of this paper alone: `000`, `001`, `002` or `003`", metavar="PAPER", position="?"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PapersRunCommand(Options):
+    """The command line of `papers run`."""
+
+    paper: Any = option(CHOSEN, "`000`, `001`, `002` or `003`", metavar="PAPER", position="1")
+    table: str | None = option(
+        CHOSEN, "number of a table", Text, metavar="N", without="all items that can be computed"
+    )
+    figure: str | None = option(CHOSEN, "number of a figure", Text, metavar="N")
+    claim: str | None = option(CHOSEN, "section that makes a claim: `5.1`", Text, metavar="N")
+    data: Any = option(
+        CHOSEN,
+        "folder of the data of bt4vt 1.0.1",
+        metavar="DIR",
+        without="those that are installed (`pip install parivox[demo]`)",
+    )
+    out: Any = option(
+        WRITTEN, "folder for every figure as CSV and the claims as Markdown", metavar="DIR"
+    )

@@ -1,0 +1,171 @@
+"""What a paper prints, item by item, and what its data say of it.
+
+An *item* is a table, a figure or a claim. One that can be computed gives `Reproduced`: figures
+beside print, and claims with what becomes of them. Nothing is simulated in the place of data that
+are not to be had: such an item says what it needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parivox.read.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be told"
+"""What becomes of what is printed."""
+
+RUNS, NOTHING, MISSING, LATER = "runs", "no data", "not reachable", "to come"
+"""Whether an item can be computed: of `LATER`, the data are there."""
+
+SIDE = 0.05
+"""Of p adjusted for all groups of a table: below it, a group is on one side of the others."""
+
+COLUMNS = {
+    "row": "str",
+    "quantity": "str",
+    "printed": "float",
+    "authors": "float",
+    "exact": "float",
+    "low": "float",
+    "high": "float",
+    "floor_95": "float",
+    "p_holm": "float",
+    "agrees": "bool",
+    "verdict": "str",
+    "note": "str",
+}
+"""Columns of the figures of an item: as printed, by the authors' steps, exactly; the interval over
+speakers; what 95 % of fair systems are below; p for all rows of the table; whether the exact figure
+rounds to print; what becomes of what it says."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One of the four papers."""
+
+    name: str
+    authors: str
+    year: int
+    title: str
+    items: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """A table, a figure or a claim of a paper."""
+
+    paper: str
+    kind: str  # "table", "figure" or "claim"
+    number: str  # of a claim, the section that makes it
+    title: str
+    state: str  # `RUNS`, `NOTHING`, `MISSING` or `LATER`
+    needs: str = ""  # the data that it takes; why there is nothing to compute, or what is missing
+    compute: Callable[[Any], Reproduced] | None = None
+    """From `Voxceleb1H`, or from nothing where it needs none; None unless it runs."""
+
+    @property
+    def name(self) -> str:
+        """Kind and number."""
+        return f"{self.kind} {self.number}"
+
+
+class Claim(NamedTuple):
+    """What a paper says, and what becomes of it."""
+
+    sentence: str
+    verdict: str  # `HOLDS`, `FAILS` or `OPEN`
+    why: str
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """What an item comes to.
+
+    Attributes
+    ----------
+    figures
+        Columns as in `COLUMNS`; a row for each printed figure that can be computed.
+    claims
+        What the paper says of them.
+    notes
+        How the printed figures came about, and what their reader must know.
+    """
+
+    figures: Table
+    claims: tuple[Claim, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Figures:
+    """Figures of an item in the making."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(
+        self,
+        row: str,
+        quantity: str,
+        printed: float | None,
+        exact: float,
+        decimals: int,
+        *,
+        of: Mapping[str, Any] | None = None,
+        neutral: float | None = None,
+        **more: Any,
+    ) -> None:
+        """Add one, printed with so many decimals.
+
+        Parameters
+        ----------
+        of
+            The row of an audit's table that tells its interval, floor and p.
+        neutral
+            Where it would say that nothing differs; None where it is a figure by itself.
+        """
+        of = of or {}
+        found = {name: of.get(name) for name in ("low", "high", "floor_95", "p_holm")}
+        agrees = None if printed is None else as_printed(exact, decimals) == printed
+        verdict = ""
+        if printed is not None:
+            verdict = HOLDS if agrees else FAILS
+            if neutral is not None:
+                verdict = on_side(printed, exact, neutral, found["p_holm"])
+        cells = {"row": row, "quantity": quantity, "printed": printed, "exact": exact}
+        blank = {"authors": None, "note": str(of.get("note") or "")}
+        self.rows.append({**blank, **cells, **found, "agrees": agrees, "verdict": verdict, **more})
+
+    def table(self) -> Table:
+        """The figures."""
+        return Table.of({name: [one[name] for one in self.rows] for name in COLUMNS}, COLUMNS)
+
+
+def as_printed(value: float, decimals: int) -> float:
+    """A figure as print rounds it, half up.
+
+    Examples
+    --------
+    >>> as_printed(0.15495, 3), as_printed(1.0625, 3)
+    (0.155, 1.063)
+    """
+    scale = 10.0**decimals
+    return float(np.floor(value * scale + 0.5) / scale)
+
+
+def on_side(printed: float, exact: float, neutral: float, p: float | None) -> str:
+    """Whether a group is on the side of the others that print says.
+
+    Examples
+    --------
+    >>> on_side(1.2, 1.3, 1.0, 0.01), on_side(0.6, 1.6, 1.0, 0.01), on_side(1.2, 1.3, 1.0, 0.4)
+    ('holds', 'does not hold', 'cannot be told')
+    """
+    if p is None or not p < SIDE:
+        return OPEN
+    return HOLDS if np.sign(exact - neutral) == np.sign(printed - neutral) else FAILS

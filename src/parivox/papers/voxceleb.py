@@ -1,0 +1,98 @@
+"""Scores of VoxCeleb1-H by two systems: the data of the papers that anyone can have.
+
+They come with bt4vt 1.0.1 (``pip install parivox[demo]``): 550,894 trials by ResNetSE34V2 and
+ResNetSE34L, and the speakers. VoxCeleb1 has been withdrawn by its authors; scores hold no audio.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parivox.auditing.cell_counts import group_counts
+from parivox.auditing.count import count
+from parivox.auditing.run import audit
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    import os
+
+    from parivox.auditing.result import Audit
+    from parivox.core.counts import Counts
+
+V2, L = "ResNetSE34V2", "ResNetSE34L"
+BY = "gender+nationality"
+ON_H = "scores of VoxCeleb1-H"
+"""What items need that are computed on these files."""
+SPEAKERS = "vox1_meta.csv"
+SCORES = {V2: "resnetse34v2_H-eval_scores.csv", L: "resnetse34l_H-eval_scores.csv"}
+SHA256 = {
+    SCORES[V2]: "efa179de4bb813db6e3281a6a0ea35e4881352d09639b08f19173d674cf378c6",
+    SCORES[L]: "8fd363699ce25316f587097208aa95c64c840f9d7087616753cf36c9f996d5e8",
+    SPEAKERS: "c18af27f03e781de23f7cbf067528c43541c8fe95a81db7dc27e5554d45a375c",
+}
+_MEND = "pip install 'parivox[demo]', or name the folder of bt4vt 1.0.1's data with --data"
+
+
+@dataclass(frozen=True)
+class Voxceleb1H:
+    """The files; what is made of them is made once."""
+
+    folder: Path
+    made: dict[Any, Any] = field(default_factory=dict)
+
+    @classmethod
+    def found(cls, folder: str | os.PathLike[str] | None = None) -> Voxceleb1H:
+        """Those in a folder or, without one, of the installed package.
+
+        Raises
+        ------
+        DataError
+            If a file is missing, or is not the one that the papers' figures come from.
+        """
+        if folder is None:
+            package = find_spec("bt4vt")
+            if package is None or package.origin is None:
+                msg = f"the scores of VoxCeleb1-H by two systems are not here; {_MEND}"
+                raise DataError(msg)
+            folder = Path(package.origin).parent / "data"
+        for name, sha256 in SHA256.items():
+            path = Path(folder, name)
+            if not path.is_file():
+                msg = f"{folder}: has no {name}; {_MEND}"
+                raise DataError(msg)
+            with path.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
+                    msg = f"{path}: is not the file of bt4vt 1.0.1; {_MEND}"
+                    raise DataError(msg)
+        return cls(Path(folder))
+
+    def scores(self, *systems: str) -> dict[str, Path]:
+        """Score files by system."""
+        return {system: self.folder / SCORES[system] for system in systems}
+
+    @property
+    def speakers(self) -> Path:
+        """The table of speakers."""
+        return self.folder / SPEAKERS
+
+    def audit(self, *systems: str, **options: Any) -> Audit:
+        """An audit of some of the systems by gender and nationality."""
+        key = systems, repr(sorted(options.items()))
+        if key not in self.made:
+            options = {"by": BY, "allocate": "enrol", "replicates": 1_000, **options}
+            self.made[key] = audit(self.scores(*systems), speakers=self.speakers, **options)
+        made: Audit = self.made[key]
+        return made
+
+    def counts(self, system: str) -> dict[str, Counts]:
+        """Counts by gender and nationality of the enrolled speaker, and those of ``all``."""
+        if system not in self.made:
+            counts = count(self.scores(system), speakers=self.speakers, by=BY, withhold=0)
+            groups = group_counts(counts, allocate="enrol")
+            self.made[system] = {**groups[BY], **groups["all"]}
+        made: dict[str, Counts] = self.made[system]
+        return made

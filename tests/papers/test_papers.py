@@ -1,0 +1,145 @@
+"""The four papers as a command: what is printed, what data say of it."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+
+import pytest
+
+import parivox as pv
+from parivox.papers.items import FAILS, HOLDS, MISSING, OPEN, RUNS
+
+
+@pytest.fixture(scope="module")
+def found(bt4vt_data):
+    return {
+        (paper, item.name): made
+        for paper in ("000", "001", "003")
+        for item, made in pv.papers.run(paper, data=bt4vt_data)
+    }
+
+
+def rows(made, quantity):
+    return {row["row"]: row for row in made.figures.rows() if row["quantity"] == quantity}
+
+
+def claims(made):
+    return {claim.sentence: claim.verdict for claim in made.claims}
+
+
+@pytest.mark.minimal
+def test_items_say_what_they_need_or_run():
+    items = [item for paper in pv.papers.PAPERS.values() for item in paper.items]
+    assert len({(one.paper, one.name) for one in items}) == len(items)
+    for one in items:
+        assert (one.state == RUNS) == (one.compute is not None)
+        assert one.needs or one.compute is not None
+
+
+@pytest.mark.minimal
+def test_what_follows_from_print_alone_needs_no_data():
+    found = {item.name: made for item, made in pv.papers.run("003", data="nowhere")}
+    table = found["table 1"]
+    assert {row["verdict"] for row in table.figures.rows() if row["printed"] is not None} == {HOLDS}
+    ((_, attack),) = pv.papers.run("000", claim="4.3")
+    assert [f"{row['exact']:.3f}" for row in attack.figures.rows()] == ["0.640", "0.651"]
+
+
+def test_printed_figures_of_table_4_come_out_by_the_authors_steps(found):
+    made = found["001", "table 4"]
+    for row in made.figures.rows():
+        decimals = 3 if row["quantity"].startswith("cost") else 4
+        assert f"{row['authors']:.{decimals}f}" == f"{row['printed']:.{decimals}f}", row
+    bias = rows(made, "subgroup bias")
+    assert round(bias["mexico_m"]["exact"], 4) == 1.5991
+    assert not bias["mexico_m"]["agrees"]
+    assert [group for group, row in bias.items() if row["verdict"] != OPEN] == ["usa_m"]
+    assert bias["usa_m"]["low"] < bias["usa_m"]["exact"] < bias["usa_m"]["high"] < 1
+
+
+def test_claims_of_paper_001(found):
+    assert claims(found["001", "claim 5.1"]) == {
+        "The curves of women lie mostly above that of everyone": HOLDS,
+        "The curves of men lie below it": FAILS,
+        "All women but those from the USA have a subgroup bias above 1": FAILS,
+        "The system is fit to the largest group of its training data, the USA": HOLDS,
+    }
+    (own,) = found["001", "claim 5.4"].claims
+    assert own.verdict == FAILS
+    assert "10 of 12 do not gain" in own.why
+    assert "above 1 for uk_f" in own.why
+    (women, men) = found["001", "table 5"].claims
+    assert (women.verdict, men.verdict) == (FAILS, FAILS)
+    assert "FPR is 5.12 times" in women.why
+    assert "FPR is 0.39 times" in men.why
+    assert found["001", "figure 5"].claims[0].verdict == HOLDS
+
+
+def test_table_2_and_figure_7_are_as_printed(found):
+    for name in ("table 2", "figure 7"):
+        assert {row["verdict"] for row in found["001", name].figures.rows()} == {HOLDS}
+
+
+def test_beside_their_floors_fdr_and_nrb_agree(found):
+    (dispute,) = found["000", "claim 4.2"].claims
+    assert dispute.verdict == FAILS
+    every = found["000", "claim 4.2"].figures.rows()
+    beyond = {(row["row"], row["p_holm"] < 0.05) for row in every}
+    assert beyond == {("all groups", False), ("groups of enough people", True)}
+    assert claims(found["000", "figure 1"]).popitem()[1] == HOLDS
+    assert claims(found["000", "figure 2"]).popitem()[1] == HOLDS
+
+
+def test_the_sign_of_table_4_is_told(found):
+    (claim,) = found["000", "table 4"].claims
+    assert claim.verdict == FAILS
+    assert {row["verdict"] for row in found["000", "table 3"].figures.rows()} == {HOLDS}
+
+
+@pytest.mark.minimal
+@pytest.mark.parametrize(
+    ("paper", "asked", "sentence"),
+    [
+        ("005", {}, "'005' is none of the papers; .*000, 001, 002, 003"),
+        ("001", {"table": "9"}, "paper 001 has no table '9'; there are 1, 2, 3, 4, 5"),
+        ("000", {"table": "2"}, f"{MISSING}, it needs scores of VoxCeleb1-I"),
+    ],
+)
+def test_what_is_not_there_is_a_sentence(paper, asked, sentence):
+    with pytest.raises(pv.ConfigError, match=sentence):
+        pv.papers.run(paper, **asked)
+
+
+def test_other_data_are_refused(bt4vt_data, tmp_path):
+    with pytest.raises(pv.DataError, match=r"has no resnetse34v2_H-eval_scores\.csv; pip install"):
+        pv.papers.run("001", table="4", data=tmp_path)
+    for name in ("resnetse34v2_H-eval_scores.csv", "resnetse34l_H-eval_scores.csv"):
+        (tmp_path / name).symlink_to(bt4vt_data / name)
+    text = (bt4vt_data / "vox1_meta.csv").read_text()
+    (tmp_path / "vox1_meta.csv").write_text(text.replace("Norway", "Sweden"))
+    with pytest.raises(pv.DataError, match=r"vox1_meta.csv: is not the file of bt4vt 1\.0\.1"):
+        pv.papers.run("001", table="4", data=tmp_path)
+
+
+def command(*words):
+    words = [sys.executable, "-m", "parivox", "papers", *map(str, words)]
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_the_command_prints_and_writes(tmp_path):
+    listed = command("list", "000")
+    assert listed.returncode == 0, listed.stderr
+    assert "scores of VoxCeleb1-I" in listed.stdout
+    out = tmp_path / "papers"
+    done = command("run", "003", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "GARBE" in done.stdout
+    with (out / "003-table-1.csv").open() as file:
+        assert len([*csv.DictReader(file)]) == 105
+    assert "cannot be told" in (out / "README.md").read_text()
+    wrong = command("run", "003", "--figure", "7", "--out", tmp_path / "none")
+    assert wrong.returncode == 2
+    assert not (tmp_path / "none").exists()
+    assert "not reachable" in wrong.stderr
