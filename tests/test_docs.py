@@ -67,21 +67,35 @@ def test_every_metric_has_its_page():
     assert [name for name in MEASURES if f"`{name}`" not in pages] == []
 
 
+PICTURE = re.compile(r"^!\[(.+)\]\((\.\./assets/(?:metric|chart)-.+\.svg)\)$", re.MULTILINE)
+
+
 @pytest.mark.parametrize(
-    "page", sorted((DOCS / "metrics").glob("*.md")), ids=lambda page: page.stem
+    "page",
+    [*sorted((DOCS / "metrics").glob("*.md")), DOCS / "api" / "charts.md"],
+    ids=lambda page: page.stem,
 )
-def test_every_page_on_metrics_has_a_small_picture_for_light_and_dark(page):
-    picture = re.compile(r"^!\[(.+)\]\((\.\./assets/metric-.+\.svg)\)$", re.MULTILINE)
-    found = picture.findall(page.read_text(encoding="utf-8"))
+def test_pictures_of_charts_are_small_and_for_light_and_dark(page):
+    found = PICTURE.findall(page.read_text(encoding="utf-8"))
     assert found
     for words, name in found:
         text = (page.parent / name).read_text(encoding="utf-8")
         assert len(words) > 20
         assert len(text) < 30_000
-        assert "<title" in text
         assert "prefers-color-scheme:dark" in text
         assert set(re.findall(r"var\((--[\w-]+)\)", text)) <= set(re.findall(r"(--[\w-]+):", text))
+        assert not re.findall(r'(?:fill|stroke)="#', text)
         assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_every_chart_has_its_picture():
+    from parivox.report.charts.named import Charts
+
+    pictures = PICTURE.findall(text("api/charts.md"))
+    drawn = [re.sub(".*/chart-(.+)\\.svg", r"\1", name).replace("-", "_") for _, name in pictures]
+    called = re.findall(r"^audit\.charts\.(\w+)\(", text("api/charts.md"), flags=re.MULTILINE)
+    assert called == drawn
+    assert set(drawn) == {name for name in vars(Charts) if not name.startswith("_")}
 
 
 def test_every_cost_model_and_eer_definition_has_its_row():
