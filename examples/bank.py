@@ -1,4 +1,4 @@
-"""The bank of docs/bring-your-data.md: decisions on calls, enrolments of several calls, failures.
+"""The bank of docs/tutorials/bank.md: decisions on calls, enrolments of several calls, failures.
 
     python examples/bank.py FOLDER
 

@@ -5,7 +5,7 @@
 Each block ``console`` of a page holds one command. It is run in a folder with the files that
 the script named in the heading above it writes. A comment above a block, as in
 ``<!-- from "Noted" to "Thresholds" -->``, names the beginnings of the first and the last line that
-are shown.
+are shown; a block below ``<!-- file context.yaml -->`` is written to that file.
 """
 
 from __future__ import annotations
@@ -20,9 +20,15 @@ from tempfile import TemporaryDirectory
 
 EXAMPLES = Path(__file__).parent
 DOCS = EXAMPLES.parent / "docs"
-PAGES = ("bring-your-data.md", "trials.md", "balanced.md", "plan.md")
+TUTORIALS = ("student", "auditor", "bank", "product")
+PAGES = (
+    *("bring-your-data.md", "trials.md", "balanced.md", "plan.md"),
+    *(f"tutorials/{name}.md" for name in TUTORIALS),
+)
 BLOCK = re.compile(
-    r'^## The (?P<who>\w+)$|^(?:<!-- from "(?P<first>.*)" to "(?P<last>.*)" -->\n)?'
+    r"^## The (?P<who>\w+)$"
+    r"|^<!-- file (?P<file>\S+) -->\n```\w+\n(?P<text>(?:(?!```).*\n)*)```$"
+    r'|^(?:<!-- from "(?P<first>.*)" to "(?P<last>.*)" -->\n)?'
     r"```console\n(?P<command>\$ (?:.*\\\n)*.*\n)(?P<output>(?:(?!```).*\n)*)```$",
     flags=re.MULTILINE,
 )
@@ -36,6 +42,9 @@ def fresh(page: str, folder: Path) -> str:
     def block(found: re.Match[str]) -> str:
         nonlocal who
         whole, head = found[0], found["command"]
+        if found["file"] is not None:
+            (who / found["file"]).write_text(found["text"], encoding="utf-8")
+            return whole
         if head is None:
             who = folder / found["who"]
             script = EXAMPLES / f"{who.name}.py"
@@ -66,12 +75,20 @@ def printed(command: str, folder: Path) -> list[str]:
 
 def part(lines: list[str], first: str, last: str) -> list[str]:
     """From the first line that begins with the one text to the next that begins with the other."""
-    begins = [line.strip().startswith(first) for line in lines]
-    start = begins.index(True)
-    end = next(i for i in range(start, len(lines)) if lines[i].strip().startswith(last))
+    start = place(lines, first)
+    end = place(lines, last, start)
     before = ["..."] if any(lines[:start]) else []
     after = ["..."] if any(lines[end + 1 :]) else []
     return [*before, *lines[start : end + 1], *after]
+
+
+def place(lines: list[str], text: str, start: int = 0) -> int:
+    """Where the next line is that begins with a text."""
+    for i in range(start, len(lines)):
+        if lines[i].strip().startswith(text):
+            return i
+    msg = "\n".join([f"no line begins with {text!r}:", *lines])
+    raise LookupError(msg)
 
 
 def wrapped(line: str) -> str:

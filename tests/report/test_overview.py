@@ -98,6 +98,16 @@ def test_without_intervals_nothing_is_said_of_chance(audited):
     assert not found.proven
 
 
+def test_decisions_are_not_told_as_of_one_threshold(material):
+    trials, speakers = material
+    levels = [0.4 if i % 2 else 0.5 for i in range(len(trials["score"]))]
+    each = [score >= level for score, level in zip(trials["score"], levels, strict=True)]
+    found = pv.audit({**trials, "decision": each, "threshold": levels}, speakers=speakers)
+    assert overview(found).threshold == "decisions as they were made (deployed)"
+    given = pv.audit(trials, speakers=speakers, operating_points="threshold=0.4")
+    assert overview(given).threshold.startswith("one threshold for all: a score of 0.4")
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 def test_names_are_whole_at_any_width(audit, width):
     told = drawn(audit, width)
@@ -120,7 +130,7 @@ def test_a_point_that_is_missed_is_told_by_what_it_comes_to(material):
             replicates=50,
         )
     )
-    assert found.threshold.startswith("set for 1 %, but 100 % of impostors get in")
+    assert "for all: set for 1 %, but 100 % of impostors get in" in found.threshold
 
 
 def test_systems_with_other_trials_are_compared_on_those_in_common(material):

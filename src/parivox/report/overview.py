@@ -174,7 +174,7 @@ class Overview(NamedTuple):
     @property
     def data(self) -> str:
         """How much was audited, and at which threshold."""
-        return f"{' · '.join((*self.size, f'one threshold for all: {self.threshold}'))}."
+        return f"{' · '.join((*self.size, self.threshold))}."
 
     @property
     def proven(self) -> list[Line]:
@@ -470,7 +470,8 @@ def _threshold(audit: Audit) -> str:
     said = list(dict.fromkeys(f"{point_in_short(row)} ({row['operating_point']})" for row in found))
     if not said:
         return "no threshold"
-    return "; ".join(said)
+    decided = all(given_as(row) == "deployed" for row in found)  # at the threshold of each trial
+    return f"{'' if decided else 'one threshold for all: '}{'; '.join(said)}"
 
 
 _POINTS = {

@@ -56,7 +56,7 @@ def _parts(
     audit: Audit, of: Overview, out: Path | None, page: Path | None
 ) -> Iterator[RenderableType]:
     yield text(" · ".join(of.size), style="dim")
-    yield text(f"One threshold for all: {of.threshold}", style="dim")
+    yield text(capital(of.threshold), style="dim")
     yield from (text(f"{words}.", style="dim") for words in read_as(audit))
     yield Text()
     yield _sentence(of.headline, style="bold")
