@@ -80,6 +80,16 @@ def optional():
 
 
 @pytest.fixture(scope="session")
+def pages():
+    """`examples/pages.py`: it runs the commands of a page of docs/."""
+    file = Path(__file__).parents[1] / "examples" / "pages.py"
+    spec = importlib.util.spec_from_file_location("pages", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
 def bt4vt_data():
     """Folder with the scores of two systems on VoxCeleb1-H and the speaker table."""
     spec = importlib.util.find_spec("bt4vt")  # found, not imported: importing it takes seconds

@@ -1,0 +1,16 @@
+"""The tutorials show what their commands print, to the letter."""
+
+import pytest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", ["student", "auditor", "bank", "product"])
+def test_a_tutorial_shows_what_its_commands_print(who, pages, tmp_path, request):
+    if who == "student":
+        request.getfixturevalue("bt4vt_data")
+    name = f"tutorials/{who}.md"
+    assert name in pages.PAGES
+    page = (pages.DOCS / name).read_text(encoding="utf-8")
+    assert page.count("```console\n$ ") > 4
+    assert "may not" in page or "do not say" in page
+    assert pages.fresh(page, tmp_path) == page, "mend with: python examples/pages.py"
