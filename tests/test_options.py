@@ -24,7 +24,7 @@ from parivox.options.plan import PlanCommand, PlanOptions
 ROOT = Path(__file__).parents[1]
 TYPED = ROOT / "src" / "parivox" / "options" / "typed.py"
 PAGE = ROOT / "docs" / "cli.md"
-LAST = (described.PageCommand, described.QuietCommand)
+LAST = (described.PageCommand, described.ProgressCommand)
 COMMANDS = {
     "audit": (AuditOptions, described.AuditCommand, *LAST),
     "completion": (described.CompletionCommand,),
@@ -33,7 +33,7 @@ COMMANDS = {
         *(recordings.EmbedCommand, recordings.EmbedOptions, recordings.SystemOptions),
         LAST[1],
     ),
-    "inspect": (described.InspectOptions, described.InspectCommand),
+    "inspect": (described.InspectOptions, described.InspectCommand, LAST[1]),
     "papers list": (papers.PapersListCommand,),
     "papers run": (papers.PapersRunCommand,),
     "plan": (PlanOptions, PlanCommand),
@@ -45,15 +45,15 @@ COMMANDS = {
     "show": (described.ShowCommand,),
     "systems list": (recordings.SystemsListCommand,),
     "systems check": (recordings.SystemOptions, recordings.SystemsCheckCommand),
-    "trials describe": (lists.DescribeOptions, lists.DescribeCommand),
-    "trials check": (lists.CheckOptions, lists.CheckCommand),
-    "trials grade": (lists.GradeOptions, lists.ListCommand),
-    "trials convert": (lists.ConvertOptions, lists.ListCommand),
+    "trials describe": (lists.DescribeOptions, lists.DescribeCommand, LAST[1]),
+    "trials check": (lists.CheckOptions, lists.CheckCommand, LAST[1]),
+    "trials grade": (lists.GradeOptions, lists.ListCommand, LAST[1]),
+    "trials convert": (lists.ConvertOptions, lists.ListCommand, LAST[1]),
     "trials build": (lists.RebuildCommand,),
-    "trials build inclusive": (lists.InclusiveOptions, lists.BuildCommand),
-    "trials build balanced": (lists.BalancedOptions, lists.BuildCommand),
-    "trials build cross": (lists.CrossOptions, lists.BuildCommand),
-    "trials variants": (lists.VariantsOptions, lists.VariantsCommand),
+    "trials build inclusive": (lists.InclusiveOptions, lists.BuildCommand, LAST[1]),
+    "trials build balanced": (lists.BalancedOptions, lists.BuildCommand, LAST[1]),
+    "trials build cross": (lists.CrossOptions, lists.BuildCommand, LAST[1]),
+    "trials variants": (lists.VariantsOptions, lists.VariantsCommand, LAST[1]),
 }
 """Descriptions of the options of each command, in order."""
 SIGNED = {
@@ -102,6 +102,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
+
+    from parivox.progress import Progress
 '''
 
 

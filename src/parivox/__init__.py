@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from parivox.embedding.extract import embed
     from parivox.embedding.store import Store, open_store
     from parivox.errors import ConfigError, DataError, ParivoxError
+    from parivox.progress import Progress
     from parivox.read.inspection.findings import Inspection
     from parivox.report.figures import write_figures
     from parivox.report.files import write_page, write_tables
@@ -111,6 +112,7 @@ _HOMES = {
     "parivox.embedding.extract": ("embed",),
     "parivox.embedding.store": ("Store", "open_store"),
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
+    "parivox.progress": ("Progress",),
     "parivox.report.figures": ("write_figures",),
     "parivox.report.files": ("write_page", "write_tables"),
     "parivox.report.labels": ("labelled",),
@@ -134,6 +136,7 @@ __all__ = [
     "Inspection",
     "ParivoxError",
     "Plan",
+    "Progress",
     "Store",
     "TrialCounts",
     "act_cdet",

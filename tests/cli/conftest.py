@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -62,6 +63,44 @@ def parivox(files):
         if process or stdin is not None or environment or imports:
             return as_process(words, cwd or files, stdin, environment)
         return within(words, cwd or files)
+
+    return run
+
+
+AT_ONCE = """
+import parivox.cli.progress as shown, parivox.progress as told
+shown.PATIENCE_S = shown.REDRAWN_S = told.EVERY_S = told.KNOWN_S = 0.001
+from parivox.cli import main
+main()
+"""
+
+
+@pytest.fixture(scope="session")
+def in_terminal():
+    """What a terminal on standard error, or output, receives; progress `at_once` if asked."""
+    pty = pytest.importorskip("pty")
+
+    def run(words, cwd, *, of="stderr", width=200, at_once=False, interrupt=None, **environment):
+        ours, theirs = pty.openpty()
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {of: theirs}
+        program = ["-c", AT_ONCE] if at_once else ["-m", "parivox"]
+        with subprocess.Popen(
+            [sys.executable, *program, *words],
+            cwd=cwd,
+            **streams,
+            env={**plain(), "TERM": "xterm", "COLUMNS": str(width), **environment},
+        ) as process:
+            os.close(theirs)
+            told = b""
+            with contextlib.suppress(OSError):  # the end of a terminal
+                while some := os.read(ours, 65536):
+                    told += some
+                    if interrupt is not None and interrupt in told:
+                        process.send_signal(signal.SIGINT)
+                        interrupt = None
+            process.communicate()
+        os.close(ours)
+        return process.returncode, told.decode()
 
     return run
 

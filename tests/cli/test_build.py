@@ -147,16 +147,18 @@ def test_one_group_is_one_group(build):
 @pytest.mark.skipif(os.name == "nt", reason="Windows ends processes without asking")
 def test_what_is_ended_leaves_nothing_behind(home):
     words = ("trials", "build", "cross", "--utterances", "u.csv", "--speakers", "s.csv", "--by",
-             "nation", "--complete", "--variants", "9999", "--out", "ended")  # fmt: skip
+             "nation", "--complete", "--variants", "9999", "--out", "ended", "--progress",
+             "json")  # fmt: skip
     process = subprocess.Popen([sys.executable, "-m", "parivox", *words], cwd=home,
                                stderr=subprocess.PIPE, text=True)  # fmt: skip
     until = time.monotonic() + 60
     while not list(home.glob(".parivox-*/*")) and time.monotonic() < until:
         time.sleep(0.01)
     process.terminate()
-    told = process.communicate(timeout=60)[1].splitlines()
-    assert told[0].startswith("parivox: writing 76,792,320 trials, 2.1 GB or so")
-    assert told[1:] == ["parivox: stopped; nothing was written"]
+    *told, last = process.communicate(timeout=60)[1].splitlines()
+    stages = {json.loads(line)["stage"] for line in told}
+    assert "writing 76,792,320 trials, 2.1 GB or so" in stages
+    assert last == "parivox: stopped; nothing was written"
     assert process.returncode == 128 + signal.SIGTERM
     assert not (home / "ended").exists()
 

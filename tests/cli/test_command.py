@@ -79,14 +79,6 @@ def test_piped_output_is_plain(done):
     assert all(line == line.rstrip() for line in done.stdout.splitlines())
 
 
-@pytest.mark.slow
-def test_progress_is_on_stderr(done):
-    lines = done.stderr.splitlines()
-    assert lines
-    assert all(line.startswith("parivox: ") for line in lines)
-    assert not any(line in done.stdout for line in lines)
-
-
 def test_quiet(parivox, done):
     found = parivox(*BASIC, "--operating-point", "fpr=0.1", "--quiet")
     assert (found.returncode, found.stderr) == (0, "")
@@ -99,7 +91,6 @@ def test_json(parivox):
     told = json.loads(found.stdout)
     assert told["options"]["by"] == ["gender"]
     assert told["tables"]["groups"]["group"]
-    assert "parivox: reading" in found.stderr
 
 
 @pytest.mark.slow

@@ -1,6 +1,5 @@
 """Terminals, broken streams and odd names: no traceback, nothing raw, one sentence."""
 
-import contextlib
 import io
 import json
 import os
@@ -46,30 +45,9 @@ def sentence(found, words=""):
     assert words in last
 
 
-def in_terminal(words, cwd, *, of="stderr", width=200):
-    """What a terminal on standard error, or output, receives."""
-    pty = pytest.importorskip("pty")
-    ours, theirs = pty.openpty()
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {of: theirs}
-    with subprocess.Popen(
-        [sys.executable, "-m", "parivox", *words],
-        cwd=cwd,
-        **streams,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": str(width)},
-    ) as process:
-        os.close(theirs)
-        told = b""
-        with contextlib.suppress(OSError):  # the end of a terminal
-            while some := os.read(ours, 65536):
-                told += some
-        process.communicate()
-    os.close(ours)
-    return process.returncode, told.decode()
-
-
 @pytest.mark.parametrize("name", ["[/z]", "[red]", ":smile:"])
-def test_names_are_no_markup_in_the_progress(files, name):
-    code, told = in_terminal(("audit", f"{name}=scores.csv", *SPEAKERS), files)
+def test_names_are_no_markup_in_the_progress(in_terminal, files, name):
+    code, told = in_terminal(("audit", f"{name}=scores.csv", *SPEAKERS), files, at_once=True)
     assert code == 0, told
     assert f"measuring {name}" in told
 
@@ -299,7 +277,7 @@ def test_development_files_without_a_name_are_not_split_either(parivox, files, t
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
-def test_commands_cut_no_word_in_a_terminal_of_any_width(files, width):
+def test_commands_cut_no_word_in_a_terminal_of_any_width(in_terminal, files, width):
     for words in (
         (*BASIC, "--out", "audit", "--replicates", "50"),
         ("trials", "check", "scores.csv", "--speakers", "speakers.csv"),
@@ -318,7 +296,7 @@ def test_commands_cut_no_word_in_a_terminal_of_any_width(files, width):
 # ---- mistakes
 
 
-def test_a_mistake_is_told_with_its_mend_on_a_line_of_its_own_in_a_terminal(files):
+def test_a_mistake_is_told_with_its_mend_on_a_line_of_its_own_in_a_terminal(in_terminal, files):
     code, told = in_terminal(("audit", "scores.csv", "--by", "gender", "--quiet"), files)
     assert code == 2
     error, hint = re.sub(r"\x1b\[[0-9;]*m", "", told).splitlines()

@@ -185,9 +185,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(pairs, embedded, tmp_path, 
     out = tmp_path / "b.parquet"
     told = []
 
-    def stop(words):
-        told.append(words)
-        if words.startswith("scored 192"):
+    def stop(at):
+        told.append(at)
+        if at.unit == "trials" and at.done == 192:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -209,8 +209,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(pairs, embedded, tmp_path, 
 def test_parts_of_another_plan_are_not_taken_over(pairs, embedded, tmp_path):
     out = tmp_path / "s.parquet"
 
-    def stop(words):
-        if words.startswith("scored"):
+    def stop(at):
+        if at.stage.startswith("scoring") and at.is_over:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -315,11 +315,11 @@ def test_two_runs_do_not_make_one_file(pairs, embedded, tmp_path):
     out = tmp_path / "s.parquet"
     told = []
 
-    def meanwhile(words):
-        if words.startswith("preparing"):
+    def meanwhile(at):
+        if at.stage.startswith("preparing") and not told:
+            told.append(at)
             with pytest.raises(DataError, match="another run is making this file; wait for it"):
                 score(pairs[::-1], embeddings=embedded, out=out)
-            told.append(words)
 
     score(pairs, embeddings=embedded, out=out, progress=meanwhile)
     assert len(told) == 1

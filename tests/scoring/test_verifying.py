@@ -146,8 +146,8 @@ def test_an_interrupted_run_enrols_only_what_is_left(recordings, trials, tmp_pat
     out = tmp_path / "s.parquet"
     first, rest = Loudness(), Loudness()
 
-    def stop(words):
-        if words.startswith("verified") and int(words.split()[1]) > 100:
+    def stop(at):
+        if at.unit == "trials" and at.done > 100:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -168,8 +168,8 @@ def test_a_long_list_is_verified_a_chunk_after_the_other(recordings, trials, tmp
     monkeypatch.setattr(verifying, "PIECE", 30)
     first, rest = Loudness(), Loudness()
 
-    def stop(words):
-        if words.startswith("verified 160"):  # two pieces into the second chunk
+    def stop(at):
+        if at.unit == "trials" and at.done == 160:  # two pieces into the second chunk
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -203,8 +203,8 @@ def interrupted(trials, recordings, out):
     """Score, and stop half-way; gives the system."""
     system = Loudness()
 
-    def stop(words):
-        if words.startswith("verified 120"):
+    def stop(at):
+        if at.unit == "trials" and at.done == 120:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -236,7 +236,7 @@ def test_the_same_audio_elsewhere_is_gone_on_with_and_hashed_once(
     first = interrupted(trials, copied, out)
     told, rest = [], Loudness()
     score_with_system(trials, rest, recordings=copied, out=out, progress=told.append)
-    assert not any("hashing" in words for words in told)
+    assert not any("hashing" in at.stage for at in told)
     assert first.verified + rest.verified == pl.read_parquet(out)["score"].count()
     again = tmp_path / "again.parquet"
     first, rest = interrupted(trials, copied, again), Loudness()

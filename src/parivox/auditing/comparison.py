@@ -18,6 +18,7 @@ from parivox.auditing.result import system_name
 from parivox.core.measures import MEASURES, RATES, base_metric
 from parivox.core.resampling import MOST_DROPPED, from_replicates
 from parivox.errors import ConfigError
+from parivox.progress import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -104,9 +105,15 @@ def add_comparisons(
             raise ConfigError(msg)
         where = {**names[0], "speakers": in_common}
         where |= {f"other_{key}": value for key, value in names[1].items()}
-        for pair in ((mine, theirs) for mine in one.parts for theirs in other.parts):
-            if pair[0].where == pair[1].where:
-                _compare_parts(rows, {**where, **pair[0].where}, pair, both, options)
+        pairs_of_parts = [
+            (mine, theirs)
+            for mine in one.parts
+            for theirs in other.parts
+            if mine.where == theirs.where
+        ]
+        called = " with ".join(system_name(*name.values()) for name in names)
+        for pair in each(pairs_of_parts, called, "groups", size=lambda one: len(one[0].names)):
+            _compare_parts(rows, {**where, **pair[0].where}, pair, both, options)
 
 
 def _compare_parts(

@@ -32,6 +32,7 @@ from parivox.auditing.system import check_polarity
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
 from parivox.options.kinds import several
+from parivox.progress import stage, telling
 from parivox.read.bins import parse_bins
 from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import CountRows
@@ -54,6 +55,7 @@ _TOGETHER = 16
 _NONE = np.int32(-1)
 
 
+@telling
 @in_encoding_given
 def count(
     scores: Any,
@@ -125,10 +127,9 @@ def count(
         raise ConfigError(msg)
     (name, source), *_ = sources.items()
     is_named = source is not scores
-    tell = asked.progress or (lambda _: None)
-    read = gather({name if is_named else ("", ""): source}, asked, file, tell, may_lack=True)
-    tell("counting")
-    made = _shared(read, asked, bins)
+    read = gather({name if is_named else ("", ""): source}, asked, file, may_lack=True)
+    with stage("counting"):
+        made = _shared(read, asked, bins)
     check_polarity(made, count_cells(made, [], []).everything, asked.orientation)
     return made
 

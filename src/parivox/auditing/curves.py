@@ -20,6 +20,7 @@ from parivox.auditing.intervals import rate_intervals
 from parivox.auditing.operating_points import DEPLOYED, Found, OperatingPoint
 from parivox.auditing.speaker_errors import tally_errors
 from parivox.core.measures import RATES
+from parivox.progress import each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -181,7 +182,7 @@ def bands(
     ]
     step = max(AT_ONCE // max(pairs, 1), 1)
     parts: list[list[Band]] = [[] for _ in layouts]
-    for start in range(0, len(found), step):
+    for start in each(range(0, len(found), step), "bands along the threshold", "steps"):
         here = found[start : start + step]
         at = points_by_threshold(here)
         every, *rest = tally_errors(trials, layouts, walk, here, members)

@@ -40,6 +40,7 @@ from parivox.core.curves_resampled import (
 )
 from parivox.core.measures import RATES
 from parivox.core.resampling import pool_small_strata, speaker_weights, weighted
+from parivox.progress import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -251,7 +252,8 @@ def replicate(
     grids: list[list[GridDraws]] = [[] for _ in blocks]
     crossed: dict[int, FloatArray] = {}
     bound = 0.0
-    for batch in _batches(homes):
+    batches = list(_batches(homes))
+    for number, batch in enumerate(batches, 1):
         curves = ResampledCurves(
             part.score,
             part.target,
@@ -265,7 +267,8 @@ def replicate(
         shares = (largest_share(one) for cells in curves.original() for one in cells)
         bound = max(bound, *map(float, shares))
         fresh = [i for i in batch if i not in crossed]  # levels may have been in another batch
-        for which, counts_of in curves.replicates(own):
+        name = f"bootstrap, part {number} of {len(batches)}" if len(batches) > 1 else "bootstrap"
+        for which, counts_of in _replicates(curves, own, name):
             counted = dict(zip(batch, counts_of, strict=True))
             drawn = counted[0][0]
             thresholds = points.thresholds(drawn, points.scored)
@@ -302,6 +305,16 @@ def replicate(
         for i, (one, along) in enumerate(zip(made, grids, strict=True))
     ]
     return [(found[cells], found[levels]) for cells, levels in homes], bound
+
+
+def _replicates(
+    curves: ResampledCurves, weights: Weights, name: str
+) -> Iterator[tuple[slice, list[list[Counts]]]]:
+    """Some replicates at a time, and a stage that tells how many are done with."""
+    with stage(name, len(weights), "draws") as drawing:
+        for which, counts in curves.replicates(weights):
+            yield which, counts
+            drawing.add(which.stop - which.start)
 
 
 class _Block(NamedTuple):

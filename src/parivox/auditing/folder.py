@@ -16,6 +16,7 @@ from parivox.disk import HIDDEN, found, unwritable, whole_folder, writing
 from parivox.errors import ConfigError, DataError, ParivoxError, storable
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
+from parivox.progress import each
 from parivox.read.table import Table
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def write_folder(
     check_format(format)
     out = check_folder(folder)
     with writing(_named(folder), "folder"), whole_folder(out, _own_files()) as aside:
-        for name, table in tables.items():
+        for name, table in each(tables.items(), f"writing {os.fsdecode(folder)}", "tables"):
             table.write(aside / f"{name}.{'parquet' if name in CURVES else format}")
         for name, text in texts.items():
             (aside / name).write_text(text, encoding="utf-8", newline="\n")

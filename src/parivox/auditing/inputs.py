@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from parivox.errors import ConfigError, storable
 from parivox.options.audit import READ, TRIALS, AuditOptions
 from parivox.options.kinds import options_of
+from parivox.progress import stage
 from parivox.read.content import stem_of
 from parivox.read.counts_file import holds_counts, holds_tally
 from parivox.read.groups import attributes_asked, make_groupings
@@ -22,7 +23,7 @@ from parivox.trials.grades import with_grades
 from parivox.trials.manifest import ListDesign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
@@ -177,7 +178,6 @@ def gather(
     sources: Mapping[tuple[str, str], Any],
     asked: ReadOptions,
     file: GroupsFile | None,
-    tell: Callable[[str], None],
     *,
     standardise: tuple[str, ...] = (),
     may_lack: bool = False,
@@ -185,12 +185,12 @@ def gather(
     """Read every file, join them, and group the trials.
 
     Rates are standardised over the levels of the attributes `standardise`. What was asked for
-    `may_lack` values for every trial where others are to come. Progress goes to `tell`.
+    `may_lack` values for every trial where others are to come.
     """
     people = None
     if asked.speakers is not None:
-        tell("reading the speakers")
-        people = read_speakers(asked.speakers, id=asked.id, conflicts=asked.conflicts)
+        with stage("reading the speakers"):
+            people = read_speakers(asked.speakers, id=asked.id, conflicts=asked.conflicts)
     how: dict[str, Any] = {
         "utterances": None if asked.utterances is None else read_utterances(asked.utterances),
         "format": asked.scores_format,
@@ -207,20 +207,20 @@ def gather(
     ]
     sets = []
     for (system, list_), source in sources.items():
-        tell(f"reading {system or 'the scores'}{'@' + list_ if list_ else ''}")
-        sets.append(
-            read_trials(
-                source,
-                system=system,
-                list_=list_,
-                speakers=people,
-                trials=asked.trials,
-                models=models,
-                failures=failures,
-                attributes=attributes,
-                **how,
+        with stage(f"reading {system or 'the scores'}{'@' + list_ if list_ else ''}"):
+            sets.append(
+                read_trials(
+                    source,
+                    system=system,
+                    list_=list_,
+                    speakers=people,
+                    trials=asked.trials,
+                    models=models,
+                    failures=failures,
+                    attributes=attributes,
+                    **how,
+                )
             )
-        )
     people, sets = with_common_speakers(people, sets)
     if any(one.name == "grade" for one in attributes):
         sets = [with_grades(one, people) for one in sets]
@@ -233,7 +233,7 @@ def gather(
     return Gathered(sets, groupings, levels, chosen_by, people, how, strata, design)
 
 
-def gather_counts(named: Named, asked: AuditOptions, tell: Callable[[str], None]) -> Gathered:
+def gather_counts(named: Named, asked: AuditOptions) -> Gathered:
     """Read files of counts, whose groups are in them, and add up those of one system."""
     from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for files of counts only
 
@@ -248,8 +248,8 @@ def gather_counts(named: Named, asked: AuditOptions, tell: Callable[[str], None]
     if asked.orientation == "distance":
         msg = "--distance: cannot be used with counts; give it to parivox count"
         raise ConfigError(msg)
-    tell("reading the counts")
-    sets = read_all(named)
+    with stage("reading the counts"):
+        sets = read_all(named)
     first = sets[0]
     how = {"orientation": None, "conflicts": "error"}
     return Gathered(sets, first.groupings, first.within, first.chosen_by, None, how)

@@ -32,6 +32,7 @@ from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError, nearest
 from parivox.options.audit import NEVER, AuditOptions
 from parivox.options.kinds import Value, options_of
+from parivox.progress import stage, telling
 from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import holds_counts
 from parivox.read.groups import MOST_GROUPS
@@ -61,6 +62,7 @@ MOST_GROUPINGS = 20
 """Groupings of one audit with intervals: of each, all trials are counted and resampled."""
 
 
+@telling
 @in_encoding_given
 def audit(
     scores: Any,
@@ -140,10 +142,9 @@ def audit(
         compare=compare,
         **options,
     )
-    tell = asked.progress or (lambda _: None)
     table = _trial_table(scores, asked)
     # what is read: files, tables, options
-    study = _study(scores, asked, tell)
+    study = _study(scores, asked)
     read, file, design = study.read, study.file, study.design
     checked, development_of = design.options, study.development_of
     if table is not None:
@@ -158,19 +159,20 @@ def audit(
     systems: list[System] = []
     compared: list[Compared] = []
     for trials_of in read.sets:
-        system = _measured(trials_of, read, design, development_of, tell)
-        systems.append(_with_primary(system))
-        parts: list[Measured] | None = None if common is None else []
-        if parts is not None:
-            compared.append(Compared(system, parts))
-        add_rows(system, rows, compared=parts)
-        _account(rows["data"], system, read)
+        with stage(f"measuring {system_name(trials_of.system, trials_of.list)}"):
+            system = _measured(trials_of, read, design, development_of)
+            systems.append(_with_primary(system))
+            parts: list[Measured] | None = None if common is None else []
+            if parts is not None:
+                compared.append(Compared(system, parts))
+            add_rows(system, rows, compared=parts)
+            _account(rows["data"], system, read)
     if table is not None:
-        tell(f"writing {table}")
-        write_trial_table(table, systems, checked.seed)
+        with stage(f"writing {table}"):
+            write_trial_table(table, systems, checked.seed)
     if common is not None:
-        tell("comparing")
-        add_comparisons(rows["comparison"], _pairs(compared, common), checked)
+        with stage("comparing"):
+            add_comparisons(rows["comparison"], _pairs(compared, common), checked)
     # what it comes to: tables, record, provenance
     return Audit(
         **{name: block.table() for name, block in rows.items()},
@@ -188,7 +190,7 @@ class _Study(NamedTuple):
     development_of: Mapping[tuple[str, str], Any]  # scores to find thresholds on
 
 
-def _study(scores: Any, asked: AuditOptions, tell: Callable[[str], None]) -> _Study:
+def _study(scores: Any, asked: AuditOptions) -> _Study:
     """Read what is audited, and check that the options fit it."""
     asked, file = groups_file_of(asked)
     metrics = _own_metrics(asked.metrics)
@@ -197,9 +199,9 @@ def _study(scores: Any, asked: AuditOptions, tell: Callable[[str], None]) -> _St
         checked = _checked(asked, file)
         sources = by_name(scores)
         development_of = developments(asked.threshold_from, sources)
-        read = gather(sources, asked, file, tell, standardise=asked.standardise)
+        read = gather(sources, asked, file, standardise=asked.standardise)
     else:
-        read = gather_counts(files, asked, tell)
+        read = gather_counts(files, asked)
         checked = _checked(
             asked,
             file,
@@ -228,15 +230,13 @@ def _measured(
     read: Gathered,
     design: Design,
     development_of: Mapping[tuple[str, str], Any],
-    tell: Callable[[str], None],
 ) -> System:
     """One system on one list, and what its thresholds are found on."""
     development = development_of.get((trials.system, trials.list))
     found_on = None
     if development is not None:
-        tell(f"reading the development scores of {trials.system}")
-        found_on = _development(development, trials.system, read)
-    tell(f"measuring {system_name(trials.system, trials.list)}")
+        with stage("reading the development scores"):
+            found_on = _development(development, trials.system, read)
     way = "similarity" if trials.is_similarity else design.options.orientation
     return measure_system(trials, design, found_on, way)
 
@@ -259,9 +259,9 @@ def tally_thresholds(counts: Any, **options: Any) -> FloatArray:
     asked = AuditOptions.of(**options)
     # what is said of people moves no threshold
     asked = replace(asked, limit=(), attempts=None, primary=None, speaker_ids=NEVER)
-    study = _study(counts, asked, lambda _: None)
+    study = _study(counts, asked)
     (trials,) = study.read.sets
-    system = _measured(trials, study.read, study.design, study.development_of, lambda _: None)
+    system = _measured(trials, study.read, study.design, study.development_of)
     return steps_of(system)
 
 

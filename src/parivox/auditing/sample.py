@@ -19,6 +19,7 @@ from parivox.auditing.speaker_errors import SpeakerErrors, tally_errors
 from parivox.auditing.tally import Tally
 from parivox.core.curves_resampled import BINS, curve_edges
 from parivox.core.measures import RATES
+from parivox.progress import each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -127,7 +128,10 @@ def sample_speakers(
         between = bands(trials, own, here, who, nodes, options, pairs)
     levels: list[Uncertainty] = []
     cells: list[Uncertainty] = []
-    for i, (layout, of, failed) in enumerate(zip(layouts, tallied, failures, strict=False)):
+    every = list(zip(layouts, tallied, failures, strict=False))
+    for i, (layout, of, failed) in enumerate(
+        each(every, "intervals", "groups", size=lambda one: one[0].cells)
+    ):
         again, drawn[i] = drawn[i], None  # let go of once its levels are made of it: it is large
         into = levels if layout.grouping is None else cells
         for at in range(layout.levels):

@@ -21,9 +21,10 @@ from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import measured_cells, withheld
 from parivox.auditing.verdicts import limit_rows, offender_rows, trend_rows, verdict_rows
 from parivox.core.measures import RATES
+from parivox.progress import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,7 +45,8 @@ def add_rows(
     options, sample, points = system.design.options, system.sample, system.points
     for level in system.tally.levels:
         _operating_points(rows["operating_points"], system, level)
-    for one in measured_cells(system):
+    n = len(system.tally.levels) + sum(len(one.groups) + 1 for one in system.tally.cells)
+    for one in _told(measured_cells(system), n):
         if compared is not None:
             compared.append(one)
         where = {**system.name, **one.where}
@@ -87,6 +89,14 @@ def add_rows(
     _matrices(rows["matrix"], system)
     if options.compat:
         _compat(rows, system)
+
+
+def _told(cells: Iterator[Measured], n: int) -> Iterator[Measured]:
+    """The same, and a stage that tells for how many of `n` cells there are rows."""
+    with stage("measures and verdicts", n, "groups") as at:
+        for one in cells:
+            yield one
+            at.add(len(one.names))
 
 
 def _group_rows(rows: Rows, system: System, one: Measured, where: Mapping[str, str]) -> None:

@@ -22,6 +22,7 @@ from parivox.cli.process import (
     silence,
     warnings_told,
 )
+from parivox.cli.progress import progress_shown
 from parivox.errors import ConfigError, ParivoxError, nearest
 from parivox.version import __version__
 
@@ -111,7 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             return
         whole.parse_args(every, chosen)
         set_up()
-        with warnings_told():
+        form, quiet = getattr(chosen, "progress", None), getattr(chosen, "quiet", False)
+        with warnings_told(), progress_shown(form, quiet=quiet):
             chosen.run(chosen)
     except ParivoxError as error:
         say_error(str(error))

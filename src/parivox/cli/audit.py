@@ -13,10 +13,10 @@ from parivox.cli.options import (
     check_standard_input,
     given_options,
 )
-from parivox.cli.process import Progress, print_json, printing
+from parivox.cli.process import print_json, printing
 from parivox.cli.report import context_of, labelled_by, page_options
 from parivox.errors import ConfigError
-from parivox.options.audit import AuditCommand, AuditOptions, PageCommand, QuietCommand
+from parivox.options.audit import AuditCommand, AuditOptions, PageCommand, ProgressCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +37,7 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "audit",
         _run,
-        *(AuditOptions, AuditCommand, PageCommand, QuietCommand),
+        *(AuditOptions, AuditCommand, PageCommand, ProgressCommand),
         help=words,
         usage="parivox audit SCORES... [--speakers FILE] [options]",
         description="Audit scores: how does each group of people fare, by every measure?",
@@ -63,18 +63,15 @@ def _run(given: argparse.Namespace) -> None:
     check_standard_input([*(text.rpartition("=")[2] for text in sources), *tables])
     if given.threshold_from:
         options["threshold_from"] = _named(given.threshold_from)
-    with Progress(quiet=given.quiet) as tell:
-        result = audit(_named(given.scores), progress=tell, **options)
-        if given.out is not None:
-            tell(f"writing {given.out}")
-            given.outcome = f"{given.out} may not hold this audit"
-            result.write(given.out, format=kind)
-            given.outcome = f"the audit is in {given.out}"
-        if given.report is not None:
-            from parivox.report.files import write_page  # noqa: PLC0415 - on request
+    result = audit(_named(given.scores), **options)
+    if given.out is not None:
+        given.outcome = f"{given.out} may not hold this audit"
+        result.write(given.out, format=kind)
+        given.outcome = f"the audit is in {given.out}"
+    if given.report is not None:
+        from parivox.report.files import write_page  # noqa: PLC0415 - on request
 
-            tell(f"writing {given.report}")
-            write_page(result, given.report, context=context, **page)
+        write_page(result, given.report, context=context, **page)
     if given.json:
         with printing():
             print_json(result.to_json())

@@ -12,8 +12,8 @@ from parivox.cli.options import (
     check_standard_input,
     given_options,
 )
-from parivox.cli.process import Progress, print_lines
-from parivox.options.audit import CountCommand, CountOptions, QuietCommand
+from parivox.cli.process import print_lines
+from parivox.options.audit import CountCommand, CountOptions, ProgressCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -32,7 +32,7 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "count",
         _run,
-        *(CountOptions, CountCommand, QuietCommand),
+        *(CountOptions, CountCommand, ProgressCommand),
         help=words,
         usage="parivox count SCORES --out FILE [--speakers FILE] [options]",
         description="Count trials by group and score, so that others can audit them.",
@@ -53,8 +53,6 @@ def _run(given: argparse.Namespace) -> None:
     # any text, even what no path can be
     is_named = equals and not os.path.exists(given.scores)  # noqa: PTH110
     source = {name: path} if is_named else given.scores
-    with Progress(quiet=given.quiet) as tell:
-        made = count(source, progress=tell, **options)
-        tell(f"writing {given.out}")
-        made.write(given.out)
+    made = count(source, **options)
+    made.write(given.out)
     print_lines([f"Counts are in {given.out}: {made.size()}.", *made.told_apart()])

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_out_is_named, given_options
-from parivox.cli.process import Progress, print_lines, say
+from parivox.cli.process import print_lines, say
 from parivox.errors import ConfigError
-from parivox.options.audit import QuietCommand
+from parivox.options.audit import ProgressCommand
 from parivox.options.recordings import EmbedCommand, EmbedOptions, SystemOptions
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
 EXAMPLES = """\
 examples:
@@ -22,8 +20,6 @@ examples:
   parivox embed utterances.csv --system model.onnx --frontend kaldi80 --out embeddings/
   parivox embed --check embeddings/
 """
-EVERY_SECONDS = 10.0
-"""Between lines of progress, where there is no terminal to overwrite them in."""
 
 
 def add_to(commands: Any, words: str) -> None:
@@ -32,7 +28,7 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "embed",
         _run,
-        *(EmbedCommand, EmbedOptions, SystemOptions, QuietCommand),
+        *(EmbedCommand, EmbedOptions, SystemOptions, ProgressCommand),
         help=words,
         usage="parivox embed RECORDINGS --out DIR [--system NAME] [options]\n"
         "       parivox embed --check DIR",
@@ -64,7 +60,7 @@ def _embedded(given: argparse.Namespace) -> Any:
             msg = f"nothing to do: give {mend}; see parivox embed --help"
             raise ConfigError(msg)
     check_out_is_named(given.out, "folder")
-    from parivox.embedding.extract import READING, embed  # noqa: PLC0415 - what takes time to load
+    from parivox.embedding.extract import embed  # noqa: PLC0415 - what takes time to load
     from parivox.embedding.recordings import read_source  # noqa: PLC0415
     from parivox.embedding.systems.named import load  # noqa: PLC0415
     from parivox.read.content import texts_in  # noqa: PLC0415
@@ -75,30 +71,8 @@ def _embedded(given: argparse.Namespace) -> Any:
     )
     given.outcome = "what is finished is kept; the same command goes on with it"
     options = given_options(given, EmbedOptions)
-    with Progress(quiet=given.quiet) as tell:
-        tell(READING)
-        with texts_in(options.get("encoding")):
-            source = read_source(given.recordings, columns=options.pop("columns", None))
-        for line in () if given.quiet else speakers_told(source):
-            say(line)
-        return embed(
-            source,
-            system,
-            given.out,
-            progress=tell if tell.live is not None else _seldom(tell),
-            **options,
-        )
-
-
-def _seldom(tell: Callable[[str], None]) -> Callable[[str], None]:
-    """Tell what counts recordings every few seconds only."""
-    last = -EVERY_SECONDS
-
-    def seldom(what: str) -> None:
-        nonlocal last
-        counts = what[:1].isdigit()
-        if not counts or time.monotonic() - last >= EVERY_SECONDS:
-            tell(what)
-            last = time.monotonic() if counts else last
-
-    return seldom
+    with texts_in(options.get("encoding")):
+        source = read_source(given.recordings, columns=options.pop("columns", None))
+    for line in () if given.quiet else speakers_told(source):
+        say(line)
+    return embed(source, system, given.out, **options)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_standard_input, given_options
 from parivox.cli.process import print_json, printing
-from parivox.options.audit import InspectCommand, InspectOptions
+from parivox.options.audit import InspectCommand, InspectOptions, ProgressCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -26,8 +26,7 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "inspect",
         _run,
-        InspectOptions,
-        InspectCommand,
+        *(InspectOptions, InspectCommand, ProgressCommand),
         help=words,
         usage="parivox inspect FILE... [options]",
         description="Tell what files hold, how they fit together and what is odd, before an audit.",

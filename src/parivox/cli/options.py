@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from parivox.options.kinds import Option, Options
 
-_FEW = 18
+_FEW = 20
 """Options of a command that `--help` lists whole; of more, the common ones."""
 TABLES = ("speakers", "trials", "utterances", "models", "failures")
 """Options that name a table beside the scores."""

@@ -9,13 +9,15 @@ import os
 import signal
 import sys
 import warnings
-from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from parivox.errors import ConfigError, EncodingGuessed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+CLEAR = "\r\x1b[K"
+"""What takes the line of a terminal away on which the cursor is."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's mallopt(3)
 
 
@@ -73,10 +75,16 @@ def prepare() -> None:
         raise ConfigError(msg)
 
 
+def is_redrawn() -> bool:
+    """Whether standard error is a terminal on which a line can be drawn again."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
 def say(text: str) -> None:
-    """Tell a line on standard error, if it takes any."""
+    """Tell a line on standard error, if it takes any: in a terminal in place of the progress."""
+    start = CLEAR if is_redrawn() else ""
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"parivox: {shown(text)}\n")
+        sys.stderr.write(f"{start}parivox: {shown(text)}\n")
 
 
 def say_error(sentence: str) -> None:
@@ -163,33 +171,3 @@ def print_result(result: Any, in_words: Callable[[Any], None], *, json: bool) ->
             print_json(result.to_json())
         else:
             in_words(result)
-
-
-class Progress:
-    """What is being done, on stderr: a spinner in a terminal, plain lines elsewhere."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self.quiet = quiet
-        self.live: Any = None
-
-    def __enter__(self) -> Self:
-        if not self.quiet and sys.stderr.isatty():
-            from rich.console import Console  # noqa: PLC0415
-
-            self.live = Console(stderr=True).status("")
-            self.live.start()
-        return self
-
-    def __call__(self, what: str) -> None:
-        """Tell what is being done."""
-        if self.live is not None:
-            from rich.text import Text  # noqa: PLC0415
-
-            self.live.update(Text(shown(what)))
-        elif not self.quiet:
-            say(what)
-
-    def __exit__(self, *_: object) -> None:
-        if self.live is not None:
-            with contextlib.suppress(OSError):
-                self.live.stop()

@@ -6,13 +6,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_out_is_named
-from parivox.cli.process import Progress, print_lines, printing, say
+from parivox.cli.process import print_lines, printing, say
 from parivox.errors import ConfigError
-from parivox.options.audit import NEVER, PageCommand, QuietCommand, ReportCommand
+from parivox.options.audit import NEVER, PageCommand, ProgressCommand, ReportCommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from parivox.auditing.result import Audit
     from parivox.report.context import Context
@@ -34,7 +33,7 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "report",
         _run,
-        *(ReportCommand, PageCommand, QuietCommand),
+        *(ReportCommand, PageCommand, ProgressCommand),
         help=words,
         usage="parivox report AUDIT [--out FILE] [--figures FOLDER] [options]",
         description="Show an audit: one page that opens anywhere; figures and tables for a paper, "
@@ -70,14 +69,14 @@ def labelled_by(audit: Audit, context: Context | None) -> Audit:
     return made
 
 
-def loaded(folder: str, tell: Callable[[str], None]) -> Audit:
+def loaded(folder: str) -> Audit:
     """The audit of a folder; what another version of Parivox wrote is told."""
     from parivox.auditing.result import load  # noqa: PLC0415 - what takes time to load
 
     audit = load(folder)
     if other := audit.record.get("other_version"):
         parts = "; ".join(map(": ".join, other.items()))
-        tell(f"written by another version of Parivox: {parts}")
+        say(f"written by another version of Parivox: {parts}")
     return audit
 
 
@@ -95,10 +94,9 @@ def _run(given: argparse.Namespace) -> None:
     elif given.out is not None:
         check_tables(given.out, kind)
     page, context, formats = page_options(given), context_of(given), _formats(given)
-    with Progress(quiet=given.quiet) as tell:
-        audit = labelled_by(loaded(given.audit, tell), context)
-        check_speaker_ids(audit, given.speaker_ids or NEVER)
-        lines = _write(audit, given, kind, page | {"context": context}, formats, tell)
+    audit = labelled_by(loaded(given.audit), context)
+    check_speaker_ids(audit, given.speaker_ids or NEVER)
+    lines = _write(audit, given, kind, page | {"context": context}, formats)
     print_lines(lines)
     if given.out is None and kind:
         with printing():
@@ -155,7 +153,6 @@ def _write(
     kind: str,
     page: dict[str, Any],
     formats: list[str],
-    tell: Progress,
 ) -> list[str]:
     """Write what is asked for, and tell of each in a line."""
     from parivox.report.figures import write_figures  # noqa: PLC0415
@@ -163,11 +160,9 @@ def _write(
 
     lines = []
     if given.figures is not None:
-        tell(f"drawing the figures of {given.figures}")
         write_figures(audit, given.figures, formats=formats)
         lines.append(f"{given.figures}: every figure as {', '.join(formats)}; index.md says more")
     if given.out is not None:
-        tell(f"writing {given.out}")
         if kind == "page":
             write_page(audit, given.out, **page)
             lines.append(f"{given.out}: the page; it opens in any browser, and needs no network")

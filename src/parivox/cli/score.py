@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_out_is_named, given_options
-from parivox.cli.process import Progress, printing
+from parivox.cli.process import printing
 from parivox.errors import ConfigError
-from parivox.options.audit import QuietCommand
+from parivox.options.audit import ProgressCommand
 from parivox.options.kinds import options_of
 from parivox.options.recordings import ScoreCommand, ScoredOptions, ScoreOptions, VerifyOptions
 
@@ -29,7 +29,7 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "score",
         _run,
-        *(ScoreCommand, ScoredOptions, ScoreOptions, VerifyOptions, QuietCommand),
+        *(ScoreCommand, ScoredOptions, ScoreOptions, VerifyOptions, ProgressCommand),
         help=words,
         usage="parivox score TRIALS --embeddings DIR --out FILE [options]",
         description="Score a list of trials: one row a trial, in the order of the list.",
@@ -44,18 +44,16 @@ def _run(given: argparse.Namespace) -> None:
     _check(given)
     shared = given_options(given, ScoredOptions)
     given.outcome = "what was scored is kept; the same command goes on from there"
-    with Progress(quiet=given.quiet) as progress:
-        if given.system is None:
-            from parivox.scoring.run import score  # noqa: PLC0415
+    if given.system is None:
+        from parivox.scoring.run import score  # noqa: PLC0415
 
-            own = given_options(given, ScoreOptions)
-            found = score(given.trials, progress=progress, **shared, **own)
-        else:
-            from parivox.scoring.verifying import score_with_system  # noqa: PLC0415
+        found = score(given.trials, **shared, **given_options(given, ScoreOptions))
+    else:
+        from parivox.scoring.verifying import score_with_system  # noqa: PLC0415
 
-            own = given_options(given, VerifyOptions)
-            system = _verifying(given.system, own.pop("device", VerifyOptions.device))
-            found = score_with_system(given.trials, system, progress=progress, **shared, **own)
+        own = given_options(given, VerifyOptions)
+        system = _verifying(given.system, own.pop("device", VerifyOptions.device))
+        found = score_with_system(given.trials, system, **shared, **own)
     with printing():
         print_scored(found)
 

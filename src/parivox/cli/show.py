@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command
-from parivox.cli.process import printing, say
+from parivox.cli.process import printing
 from parivox.cli.report import context_of, labelled_by, loaded
 from parivox.errors import ConfigError
 from parivox.options.audit import ShowCommand
@@ -45,7 +45,7 @@ def _run(given: argparse.Namespace) -> None:
         msg = "-v is of the summary, and a group is told whole; leave one of them out"
         raise ConfigError(msg)
     chosen = {name: getattr(given, name) for name in ("system", "by", "operating_point")}
-    audit = part_of(labelled_by(loaded(given.audit, say), context_of(given)), **chosen)
+    audit = part_of(labelled_by(loaded(given.audit), context_of(given)), **chosen)
     with printing():
         if given.group:
             show(groups_told(audit, given.group))

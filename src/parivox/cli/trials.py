@@ -12,9 +12,10 @@ from parivox.cli.options import (
     check_standard_input,
     given_options,
 )
-from parivox.cli.process import print_lines, print_result, say
+from parivox.cli.process import print_lines, print_result
 from parivox.errors import ConfigError
 from parivox.options import trials as described
+from parivox.options.audit import ProgressCommand
 from parivox.options.kinds import options_of
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def add_to(commands: Any, words: str) -> None:
         inner,
         "variants",
         _variants,
-        *(described.VariantsOptions, described.VariantsCommand),
+        *(described.VariantsOptions, described.VariantsCommand, ProgressCommand),
         help="how far results move when the pairs of a list are drawn anew",
         usage="parivox trials variants SCORES --by ATTRIBUTES [options]",
         description="Draw several lists from scored pairs, and tell how much the results of each "
@@ -111,7 +112,8 @@ def _add_looks(commands: Any) -> None:
     for run, options, words, description in looks:
         name = run.__name__.lstrip("_")
         usage = f"parivox trials {name} LIST [options]"
-        add_command(commands, name, run, *options, help=words, usage=usage, description=description)
+        every = (*options, ProgressCommand)
+        add_command(commands, name, run, *every, help=words, usage=usage, description=description)
 
 
 def _list_options(given: argparse.Namespace, options: type[Options]) -> dict[str, Any]:
@@ -205,7 +207,7 @@ def _add_build(commands: Any) -> None:
             inner,
             name,
             _build,
-            *(options, described.BuildCommand),
+            *(options, described.BuildCommand, ProgressCommand),
             help=_WORDS[name],
             usage=f"{BUILD} {name} --utterances FILE --by ATTRIBUTES --out DIR [options]",
             description=f"Build lists with {_WORDS[name]}.",
@@ -242,7 +244,7 @@ def _build(given: argparse.Namespace) -> None:
     import parivox.trials  # noqa: PLC0415 - what takes time to load
 
     _prepare(**{name: getattr(given, name) for name in _TABLES})
-    built = getattr(parivox.trials, f"build_{given.kind}")(**asked, progress=say)
+    built = getattr(parivox.trials, f"build_{given.kind}")(**asked)
     print_result(built, _print_built, json=given.json or given.before_json)
 
 
@@ -257,9 +259,7 @@ def _rebuild(given: argparse.Namespace) -> None:
     from parivox.trials.building import rebuild  # noqa: PLC0415
 
     _prepare(**tables)
-    print_result(
-        rebuild(given.manifest, **tables, progress=say), _print_built, json=given.before_json
-    )
+    print_result(rebuild(given.manifest, **tables), _print_built, json=given.before_json)
 
 
 def _prepare(*, out: str, utterances: str | None, speakers: str | None) -> None:

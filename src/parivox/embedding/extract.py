@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -53,6 +52,7 @@ from parivox.embedding.systems import EmbeddingSystem, named, recorded
 from parivox.embedding.systems.named import made_by
 from parivox.errors import ConfigError, DataError
 from parivox.options.recordings import EmbedOptions
+from parivox.progress import stage, telling
 from parivox.read.content import in_encoding_given
 from parivox.shown import Shown
 from parivox.workers import Made, Processes, processors
@@ -64,15 +64,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.embedding.systems import VerifyingSystem
+    from parivox.progress import Progress
     from parivox.workers import InHand, Runner
 
     Load = Callable[[], EmbeddingSystem | VerifyingSystem]
-    Tell = Callable[[str], None]
 
 BATCH = 64
 """Recordings in a batch: what an interruption costs, times the workers."""
 _FOUND = {**FOUND, "_channels": pl.Int64}  # of a batch
-READING = "reading which recordings there are"
 _OUTCOME = (*(c for c in FOUND if c != "audio_sha256"), "_from", "_at")
 _RECORDED = ("runtime", "providers", "torch")  # what ran a network, which changes no vector
 _OLD = -1  # where an embedding stands that the store has already
@@ -122,6 +121,7 @@ class Embedded(Shown):
         return ok.filter(pl.struct(AUDIO).is_duplicated()).sort(*AUDIO, "utterance")
 
 
+@telling
 @in_encoding_given
 def embed(
     source: Any,
@@ -136,7 +136,7 @@ def embed(
     workers: int | None = None,
     batch: int = BATCH,
     ray: str | None = None,
-    progress: Tell = lambda _: None,
+    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - for all stages
 ) -> Embedded:
     """Embed the recordings that a store does not have yet.
 
@@ -171,7 +171,7 @@ def embed(
         Address of a Ray cluster that embeds, ``HOST:PORT``, or ``auto`` for that of `RAY_ADDRESS`,
         or else this machine alone; without it, `workers` do. All nodes see the same disk.
     progress
-        Told what is being done.
+        Called with the `parivox.progress.Progress` of each stage.
 
     Raises
     ------
@@ -194,22 +194,20 @@ def embed(
             raise ConfigError(msg)
     choice = channel_chosen(channel)
     check_decoders()
-    if not isinstance(source, Source):
-        progress(READING)
-    wanted = read_source(source, columns=columns)
-    recordings = with_stat(wanted.table.drop(FOUND, strict=False))
+    with stage("reading which recordings there are"):
+        wanted = read_source(source, columns=columns)
+        recordings = with_stat(wanted.table.drop(FOUND, strict=False))
     folder = Path(out)
     check_one_speaker(
         recordings,
         read_hashes(folder / HASHES),
         None if prune else find_store(folder),
-        progress,
         longest=longest_seconds,
         name=wanted.name,
     )
-    progress("loading the system")
     load = partial(named.load, system) if isinstance(system, str) else partial(made_by, system)
-    loaded = load()
+    with stage("loading the system"):
+        loaded = load()
     if not isinstance(loaded, EmbeddingSystem):
         msg = f"{loaded.name}: makes no embeddings but compares recordings; give it to score"
         raise ConfigError(msg)
@@ -220,10 +218,10 @@ def embed(
         runner = Cluster(ray, gpus=int(device.startswith("cuda")))
     with writing(folder):
         about = {"system": recorded(loaded), "options": options}
-        run = _Run(folder, about, recordings, progress, choice=choice, prunes=prune)
+        run = _Run(folder, about, recordings, choice=choice, prunes=prune)
         if "probe" not in run.about:
-            progress("probing the system")
-            run.about["probe"] = probe(loaded).to_json()
+            with stage("probing the system"):
+                run.about["probe"] = probe(loaded).to_json()
         new = run.finish(load, runner, batch)
     store = open_store(folder)
     asked = store.table.join(run.wanted, on="utterance", how="semi")
@@ -243,12 +241,11 @@ class _Run:
         folder: Path,
         about: dict[str, Any],
         named: pl.DataFrame,
-        tell: Tell,
         *,
         choice: int | str | None,
         prunes: bool,
     ) -> None:
-        self.folder, self.about, self.tell = folder, about, tell
+        self.folder, self.about = folder, about
         self.choice, self.prunes, self.pruned = choice, prunes, 0
         self.named = self.wanted = named  # and of these, what is not set aside
         self.set_aside = named.clear()  # of files whose channels differ, and none is chosen
@@ -305,7 +302,7 @@ class _Run:
             sizes = self.hashes["_size"]
             may_be_known = pl.col("_size").is_in(sizes.implode()) | pl.lit(not len(sizes))
         audio = audio.select(*AUDIO, *_OUTCOME).unique(AUDIO, keep="first", maintain_order=True)
-        wanted = hashed(self.wanted, self.hashes, self.tell, where=may_be_known)
+        wanted = hashed(self.wanted, self.hashes, where=may_be_known)
         known = wanted.join(audio, on=AUDIO, nulls_equal=True)
         todo = self.wanted.join(known, on="utterance", how="anti", maintain_order="left")
         seconds = pl.col("end") - pl.col("start").fill_null(0)
@@ -315,29 +312,20 @@ class _Run:
         return known, _Parts(self.folder / PARTS, plan.with_columns(_part=number), self.about)
 
     def _embed(self, parts: _Parts, load: Load, runner: Runner) -> None:
-        """Do the batches that are not done, and tell after each how far the run is."""
+        """Do the batches that are not done."""
         sizes = [int(batch["_size"].sum()) for batch in parts.batches]
         earlier = set(parts.done())
         todo = [k for k in range(len(sizes)) if k not in earlier]
-        done = parts.plan.height - sum(parts.batches[k].height for k in todo)
-        left, read, seconds = sum(sizes[k] for k in todo), 0, 0.0
         longest = self.about["options"]["longest_seconds"]
         batches = (
             Batch(k, [Excerpt(*row) for row in parts.batches[k].select(EXCERPT).rows()], longest)
             for k in todo
         )
-        began = time.monotonic()
-        for one in runner.do(batches, partial(_embedding, load, parts.path.resolve(), parts.key)):
-            done += parts.batches[one.number].height
-            left -= sizes[one.number]
-            read += sizes[one.number]
-            seconds += one.seconds
-            took = max(time.monotonic() - began, 1e-9)
-            words = f"{done:,} of {parts.plan.height:,} recordings"
-            words += f", {seconds / took:,.0f} times as fast as they last"
-            if left > 0 < read:
-                words += f", {_lasting(took * left / read)} left"
-            self.tell(words)
+        do = partial(_embedding, load, parts.path.resolve(), parts.key)
+        with stage(f"embedding {parts.plan.height:,} recordings", sum(sizes), "bytes") as at:
+            at.add(sum(sizes[k] for k in earlier), is_new=False)
+            for one in runner.do(batches, do):
+                at.add(sizes[one.number])
 
     def _commit(self, parts: _Parts, known: pl.DataFrame | None = None) -> int:
         """Take what is done into the store, beside what it has of other utterances.
@@ -395,38 +383,30 @@ class _Run:
         table = table.with_columns(missing).sort("utterance")
         whole = arranged(table.select(*own, *more, *FOUND))
         if self.store is None or not whole.equals(self.store.table):
-            self.tell("writing the store")
             ok = table.filter(pl.col("row") >= 0)
             sources: dict[int, Callable[[], NDArray[np.float32]]]
             sources = {k: partial(parts.vectors, k) for k in done}
             if self.store is not None:
                 sources[_OLD] = partial(getattr, self.store, "vectors")
             vectors = Vectors(sources, ok["_from"].to_numpy(), ok["_at"].to_numpy())
-            commit(self.folder, whole, vectors, self.about)
+            with stage("writing the store"):
+                commit(self.folder, whole, vectors, self.about)
             self.store = find_store(self.folder)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Embedded(Made):
-    """A batch that is done."""
-
-    seconds: float  # of its audio
-
-
-def _embedding(load: Load, folder: Path, key: str) -> Callable[[Batch, InHand], _Embedded]:
+def _embedding(load: Load, folder: Path, key: str) -> Callable[[Batch, InHand], Made]:
     """What a worker does, once it has loaded the system: batches of a plan, kept in its folder."""
     system = load()
     assert isinstance(system, EmbeddingSystem)  # as the parent has found
 
-    def do(batch: Batch, in_hand: InHand) -> _Embedded:
+    def do(batch: Batch, in_hand: InHand) -> Made:
         done = embed_batch(batch, system, in_hand)
         table, vectors = _files(folder, key, batch.number)
         with keeping(folder.parent):
             save(vectors, done.vectors)
             save(table, pl.DataFrame(done.found, schema=_FOUND))
             files = {str(path): sha256_of(path) for path in (vectors, table)}
-        seconds = sum(found.get("duration", 0.0) for found in done.found)
-        return _Embedded(number=batch.number, files=files, seconds=seconds)
+        return Made(number=batch.number, files=files)
 
     return do
 
@@ -435,17 +415,6 @@ def _files(folder: Path, key: str, number: int) -> tuple[Path, Path]:
     """Where what is found of a batch is kept: its recordings, and their embeddings."""
     table = folder / f"{number:06d}-{key}.parquet"
     return table, table.with_suffix(".npy")
-
-
-def _lasting(seconds: float) -> str:
-    """A duration in words.
-
-    >>> [_lasting(s) for s in (3.2, 200, 9_000)]
-    ['3 s', '3 min', '2.5 h']
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6_000 else f"{seconds / 3600:.1f} h"
 
 
 @dataclass(frozen=True, eq=False)

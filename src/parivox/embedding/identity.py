@@ -66,7 +66,6 @@ def check_one_speaker(
     recordings: pl.DataFrame,
     known: pl.DataFrame,
     store: Store | None,
-    tell: Callable[[str], None],
     *,
     longest: float,
     name: str,
@@ -85,7 +84,7 @@ def check_one_speaker(
         may_be_twice |= pl.col("_size").is_in(sizes.implode()) | pl.lit(not len(sizes))
         stored = store.table.filter(pl.col("row") >= 0)
         stored = stored.join(recordings, on="utterance", how="anti")
-    found = hashed(recordings, known, tell, where=may_be_twice)
+    found = hashed(recordings, known, where=may_be_twice)
     both = pl.concat([found, stored], how="diagonal_relaxed")
     both = both.select(*own, "path").drop_nulls(("audio_sha256", "speaker")).sort("utterance")
     speakers = pl.col("speaker").n_unique().over(AUDIO)

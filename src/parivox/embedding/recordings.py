@@ -19,6 +19,7 @@ import polars as pl
 
 from parivox.embedding.audio import MIX
 from parivox.errors import ConfigError, DataError
+from parivox.progress import each
 from parivox.read.columns import SPEAKER
 from parivox.read.people import (
     UTTERANCE,
@@ -29,7 +30,7 @@ from parivox.read.people import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 COLUMNS = {
@@ -569,22 +570,21 @@ def _letter(channel: int) -> str:
 def hashed(
     recordings: pl.DataFrame,
     known: pl.DataFrame,
-    tell: Callable[[str], None],
     *,
     where: pl.Expr | None = None,
 ) -> pl.DataFrame:
     """Recordings with the hash of their file, ``audio_sha256``; null where it cannot be read.
 
     Recordings are as `with_stat` gives them, and files that are `known` need no hashing. Of
-    the others those are hashed, and told to be, of which `where` holds; the rest stay null.
+    the others those are hashed of which `where` holds; the rest stay null.
     """
     found = recordings.join(known, on=STAT, how="left", maintain_order="left")
     is_new = pl.col("audio_sha256").is_null()
     paths = found.filter(is_new if where is None else is_new & where)["path"].unique()
     if not len(paths):
         return found
-    tell(f"hashing {len(paths):,} files")
-    hashes = pl.Series([audio_sha256(path) for path in paths], dtype=pl.String)
+    paths_told = each(paths, f"hashing {len(paths):,} files", "files")
+    hashes = pl.Series([audio_sha256(path) for path in paths_told], dtype=pl.String)
     fresh = pl.DataFrame({"path": paths, "_sha256": hashes})
     return found.join(fresh, on="path", how="left", maintain_order="left").with_columns(
         audio_sha256=pl.coalesce("audio_sha256", "_sha256")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from parivox.core.rates import RateRule
     from parivox.core.registry import ZeroPolicy
+    from parivox.progress import Progress
 
 TRIALS = "trials and groups"
 MEASURED = "how it is measured"
@@ -142,11 +143,12 @@ class ReadOptions(Options):
         "error",
         metavar="WAY",
     )
-    progress: Callable[[str], None] | None = option(
+    progress: Callable[[Progress], None] | None = option(
         WRITTEN,
-        "called with what is being done, as it starts",
+        "called with the [progress](api/index.md#parivox.Progress) of each stage, as it "
+        "begins and ends and at most four times a second in between; `print` shows it",
         command=None,
-        annotated="Callable[[str], None] | None",
+        annotated="Callable[[Progress], None] | None",
     )
 
 
@@ -460,10 +462,17 @@ class CountOptions(ReadOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuietCommand(Options):
+class ProgressCommand(Options):
     """What commands that take long have."""
 
     quiet: bool = option(WRITTEN, "no progress on standard error", Flag, False)
+    progress: str | None = option(
+        WRITTEN,
+        "`json`: [progress for programs](#progress), a line of JSON each, on standard error",
+        Text,
+        metavar="FORM",
+        without="a line that is redrawn; in a log, one every ten seconds",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,6 +26,8 @@ from parivox.options.kinds import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from parivox.progress import Progress
+
 LIST = "the list and its tables"
 CHECKED = "what is told of it"
 DRAWN = "what is drawn"
@@ -250,7 +252,7 @@ class BuildOptions(Options):
     id: str | None = same_as(ListOptions, "id", section=BUILT)
     encoding: str | None = same_as(ReadOptions, "encoding", section=BUILT)
     speaker_ids: bool = option(BUILT, "name who is left out, also in the manifest", Flag, False)
-    progress: Callable[[str], None] | None = same_as(ReadOptions, "progress", section=BUILT)
+    progress: Callable[[Progress], None] | None = same_as(ReadOptions, "progress", section=BUILT)
 
 
 @dataclass(frozen=True, kw_only=True)

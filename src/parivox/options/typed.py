@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
+    from parivox.progress import Progress
+
 
 class OtherAuditOptions(TypedDict, total=False):
     """Options of `audit` that its signature does not name."""
@@ -37,8 +39,9 @@ class OtherAuditOptions(TypedDict, total=False):
     conflicts: str
     """rows that contradict each other: error refuses them, set-aside leaves them out (default:
     error)"""
-    progress: Callable[[str], None] | None
-    """called with what is being done, as it starts"""
+    progress: Callable[[Progress], None] | None
+    """called with the progress of each stage, as it begins and ends and at most four times a second
+    in between; print shows it"""
     allocate: Sequence[str] | str
     """which group a nontarget trial counts for: both, enrol, test, either (default: both)"""
     threshold_from: Any
@@ -137,8 +140,9 @@ class OtherCountOptions(TypedDict, total=False):
     conflicts: str
     """rows that contradict each other: error refuses them, set-aside leaves them out (default:
     error)"""
-    progress: Callable[[str], None] | None
-    """called with what is being done, as it starts"""
+    progress: Callable[[Progress], None] | None
+    """called with the progress of each stage, as it begins and ends and at most four times a second
+    in between; print shows it"""
     llr: bool
     """scores are natural-log likelihood ratios"""
 
@@ -160,5 +164,6 @@ class OtherBuildOptions(TypedDict, total=False):
     refused)"""
     speaker_ids: bool
     """name who is left out, also in the manifest"""
-    progress: Callable[[str], None] | None
-    """called with what is being done, as it starts"""
+    progress: Callable[[Progress], None] | None
+    """called with the progress of each stage, as it begins and ends and at most four times a second
+    in between; print shows it"""

@@ -25,9 +25,12 @@ from typing import IO, TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from parivox.disk import Scratch
 from parivox.errors import DataError, EncodingGuessed, storable
+from parivox.progress import stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from parivox.progress import Stage
 
 _NO_TEXT = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"PK\x03\x04", b"PK\x05\x06", b"\xd0\xcf\x11")
 _MARKS = {
@@ -265,6 +268,14 @@ class Content:
             return head if head.count(b"\n") > 1 else head + file.read(LONGEST_HEADER - HEAD)
 
     @property
+    def size(self) -> int:
+        """Unpacked bytes."""
+        if self.data is not None:
+            return len(self.data)
+        assert self.path is not None
+        return self.path.stat().st_size
+
+    @property
     def provenance(self) -> dict[str, Any]:
         """What it took to read it, and the hash of its bytes."""
         found: dict[str, Any] = {"compression": self.compression, "sha256": self.sha256}
@@ -316,8 +327,9 @@ def read_content(source: str | os.PathLike[str]) -> Content:
 class _Hashed(io.RawIOBase):
     """A file that is hashed as it is read."""
 
-    def __init__(self, file: IO[bytes], start: bytes) -> None:
+    def __init__(self, file: IO[bytes], start: bytes, reading: Stage) -> None:
         self.file, self.start, self.hash = file, start, hashlib.sha256(start)
+        self.reading = reading
         self.size = len(start)  # bytes read so far
 
     def readable(self) -> bool:
@@ -329,6 +341,7 @@ class _Hashed(io.RawIOBase):
             block = self.file.read(len(buffer))
             self.hash.update(block)
             self.size += len(block)
+            self.reading.add(len(block))
         buffer[: len(block)] = block
         return len(block)
 
@@ -341,12 +354,20 @@ def _read_bytes(name: str, file: IO[bytes], path: Path | None = None) -> Content
     compression = compression_of(start)
     if not compression and path is not None and path.is_file():
         if path.stat().st_size > IN_MEMORY_BYTES:
-            file.seek(0)
-            digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
-            return Content(name, None, path, digest, "")
+            content = Content(name, None, path, "", "")
+            digest = hashlib.sha256()
+            for block in _blocks(content, f"hashing {name}"):
+                digest.update(block)
+            return replace(content, sha256=digest.hexdigest())
         data = path.read_bytes()  # which `file` would join with what it holds already, as a copy
         return Content(name, data, None, hashlib.sha256(data).hexdigest(), "")
-    hashed = _Hashed(file, start)
+    n = path.stat().st_size if path is not None and path.is_file() else None
+    with stage(f"unpacking {name}", n, "bytes") as reading:
+        return _read_unpacked(name, _Hashed(file, start, reading), compression)
+
+
+def _read_unpacked(name: str, hashed: _Hashed, compression: str) -> Content:
+    """What is left to be unpacked, or comes through a pipe."""
     blocks = unpacked(io.BufferedReader(hashed, 1 << 20), compression, name)
     if compression:
         blocks = _bounded(blocks, hashed, name)
@@ -403,21 +424,23 @@ def _on_disk(blocks: Iterable[bytes]) -> tuple[Scratch, Path]:
     return folder, path
 
 
-def _blocks(content: Content) -> Iterator[bytes]:
+def _blocks(content: Content, name: str) -> Iterator[bytes]:
     if content.data is not None:
         yield content.data
         return
-    with content.open() as file:
+    with content.open() as file, stage(name, content.size, "bytes") as reading:
         while block := file.read(_BLOCK):
             yield block
+            reading.add(len(block))
 
 
 def _in_utf8(content: Content) -> Content:
     """The content, its text in UTF-8."""
-    encoding = encoding_of(content.head, partial(_blocks, content), content.name)
+    blocks_of = partial(_blocks, content, f"decoding {content.name}")
+    encoding = encoding_of(content.head, blocks_of, content.name)
     if not encoding or encoding.startswith("utf-8"):
         return replace(content, encoding=encoding)
-    blocks = transcoded(_blocks(content), encoding, content.name)
+    blocks = transcoded(blocks_of(), encoding, content.name)
     if content.data is not None:
         return replace(content, data=b"".join(blocks), encoding=encoding)
     folder, path = _on_disk(blocks)

@@ -16,6 +16,7 @@ import polars as pl
 
 from parivox.disk import Scratch
 from parivox.errors import ConfigError
+from parivox.progress import each
 from parivox.read.attributes import whole_of
 from parivox.read.bins import Bins
 from parivox.read.people import speakers_of
@@ -165,7 +166,7 @@ class TrialSet:
 
     def partitions(self) -> Iterator[Trials]:
         """The trials, one partition after the other; may be called again."""
-        return iter(self._parts)
+        return iter(self._parts) if self.n_partitions == 1 else each(self._parts, "parts", "parts")
 
     def parts(self, layouts: Sequence[object]) -> Iterator[tuple[Trials, Sequence[int]]]:
         """Partitions, each with the numbers of the layouts that its trials count in: all."""

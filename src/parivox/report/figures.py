@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from parivox.disk import HIDDEN, finish, unwritable, whole_folder, writing
 from parivox.errors import ConfigError
+from parivox.progress import each, stage
 from parivox.report.files import is_ours, need
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def write_figures(
         vl_convert is missing.
     """
     home = check_figures(folder, formats)
-    made = _drawn(audit, formats)
+    with stage(f"writing {os.fsdecode(folder)}"):
+        made = _drawn(audit, formats)
     with writing(os.fsdecode(folder), "folder"), whole_folder(home, _own(home)) as aside:
         for name, data in made.items():
             (aside / name).write_bytes(data)
@@ -68,7 +70,7 @@ def _drawn(audit: Audit, formats: Sequence[str]) -> dict[str, bytes]:
     narrow, wide = (
         figures(audit, theme=theme(for_page=False, width=width)) for width in (_NARROW, _WIDE)
     )
-    for small, large in zip(narrow, wide, strict=True):
+    for small, large in each(list(zip(narrow, wide, strict=True)), "figures", "figures"):
         sides = _SIDES.findall(svg(small.chart))[:2]
         width, height = (float(side) / _PER_INCH for side in sides)
         fits = width <= _NARROW and height <= _TALL

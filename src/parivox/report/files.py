@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.disk import unwritable, whole_file, writing
 from parivox.errors import ConfigError
+from parivox.progress import stage
 from parivox.report.scopes import check_speaker_ids
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def write_page(
     check_speaker_ids(audit, speaker_ids)
     from parivox.report.page import page  # noqa: PLC0415 - what takes time to load
 
-    text = page(audit, title=title, context=context, speaker_ids=speaker_ids)
+    with stage(f"writing {os.fsdecode(path)}"):
+        text = page(audit, title=title, context=context, speaker_ids=speaker_ids)
     _put(file, text.encode())
 
 

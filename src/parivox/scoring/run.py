@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
+from parivox.progress import stage, telling
 from parivox.read.content import in_encoding_given
 from parivox.read.ids import places_in
 from parivox.read.joining import listed_ids
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.progress import Progress
     from parivox.scoring.lists import Enrolments, TrialList
     from parivox.scoring.normalisation import Cohort, Strangers
     from parivox.scoring.vectors import Comparison, Vectors
@@ -72,6 +74,7 @@ class Scored(Shown):
     notes: tuple[str, ...] = ()
 
 
+@telling
 @in_encoding_given
 def score(
     trials: Any,
@@ -90,7 +93,7 @@ def score(
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,  # noqa: ARG001 - for all that is read
     overwrite: bool = False,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - for all stages
 ) -> Scored:
     """Score a list of trials with embeddings, and write one row a trial, in the list's order.
 
@@ -125,7 +128,7 @@ def score(
     overwrite
         Whether `out` may be there already.
     progress
-        Told what is being done.
+        Called with the `parivox.progress.Progress` of each stage.
 
     Raises
     ------
@@ -146,8 +149,8 @@ def score(
         "the embeddings": embeddings,
     }
     Parts.check(path, overwrite=overwrite, inputs=read)
-    progress("reading trials")
-    trial_list = read_list(trials, format=format, columns=columns)
+    with stage("reading the trials"):
+        trial_list = read_list(trials, format=format, columns=columns)
     vectors = open_vectors(embeddings)
     comparison = comparison_named(scoring or vectors.scoring)
     enrolments = read_enrolments(trial_list, models)
@@ -162,16 +165,14 @@ def score(
     composition = {} if cohort is None or speakers is None else cohort.composition(speakers)
     job = _Job(trial_list, enrolments, vectors, comparison, way, cohort, top, centre)
     with Parts(path, job.plan() | {"cohort": composition}, overwrite=overwrite) as parts:
-        progress(f"preparing {len(job.recordings):,} recordings")
-        with parts.writing():
+        with stage(f"preparing {len(job.recordings):,} recordings"), parts.writing():
             job.prepare(parts / "kept.npy")
-        done = 0
-        for number, chunk in enumerate(trial_list.chunks()):
-            if not parts.has(number):
-                parts.write(job.scored(chunk), number)
-            done += chunk.height
-            progress(f"scored {done:,} of {trial_list.rows:,} trials")
         count = -(-trial_list.rows // CHUNK)
+        with stage(f"scoring {trial_list.rows:,} trials", trial_list.rows, "trials") as at:
+            for number, chunk in enumerate(trial_list.chunks()):
+                if is_new := not parts.has(number):
+                    parts.write(job.scored(chunk), number)
+                at.add(chunk.height, is_new=is_new)
         found = outcomes(parts, count, trial_list.rows)
         parts.finish(count)
     return Scored(path, trial_list.rows, *found, job.how(), composition, tuple(job.notes()))

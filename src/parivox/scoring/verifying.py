@@ -29,6 +29,7 @@ from parivox.embedding.recordings import (
 from parivox.embedding.store import save
 from parivox.embedding.systems import recorded
 from parivox.errors import ConfigError, DataError
+from parivox.progress import stage, telling
 from parivox.read.content import in_encoding_given
 from parivox.read.ids import places_in
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list, recording_places
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.embedding.systems import VerifyingSystem
+    from parivox.progress import Progress
     from parivox.workers import InHand
 
     Outcome = tuple[float | None, str | None, str, str | None]
@@ -60,6 +62,7 @@ _OUTCOME = {
 }
 
 
+@telling
 @in_encoding_given
 def score_with_system(
     trials: Any,
@@ -73,7 +76,7 @@ def score_with_system(
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,  # noqa: ARG001 - for all that is read
     overwrite: bool = False,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - for all stages
 ) -> Scored:
     """Score a list of trials with a system that enrols and verifies.
 
@@ -114,8 +117,8 @@ def score_with_system(
     Parts.check(path, overwrite=overwrite, inputs=read)
     choice = _channel(channel)
     check_decoders()
-    progress("reading trials")
-    trial_list = read_list(trials, format=format, columns=columns)
+    with stage("reading the trials"):
+        trial_list = read_list(trials, format=format, columns=columns)
     enrolments = read_enrolments(trial_list, models)
     needed = enrolments.recordings_with(trial_list.test)
     source = read_source(recordings)
@@ -126,7 +129,6 @@ def score_with_system(
     found = hashed(
         with_stat(source.table[place].select(EXCERPT)),
         read_hashes(Parts.folder_of(path) / HASHES),
-        progress,
     )
     audio = found.select("audio_sha256", "channel", "start", "end").rows()
     models_of = [enrolments.first.tolist(), enrolments.members.tolist()]
@@ -147,24 +149,24 @@ def score_with_system(
         places_in(trial_list.test, needed),
         choice,
     )
-    done = 0
+    name = f"verifying {trial_list.rows:,} trials"
     with Parts(path, plan, overwrite=overwrite) as parts:
         with parts.writing():
             save(parts / HASHES, hashes_of(found))
-        for number, chunk in enumerate(trial_list.chunks(CHUNK)):
-            if parts.has(number):
-                verifier.check_kind(parts.read(number).collect())
-            else:
+        with stage(name, trial_list.rows, "trials") as verifying:
+            for number, chunk in enumerate(trial_list.chunks(CHUNK)):
+                if parts.has(number):
+                    verifier.check_kind(parts.read(number).collect())
+                    verifying.add(chunk.height, is_new=False)
+                    continue
                 enrol = places_in(chunk["enrol"], trial_list.enrol)
                 test = places_in(chunk["test"], trial_list.test)
-                for fresh in verifier.do_pieces(parts, number, enrol, test):
-                    progress(f"verified {done + fresh:,} of {trial_list.rows:,} trials")
+                for n, is_new in verifier.do_pieces(parts, number, enrol, test):
+                    verifying.add(n, is_new=is_new)
                 pieces = [parts.read(number, piece) for piece in range(-(-enrol.size // PIECE))]
                 in_order = np.argsort(np.argsort(enrol, kind="stable"))
                 parts.write(chunk.hstack(pl.concat(pieces).collect()[in_order]), number)
                 parts.forget(number)
-            done += chunk.height
-            progress(f"verified {done:,} of {trial_list.rows:,} trials")
         count = -(-trial_list.rows // CHUNK)
         counts = outcomes(parts, count, trial_list.rows)
         decides = "decision" in verifier.kinds
@@ -198,15 +200,15 @@ class _Verifier:
 
     def do_pieces(
         self, parts: Parts, number: int, enrol: NDArray[np.int32], test: NDArray[np.int32]
-    ) -> Iterator[int]:
-        """Verify a chunk of trials, sorted by enrolment; told is how many are done so far."""
+    ) -> Iterator[tuple[int, bool]]:
+        """Verify a chunk of trials, sorted by enrolment; gives how many a piece has, and if now."""
         order = np.argsort(enrol, kind="stable")
-        todo, done = {}, 0
+        todo = {}
         for piece, start in enumerate(range(0, order.size, PIECE)):
             rows = order[start : start + PIECE]
             if parts.has(number, piece):
                 self.check_kind(parts.read(number, piece).collect())
-                done += rows.size
+                yield rows.size, False
             else:
                 todo[piece] = rows
         rows = np.concatenate([order[:0], *todo.values()])
@@ -216,8 +218,7 @@ class _Verifier:
                 frame = pl.DataFrame(some, schema=_OUTCOME, orient="row")
                 self.check_kind(frame)
                 parts.write(frame, number, piece)
-                done += frame.height
-                yield done
+                yield frame.height, True
 
     def outcomes(self, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> Generator[Outcome]:
         """Score, decision, status and stage of trials that are sorted by enrolment."""

@@ -23,6 +23,7 @@ import numpy as np
 from parivox.errors import ConfigError, DataError, nearest
 from parivox.options.kinds import several
 from parivox.options.trials import BalancedOptions
+from parivox.progress import telling
 from parivox.read.attributes import parse_attribute, parse_by
 from parivox.read.columns import plain
 from parivox.read.content import in_encoding_given
@@ -60,6 +61,7 @@ _GENDER = ("gender", "sex")
 _SPEAKERS, _SPREAD, _TARGET, _UTTERANCES = range(4)  # keys of the streams of one list
 
 
+@telling
 @in_encoding_given
 def build_balanced(
     utterances: Any,

@@ -24,6 +24,7 @@ import polars as pl
 from parivox.disk import finish, found, whole_folder, writing
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import KINDS, BuildOptions
+from parivox.progress import stage, telling
 from parivox.read.content import texts_in
 from parivox.read.table import Table
 from parivox.shown import Shown
@@ -38,10 +39,10 @@ from parivox.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from parivox.progress import Progress
     from parivox.trials.pairs import Ints
     from parivox.trials.pool import Block, Design
 
-_MANY = 50_000_000
 """Trials of which there is word before they are drawn."""
 _PARQUET = 4
 """Bytes that a trial takes in Parquet, at least."""
@@ -145,19 +146,24 @@ def build_lists(
         msg = f"--out {out!r}: names no folder; name one"
         raise ConfigError(msg)
     folder = Path(out)
-    _check_room(design, folder, variants, format_, asked.progress)
+    size = _check_room(design, folder, variants, format_)
     ending = _ENDINGS.get(format_, format_)
     numbers = [f"-{k}" for k in range(1, variants + 1)] if variants > 1 else [""]
     names = [f"{design.kind}{number}.{ending}" for number in numbers]
     manifest_name = f"{design.kind}{ENDING}"
     manifest["inputs"] = _inputs(design.pool, asked, folder)
     _check_new(folder, [*names, manifest_name])
-    with writing(f"--out {folder}", "folder"), whole_folder(folder) as aside:
+    with (
+        writing(f"--out {folder}", "folder"),
+        whole_folder(folder) as aside,
+        stage(f"writing {size}", design.trials * variants, "trials") as drawing,
+    ):
         for name, one in zip(names, draws, strict=True):
             with ListWriter(aside / name, format_) as writer:
                 for block in counts.counted(design.draw(one)):
                     ids = _ids(design, block)
                     writer.write(ids["enrol"], ids["test"], block.target)
+                    drawing.add(block.target.size)
             with (aside / name).open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             manifest["lists"].append({"file": name, "sha256": digest, **counts.last})
@@ -173,13 +179,14 @@ def build_lists(
     return built
 
 
+@telling
 def rebuild(
     manifest: str | os.PathLike[str],
     *,
     out: str | os.PathLike[str] | None = None,
     utterances: Any = None,
     speakers: Any = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - for all stages
 ) -> Built:
     """Build the lists of a manifest again: the same bytes on any machine and Python.
 
@@ -194,7 +201,7 @@ def rebuild(
     utterances, speakers
         The tables, where they are no longer in the places that the manifest names.
     progress
-        Called with what is being done, where that takes long.
+        Called with the `parivox.progress.Progress` of each stage.
 
     Raises
     ------
@@ -234,7 +241,6 @@ def rebuild(
         **former["parameters"],
         encoding=encoding,
         out=out,
-        progress=progress,
     )
     design = import_module(f"parivox.trials.{former['kind']}").design(pool, asked)
     return build_lists(design, asked, former=former)
@@ -310,9 +316,8 @@ def _check_room(
     folder: Path,
     variants: int,
     format_: str,
-    progress: Callable[[str], None] | None,
-) -> None:
-    """Say how much will be written, if that is much; refuse what the disk has no room for."""
+) -> str:
+    """How much will be written, in words; refuse what the disk has no room for."""
     trials = design.trials * variants
     if format_ == "parquet":
         each = float(_PARQUET)
@@ -329,8 +334,7 @@ def _check_room(
             "ask for fewer trials, or name a folder on another disk"
         )
         raise ConfigError(msg)
-    if progress and trials >= _MANY:
-        progress(f"writing {about}")
+    return about
 
 
 def _in_words(size: float) -> str:

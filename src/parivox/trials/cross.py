@@ -14,6 +14,7 @@ import numpy as np
 
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import CrossOptions
+from parivox.progress import telling
 from parivox.read.content import in_encoding_given
 from parivox.trials.building import Built, build_lists
 from parivox.trials.pairs import (
@@ -48,6 +49,7 @@ ALL_ROWS = (
 _ORDER, _TARGET, _CELLS = range(3)  # keys of the streams of one list
 
 
+@telling
 @in_encoding_given
 def build_cross(
     utterances: Any,

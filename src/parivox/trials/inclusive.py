@@ -22,6 +22,7 @@ import numpy as np
 from parivox.errors import ConfigError, DataError
 from parivox.options.kinds import several
 from parivox.options.trials import InclusiveOptions
+from parivox.progress import telling
 from parivox.read.content import in_encoding_given
 from parivox.trials.building import Built, build_lists
 from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix, rounded
@@ -57,6 +58,7 @@ _WHOLE = 1e-6
 _TARGET, _ORDER, _UTTERANCES = range(3)  # keys of the streams of one list
 
 
+@telling
 @in_encoding_given
 def build_inclusive(
     utterances: Any,

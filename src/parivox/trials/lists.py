@@ -11,6 +11,7 @@ import polars as pl
 
 from parivox.errors import ConfigError
 from parivox.options.trials import DescribeOptions
+from parivox.progress import stage
 from parivox.read.attributes import Attribute, parse_attribute
 from parivox.read.cells import LABELS
 from parivox.read.columns import plain
@@ -121,8 +122,11 @@ class TrialList:
 
     def blocks(self) -> Iterator[Trials]:
         """Every trial that contradicts no other, some at a time, in the order of the ids."""
-        for part in self.trials.partitions():
-            yield from part.without_conflicts().blocks(BLOCK)
+        with stage("looking at the trials", self.trials.n_trials, "trials") as looking:
+            for part in self.trials.partitions():
+                for block in part.without_conflicts().blocks(BLOCK):
+                    yield block
+                    looking.add(len(block))
 
     def same_recording(self, block: Trials) -> NDArray[np.int8]:
         """Whether both sides are of one recording: 1, 0, or -1 where it is not known."""
@@ -156,7 +160,8 @@ def read_list(
     people = None if speakers is None else read_speakers(speakers, id=id, conflicts=conflicts)
     attributes = [*attributes_asked(groups or ()), *parse_difficulty(graded or ())]
     how: dict[str, Any] = {"columns": columns, "conflicts": conflicts, "unscored": True}
-    trials, people = read_with_speakers(source, people, utterances, attributes, **how)
+    with stage("reading the list"):
+        trials, people = read_with_speakers(source, people, utterances, attributes, **how)
     made: list[Grouping] = []
     if groups is not None or _sensible(people, trials):
         made = make_groupings(people, groups, sets=[trials])

@@ -24,6 +24,7 @@ from parivox.core.rates import threshold_at_eer
 from parivox.core.resampling import LEAST, speaker_weights
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import PER_SPEAKER, InclusiveOptions, VariantsOptions
+from parivox.progress import stage
 from parivox.read.content import in_encoding_given
 from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.people import read_speakers
@@ -237,7 +238,8 @@ def variants(
     of_scores = {"utterances": utterances, "columns": columns, "orientation": orientation}
     who: dict[str, Any] = {"speakers": speakers, "by": by, "id": id}
     if scorer is None:
-        pairs = read_scored_pairs(source, **who, **of_scores)
+        with stage("reading the scores"):
+            pairs = read_scored_pairs(source, **who, **of_scores)
         drawn = lists_drawn(pairs, each, variants, seed)
     else:
         for name, value in of_scores.items():
@@ -251,12 +253,14 @@ def variants(
     results: dict[tuple[str, int], list[_OfList]] = {}
     values: list[tuple[Any, ...]] = []
     curves: list[tuple[Any, ...]] = []
-    for n, variant, pairs in drawn.lists:
-        for group, counts, of_list in measuring.groups(pairs):
-            results.setdefault((group, n), []).append(of_list)
-            metrics = zip(METRICS, of_list.metrics.tolist(), strict=True)
-            values += [(group, n, variant, *row) for row in metrics]
-            curves += [(group, n, variant, *point) for point in _det(counts)]
+    with stage("drawing and measuring lists", len(each) * variants, "lists") as at:
+        for n, variant, pairs in drawn.lists:
+            for group, counts, of_list in measuring.groups(pairs):
+                results.setdefault((group, n), []).append(of_list)
+                metrics = zip(METRICS, of_list.metrics.tolist(), strict=True)
+                values += [(group, n, variant, *row) for row in metrics]
+                curves += [(group, n, variant, *point) for point in _det(counts)]
+            at.add()
     kept = every.speakers_of_groups()
     return Variation(
         _table(_spreads(results), COLUMNS),

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.progress import stage
 from parivox.read.columns import ALIASES, CALL, plain
 from parivox.read.content import LONGEST_HEADER
 from parivox.read.formats.format import CERTAIN, ENGINE_ERRORS, Example, NamedColumns, named, why
@@ -232,7 +233,7 @@ def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes, int]]:
         yield 1, content.data, start - 1
         return
     row = start
-    with content.open() as file:
+    with content.open() as file, stage(content.name, content.size, "bytes") as reading:
         for _ in range(start - 1):
             file.readline()
         left = file.read(3).removeprefix(codecs.BOM_UTF8) if start == 1 else b""
@@ -251,6 +252,7 @@ def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes, int]]:
             left, whole = block[cut:], block if last else block[:cut]
             if whole:
                 yield row, whole, 0
+            reading.add(len(read))
             row += 0 if last else whole.count(b"\n")
 
 

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.progress import stage
 from parivox.read.formats.format import (
     ENGINE_ERRORS,
     NamedColumns,
@@ -91,10 +92,13 @@ def _table(kind: str, content: Content) -> NamedColumns:
         job = lambda lazy: lazy.slice(first, ROWS).select(**columns).collect()  # noqa: E731
         return _guarded(content, kind, job)
 
-    return NamedColumns(empty.columns, partial(_chunks, empty.columns, height, part), empty.dtypes)
+    return NamedColumns(
+        empty.columns, partial(_chunks, content.name, empty.columns, height, part), empty.dtypes
+    )
 
 
 def _chunks(
+    source: str,
     names: Sequence[str],
     height: int,
     part: Callable[[int, Mapping[str, str]], pl.DataFrame],
@@ -102,9 +106,11 @@ def _chunks(
 ) -> Iterator[tuple[Rows, pl.DataFrame]]:
     """Some columns under new names, so many rows at a time; rows count from 1."""
     columns = {name: names[at] for name, at in places.items()}
-    for first in range(0, height, ROWS):
-        chunk = part(first, columns)
-        yield range(first + 1, first + 1 + chunk.height), chunk
+    with stage(source, height, "rows") as reading:
+        for first in range(0, height, ROWS):
+            chunk = part(first, columns)
+            yield range(first + 1, first + 1 + chunk.height), chunk
+            reading.add(chunk.height)
 
 
 _BINARY = (
@@ -157,6 +163,6 @@ def scan_frame(source: Any, columns: Columns, name: str) -> Scan:
     def part(first: int, columns: Mapping[str, str]) -> pl.DataFrame:
         return frame[first : first + ROWS].select(**columns)
 
-    chunks = partial(_chunks, frame.columns, frame.height, part)
+    chunks = partial(_chunks, name, frame.columns, frame.height, part)
     table = NamedColumns(frame.columns, chunks, frame.dtypes)
     return scan_named(name, "dataframe", table, columns)

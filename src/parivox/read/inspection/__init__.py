@@ -17,6 +17,7 @@ import numpy as np
 
 from parivox.disk import Scratch
 from parivox.errors import DataError, shown
+from parivox.progress import stage
 from parivox.read.columns import ALIASES, SPEAKER, Columns, plain
 from parivox.read.content import read_content
 from parivox.read.counts_file import holds_counts
@@ -62,7 +63,10 @@ def inspect_files(
     asked = Columns(dict(columns), elsewhere=True)
     once, repeated = _without_repeats(given)
     sources = [_readable_again(one, number) for number, one in enumerate(once, 1)]
-    inspected = [_identify(source, asked, scores_format, counts) for source in sources]
+    inspected = []
+    for source in sources:
+        with stage(f"looking at {source.name}"):
+            inspected.append(_identify(source, asked, scores_format, counts))
     trials = [one for one in inspected if isinstance(one, InspectedTrials)]
     tables = settle_kinds(trials, [one for one in inspected if isinstance(one, InspectedTable)])
     trials = [with_odd_scores(one) for one in with_labels(trials, tables)]
@@ -75,9 +79,10 @@ def inspect_files(
     files = tuple(source.found for source in sources)
     plan = Plan(sources, dict(columns), scores_format, stem)
     known = {problem for found in files for problem in found.problems}
-    problems = [*repeated, *(one for one in plan.problems(counts) if one not in known)]
-    command, because = plan.next()
-    joins = tuple(find_joins(trials, tables))
+    with stage("looking how they fit together"):
+        problems = [*repeated, *(one for one in plan.problems(counts) if one not in known)]
+        command, because = plan.next()
+        joins = tuple(find_joins(trials, tables))
     return Inspection(files, joins, tuple(plan.shared), tuple(problems), command, tuple(because))
 
 

@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, shown
+from parivox.progress import each
 from parivox.report.charts import DARK, LIGHT, draw, figures
 from parivox.report.context import read_context
 from parivox.report.labels import labelled
@@ -153,7 +154,8 @@ def _drawn(audit: Audit) -> dict[str, list[list[Drawn]]]:
     made: dict[str, list[list[Drawn]]] = {name: [] for name in SECTIONS}
     names = sorted((name_of(*one.values()) for one in systems(audit)), key=len, reverse=True)
     system = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
-    for section, of_section in groupby(figures(audit), key=lambda one: one.section):
+    every = each(figures(audit), "figures", "figures")
+    for section, of_section in groupby(every, key=lambda one: one.section):
         read: set[str] = set()
         rows = []
         for _, same in groupby(of_section, key=lambda one: system.sub("", one.title)):

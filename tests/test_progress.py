@@ -1,0 +1,171 @@
+"""Stages of a task: what whoever listens is told, and when."""
+
+import threading
+
+import pytest
+
+import parivox as pv
+from parivox import progress
+from parivox.progress import Progress, each, stage, told_to
+
+pytestmark = pytest.mark.minimal
+
+
+class Clock:
+    """Time that passes when it is told to."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    made = Clock()
+    monkeypatch.setattr(progress, "monotonic", made)
+    return made
+
+
+def told(at):
+    return at.stage, at.share, at.eta_s, at.is_over
+
+
+def test_a_stage_tells_its_share_and_the_time_left_once_enough_is_known(clock):
+    found = []
+    with told_to(found.append), stage("counting", 200, "trials") as counting:
+        for _ in range(20):
+            clock.now += 0.5
+            counting.add(1)
+        for _ in range(9):
+            clock.now += 5
+            counting.add(20)
+    assert told(found[0]) == ("counting", 0, None, False)
+    assert [at.eta_s for at in found if at.done < 10] == [None] * 10  # less than a twentieth
+    assert found[10].eta_s == 5.0 / 10 * 190
+    assert told(found[-1]) == ("counting", 1, None, True)
+    shares = [at.share for at in found]
+    assert shares == sorted(shares)
+    assert found[-1].elapsed_s == 55
+    assert (found[-1].done, found[-1].unit) == (200, "trials")
+
+
+def test_no_time_left_is_told_in_the_first_second(clock):
+    found = []
+    with told_to(found.append), stage("counting", 10) as counting:
+        clock.now += 0.9
+        counting.add(5)
+        clock.now += 0.3
+        counting.add(1)
+    assert [at.eta_s for at in found] == [None, None, pytest.approx(0.8), None]
+
+
+def test_what_an_earlier_run_did_is_done_but_tells_nothing_of_the_pace(clock):
+    found = []
+    with told_to(found.append), stage("scoring", 100) as scoring:
+        scoring.add(80, is_new=False)
+        clock.now += 2
+        scoring.add(10)
+    assert (found[1].share, found[1].eta_s) == (0.9, 2.0)
+
+
+def test_stages_within_stages_are_told_after_their_outer_ones(clock):
+    found = []
+    with told_to(found.append), stage("measuring V2"):
+        clock.now += 1
+        assert list(each("ab", "groups", "groups", size=lambda one: 3)) == ["a", "b"]
+    assert [told(at) for at in found] == [
+        ("measuring V2", None, None, False),
+        ("measuring V2: groups", 0, None, False),
+        ("measuring V2: groups", 1, None, True),
+        ("measuring V2", None, None, False),
+        ("measuring V2", 1, None, True),
+    ]
+    assert found[1].total == 6
+
+
+def test_reports_are_seldom(clock):
+    found = []
+    with told_to(found.append), stage("counting", 10_000) as counting:
+        for _ in range(10_000):
+            clock.now += 0.001
+            counting.add()
+    assert 38 < len(found) < 43
+
+
+def test_a_stage_that_fails_is_not_over():
+    found = []
+    with pytest.raises(ZeroDivisionError), told_to(found.append), stage("counting", 2) as counting:
+        counting.add(1 // 0)
+    assert [at.is_over for at in found] == [False]
+    with told_to(found.append), stage("again"):
+        pass
+    assert found[-1].stages == ("again",)
+
+
+def test_stages_that_are_given_up_in_any_order_leave_none_open():
+    found = []
+    with told_to(found.append):
+        one, other = each("ab", "one", ""), each("ab", "other", "")
+        next(one), next(other)
+        one.close()
+        assert list(other) == ["b"]
+        with stage("last"):
+            pass
+    assert found[-1].stages == ("last",)
+
+
+def test_nobody_is_told_elsewhere_or_afterwards():
+    found = []
+    with told_to(found.append):
+        other = threading.Thread(target=lambda: list(each("ab", "elsewhere", "")))
+        other.start()
+        other.join()
+    with stage("afterwards", 1) as at:
+        at.add()
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [
+        (Progress(("a",), 0, None, "", 3.2), "a, 3 s"),
+        (Progress(("a", "b"), 0, 8, "draws", 3.2), "a: b, 3 s"),
+        (Progress(("a",), 2, 8, "draws", 200, 600.0), "a, 25 % in 3 min, 10 min left"),
+        (Progress(("a",), 8, 8, "draws", 200, is_over=True), "a, 100 % in 3 min"),
+        (Progress(("a",), 7, 8, "draws", 7, 0.2), "a, 88 % in 7 s, 1 s left"),
+        (Progress(("a",), 2, 8, "draws", 4, 12.0).after(2), "a, 25 % in 6 s, 10 s left"),
+    ],
+)
+def test_in_words(at, words):
+    assert str(at) == words
+
+
+def trials():
+    ids = [f"s{i}/{k}" for i in range(6) for k in range(5)]
+    pairs = [(one, other) for i, one in enumerate(ids) for other in ids[i + 1 :]]
+    enrol, test = zip(*pairs, strict=True)
+    score = [float(i % 17) + 5 * (one[:2] == two[:2]) for i, (one, two) in enumerate(pairs)]
+    return {"enrol": enrol, "test": test, "score": score}
+
+
+def test_an_audit_tells_of_reading_the_bootstrap_and_measures_and_is_silent_by_default(capfd):
+    people = {"id": [f"s{i}" for i in range(6)], "sex": [*"ffffmm"]}
+    found = []
+    pv.audit({"V2": trials()}, speakers=people, by="sex", replicates=500, progress=found.append)
+    over = {at.stages: at for at in found if at.is_over}
+    assert {
+        ("reading the speakers",),
+        ("reading V2", "scores"),
+        ("measuring V2", "bootstrap"),
+        ("measuring V2", "measures and verdicts"),
+        ("measuring V2",),
+    } <= {*over}
+    assert all(at.share == 1 for at in over.values())
+    drawn = over["measuring V2", "bootstrap"]
+    assert (drawn.done, drawn.total, drawn.unit) == (500, 500, "draws")
+    assert over["reading V2", "scores"].total == len(trials()["score"])
+    assert {at.stages for at in found} == {*over}
+    pv.audit({"V2": trials()}, speakers=people, by="sex", replicates=50)
+    assert capfd.readouterr() == ("", "")
