@@ -295,7 +295,8 @@ def replicate(
                                 (*key, ""): v - whole[key] for key, v in located[i][j].items()
                             }
                         into.add(shifted)
-        by_others = _crossfitted(curves, draws.halves[:, :n_speakers], points.cheapest)
+        with stage("threshold bias, cross-fitted"):
+            by_others = _crossfitted(curves, draws.halves[:, :n_speakers], points.cheapest)
         crossed |= dict(zip(batch, by_others, strict=True))
     if points.deployed is not None:
         for block, into in zip(blocks, made, strict=True):

@@ -19,7 +19,7 @@ from parivox.auditing.speaker_errors import SpeakerErrors, tally_errors
 from parivox.auditing.tally import Tally
 from parivox.core.curves_resampled import BINS, curve_edges
 from parivox.core.measures import RATES
-from parivox.progress import each
+from parivox.progress import each, stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -108,7 +108,8 @@ def sample_speakers(
         for g in design.groupings
     }
     members = [(of_groups.get(id(one.grouping), everyone), everyone) for one in layouts]
-    tallied = tally_errors(trials, layouts, blocks, found, members)
+    with stage("errors by speaker"):
+        tallied = tally_errors(trials, layouts, blocks, found, members)
     failures = tally_failures(trials, layouts[:n], members[:n], found, tallied[:n], tally)
     drawn: list[tuple[Replicated, Replicated] | None] = [None] * n
     bound = 0.0

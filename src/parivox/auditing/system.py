@@ -33,6 +33,7 @@ from parivox.auditing.tally import Tally
 from parivox.core.costs import bayes_threshold
 from parivox.core.separation import auc
 from parivox.errors import ConfigError, DataError
+from parivox.progress import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -118,9 +119,10 @@ def measure_system(
         on = count_cells(development, [], []).everything
         check_polarity(development, on, orientation)
         fixed += [point.threshold_on(on)[0] for point in asked or default_points(on)]
-    tally = count_cells(
-        trials, design.groupings, options.allocate, within=design.within, thresholds=fixed
-    )
+    with stage("counting"):
+        tally = count_cells(
+            trials, design.groupings, options.allocate, within=design.within, thresholds=fixed
+        )
     everything, outcomes = tally.everything, tally.levels[0].outcomes
     check_polarity(trials, everything, orientation)
     if asked is None:

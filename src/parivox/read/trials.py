@@ -11,6 +11,7 @@ import polars as pl
 
 from parivox.disk import Scratch
 from parivox.errors import ConfigError, DataError
+from parivox.progress import stage
 from parivox.read.checks import (
     ACQUIRE,
     ENROL,
@@ -123,7 +124,8 @@ def read_trials(
     rows.read_scores(scans[0])
     for one in scans[1:]:
         rows.read_list(one)
-    return _checked(rows, tables, system, list_, conflicts)
+    with stage("checking the trials"):
+        return _checked(rows, tables, system, list_, conflicts)
 
 
 def _checked(

@@ -12,6 +12,7 @@ import polars as pl
 
 from parivox.core.separation import auc
 from parivox.errors import DataError
+from parivox.progress import stage
 from parivox.read.attributes import sides_of, whole_of
 from parivox.read.cells import LABELS, labels, scores
 from parivox.read.checks import (
@@ -83,7 +84,8 @@ def inspect_trials(scanned: Scan, source: Any, name: str, columns: Columns) -> I
             inspector.add(chunk)
     except DataError as error:
         inspector.problems.append(str(error))
-    return inspector.result(name, scanned)
+    with stage("ids and pairs"):
+        return inspector.result(name, scanned)
 
 
 def _with_ignored(scanned: Scan, source: Any, columns: Columns) -> Scan:
