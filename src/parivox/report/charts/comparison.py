@@ -107,12 +107,12 @@ def against(chosen: Chosen, theme: Theme, *, measure: str = "ratio") -> Drawing:
         panels.append(vl.panel(marks, rows, title, width=side, height=side))
     a, b = (short_name(one, 40) for one in pair)
     named = "Bias" if of.is_of_references else capital(of.label)
-    has = f"how many times the rate of {reference} it has" if of.is_of_references else of.says
+    has = f"how many times the rate of {reference} it has" if of.is_of_references else f"{of.says},"
     return Drawing(
         theme.of(vl.in_a_row(panels, 16)),
         f"{named} of {a} against {b}: {cut(chosen.grouping)}"
         + (f" at {cut(chosen.point)}" if of.is_of_references else ""),
-        f"A dot is a group: {has}, in {a} (to the "
+        f"A dot is a group: {has} in {a} (to the "
         f"right) and in {b} (upwards), with both intervals. On the dashed diagonal both systems "
         "treat it alike; upper right: worse off in both; upper left or lower right: only one of "
         "them disfavours it. Hollow dots, marked *, rest on too few people or errors."

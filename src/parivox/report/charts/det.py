@@ -79,10 +79,10 @@ def det(chosen: Chosen, theme: Theme, *, panel: str | None = None) -> Drawing:
     names = [*dict.fromkeys(line for _, line in places.values())]
     has_shades = max(Counter(where for where, _ in places.values()).values()) <= _IN_ONE
     rows = [row for row in rows if has_shades or row["k"] != "band"]
-    systems_of = {(where, one) for (one, _), (where, _) in places.items()}
+    systems_of = dict.fromkeys((where, one) for (one, _), (where, _) in places.items())
     if len(systems_of) == len({where for where, _ in systems_of}):  # a panel is of one system
         names.append(_ALL)
-        for where, one in sorted(systems_of):
+        for where, one in systems_of:
             x, y = curves.line(every[one].fpr[-1], every[one].fnr[-1], domain)
             rows.append({"k": "line", "p": where, "c": _ALL, "x": x, "y": y})
     if not any(row["x"] for row in rows):
