@@ -15,7 +15,7 @@ import parivox as pv
 from parivox.cli import parser
 from parivox.cli.options import add_option, given_options
 from parivox.options import audit as described
-from parivox.options import papers, recordings
+from parivox.options import papers, recordings, shards
 from parivox.options import trials as lists
 from parivox.options.audit import AuditOptions, CountOptions
 from parivox.options.kinds import Direction, Flag, option, options_of, sections_of
@@ -42,6 +42,9 @@ COMMANDS = {
         *(recordings.ScoreCommand, recordings.ScoredOptions, recordings.ScoreOptions),
         *(recordings.VerifyOptions, LAST[1]),
     ),
+    "shards plan": (shards.ShardsPlanCommand, AuditOptions, LAST[1]),
+    "shards run": (shards.ShardsRunCommand, LAST[1]),
+    "shards merge": (shards.ShardsMergeCommand, LAST[1]),
     "show": (described.ShowCommand,),
     "systems list": (recordings.SystemsListCommand,),
     "systems check": (recordings.SystemOptions, recordings.SystemsCheckCommand),
@@ -59,7 +62,7 @@ COMMANDS = {
 SIGNED = {
     name: [one for one in options if not one.__name__.endswith("Command")]
     for name, options in COMMANDS.items()
-    if name.partition(" ")[0] not in {"completion", "papers", "report", "show", "systems"}
+    if name.partition(" ")[0] not in {"completion", "papers", "report", "shards", "show", "systems"}
     and name != "trials build"
 }
 """What describes the options of the function that a command is in the library."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from parivox.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from parivox import papers, trials
+    from parivox import papers, shards, trials
     from parivox.auditing.cell_counts import group_counts
     from parivox.auditing.count import count
     from parivox.auditing.counts.trial_counts import TrialCounts
@@ -119,7 +119,7 @@ _HOMES = {
     "parivox.scoring.run": ("score",),
     "parivox.read.inspection.findings": ("Inspection",),
 }
-_ROOMS = ("papers", "trials")
+_ROOMS = ("papers", "shards", "trials")
 _HOME = {name: module for module, names in _HOMES.items() for name in names} | {
     room: f"parivox.{room}" for room in _ROOMS
 }
@@ -183,6 +183,7 @@ __all__ = [
     "reference",
     "score",
     "sd",
+    "shards",
     "shift",
     "smoothed",
     "threshold_bias",

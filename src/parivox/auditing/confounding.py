@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.tally import Tally
 from parivox.core.confounding import association, determines, standardised
 from parivox.core.intervals import rate_interval
 from parivox.core.measures import RATES
@@ -48,14 +49,14 @@ _WHY = {
 
 
 def confounding(
-    trials: TrialSet, groupings: Sequence[Grouping], options: Options
+    trials: TrialSet | Tally, groupings: Sequence[Grouping], options: Options
 ) -> list[dict[str, Any]]:
     """Which attributes of the groupings go together, as an audit records it.
 
     Every attribute of speakers or recordings counts, alone or in a combination; of recordings, a
-    speaker has the value that most of its own have. Each pair is told twice, as either is the one
-    that groups are compared by; p values are adjusted over the pairs, those aside of which one
-    tells the other.
+    speaker has the value that most of its own have, which a tally does not tell. Each pair is told
+    twice, as either is the one that groups are compared by; p values are adjusted over the pairs,
+    those aside of which one tells the other.
     """
     valued = _attributes(trials, groupings)
     level = 1 - options.confidence
@@ -85,25 +86,22 @@ def confounding(
     return relations
 
 
-def _attributes(trials: TrialSet, groupings: Sequence[Grouping]) -> Mapping[str, Valued]:
+def _attributes(trials: TrialSet | Tally, groupings: Sequence[Grouping]) -> Mapping[str, Valued]:
     """Value of each speaker in use, -1 for unknown, and the names of the values."""
     found: dict[str, Valued] = {}
     for grouping in sorted(groupings, key=lambda one: len(one.attributes)):
         if grouping.is_of_trials:
             continue
-        group = None if grouping.of_speaker is None else grouping.of_speaker[trials.in_use]
         for i, name in enumerate(grouping.attributes):
             if name in found:
                 continue
             own = [parts[i] for parts in grouping.parts]
             values = [one for one in grouping.values[i] if one in own]
             place = np.array([*(values.index(one) for one in own), -1], dtype=np.int32)
-            codes = (
-                _commonest(place[grouping.of_utterance(trials)], trials)
-                if group is None
-                else place[group]
-            )
-            found[name] = codes, values
+            if grouping.of_speaker is not None:
+                found[name] = place[grouping.of_speaker[trials.in_use]], values
+            elif not isinstance(trials, Tally):
+                found[name] = _commonest(place[grouping.of_utterance(trials)], trials), values
     return found
 
 

@@ -129,12 +129,12 @@ def count(
     is_named = source is not scores
     read = gather({name if is_named else ("", ""): source}, asked, file, may_lack=True)
     with stage("counting"):
-        made = _shared(read, asked, bins)
+        made = count_trials(read, asked, bins)
     check_polarity(made, count_cells(made, [], []).everything, asked.orientation)
     return made
 
 
-def _shared(read: Gathered, asked: CountOptions, bins: Bins) -> TrialCounts:
+def count_trials(read: Gathered, asked: CountOptions, bins: Bins) -> TrialCounts:
     """The counts of one list, without groups and levels of too few speakers."""
     trials, people = read.sets[0], read.people
     assert trials.has_speakers

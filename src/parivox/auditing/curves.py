@@ -48,6 +48,11 @@ AFFORDED = 1_000_000
 """Trials from which on there are fewer, so that they cost no larger share of an audit."""
 AT_ONCE = 1 << 23
 """Pairs of speakers times thresholds that are tallied together, for the memory they take."""
+COARSE, FARTHEST_STEP = 0.1, 1e-4
+"""In probits: steps of the rates of all trials from one threshold of a tally to the next; and the
+least rate that is one."""
+REACH, AROUND = 0.5, 16
+"""How far on a logarithmic scale, and at how many rates, the curve is told around each point."""
 _FARTHEST = 8.0  # probits: a rate of 6e-16
 
 
@@ -83,6 +88,32 @@ def shared_thresholds(everything: Counts, audited: Iterable[float]) -> FloatArra
     stepped = stepped[(stepped > 0) & (stepped < curve.thresholds.size)]  # 0 accepts nothing
     every = np.concatenate(([-np.inf], curve.thresholds[stepped], np.fromiter(audited, float)))
     return np.unique(every + 0.0)
+
+
+def step_thresholds(everything: Counts, audited: Iterable[float]) -> FloatArray:
+    """Thresholds that stand for the whole curve in replicates of long lists, rising.
+
+    Those at which a rate of all trials steps through a coarse grid of probits, and, as thresholds
+    that are found again move little, a fine grid of rates around the audited ones.
+    """
+    curve = everything.curve
+    grid = _lines(COARSE)
+    grid = grid[(grid > FARTHEST_STEP) & (grid < 1 - FARTHEST_STEP)]
+    near = np.exp(np.linspace(-REACH, REACH, AROUND))
+    at = np.searchsorted(-curve.thresholds, [-one for one in audited if np.isfinite(one)])
+    at = np.minimum(at, curve.thresholds.size - 1)
+    found = []
+    for errors, n, sign in (
+        (curve.fp, int(everything.n_nontarget), 1),
+        (-curve.fn, int(everything.n_target), -1),
+    ):
+        if n:
+            here = np.abs(errors[at])[:, None] * near
+            rates = np.concatenate((grid * n, here.ravel()))
+            found.append(np.searchsorted(errors, np.sort(sign * rates)))
+    places = np.unique(np.concatenate(found))
+    every = curve.thresholds[places[(places > 0) & (places < curve.thresholds.size)]]
+    return np.unique(np.append(every, curve.thresholds[-1]) + 0.0)
 
 
 def bin_rows(counts: Counts, thresholds: FloatArray) -> dict[str, Any]:

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from parivox.auditing.schema import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
+    from parivox.core.tallies import ByPair, BySpeaker
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
@@ -407,6 +408,17 @@ class _Making:
         return Estimates(keys, values, rates, errors, trials)
 
 
+def with_strangers(weights: Weights, tally: BySpeaker | ByPair) -> Weights:
+    """Weights of the members of a tally, of blocks also of the strangers within them, once each.
+
+    A trial within a block weighs as the block does.
+    """
+    missing = max(int(one.max(initial=-1)) for one in tally.members[1:]) + 1 - weights.shape[1]
+    if missing <= 0:
+        return weights
+    return np.pad(weights, ((0, 0), (0, missing)), constant_values=1)
+
+
 def _add_decided(
     into: _Making, block: _Block, points: Points, weights: Weights, options: Options
 ) -> None:
@@ -415,7 +427,7 @@ def _add_decided(
     assert deployed is not None
     counted = []
     for tally in (block.tally.nontarget, block.tally.target):
-        errors, trials = weighted(tally, weights)
+        errors, trials = weighted(tally, with_strangers(weights, tally))
         counted += [errors[:, deployed], trials[:, deployed if trials.shape[1] > 1 else 0]]
     fp, n_nontarget, fn, n_target = (one.astype(np.int64) for one in counted)
     into.at = slice(None), slice(None)

@@ -31,8 +31,8 @@ CROSS = "cross"
 _NONE = np.int32(-1)
 MOST_BY_THEMSELVES = 5_000
 """Of more speakers of a list that is not held in memory, blocks are taken."""
-BLOCKS, FEWEST_BLOCKS = 1_000, 20
-"""Blocks in all, and of each group at least."""
+BLOCKS, FEWEST_BLOCKS = 1_200, 20
+"""Blocks in all, about, and of each group at least."""
 
 
 class Layout(NamedTuple):
@@ -193,6 +193,31 @@ def cells_of_side(layout: Layout, trials: TrialSet, side: str) -> Codes | None:
     return cell
 
 
+def blocks_of(group: IntArray) -> NDArray[np.int32]:
+    """The block of each speaker, from its group: at random, the same for the same groups.
+
+    Of each group there are blocks in proportion to its speakers, `BLOCKS` in all, but at least
+    `FEWEST_BLOCKS`, or as many as speakers.
+
+    Examples
+    --------
+    >>> blocks_of(np.array([0, 0, 1])).tolist()
+    [0, 1, 2]
+    """
+    n = np.bincount(group)
+    wanted = np.rint(BLOCKS * n / max(group.size, 1)).astype(np.int64)
+    size = np.minimum(np.maximum(wanted, FEWEST_BLOCKS), n)
+    by_chance = np.random.default_rng(group.size).permutation(group.size)
+    order = np.lexsort((by_chance, group))
+    if (size == n).all():  # each by itself
+        order = np.argsort(group, kind="stable")
+    at = group[order]
+    turn = np.arange(group.size) - (np.cumsum(n) - n)[at]
+    block = np.empty(group.size, dtype=np.int32)
+    block[order] = (np.cumsum(size) - size)[at] + turn % size[at]
+    return block
+
+
 @dataclass(frozen=True, eq=False)
 class Members:
     """Who the speakers of a list are: each by itself or, of very many, in blocks.
@@ -218,15 +243,10 @@ class Members:
         group = np.zeros(used.size, dtype=np.int64)
         if grouping is not None and grouping.of_speaker is not None:
             group = grouping.of_speaker[used].astype(np.int64) + 1
-        n_groups = int(group.max()) + 1
-        size = max(BLOCKS // n_groups, FEWEST_BLOCKS)
-        order = np.argsort(group, kind="stable")
-        first = np.searchsorted(group[order], np.arange(n_groups))
-        turn = np.arange(used.size) - first[group[order]]
         block = np.zeros(n, dtype=np.int32)
-        block[used[order]] = group[order] * size + turn % size
+        block[used] = blocks_of(group)
         # as many again for the strangers of pairs within a block
-        return cls(2 * n_groups * size, block)
+        return cls(2 * (int(block.max()) + 1), block)
 
     @property
     def are_blocks(self) -> bool:

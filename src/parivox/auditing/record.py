@@ -68,9 +68,9 @@ def record_of(
     if any(unmet.values()):
         record["list_checks"] = unmet
     confounded = {
-        name: confounding(trials, read.groupings, options)
-        for name, trials in with_ids.items()
-        if options.intervals
+        name: confounding(one.trials.by_speaker, read.groupings, options)
+        for name, one in named.items()
+        if options.intervals and one.trials.by_speaker is not None and not one.in_blocks
     }
     if any(confounded.values()):
         record["confounding"] = confounded

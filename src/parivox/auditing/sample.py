@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.curves import bands, points_by_threshold
+from parivox.auditing.curves import bands, points_by_threshold, step_thresholds
 from parivox.auditing.draws import LEAST, Replicated, replicate
 from parivox.auditing.estimates import Estimates
 from parivox.auditing.failures import draws_with_failures, tally_failures
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 MOST_EXACT = 1 << 21
 """Trials up to which a tally has every bin of replicates, so that nothing differs by it."""
-NODES = 64
-"""Bins of scores in replicates of tallies of more trials."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +59,12 @@ def steps(
     """Thresholds of the tally that `sample_speakers` needs, rising.
 
     Those of the operating points, those at which intervals are told beside them, and the bins of
-    scores in replicates, of which long lists have `NODES`.
+    scores in replicates, of which long lists have fewer.
     """
     if n_trials > MOST_EXACT:
-        bins = NODES
-    edges = curve_edges(everything, bins=bins or BINS, thresholds=points.kept)
+        edges = step_thresholds(everything, points.kept)
+    else:
+        edges = curve_edges(everything, bins=bins or BINS, thresholds=points.kept)
     found = [one.threshold for one in points.of_scores]
     every = np.concatenate((edges, nodes, np.array(found, dtype=np.float64)))
     return np.unique(every[~np.isnan(every)] + 0.0)

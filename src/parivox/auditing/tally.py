@@ -264,6 +264,7 @@ def tally_trials(
     trials: TrialSet,
     thresholds: FloatArray,
     groupings: Sequence[Grouping] = (),
+    block: NDArray[np.int32] | None = None,
 ) -> Tally:
     """Add up the trials of one list that contradict nothing, by who takes part in them.
 
@@ -273,6 +274,9 @@ def tally_trials(
         Rising; at most `MOST_THRESHOLDS`.
     groupings
         What cells are to be made of: each once.
+    block
+        Of each speaker of the table, all of them of one group by any grouping of speakers; without
+        it, each stands for itself.
 
     Raises
     ------
@@ -281,7 +285,9 @@ def tally_trials(
     """
     people = trials.people
     assert people is not None
-    n_speakers = len(people.ids)
+    member = np.arange(len(people.ids), dtype=np.int32) if block is None else block
+    n = int(member.max(initial=-1)) + 1
+    of_utterance = member[trials.utterance_speaker]
     sided = [one for one in groupings if one.of_speaker is None]
     sizes = [len(one.groups) + 1 for one in sided]
     if thresholds.size > MOST_THRESHOLDS or np.prod([float(n) ** 2 for n in sizes]) > _MOST:
@@ -294,14 +300,14 @@ def tally_trials(
     for here in walk(trials, [Layout(one, "both", None) for one in sided]):
         part = here.part
         side = np.zeros(len(part), dtype=np.int64)
-        for one, n in zip(sided, sizes, strict=True):
+        for one, size in zip(sided, sizes, strict=True):
             for group in here.sides_by(one):
-                side = side * n + group + 1
+                side = side * size + group + 1
         accepted = np.full(len(part), -1, dtype=np.int8)
         rows = {
             "target": part.target,
-            "enrol": trials.utterance_speaker[part.enrol],
-            "test": trials.utterance_speaker[part.test],
+            "enrol": of_utterance[part.enrol],
+            "test": of_utterance[part.test],
             "side": side,
             "step": np.searchsorted(thresholds, part.score, side="right").astype(np.uint16),
             "accepted": trials.decided(part) if trials.has_decisions else accepted,
@@ -310,19 +316,24 @@ def tally_trials(
         sums.append(_total([rows]))
         if len(sums) > 1 and sum(one["trials"].size for one in sums) > _KEPT:
             sums = [_total(sums)]
-    is_used = np.zeros(n_speakers, dtype=np.bool_)
-    is_used[trials.in_use] = True
+    is_used = np.zeros(n, dtype=np.bool_)
+    is_used[member[trials.in_use]] = True
+    keys = score_keys(trials, member.size)
+    made: list[Grouping] = []
+    for one in groupings:
+        if one.of_speaker is not None:
+            group = np.full(n, -1, dtype=np.int32)
+            np.maximum.at(group, member, one.of_speaker[: member.size].astype(np.int32))
+            one = replace(one, of_speaker=group)  # noqa: PLW2901 - the same by member
+        made.append(one)
+    of_member = np.zeros((n, len(_SHIFTS)), dtype=np.int64)
+    np.add.at(of_member, member, keys.T)
     return Tally(
         thresholds,
         is_used,
-        score_keys(trials, n_speakers),
-        tuple(
-            one
-            if one.of_speaker is None
-            else replace(one, of_speaker=one.of_speaker[:n_speakers].astype(np.int32))
-            for one in groupings
-        ),
-        False,
+        of_member.T.copy(),
+        tuple(made),
+        block is not None,
         people.content_sha256,
         (trials.content_sha256,),
         _total(sums),

@@ -40,6 +40,7 @@ COMMANDS = {
     "plan": "how many speakers and trials an audit needs; what today's data can detect",
     "report": "the page of an audit, its figures and tables for papers",
     "score": "score a list of trials, from embeddings or with a system that compares itself",
+    "shards": "an audit in parts: on several processors, or machines that run them as an array",
     "show": "a written audit again: its finding, any group, every table",
     "systems": "which speaker encoders can run here; whether one answers the same twice",
     "trials": "check, describe, grade, convert and build trial lists",

@@ -238,6 +238,18 @@ KEPT_FREE = 256 << 20
 """Bytes of the disk that unpacked files leave to others."""
 
 
+@dataclass(frozen=True)
+class FileRows:
+    """Some rows of a file of trials, which are read alone."""
+
+    path: str
+    first: int  # counted from 0
+    last: int  # the row after the last
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
 @dataclass(frozen=True, eq=False)
 class Content:
     """Unpacked bytes of a file or of standard input; text is in UTF-8."""
@@ -252,6 +264,7 @@ class Content:
     # what its reader sees of how it is written: ``separator``, ``decimal`` where that is a comma;
     # of a workbook ``sheet``, ``header_row`` and what is hidden or passed over
     dialect: dict[str, Any] = field(default_factory=dict)
+    rows: FileRows | None = None  # those that count; None for all
 
     def open(self) -> IO[bytes]:
         """The unpacked bytes as a file."""

@@ -103,6 +103,11 @@ class Grouping:
             return None
         return self._values[0].numbers
 
+    @property
+    def values_of_speakers(self) -> list[Codes]:
+        """Of each of its attributes that is of speakers, the value of all speakers of the table."""
+        return [part.of_speaker for part in self._values if part.of_speaker is not None]
+
     def oddities(self) -> Iterator[Odd]:
         """What is odd about the values of its attributes, and the range of those in bands."""
         parts = self._values or (None,) * len(self.attributes)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.columns import Columns, plain
-from parivox.read.content import read_content
+from parivox.read.content import FileRows, read_content
 from parivox.read.formats.delimited import DELIMITED, check_text, head_lines, header_of, is_text
 from parivox.read.formats.format import CERTAIN, FORMATS, MAYBE, Format, Scan, register
 from parivox.read.formats.frames import BINARY, scan_frame
@@ -21,6 +22,8 @@ from parivox.read.formats.headerless import HEADERLESS, headerless, sample
 from parivox.read.formats.xlsx import XLSX
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from parivox.read.content import Content
     from parivox.read.formats.format import Chunk
 
@@ -53,8 +56,25 @@ def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Sca
     if not isinstance(source, (str, os.PathLike)):
         return with_sides(scan_frame(source, columns, name), columns)
     content = read_content(source)
+    if isinstance(source, FileRows):
+        content = replace(content, rows=source)
     chosen = FORMATS[format] if format else _detected(content, columns)
-    return with_sides(chosen.scan(content, columns), columns)
+    scanned = chosen.scan(content, columns)
+    if content.rows is not None and chosen not in BINARY:
+        scanned = replace(scanned, chunks=partial(_only, content.rows, scanned.chunks))
+    return with_sides(scanned, columns)
+
+
+def _only(rows: FileRows, chunks: Callable[[], Iterator[Chunk]]) -> Iterator[Chunk]:
+    """Chunks of some rows."""
+    seen = 0
+    for chunk in chunks():
+        low, high = max(rows.first - seen, 0), min(rows.last - seen, len(chunk))
+        if low < high:
+            yield replace(chunk, frame=chunk.frame[low:high], rows=chunk.rows[low:high])
+        seen += len(chunk)
+        if seen >= rows.last:
+            return
 
 
 def scan_again(scanned: Scan, source: Any, columns: Columns) -> Scan:

@@ -92,23 +92,25 @@ def _table(kind: str, content: Content) -> NamedColumns:
         job = lambda lazy: lazy.slice(first, ROWS).select(**columns).collect()  # noqa: E731
         return _guarded(content, kind, job)
 
-    return NamedColumns(
-        empty.columns, partial(_chunks, content.name, empty.columns, height, part), empty.dtypes
-    )
+    rows = range(height)
+    if content.rows is not None:
+        rows = rows[content.rows.first : content.rows.last]
+    chunks = partial(_chunks, content.name, empty.columns, rows, part)
+    return NamedColumns(empty.columns, chunks, empty.dtypes)
 
 
 def _chunks(
     source: str,
     names: Sequence[str],
-    height: int,
+    rows: range,
     part: Callable[[int, Mapping[str, str]], pl.DataFrame],
     places: Mapping[str, int],
 ) -> Iterator[tuple[Rows, pl.DataFrame]]:
     """Some columns under new names, so many rows at a time; rows count from 1."""
     columns = {name: names[at] for name, at in places.items()}
-    with stage(source, height, "rows") as reading:
-        for first in range(0, height, ROWS):
-            chunk = part(first, columns)
+    with stage(source, len(rows), "rows") as reading:
+        for first in rows[::ROWS]:
+            chunk = part(first, columns)[: rows.stop - first]
             yield range(first + 1, first + 1 + chunk.height), chunk
             reading.add(chunk.height)
 
@@ -163,6 +165,6 @@ def scan_frame(source: Any, columns: Columns, name: str) -> Scan:
     def part(first: int, columns: Mapping[str, str]) -> pl.DataFrame:
         return frame[first : first + ROWS].select(**columns)
 
-    chunks = partial(_chunks, name, frame.columns, frame.height, part)
+    chunks = partial(_chunks, name, frame.columns, range(frame.height), part)
     table = NamedColumns(frame.columns, chunks, frame.dtypes)
     return scan_named(name, "dataframe", table, columns)

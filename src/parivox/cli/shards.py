@@ -1,0 +1,127 @@
+"""``parivox shards``: an audit in parts, on as many machines as there are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parivox.cli.options import add_command, check_out_is_named, given_options
+from parivox.cli.process import Progress, print_lines, printing
+from parivox.options.audit import AuditOptions, QuietCommand
+from parivox.options.shards import ShardsMergeCommand, ShardsPlanCommand, ShardsRunCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+EXAMPLES = """\
+examples:
+  parivox shards plan day*.parquet --speakers s.csv --by gender --shards 32 --out run/
+  parivox shards run run/ --workers 4
+  parivox shards run run/ --shard 7/32
+  parivox shards merge run/ --out audit/
+"""
+
+
+def add_to(commands: Any, words: str) -> None:
+    """Add the command, its sub-commands and their options."""
+    whole = add_command(
+        commands,
+        "shards",
+        None,
+        help=words,
+        usage="parivox shards COMMAND [options]",
+        description="Audit more than one machine holds: plan parts, run them, merge them.",
+        examples=EXAMPLES,
+    )
+    inner = whole.add_subparsers(
+        title="commands", metavar="COMMAND", required=True, prog="parivox shards"
+    )
+    add_command(
+        inner,
+        "plan",
+        _plan,
+        *(ShardsPlanCommand, AuditOptions, QuietCommand),
+        help="what each part reads, with the hashes of all files",
+        usage="parivox shards plan SCORES... --out RUN --speakers FILE --by ATTRIBUTES [options]",
+        description="Plan an audit in parts.",
+    )
+    add_command(
+        inner,
+        "run",
+        _run,
+        *(ShardsRunCommand, QuietCommand),
+        help="all parts, or one of them",
+        usage="parivox shards run RUN [--shard 7/32] [--workers N]",
+        description="Count and tally the trials of each part; what is done already is kept.",
+    )
+    add_command(
+        inner,
+        "merge",
+        _merge,
+        *(ShardsMergeCommand, QuietCommand),
+        help="the audit of all parts",
+        usage="parivox shards merge RUN --out DIR",
+        description="Audit all parts together; after the first pass, find the thresholds.",
+    )
+
+
+def _plan(given: argparse.Namespace) -> None:
+    from parivox.shards.planning import plan  # noqa: PLC0415
+
+    options = given_options(given, AuditOptions)
+    check_out_is_named(given.out, "folder")
+    named: dict[str, list[str]] = {}
+    for text in given.scores:
+        name, equals, path = text.partition("=")
+        is_named = equals and not os.path.exists(text)  # noqa: PTH110 - any text
+        named.setdefault(name if is_named else "", []).append(path if is_named else text)
+    if given.threshold_from:
+        options["threshold_from"] = given.threshold_from[-1]
+    shards = given_options(given, ShardsPlanCommand).get("shards", ShardsPlanCommand.shards)
+    with Progress(quiet=given.quiet) as tell:
+        made = plan(named, out=given.out, shards=shards, progress=tell, **options)
+    n, rows = len(made), sum(one.last - one.first for one in made.shards)
+    lines = [
+        f"{given.out} plans {rows:,} rows in {n} parts.",
+        f"Run them: parivox shards run {given.out} --workers N, or --shard 1/{n} to {n}/{n}.",
+    ]
+    print_lines(lines)
+
+
+def _run(given: argparse.Namespace) -> None:
+    from parivox.shards.running import run  # noqa: PLC0415
+
+    options = given_options(given, ShardsRunCommand)
+    options.pop("folder")
+    with Progress(quiet=given.quiet) as tell:
+        given.outcome = "what is done is kept; run it again"
+        run(given.folder, progress=tell, **options)
+    if given.shard is None:
+        print_lines([f"All parts are done: parivox shards merge {given.folder} --out AUDIT."])
+
+
+def _merge(given: argparse.Namespace) -> None:
+    from parivox.auditing.folder import check_folder, check_format  # noqa: PLC0415
+    from parivox.shards.merging import merge  # noqa: PLC0415
+
+    kind = given.format or ShardsMergeCommand.format
+    check_format(kind)
+    check_out_is_named(given.out, "folder")
+    check_folder(given.out)
+    with Progress(quiet=given.quiet) as tell:
+        result = merge(given.folder, progress=tell)
+        if result is not None:
+            tell(f"writing {given.out}")
+            result.write(given.out, format=kind)
+    if result is None:
+        lines = [
+            "The thresholds are found on the counts of all parts.",
+            f"Run the array again, for the second pass, then merge {given.folder} again.",
+        ]
+        print_lines(lines)
+        return
+    from parivox.report.terminal import print_summary  # noqa: PLC0415
+
+    with printing():
+        print_summary(result, out=Path(given.out))

@@ -1,0 +1,64 @@
+"""Options of `shards`: an audit in parts, planned once, run anywhere, merged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from parivox.options.audit import WRITTEN
+from parivox.options.kinds import Number, Options, Text, option
+
+PARTS = "parts"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardsPlanCommand(Options):
+    """The command line of `shards plan`, beside the options of an audit."""
+
+    order = (PARTS,)
+
+    scores: Any = option(
+        PARTS,
+        "files of scores of one system, each of other trials, or NAME=FILE",
+        metavar="SCORES",
+        position="+",
+    )
+    out: Any = option(
+        PARTS, "folder for the plan and what comes of it", metavar="RUN", is_needed=True
+    )
+    shards: int = option(
+        PARTS,
+        "parts of about as many rows; files are cut, never joined",
+        Number,
+        32,
+        is_whole=True,
+        low=1,
+        high=100_000,
+        is_common=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardsRunCommand(Options):
+    """The command line of `shards run`."""
+
+    folder: Any = option(PARTS, "folder of the plan", metavar="RUN", position="1")
+    shard: str | None = option(
+        PARTS,
+        "this part alone, as in `7/32`, and the pass that is due for it",
+        Text,
+        metavar="N/OF",
+        without="all parts and both passes",
+    )
+    workers: int = option(
+        PARTS, "processes at once", Number, 1, is_whole=True, low=1, high=1024, metavar="N"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardsMergeCommand(Options):
+    """The command line of `shards merge`."""
+
+    folder: Any = option(PARTS, "folder of the plan", metavar="RUN", position="1")
+    out: Any = option(WRITTEN, "folder of the audit", metavar="DIR", is_needed=True)
+    format: str = option(WRITTEN, "of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND")

@@ -1,0 +1,106 @@
+"""The parts of an audit put together: their counts, then the thresholds, then the audit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox.auditing.run import audit, tally_thresholds
+from parivox.errors import DataError
+from parivox.read.groups_file import read_groups_file
+from parivox.shards.planning import THRESHOLDS, read_json, read_plan, write_json
+from parivox.shards.record import COUNTS, FAILED, TALLY, Record
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from parivox.auditing.result import Audit
+    from parivox.shards.planning import Plan
+
+_SHOWN = 8
+
+
+def find_thresholds(folder: str | os.PathLike[str]) -> None:
+    """Find the thresholds of the tallies on the counts of all parts, and write them.
+
+    Raises
+    ------
+    DataError
+        If a part is missing, failed, damaged or of another plan.
+    """
+    plan = read_plan(folder)
+    found = tally_thresholds(_files(plan, COUNTS), **plan.audited())
+    texts = [one.hex() for one in found.tolist()]
+    write_json(plan.folder / THRESHOLDS, {"plan": plan.id, "thresholds": texts})
+
+
+def merge(
+    folder: str | os.PathLike[str], *, progress: Callable[[str], None] | None = None
+) -> Audit | None:
+    """Audit the parts of a plan together.
+
+    Returns
+    -------
+    Audit or None
+        None after the first pass: the thresholds are found now, and every part is to be run again.
+
+    Raises
+    ------
+    DataError
+        If a part is missing, failed, damaged or of another plan.
+    """
+    plan = read_plan(folder)
+    plan.check_inputs()
+    if plan.thresholds() is None:
+        find_thresholds(folder)
+        return None
+    files = [*_files(plan, COUNTS), *_files(plan, TALLY)]
+    options: dict[str, Any] = plan.audited()
+    asked = plan.asked
+    if asked.groups is not None and not asked.reference:
+        options["reference"] = read_groups_file(asked.groups).reference
+    return audit(files, progress=progress, **options)
+
+
+def _files(plan: Plan, name: str) -> list[str]:
+    """One file of every part.
+
+    Raises
+    ------
+    DataError
+        If parts failed, are missing or damaged: all of them are named.
+    """
+    failed: list[str] = []
+    missing: list[int] = []
+    damaged: list[int] = []
+    known = {plan.home(number).name for number in range(1, len(plan) + 1)}
+    foreign = [
+        one.name
+        for one in plan.folder.iterdir()
+        if one.is_dir() and "-of-" in one.name and one.name not in known
+    ]
+    for number in range(1, len(plan) + 1):
+        error = plan.home(number) / FAILED
+        record = Record.read(plan, number)
+        if record.is_whole(name):
+            continue
+        if error.exists() and read_json(error).get("plan") == plan.id:
+            failed.append(str(read_json(error)["error"]))
+        else:
+            (damaged if name in record.hashes else missing).append(number)
+    if foreign:
+        msg = f"{plan.folder}: {', '.join(sorted(foreign))} are no parts of this plan; remove them"
+        raise DataError(msg)
+    if failed:
+        others = f" ({len(failed) - 1} more failed)" if len(failed) > 1 else ""
+        raise DataError(failed[0] + others)
+    for what, numbers in (("damaged", damaged), ("missing", missing)):
+        if numbers:
+            shown = ", ".join(map(str, numbers[:_SHOWN]))
+            more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+            msg = (
+                f"{plan.folder}: {name.partition('.')[2]} of {len(numbers)} of {len(plan)} parts "
+                f"are {what} ({shown}{more}); run them again"
+            )
+            raise DataError(msg)
+    return [str(plan.home(number) / name) for number in range(1, len(plan) + 1)]

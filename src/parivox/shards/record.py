@@ -1,0 +1,85 @@
+"""What is there of one part: ``shard.json``, which names its files by their hashes.
+
+A file counts by this record, not by being there: names may come before content on disks that are
+shared.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from parivox.errors import DataError
+from parivox.shards.planning import read_json, write_json
+from parivox.version import __version__
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from parivox.shards.planning import Plan
+
+COUNTS, TALLY = "trials.counts", "trials.tally"
+RECORD, FAILED = "shard.json", "failed.json"
+
+
+@dataclass(frozen=True)
+class Record:
+    """Files of one part of a plan, by their hashes."""
+
+    plan: Plan
+    number: int
+    hashes: dict[str, str]
+
+    @classmethod
+    def read(cls, plan: Plan, number: int) -> Record:
+        """What is recorded of a part; nothing if no run of it has ended.
+
+        Raises
+        ------
+        DataError
+            If the record is damaged, of another plan or of another version.
+        """
+        path = plan.home(number) / RECORD
+        if not path.exists():
+            return cls(plan, number, {})
+        found = read_json(path)
+        for what, mine in (("plan", plan.id), ("shard", number), ("parivox", __version__)):
+            if found.get(what) != mine:
+                whose = "another version" if what == "parivox" else f"another {what}"
+                msg = f"{path}: is of {whose}; remove {path.parent.name}, and run that part again"
+                raise DataError(msg)
+        return cls(plan, number, dict(found["files"]))
+
+    @property
+    def home(self) -> Path:
+        """The folder of the part."""
+        return self.plan.home(self.number)
+
+    def is_whole(self, name: str) -> bool:
+        """Whether a file is recorded and has its hash."""
+        return name in self.hashes and self.hashes[name] == sha256_of(self.home / name)
+
+    def noted(self, name: str) -> Record:
+        """With a file that was just made, which is recorded."""
+        made = replace(self, hashes={**self.hashes, name: sha256_of(self.home / name)})
+        write_json(
+            self.home / RECORD,
+            {
+                "plan": self.plan.id,
+                "parivox": __version__,
+                "shard": self.number,
+                "of": len(self.plan),
+                "files": made.hashes,
+            },
+        )
+        return made
+
+
+def sha256_of(path: Path) -> str:
+    """Hash of a file; empty where there is none."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""

@@ -1,0 +1,246 @@
+"""One part of an audit: its counts and its tally, each made once, whoever asks and how often."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.auditing.count import count_trials
+from parivox.auditing.inputs import gather, groups_file_of
+from parivox.auditing.layout import MOST_BY_THEMSELVES, blocks_of
+from parivox.auditing.tally import tally_trials
+from parivox.disk import hold, writing
+from parivox.errors import ConfigError, DataError, ParivoxError
+from parivox.read.bins import parse_bins
+from parivox.read.content import texts_in
+from parivox.shards.merging import find_thresholds
+from parivox.shards.planning import read_json, read_plan, write_json
+from parivox.shards.record import COUNTS, FAILED, TALLY, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.inputs import Gathered
+    from parivox.shards.planning import Plan
+
+ONE_THREAD = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS")
+"""Variables by which each worker has one thread."""
+
+
+def run_shard(folder: str | os.PathLike[str], number: int) -> dict[str, str]:
+    """Make what is due of one part, unless it is there: its counts, then its tally.
+
+    Parameters
+    ----------
+    folder
+        Of the plan.
+    number
+        Which part, from 1.
+
+    Returns
+    -------
+    dict of str to str
+        Hashes of its files, by name.
+
+    Raises
+    ------
+    DataError
+        If its rows are not as they must be, now or when it was run before.
+    ConfigError
+        If another process runs it, or the disk is full.
+    """
+    plan = read_plan(folder)
+    home = plan.home(number)
+    with writing(str(home), "folder"):
+        home.mkdir(exist_ok=True)
+    with ExitStack() as lock:
+        if not hold(home, lock):
+            msg = f"{plan.said(number)}: another process runs it; wait until that has ended"
+            raise ConfigError(msg)
+        record = Record.read(plan, number)
+        thresholds = plan.thresholds()
+        if not record.is_whole(COUNTS):
+            with _told(plan, number):
+                _count(plan, number)
+            record = record.noted(COUNTS)
+        if thresholds is not None and not record.is_whole(TALLY):
+            with _told(plan, number):
+                _tally(plan, number, thresholds)
+            record = record.noted(TALLY)
+    return record.hashes
+
+
+def _gathered(plan: Plan, number: int) -> Any:
+    """The trials of one part, and how they are counted."""
+    rows = plan.shards[number - 1]
+    plan.check_inputs()
+    asked, file = groups_file_of(plan.counted())
+    with texts_in(asked.encoding):
+        read = gather({plan.name: rows}, asked, file, lambda _: None, may_lack=True)
+    plan.check_scores(rows.path, read.sets[0].provenance[0]["sha256"])
+    return read, asked
+
+
+def _count(plan: Plan, number: int) -> None:
+    read, asked = _gathered(plan, number)
+    made = count_trials(read, asked, parse_bins(asked.step, asked.thresholds))
+    made.write(plan.home(number) / COUNTS)
+
+
+def _tally(plan: Plan, number: int, thresholds: Any) -> None:
+    read, _ = _gathered(plan, number)
+    block = None
+    if len(read.people.ids) > MOST_BY_THEMSELVES:
+        block = _blocks(read)
+    made = tally_trials(read.sets[0], thresholds, [*read.groupings, *read.levels], block)
+    made.write(plan.home(number) / TALLY)
+
+
+def _blocks(read: Gathered) -> NDArray[np.int32]:
+    """The block of every speaker of the table, the same in every part."""
+    assert read.people is not None
+    finest = np.zeros(len(read.people.ids), dtype=np.int64)
+    for one in (*read.groupings, *read.levels):
+        for codes in (of[: finest.size] for of in one.values_of_speakers):
+            finest = np.unique(finest * (int(codes.max()) + 2) + codes + 1, return_inverse=True)[1]
+    return blocks_of(finest)
+
+
+@contextmanager
+def _told(plan: Plan, number: int) -> Iterator[None]:
+    """Say which part failed by its rows, and leave a record of it, lest it is tried for ever."""
+    failed = plan.home(number) / FAILED
+    if failed.exists():
+        found = read_json(failed)
+        if found.get("plan") == plan.id:
+            raise DataError(str(found.get("error")))
+        failed.unlink()
+    try:
+        yield
+    except DataError as error:
+        told = f"{plan.said(number)}: {error}"
+        with suppress(ParivoxError):  # where not even that can be written
+            write_json(failed, {"plan": plan.id, "error": told})
+        raise DataError(told) from error
+
+
+def run(
+    folder: str | os.PathLike[str],
+    *,
+    shard: str | None = None,
+    workers: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> None:
+    """Run every part of a plan, both passes; what is there already is not made again.
+
+    Parameters
+    ----------
+    folder
+        Of the plan.
+    shard
+        One part alone, as in ``7/32``, and what is due of it: its counts, or its tally once the
+        counts of all parts were merged.
+    workers
+        Processes at once.
+    progress
+        Called with what is being done.
+
+    Raises
+    ------
+    DataError
+        If parts failed by their rows; all others are done.
+    ConfigError
+        If something cannot be written, or `shard` is of another number of parts.
+    """
+    plan, tell = read_plan(folder), progress or (lambda _: None)
+    if shard is not None:
+        number = _number(plan, shard)
+        tell(f"running {plan.said(number)}")
+        run_shard(folder, number)
+        return
+    _run_all(plan, workers, tell, "counts")
+    if plan.thresholds() is None:
+        tell("finding the thresholds")
+        find_thresholds(folder)
+    _run_all(plan, workers, tell, "tallies")
+
+
+def _number(plan: Plan, text: str) -> int:
+    """Which part ``7/32`` is."""
+    one, slash, of = text.partition("/")
+    if not slash or not one.strip().isdecimal() or not of.strip().isdecimal():
+        msg = f"--shard {text}: is no part; give its number and that of all, as in 7/{len(plan)}"
+        raise ConfigError(msg)
+    n = len(plan)
+    if int(of) != n:
+        msg = f"--shard {text}: the plan has {n} parts, not {int(of)}; give 1/{n} to {n}/{n}"
+        raise ConfigError(msg)
+    return int(one)
+
+
+def _run_all(plan: Plan, workers: int, tell: Callable[[str], None], what: str) -> None:
+    """Run every part once; of those that fail by their rows, the others are done first."""
+    failed: list[str] = []
+    for done, error in enumerate(_in_turn(plan) if workers == 1 else _at_once(plan, workers), 1):
+        tell(f"{what}: {done} of {len(plan)}")
+        if error is not None:
+            failed.append(str(error))
+    if failed:
+        others = f" ({len(failed) - 1} more failed)" if len(failed) > 1 else ""
+        raise DataError(min(failed) + others)
+
+
+def _in_turn(plan: Plan) -> Iterator[DataError | None]:
+    """Run part after part; give what is wrong with the rows of each."""
+    for number in range(1, len(plan) + 1):
+        try:
+            run_shard(plan.folder, number)
+        except DataError as error:
+            yield error
+        else:
+            yield None
+
+
+def _at_once(plan: Plan, workers: int) -> Iterator[DataError | None]:
+    """The same in processes."""
+    with _one_thread(), ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        jobs = [pool.submit(run_shard, plan.folder, n) for n in range(1, len(plan) + 1)]
+        try:
+            for job in as_completed(jobs):
+                try:
+                    job.result()
+                except DataError as error:
+                    yield error
+                else:
+                    yield None
+        except BrokenProcessPool as error:
+            msg = (
+                f"{plan.folder}: a worker was ended by the system, perhaps for its memory; run "
+                "again with fewer --workers: what is done is kept"
+            )
+            raise ConfigError(msg) from error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Have processes that are started meanwhile use one thread each."""
+    before = {name: os.environ.get(name) for name in ONE_THREAD}
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,271 @@
+"""An audit in parts: planned, run in any order by anyone, merged."""
+
+import json
+import shutil
+
+import polars as pl
+import pytest
+
+import parivox as pv
+from parivox.disk import hold
+from parivox.errors import ConfigError, DataError
+from parivox.shards import merge, plan, read_plan, run, run_shard
+
+OPTIONS = {"by": ["gender", "gender+nation"], "replicates": 60}
+RICH = {
+    "by": ["gender", "channel"],
+    "within": ["channel"],
+    "replicates": 60,
+    "allocate": ["both", "either"],
+    "operating_points": ["fpr=0.01", "deployed", "eer"],
+    "limits": ["fnr=0.2"],
+}
+OF_ROWS = {"audit.json", "data.csv", "provenance.json", "SHA256SUMS"}
+"""Files of an audit that also tell of rows and recordings."""
+
+
+def planned(lists, out, *files, shards=3, **options):
+    sources = [str(lists / name) for name in files or ("all.parquet",)]
+    chosen = {**OPTIONS, **options}
+    return plan({"S": sources}, out=out, shards=shards, speakers=str(lists / "s.csv"), **chosen)
+
+
+@pytest.fixture(scope="module")
+def done(lists, tmp_path_factory):
+    """A plan of which all parts are done."""
+    folder = tmp_path_factory.mktemp("done") / "run"
+    planned(lists, folder)
+    run(folder)
+    return folder
+
+
+@pytest.fixture
+def copied(done, tmp_path):
+    """The same, to be changed."""
+    return shutil.copytree(done, tmp_path / "copy")
+
+
+def files_of(audit, folder):
+    audit.write(folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def differing(one, other):
+    return {name for name in {*one, *other} if one.get(name) != other.get(name)}
+
+
+@pytest.mark.parametrize(
+    ("files", "shards", "options"),
+    [
+        (("all.parquet",), 3, OPTIONS),
+        (("day0.parquet", "day1.parquet", "day2.parquet"), 5, RICH),
+        (("all.csv",), 2, OPTIONS),
+    ],
+)
+def test_parts_put_together_have_the_bytes_of_the_audit_in_one_piece(
+    lists, tmp_path, files, shards, options
+):
+    speakers = str(lists / "s.csv")
+    whole = pv.audit({"S": str(lists / "all.parquet")}, speakers=speakers, **options)
+    folder = tmp_path / "run"
+    made = planned(lists, folder, *files, shards=shards, **options)
+    assert len(made) == shards
+    run(folder)
+    audit = merge(folder)
+    one, other = files_of(whole, tmp_path / "a"), files_of(audit, tmp_path / "b")
+    assert differing(one, other) <= OF_ROWS
+    assert len(audit.verdicts) == len(whole.verdicts) > 0
+
+
+def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
+    lists, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("parivox.shards.planning.MOST_EXACT", 100)
+    monkeypatch.setattr("parivox.auditing.sample.MOST_EXACT", 100)
+    monkeypatch.setattr("parivox.shards.running.MOST_BY_THEMSELVES", 10)
+    folder = tmp_path / "run"
+    points = {"operating_points": ["threshold=1.25", "fpr=0.01"]}
+    made = planned(lists, folder, **points)
+    assert made.step == "0.001"
+    run(folder)
+    audit = merge(folder)
+    speakers = str(lists / "s.csv")
+    whole = pv.audit({"S": str(lists / "all.parquet")}, speakers=speakers, **OPTIONS, **points)
+    names = ("grouping", "group", "metric", "definition", "operating_point")
+    one, other = (
+        {tuple(row[name] for name in names): row for row in each.groups} for each in (whole, audit)
+    )
+    assert {*one} == {*other}
+    for key, row in one.items():
+        if key[2] in {"fpr", "fnr"}:
+            for name in ("errors", "trials", "value"):
+                assert other[key][name] == row[name], key
+            if key[4] == "threshold=1.25":  # 24 speakers are as many blocks
+                for name in ("low", "high"):
+                    assert other[key][name] == pytest.approx(row[name], rel=1e-9), key
+    assert audit.record["resolution"]["bounds"]["S"]["replicates"] > 0
+    assert audit.record["resolution"]["exact"] is False
+
+
+def test_an_array_is_run_twice_and_merged_twice(lists, done, tmp_path):
+    folder = tmp_path / "run"
+    planned(lists, folder)
+    for _ in range(2):
+        for number in (3, 1, 2):  # in any order
+            run(folder, shard=f"{number}/3")
+        audit = merge(folder)
+        if _ == 0:
+            assert audit is None
+    assert (
+        differing(files_of(audit, tmp_path / "a"), files_of(merge(done), tmp_path / "b")) == set()
+    )
+
+
+def test_what_is_done_is_not_done_again(done):
+    before = {path: path.stat().st_mtime_ns for path in done.rglob("*") if path.is_file()}
+    run(done)
+    hashes = run_shard(done, 2)
+    assert {*hashes} == {"trials.counts", "trials.tally"}
+    assert before == {path: path.stat().st_mtime_ns for path in done.rglob("*") if path.is_file()}
+
+
+def test_workers_make_the_same_files(lists, done, tmp_path):
+    folder = tmp_path / "run"
+    planned(lists, folder)
+    run(folder, workers=2)
+    for one in sorted(done.rglob("trials.*")):
+        assert (folder / one.relative_to(done)).read_bytes() == one.read_bytes()
+
+
+def test_a_shard_of_another_number_is_refused(done):
+    with pytest.raises(ConfigError, match="the plan has 3 parts, not 4; give 1/3 to 3/3"):
+        run(done, shard="1/4")
+    with pytest.raises(ConfigError, match="the plan has 3 parts; give 1 to 3"):
+        run(done, shard="4/3")
+    with pytest.raises(ConfigError, match="is no part; give its number and that of all"):
+        run(done, shard="seven")
+
+
+def test_missing_and_damaged_parts_are_named(copied):
+    shutil.rmtree(copied / "00002-of-00003")
+    with pytest.raises(DataError, match=r"counts of 1 of 3 parts are missing \(2\); run them"):
+        merge(copied)
+    run(copied)
+    tally = copied / "00003-of-00003" / "trials.tally"
+    tally.write_bytes(tally.read_bytes()[:-9])
+    with pytest.raises(DataError, match=r"tally of 1 of 3 parts are damaged \(3\); run them again"):
+        merge(copied)
+    run(copied)
+    assert merge(copied) is not None
+
+
+def test_foreign_and_doubled_parts_are_refused(lists, copied, tmp_path):
+    other = tmp_path / "other"
+    planned(lists, other, replicates=70)
+    run_shard(other, 1)
+    shutil.rmtree(copied / "00001-of-00003")
+    shutil.copytree(other / "00001-of-00003", copied / "00001-of-00003")
+    with pytest.raises(DataError, match=r"shard\.json: is of another plan; remove 00001-of-00003"):
+        merge(copied)
+    shutil.rmtree(copied / "00001-of-00003")
+    shutil.copytree(copied / "00002-of-00003", copied / "00001-of-00003")
+    with pytest.raises(DataError, match=r"shard\.json: is of another shard; remove 00001-of"):
+        merge(copied)
+    shutil.rmtree(copied / "00001-of-00003")
+    run(copied)
+    shutil.copytree(copied / "00002-of-00003", copied / "00002-of-00007")
+    with pytest.raises(DataError, match="00002-of-00007 are no parts of this plan"):
+        merge(copied)
+
+
+def test_parts_of_another_version_are_refused(copied):
+    record = copied / "00001-of-00003" / "shard.json"
+    found = json.loads(record.read_text())
+    record.write_text(json.dumps(found | {"parivox": "0.0.9"}))
+    with pytest.raises(DataError, match="is of another version"):
+        merge(copied)
+    path = copied / "plan.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"parivox": "0.0.9"}))
+    with pytest.raises(DataError, match=r"was made by Parivox 0\.0\.9"):
+        run(copied)
+
+
+def test_inputs_that_change_after_the_plan_are_refused(lists, tmp_path):
+    for name in ("all.parquet", "s.csv"):
+        shutil.copy(lists / name, tmp_path / name)
+    folder = tmp_path / "run"
+    planned(tmp_path, folder)
+    run_shard(folder, 1)
+    pl.read_parquet(tmp_path / "all.parquet").reverse().write_parquet(tmp_path / "all.parquet")
+    with pytest.raises(DataError, match=r"all\.parquet: is not what it was when the parts were"):
+        run_shard(folder, 2)
+    shutil.copy(lists / "all.parquet", tmp_path / "all.parquet")
+    (tmp_path / "s.csv").write_text((tmp_path / "s.csv").read_text().replace("Norway", "Chile"))
+    with pytest.raises(DataError, match=r"s\.csv: is not what it was when the parts were planned"):
+        merge(folder)
+
+
+def test_a_part_that_fails_by_its_rows_is_recorded_and_the_others_are_kept(lists, tmp_path):
+    frame = pl.read_parquet(lists / "all.parquet")
+    last = frame.height - 1
+    odd = frame.with_row_index().with_columns(
+        test=pl.when(pl.col("index") == last).then(pl.lit("zz99/1")).otherwise("test")
+    )
+    odd.drop("index").write_parquet(tmp_path / "all.parquet")
+    shutil.copy(lists / "s.csv", tmp_path)
+    folder = tmp_path / "run"
+    planned(tmp_path, folder)
+    told = r"part 3 of 3 \(rows [\d,]+ to [\d,]+ of all\.parquet\): .*zz99"
+    with pytest.raises(DataError, match=told):
+        run(folder)
+    assert (folder / "00002-of-00003" / "trials.counts").exists()
+    with pytest.raises(DataError, match=told):
+        merge(folder)
+    with pytest.raises(DataError, match=told):
+        run_shard(folder, 3)  # told again at once, lest an engine tries for ever
+
+
+def test_two_runners_of_one_part_do_not_meet(lists, tmp_path):
+    from contextlib import ExitStack
+
+    folder = tmp_path / "run"
+    made = planned(lists, folder)
+    made.home(1).mkdir()
+    with ExitStack() as lock:
+        assert hold(made.home(1), lock)
+        with pytest.raises(ConfigError, match="another process runs it; wait until"):
+            run_shard(folder, 1)
+    run_shard(folder, 1)
+
+
+def test_a_folder_holds_one_plan(lists, done):
+    assert read_plan(done).id == planned(lists, done).id
+    with pytest.raises(ConfigError, match="holds another plan; name a new folder"):
+        planned(lists, done, shards=2)
+    with pytest.raises(DataError, match="holds no plan"):
+        run(done.parent)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"by": None}, "--by: parts cannot choose what to group by"),
+        ({"compare": True}, "--compare: takes all trials at once"),
+        ({"standardise": ["nation"]}, "--standardise: takes all trials at once"),
+        ({"speaker_ids": "offenders"}, "--speaker-ids: counts hold no ids"),
+        ({"shards": 0}, "--shards 0: is no number of parts"),
+    ],
+)
+def test_what_parts_cannot_tell_is_refused_when_planning(lists, tmp_path, options, told):
+    with pytest.raises(ConfigError, match=told):
+        planned(lists, tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_tables_that_are_no_files_are_refused(lists, tmp_path):
+    with pytest.raises(ConfigError, match="--speakers: every part reads it; give a path"):
+        plan(str(lists / "all.csv"), out=tmp_path / "r", speakers={"id": ["a"]}, by="gender")
+    with pytest.raises(ConfigError, match="--speakers: parts know the speakers of one table"):
+        plan(str(lists / "all.csv"), out=tmp_path / "r", by="gender")
+    with pytest.raises(ConfigError, match="scores of an audit in parts are files"):
+        plan(pl.read_csv(lists / "all.csv"), out=tmp_path / "r", by="gender")
