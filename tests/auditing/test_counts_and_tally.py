@@ -92,3 +92,23 @@ def test_a_tally_does_not_go_with_what_counts_withhold(trials, speakers, tmp_pat
     )
     with pytest.raises(DataError, match="withholds groups, which its tally would tell"):
         pv.audit([*counts, *tallies])
+
+
+def test_the_table_of_speakers_tells_more_of_the_speakers_of_a_tally(trials, speakers, tmp_path):
+    aged = {**speakers, "age": [20 + i for i in range(len(speakers["id"]))]}
+    options = {"speakers": aged, "by": ["age:30,40", "gender"]}
+    counts, tallies = added_up(parts_of(trials, 2), tmp_path, **options)
+    files = [*counts, *tallies]
+    whole = pv.audit({"S": trials}, replicates=60, **options)
+    made = pv.audit(files, speakers=aged, replicates=60)
+    assert made.bias.to_polars().equals(whole.bias.to_polars())
+    for name in ("speakers_content_sha256", "confounding"):
+        assert made.record.get(name) == whole.record.get(name)
+    of_people = [
+        [row for row in each.data.rows() if row["source"] == "speakers"] for each in (whole, made)
+    ]
+    assert of_people[0] == of_people[1] != []
+    with pytest.raises(ConfigError, match=r"is not the table that the tally of .* was made with"):
+        pv.audit(files, speakers={**aged, "gender": aged["gender"][::-1]})
+    with pytest.raises(ConfigError, match="--speakers: cannot be used with counts"):
+        pv.audit(counts, speakers=aged)

@@ -10,6 +10,7 @@ import numpy as np
 
 from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.operating_points import DEPLOYED, missed
+from parivox.auditing.tally import Tally
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 from parivox.read.oddities import Odd, odd_ids, odd_scores
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from parivox.auditing.outcomes import Outcomes
     from parivox.auditing.schema import Rows
     from parivox.core.counts import Counts
+    from parivox.read.checks import DataNote
     from parivox.read.grouping import Grouping
     from parivox.read.people import Speakers
     from parivox.read.trialset import TrialSet
@@ -63,21 +65,13 @@ def account_for(
     `rows` are of the table ``data``, `tally` the trials of the cells.
     """
     add = partial(rows.add, system=trials.system, list=trials.list)
-    if trials.has_speakers:
-        of_people = [] if people is None else people.notes(trials.in_use.tolist())
-        for one in (*trials.data, *of_people):
-            add(source=one.source, item=one.item, count=one.count, note=one.note)
-        models, recordings = tally.recordings or (0, 0)
-        if models:
-            add(source="scores", item="models", count=models)
-        add(source="scores", item="recordings", count=recordings)
-    else:
-        for row in trials.account():
-            add(**row)
-    _left_out(add, tally, may_withhold=not trials.has_speakers)
+    _of_read(add, trials, people, tally.recordings)
+    _left_out(add, tally, may_withhold=trials.by_speaker is None)
     if trials.has_speakers:
         _set_aside(add, trials, groupings)
-        _of_people(add, trials, groupings)
+    rows_of_people = trials.by_speaker
+    if people is not None and rows_of_people is not None and not trials.in_blocks:
+        _of_people(add, rows_of_people, groupings)
     for what, count in zip(("enrolments", "test recordings"), tally.unmet, strict=True):
         if count:
             item = f"{what} that failed and that no trial has"
@@ -89,6 +83,31 @@ def account_for(
     for item, points in ((MISSED, missed(found, tally.everything)), (INFINITE, infinite)):
         if points:
             add(source=POINTS, item=item, count=len(points), note=", ".join(points))
+
+
+def _of_read(
+    add: Callable[..., None],
+    trials: TrialSet | TrialCounts,
+    people: Speakers | None,
+    recordings: tuple[int, int] | None,
+) -> None:
+    """What was read and counted."""
+    notes: list[DataNote] = []
+    rows = trials.by_speaker
+    if people is not None and rows is not None and not trials.in_blocks:
+        notes = people.notes(rows.in_use.tolist())
+    if not trials.has_speakers:
+        for row in trials.account():
+            add(**row)
+    else:
+        notes = [*trials.data, *notes]
+    for one in notes:
+        add(source=one.source, item=one.item, count=one.count, note=one.note)
+    if trials.has_speakers:
+        models, used = recordings or (0, 0)
+        if models:
+            add(source="scores", item="models", count=models)
+        add(source="scores", item="recordings", count=used)
 
 
 def note_oddities(
@@ -171,13 +190,16 @@ def _set_aside(add: Callable[..., None], trials: TrialSet, groupings: Sequence[G
             )
 
 
-def _of_people(add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]) -> None:
+def _of_people(
+    add: Callable[..., None], trials: TrialSet | Tally, groupings: Sequence[Grouping]
+) -> None:
     """Speakers and utterances that are in no group, or in one that no trial has anyone of."""
     for grouping in groupings:
         add_of = partial(add, grouping=grouping.name)
-        for unit, value, count in grouping.left_out(trials):
-            item = f"{unit} whose {value} is left out by the groups file"
-            add_of(source="groups", item=item, count=count)
+        if not isinstance(trials, Tally):
+            for unit, value, count in grouping.left_out(trials):
+                item = f"{unit} whose {value} is left out by the groups file"
+                add_of(source="groups", item=item, count=count)
         if grouping.of_speaker is not None:
             item = "speakers of these trials whose group is unknown or left out"
             count = int((grouping.of_speaker[trials.in_use] < 0).sum())
@@ -188,7 +210,7 @@ def _of_people(add: Callable[..., None], trials: TrialSet, groupings: Sequence[G
                     note += f" and {len(unused) - MOST_NAMED} others"
                 count = sum(unused.values())
                 add_of(source="speakers", item=WITHOUT_TRIALS, count=count, note=note)
-        elif not grouping.is_of_trials:
+        elif not (grouping.is_of_trials or isinstance(trials, Tally)):
             item = "utterances of these trials whose group is unknown or left out"
             count = int((grouping.of_utterance(trials) < 0).sum())
             add_of(source="utterances", item=item, count=count)

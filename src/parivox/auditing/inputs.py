@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from parivox.auditing.draws import Draws
     from parivox.auditing.estimates import Metrics
     from parivox.auditing.options import Options
+    from parivox.auditing.tally import Tally
     from parivox.options.audit import ReadOptions
     from parivox.read.counts_file import Named
     from parivox.read.grouping import Grouping
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from parivox.read.people import Speakers
     from parivox.read.trialset import TrialSet
 
+_OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding")
+"""Options that tell of speakers, whom a tally knows."""
 Asked = TypeVar("Asked", bound="ReadOptions")
 
 
@@ -237,8 +240,9 @@ def gather_counts(named: Named, asked: AuditOptions) -> Gathered:
     """Read files of counts, whose groups are in them, and add up those of one system."""
     from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for files of counts only
 
+    known = _OF_SPEAKERS if any(holds_tally(path) for _, path in named) else ()
     for name, one in options_of(AuditOptions).items():
-        of_rows = one.section in {TRIALS, READ} or name == "standardise"
+        of_rows = (one.section in {TRIALS, READ} and name not in known) or name == "standardise"
         if of_rows and name != "orientation" and one.is_given(getattr(asked, name)):
             msg = (
                 f"{one.flag}: cannot be used with counts, which hold their groups and no ids; "
@@ -252,4 +256,23 @@ def gather_counts(named: Named, asked: AuditOptions) -> Gathered:
         sets = read_all(named)
     first = sets[0]
     how = {"orientation": None, "conflicts": "error"}
-    return Gathered(sets, first.groupings, first.within, first.chosen_by, None, how)
+    if asked.speakers is None:
+        return Gathered(sets, first.groupings, first.within, first.chosen_by, None, how)
+    people = read_speakers(asked.speakers, id=asked.id, conflicts=asked.conflicts)
+    for counts in sets:
+        if counts.tally is not None and counts.tally.members_sha256 != people.content_sha256:
+            msg = (
+                f"--speakers: {people.name} is not the table that the tally of {counts.name} was "
+                "made with; give that one, or leave it out"
+            )
+            raise ConfigError(msg)
+    groupings = [_as_in_table(one, people, first.tally) for one in first.groupings]
+    return Gathered(sets, groupings, first.within, first.chosen_by, people, how)
+
+
+def _as_in_table(counted: Grouping, people: Speakers, tally: Tally | None) -> Grouping:
+    """The same groups with what the table of speakers tells of them besides, if it has them."""
+    if counted.of_speaker is None or tally is None or tally.are_blocks:
+        return counted
+    (made,) = make_groupings(people, [counted.name], speakers_in_use=tally.in_use)
+    return made if made.groups == counted.groups else counted

@@ -70,7 +70,7 @@ def record_of(
     confounded = {
         name: confounding(one.trials.by_speaker, read.groupings, options)
         for name, one in named.items()
-        if options.intervals and one.trials.by_speaker is not None and not one.in_blocks
+        if options.intervals and one.trials.by_speaker is not None and not one.trials.in_blocks
     }
     if any(confounded.values()):
         record["confounding"] = confounded

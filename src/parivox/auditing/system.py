@@ -75,12 +75,6 @@ class System:
         return {"system": self.trials.system, "list": self.trials.list}
 
     @property
-    def in_blocks(self) -> bool:
-        """Whether what is known of speakers is known of blocks of them."""
-        rows = self.trials.by_speaker
-        return isinstance(rows, Tally) and rows.are_blocks
-
-    @property
     def primary(self) -> dict[str, str | None]:
         """Where verdicts are confirmatory; no point if the one named has no threshold."""
         named = self.design.primary_point

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from parivox.shards.planning import Plan
 
 _SHOWN = 8
+_OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding")
 
 
 def find_thresholds(folder: str | os.PathLike[str]) -> None:
@@ -57,6 +58,7 @@ def merge(
     files = [*_files(plan, COUNTS), *_files(plan, TALLY)]
     options: dict[str, Any] = plan.audited()
     asked = plan.asked
+    options |= {name: value for name, value in plan.options.items() if name in _OF_SPEAKERS}
     if asked.groups is not None and not asked.reference:
         options["reference"] = read_groups_file(asked.groups).reference
     return audit(files, progress=progress, **options)

@@ -143,6 +143,11 @@ class TrialCounts:
         return self.tally
 
     @property
+    def in_blocks(self) -> bool:
+        """Whether what is known of speakers is known of blocks of them."""
+        return self.tally is not None and self.tally.are_blocks
+
+    @property
     def is_exact(self) -> bool:
         """Whether no number that is told comes from bins."""
         return not self.bins.step
