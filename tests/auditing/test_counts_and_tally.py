@@ -34,7 +34,7 @@ def added_up(parts, folder, points=(), **options):
     for i, part in enumerate(parts):
         tallies.append(folder / f"{i}.tally")
         asked = CountOptions.of(**options)
-        read = gather({("S", ""): part}, asked, None, lambda _: None, may_lack=True)
+        read = gather({("S", ""): part}, asked, None, may_lack=True)
         (trials,) = read.sets
         tally_trials(trials, thresholds, [*read.groupings, *read.levels]).write(tallies[-1])
     return [*map(str, counts)], [*map(str, tallies)]

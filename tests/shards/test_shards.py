@@ -253,7 +253,7 @@ def test_a_folder_holds_one_plan(lists, done):
         ({"compare": True}, "--compare: takes all trials at once"),
         ({"standardise": ["nation"]}, "--standardise: takes all trials at once"),
         ({"speaker_ids": "offenders"}, "--speaker-ids: counts hold no ids"),
-        ({"shards": 0}, "--shards 0: is no number of parts"),
+        ({"shards": 0}, "--shards is 0"),
     ],
 )
 def test_what_parts_cannot_tell_is_refused_when_planning(lists, tmp_path, options, told):

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_out_is_named, given_options
-from parivox.cli.process import Progress, print_lines, printing
-from parivox.options.audit import AuditOptions, QuietCommand
+from parivox.cli.process import print_lines, printing
+from parivox.options.audit import AuditOptions, ProgressCommand
 from parivox.options.shards import ShardsMergeCommand, ShardsPlanCommand, ShardsRunCommand
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def add_to(commands: Any, words: str) -> None:
         inner,
         "plan",
         _plan,
-        *(ShardsPlanCommand, AuditOptions, QuietCommand),
+        *(ShardsPlanCommand, AuditOptions, ProgressCommand),
         help="what each part reads, with the hashes of all files",
         usage="parivox shards plan SCORES... --out RUN --speakers FILE --by ATTRIBUTES [options]",
         description="Plan an audit in parts.",
@@ -50,7 +50,7 @@ def add_to(commands: Any, words: str) -> None:
         inner,
         "run",
         _run,
-        *(ShardsRunCommand, QuietCommand),
+        *(ShardsRunCommand, ProgressCommand),
         help="all parts, or one of them",
         usage="parivox shards run RUN [--shard 7/32] [--workers N]",
         description="Count and tally the trials of each part; what is done already is kept.",
@@ -59,7 +59,7 @@ def add_to(commands: Any, words: str) -> None:
         inner,
         "merge",
         _merge,
-        *(ShardsMergeCommand, QuietCommand),
+        *(ShardsMergeCommand, ProgressCommand),
         help="the audit of all parts",
         usage="parivox shards merge RUN --out DIR",
         description="Audit all parts together; after the first pass, find the thresholds.",
@@ -79,8 +79,7 @@ def _plan(given: argparse.Namespace) -> None:
     if given.threshold_from:
         options["threshold_from"] = given.threshold_from[-1]
     shards = given_options(given, ShardsPlanCommand).get("shards", ShardsPlanCommand.shards)
-    with Progress(quiet=given.quiet) as tell:
-        made = plan(named, out=given.out, shards=shards, progress=tell, **options)
+    made = plan(named, out=given.out, shards=shards, **options)
     n, rows = len(made), sum(one.last - one.first for one in made.shards)
     lines = [
         f"{given.out} plans {rows:,} rows in {n} parts.",
@@ -94,9 +93,8 @@ def _run(given: argparse.Namespace) -> None:
 
     options = given_options(given, ShardsRunCommand)
     options.pop("folder")
-    with Progress(quiet=given.quiet) as tell:
-        given.outcome = "what is done is kept; run it again"
-        run(given.folder, progress=tell, **options)
+    given.outcome = "what is done is kept; run it again"
+    run(given.folder, **options)
     if given.shard is None:
         print_lines([f"All parts are done: parivox shards merge {given.folder} --out AUDIT."])
 
@@ -109,11 +107,7 @@ def _merge(given: argparse.Namespace) -> None:
     check_format(kind)
     check_out_is_named(given.out, "folder")
     check_folder(given.out)
-    with Progress(quiet=given.quiet) as tell:
-        result = merge(given.folder, progress=tell)
-        if result is not None:
-            tell(f"writing {given.out}")
-            result.write(given.out, format=kind)
+    result = merge(given.folder)
     if result is None:
         lines = [
             "The thresholds are found on the counts of all parts.",
@@ -121,6 +115,7 @@ def _merge(given: argparse.Namespace) -> None:
         ]
         print_lines(lines)
         return
+    result.write(given.out, format=kind)
     from parivox.report.terminal import print_summary  # noqa: PLC0415
 
     with printing():

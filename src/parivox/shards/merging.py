@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from parivox.auditing.result import Audit
+    from parivox.progress import Progress
     from parivox.shards.planning import Plan
 
 _SHOWN = 8
@@ -36,7 +37,9 @@ def find_thresholds(folder: str | os.PathLike[str]) -> None:
 
 
 def merge(
-    folder: str | os.PathLike[str], *, progress: Callable[[str], None] | None = None
+    folder: str | os.PathLike[str],
+    *,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Audit | None:
     """Audit the parts of a plan together.
 

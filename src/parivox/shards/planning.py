@@ -26,6 +26,8 @@ from parivox.disk import whole_file, writing
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import NEVER, READ, TRIALS, AuditOptions, CountOptions, ReadOptions
 from parivox.options.kinds import options_of
+from parivox.options.shards import ShardsPlanCommand
+from parivox.progress import telling
 from parivox.read.content import FileRows, read_content, stem_of
 from parivox.read.extent import extent_of
 from parivox.version import __version__
@@ -169,6 +171,7 @@ def _check_same(one: Mapping[str, Any], sha256: str) -> None:
         raise DataError(msg)
 
 
+@telling
 def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **options: Any) -> Plan:
     """Plan an audit in parts, and write the plan.
 
@@ -192,9 +195,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         If an option is wrong, or cannot be had of parts.
     """
     folder = Path(os.path.realpath(out))
-    if not (isinstance(shards, int) and shards >= 1):
-        msg = f"--shards {shards}: is no number of parts; give one, as in 32"
-        raise ConfigError(msg)
+    ShardsPlanCommand(scores=scores, out=out, shards=shards)  # which checks them
     name, paths = _named(scores)
     asked = AuditOptions.of(**options)
     _check_options(asked)
@@ -203,11 +204,9 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         for one in options_of(AuditOptions).values()
         if one.is_given(getattr(asked, one.name)) and one.name != "progress"
     }
-    tell = asked.progress or (lambda _: None)
     inputs: list[dict[str, Any]] = []
     reach: list[tuple[float, float]] = []
     for path in paths:
-        tell(f"reading {Path(path).name}")
         extent = extent_of(
             path, columns=asked.columns, format=asked.scores_format, orientation=asked.orientation
         )

@@ -17,6 +17,8 @@ from parivox.auditing.layout import MOST_BY_THEMSELVES, blocks_of
 from parivox.auditing.tally import tally_trials
 from parivox.disk import hold, writing
 from parivox.errors import ConfigError, DataError, ParivoxError
+from parivox.options.shards import ShardsRunCommand
+from parivox.progress import stage, telling
 from parivox.read.bins import parse_bins
 from parivox.read.content import texts_in
 from parivox.shards.merging import find_thresholds
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.inputs import Gathered
+    from parivox.progress import Progress
     from parivox.shards.planning import Plan
 
 ONE_THREAD = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS")
@@ -84,7 +87,7 @@ def _gathered(plan: Plan, number: int) -> Any:
     plan.check_inputs()
     asked, file = groups_file_of(plan.counted())
     with texts_in(asked.encoding):
-        read = gather({plan.name: rows}, asked, file, lambda _: None, may_lack=True)
+        read = gather({plan.name: rows}, asked, file, may_lack=True)
     plan.check_scores(rows.path, read.sets[0].provenance[0]["sha256"])
     return read, asked
 
@@ -132,12 +135,13 @@ def _told(plan: Plan, number: int) -> Iterator[None]:
         raise DataError(told) from error
 
 
+@telling
 def run(
     folder: str | os.PathLike[str],
     *,
     shard: str | None = None,
     workers: int = 1,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - `telling` takes it
 ) -> None:
     """Run every part of a plan, both passes; what is there already is not made again.
 
@@ -151,7 +155,7 @@ def run(
     workers
         Processes at once.
     progress
-        Called with what is being done.
+        Called with the `parivox.Progress` of each stage.
 
     Raises
     ------
@@ -160,17 +164,16 @@ def run(
     ConfigError
         If something cannot be written, or `shard` is of another number of parts.
     """
-    plan, tell = read_plan(folder), progress or (lambda _: None)
+    ShardsRunCommand(folder=folder, shard=shard, workers=workers)  # which checks them
+    plan = read_plan(folder)
     if shard is not None:
-        number = _number(plan, shard)
-        tell(f"running {plan.said(number)}")
-        run_shard(folder, number)
+        run_shard(folder, _number(plan, shard))
         return
-    _run_all(plan, workers, tell, "counts")
+    _run_all(plan, workers, "counting parts")
     if plan.thresholds() is None:
-        tell("finding the thresholds")
-        find_thresholds(folder)
-    _run_all(plan, workers, tell, "tallies")
+        with stage("finding thresholds"):
+            find_thresholds(folder)
+    _run_all(plan, workers, "tallying parts")
 
 
 def _number(plan: Plan, text: str) -> int:
@@ -186,13 +189,14 @@ def _number(plan: Plan, text: str) -> int:
     return int(one)
 
 
-def _run_all(plan: Plan, workers: int, tell: Callable[[str], None], what: str) -> None:
+def _run_all(plan: Plan, workers: int, what: str) -> None:
     """Run every part once; of those that fail by their rows, the others are done first."""
     failed: list[str] = []
-    for done, error in enumerate(_in_turn(plan) if workers == 1 else _at_once(plan, workers), 1):
-        tell(f"{what}: {done} of {len(plan)}")
-        if error is not None:
-            failed.append(str(error))
+    with stage(what, len(plan), "parts") as running:
+        for error in _in_turn(plan) if workers == 1 else _at_once(plan, workers):
+            running.add()
+            if error is not None:
+                failed.append(str(error))
     if failed:
         others = f" ({len(failed) - 1} more failed)" if len(failed) > 1 else ""
         raise DataError(min(failed) + others)

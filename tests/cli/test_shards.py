@@ -1,0 +1,69 @@
+"""``parivox shards``: plan, run as an array, merge."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def shards(files, parivox, tmp_path):
+    """The command, on a plan of three parts."""
+
+    def run(command, *words):
+        return parivox("shards", command, *words, cwd=tmp_path)
+
+    scores, people = files / "scores.csv", files / "speakers.csv"
+    words = ["--speakers", people, "--by", "gender", "--replicates", "50", "--shards", "3"]
+    done = run("plan", f"S={scores}", *words, "--out", "run")
+    assert done.stdout.splitlines() == [
+        "run plans 435 rows in 3 parts.",
+        "Run them: parivox shards run run --workers N, or --shard 1/3 to 3/3.",
+    ]
+    return run
+
+
+def test_an_array_is_run_twice_and_merged(shards, files, parivox, tmp_path):
+    for i in range(2):
+        for number in (1, 2, 3):
+            assert shards("run", "run", "--shard", f"{number}/3").returncode == 0
+        done = shards("merge", "run", "--out", "audit")
+        assert done.returncode == 0, done.stderr
+        if i == 0:
+            assert done.stdout.splitlines() == [
+                "The thresholds are found on the counts of all parts.",
+                "Run the array again, for the second pass, then merge run again.",
+            ]
+            assert not (tmp_path / "audit").exists()
+    assert "435 trials · 6 speakers · S" in done.stdout
+    whole = parivox(
+        "audit", f"S={files / 'scores.csv'}", "--speakers", files / "speakers.csv",
+        *("--by", "gender", "--replicates", "50", "--out", "whole"), cwd=tmp_path,
+    )  # fmt: skip
+    assert whole.returncode == 0
+    for name in ("groups.csv", "verdicts.csv", "bias.csv", "det.parquet"):
+        one, other = (tmp_path / folder / name for folder in ("whole", "audit"))
+        assert one.read_bytes() == other.read_bytes(), name
+
+
+def test_all_parts_are_run_at_once(shards, tmp_path):
+    done = shards("run", "run")
+    assert done.stdout == "All parts are done: parivox shards merge run --out AUDIT.\n"
+    records = sorted(tmp_path.glob("run/*/shard.json"))
+    assert [len(json.loads(path.read_text())["files"]) for path in records] == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("run", "run", "--shard", "1/4"), "--shard 1/4: the plan has 3 parts, not 4; give 1/3 to"),
+        (("run", "nowhere"), "nowhere: holds no plan; make one with parivox shards plan"),
+        (("merge", "run", "--out", "a"), "are missing (1, 2, 3); run them again"),
+        (("merge", "run", "--out", "-"), "--out -: standard output is no folder"),
+        (("run", "run", "--workers", "0"), "--workers is 0"),
+    ],
+)
+def test_what_is_wrong_is_a_sentence(shards, words, told):
+    done = shards(*words)
+    assert done.returncode == 2
+    assert told in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
