@@ -1,8 +1,11 @@
 """Ray as a runner: the bytes of processes, whatever ends a node; a sentence where it cannot."""
 
+import hashlib
+import re
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 import soundfile
 
 import parivox as pv
-from parivox.cluster import OWN, check_address
+from parivox.cluster import OWN, Cluster, _done, _wait_for, check_address
 from parivox.embedding.extract import embed
 from parivox.errors import ConfigError
 
@@ -30,7 +33,23 @@ class Small:
         spectra = [np.log(np.abs(np.fft.rfft(one))[:, 1:33] + 1e-6) for one in frames]
         return np.stack([one.mean(0, keepdims=True) for one in spectra])
 
-small, slow = Small(0.0), Small(0.5)
+class Placed(Small):
+    provenance = {"device": "cuda"}
+
+    def embed(self, waveforms):
+        with open("seen.txt", "a") as seen:
+            print(os.environ.get("CUDA_VISIBLE_DEVICES"), os.getpid(), file=seen)
+        return super().embed(waveforms)
+
+small, placed = Small(0.0), Placed(0.0)
+"""
+NODES = """
+import sys
+from ray.cluster_utils import Cluster
+nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "num_gpus": 1})
+print(nodes.address, flush=True)
+sys.stdin.read()
+nodes.shutdown()
 """
 
 
@@ -52,17 +71,18 @@ def run(home, optional):
     optional("ray")
     path = f"{Path(pv.__file__).parents[1]}:{home}"
 
-    def run(*words, **environment):
+    def run(*words):
         return subprocess.run(
             [sys.executable, *words],
             cwd=home,
-            env={"PATH": "/usr/bin:/bin", "HOME": str(home), "PYTHONPATH": path, **environment},
+            env=run.environment,
             capture_output=True,
             text=True,
             timeout=200,
             check=False,
         )
 
+    run.environment = {"PATH": "/usr/bin:/bin", "HOME": str(home), "PYTHONPATH": path}
     return run
 
 
@@ -80,6 +100,70 @@ def test_a_node_of_this_machine_makes_the_bytes_of_processes(run, home):
     assert done.stderr == ""
     assert len(content(home / "here")) == 5
     assert content(home / "there") == content(home / "here")
+
+
+@pytest.fixture
+def address(run, home):
+    """Of a cluster whose one node says that it has a GPU."""
+    pipe = subprocess.PIPE
+    environment = run.environment | {"RAY_USAGE_STATS_ENABLED": "0"}
+    words = [sys.executable, "-c", NODES]
+    with subprocess.Popen(
+        words,
+        cwd=home,
+        env=environment,
+        stdin=pipe,
+        stdout=pipe,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as nodes:
+        yield nodes.stdout.readline().strip()
+        nodes.stdin.close()
+        nodes.wait(60)
+
+
+@pytest.mark.slow
+def test_a_task_of_a_gpu_asks_for_one_and_its_process_is_told_which(run, home, address):
+    words = ("embed", "calls", "--system", "mine:placed", "--batch", "4", "--out", "out", "--quiet")
+    done = run("-m", "parivox", *words, "--ray", address)
+    assert (done.returncode, done.stderr) == (0, "")
+    seen = [line.split() for line in (home / "seen.txt").read_text().splitlines()]
+    of_nodes = [(device, process) for device, process in seen if device != "None"]
+    assert {device for device, _ in of_nodes} == {"0"}
+    assert len(of_nodes) == 3  # batches, all in one process
+    assert len({process for _, process in of_nodes}) == 1
+
+
+def test_a_cluster_without_what_is_needed_is_said_after_a_while():
+    class Ray:
+        def __init__(self, **there):
+            self.cluster_resources = lambda: there
+
+    now = time.monotonic()
+    assert Cluster("head:1")._room(Ray(CPU=8.0), 0.0) == 8
+    assert Cluster("head:1", gpus=1)._room(Ray(CPU=8.0, GPU=2.0), 0.0) == 2
+    assert Cluster("head:1", gpus=1)._room(Ray(CPU=8.0), now) == 1  # one may come
+    with pytest.raises(ConfigError, match="no node has a GPU, which --device cuda needs; add one"):
+        Cluster("head:1", gpus=1)._room(Ray(CPU=8.0), now - 100)
+    with pytest.raises(ConfigError, match="head:1: no node has a processor; add one"):
+        Cluster("head:1")._room(Ray(), now - 100)
+
+
+def test_a_file_of_a_node_that_is_not_seen_here_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("parivox.cluster.PATIENCE", 0.2)
+    with pytest.raises(ConfigError, match="a node wrote it, and it is not seen here; name a fold"):
+        _wait_for({str(tmp_path / "gone.npy"): "0" * 64})
+    (tmp_path / "old.npy").write_bytes(b"of before")
+    with pytest.raises(ConfigError, match="a node wrote it, and it is not seen here"):
+        _wait_for({str(tmp_path / "old.npy"): "0" * 64})
+    _wait_for({str(tmp_path / "old.npy"): hashlib.sha256(b"of before").hexdigest()})
+
+
+def test_a_node_of_another_version_or_disk_is_refused(tmp_path):
+    told = _done(list, 1, str(tmp_path), "0.0.9")
+    assert re.search(r"--ray: node \S+ has Parivox .*, and this is 0\.0\.9; install one", str(told))
+    told = _done(list, 1, str(tmp_path / "gone"), pv.__version__)
+    assert re.search(r"node \S+ does not see .*/gone \(No such file", str(told))
 
 
 @pytest.mark.parametrize(

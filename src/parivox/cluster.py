@@ -8,6 +8,7 @@ own, as `parivox.workers.Processes` has here. A task of a node that is lost is d
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import pickle
 import platform
@@ -106,10 +107,9 @@ def _connected(address: str) -> Iterator[Any]:
     check_address(address)
     address = os.environ.get("RAY_ADDRESS", OWN) if address == OWN else address
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # no report of use leaves the machine
-    if address == OWN:
-        os.environ.setdefault("RAY_AUTH_MODE", "token")  # others of this machine are kept out
-    import ray  # noqa: PLC0415 - takes seconds, and reads both
+    import ray  # noqa: PLC0415 - takes seconds
 
+    logging.getLogger("ray").setLevel(logging.CRITICAL)  # what goes wrong is raised, too
     options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     if address == OWN:
         options |= {"address": "local", "num_cpus": processors(), "include_dashboard": False}

@@ -12,9 +12,10 @@ import contextlib
 import os
 import signal
 import tempfile
+import threading
 import time
 from dataclasses import dataclass, field
-from multiprocessing import connection, get_context
+from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -73,6 +74,18 @@ class Runner(Protocol):
 
 class WorkerLost(DataError):  # noqa: N818 - named for what it tells
     """A process ended, and not by an item of its task."""
+
+
+class Here:
+    """The process itself, which does one task after the other."""
+
+    def do(
+        self, tasks: Iterable[Any], begin: Callable[[], Callable[[Any, InHand], T]]
+    ) -> Generator[T]:
+        """Do tasks in their order."""
+        do = begin()
+        for task in tasks:
+            yield do(task, lambda _: None)
 
 
 @dataclass(frozen=True)
@@ -227,6 +240,7 @@ class _Worker:
 def _work(line: Connection, begin: Callable[[], Any], name: str) -> None:
     """Do tasks until there are no more; this is what a worker runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     printed = os.open(name, os.O_WRONLY | os.O_APPEND)
     os.dup2(printed, 1)
     os.dup2(printed, 2)  # where decoders complain of foreign bytes
@@ -237,6 +251,14 @@ def _work(line: Connection, begin: Callable[[], Any], name: str) -> None:
                 line.send(_Finished(do(line.recv(), line.send)))
         except ParivoxError as error:
             line.send(error)
+
+
+def _end_with_parent() -> None:
+    """End this process once its parent has ended, whatever it does: nobody waits for it."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _named(code: int | None) -> str:
