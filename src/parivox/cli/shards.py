@@ -52,7 +52,7 @@ def add_to(commands: Any, words: str) -> None:
         _run,
         *(ShardsRunCommand, ProgressCommand),
         help="all parts, or one of them",
-        usage="parivox shards run RUN [--shard 7/32] [--workers N]",
+        usage="parivox shards run RUN [--shard 7/32 | --workers N | --ray [ADDRESS]]",
         description="Count and tally the trials of each part; what is done already is kept.",
     )
     add_command(

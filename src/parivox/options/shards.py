@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from parivox.options.audit import WRITTEN
-from parivox.options.kinds import Number, Options, Text, option
+from parivox.options.kinds import Number, Options, Text, option, same_as
+from parivox.options.recordings import EmbedOptions
 
 PARTS = "parts"
 
@@ -53,6 +54,7 @@ class ShardsRunCommand(Options):
     workers: int = option(
         PARTS, "processes at once", Number, 1, is_whole=True, low=1, high=1024, metavar="N"
     )
+    ray: str | None = same_as(EmbedOptions, "ray", section=PARTS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
-from multiprocessing import get_context
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from parivox.auditing.count import count_trials
 from parivox.auditing.inputs import gather, groups_file_of
 from parivox.auditing.layout import MOST_BY_THEMSELVES, blocks_of
 from parivox.auditing.tally import tally_trials
+from parivox.cluster import Cluster, check_address
 from parivox.disk import hold, writing
 from parivox.errors import ConfigError, DataError, ParivoxError
 from parivox.options.shards import ShardsRunCommand
@@ -24,21 +23,24 @@ from parivox.read.content import texts_in
 from parivox.shards.merging import find_thresholds
 from parivox.shards.planning import read_json, read_plan, write_json
 from parivox.shards.record import COUNTS, FAILED, TALLY, Record
+from parivox.workers import Here, Made, Processes
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from parivox.auditing.inputs import Gathered
     from parivox.progress import Progress
     from parivox.shards.planning import Plan
-
-ONE_THREAD = ("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS")
-"""Variables by which each worker has one thread."""
+    from parivox.workers import InHand, Runner
 
 
-def run_shard(folder: str | os.PathLike[str], number: int) -> dict[str, str]:
+def run_shard(
+    folder: str | os.PathLike[str], number: int, *, waits: bool = False
+) -> dict[str, str]:
     """Make what is due of one part, unless it is there: its counts, then its tally.
 
     Parameters
@@ -47,6 +49,8 @@ def run_shard(folder: str | os.PathLike[str], number: int) -> dict[str, str]:
         Of the plan.
     number
         Which part, from 1.
+    waits
+        Whether to wait while another process runs it, as one of a node that is given up may.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def run_shard(folder: str | os.PathLike[str], number: int) -> dict[str, str]:
     with writing(str(home), "folder"):
         home.mkdir(exist_ok=True)
     with ExitStack() as lock:
-        if not hold(home, lock):
+        if not hold(home, lock, waits=waits):
             msg = f"{plan.said(number)}: another process runs it; wait until that has ended"
             raise ConfigError(msg)
         record = Record.read(plan, number)
@@ -141,6 +145,7 @@ def run(
     *,
     shard: str | None = None,
     workers: int = 1,
+    ray: str | None = None,
     progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - `telling` takes it
 ) -> None:
     """Run every part of a plan, both passes; what is there already is not made again.
@@ -154,6 +159,9 @@ def run(
         counts of all parts were merged.
     workers
         Processes at once.
+    ray
+        Address of a Ray cluster that runs them, ``HOST:PORT``, or ``auto`` for that of
+        `RAY_ADDRESS`, or else this machine alone. All nodes see the same disk.
     progress
         Called with the `parivox.Progress` of each stage.
 
@@ -164,16 +172,22 @@ def run(
     ConfigError
         If something cannot be written, or `shard` is of another number of parts.
     """
-    ShardsRunCommand(folder=folder, shard=shard, workers=workers)  # which checks them
+    ShardsRunCommand(folder=folder, shard=shard, workers=workers, ray=ray)  # which checks them
+    if sum((shard is not None, workers != 1, ray is not None)) > 1:
+        msg = "--shard, --workers and --ray each say who runs what; give one of them"
+        raise ConfigError(msg)
+    runner: Runner = Here() if workers == 1 else Processes(workers)
+    if ray is not None:
+        runner = Cluster(check_address(ray))
     plan = read_plan(folder)
     if shard is not None:
         run_shard(folder, _number(plan, shard))
         return
-    _run_all(plan, workers, "counting parts")
+    _run_all(plan, runner, "counting parts")
     if plan.thresholds() is None:
         with stage("finding thresholds"):
             find_thresholds(folder)
-    _run_all(plan, workers, "tallying parts")
+    _run_all(plan, runner, "tallying parts")
 
 
 def _number(plan: Plan, text: str) -> int:
@@ -189,62 +203,36 @@ def _number(plan: Plan, text: str) -> int:
     return int(one)
 
 
-def _run_all(plan: Plan, workers: int, what: str) -> None:
+def _run_all(plan: Plan, runner: Runner, what: str) -> None:
     """Run every part once; of those that fail by their rows, the others are done first."""
     failed: list[str] = []
-    with stage(what, len(plan), "parts") as running:
-        for error in _in_turn(plan) if workers == 1 else _at_once(plan, workers):
-            running.add()
-            if error is not None:
-                failed.append(str(error))
+    with stage(what, len(plan), "parts") as at:
+        for one in runner.do(range(1, len(plan) + 1), partial(running, plan.folder)):
+            at.add()
+            if one.error:
+                failed.append(one.error)
     if failed:
         others = f" ({len(failed) - 1} more failed)" if len(failed) > 1 else ""
         raise DataError(min(failed) + others)
 
 
-def _in_turn(plan: Plan) -> Iterator[DataError | None]:
-    """Run part after part; give what is wrong with the rows of each."""
-    for number in range(1, len(plan) + 1):
+@dataclass(frozen=True, kw_only=True)
+class Ran(Made):
+    """A part that was run."""
+
+    error: str = ""  # what is wrong with its rows
+
+
+def running(folder: Path) -> Callable[[int, InHand], Ran]:
+    """What a worker does: parts of a plan."""
+    plan = read_plan(folder)
+
+    def do(number: int, _: InHand) -> Ran:
         try:
-            run_shard(plan.folder, number)
+            hashes = run_shard(folder, number, waits=True)
         except DataError as error:
-            yield error
-        else:
-            yield None
+            return Ran(number=number, error=str(error))
+        home = plan.home(number)
+        return Ran(number=number, files={str(home / one): hashes[one] for one in hashes})
 
-
-def _at_once(plan: Plan, workers: int) -> Iterator[DataError | None]:
-    """The same in processes."""
-    with _one_thread(), ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        jobs = [pool.submit(run_shard, plan.folder, n) for n in range(1, len(plan) + 1)]
-        try:
-            for job in as_completed(jobs):
-                try:
-                    job.result()
-                except DataError as error:
-                    yield error
-                else:
-                    yield None
-        except BrokenProcessPool as error:
-            msg = (
-                f"{plan.folder}: a worker was ended by the system, perhaps for its memory; run "
-                "again with fewer --workers: what is done is kept"
-            )
-            raise ConfigError(msg) from error
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Have processes that are started meanwhile use one thread each."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    return do
