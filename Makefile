@@ -21,7 +21,7 @@ STAMP := $(VENV)/.installed-$(shell { sed '/^\[tool.ruff/,$$d' pyproject.toml; p
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo demo-audio demo-trials test quick coverage same lint format types docs examples bench check wheel clean help
+.PHONY: setup demo demo-audio demo-trials test quick coverage coverage-study same lint format types docs examples bench check wheel clean help
 
 setup: $(STAMP) ## set up .venv with everything (the default)
 
@@ -66,6 +66,9 @@ quick: $(STAMP) ## run most tests of every room in about a minute: those not mar
 
 coverage: $(STAMP) ## the same, and say which lines no test reaches
 	$(PY) -m pytest $(PYTEST_ARGS) --cov --cov-report=term
+
+coverage-study: $(STAMP) ## how often intervals and floors hold, simulated: lists its parts with their minutes; STUDY=ratios runs one
+	$(PY) -m benchmarks.coverage $(STUDY)
 
 same: $(STAMP) ## do frozen audits come out as before? ONLY=levels,failures runs some; RECORD="why" records
 	$(PY) -m tests.same $(ONLY) $(if $(RECORD),--record "$(RECORD)")

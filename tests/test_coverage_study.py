@@ -97,6 +97,14 @@ def test_p_values_of_all_measures_are_told_by_kind_of_error(part, capsys):
     assert "kind both, measure GARBE" in out
 
 
+def test_without_a_name_the_studies_are_listed_with_their_minutes(part, capsys):
+    main = part("__main__")
+    assert main.main([]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed] == [*main.STUDIES, "page"]
+    assert all(f" {part(name).MINUTES} min " in line for name, line in zip(main.STUDIES, listed, strict=False))
+
+
 def test_a_quick_run_keeps_nothing(part, capsys):
     records = part("records")
     before = records.RESULTS.read_bytes()

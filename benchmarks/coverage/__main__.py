@@ -3,10 +3,9 @@
     python -m benchmarks.coverage [STUDY ...]
         [--cells TEXT ...] [--datasets N] [--seed N] [--quick]
 
-The studies are rates, ratios, real, floors, measures, heterogeneity, better, findings, spread,
-shrinkage, curves, thresholds and plans. Without names, everything, which takes about an hour on
-one core. `--cells` runs the cells whose name holds any of the texts; what other runs found stays.
-`page` writes the page alone. `--quick` draws a few data sets of each cell and keeps nothing.
+Without names, lists the studies, with the minutes that each takes on one core. `--cells` runs the
+cells whose name holds any of the texts; what other runs found stays. `page` writes the page alone.
+`--quick` draws a few data sets of each cell and keeps nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from benchmarks.coverage import (
 from benchmarks.coverage.records import keep
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 STUDIES = {
     "rates": rates,
@@ -67,7 +66,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = set(options.studies) - {*STUDIES, "page"}
     if unknown:
         parser.error(f"no study {min(unknown)!r}; there are {', '.join([*STUDIES, 'page'])}")
-    for study in options.studies or STUDIES:
+    if not options.studies:
+        print("\n".join(_listed()))
+        return 0
+    for study in options.studies:
         if study == "page":
             continue
         module = STUDIES[study]
@@ -86,6 +88,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not options.quick:
         page.write()
     return 0
+
+
+def _listed() -> Iterator[str]:
+    """What there is to run, and how long it takes."""
+    for name, module in STUDIES.items():
+        about = " ".join(module.__doc__.partition("\n\n")[0].split())
+        yield f"{name:14}{module.MINUTES:3} min  {about}"
+    yield f"{'page':22}docs/coverage.md from what is kept; each study writes it, too."
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DATASETS = 500
+MINUTES = 4
 POINT = 0.01  # FPR of all trials at which the real speakers are judged
 RAISED = 88  # speakers of the real group that differs
 _TIMES = {3.0: "at 3 times", 1.5: "at 1.5 times", 1 / 3: "at a third", 1.0: "none"}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
 
 DATASETS = 500
+MINUTES = 60
 REPLICATES = 200
 SIDES = ("enrol", "test")
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parivox.core.tallies import ByPair, BySpeaker
 
 DATASETS = 2000
+MINUTES = 3
 
 
 @dataclass(frozen=True)
