@@ -102,7 +102,10 @@ def test_without_a_name_the_studies_are_listed_with_their_minutes(part, capsys):
     assert main.main([]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == [*main.STUDIES, "page"]
-    assert all(f" {part(name).MINUTES} min " in line for name, line in zip(main.STUDIES, listed, strict=False))
+    assert all(
+        f" {part(name).MINUTES} min " in line
+        for name, line in zip(main.STUDIES, listed, strict=False)
+    )
 
 
 def test_a_quick_run_keeps_nothing(part, capsys):

@@ -1,7 +1,7 @@
 """The test of all groups at once, on systems that treat them alike and on some that do not.
 
-Real speakers, with all their trials, change groups at random (FNR of two systems); everything
-else is simulated, on designs of equal groups and on the real list's speakers and pairs.
+Real speakers, with all their trials, change groups at random (both errors of two systems);
+everything else is simulated, on designs of equal groups and on the real list's speakers and pairs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from parivox.core.intervals import rate_interval
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
 from parivox.core.ratios import others, ratio_interval
 from parivox.core.spread import gini
-from parivox.core.tallies import BySpeaker, moments
+from parivox.core.tallies import BySpeaker, moments, over
 from parivox.core.verdict import asked_together, holm
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Design:
     trials: tuple[int, int] = (simulate.TRIALS, simulate.TRIALS)  # a speaker: first, last group
     weak: bool = False  # a fifth of the usual variance between speakers
     permuted: bool = False  # by permutation, though an audit would not
+    crossed: bool = False  # all speakers meet, and a pair is of whoever enrols: an audit has no p
 
     def tally(self) -> Tally:
         """Return the groups with their trials, without errors."""
@@ -66,6 +67,8 @@ class Design:
         each = np.rint(np.geomspace(*self.trials, self.groups)).astype(int)
         if self.kind == "fnr":
             return simulate.target_design(sizes, each)
+        if self.crossed:
+            return simulate.enrolled_design(sizes, 1)
         return simulate.nontarget_design(sizes, each)
 
     def draw(self, datasets: int, rng: np.random.Generator) -> Tally:
@@ -120,6 +123,10 @@ FAIR = (
         permuted=True,
     ),
     Design("9 x 40, 5 to 20 trials", "fnr", 0.05, 9, 40, trials=(5, 20), weak=True),
+    *(
+        Design(f"{n} x {size}, crossed", "fpr", 0.01, n, size, crossed=True)
+        for n, size in ((2, 30), (9, 20))
+    ),
 )
 UNFAIR = tuple(
     Design(f"H, {size} speakers at {times:g} times", kind, rate, times=times, raised=size)
@@ -128,6 +135,55 @@ UNFAIR = tuple(
 )
 
 
+@dataclass(frozen=True)
+class Dealt:
+    """Real speakers of a system, with all their trials, in groups drawn at random."""
+
+    name: str
+    words: str
+    kinds: tuple[str, ...] = ("fnr", "fpr")
+    group: str = ""  # whose speakers alone take part; none: everyone, in groups of H's sizes
+    shares: tuple[int, ...] = ()  # of the speakers in each group
+
+    def draw(
+        self, system: str, kind: str, point: float, datasets: int, rng: np.random.Generator
+    ) -> tuple[float, Iterator[Tally]]:
+        """The rate of all trials, and data sets one after the other.
+
+        Nontarget trials count where both speakers came to one group, as in an audit.
+        """
+        trials = voxceleb(system)
+        at = threshold(trials, "fpr", point, within(trials, self.group or None))
+        known = within(trials, self.group or None) & (trials.target == (kind == "fnr"))
+        rate = float(f"{np.mean((trials.score[known] >= at) != trials.target[known]):.3g}")
+        if kind == "fnr":
+            data = tally(trials, kind, at, known)
+            return rate, (shuffled(data, rng) for _ in range(datasets))
+        trials = replace(
+            trials,
+            **{name: getattr(trials, name)[known] for name in ("one", "other", "target", "score")},
+        )
+        members = np.unique(np.concatenate((trials.one, trials.other)))
+        groups = trials.group[members]
+        if self.shares:
+            ends = np.rint(members.size * np.cumsum(self.shares) / sum(self.shares))
+            groups = np.repeat(np.arange(len(self.shares)), np.diff(ends, prepend=0).astype(int))
+            trials = replace(trials, names=[str(share) for share in self.shares])
+
+        def drawn() -> Iterator[Tally]:
+            for _ in range(datasets):
+                group = np.zeros_like(trials.group)
+                group[members] = rng.permutation(groups)
+                here = replace(trials, group=group)
+                yield tally(here, kind, at, within(here))
+
+        return rate, drawn()
+
+
+DEALT = (
+    Dealt("permuted", "speakers permuted"),
+    Dealt("m+USA", "men of the USA in 5 groups", ("fpr",), "m+USA", (8, 4, 2, 1, 1)),
+)
 TOGETHER = (
     (Design("H", "fnr", 0.0475), Design("H", "fpr", 0.01)),
     *(
@@ -156,18 +212,16 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
             found = _together(targets, passes, datasets // 2, rng)
             yield [where | {"kind": "both", "rate": 0.0} | row for row in found]
     for system in SYSTEMS:
-        for point in POINTS:
-            name = f"{system}, permuted/fnr/{point}"
-            if wanted(name):
-                rng = stream(seed, f"heterogeneity/{name}")
-                trials = voxceleb(system)
-                at = threshold(trials, "fpr", point, within(trials))
-                data = tally(trials, "fnr", at, within(trials))
-                rate = float(f"{data.errors.sum() / data.trials.sum():.3g}")
-                where = {"cell": name, "design": f"{system}, speakers permuted", "kind": "fnr"}
-                where |= {"rate": rate, "fair": True}
-                dealt = (shuffled(data, rng) for _ in range(datasets))
-                yield [where | row for row in _rejections(dealt, rng)]
+        for dealt in DEALT:
+            for kind in dealt.kinds:
+                for point in POINTS:
+                    name = f"{system}, {dealt.name}/{kind}/{point}"
+                    if wanted(name):
+                        rng = stream(seed, f"heterogeneity/{name}")
+                        rate, drawn = dealt.draw(system, kind, point, datasets, rng)
+                        where = {"cell": name, "design": f"{system}, {dealt.words}", "kind": kind}
+                        where |= {"rate": rate, "fair": True}
+                        yield [where | row for row in _rejections(drawn, rng)]
 
 
 def drawn_of(design: Design, datasets: int, rng: np.random.Generator) -> Iterator[Tally]:
@@ -209,9 +263,10 @@ def _p_values(
     else:
         null = gamma_multinomial(moments(data), REPLICATES, rng)
     errors, trials = data.by_cell(data.errors), data.by_cell(data.trials)
+    rates = over(errors, trials)
     found = {
-        "heterogeneity": heterogeneity(errors / trials, null.rates),
-        "Gini": (gini(errors / trials).value, gini(null.rates).value),
+        "heterogeneity": heterogeneity(rates, null.rates),
+        "Gini": (gini(rates).value, gini(null.rates).value),
         "tau_log": (log_spread(without_zeros(errors, trials)), log_spread(null.lifted)),
     }
     return {measure: float(floor(*each).p) for measure, each in found.items()}

@@ -227,6 +227,8 @@ class Ratios:
     """The group without which the reference has the lowest rate, where another may be better."""
     but_for: Ratios | None = None
     """What the others come to without that group."""
+    is_shared: bool = False
+    """Trials count for two groups, so that no group can be left out alone."""
 
 
 def bias_rows(
@@ -295,19 +297,24 @@ def _but_for_worst(
 ) -> dict[tuple[str, str], Ratios]:
     """Ratios with what they come to without the worst group, where one may be better.
 
-    There is no such thing where trials count for two groups.
+    There is no such thing where trials count for two groups, which is noted.
     """
     rates = block.stack.where(*RATES)
     errors, trials = rates.errors[:, :-1], rates.trials[:, :-1]
     alpha = 1 - uncertainty.options.confidence
-    chosen = [
-        i
-        for i, (metric, _, point) in enumerate(rates.keys)
-        if np.any((ratios[metric, point].ratio < 1) & ~(ratios[metric, point].p >= alpha))
-        and trials[i].sum() == rates.trials[i, -1]
-    ]
-    if not chosen or len(groups) < _FEWEST or block.reference in (*groups, "best"):
+    asked = [(metric, point) for metric, _, point in rates.keys]
+    if len(groups) < _FEWEST or block.reference in (*groups, "best"):
         return {}
+    may_be = [np.any((ratios[key].ratio < 1) & ~(ratios[key].p >= alpha)) for key in asked]
+    is_shared = trials.sum(axis=-1) != rates.trials[:, -1]
+    found = {
+        key: replace(ratios[key], is_shared=True)
+        for key, is_better, shared in zip(asked, may_be, is_shared, strict=True)
+        if is_better and shared
+    }
+    chosen = np.flatnonzero(may_be & ~is_shared).tolist()
+    if not chosen:
+        return found
     left_out = worst(errors, trials)
     if block.reference in _MADE_OF_ALL:
         left_out = np.nan_to_num(rates.groups, nan=-1).argmax(axis=-1)
@@ -318,7 +325,7 @@ def _but_for_worst(
     (of,) = _blocks(["ratio"], block.reference, "none", keys, rest, draws, block.terms)
     of = replace(of, left_out=left_out)
     but_for = _ratios(of, _intervals(uncertainty, of, groups))
-    return {
+    return found | {
         key: replace(ratios[key], worst=groups[at], but_for=one)
         for (key, one), at in zip(but_for.items(), left_out.tolist(), strict=True)
     }

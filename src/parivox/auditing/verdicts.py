@@ -87,6 +87,7 @@ MOST_OFFENDERS = 10
 
 TREND = "trend"
 _DIFFERS = ("worse", "better")
+_UNCHECKED = " (not checked without the worst group, as trials count for two groups)"
 _LEAST_P = 0.001  # smaller ones are not told apart
 _WHY = {
     "no_trials": "no target trials",
@@ -155,7 +156,8 @@ def verdict_rows(
                 verdict=verdict.code,
                 gates=uncertainty.missing_for_gates(metric, point),
                 sentence=_sentences(
-                    metric, verdict, _AGAINST.get(reference, reference), because[i], rest[i]
+                    *(metric, verdict, _AGAINST.get(reference, reference), because[i], rest[i]),
+                    unchecked=of.is_shared,
                 ),
                 reason=verdict.reason,
                 because_of=because[i],
@@ -261,13 +263,20 @@ def _without(codes: NDArray[np.str_], because: NDArray[np.object_]) -> list[str]
 
 
 def _sentences(
-    metric: str, of: Verdicts, against: str, because: NDArray[np.object_], rest: Ratios
+    metric: str,
+    of: Verdicts,
+    against: str,
+    because: NDArray[np.object_],
+    rest: Ratios,
+    *,
+    unchecked: bool,
 ) -> list[str]:
+    """What is said of each group; `unchecked` is whether of none it is known without the worst."""
     columns = (of.code, of.ratio, of.low, of.high, of.reason)
     but_for = (because, rest.ratio, rest.low, rest.high)
     return [
         sentence(metric, code, ratio, low, high, reason=reason, against=against)  # type: ignore[arg-type]
-        + not_without(*without)
+        + (not_without(*without) or (_UNCHECKED if unchecked and code == "better" else ""))
         for code, ratio, low, high, reason, *without in zip(
             *(c.tolist() for c in (*columns, *but_for)), strict=True
         )

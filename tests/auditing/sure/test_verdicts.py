@@ -288,3 +288,39 @@ def test_without_the_worst_group_means_that_the_audit_of_the_others_says_it(one_
         row = verdict(others, group)
         ends = "{:.1f} times [{:.2g}, {:.1f}]".format(*(row[n] for n in ("ratio", "low", "high")))
         assert verdict(audit, group)["sentence"].endswith(f"(not shown without d: {ends})")
+
+
+def test_where_trials_count_for_two_groups_better_is_said_not_to_be_checked():
+    speakers = [f"{group}{i:02d}" for group in "abc" for i in range(12)]
+    trials = {"enrol": [], "test": [], "label": [], "score": []}
+
+    def add(one, other, k, label, score):
+        row = f"{one}/a{k}", f"{other}/b{k}", label, score
+        for name, value in zip(trials, row, strict=True):
+            trials[name].append(value)
+
+    for i, one in enumerate(speakers):
+        for k in range(20):
+            add(one, one, k, 1, float(k > 1))
+        for j, other in enumerate(speakers[:i]):
+            n_wrong = {"a": 0, "b": 3, "c": 6}[max(one[0], other[0])] + (i + j) % 2
+            for k in range(10):
+                add(one, other, k, 0, float(k < n_wrong))
+    audit = pv.audit(
+        trials,
+        speakers={"id": speakers, "group": [name[0] for name in speakers]},
+        by="group",
+        allocate=["either", "both"],
+        operating_points=POINT,
+        replicates=100,
+    )
+    of = {
+        row["allocation"]: row
+        for row in audit.verdicts.where(group="a", metric="fpr", operating_point=POINT)
+    }
+    assert [row["verdict"] for row in of.values()] == ["better", "better"]
+    assert of["either"]["because_of"] == ""
+    assert of["either"]["sentence"].endswith(
+        "(not checked without the worst group, as trials count for two groups)"
+    )
+    assert "not checked" not in of["both"]["sentence"]
