@@ -292,7 +292,19 @@ def _of_system(
     found: Found,
     options: Options,
 ) -> str:
-    """What is said of the system, with the groups that it rests on; ``[metric, group]``."""
+    """What is said of the system, with the groups that it rests on; ``[metric, group]``.
+
+    Groups without trials are none of those that might differ: they are counted apart.
+    """
+    has = np.asarray(~np.isin(reasons, list(NO_TRIALS.values())).all(axis=0))
+    if has.any() and not has.all():
+        lacking = {WHY[reason] for reason in reasons[:, ~has].flat}
+        what = lacking.pop() if len(lacking) == 1 else "no trials"
+        n = int((~has).sum())
+        named = _where(names, has)
+        kept = codes[:, has], because[:, has], reasons[:, has]
+        words = _of_system(named, code, *kept, found, options)
+        return f"{words}; {n} {'has' if n == 1 else 'have'} {what}"
     n, unknown = len(names), int((codes == "cannot_tell").any(axis=0).sum())
     if code == "no_difference":
         return f"no group of {n} differs by more than {options.margin:g} times"

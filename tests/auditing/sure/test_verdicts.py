@@ -324,3 +324,16 @@ def test_where_trials_count_for_two_groups_better_is_said_not_to_be_checked():
         "(not checked without the worst group, as trials count for two groups)"
     )
     assert "not checked" not in of["both"]["sentence"]
+
+
+def test_groups_without_impostors_are_not_among_those_of_which_it_cannot_be_told(people):
+    sizes = {"a": 12, "b": 12, "c": 12, "d": 12}
+    made = people(
+        sizes,
+        fnr=lambda group, i: close_to(0.1, 60, i),
+        fpr=lambda group, i: (0, 0) if group in "cd" else (int(i % 3 == 0), 3),
+    )
+    whole = {metric: verdict(made.audit(), "", metric)["sentence"] for metric in ("fpr", "fnr")}
+    assert whole["fpr"].startswith("no group of 2 is shown to differ")
+    assert "; 2 have no impostor trials" in whole["fpr"]
+    assert "no impostor trials" not in whole["fnr"]
