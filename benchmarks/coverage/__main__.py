@@ -93,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _listed() -> Iterator[str]:
     """What there is to run, and how long it takes."""
     for name, module in STUDIES.items():
-        about = " ".join(module.__doc__.partition("\n\n")[0].split())
+        about = " ".join((module.__doc__ or "").partition("\n\n")[0].split())
         yield f"{name:14}{module.MINUTES:3} min  {about}"
     yield f"{'page':22}docs/coverage.md from what is kept; each study writes it, too."
 

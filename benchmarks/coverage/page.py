@@ -369,7 +369,7 @@ def _heterogeneity(results: dict[str, list[Row]], *, fair: bool) -> list[str]:
             continue
         of_design = found.setdefault((row["design"], row["kind"], row["rate"]), {})
         of_design[row["measure"]] = _share(row["rejected"], row["rejected_error"])
-    measures = ("heterogeneity", "Gini", "tau_log")
+    measures = ("heterogeneity", "plainly", "Gini", "tau_log")
     lines = [
         (design, KINDS[kind], _percent(rate), *(shares.get(name, NONE) for name in measures))
         for (design, kind, rate), shares in found.items()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from parivox.core.beyond_noise import (
     resampled_rates,
     spread_of_draws,
     tau_log,
+    welch,
 )
 
 NAN = np.nan
@@ -125,3 +127,28 @@ def test_heterogeneity_leaves_out_groups_that_tell_nothing():
     assert found.draws == pytest.approx(two.draws)
     assert np.isnan(heterogeneity([0.01, np.nan, np.nan, 0.9], null).value)
     assert np.isnan(heterogeneity([0.01, 0.02], np.full((9, 2), np.nan)).value)
+
+
+def test_welch_of_two_groups_is_the_t_test_of_unequal_variances():
+    rng = np.random.default_rng(3)
+    one, other = rng.normal(0, 1, 12), rng.normal(0.8, 3, 7)
+    means = np.array([one.mean(), other.mean()])
+    se = np.array([x.std(ddof=1) / np.sqrt(x.size) for x in (one, other)])
+    wanted = scipy.stats.ttest_ind(one, other, equal_var=False).pvalue
+    rates = np.exp(means)
+    assert welch(rates, se * rates, [11, 6]) == pytest.approx(wanted)
+
+
+def test_welch_holds_its_level_where_groups_vary_unlike():
+    rng = np.random.default_rng(5)
+    spread, n = np.array([1.0, 4.0, 1.0, 4.0, 1.0]), 15
+    drawn = 0.05 * spread[:, None] * rng.standard_normal((4000, 5, n))
+    rates = np.exp(drawn.mean(axis=-1))
+    se = rates * drawn.std(axis=-1, ddof=1) / np.sqrt(n)
+    assert 0.035 < np.mean(welch(rates, se, np.full(5, n - 1)) < 0.05) < 0.065
+
+
+def test_welch_leaves_out_groups_that_tell_nothing():
+    rates, se, df = [0.02, 0.03, 0.0, 0.05], [0.004, 0.006, np.nan, np.nan], [20, 20, 5, np.nan]
+    assert welch(rates, se, df) == welch(rates[:2], se[:2], df[:2])
+    assert np.isnan(welch([0.02, 0.0], [0.004, np.nan], [20, np.nan]))

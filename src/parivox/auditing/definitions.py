@@ -396,7 +396,9 @@ def _of_verdicts(options: Options) -> dict[str, object]:
             ),
             "cannot_tell": "else; it says that nothing is known, not that nothing is there",
             "differs": (
-                "a group or system that is worse or better in anything, or all groups at once"
+                "a group or system that is worse or better in anything, or all groups at once; "
+                "these with the reason 'if speakers vary alike in all groups', unless Welch's test "
+                "of ln rates shows it, too, which does not take them to"
             ),
         },
     }

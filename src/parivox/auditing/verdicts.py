@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.operating_points import NO_TRIALS
+from parivox.core.beyond_noise import welch
 from parivox.core.confounding import trend
 from parivox.core.measures import RATES
 from parivox.core.people import (
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from parivox.auditing.schema import Key, Rows
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
+    from parivox.core.intervals import Interval
     from parivox.core.tallies import BySpeaker
     from parivox.core.verdict import Verdicts
     from parivox.read.grouping import Grouping
@@ -88,6 +90,9 @@ MOST_OFFENDERS = 10
 TREND = "trend"
 _DIFFERS = ("worse", "better")
 _UNCHECKED = " (not checked without the worst group, as trials count for two groups)"
+_IF_ALIKE = "if speakers vary alike in all groups"
+"""Of what is shown by draws of a fair system alone, which are made as if they did."""
+_PAIR = 2
 _LEAST_P = 0.001  # smaller ones are not told apart
 _WHY = {
     "no_trials": "no target trials",
@@ -125,7 +130,7 @@ def verdict_rows(
     others = [group for group in groups if group != reference]
     is_judged = np.array([group != reference for group in groups])
     alpha = 1 - options.confidence
-    for one in found:
+    for place, one in enumerate(found):
         point = one.point.text
         ratios = [against[key] for metric in RATES if (key := (metric, point)) in against]
         if one.reason or len(ratios) < len(RATES):
@@ -180,22 +185,32 @@ def verdict_rows(
             sentence=np.where(is_judged, both, "is the reference"),
             because_of=_without(codes, because),
         )
+        unlike = np.array([_if_unlike(uncertainty.rates[metric], place) for metric in RATES])
         for metric, chosen in (("fpr", [0]), ("fnr", [1]), (BOTH, [0, 1])):
             of_both, why = codes[chosen][:, is_judged], reasons[chosen][:, is_judged]
             code = str(overall(of_both.reshape(-1)))
-            is_shown = bool((p_system_holm[chosen] < alpha).any())
+            shown = p_system_holm[chosen] < alpha
+            is_shown, if_alike = bool(shown.any()), ""
             if code == "cannot_tell" and is_shown:
                 code = "differs"
+                if len(groups) > _PAIR and not (unlike[chosen][shown] < alpha).any():
+                    if_alike = _IF_ALIKE
             of_worst = because[chosen][:, is_judged]
             words = _of_system(others, code, of_both, of_worst, why, one, options)
             tests: dict[str, Any] = {}
             if metric != BOTH and not np.isnan(p_system[chosen[0]]):
                 tests = {"p": p_system[chosen[0]], "p_holm": p_system_holm[chosen[0]]}
-                if is_shown or len(groups) > 2:
+                if is_shown or len(groups) > _PAIR:
                     words = _with_all(words, float(tests["p_holm"]), is_shown=is_shown)
-            rows.add(
-                **where, **shared, group="", metric=metric, verdict=code, sentence=words, **tests
-            )
+            if if_alike:
+                words = words.replace("groups differ", f"groups differ, {if_alike}", 1)
+            tests |= {"verdict": code, "sentence": words, "reason": if_alike}
+            rows.add(**where, **shared, group="", metric=metric, **tests)
+
+
+def _if_unlike(rates: Interval, place: int) -> float:
+    """P value of one rate of all groups at an operating point, whose speakers may vary unlike."""
+    return float(welch(*(of[place, :-1] for of in (rates.rate, rates.se, rates.df))))
 
 
 def _adjusted(p: FloatArray, of_all: FloatArray, reference: str) -> tuple[FloatArray, ...]:

@@ -142,6 +142,45 @@ def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
     return Heterogeneity(unlike(seen), unlike(drawn))
 
 
+def welch(rates: ArrayLike, se: ArrayLike, df: ArrayLike) -> FloatArray:
+    """P value of all rates being one, where speakers may vary unlike from group to group.
+
+    See docs/methods/noise-floors.md#heterogeneity. Welch's test of ln rates, each with its own
+    standard error and degrees of freedom, as its interval has: it needs no draws of a fair system,
+    and so not that speakers vary alike, but rejects too often where groups have few speakers.
+
+    Parameters
+    ----------
+    rates, se, df : array_like of shape (..., group)
+        A group without a standard error, or without errors, is left out.
+
+    Returns
+    -------
+    float64 ndarray of shape (...)
+        In [0, 1]; NaN with fewer than two groups.
+
+    Examples
+    --------
+    >>> round(float(welch([0.02, 0.02, 0.06], [0.004, 0.004, 0.01], [20, 20, 20])), 6)
+    6.5e-05
+    """
+    from scipy.special import fdtrc  # noqa: PLC0415 - takes time to load
+
+    rate, error, known = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (rates, se, df)))
+    counts = (rate > 0) & (error > 0) & (known > 0)
+    n = counts.sum(axis=-1)
+    x = np.log(np.where(counts, rate, 1))
+    w = np.where(counts, (rate / np.where(counts, error, 1)) ** 2, 0)
+    total = np.maximum(w.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
+    off = x - (w * x).sum(axis=-1, keepdims=True) / total
+    between = np.maximum(n - 1, 1)
+    lost = np.where(counts, (1 - w / total) ** 2 / np.where(counts, known, 1), 0).sum(axis=-1)
+    wide = 1 + 2 * (n - 2) / np.maximum(n**2 - 1, 1) * lost
+    f = (w * off**2).sum(axis=-1) / between / wide
+    within = np.maximum(n**2 - 1, 1) / (3 * np.where(n > 1, lost, 1))
+    return np.asarray(np.where(n > 1, fdtrc(between, within, f), np.nan))[()]
+
+
 def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.95) -> Between:
     """Interval of the spread of groups beyond noise, by inverting draws of the noise.
 

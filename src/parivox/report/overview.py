@@ -436,9 +436,10 @@ def _shown_together(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
             codes = {one.verdict for one in judged} - {""}
             if codes and not codes & {*_DIFFERS, "no_difference"}:
                 with_ = f" with {name}" if several else ""
+                if_alike = f", {row['reason']}" if row["reason"] else ""
                 yield (
-                    f"Groups by {by} differ in {_WHAT[metric]}{with_} (p {chance(p)}), but which "
-                    "of them do can't be told"
+                    f"Groups by {by} differ in {_WHAT[metric]}{with_} (p {chance(p)}{if_alike}), "
+                    "but which of them do can't be told"
                 )
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import parivox as pv
 from parivox.core.verdict import holm
+from parivox.report.overview import overview
 
 POINT = "threshold=0.5"
 
@@ -337,3 +338,29 @@ def test_groups_without_impostors_are_not_among_those_of_which_it_cannot_be_told
     assert whole["fpr"].startswith("no group of 2 is shown to differ")
     assert "; 2 have no impostor trials" in whole["fpr"]
     assert "no impostor trials" not in whole["fnr"]
+
+
+def test_what_rests_on_speakers_who_vary_alike_in_all_groups_says_so(people):
+    """In three of nine groups a few speakers have most of the errors."""
+    wild = {"g": (4, 45), "h": (4, 45), "i": (1, 20)}
+
+    def errors(group, i):
+        n, many = wild.get(group, (0, 0))
+        few = 1 if group in wild else 2 + i % 3
+        return many if i < n else few, 60
+
+    made = people(dict.fromkeys("abcdefghi", 20), fnr=errors, fpr=lambda group, i: (0, 1))
+    audit = made.audit(replicates=999)
+    row = verdict(audit, "")
+    assert (row["verdict"], row["p_holm"] < 0.05) == ("differs", True)
+    assert row["reason"] == "if speakers vary alike in all groups"
+    assert row["sentence"].startswith("groups differ, if speakers vary alike in all groups (p 0.0")
+    whole = verdict(audit, "", "fpr+fnr")["sentence"]
+    assert whole.startswith("groups differ, if speakers vary alike in all groups; which of 9 do")
+    (words,) = [words for words in overview(audit).found if words.startswith("Groups by")]
+    assert ", if speakers vary alike in all groups), but which of them do" in words
+
+
+def test_what_a_group_shows_by_itself_does_not_rest_on_others_who_vary_alike(clear):
+    assert not verdict(clear, "")["reason"]
+    assert "if speakers vary alike" not in verdict(clear, "")["sentence"]
