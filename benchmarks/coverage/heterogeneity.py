@@ -156,9 +156,9 @@ class Dealt:
         trials = voxceleb(system)
         at = threshold(trials, "fpr", point, within(trials, self.group or None))
         known = within(trials, self.group or None) & (trials.target == (kind == "fnr"))
-        rate = float(f"{np.mean((trials.score[known] >= at) != trials.target[known]):.3g}")
         if kind == "fnr":
             data = tally(trials, kind, at, known)
+            rate = float(f"{data.errors.sum() / data.trials.sum():.3g}")
             return rate, (shuffled(data, rng) for _ in range(datasets))
         trials = replace(
             trials,
@@ -178,7 +178,7 @@ class Dealt:
                 here = replace(trials, group=group)
                 yield tally(here, kind, at, within(here))
 
-        return rate, drawn()
+        return point, drawn()
 
 
 DEALT = (
