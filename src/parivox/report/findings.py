@@ -78,6 +78,7 @@ def primary_in_words(audit: Audit) -> str:
 def what_holds(audit: Audit) -> str:
     """What is confirmatory, at which level, and what comes of all the rest in fair systems.
 
+    What comes of the rest is known of three groupings, and so told where there is more than one.
     Empty where there are no verdicts, and of audits that do not tell.
     """
     if {row["confirmatory"] for row in audit.verdicts.rows()} <= {None}:
@@ -89,8 +90,10 @@ def what_holds(audit: Audit) -> str:
         if primary
         else "Exploratory: all that is said, as the primary operating point has no threshold"
     )
-    each = " Both shares are of each system by itself." if len(audit.record["inputs"]) > 1 else ""
-    return f"{held}. {EXPLORED}.{each}"
+    several = len(audit.record["groupings"]) > 1
+    shares = "Both shares are" if several else "The share is"
+    each = f" {shares} of each system by itself." if len(audit.record["inputs"]) > 1 else ""
+    return f"{held}.{f' {EXPLORED}.' * several}{each}"
 
 
 def differing_in_words(of: Mapping[str, Row]) -> str:

@@ -46,6 +46,7 @@ _PAIR = 2
 _RESTRICTED = "which are compared"
 """How the words end on systems that have but some of their trials in common."""
 _WHAT = {"fnr": "how often they are locked out", "fpr": "how often impostors get in"}
+_HAPPENS = {"fnr": "People are locked out", "fpr": "Impostors get in"}
 _OTHER = "other"
 
 
@@ -309,18 +310,16 @@ def _findings(audit: Audit, every: Sequence[Line]) -> Iterator[Sentence]:
         yield [Said(capital("; ".join(filter(None, unsure)) or f"No group is {reference}"))]
         yield from _counted_highest(every)
         return
-    groupings = list(dict.fromkeys(line.grouping for line in every))
-    for grouping in groupings:
-        of = [line for line in every if line.grouping == grouping]
-        standing = "exploratory, " if findings.what_holds(audit) else ""
-        said = list(_of_grouping(audit, of))
-        if grouping == groupings[0]:
-            yield from said
+    standing = "exploratory, " if findings.what_holds(audit) else ""
+    is_one = len({line.grouping for line in every}) == 1
+    for grouping, same in groupby(every, key=lambda line: line.grouping):
+        of = list(same)
+        if grouping == every[0].grouping:
+            yield from _of_grouping(audit, of, "" if is_one else f" by {grouping}")
             continue
         joined = [Said(capital(f"{standing}by {grouping}: "))]
-        for place, (first, *rest) in enumerate(said):
-            start = first.text.replace(f" by {grouping}", "")
-            start = f"{'; ' if place else ''}{start[:1].lower()}{start[1:]}"
+        for place, (first, *rest) in enumerate(_of_grouping(audit, of, "")):
+            start = f"{'; ' if place else ''}{first.text[:1].lower()}{first.text[1:]}"
             joined += [first._replace(text=start), *rest]
         yield joined
 
@@ -337,23 +336,28 @@ def _counted_highest(every: Sequence[Line]) -> Iterator[Sentence]:
             yield [Said(said)]
 
 
-def _of_grouping(audit: Audit, of: Sequence[Line]) -> Iterator[Sentence]:
-    """Whom either error hits more, the error with the larger ratio first."""
+def _of_grouping(audit: Audit, of: Sequence[Line], by: str) -> Iterator[Sentence]:
+    """Whom either error hits more, the error with the larger ratio first.
+
+    Groups are told `by` what they are where there are others.
+    """
+    if len(of) == 1:
+        yield [Said(f"There is one group{by}, {of[0].group}: no other to compare it with")]
+        return
     worse = {metric: _with(of, metric, "worse") for metric in RATES}
     order = sorted(worse, key=lambda metric: -_furthest(worse[metric]))
     shown = [metric for metric in order if worse[metric]]
     for metric in shown:
         yield _more_often(of, metric, worse[metric])
-    differ = list(_shown_together(audit, of))
+    differ = list(_shown_together(audit, of, by))
     if shown:
         yield from ([Said(words)] for words in differ)
         return
-    by = f"by {of[0].grouping}"
     if not any(one.verdict for line in of for one in line.every()):
         yield [Said("The same")]
         return
     codes = _comparisons(of, audit.record["options"]["reference"][0])
-    unknown = f"{codes.count('cannot_tell')} of {len(codes)} comparisons can't be told"
+    unknown = number(codes.count("cannot_tell"))
     better = [metric for metric in order if _with(of, metric, "better")]
     if better:
         for metric in better:
@@ -361,11 +365,12 @@ def _of_grouping(audit: Audit, of: Sequence[Line]) -> Iterator[Sentence]:
         yield from ([Said(words)] for words in differ)
     elif all(code == "no_difference" for code in codes):
         margin = audit.record["options"]["margin"]
-        yield [Said(f"No group {by} differs by more than {margin:g} times")]
+        yield [Said(f"No group{by} differs by more than {margin:g} times")]
     elif differ:
         yield from ([Said(words)] for words in differ)
     else:
-        yield [Said(f"No group {by} is shown to fare worse; {unknown}")]
+        of_all = f"{unknown} of {number(len(codes))} comparisons"
+        yield [Said(f"No group{by} is shown to fare worse; {of_all} can't be told")]
 
 
 def _with(of: Sequence[Line], metric: str, code: str) -> list[tuple[Line, list[Judged]]]:
@@ -396,11 +401,8 @@ def _more_often(
     if left > 0:
         words.append(Said(f" and {left} more group{'s' * (left > 1)}"))
     rest = f": {in_times(who[0][1], len(who[0][0].of[metric]))}" if len(who) == 1 else ""
-    if metric == "fpr":
-        whom = [Said(" than among "), Said(than, _OTHER)] if than else []
-        return [Said(f"Impostors get in {how} often among "), *words, *whom, Said(rest)]
-    whom = [Said(" than "), Said(than, _OTHER)] if than else []
-    return [*words, Said(f" are locked out {how} often"), *whom, Said(rest)]
+    whom = [Said(" than among "), Said(than, _OTHER)] if than else []
+    return [Said(f"{_HAPPENS[metric]} {how} often among "), *words, *whom, Said(rest)]
 
 
 def in_times(judged: Sequence[Judged], n_systems: int) -> str:
@@ -419,13 +421,13 @@ def _likely(one: Judged) -> str:
     return f"{short(one.ratio)} times{guess}"
 
 
-def _shown_together(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
+def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
     """In which error groups are shown to differ all at once, where none is by itself."""
     level = 1 - audit.record["options"]["confidence"]
-    by, several = of[0].grouping, len(systems(audit)) > 1
+    several = len(systems(audit)) > 1
     for scope in scopes(audit):
         at, name = first_point(audit, scope.where), name_of(scope.system, scope.list)
-        if scope.of != by or at is None:
+        if scope.of != of[0].grouping or at is None:
             continue
         rows = audit.verdicts.where(**scope.where, operating_point=at, group="").rows()
         for row in rows:
@@ -438,7 +440,7 @@ def _shown_together(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
                 with_ = f" with {name}" if several else ""
                 if_alike = f", {row['reason']}" if row["reason"] else ""
                 yield (
-                    f"Groups by {by} differ in {_WHAT[metric]}{with_} (p {chance(p)}{if_alike}), "
+                    f"Groups{by} differ in {_WHAT[metric]}{with_} (p {chance(p)}{if_alike}), "
                     "but which of them do can't be told"
                 )
 
@@ -613,14 +615,18 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
     for words in findings.oddities(audit):
         yield Caveat(words.partition(": ")[2], words, "data")
     told: list[tuple[str, set[str]]] = []
-    for of in by_grouping(every):
+    by_each = by_grouping(every)
+    for of in by_each:
         at = first_point(audit, of[0].where)
         asked = ({**scope.where, "operating_point": at} for scope in of)
         small = set().union(*(small_groups(audit, where) for where in asked))
         if small and (of[0].grouping, small) not in told:
             told.append((of[0].grouping, small))
             n = len(rates_of(audit, of[0].where).keys() - {POOLED})
-            verb = "is" if len(small) == 1 else "are"
-            words = f"{len(small)} of {n} groups by {of[0].of} {verb} small"
+            by = f" by {of[0].of}" if len(by_each) > 1 else ""
+            words = f"{len(small)} of {n} groups{by} {'is' if len(small) == 1 else 'are'} small"
+            if len(small) == n:
+                words = f"every group{by} is small"
             gates = findings.gates_in_words(audit)
-            yield Caveat(words, f"{words}: {gates} at {at}, for one error or both", "groups")
+            sentence = f"{capital(words)}: {gates} at {at}, for one error or both"
+            yield Caveat(words, sentence, "groups")

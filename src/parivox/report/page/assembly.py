@@ -18,8 +18,9 @@ from parivox.progress import each
 from parivox.report.charts import DARK, LIGHT, draw, figures
 from parivox.report.context import read_context
 from parivox.report.labels import labelled
+from parivox.report.overview import overview
 from parivox.report.page.explorer import IN_SCRIPT, explorer
-from parivox.report.page.first import every_group, first, headline, words_of_page
+from parivox.report.page.first import every_group, first, words_of_page
 from parivox.report.page.groups import (
     by_system,
     checked,
@@ -95,16 +96,17 @@ def page(
     names = ", ".join(name_of(*one.values()) for one in systems(audit))
     by_default = f"Fairness audit of {names} by {', '.join(audit.record['groupings'])}"
     told = compared(audit)
-    every = every_group(audit)
+    of = overview(audit)
+    every = every_group(audit, of.lines)
     sections = {name: words for name, words in SECTIONS.items() if name != "compared" or told}
     return template.render(
         words_of_page(audit),
         title=shown(title) if title else by_default,
-        headline=headline(audit),
+        headline=of.headline,
         sections=sections,
         is_open=_OPEN,
         figures=drawn,
-        first=first(audit, caveats(known)),
+        first=first(audit, of, caveats(known)),
         every=every,
         is_long=sum(line["n"] for one in every for line in one["lines"]) > _MOST_SIGNED,
         said=said(audit, known),

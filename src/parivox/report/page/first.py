@@ -6,8 +6,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from parivox.report import findings
-from parivox.report.overview import lines as every_line
-from parivox.report.overview import overview, plain
 from parivox.report.scopes import RATES, VERDICTS, systems
 from parivox.report.strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, place
 from parivox.report.words import capital, number, percent, short, span
@@ -16,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parivox.auditing.result import Audit
-    from parivox.report.overview import Caveat, Judged, Line, Overview, Sentence
+    from parivox.report.overview import Caveat, Judged, Line, Overview
 
 EVENTS = {"fnr": "Locked out: own voice rejected", "fpr": "Impostors in: other voice accepted"}
 """Both errors as the heads of columns."""
@@ -24,9 +22,8 @@ _MOST_SHOWN = 12
 """Groups in the first figure."""
 
 
-def first(audit: Audit, more: Sequence[Caveat] = ()) -> dict[str, Any]:
+def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, Any]:
     """What is seen first, as ``first.html.j2`` takes it; `more` caveats are of the page alone."""
-    of = overview(audit)
     proven = of.proven
     shown = (proven or of.lines)[:_MOST_SHOWN]
     n_other = len(of.lines) - len(shown)
@@ -62,20 +59,14 @@ def words_of_page(audit: Audit) -> dict[str, Any]:
     }
 
 
-def headline(audit: Audit) -> tuple[Sentence, str]:
-    """The finding, and without its marks, for the title."""
-    found = overview(audit).headline
-    return found, plain(found)
-
-
-def every_group(audit: Audit) -> list[dict[str, Any]]:
+def every_group(audit: Audit, lines: Sequence[Line]) -> list[dict[str, Any]]:
     """All groups of each grouping, as ``all.html.j2`` takes them."""
     return [
         {
             "title": f"By {grouping}, at the first threshold",
             "lines": [_line(audit, one) for one in of],
         }
-        for grouping, of in groupby(every_line(audit), key=lambda line: line.grouping)
+        for grouping, of in groupby(lines, key=lambda line: line.grouping)
     ]
 
 
