@@ -27,7 +27,9 @@ def test_the_headline_names_the_groups_that_are_called_worse_and_no_other(audit)
     worse = {row["group"] for row in audit.verdicts.where(**where).rows()}
     named = {part.text for part in found.headline if part.verdict == "worse"}
     assert worse == named == {"f"}
-    assert plain(found.headline) == "People are locked out more often among f than among m: 2.1 times"
+    assert (
+        plain(found.headline) == "People are locked out more often among f than among m: 2.1 times"
+    )
 
 
 def test_every_comparison_is_counted_once(audit):
@@ -143,3 +145,31 @@ def test_systems_with_other_trials_are_compared_on_those_in_common(material):
     found = overview(audit)
     assert all("of the trials in common" in one.compared for one in found.whole)
     assert any("in common, which are compared" in one.short for one in found.caveats)
+
+
+def test_a_limit_that_is_missed_is_told_with_whom_it_is_missed_by(audited):
+    limits = ["fnr=0.05", "fpr=0.9"]
+    audit = audited(by="gender", operating_points=["fpr=0.01"], limits=limits)
+    told = [plain(one) for one in overview(audit).below]
+    missed = "Limit of 5 % on FNR at fpr=0.01: not met by f, everyone together, m"
+    assert told[-2:] == [missed, "Limit of 90 % on FPR at fpr=0.01: met by all"]
+
+
+def test_one_group_alone_is_compared_with_none(material):
+    trials, speakers = material
+    one = {**speakers, "gender": ["f"] * len(speakers["id"])}
+    found = overview(pv.audit(trials, speakers=one, by="gender", replicates=50))
+    assert plain(found.headline) == "There is one group, f: no other to compare it with"
+
+
+def test_long_names_of_systems_stand_on_lines_of_their_own(material):
+    trials, speakers = material
+    names = ("a" * 90, "b" * 90)
+    audit = pv.audit(
+        dict.fromkeys(names, trials), speakers=speakers, by="gender", compare=True, replicates=50
+    )
+    told = drawn(audit, 80)
+    assert max(map(len, told.splitlines())) <= 80
+    assert "locked out" in told
+    for name in names:
+        assert told.count(name[0] * 30) >= 2

@@ -29,7 +29,7 @@ from parivox.report.scopes import (
     verdicts_of,
 )
 from parivox.report.sheets.comparison import pairs
-from parivox.report.words import capital, chance, number, percent, short
+from parivox.report.words import capital, chance, listed, number, percent, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -193,7 +193,7 @@ def overview(audit: Audit) -> Overview:
         size=list(_size(audit)),
         threshold=_threshold(audit),
         headline=found[0],
-        below=found[1:],
+        below=[*found[1:], *([Said(words)] for words in _limits(audit))],
         whole=list(_whole(audit)),
         tally=tally if judged else {},
         compared=_compared(audit, every, len(judged)),
@@ -443,6 +443,29 @@ def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
                     f"Groups{by} differ in {_WHAT[metric]}{with_} (p {chance(p)}{if_alike}), "
                     "but which of them do can't be told"
                 )
+
+
+def _limits(audit: Audit) -> Iterator[str]:
+    """By whom each limit is not met at each point, and of how many it can't be told."""
+    several = len(systems(audit)) > 1
+    by_limit: dict[tuple[str, float, str], list[Row]] = {}
+    for row in audit.limits.where(measure="limit", within="").rows():
+        key = row["metric"], row["limit"], row["operating_point"]
+        by_limit.setdefault(key, []).append(row)
+    for (metric, limit, at), rows in by_limit.items():
+        of: dict[str, list[str]] = {}
+        for row in sorted(rows, key=lambda row: -(row["value"] or 0)):
+            whom = "everyone together" if row["group"] == POOLED else row["group"]
+            with_ = f" with {name_of(row['system'], row['list'])}" if several else ""
+            of.setdefault(row["verdict"], []).append(f"{whom}{with_}")
+        # everyone together stands under each grouping
+        known = {code: list(dict.fromkeys(names)) for code, names in of.items()}
+        missed = ", ".join(listed(known.get("not_met", []), most=_MOST_NAMED))
+        unknown = len(known.get("cannot_tell", []))
+        words = [f"not met by {missed}"] if missed else []
+        words += [f"of {unknown} it can't be told"] if unknown else []
+        said = "; ".join(words) or "met by all"
+        yield f"Limit of {100 * limit:g} % on {metric.upper()} at {at}: {said}"
 
 
 # ---- what was audited

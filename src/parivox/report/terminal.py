@@ -32,8 +32,10 @@ _MOST_LINES = 6
 """Groups that are shown to fare worse in one error."""
 _MOST_BESIDE = 3
 """Systems whose rates stand beside each other."""
-_WITH_STRIPS = 76
-"""Columns of a terminal from which on ratios are drawn."""
+_INDENT = 2
+_ANY_WIDTH = 10_000
+_SHORT = 16
+"""Letters of a system's name that stands beside figures; a longer one has a line of its own."""
 
 
 def print_summary(
@@ -62,17 +64,16 @@ def _parts(
     yield _sentence(of.headline, style="bold")
     yield from map(_sentence, of.below)
     yield Text()
-    yield _whole(of)
+    yield from _whole(of)
     if of.tally:
-        yield text(of.compared, apart=True)
+        yield text(of.compared)
         yield _tally(of)
     for metric in RATES:
         yield from _more_often(of.proven, metric)
     yield from _better(of.proven)
     if of.caveats:
-        yield Text()
-        for one in of.caveats:
-            yield text(f"! {capital(one.short)}", style="yellow")
+        weaken = " · ".join(one.short for one in of.caveats)
+        yield text(f"! {capital(weaken)}.", style="yellow", apart=True)
     yield Text()
     if of.tally:
         yield how_to_read(audit)
@@ -89,8 +90,7 @@ def how_to_read(audit: Audit) -> Text:
     """What stands for what beside a rate."""
     options = audit.record["options"]
     sure = (
-        f"; [ ]: {100 * options['confidence']:g} % interval over speakers; p: allows for all "
-        "groups; ? can't tell"
+        f"; [ ]: {100 * options['confidence']:g} % interval over speakers; p: allows for all groups"
     )
     times = f"x: times as often as {reference_in_words(audit)}"
     return text(times + sure * options["intervals"], style="dim")
@@ -103,21 +103,25 @@ def _sentence(sentence: Sentence, style: str = "") -> Text:
     return words.append(".")
 
 
-def _whole(of: Overview) -> RenderableType:
-    """Both errors of everyone, a line each."""
-    made = _grid(n_left=1)
-    if len(of.whole[0].rates) > _MOST_BESIDE:
-        made.add_row(text(""), *(text(RATES[one.metric]) for one in of.whole))
-        for same in zip(*(one.rates for one in of.whole), strict=True):
-            made.add_row(text(same[0][0]), *(text(rate) for _, rate in same))
-        return made
+def _whole(of: Overview) -> Iterator[RenderableType]:
+    """Both errors of everyone, a line each; or a line for each system of many, or of long names."""
+    made, rates = _grid(n_left=1), of.whole[0].rates
+    if len(rates) <= _MOST_BESIDE and max(len(name) for name, _ in rates) <= _SHORT:
+        for one in of.whole:
+            cells = [text(RATES[one.metric])]
+            for name, rate in one.rates:
+                whose = f"{name} " if len(one.rates) > 1 else ""
+                cells.append(text(f"{whose}{rate}"))
+            made.add_row(*cells, text(one.compared))
+        yield made
+        return
+    made.add_row(text(""), *(text(RATES[one.metric]) for one in of.whole))
+    for same in zip(*(one.rates for one in of.whole), strict=True):
+        made.add_row(text(same[0][0]), *(text(rate) for _, rate in same))
+    yield made
     for one in of.whole:
-        cells = [text(RATES[one.metric])]
-        for name, rate in one.rates:
-            whose = f"{name} " if len(one.rates) > 1 else ""
-            cells.append(text(f"{whose}{rate}"))
-        made.add_row(*cells, text(one.compared))
-    return made
+        if one.compared:
+            yield text(f"{RATES[one.metric]}: {one.compared}")
 
 
 def _tally(of: Overview) -> Text:
@@ -146,20 +150,35 @@ class _Ratios:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As rich asks it."""
-        is_drawn = options.max_width >= _WITH_STRIPS
-        several = len(self.lines[0].of[self.metric]) > 1
-        made = _grid(n_left=2 if several else 1)
-        if is_drawn:
-            made.add_row(text(""), *[text("")] * (4 + several), text(axis(), style="dim"))
+        names = [one.system for one in self.lines[0].of[self.metric]]
+        made = self._rows(names, is_drawn=True)
+        title, room = text(self.title, style="bold"), options.max_width - _INDENT
+        width = made.__rich_measure__(console, options.update_width(_ANY_WIDTH)).maximum
+        if width <= room:
+            before = width + _INDENT - len(axis())
+            title.append(" " * (before - len(title))).append(axis(), style="dim")
+        else:
+            made = self._rows(names, is_drawn=False)
+        yield title
+        yield Padding(made, (0, 0, 0, _INDENT))
+
+    def _rows(self, names: Sequence[str], *, is_drawn: bool) -> Grid:
+        """A row for each group and system; long names of systems stand below those of groups."""
+        is_beside = len(names) > 1 and max(map(len, names)) <= _SHORT
+        is_below = len(names) > 1 and not is_beside
+        made = _grid(n_left=1 + is_beside)
         for line in self.lines:
             judged = line.of[self.metric]
             if len(judged) > _MOST_BESIDE:  # the others behind -v
                 judged = [one for one in judged if one.is_proven][:_MOST_BESIDE]
+            if is_below:
+                made.add_row(text(line.name, style="bold"))
             for place, one in enumerate(judged):
                 style = _STYLES.get(one.verdict, "dim")
                 times = "–" if one.ratio is None else f"{short(one.ratio)}x"
-                cells = [text("" if place else line.name, style="" if place else "bold")]
-                cells += [text(one.system)] if several else []
+                group = "" if place else line.name
+                cells = [text(one.system) if is_below else text(group, style="bold")]
+                cells += [text(one.system)] if is_beside else []
                 cells += [
                     text(percent(one.rate)),
                     text(f"{SIGNS.get(one.verdict, '')} {times}", style=style),
@@ -170,8 +189,7 @@ class _Ratios:
                     drawn = in_signs(one.ratio, one.low, one.high, one.verdict)
                     cells.append(text(drawn, style=style))
                 made.add_row(*cells)
-        yield text(self.title, style="bold")
-        yield Padding(made, (0, 0, 0, 2))
+        return made
 
 
 def _chance(one: Judged) -> str:
@@ -181,16 +199,16 @@ def _chance(one: Judged) -> str:
 
 
 def _better(proven: Sequence[Line]) -> Iterator[RenderableType]:
-    """Groups that an error hits less, in one sentence for each error."""
+    """Groups that an error hits less, in one sentence."""
+    found = []
     for metric, words in RATES.items():
-        found = []
-        for line in proven:
-            named = [one for one in line.of[metric] if one.verdict == "better"]
-            if named:
-                found.append(f"{line.name} ({in_times(named, len(line.of[metric]))})")
-        if found:
-            yield Text()
-            yield text(f"{capital(words)} less often: {', '.join(found)}", style="green")
+        named = [
+            (line, [one for one in line.of[metric] if one.verdict == "better"]) for line in proven
+        ]
+        told = [f"{line.name} ({in_times(of, len(line.of[metric]))})" for line, of in named if of]
+        found += [f"{words}: {', '.join(told)}"] * bool(told)
+    if found:
+        yield text(f"Less often {'; '.join(found)}", style="green", apart=True)
 
 
 def _grid(n_left: int) -> Grid:
