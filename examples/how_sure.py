@@ -39,8 +39,13 @@ text {{ font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #2
 .grid {{ stroke: #e2e2dc; }} .wide {{ stroke: #2f6fb0; stroke-width: 3; stroke-linecap: round; }}
 .short {{ stroke: #d2691e; stroke-width: 7; }} .dot {{ fill: #222; }}
 .floor {{ fill: #c9d8e8; }} .mean {{ stroke: #2f6fb0; stroke-width: 2; }}
+.paper {{ fill: #fbfbf9; }}
+@media (prefers-color-scheme: dark) {{
+.paper {{ fill: #16181d; }} text, .dot {{ fill: #e6e6e1; }} .s {{ fill: #a3a8b1; }}
+.grid {{ stroke: #3a3f49; }} .wide, .mean {{ stroke: #6ea8e0; }} .floor {{ fill: #2b4058; }}
+}}
 </style>
-<rect width="100%" height="100%" rx="8" fill="#fbfbf9"/>
+<rect width="100%" height="100%" rx="8" class="paper"/>
 {body}
 </svg>
 """
@@ -268,8 +273,8 @@ def _intervals(sure: pv.Audit, naive: pv.Audit) -> Iterator[str]:
     bottom = TOP + 19 * STEP - 8
     yield text(20, 28, "h", "Trials are not the sample")
     yield text(20, 47, "s", "False negative rate at FPR 1 %, 95 % intervals:")
-    yield line("short", 300, 43, 324, 43) + text(330, 47, "s", "over trials")
-    yield line("wide", 402, 43, 430, 43) + text(438, 47, "s", "over speakers")
+    yield line("short", 320, 43, 344, 43) + text(350, 47, "s", "over trials")
+    yield line("wide", 432, 43, 460, 43) + text(468, 47, "s", "over speakers")
     for rate in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5):
         yield line("grid", x(rate), TOP - 12, x(rate), bottom)
         yield text(x(rate), bottom + 18, "s m", f"{rate:.0%}")

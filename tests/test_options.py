@@ -159,6 +159,7 @@ def table(command, section):
         else:
             words = one.negated if isinstance(one, Flag) and one.negated else one.words
             name = f"`{one.flag} {one.metavar}`".replace(" `", "`")
+            name = f"`-{one.letter}`, {name}" if one.letter else name
             fallback = "must be given" if one.is_needed else one.fallback
             more = "; repeatable" if one.is_repeatable else ""
             lines.append(f"| {name} | {words}{more} | {fallback} |".replace("|  |", "| |"))

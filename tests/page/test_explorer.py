@@ -122,7 +122,7 @@ def expect_references(rows, groups, threshold, *, reference="others", zero="none
         for i, row in enumerate(rows[:-1]):
             same(row[f"{metric}_ratio"], float(ratios.value[i]), times)
             gap = float(gaps.value[i])
-            sign = "+" if gap > 0 else "−" if gap < 0 else ""
+            sign = "+" if gap > 0 else "-" if gap < 0 else ""
             points = percent(abs(gap)).removesuffix(" %")
             same(row[f"{metric}_difference"], gap, lambda _, told=sign + points: told)
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
+from rich.console import Console
 
 import parivox as pv
+from parivox.report.overview import overview, plain
 from parivox.report.page import page
 from parivox.report.page.explorer import explorer
+from parivox.report.terminal import summary
 
 ODD = {
     "one group": {"groups": ("only",)},
@@ -93,3 +99,69 @@ def test_the_same_audit_gives_the_same_bytes(audited):
 def test_bigger_trials_make_no_bigger_data_but_for_digits(audited):
     few, many = (explorer(audited(groups=("f", "m"), nontarget=n))["json"] for n in (100, 1000))
     assert len(many) < 1.6 * len(few)
+
+
+def in_systems(names, how="scored", folder=None, **options):
+    """Systems of one list, with scores of their own, or with decisions or counts alone."""
+    draw = np.random.default_rng(7)
+    ids = [f"s{i}" for i in range(24)]
+    trials = {"enrol": [], "test": [], "label": []}
+    for i, one in enumerate(ids):
+        for k in range(8):
+            trials["enrol"] += [f"{one}/{k}"] * 2
+            trials["test"] += [f"{one}/t{k}", f"{ids[i - 2]}/t{k}"]
+            trials["label"] += [1, 0]
+    label = np.array(trials["label"])
+    people = {"id": ids, "group": ["f", "m"] * 12}
+    systems = {name: {**trials, "score": draw.normal(2.5 * label).tolist()} for name in names}
+    if how == "decided":
+        for of in systems.values():
+            of["decision"] = [int(score > 1) for score in of.pop("score")]
+    if how == "counted":
+        file = folder / "counts.csv"
+        pv.count(systems, speakers=people, by="group").write(file)
+        return pv.audit(file, **options)
+    return pv.audit(systems, speakers=people, by="group", **options)
+
+
+FIRST = {
+    "names that could break a page": lambda audited, _: audited(),
+    "one group": lambda audited, _: audited(groups=("only",)),
+    "200 groups": lambda audited, _: audited(**ODD["200 groups"]),
+    "nothing is proven": lambda audited, _: audited(groups=("f", "m")),
+    "everything is proven": lambda audited, _: audited(
+        groups=("f", "m"),
+        target=90,
+        change=lambda score, label: score - 3 * label * (np.arange(len(score)) < len(score) / 2),
+    ),
+    "no impostors": lambda audited, _: audited(nontarget=0),
+    "no own trials": lambda audited, _: audited(target=0),
+    "no intervals": lambda audited, _: audited(intervals=False),
+    "ten systems": lambda *_: in_systems([f"system {n}" for n in range(10)]),
+    "decisions alone": lambda *_: in_systems(["made"], "decided"),
+    "counts alone": lambda _, folder: in_systems(["made"], "counted", folder),
+    "systems of 200 letters": lambda *_: in_systems(["a" * 200, "ש" * 200], compare=True),
+}
+
+
+@pytest.mark.parametrize("odd", FIRST)
+def test_the_first_screen_stays_whole(opened, audited, odd, tmp_path):
+    audit = FIRST[odd](audited, tmp_path)
+    for width in (60, 80, 120):
+        out = io.StringIO()
+        Console(file=out, width=width, highlight=False).print(summary(audit))
+        lines = out.getvalue().splitlines()
+        assert max(cell_len(line) for line in lines) <= width
+        assert len(lines) <= 80
+        assert not re.search(r"\b(nan|None|inf)\b", out.getvalue())
+    found = overview(audit)
+    html = page(audit)
+    for width in (1440, 360):
+        with opened(html, viewport={"width": width, "height": 800}) as shown:
+            assert shown.evaluate("() => document.documentElement.scrollWidth") <= width
+            told = shown.inner_text("#answer")
+            assert plain(found.headline) in " ".join(shown.inner_text("h1").split())
+            assert not re.search(r"\b(nan|None|inf)\b", told)
+            assert shown.locator("#answer table.ratios tbody tr").count() <= 24
+            for line in found.proven[:2]:
+                assert line.group in told

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 from rich.padding import Padding
 
+from parivox.report.scopes import name_of
 from parivox.report.words import add, grid, number, show, text
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def plan_in_words(plan: Plan) -> Iterator[RenderableType]:
         f"{100 * asked['confidence']:g} %."
     )
     designs, lists = plan.designs.rows(), plan.lists.rows()
+    yield from _needed(designs)
     if not len(plan.groups):
         for (metric,), rows in _by(designs, ("metric",)).items():
             yield from _designs(rows)
@@ -88,6 +90,24 @@ def plan_in_words(plan: Plan) -> Iterator[RenderableType]:
     yield text(caution, style="yellow", apart=True)
     if left_out:
         yield text(f"Not shown, but in --json: {', '.join(left_out)}.")
+
+
+def _needed(designs: Sequence[Row]) -> Iterator[RenderableType]:
+    """The answer: how many speakers a group needs at the first operating point."""
+    shown: dict[tuple[str, str], str] = {}
+    for (system, list_, within, point, grouping, allocation), rows in _by(designs, _FAMILY).items():
+        if within or shown.setdefault((system, list_), point) != point:
+            continue
+        each = [
+            f"{number(own[2]['speakers_needed'])} speakers a group for {metric.upper()}"
+            for (metric,), own in _by(rows, ("metric",)).items()
+            if own[2]["speakers_needed"]
+        ]
+        how = "" if allocation in {"", "both"} else f" ({allocation})"
+        of = [name_of(system, list_)] * bool(system) + [f"by {grouping}{how}"] * bool(grouping)
+        whom = f"{', '.join(of)}: " if of else ""
+        if each:
+            yield text(f"{whom}{', '.join(each)}", style="bold")
 
 
 def _by(rows: Sequence[Row], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:

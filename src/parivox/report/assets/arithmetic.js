@@ -393,7 +393,7 @@ const explorerNumbers = (() => {
   }
 
   const sized = (value, text) =>
-    Number.isNaN(value) ? "–" : (value > 0 ? "+" : value < 0 ? "−" : "") + text;
+    Number.isNaN(value) ? "–" : (value > 0 ? "+" : value < 0 ? "-" : "") + text;
   const points = (value) => sized(value, percent(Math.abs(value)).replace(" %", ""));
   const figure = (value) => (value === 0 ? "0" : significant(value, 4));
 

@@ -19,16 +19,19 @@ if TYPE_CHECKING:
 EVENTS = {"fnr": "Locked out: own voice rejected", "fpr": "Impostors in: other voice accepted"}
 """Both errors as the heads of columns."""
 _MOST_SHOWN = 12
-"""Groups in the first figure."""
+"""Groups in the first figure, of which there are fewer where systems are many."""
+_MOST_ROWS = 24
+"""Rows of the first figure, one for each group and system."""
 
 
 def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, Any]:
     """What is seen first, as ``first.html.j2`` takes it; `more` caveats are of the page alone."""
     proven = of.proven
-    shown = (proven or of.lines)[:_MOST_SHOWN]
+    most = min(_MOST_SHOWN, max(1, _MOST_ROWS // len(systems(audit))))
+    shown = (proven or of.lines)[:most]
     n_other = len(of.lines) - len(shown)
     what = "Groups that are shown to differ" if proven else "Groups, none shown to differ"
-    others = f". {n_other} others: in the table below" if n_other else ""
+    others = f". {number(n_other)} others: in the table below" if n_other else ""
     margin = audit.record["options"]["margin"]
     level = 100 * audit.record["options"]["confidence"]
     return {
@@ -56,6 +59,7 @@ def words_of_page(audit: Audit) -> dict[str, Any]:
         "ticks": [(round(100 * place(ratio), 1), words) for ratio, words in TICKS.items()],
         "several": len(systems(audit)) > 1,
         "capital": capital,
+        "number": number,
     }
 
 
