@@ -43,13 +43,13 @@ def test_every_comparison_is_counted_once(audit):
     codes = [row["verdict"] for row in rows if (row["grouping"], row["group"]) != ("gender", "m")]
     assert found.tally == {code: codes.count(code) for code in found.tally}
     assert sum(found.tally.values()) == len(codes) == len(rows) - 2 == 14
-    assert found.compared.startswith("14 comparisons: (6 groups + 1 pair) × 2 kinds")
+    assert found.compared.startswith("14 comparisons: (6 groups + 1 pair as one) × 2 errors")
 
 
 def test_two_groups_of_whom_one_is_the_reference_are_one_comparison(audited):
     found = overview(audited(by="gender", reference="m", operating_points="fpr=0.01"))
     assert sum(found.tally.values()) == 2
-    assert found.compared.startswith("2 comparisons: 1 pair of groups × 2 kinds of error")
+    assert found.compared.startswith("2 comparisons: 1 pair of groups × 2 errors")
 
 
 def test_what_allocation_leaves_as_it_is_is_said_once(audited):
