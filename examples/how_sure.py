@@ -293,9 +293,9 @@ def _floors(sure: pv.Audit) -> Iterator[str]:
         return RIGHT + (END - RIGHT) * value / 0.8
 
     yield text(610, 28, "h", "Noise alone makes a system look unfair")
-    yield text(610, 47, "s", "Gini over the 18 groups:")
-    yield dot(766, 43) + text(776, 47, "s", "measured")
-    yield box("floor", 842, 36, 30, 14) + text(878, 47, "s", "95 % of fair systems")
+    yield text(610, 47, "s", "Gini of 18 groups:")
+    yield dot(736, 43) + text(746, 47, "s", "measured")
+    yield box("floor", 812, 36, 30, 14) + text(848, 47, "s", "95 % of fair systems")
     every = [(metric, point) for point in POINTS for metric in ("fnr", "fpr")]
     bottom = TOP + 3 * 62 + 44
     for value in (0.0, 0.2, 0.4, 0.6, 0.8):
