@@ -85,7 +85,7 @@ def test_the_finding_is_the_same_in_other_words(audit, shown):
     words = plain(overview(shown).headline)
     assert words == "People are locked out more often among women than among men: 2.1 times"
     assert overview(shown).tally == overview(audit).tally
-    assert overview(shown).threshold == "1 % of impostors get in (strict)"
+    assert overview(shown).threshold == "one threshold for all: 1 % of impostors get in (strict)"
 
 
 def test_what_is_written_keeps_the_names_of_the_data(audit, shown, tmp_path):
