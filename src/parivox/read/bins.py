@@ -84,6 +84,25 @@ class Bins:
         edges: FloatArray = place * up / down
         return edges
 
+    def between(self, low: float, high: float) -> FloatArray:
+        """Where scores from `low` to `high` are counted: every place that there is, rising.
+
+        Examples
+        --------
+        >>> Bins("0.5", (0.7,)).between(0.2, 1.2).tolist()
+        [0.0, 0.5, 0.7, 1.0]
+        >>> Bins("", (0.7,)).between(0.2, 1.2).tolist()
+        [-inf, 0.7]
+        """
+        found = np.array([-np.inf])
+        if self.step:
+            up, down = self._ratio
+            first, last = (float(one) for one in self._edges(np.array([low, high])))
+            places = np.arange(np.rint(first / self.width), np.rint(last / self.width) + 1)
+            found = places * up / down
+        given = np.array([one for one in self.thresholds if found[0] < one <= high])
+        return np.unique(np.concatenate((found, given)))
+
     def has(self, threshold: float) -> bool:
         """Whether counts at this threshold are exact."""
         return bool(np.isinf(threshold) or self.of(np.array([threshold]))[0] == threshold)

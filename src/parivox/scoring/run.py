@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 TOP = 300
 """Strangers that count in AS-norm, unless the user says otherwise."""
-FORMAT = 1
+FORMAT = 2
 """Of the file of scores: to be raised when the same input gives other bytes."""
 
 

@@ -12,7 +12,9 @@ Higher is more alike:
 =================== ================================================================
 
 A comparison first *prepares* each recording's vectors, once, in double precision, so that what is
-left to do for a trial is as little as can be: mostly one inner product in single precision.
+left to do for a trial is as little as can be: mostly one inner product. What is kept of them is in
+single precision, what it adds up to in double: a score is the same on every processor, but for its
+last digits.
 """
 
 from __future__ import annotations
@@ -133,6 +135,11 @@ class Comparison:
     """What is kept of a model, of the mean (model, ...) of what is kept of its recordings; None
     if there is no such thing and scores must be averaged."""
 
+    @property
+    def is_product(self) -> bool:
+        """Whether scores are inner products of what is kept."""
+        return self.pairs is _dot
+
 
 def comparison_named(name: str) -> Comparison:
     """The comparison of this name."""
@@ -157,7 +164,7 @@ def _unit_mean(vectors: Array) -> Array:
 
 
 def _dot(left: Array, right: Array) -> Array:
-    return np.asarray(np.vecdot(left, right))
+    return np.asarray(np.vecdot(left, right, dtype=np.float64))
 
 
 def _product(left: Array, right: Array) -> Array:
@@ -346,8 +353,8 @@ def pair_scores(
     score depends on nothing but the pair, to the last bit: hence an inner product for each, where
     a product with a matrix would round by the company that a vector is in.
 
-    `kept` is what the comparison keeps of each recording, (recording, ...), in the precision to add
-    up in; `enrol` and `test`, of shape (pair,), are places in it.
+    `kept` is what the comparison keeps of each recording, (recording, ...); `enrol` and `test`, of
+    shape (pair,), are places in it.
 
     >>> kept = np.eye(2, dtype=np.float32)
     >>> pair_scores(kept, np.array([0, 0, 0]), np.array([1, 0, 1]), COMPARISONS["dot"])

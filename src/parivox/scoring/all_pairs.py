@@ -1,0 +1,358 @@
+"""Every pair of some recordings, scored in tiles and counted at once: no pair is ever a row.
+
+A tile is a product of two blocks of vectors in double precision, whose last digits depend on its
+shape and on the processor. So a score too near to where counts change is told from its pair alone,
+as `parivox.scoring.vectors.pair_scores` does: the counts are those of the rows that
+`parivox.scoring.run.score` would write.
+
+Which recording of a pair enrols: of two speakers, numbered in the order of their ids, the earlier
+one's if both numbers are even or both odd, else the later one's, so that either of two groups
+enrols in about half of their pairs. Of one speaker's, the one with the lower id.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from parivox.scoring.vectors import pair_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.read.bins import Bins
+    from parivox.scoring.normalisation import Strangers
+    from parivox.scoring.vectors import Comparison
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+ROWS, COLUMNS = 256, 1024
+"""Recordings on either side of a tile."""
+SLAB = 64
+"""Rows of a tile that are taken at once: all that is made of them stays near the processor."""
+_NEAR = 1e-8
+"""Of a cell: scores as near to an edge are told from their pairs."""
+_CELLS = 1 << 12
+"""Of the even grid that finds edges which are not even."""
+_ODD = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """What recordings are compared by: inner products, perhaps normalised."""
+
+    kept: NDArray[Any]  # (recording, dimension), what the comparison keeps of each
+    comparison: Comparison
+    strangers: Strangers | None = None
+
+    def pairs(self, one: Ints, other: Ints) -> Floats:
+        """Scores of pairs, as rows have them."""
+        plain = pair_scores(self.kept, one, other, self.comparison)
+        return plain if self.strangers is None else self.strangers.normalised(plain, one, other)
+
+    def left(self, one: Ints, edges: Edges) -> Floats:
+        """Some recordings as `tile` takes them on its left."""
+        kept = np.asarray(self.kept[one], dtype=np.float64)
+        if self.strangers is not None:
+            return kept
+        # the start of the grid is one more dimension, which costs no pass over the scores
+        kept *= edges.scale
+        return np.column_stack((kept, np.full(one.size, -edges.start)))
+
+    def right(self, one: Ints) -> Floats:
+        """Some recordings as `tile` takes them on its right."""
+        kept = np.asarray(self.kept[one], dtype=np.float64)
+        return kept if self.strangers is not None else np.column_stack((kept, np.ones(one.size)))
+
+    def tile(self, rows: Block, columns: Block, edges: Edges, out: Floats) -> None:
+        """Scores of all of the rows with all of the columns, in cells of the grid of edges.
+
+        Their last digits may differ from those of `pairs`.
+        """
+        np.dot(rows.vectors, columns.vectors.T, out=out)
+        if self.strangers is not None:
+            slope, shift = (side * edges.scale for side in self._normal)
+            for first in range(0, rows.own.size, SLAB):
+                own, some = rows.own[first : first + SLAB], out[first : first + SLAB]
+                some *= slope[own][:, None] + slope[columns.own]
+                some -= (shift[own][:, None] + edges.start) + shift[columns.own]
+
+    @cached_property
+    def _normal(self) -> tuple[Floats, Floats]:
+        assert self.strangers is not None
+        slope = 0.5 / self.strangers.sd
+        return slope, slope * self.strangers.mean
+
+    @cached_property
+    def limits(self) -> tuple[float, float, float]:
+        """Lowest and highest score that there can be, and how far off one of a tile may be."""
+        squares = np.vecdot(self.kept, self.kept, dtype=np.float64)
+        most = float(squares.max(initial=0.0)) * (1 + 1e-9)
+        exact = 8 * self.kept.shape[1] * float(np.finfo(np.float64).eps)
+        if self.strangers is None:
+            return -most, most, exact * most
+        slope, shift = self._normal
+        low, high = (float(2 * (way * most * slope - shift).min()) for way in (-1, 1))
+        high = float(2 * (most * slope - shift).max())
+        return low, high, exact * max(-low, high)
+
+
+class Edges:
+    """Where scores are counted: at the highest edge that is not above them.
+
+    An even grid of cells finds it, each of which mostly has one edge, at its lower end.
+    """
+
+    def __init__(self, bins: Bins, limits: tuple[float, float, float]) -> None:
+        low, high, off = limits
+        self.values = bins.between(low, high)
+        width = bins.width or max(high - low, 1e-9) / _CELLS
+        self.scale, start = 1 / width, self.values[0] if bins.width else low
+        self.start = start / width
+        self.near = max(off / width, _NEAR)
+        self.at = self.values * self.scale - self.start  # in cells
+        n = int((high - start) * self.scale) + 2
+        self.of_cell = np.searchsorted(self.at, np.arange(n) + 0.5, side="right") - 1
+        within = np.isfinite(self.at)
+        within[within] = np.abs(self.at[within] - np.rint(self.at[within])) > self.near
+        self.is_even = not within.any() and np.array_equal(self.of_cell[:-1], np.arange(n - 1))
+        self.of_cell[self.at[within].astype(np.int64)] = _ODD
+
+    def __len__(self) -> int:
+        return int(self.values.size)
+
+    def of(self, cells: Floats, found: Ints, exact: Callable[[Ints], Floats]) -> None:
+        """Edge of each score into `found`, given where it is in the grid, which is overwritten.
+
+        Of scores too near to an edge the `exact` ones are asked for, by their places. Arrays are of
+        shape (score,).
+        """
+        np.copyto(found, cells, casting="unsafe")
+        near = [np.empty(0, dtype=np.int64)]
+        if not self.is_even:
+            found[:] = np.take(self.of_cell, found, mode="clip")
+            odd = np.flatnonzero(found == _ODD)
+            found[odd] = np.searchsorted(self.at, cells[odd], side="right") - 1
+            either = np.stack((found[odd], np.minimum(found[odd] + 1, self.at.size - 1)))
+            near.append(odd[(np.abs(cells[odd] - self.at[either]) <= self.near).any(axis=0)])
+        cells -= np.rint(cells)
+        np.abs(cells, out=cells)
+        if cells.min(initial=1.0) <= self.near:
+            near.append(np.flatnonzero(cells <= self.near))
+        places = np.concatenate(near)
+        if places.size:
+            found[places] = np.searchsorted(self.values, exact(places), side="right") - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Recordings:
+    """What recordings count for, each of shape (recording,), in the order of their ids."""
+
+    speaker: Ints  # numbered in the order of the speakers' ids
+    cell: Ints  # what scores are counted by: every number from 0 on
+    session: Ints | None = None  # if given, pairs of a speaker within one are left out
+
+    @cached_property
+    def order(self) -> Ints:
+        """Recordings by cell, then speaker."""
+        return np.lexsort((self.speaker, self.cell))
+
+    @cached_property
+    def unit(self) -> Ints:
+        """Number of each recording's speaker in each cell."""
+        cell, speaker = self.cell[self.order], self.speaker[self.order]
+        unit = np.empty_like(self.order)
+        is_new = (cell[1:] != cell[:-1]) | (speaker[1:] != speaker[:-1])
+        unit[self.order] = np.concatenate(([0], np.cumsum(is_new)))
+        return unit
+
+    def of_speakers(self) -> Iterator[Ints]:
+        """The recordings of one speaker after the other."""
+        order = np.argsort(self.speaker, kind="stable")
+        ends = np.flatnonzero(np.diff(self.speaker[order], prepend=-1, append=-1))
+        yield from (order[start:end] for start, end in pairwise(ends.tolist()))
+
+
+class Block(NamedTuple):
+    """Recordings on one side of a tile, in order of their units."""
+
+    own: Ints
+    vectors: Floats  # as `Scorer.tile` takes them
+    speakers: set[int]
+    firsts: Ints  # the first recording of each unit
+    place: Ints  # of each recording's unit among them
+
+
+class ByCell:
+    """Pairs by class, cells of both sides and edge."""
+
+    def __init__(self, recordings: Recordings, edges: Edges) -> None:
+        self.cell, self.speaker = recordings.cell, recordings.speaker
+        n = int(self.cell.max()) + 1
+        self.counts = np.zeros((2, n, n, len(edges)), dtype=np.int64)
+
+    def codes(self, rows: Block, columns: Block) -> Ints:
+        """Code of each unit of the rows with each of the columns, to which edges are added."""
+        r, c = (_range(self.cell[side.own]) for side in (rows, columns))
+        units = rows.firsts[:, None]
+        code = (self.cell[units] - r.start) * (c.stop - c.start) + self.cell[columns.own] - c.start
+        turned = is_turned(self.speaker[units], self.speaker[columns.own])
+        return np.asarray((code * 2 + turned) * self.counts.shape[3])
+
+    def more(self, edge: Ints, into: Ints) -> None:
+        """What is added to a code for an edge."""
+        into[:] = edge
+
+    def add(self, rows: Block, columns: Block, codes: Ints) -> None:
+        """Add pairs of two speakers with these codes."""
+        r, c = (_range(self.cell[side.own]) for side in (rows, columns))
+        shape = (r.stop - r.start, c.stop - c.start, 2, self.counts.shape[3])
+        found = np.bincount(codes, minlength=int(np.prod(shape))).reshape(shape)
+        used = np.flatnonzero(found.any(axis=(0, 1, 2)))
+        some = slice(used[0], used[-1] + 1) if used.size else slice(0)
+        self.counts[0, r, c, some] += found[:, :, 0, some]
+        self.counts[0, c, r, some] += found[:, :, 1, some].swapaxes(0, 1)
+
+    def add_targets(self, enrol: Ints, test: Ints, edge: Ints) -> None:
+        """Add pairs of one speaker."""
+        np.add.at(self.counts[1], (self.cell[enrol], self.cell[test], edge), 1)
+
+
+class ByUnit:
+    """Pairs by units of both sides and step; of two speakers', the lower unit stands first."""
+
+    def __init__(self, recordings: Recordings, steps: Ints) -> None:
+        self.unit, self.steps = recordings.unit, steps  # of each edge
+        n = int(self.unit.max()) + 1
+        self.counts = np.zeros((n, n, int(steps.max()) + 1), dtype=np.int32)
+
+    def codes(self, rows: Block, columns: Block) -> Ints:
+        """Code of each unit of the rows with each of the columns, to which steps are added."""
+        c = _range(self.unit[columns.own])
+        code = np.arange(rows.firsts.size)[:, None] * (c.stop - c.start)
+        return np.asarray((code + self.unit[columns.own] - c.start) * self.counts.shape[2])
+
+    def more(self, edge: Ints, into: Ints) -> None:
+        """What is added to a code for an edge."""
+        np.take(self.steps, edge, out=into, mode="clip")
+
+    def add(self, rows: Block, columns: Block, codes: Ints) -> None:
+        """Add pairs of two speakers with these codes."""
+        r, c = (_range(self.unit[side.own]) for side in (rows, columns))
+        shape = (r.stop - r.start, c.stop - c.start, self.counts.shape[2])
+        self.counts[r, c] += np.bincount(codes, minlength=int(np.prod(shape))).reshape(shape)
+
+    def add_targets(self, enrol: Ints, test: Ints, edge: Ints) -> None:
+        """Add pairs of one speaker."""
+        np.add.at(self.counts, (self.unit[enrol], self.unit[test], self.steps[edge]), 1)
+
+
+def count_all_pairs(
+    scorer: Scorer, recordings: Recordings, edges: Edges, sums: Sequence[ByCell | ByUnit]
+) -> Iterator[int]:
+    """Add every pair to some sums; told is now and then how many are done."""
+    return _Tiles(scorer, recordings, edges, sums).count()
+
+
+class _Tiles:
+    """All pairs, tile by tile."""
+
+    def __init__(
+        self, scorer: Scorer, recordings: Recordings, edges: Edges, sums: Sequence[ByCell | ByUnit]
+    ) -> None:
+        self.scorer, self.recordings, self.edges, self.sums = scorer, recordings, edges, sums
+        self._cells = np.empty(ROWS * COLUMNS)
+        self._edges = np.empty(SLAB * COLUMNS, dtype=np.int64)
+        self._codes = np.empty((len(sums), ROWS * COLUMNS), dtype=np.int64)
+
+    def count(self) -> Iterator[int]:
+        order, done = self.recordings.order, 0
+        for own in self.recordings.of_speakers():
+            done += self._add_targets(own)
+        yield done
+        for first in range(0, order.size, COLUMNS):
+            columns = self._block(order[first : first + COLUMNS])
+            for start in range(0, first + columns.own.size, ROWS):
+                rows = self._block(order[start : start + ROWS], is_left=True)
+                is_pair = None
+                if start + rows.own.size > first:
+                    place = np.arange(start, start + rows.own.size)[:, None]
+                    is_pair = place < np.arange(first, first + columns.own.size)
+                done += self._add_nontargets(rows, columns, is_pair)
+            yield done
+
+    def _block(self, own: Ints, *, is_left: bool = False) -> Block:
+        vectors = self.scorer.left(own, self.edges) if is_left else self.scorer.right(own)
+        unit = self.recordings.unit[own]
+        firsts, place = np.unique(unit, return_index=True, return_inverse=True)[1:]
+        speakers = set(self.recordings.speaker[own[firsts]].tolist())
+        return Block(own, vectors, speakers, own[firsts], place)
+
+    def _slabs(self, rows: Block, columns: Block) -> Iterator[tuple[slice, Ints]]:
+        """Some rows of a tile after the other, with the edge of each pair."""
+        n, m = rows.own.size, columns.own.size
+        tile = self._cells[: n * m].reshape(n, m)
+        self.scorer.tile(rows, columns, self.edges, tile)
+        for first in range(0, n, SLAB):
+            own = rows.own[first : first + SLAB]
+            edge = self._edges[: own.size * m]
+
+            def exact(places: Ints, own: Ints = own) -> Floats:
+                return self.scorer.pairs(own[places // m], columns.own[places % m])
+
+            self.edges.of(tile[first : first + SLAB].reshape(-1), edge, exact)
+            yield slice(first, first + SLAB), edge.reshape(-1, m)
+
+    def _add_targets(self, own: Ints) -> int:
+        """Pairs of one speaker's recordings."""
+        done, session = 0, self.recordings.session
+        for first in range(0, own.size if own.size > 1 else 0, COLUMNS):
+            columns = self._block(own[first : first + COLUMNS])
+            for start in range(0, first + columns.own.size, ROWS):
+                rows = self._block(own[start : start + ROWS], is_left=True)
+                is_pair = rows.own[:, None] < columns.own
+                if session is not None:
+                    is_pair &= session[rows.own][:, None] != session[columns.own]
+                for some, edge in self._slabs(rows, columns):
+                    is_here = is_pair[some]
+                    enrol, test = is_here.nonzero()
+                    for one in self.sums:
+                        one.add_targets(rows.own[some][enrol], columns.own[test], edge[is_here])
+                    done += enrol.size
+        return done
+
+    def _add_nontargets(
+        self, rows: Block, columns: Block, is_pair: NDArray[np.bool_] | None
+    ) -> int:
+        """Pairs of two speakers' recordings of a tile; `is_pair` where only some are to count."""
+        if rows.speakers & columns.speakers:
+            speaker = self.recordings.speaker
+            is_other = speaker[rows.own][:, None] != speaker[columns.own]
+            is_pair = is_other if is_pair is None else is_pair & is_other
+        shape = n, m = rows.own.size, columns.own.size
+        codes = [of[: n * m].reshape(shape) for of in self._codes]
+        of_units = [one.codes(rows, columns) for one in self.sums]
+        for some, edge in self._slabs(rows, columns):
+            for one, into, of_unit in zip(self.sums, codes, of_units, strict=True):
+                one.more(edge, into[some])
+                into[some] += of_unit[rows.place[some]]
+        for one, code in zip(self.sums, codes, strict=True):
+            one.add(rows, columns, code.reshape(-1) if is_pair is None else code[is_pair])
+        return n * m if is_pair is None else int(is_pair.sum())
+
+
+def is_turned(one: Ints, other: Ints) -> NDArray[np.bool_]:
+    """Whether of two different speakers the second one enrols, given their numbers."""
+    return (one > other) ^ ((one ^ other) & 1).astype(np.bool_)
+
+
+def _range(codes: Ints) -> slice:
+    """From the first to the last of codes that rise by one at most."""
+    return slice(int(codes[0]), int(codes[-1]) + 1)
