@@ -40,7 +40,7 @@ COMMANDS = {
     "report": (described.ReportCommand, *LAST),
     "score": (
         *(recordings.ScoreCommand, recordings.ScoredOptions, recordings.ScoreOptions),
-        *(recordings.VerifyOptions, LAST[1]),
+        *(recordings.AllPairsOptions, recordings.VerifyOptions, LAST[1]),
     ),
     "shards plan": (shards.ShardsPlanCommand, AuditOptions, LAST[1]),
     "shards run": (shards.ShardsRunCommand, LAST[1]),

@@ -14,6 +14,7 @@ from parivox.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from parivox import papers, shards, trials
+    from parivox.auditing.all_pairs import score_all_pairs
     from parivox.auditing.cell_counts import group_counts
     from parivox.auditing.count import count
     from parivox.auditing.counts.trial_counts import TrialCounts
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "parivox.auditing.result": ("Audit", "load"),
     "parivox.auditing.cell_counts": ("group_counts",),
+    "parivox.auditing.all_pairs": ("score_all_pairs",),
     "parivox.auditing.count": ("count",),
     "parivox.auditing.inspection": ("inspect",),
     "parivox.auditing.plan": ("Plan", "plan"),
@@ -182,6 +184,7 @@ __all__ = [
     "rb",
     "reference",
     "score",
+    "score_all_pairs",
     "sd",
     "shards",
     "shift",

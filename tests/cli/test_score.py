@@ -94,6 +94,44 @@ def test_who_the_cohort_is_is_printed(parivox, home):
     assert "s8" not in done.stdout
 
 
+PAIRS = ("score", "--all-pairs", "--counts", "--embeddings", "embeddings.npz", "--quiet")
+
+
+def test_all_pairs_are_counted_and_audited(parivox, home, tmp_path):
+    out = tmp_path / "all.counts"
+    words = ("--speakers", "speakers.csv", "--by", "gender", "--step", "0.01", "--out", out)
+    done = parivox(*PAIRS, *words, cwd=home)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = done.stdout.splitlines()
+    assert told[0] == "All 1,770 pairs of 60 recordings scored, by cosine."
+    assert told[-1] == f"Next: parivox audit {out} {out.with_suffix('.tally')}"
+    audit = parivox("audit", out, out.with_suffix(".tally"), "-v", cwd=home)
+    assert audit.returncode == 0, audit.stderr
+    assert "150 target and 1,620 nontarget trials of 10 speakers" in audit.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("score", "--out", "a", "--embeddings", "embeddings.npz"), "which trials?"),
+        (("score", "--all-pairs", "--out", "a"), "--all-pairs: pairs are counted"),
+        (("score", "trials.txt", "--counts", "--out", "a"), "--counts: counts all pairs"),
+        (("score", "trials.txt", "--by", "gender", "--out", "a"), "--by goes with --all-pairs"),
+        ((*PAIRS, "trials.txt", "--out", "a"), "trials.txt: is a list"),
+        ((*PAIRS, "--out", "a", "--models", "m.csv"), "--models goes with a list of trials"),
+        ((*PAIRS, "--out", "a"), "as in --step 0.001"),
+        ((*PAIRS, "--out", "speakers.csv", "--overwrite"), "is no such file of Parivox's"),
+        ((*PAIRS, "--out", "a.tally", "--step", "0.1"), "names no file of counts"),
+    ],
+)
+def test_all_pairs_that_cannot_be_counted_leave_nothing(parivox, home, words, told):
+    before = {path.name for path in home.iterdir()}
+    done = parivox(*words, cwd=home)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert told in done.stderr
+    assert {path.name for path in home.iterdir()} == before
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -223,6 +261,42 @@ def test_twenty_kills_change_no_byte(home, tmp_path):
     sides = {side: ids.gather(draw.integers(0, len(ids), 1_500_000)) for side in ("enrol", "test")}
     pl.DataFrame(sides).write_parquet(tmp_path / "trials.parquet")
     undisturbed_after(20, ["trials.parquet", "--embeddings", home / "embeddings.npz"], tmp_path)
+
+
+@pytest.mark.slow
+def test_kills_leave_counts_and_tally_whole(tmp_path):
+    draw = np.random.default_rng(6)
+    ids = [f"s{i // EACH:04d}/{i % EACH}" for i in range(3_000)]
+    np.savez(tmp_path / "e.npz", ids=ids, vectors=draw.normal(size=(len(ids), SIZE)))
+    words = ["--all-pairs", "--counts", "--embeddings", "e.npz", "--threshold", "0.3"]
+    environment = os.environ | {"PYTHONPATH": str(Path(package.__file__).parents[1])}
+
+    def start(out):
+        command = [sys.executable, "-m", "parivox", "score", *words, "--out", out, "--quiet"]
+        return subprocess.Popen(
+            [*command, "--overwrite"], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL
+        )
+
+    table = pl.DataFrame({"id": [f"s{i:04d}" for i in range(500)], "sex": ["f", "m"] * 250})
+    table.write_csv(tmp_path / "people.csv")
+    words += ["--speakers", "people.csv"]
+    begun = time.perf_counter()
+    assert start("whole.counts").wait(timeout=120) == 0
+    took = time.perf_counter() - begun
+    chance, killed = random.Random(4), 0
+    for _ in range(20):
+        child = start("killed.counts")
+        try:
+            child.wait(timeout=chance.uniform(0.3, 1.0) * took)
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGKILL)
+            child.wait()
+            killed += 1
+        for kind in ("counts", "tally"):
+            if (file := tmp_path / f"killed.{kind}").exists():
+                assert digest(file) == digest(tmp_path / f"whole.{kind}")
+                file.unlink()
+    assert killed
 
 
 @pytest.mark.slow

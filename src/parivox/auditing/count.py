@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
@@ -134,8 +135,13 @@ def count(
     return made
 
 
-def count_trials(read: Gathered, asked: CountOptions, bins: Bins) -> TrialCounts:
-    """The counts of one list, without groups and levels of too few speakers."""
+def count_trials(
+    read: Gathered, asked: CountOptions, bins: Bins, rows: TrialSet | None = None
+) -> TrialCounts:
+    """The counts of one list, without groups and levels of too few speakers.
+
+    Scores may be those of other `rows`, which weigh their number and stand for the same trials.
+    """
     trials, people = read.sets[0], read.people
     assert trials.has_speakers
     assert people is not None
@@ -152,10 +158,12 @@ def count_trials(read: Gathered, asked: CountOptions, bins: Bins) -> TrialCounts
         SIMILARITY: asked.orientation == "similarity",
     }
     withheld = blocks.withheld()
+    scored = copy(blocks)
+    scored.trials = trials if rows is None else rows
     made = TrialCounts(
         system=trials.system,
         list=trials.list,
-        rows=blocks.rows(bins),
+        rows=scored.rows(bins),
         groupings=tuple(read.groupings),
         within=tuple(blocks.shown),
         bins=bins,
@@ -349,7 +357,7 @@ class _Blocks:
                 "value": np.full(n, np.nan),
                 "accepted": np.full(n, -1, dtype=np.int8),
                 "threshold": np.full(n, np.nan),
-                "count": np.ones(n, dtype=np.int64),
+                "count": more.get("count", np.ones(n, dtype=np.int64)),
                 "microseconds": np.zeros(n, dtype=np.int64),
                 "timed": np.zeros(n, dtype=np.int64),
             }

@@ -311,7 +311,7 @@ def tally_trials(
             "side": side,
             "step": np.searchsorted(thresholds, part.score, side="right").astype(np.uint16),
             "accepted": trials.decided(part) if trials.has_decisions else accepted,
-            "trials": np.ones(len(part), dtype=np.int64),
+            "trials": part.more.get("count", np.ones(len(part), dtype=np.int64)),
         }
         sums.append(_total([rows]))
         if len(sums) > 1 and sum(one["trials"].size for one in sums) > _KEPT:
@@ -343,10 +343,13 @@ def tally_trials(
 def score_keys(trials: TrialSet, n: int) -> IntArray:
     """Sums of the bits of each speaker's scores, in three pieces that are exact, ``[3, speaker]``.
 
-    Speakers are drawn in their order, which follows from no name. They add up over trials.
+    Speakers are drawn in their order, which follows from no name. They add up over trials. Rows
+    that weigh their number have no scores of their own: these speakers are in the order of names.
     """
     keys = np.zeros((len(_SHIFTS), n))
     for part in trials.partitions():
+        if "count" in part.more:
+            continue
         kept = part.without_conflicts()
         bits = (kept.score + 0.0).view(np.uint64)
         for i, shift in enumerate(_SHIFTS):

@@ -9,7 +9,13 @@ from parivox.cli.process import printing
 from parivox.errors import ConfigError
 from parivox.options.audit import ProgressCommand
 from parivox.options.kinds import options_of
-from parivox.options.recordings import ScoreCommand, ScoredOptions, ScoreOptions, VerifyOptions
+from parivox.options.recordings import (
+    AllPairsOptions,
+    ScoreCommand,
+    ScoredOptions,
+    ScoreOptions,
+    VerifyOptions,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -19,6 +25,8 @@ examples:
   parivox score trials.txt --embeddings embeddings/ --out scores.parquet
   parivox score trials.txt --embeddings embeddings/ --as-norm cohort.txt --top 300 --out s.parquet
   parivox score trials.csv --embeddings embeddings/ --models models.csv --out scores.parquet
+  parivox score --all-pairs --counts --embeddings embeddings/ --speakers s.csv --by gender \
+      --step 0.001 --out all.counts
   parivox score trials.csv --system mypkg:verifier --recordings utterances.csv --out s.parquet
 """
 
@@ -29,10 +37,12 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "score",
         _run,
-        *(ScoreCommand, ScoredOptions, ScoreOptions, VerifyOptions, ProgressCommand),
+        *(ScoreCommand, ScoredOptions, ScoreOptions, AllPairsOptions, VerifyOptions),
+        ProgressCommand,
         help=words,
         usage="parivox score TRIALS --embeddings DIR --out FILE [options]",
-        description="Score a list of trials: one row a trial, in the order of the list.",
+        description="Score a list of trials: one row a trial, in the order of the list. Or count "
+        "every pair of recordings, without rows.",
         examples=EXAMPLES,
     )
 
@@ -42,6 +52,9 @@ def _run(given: argparse.Namespace) -> None:
 
     check_out_is_named(given.out, "file")
     _check(given)
+    if given.all_pairs:
+        _count_all_pairs(given)
+        return
     shared = given_options(given, ScoredOptions)
     given.outcome = "what was scored is kept; the same command goes on from there"
     if given.system is None:
@@ -58,8 +71,23 @@ def _run(given: argparse.Namespace) -> None:
         print_scored(found)
 
 
+def _count_all_pairs(given: argparse.Namespace) -> None:
+    """Count every pair, and write the counts and the tally."""
+    from parivox.auditing.all_pairs import check_out, score_all_pairs  # noqa: PLC0415
+    from parivox.report.systems import print_scored_pairs  # noqa: PLC0415
+
+    options = given_options(given, ScoreOptions) | given_options(given, AllPairsOptions)
+    embeddings, options["encoding"] = options.pop("embeddings"), given.encoding
+    check_out(given.out, overwrite=given.overwrite)
+    found = score_all_pairs(embeddings, **options)
+    counts, tally = found.write(given.out, overwrite=given.overwrite)
+    with printing():
+        print_scored_pairs(found, counts, tally)
+
+
 def _check(given: argparse.Namespace) -> None:
     """Refuse options that do not belong together."""
+    _check_trials(given)
     if (given.embeddings is None) == (given.system is None):
         msg = "give either --embeddings DIR, of parivox embed, or --system NAME"
         raise ConfigError(msg)
@@ -71,6 +99,38 @@ def _check(given: argparse.Namespace) -> None:
     for one in options_of(VerifyOptions if is_compared else ScoreOptions).values():
         if getattr(given, one.name) is not None:
             msg = f"{one.flag} goes with {needs}; leave it out"
+            raise ConfigError(msg)
+
+
+def _check_trials(given: argparse.Namespace) -> None:
+    """Refuse a list and all pairs, neither of them, and options of the other one."""
+    if bool(given.all_pairs) != bool(given.counts):
+        msg = (
+            "--all-pairs: pairs are counted, not written as rows; give --counts with it"
+            if given.all_pairs
+            else "--counts: counts all pairs; give --all-pairs with it or, of a list, score it, "
+            "and give the file to parivox count"
+        )
+        raise ConfigError(msg)
+    if bool(given.all_pairs) == (given.trials is not None):
+        msg = (
+            f"{given.trials}: is a list, in the place of which --all-pairs stands; leave one out"
+            if given.all_pairs
+            else "which trials? give a list of them, or --all-pairs --counts"
+        )
+        raise ConfigError(msg)
+    others = ["system", "models", "models_by", "format", "columns"]
+    if not given.all_pairs:
+        others = [*options_of(AllPairsOptions)]
+    described = {
+        name: one
+        for of in (ScoreCommand, ScoredOptions, ScoreOptions, AllPairsOptions)
+        for name, one in options_of(of).items()
+    }
+    for name in others:
+        if getattr(given, name):
+            needs = "a list of trials" if given.all_pairs else "--all-pairs --counts"
+            msg = f"{described[name].flag} goes with {needs}; leave it out"
             raise ConfigError(msg)
 
 

@@ -74,6 +74,11 @@ class Store:
         """Name, sample rate, scoring and provenance of the system that made it."""
         return dict(self.about["system"])
 
+    @property
+    def table_path(self) -> Path:
+        """Where the table is, as an audit reads it."""
+        return found(self.path, TABLE)
+
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
         """Embeddings of shape (row, crop, dimension), left on disk."""

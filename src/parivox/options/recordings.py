@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from parivox.options.audit import WRITTEN
+from parivox.options.audit import WRITTEN, AuditOptions, CountOptions, ReadOptions
 from parivox.options.kinds import Flag, Number, Options, Text, option, same_as
 from parivox.options.trials import ListOptions
 
@@ -20,6 +20,7 @@ SYSTEM = "with which system"
 HOW = "how it is embedded"
 SCORED = "what is scored"
 COMPARED = "how embeddings are compared"
+COUNTED = "counted without rows"
 VERIFIED = "with a system that enrols and verifies"
 READ = "how the list is read"
 _COUNT: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**31 - 1}
@@ -190,7 +191,49 @@ class ScoreOptions(Options):
     )
     s_norm: Any = option(COMPARED, "normalise by all strangers", metavar="COHORT")
     speakers: Any = option(
-        COMPARED, "table of speakers: tells the groups of the cohort", is_common=True
+        COMPARED,
+        "table of speakers: tells the groups of the cohort and, with `--counts`, of all pairs",
+        is_common=True,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllPairsOptions(Options):
+    """How all pairs of recordings are counted, of which no rows are written."""
+
+    by: tuple[str, ...] | None = same_as(ReadOptions, "by", section=COUNTED)
+    within: tuple[str, ...] | None = same_as(ReadOptions, "within", section=COUNTED)
+    groups: Any = same_as(ReadOptions, "groups", section=COUNTED)
+    utterances: Any = same_as(
+        ReadOptions,
+        "utterances",
+        section=COUNTED,
+        without="that of the folder of `parivox embed`",
+        is_common=False,
+    )
+    id: str | None = same_as(ReadOptions, "id", section=COUNTED)
+    step: Any = same_as(
+        CountOptions,
+        "step",
+        section=COUNTED,
+        words="width of the bins that scores are counted in",
+        without="they are counted at `--threshold` alone",
+    )
+    thresholds: Any = same_as(CountOptions, "thresholds", section=COUNTED)
+    operating_points: Any = same_as(
+        AuditOptions,
+        "operating_points",
+        section=COUNTED,
+        words="of the audit that is to come, as it takes them",
+        without="those that an audit takes itself",
+        is_common=False,
+    )
+    across_recordings: bool = option(
+        COUNTED,
+        "leave out pairs of one speaker within one recording: a column recording, video, session "
+        "or call, or the folder of the file",
+        Flag,
+        False,
     )
 
 
@@ -216,10 +259,25 @@ class VerifyOptions(Options):
 class ScoreCommand(Options):
     """The command line of `score`."""
 
-    order = (SCORED, COMPARED, VERIFIED, READ)
+    order = (SCORED, COMPARED, COUNTED, VERIFIED, READ)
 
     trials: Any = option(
-        SCORED, "list of trials, in any format of an audit", metavar="TRIALS", position="1"
+        SCORED, "list of trials, in any format of an audit", metavar="TRIALS", position="?"
+    )
+    all_pairs: bool = option(
+        COUNTED,
+        "[every pair](embed.md#all-pairs) of the recordings in the place of a list; with "
+        "`--counts`",
+        Flag,
+        False,
+        is_common=True,
+    )
+    counts: bool = option(
+        COUNTED,
+        "write counts and a tally, which an audit takes, in the place of rows; with `--all-pairs`",
+        Flag,
+        False,
+        is_common=True,
     )
     system: str | None = option(
         VERIFIED,

@@ -86,6 +86,12 @@ class Grouping:
     def _group(self, codes: Sequence[Codes]) -> Codes:
         return self._place[combined(codes, self._values)]
 
+    def codes(self, trials: TrialSet) -> list[Codes]:
+        """Value of each utterance by each attribute: what the groups of both sides follow from."""
+        if not self._values and self.of_speaker is not None:
+            return [self.of_speaker[trials.utterance_speaker]]
+        return [part.of_utterance(trials) for part in self._values]
+
     @property
     def values(self) -> tuple[tuple[str, ...], ...]:
         """Values of each attribute in order: all of those that bands or a groups file make."""

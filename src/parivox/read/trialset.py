@@ -202,6 +202,13 @@ class TrialSet:
         kept = part.without_conflicts().take(rows)
         return replace(self, _parts=[kept], n_trials=len(kept))
 
+    def weighing(self, parts: Sequence[Trials], sha256: str, data: Sequence[DataNote]) -> TrialSet:
+        """Other trials of the same utterances, as rows that weigh their number."""
+        n = sum(int(part.more["count"].sum()) for part in parts)
+        return replace(
+            self, _parts=list(parts), n_trials=n, content_sha256=sha256, data=data, aside={}
+        )
+
     def columns_sha256(self, columns: Sequence[str]) -> str:
         """Hash of what the trials have in these columns of attributes."""
         cells = {(name, failed): hashlib.sha256() for name in columns for failed in (False, True)}

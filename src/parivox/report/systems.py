@@ -15,7 +15,9 @@ from parivox.report.words import add, grid, show, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
+    from parivox.auditing.all_pairs import ScoredPairs
     from parivox.embedding.extract import Embedded
     from parivox.embedding.probe import Probed
     from parivox.embedding.recordings import Source
@@ -207,6 +209,21 @@ def _hours(seconds: float) -> str:
 def print_scored(found: Scored) -> None:
     """Print it: how many trials have a score, why others have none, of whom the cohort is."""
     for line in scored(found):
+        sys.stdout.write(shown(line) + "\n")
+
+
+def print_scored_pairs(found: ScoredPairs, counts: Path, tally: Path) -> None:
+    """Print how all pairs were scored, what either file tells of whom, and what reads them."""
+    how_many = f"{found.counts.n_trials:,} pairs of {found.recordings:,} recordings"
+    for line in (
+        f"All {how_many} scored, by {found.how}.",
+        f"Counts are in {counts}: {found.counts.size()}.",
+        *(f"  {one}" for one in found.counts.told_apart()),
+        f"Their tally is in {tally}: {len(found.tally):,} rows.",
+        "  It numbers speakers in the order of their table: personal data, and not for others.",
+        *(f"  Noted: {one}." for one in found.notes),
+        f"Next: parivox audit {counts} {tally}",
+    ):
         sys.stdout.write(shown(line) + "\n")
 
 

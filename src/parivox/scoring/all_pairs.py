@@ -15,11 +15,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parivox.scoring.vectors import pair_scores
+from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.read.bins import Bins
-    from parivox.scoring.normalisation import Strangers
-    from parivox.scoring.vectors import Comparison
+    from parivox.scoring.comparing import Scorer
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -42,66 +41,15 @@ _NEAR = 1e-8
 _CELLS = 1 << 12
 """Of the even grid that finds edges which are not even."""
 _ODD = -1
-
-
-@dataclass(frozen=True, eq=False)
-class Scorer:
-    """What recordings are compared by: inner products, perhaps normalised."""
-
-    kept: NDArray[Any]  # (recording, dimension), what the comparison keeps of each
-    comparison: Comparison
-    strangers: Strangers | None = None
-
-    def pairs(self, one: Ints, other: Ints) -> Floats:
-        """Scores of pairs, as rows have them."""
-        plain = pair_scores(self.kept, one, other, self.comparison)
-        return plain if self.strangers is None else self.strangers.normalised(plain, one, other)
-
-    def left(self, one: Ints, edges: Edges) -> Floats:
-        """Some recordings as `tile` takes them on its left."""
-        kept = np.asarray(self.kept[one], dtype=np.float64)
-        if self.strangers is not None:
-            return kept
-        # the start of the grid is one more dimension, which costs no pass over the scores
-        kept *= edges.scale
-        return np.column_stack((kept, np.full(one.size, -edges.start)))
-
-    def right(self, one: Ints) -> Floats:
-        """Some recordings as `tile` takes them on its right."""
-        kept = np.asarray(self.kept[one], dtype=np.float64)
-        return kept if self.strangers is not None else np.column_stack((kept, np.ones(one.size)))
-
-    def tile(self, rows: Block, columns: Block, edges: Edges, out: Floats) -> None:
-        """Scores of all of the rows with all of the columns, in cells of the grid of edges.
-
-        Their last digits may differ from those of `pairs`.
-        """
-        np.dot(rows.vectors, columns.vectors.T, out=out)
-        if self.strangers is not None:
-            slope, shift = (side * edges.scale for side in self._normal)
-            for first in range(0, rows.own.size, SLAB):
-                own, some = rows.own[first : first + SLAB], out[first : first + SLAB]
-                some *= slope[own][:, None] + slope[columns.own]
-                some -= (shift[own][:, None] + edges.start) + shift[columns.own]
-
-    @cached_property
-    def _normal(self) -> tuple[Floats, Floats]:
-        assert self.strangers is not None
-        slope = 0.5 / self.strangers.sd
-        return slope, slope * self.strangers.mean
-
-    @cached_property
-    def limits(self) -> tuple[float, float, float]:
-        """Lowest and highest score that there can be, and how far off one of a tile may be."""
-        squares = np.vecdot(self.kept, self.kept, dtype=np.float64)
-        most = float(squares.max(initial=0.0)) * (1 + 1e-9)
-        exact = 8 * self.kept.shape[1] * float(np.finfo(np.float64).eps)
-        if self.strangers is None:
-            return -most, most, exact * most
-        slope, shift = self._normal
-        low, high = (float(2 * (way * most * slope - shift).min()) for way in (-1, 1))
-        high = float(2 * (most * slope - shift).max())
-        return low, high, exact * max(-low, high)
+MOST_BINS = 1 << 20
+MOST_COUNTS = 1 << 28
+"""Counts of one kind that are held in memory, though most may be 0 and take none."""
+MOST_APART = 1 << 25
+"""Pairs whose counts by unit are held one by one where there are more units."""
+MOST_ROWS = 1 << 20
+"""Counts that are looked through at once."""
+_SPARSE = 16
+"""Codes for each pair, above which most count nothing."""
 
 
 class Edges:
@@ -112,6 +60,12 @@ class Edges:
 
     def __init__(self, bins: Bins, limits: tuple[float, float, float]) -> None:
         low, high, off = limits
+        if bins.step and high - low > MOST_BINS * bins.width:
+            msg = (
+                f"--step {bins.step}: makes {(high - low) / bins.width:,.0f} bins of scores that "
+                f"may be from {low:.4g} to {high:.4g}; give a larger one"
+            )
+            raise ConfigError(msg)
         self.values = bins.between(low, high)
         width = bins.width or max(high - low, 1e-9) / _CELLS
         self.scale, start = 1 / width, self.values[0] if bins.width else low
@@ -184,7 +138,7 @@ class Block(NamedTuple):
     """Recordings on one side of a tile, in order of their units."""
 
     own: Ints
-    vectors: Floats  # as `Scorer.tile` takes them
+    vectors: Floats  # as a tile takes them on this side
     speakers: set[int]
     firsts: Ints  # the first recording of each unit
     place: Ints  # of each recording's unit among them
@@ -193,9 +147,17 @@ class Block(NamedTuple):
 class ByCell:
     """Pairs by class, cells of both sides and edge."""
 
+    takes_scores = True  # of pairs of two speakers
+
     def __init__(self, recordings: Recordings, edges: Edges) -> None:
         self.cell, self.speaker = recordings.cell, recordings.speaker
         n = int(self.cell.max()) + 1
+        if 4 * n * n * len(edges) > MOST_COUNTS:
+            msg = (
+                f"--counts: {n:,} combinations of groups at {len(edges):,} bins of scores are too "
+                "many to count all pairs of them; give a larger --step, or fewer --by"
+            )
+            raise ConfigError(msg)
         self.counts = np.zeros((2, n, n, len(edges)), dtype=np.int64)
 
     def codes(self, rows: Block, columns: Block) -> Ints:
@@ -230,14 +192,38 @@ class ByUnit:
 
     def __init__(self, recordings: Recordings, steps: Ints) -> None:
         self.unit, self.steps = recordings.unit, steps  # of each edge
-        n = int(self.unit.max()) + 1
-        self.counts = np.zeros((n, n, int(steps.max()) + 1), dtype=np.int32)
+        self.n, self.n_steps = int(self.unit.max()) + 1, int(steps.max()) + 1
+        size = self.n * self.n * self.n_steps
+        self.is_dense = size <= MOST_COUNTS
+        pairs = self.unit.size * (self.unit.size - 1) // 2
+        if not self.is_dense and pairs > MOST_APART:
+            msg = (
+                f"--counts: {self.n:,} speakers at {self.n_steps - 1} thresholds are too many to "
+                "tally all pairs of them; give --threshold alone and few of it, or score a list"
+            )
+            raise ConfigError(msg)
+        sizes = np.bincount(self.unit)
+        kind = np.int32 if int(sizes.max()) ** 2 < 1 << 31 else np.int64
+        self._counts: NDArray[np.signedinteger] = np.zeros(size * self.is_dense, dtype=kind)
+        self._apart: list[tuple[Ints, Ints]] = []
+        self.takes_scores = self.n_steps > 1
+        if not self.takes_scores:
+            self._add_nontargets(recordings.speaker, sizes)
+
+    def _add_nontargets(self, speaker: Ints, sizes: Ints) -> None:
+        """Pairs of two speakers where there is one step, which no score decides on."""
+        of_unit = np.empty_like(sizes)
+        of_unit[self.unit] = speaker
+        for one in range(self.n - 1):
+            others = slice(one + 1, self.n)
+            is_other = of_unit[others] != of_unit[one]
+            self._counts[one * self.n :][others] = sizes[one] * sizes[others] * is_other
 
     def codes(self, rows: Block, columns: Block) -> Ints:
         """Code of each unit of the rows with each of the columns, to which steps are added."""
         c = _range(self.unit[columns.own])
         code = np.arange(rows.firsts.size)[:, None] * (c.stop - c.start)
-        return np.asarray((code + self.unit[columns.own] - c.start) * self.counts.shape[2])
+        return np.asarray((code + self.unit[columns.own] - c.start) * self.n_steps)
 
     def more(self, edge: Ints, into: Ints) -> None:
         """What is added to a code for an edge."""
@@ -246,15 +232,49 @@ class ByUnit:
     def add(self, rows: Block, columns: Block, codes: Ints) -> None:
         """Add pairs of two speakers with these codes."""
         r, c = (_range(self.unit[side.own]) for side in (rows, columns))
-        shape = (r.stop - r.start, c.stop - c.start, self.counts.shape[2])
-        self.counts[r, c] += np.bincount(codes, minlength=int(np.prod(shape))).reshape(shape)
+        shape = (r.stop - r.start, c.stop - c.start, self.n_steps)
+        size = int(np.prod(shape))
+        if size > _SPARSE * codes.size:
+            found, n = np.unique(codes, return_counts=True)
+        else:
+            counted = np.bincount(codes, minlength=size)
+            found = np.flatnonzero(counted)
+            n = counted[found]
+        one, other, step = np.unravel_index(found, shape)
+        self._add(((one + r.start) * self.n + other + c.start) * self.n_steps + step, n)
 
     def add_targets(self, enrol: Ints, test: Ints, edge: Ints) -> None:
         """Add pairs of one speaker."""
-        np.add.at(self.counts, (self.unit[enrol], self.unit[test], self.steps[edge]), 1)
+        code = (self.unit[enrol] * self.n + self.unit[test]) * self.n_steps + self.steps[edge]
+        self._add(*np.unique(code, return_counts=True))
+
+    def _add(self, codes: Ints, n: Ints) -> None:
+        """Add counts of distinct codes."""
+        if self.is_dense:
+            self._counts[codes] += n
+        elif codes.size:
+            self._apart.append((codes, n))
+
+    def rows(self) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
+        """Both units, step and number of pairs, some rows after the other, in rising order."""
+        if self.is_dense:
+            some = max(MOST_ROWS // (self.n * self.n_steps), 1) * self.n * self.n_steps
+            for start in range(0, self._counts.size, some):
+                found = np.flatnonzero(self._counts[start : start + some]) + start
+                yield *self._of(found), self._counts[found].astype(np.int64)
+        elif self._apart:
+            codes, n = map(np.concatenate, zip(*self._apart, strict=True))
+            order = np.argsort(codes, kind="stable")
+            codes, n = codes[order], n[order]
+            first = np.flatnonzero(np.diff(codes, prepend=-1))
+            yield *self._of(codes[first]), np.add.reduceat(n, first)
+
+    def _of(self, codes: Ints) -> tuple[Ints, Ints, Ints]:
+        one, other, step = np.unravel_index(codes, (self.n, self.n, self.n_steps))
+        return one, other, step
 
 
-def count_all_pairs(
+def add_all_pairs(
     scorer: Scorer, recordings: Recordings, edges: Edges, sums: Sequence[ByCell | ByUnit]
 ) -> Iterator[int]:
     """Add every pair to some sums; told is now and then how many are done."""
@@ -268,9 +288,10 @@ class _Tiles:
         self, scorer: Scorer, recordings: Recordings, edges: Edges, sums: Sequence[ByCell | ByUnit]
     ) -> None:
         self.scorer, self.recordings, self.edges, self.sums = scorer, recordings, edges, sums
-        self._cells = np.empty(ROWS * COLUMNS)
+        self._scores = np.empty(ROWS * COLUMNS)
         self._edges = np.empty(SLAB * COLUMNS, dtype=np.int64)
-        self._codes = np.empty((len(sums), ROWS * COLUMNS), dtype=np.int64)
+        self.of_scores = [one for one in sums if one.takes_scores]
+        self._codes = np.empty((len(self.of_scores), ROWS * COLUMNS), dtype=np.int64)
 
     def count(self) -> Iterator[int]:
         order, done = self.recordings.order, 0
@@ -289,18 +310,36 @@ class _Tiles:
             yield done
 
     def _block(self, own: Ints, *, is_left: bool = False) -> Block:
-        vectors = self.scorer.left(own, self.edges) if is_left else self.scorer.right(own)
-        unit = self.recordings.unit[own]
-        firsts, place = np.unique(unit, return_index=True, return_inverse=True)[1:]
+        vectors = np.asarray(self.scorer.kept[own], dtype=np.float64)
+        if self.scorer.strangers is None:
+            # the start of the grid is one more dimension, which costs no pass over the scores
+            vectors = np.column_stack((vectors, np.ones(own.size)))
+            if is_left:
+                vectors *= self.edges.scale
+                vectors[:, -1] = -self.edges.start
+        firsts, place = np.unique(
+            self.recordings.unit[own], return_index=True, return_inverse=True
+        )[1:]
         speakers = set(self.recordings.speaker[own[firsts]].tolist())
         return Block(own, vectors, speakers, own[firsts], place)
 
+    def _tile(self, rows: Block, columns: Block) -> Floats:
+        """Scores of all of the rows with all of the columns, in cells of the grid of edges."""
+        shape = n, m = rows.own.size, columns.own.size
+        tile = self._scores[: n * m].reshape(shape)
+        np.dot(rows.vectors, columns.vectors.T, out=tile)
+        if self.scorer.strangers is not None:
+            slope, shift = (side * self.edges.scale for side in self.scorer.normal)
+            for first in range(0, n, SLAB):
+                own, some = rows.own[first : first + SLAB], tile[first : first + SLAB]
+                some *= slope[own][:, None] + slope[columns.own]
+                some -= (shift[own][:, None] + self.edges.start) + shift[columns.own]
+        return tile
+
     def _slabs(self, rows: Block, columns: Block) -> Iterator[tuple[slice, Ints]]:
         """Some rows of a tile after the other, with the edge of each pair."""
-        n, m = rows.own.size, columns.own.size
-        tile = self._cells[: n * m].reshape(n, m)
-        self.scorer.tile(rows, columns, self.edges, tile)
-        for first in range(0, n, SLAB):
+        tile, m = self._tile(rows, columns), columns.own.size
+        for first in range(0, rows.own.size, SLAB):
             own = rows.own[first : first + SLAB]
             edge = self._edges[: own.size * m]
 
@@ -338,12 +377,12 @@ class _Tiles:
             is_pair = is_other if is_pair is None else is_pair & is_other
         shape = n, m = rows.own.size, columns.own.size
         codes = [of[: n * m].reshape(shape) for of in self._codes]
-        of_units = [one.codes(rows, columns) for one in self.sums]
+        of_units = [one.codes(rows, columns) for one in self.of_scores]
         for some, edge in self._slabs(rows, columns):
-            for one, into, of_unit in zip(self.sums, codes, of_units, strict=True):
+            for one, into, of_unit in zip(self.of_scores, codes, of_units, strict=True):
                 one.more(edge, into[some])
                 into[some] += of_unit[rows.place[some]]
-        for one, code in zip(self.sums, codes, strict=True):
+        for one, code in zip(self.of_scores, codes, strict=True):
             one.add(rows, columns, code.reshape(-1) if is_pair is None else code[is_pair])
         return n * m if is_pair is None else int(is_pair.sum())
 

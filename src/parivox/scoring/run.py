@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,20 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError
 from parivox.progress import stage, telling
 from parivox.read.content import in_encoding_given
 from parivox.read.ids import places_in
-from parivox.read.joining import listed_ids
+from parivox.scoring.comparing import Scorer, Way, check_norms, digest
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list
-from parivox.scoring.normalisation import against_cohort, check_size, read_cohort
 from parivox.scoring.parts import Parts
 from parivox.scoring.vectors import (
-    comparison_named,
-    keep,
-    mean_of,
     open_vectors,
-    pair_scores,
     way_of,
 )
 from parivox.shown import Shown
@@ -36,12 +30,9 @@ if TYPE_CHECKING:
 
     from parivox.progress import Progress
     from parivox.scoring.lists import Enrolments, TrialList
-    from parivox.scoring.normalisation import Cohort, Strangers
-    from parivox.scoring.vectors import Comparison, Vectors
+    from parivox.scoring.vectors import Vectors
 
 
-TOP = 300
-"""Strangers that count in AS-norm, unless the user says otherwise."""
 FORMAT = 2
 """Of the file of scores: to be raised when the same input gives other bytes."""
 
@@ -152,18 +143,20 @@ def score(
     with stage("reading the trials"):
         trial_list = read_list(trials, format=format, columns=columns)
     vectors = open_vectors(embeddings)
-    comparison = comparison_named(scoring or vectors.scoring)
     enrolments = read_enrolments(trial_list, models)
-    way = way_of(models_by, comparison) if enrolments.are_models else ""
-    strangers = as_norm or s_norm
-    cohort = read_cohort(strangers, vectors) if strangers is not None else None
-    centre = read_cohort(subtract_mean, vectors) if subtract_mean is not None else None
-    if cohort is not None:
-        top = min(TOP, len(cohort.places)) if as_norm and top is None else top
-        check_size(len(cohort.places), top)
-    comparison.prepare(vectors.values[:0])  # which refuses vectors that it is not for
-    composition = {} if cohort is None or speakers is None else cohort.composition(speakers)
-    job = _Job(trial_list, enrolments, vectors, comparison, way, cohort, top, centre)
+    way = Way.of(
+        vectors,
+        scoring=scoring,
+        as_norm=as_norm,
+        s_norm=s_norm,
+        top=top,
+        subtract_mean=subtract_mean,
+    )
+    averaged = way_of(models_by, way.comparison) if enrolments.are_models else ""
+    composition = {}
+    if way.cohort is not None and speakers is not None:
+        composition = way.cohort.composition(speakers)
+    job = _Job(trial_list, enrolments, vectors, way, averaged)
     with Parts(path, job.plan() | {"cohort": composition}, overwrite=overwrite) as parts:
         with stage(f"preparing {len(job.recordings):,} recordings"), parts.writing():
             job.prepare(parts / "kept.npy")
@@ -175,18 +168,13 @@ def score(
                 at.add(chunk.height, is_new=is_new)
         found = outcomes(parts, count, trial_list.rows)
         parts.finish(count)
-    return Scored(path, trial_list.rows, *found, job.how(), composition, tuple(job.notes()))
+    return Scored(path, trial_list.rows, *found, way.how(averaged), composition, tuple(job.notes()))
 
 
 def _check(
     as_norm: object, s_norm: object, top: int | None, models: object, models_by: str | None
 ) -> None:
-    if as_norm is not None and s_norm is not None:
-        msg = "--as-norm and --s-norm contradict each other; give one of them"
-        raise ConfigError(msg)
-    if top is not None and as_norm is None:
-        msg = "--top is of --as-norm; give --as-norm COHORT with it"
-        raise ConfigError(msg)
+    check_norms(as_norm, s_norm, top)
     if models_by is not None and models is None:
         msg = "--models-by is of models; give --models FILE with it"
         raise ConfigError(msg)
@@ -213,11 +201,8 @@ class _Job:
     trial_list: TrialList
     enrolments: Enrolments
     vectors: Vectors
-    comparison: Comparison
-    way: str  # what of a model's recordings is averaged; empty: no models
-    cohort: Cohort | None
-    top: int | None  # so many of its strangers count, None for all
-    centre: Cohort | None  # whose mean is subtracted first
+    way: Way
+    averaged: str  # what of a model's recordings is averaged; empty: no models
 
     def __post_init__(self) -> None:
         """Find the recordings; the cohort must be of others."""
@@ -225,27 +210,22 @@ class _Job:
         self.recordings = self.enrolments.recordings_with(self.trial_list.test)
         self.places = self.vectors.places(self.recordings, name)
         self.is_good = self.vectors.row[self.places] >= 0
-        if self.cohort is not None:
-            self.cohort.check_apart(self.recordings, name)
+        if self.way.cohort is not None:
+            self.way.cohort.check_apart(self.recordings, name)
 
     def plan(self) -> dict[str, Any]:
         """What decides on the scores, as JSON can hold it."""
-        models = norm = None
-        if self.way:
+        models = None
+        if self.averaged:
             first, members = self.enrolments.first, self.enrolments.members
             numbers = first.astype(np.int64).tobytes() + members.astype(np.int64).tobytes()
-            models = [self.way, _digest(self.enrolments.recordings, numbers)]
-        if self.cohort is not None:
-            norm = ["s" if self.top is None else "as", self.top, _cohort_record(self.cohort)]
+            models = [self.averaged, digest(self.enrolments.recordings, numbers)]
         return {
             "format": FORMAT,
             "parivox": __version__,
             "trials": self.trial_list.sha256,
-            "system": self.vectors.provenance,
-            "scoring": self.comparison.name,
             "models": models,
-            "mean": None if self.centre is None else _cohort_record(self.centre),
-            "norm": norm,
+            **self.way.plan(),
         }
 
     def prepare(self, path: Path) -> None:
@@ -253,36 +233,29 @@ class _Job:
 
         What is kept of recordings goes to a scratch file at `path`.
         """
-        mean = None if self.centre is None else mean_of(self.centre.vectors, self.centre.places)
         slot = np.where(self.is_good, np.cumsum(self.is_good) - 1, -1)
         at = places_in(self.enrolments.recordings, self.recordings)
         good = self.enrolments.of_good(self.is_good[at])
-        by_embeddings = self.way == "embeddings"
+        by_embeddings = self.averaged == "embeddings"
         averaged = np.flatnonzero(np.diff(good.first)) if by_embeddings else np.empty(0, int)
         # what the comparison keeps of each recording that did not fail, then of each model
-        self.kept = keep(
-            self.vectors,
-            self.places[self.is_good],
-            self.comparison,
-            mean=mean,
-            path=path,
-            more=averaged.size,
-            precise=self.cohort is not None,
-        )
+        self.kept = self.way.kept(self.places[self.is_good], path, averaged.size)
         # places in it of the members of each enrolment, and where these begin among them
         self.members, self.first = slot[at][good.members], good.first
         if averaged.size:
-            assert self.comparison.model is not None
+            model = self.way.comparison.model
+            assert model is not None
             n = int(self.is_good.sum())
             for number, one in enumerate(averaged):
                 own = self.members[self.first[one] : self.first[one + 1]]
                 average = np.asarray(self.kept[own], dtype=np.float64).mean(axis=0)
-                self.kept[n + number] = self.comparison.model(average)
+                self.kept[n + number] = model(average)
             self.members = n + np.arange(averaged.size)
             self.first = np.concatenate(([0], np.cumsum(np.diff(self.first) > 0)))
-        self.strangers: Strangers | None = None
-        if self.cohort is not None:
-            self.strangers = self._strangers(self.cohort, mean, averaged)
+        mine = self.recordings.filter(pl.Series(self.is_good))
+        ids = pl.concat([mine, self.trial_list.enrol.gather(averaged)])
+        strangers = self.way.strangers(self.kept, ids)
+        self.scorer = Scorer(self.kept, self.way.comparison, strangers)
         test = places_in(self.trial_list.test, self.recordings)
         self.test = slot[test]  # -1 where it failed
         status = self.vectors.status.gather(self.places)
@@ -290,28 +263,6 @@ class _Job:
         first = self.enrolments.members[self.enrolments.first[:-1]]
         self.enrol_status = status.gather(at[first])
         self.test_status = status.gather(test)
-
-    def _strangers(
-        self, cohort: Cohort, mean: NDArray[np.float64] | None, averaged: NDArray[np.intp]
-    ) -> Strangers:
-        """What is kept against the cohort; scores with it that are all the same are refused."""
-        others = keep(cohort.vectors, cohort.places, self.comparison, mean=mean, precise=True)
-        strangers = against_cohort(self.kept, others, self.comparison, top=self.top)
-        names = [
-            self.recordings.filter(pl.Series(self.is_good)),
-            self.trial_list.enrol.gather(averaged),
-        ]
-        ids = pl.concat(names)
-        is_flat = strangers.is_flat[: len(ids)]
-        if is_flat.any():
-            flat = ids.filter(pl.Series(is_flat))
-            msg = (
-                f"{cohort.name}: {listed_ids(flat, ids, 'recordings')} of the trials score the "
-                "same with every recording of the cohort that counts, so no score is normal for "
-                "them; keep one of each recording in it, or give a larger --top"
-            )
-            raise DataError(msg)
-        return strangers
 
     def scored(self, chunk: pl.DataFrame) -> pl.DataFrame:
         """The chunk with score, status and stage."""
@@ -338,51 +289,20 @@ class _Job:
         count = np.diff(self.first)[enrol]
         most = int(count.max(initial=0))
         if most <= 1:
-            return self._pairs(self.members[self.first[enrol]], test)
+            return self.scorer.pairs(self.members[self.first[enrol]], test)
         found = np.empty(enrol.size)
         step = max(CHUNK // most, 1)
         for start in range(0, enrol.size, step):
             mine, n = enrol[start : start + step], count[start : start + step]
             begin = np.concatenate(([0], np.cumsum(n)[:-1]))
             each = np.arange(n.sum()) + np.repeat(self.first[mine] - begin, n)
-            values = self._pairs(self.members[each], np.repeat(test[start : start + step], n))
+            values = self.scorer.pairs(self.members[each], np.repeat(test[start : start + step], n))
             found[start : start + step] = np.add.reduceat(values, begin) / n
         return found
 
-    def _pairs(self, enrol: NDArray[Any], test: NDArray[Any]) -> NDArray[np.float64]:
-        plain = pair_scores(self.kept, enrol, test, self.comparison)
-        return plain if self.strangers is None else self.strangers.normalised(plain, enrol, test)
-
-    def how(self) -> str:
-        """How it was scored, in words."""
-        words = self.comparison.words
-        if self.centre is not None:
-            words += f", after the mean of {len(self.centre.places):,} recordings was subtracted"
-        if self.way:
-            words += f"; a model is {self.way} averaged"
-        if self.cohort is not None:
-            nearest = (
-                "S-norm with" if self.top is None else f"AS-norm with the {self.top:,} nearest of"
-            )
-            words += f"; {nearest} a cohort of {len(self.cohort.places):,} recordings"
-        return words
-
     def notes(self) -> Iterator[str]:
         """What the user should know besides."""
-        for one in (self.cohort, self.centre):
-            if one is not None and one.failed:
-                yield f"{one.failed:,} recordings of {one.name} failed and are left out"
-        speaker = self.vectors.speaker
-        others = None if self.cohort is None else self.cohort.vectors.speaker
-        if self.cohort is not None and speaker is not None and others is not None:
-            mine = speaker.gather(self.places).drop_nulls().unique()
-            theirs = others.gather(self.cohort.places).drop_nulls().unique()
-            both = int(theirs.is_in(mine.implode()).sum())
-            if both:
-                yield (
-                    f"{both:,} of {len(theirs):,} speakers of the cohort are in the trials, too; "
-                    "strangers are better other people"
-                )
+        yield from self.way.notes(self.places)
         if self.enrolments.are_models:
             members, first = self.enrolments.members, self.enrolments.first
             lost = ~self.is_good[places_in(self.enrolments.recordings, self.recordings)]
@@ -390,12 +310,3 @@ class _Job:
             thinner = int(((failed > 0) & (failed < np.diff(first))).sum())
             if thinner:
                 yield f"{thinner:,} models are made of fewer recordings, as others failed"
-
-
-def _cohort_record(cohort: Cohort) -> list[Any]:
-    return [cohort.vectors.provenance, len(cohort.places), _digest(cohort.ids)]
-
-
-def _digest(ids: pl.Series, more: bytes = b"") -> str:
-    """Hash of ids and of what else there is."""
-    return hashlib.sha256("\n".join(ids).encode() + more).hexdigest()

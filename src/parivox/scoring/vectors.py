@@ -57,6 +57,7 @@ class Vectors:
     speaker: pl.Series | None  # whose each is, if that is told
     scoring: str  # how these vectors are compared, unless the user says otherwise
     provenance: dict[str, Any]  # what made them, or the hash of the file
+    table: Path | None = None  # of the recordings, as an audit reads it, if it stands beside them
 
     def places(self, ids: pl.Series, asking: str, what: str = "recordings") -> NDArray[np.int32]:
         """Place of each of some distinct ids; one that is not there is an error."""
@@ -111,6 +112,7 @@ def _of_store(store: Store) -> Vectors:
         table["speaker"] if "speaker" in table.columns else None,
         str(store.system.get("scoring", "cosine")),
         {**store.system, "store_sha256": hashlib.sha256(about.encode()).hexdigest()},
+        store.table_path,
     )
 
 

@@ -1,0 +1,289 @@
+"""All pairs counted in tiles: the counts of the rows that scoring them one by one gives."""
+
+import tracemalloc
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import parivox as pv
+from parivox.auditing.tally import Tally, tally_trials
+from parivox.disk import HIDDEN
+from parivox.read.bins import Bins
+from parivox.read.groups import make_groupings
+from parivox.read.people import read_speakers
+from parivox.read.trials import read_trials
+from parivox.scoring import all_pairs as tiles
+from parivox.scoring.all_pairs import ByCell, Edges, Recordings, add_all_pairs, is_turned
+from parivox.scoring.comparing import Scorer
+from parivox.scoring.vectors import COMPARISONS, Vectors
+
+SPEAKERS, EACH, SIZE = 30, 6, 16
+IDS = [f"s{i // EACH:02d}/{i % EACH // 2}/{i}" for i in range(SPEAKERS * EACH)]
+PEOPLE = {
+    "id": [f"s{i:02d}" for i in range(SPEAKERS)],
+    "gender": ["f", "m", "m"] * (SPEAKERS // 3),
+    "region": ["n", "s", "", "w", "n"] * (SPEAKERS // 5),  # unknown of some
+}
+
+
+def vectors_of(values, ids=IDS, status=None):
+    told = pl.Series(["ok"] * len(ids) if status is None else status)
+    good = (told == "ok").to_numpy()
+    return Vectors(
+        "embeddings",
+        pl.Series(ids),
+        np.asarray(values, dtype=np.float32)[:, None],
+        np.where(good, np.cumsum(good) - 1, -1),
+        told,
+        None,
+        "cosine",
+        {"made": "by a test"},
+    )
+
+
+@pytest.fixture(autouse=True)
+def small_tiles(monkeypatch):
+    """Many tiles of few recordings, none of which fits the speakers."""
+    monkeypatch.setattr(tiles, "ROWS", 16)
+    monkeypatch.setattr(tiles, "COLUMNS", 40)
+    monkeypatch.setattr(tiles, "SLAB", 5)
+
+
+@pytest.fixture(scope="module")
+def embedded():
+    """Recordings of 30 speakers; two of them hold the same audio."""
+    draw = np.random.default_rng(1)
+    values = np.repeat(draw.normal(size=(SPEAKERS, SIZE)), EACH, axis=0)
+    values += draw.normal(size=values.shape)
+    values[20] = values[10]
+    return vectors_of(values)
+
+
+def listed(ids, across=False):
+    """Every pair with the side that enrols, worked out pair by pair."""
+    of = [one.split("/")[:2] for one in ids]
+    number = {name: i for i, name in enumerate(sorted({speaker for speaker, _ in of}))}
+    rows = []
+    for i, j in combinations(range(len(ids)), 2):
+        a, b = number[of[i][0]], number[of[j][0]]
+        if a == b and across and of[i] == of[j]:
+            continue
+        turned = a != b and (a > b) == (a % 2 == b % 2)
+        rows.append((ids[j], ids[i]) if turned else (ids[i], ids[j]))
+    return pl.DataFrame(rows, schema=["enrol", "test"], orient="row")
+
+
+@pytest.fixture
+def by_rows(embedded, tmp_path):
+    """Counts, and tallies at thresholds, of the rows of all pairs."""
+
+    def counted(how, at, across=False, **counting):
+        out = tmp_path / "rows.parquet"
+        pv.score(listed(IDS, across), embeddings=embedded, out=out, overwrite=True, **how)
+        pl.read_parquet(out).drop("status", "stage").write_parquet(out)
+        counts = pv.count(out, speakers=PEOPLE, withhold=0, **counting)
+        people = read_speakers(PEOPLE)
+        read = read_trials(str(out), system="", list_="", speakers=people)
+        groupings = make_groupings(people, counting["by"], sets=[read])
+        return counts, tally_trials(read, at, groupings)
+
+    return counted
+
+
+def rows(found):
+    return [(name, column.tolist()) for name, column in sorted(found.columns.items())]
+
+
+@pytest.mark.parametrize("by", [["gender", "region"], ["gender+region"]])
+@pytest.mark.parametrize("across", [False, True])
+@pytest.mark.parametrize(
+    "counting",
+    [
+        {"step": "0.01"},
+        {"step": "0.05", "thresholds": [0.333, 0.35]},
+        {"thresholds": [0.2]},
+        {"thresholds": [-0.1, 0.2, 0.4]},
+    ],
+)
+def test_counts_and_tally_are_those_of_the_rows(embedded, by_rows, by, across, counting):
+    found = pv.score_all_pairs(
+        embedded, speakers=PEOPLE, by=by, across_recordings=across, **counting
+    )
+    counts, tally = by_rows({}, found.tally.thresholds, across, by=by, **counting)
+    assert str(dict(rows(found.counts))) == str(dict(rows(counts)))
+    assert found.counts.seen[0].speakers == counts.seen[0].speakers
+    assert rows(found.tally) == rows(tally)
+    assert found.tally.sources == found.counts.sources
+
+
+@pytest.mark.parametrize("norm", ["as_norm", "s_norm"])
+def test_normalised_scores_are_counted_as_their_rows(embedded, by_rows, tmp_path, norm):
+    draw = np.random.default_rng(2)
+    cohort = tmp_path / "cohort.npz"
+    np.savez(cohort, ids=[f"c/{i}" for i in range(50)], vectors=draw.normal(size=(50, SIZE)))
+    how = {norm: str(cohort)} | ({"top": 20} if norm == "as_norm" else {})
+    found = pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", step="0.1", **how)
+    counts, tally = by_rows(how, found.tally.thresholds, by=["gender"], step="0.1")
+    assert str(dict(rows(found.counts))) == str(dict(rows(counts)))
+    assert rows(found.tally) == rows(tally)
+    assert "norm" in found.how
+
+
+def test_a_cohort_among_the_recordings_is_in_no_pair(embedded, tmp_path):
+    (tmp_path / "cohort.txt").write_text("\n".join(IDS[-4 * EACH :]))
+    how = {"speakers": PEOPLE, "by": "gender", "step": "0.5"}
+    found = pv.score_all_pairs(embedded, as_norm=tmp_path / "cohort.txt", top=5, **how)
+    n = len(IDS) - 4 * EACH
+    assert found.counts.n_trials == found.tally.n_trials == n * (n - 1) // 2
+    assert found.notes == ("24 recordings are the cohort and in no pair",)
+
+
+def test_attributes_of_recordings_part_a_speakers_recordings(embedded, tmp_path):
+    """A table of them; trials whose sides have other values are of no group."""
+    table = {"utterance": IDS, "device": [("phone", "web", "web")[i % 3] for i in range(len(IDS))]}
+    how = {"speakers": PEOPLE, "utterances": table, "by": ["device", "same:device"]}
+    found = pv.score_all_pairs(embedded, thresholds=[0.3], **how)
+    out = tmp_path / "rows.parquet"
+    pv.score(listed(IDS), embeddings=embedded, out=out)
+    counts = pv.count(out, withhold=0, thresholds=[0.3], **how)
+    assert str(dict(rows(found.counts))) == str(dict(rows(counts)))
+
+
+def test_an_audit_of_both_files_is_that_of_the_rows(embedded, tmp_path):
+    found = pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", thresholds=[0.3, 0.5])
+    files = found.write(tmp_path / "all.counts")
+    assert sorted(tmp_path.iterdir()) == sorted(files)
+    mine = pv.audit([str(one) for one in files])
+    out = tmp_path / "all.parquet"
+    pv.score(listed(IDS), embeddings=embedded, out=out)
+    points = ["threshold=0.3", "threshold=0.5"]
+    rows_of = pv.audit(out, speakers=PEOPLE, by="gender", operating_points=points)
+
+    def told(audit, table, *columns):
+        every = [one for one in getattr(audit, table).rows() if one["metric"] in {"fnr", "fpr"}]
+        keys = ("group", "metric", "operating_point", *columns)
+        return sorted(tuple(one[key] for key in keys) for one in every)
+
+    rates = ("value", "errors", "trials", "speakers", "low", "high")
+    assert told(mine, "groups", *rates) == told(rows_of, "groups", *rates)
+    assert told(mine, "verdicts", "verdict") == told(rows_of, "verdicts", "verdict")
+
+
+def test_recordings_that_failed_are_in_no_pair(embedded, tmp_path):
+    status = ["ok"] * len(IDS)
+    status[3] = status[50] = "no_speech"
+    kept = [i for i, one in enumerate(status) if one == "ok"]
+    some = vectors_of(embedded.values[kept, 0], status=status)
+    how = {"speakers": PEOPLE, "by": "gender", "thresholds": [0.3]}
+    found = pv.score_all_pairs(some, **how)
+    without = vectors_of(embedded.values[kept, 0], [IDS[i] for i in kept])
+    assert rows(found.tally) == rows(pv.score_all_pairs(without, **how).tally)
+    assert found.notes == ("2 recordings failed and are in no pair",)
+
+
+def test_scores_at_an_edge_are_told_from_their_pairs(monkeypatch):
+    """A tile that is off by less than it may be counts as the pairs do."""
+    draw = np.random.default_rng(3)
+    kept = draw.integers(-4, 5, (60, 8)).astype(np.float32)  # whole scores, many on edges
+    scorer = Scorer(kept, COMPARISONS["dot"])
+    edges = Edges(Bins("1"), scorer.limits)
+    recordings = Recordings(np.arange(60), np.zeros(60, dtype=np.int64))
+    right = np.dot
+
+    def off(one, other, out):
+        right(one, other, out=out)
+        out += draw.choice([-1e-9, 1e-9], out.shape)
+
+    monkeypatch.setattr(np, "dot", off)
+    sums = ByCell(recordings, edges)
+    assert [*add_all_pairs(scorer, recordings, edges, [sums])][-1] == 60 * 59 // 2
+    i, j = np.triu_indices(60, 1)
+    whole = (kept @ kept.T)[i, j].astype(np.int64)
+    found = {int(edges.values[at]): n for at, n in enumerate(sums.counts.sum((0, 1, 2))) if n}
+    assert found == {value: (whole == value).sum() for value in np.unique(whole).tolist()}
+
+
+def test_either_of_two_speakers_enrols_in_about_half_of_the_pairs():
+    one, other = np.arange(101)[:, None], np.arange(101)
+    turned = is_turned(one, other)
+    apart = one != other
+    assert (turned == ~turned.T)[apart].all()
+    enrols = (~turned & apart).sum(1)
+    assert enrols.min() == enrols.max() == 50
+
+
+def test_many_units_are_tallied_apart(embedded, monkeypatch):
+    how = {"speakers": PEOPLE, "by": "gender", "thresholds": [0.1, 0.3]}
+    dense = pv.score_all_pairs(embedded, **how)
+    monkeypatch.setattr(tiles, "MOST_COUNTS", 100)
+    monkeypatch.setattr(tiles, "_SPARSE", 0)
+    assert rows(pv.score_all_pairs(embedded, **how).tally) == rows(dense.tally)
+    monkeypatch.setattr(tiles, "MOST_APART", 100)
+    with pytest.raises(pv.ConfigError, match="30 speakers at 2 thresholds are too many"):
+        pv.score_all_pairs(embedded, **how)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({}, "as in --step 0.001, or the scores to count at"),
+        ({"step": "1e-9"}, "makes 2,000,000,[0-9]+ bins of scores"),
+        ({"step": "0.1", "scoring": "euclidean"}, "counted by inner products"),
+        ({"thresholds": [0.1], "operating_points": ["eer"]}, "is found on a curve"),
+        ({"thresholds": [0.1], "top": 3}, "--top is of --as-norm"),
+        ({"step": "0.1", "by": ["nosuch"]}, "'nosuch' is no attribute"),
+    ],
+)
+def test_what_cannot_be_counted_is_a_sentence(embedded, how, words):
+    with pytest.raises(pv.ConfigError, match=words):
+        pv.score_all_pairs(embedded, speakers=PEOPLE, **{"by": "gender", **how})
+
+
+def test_one_recording_makes_no_pair(embedded):
+    one = vectors_of(embedded.values[:1, 0], IDS[:1])
+    with pytest.raises(pv.DataError, match="holds 1 recordings to compare"):
+        pv.score_all_pairs(one, speakers=PEOPLE, by="gender", thresholds=[0.1])
+
+
+def test_files_are_there_both_or_not_at_all(embedded, tmp_path, monkeypatch):
+    found = pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", thresholds=[0.3])
+    out = tmp_path / "all.counts"
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Tally, "write", full)
+        with pytest.raises(pv.ConfigError, match="cannot be written"):
+            found.write(out)
+    assert [one for one in tmp_path.iterdir() if not one.name.startswith(HIDDEN)] == []
+    found.write(out)
+    with pytest.raises(pv.ConfigError, match="is there already; give --overwrite"):
+        found.write(out)
+    found.write(out, overwrite=True)
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(pv.ConfigError, match="is no such file of Parivox's"):
+        found.write(tmp_path / "thesis.tex", overwrite=True)
+    assert (tmp_path / "thesis.tex").read_text() == "mine"
+
+
+def test_memory_does_not_grow_with_pairs(monkeypatch):
+    """Eight million scores would take 64 MB."""
+    monkeypatch.undo()
+    draw = np.random.default_rng(4)
+    n = 4_000
+    kept = draw.normal(size=(n, 8)).astype(np.float32)
+    kept /= np.linalg.norm(kept, axis=1, keepdims=True)
+    scorer = Scorer(kept, COMPARISONS["cosine"])
+    edges = Edges(Bins("0.01"), scorer.limits)
+    tracemalloc.start()
+    try:
+        sums = ByCell(Recordings(np.arange(n) // 20, np.arange(n) % 3), edges)
+        done = [*add_all_pairs(scorer, Recordings(sums.speaker, sums.cell), edges, [sums])]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert done[-1] == sums.counts.sum() == n * (n - 1) // 2
+    assert peak < 24e6
