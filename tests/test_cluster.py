@@ -9,10 +9,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import soundfile
 
 import parivox as pv
+from parivox.cli import main
 from parivox.cluster import OWN, Cluster, _done, _wait_for, check_address
 from parivox.embedding.extract import embed
 from parivox.errors import ConfigError
@@ -196,3 +198,30 @@ def test_where_nothing_answers_it_is_said_at_once(run, home):
     assert done.returncode == 2
     assert done.stderr.startswith(f"parivox: error: --ray {address}: nothing answers there (")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_scores_of_a_node_have_the_bytes_of_one_process(run, home):
+    draw = np.random.default_rng(3)
+    ids = [f"s{i % 9}/{i:03d}" for i in range(520)]
+    np.savez(home / "vectors.npz", ids=np.array(ids), vectors=draw.normal(size=(520, 8)))
+    pairs = pl.DataFrame({"enrol": ids[:510]}).join(pl.DataFrame({"test": ids[:510]}), how="cross")
+    pairs.sample(fraction=1.0, shuffle=True, seed=1).vstack(pairs[:4_000]).write_parquet(
+        home / "list.parquet"
+    )
+    (home / "cohort.txt").write_text("\n".join(ids[510:]))
+    words = ("score", "list.parquet", "--embeddings", "vectors.npz", "--as-norm", "cohort.txt")
+    for out, more in (("here", ()), ("there", ("--ray",))):
+        done = run("-m", "parivox", *words, "--out", f"{out}.parquet", *more, "--quiet")
+        assert (done.returncode, done.stderr) == (0, "")
+    assert (home / "here.parquet").read_bytes() == (home / "there.parquet").read_bytes()
+    assert pl.read_parquet(home / "here.parquet").height > 1 << 18  # two parts
+    assert not (home / "there.parquet.parts").exists()
+
+
+def test_pairs_that_are_counted_here_take_no_cluster(monkeypatch, capsys, tmp_path):
+    words = ("score", "--all-pairs", "--counts", "--embeddings", "e", "--ray", "--out", "pairs")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        main(words)
+    assert "--ray goes with a list of trials; leave it out" in capsys.readouterr().err

@@ -119,7 +119,7 @@ def _check_trials(given: argparse.Namespace) -> None:
             else "which trials? give a list of them, or --all-pairs --counts"
         )
         raise ConfigError(msg)
-    others = ["system", "models", "models_by", "format", "columns"]
+    others = ["system", "models", "models_by", "format", "columns", "ray"]
     if not given.all_pairs:
         others = [*options_of(AllPairsOptions)]
     described = {

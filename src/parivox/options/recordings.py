@@ -195,6 +195,7 @@ class ScoreOptions(Options):
         "table of speakers: tells the groups of the cohort and, with `--counts`, of all pairs",
         is_common=True,
     )
+    ray: str | None = same_as(EmbedOptions, "ray", section=COMPARED, without="by this process")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,6 +78,10 @@ class Parts:
                 self.folder.rmdir()
         self._lock.close()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For a worker, which does not hold the folder."""
+        return vars(self) | {"_lock": contextlib.ExitStack()}
+
     @staticmethod
     def check(out: Path, *, overwrite: bool, inputs: Mapping[str, Any] | None = None) -> None:
         """Refuse a file that is there, unless it is of scores and may go; a folder; what is read.
@@ -107,22 +111,23 @@ class Parts:
     def __truediv__(self, name: str) -> Path:
         return self.folder / name
 
-    def _part(self, number: int, piece: int | None = None) -> Path:
+    def path_of(self, number: int, piece: int | None = None) -> Path:
+        """Where a part is, or a piece of one."""
         of_part = "" if piece is None else f"-{piece:06d}"
         return self.folder / f"{number:06d}{of_part}.parquet"
 
     def has(self, number: int, piece: int | None = None) -> bool:
         """Whether a part is there, or a piece of one."""
-        return self._part(number, piece).exists()
+        return self.path_of(number, piece).exists()
 
     def write(self, frame: pl.DataFrame, number: int, piece: int | None = None) -> None:
         """Write a part, or a piece of one; it is there wholly or not at all."""
-        with self.writing(), whole_file(self._part(number, piece)) as aside:
+        with self.writing(), whole_file(self.path_of(number, piece)) as aside:
             frame.write_parquet(aside, compression="uncompressed")
 
     def read(self, number: int, piece: int | None = None) -> pl.LazyFrame:
         """A part that is there, or a piece of one."""
-        return pl.scan_parquet(self._part(number, piece), glob=False)
+        return pl.scan_parquet(self.path_of(number, piece), glob=False)
 
     def forget(self, number: int) -> None:
         """Remove the pieces of a part."""
@@ -137,7 +142,7 @@ class Parts:
         The same parts give the same bytes: row groups of one size, no time, no name of a machine.
         """
         with self.writing(), whole_file(self.out) as aside:
-            whole = pl.scan_parquet([self._part(n) for n in range(number)], glob=False)
+            whole = pl.scan_parquet([self.path_of(n) for n in range(number)], glob=False)
             last(whole).sink_parquet(
                 aside,
                 compression="zstd",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import pickle
+from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from parivox.cluster import Cluster, check_address
+from parivox.disk import sha256_of, whole_file
 from parivox.errors import ConfigError
 from parivox.progress import stage, telling
 from parivox.read.content import in_encoding_given
@@ -16,12 +20,10 @@ from parivox.read.ids import places_in
 from parivox.scoring.comparing import Scorer, Way, check_norms, digest
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list
 from parivox.scoring.parts import Parts
-from parivox.scoring.vectors import (
-    open_vectors,
-    way_of,
-)
+from parivox.scoring.vectors import comparison_named, open_vectors, way_of
 from parivox.shown import Shown
 from parivox.version import __version__
+from parivox.workers import Made
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,8 +33,11 @@ if TYPE_CHECKING:
     from parivox.progress import Progress
     from parivox.scoring.lists import Enrolments, TrialList
     from parivox.scoring.vectors import Vectors
+    from parivox.workers import InHand
 
 
+KEPT, READY = "kept.npy", "ready.pickle"
+"""What trials are scored with, beside the parts of the file."""
 FORMAT = 2
 """Of the file of scores: to be raised when the same input gives other bytes."""
 
@@ -84,6 +89,7 @@ def score(
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,  # noqa: ARG001 - for all that is read
     overwrite: bool = False,
+    ray: str | None = None,
     progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - for all stages
 ) -> Scored:
     """Score a list of trials with embeddings, and write one row a trial, in the list's order.
@@ -118,6 +124,9 @@ def score(
         How the list is read, where its content does not tell.
     overwrite
         Whether `out` may be there already.
+    ray
+        Address of a Ray cluster that scores, ``HOST:PORT``, or ``auto`` for that of `RAY_ADDRESS`,
+        or else this machine alone; without it, this process does. All nodes see the same disk.
     progress
         Called with the `parivox.progress.Progress` of each stage.
 
@@ -130,6 +139,8 @@ def score(
         vector of zeros.
     """
     _check(as_norm, s_norm, top, models, models_by)
+    if ray is not None:
+        check_address(ray)
     path = Path(out)
     read = {
         "the list": trials,
@@ -159,13 +170,11 @@ def score(
     job = _Job(trial_list, enrolments, vectors, way, averaged)
     with Parts(path, job.plan() | {"cohort": composition}, overwrite=overwrite) as parts:
         with stage(f"preparing {len(job.recordings):,} recordings"), parts.writing():
-            job.prepare(parts / "kept.npy")
+            job.prepare(parts / KEPT)
         count = -(-trial_list.rows // CHUNK)
         with stage(f"scoring {trial_list.rows:,} trials", trial_list.rows, "trials") as at:
-            for number, chunk in enumerate(trial_list.chunks()):
-                if is_new := not parts.has(number):
-                    parts.write(job.scored(chunk), number)
-                at.add(chunk.height, is_new=is_new)
+            for rows, is_new in _scored(job, parts, ray):
+                at.add(rows, is_new=is_new)
         found = outcomes(parts, count, trial_list.rows)
         parts.finish(count)
     return Scored(path, trial_list.rows, *found, way.how(averaged), composition, tuple(job.notes()))
@@ -192,6 +201,48 @@ def outcomes(parts: Parts, count: int, trials: int) -> tuple[int, dict[tuple[str
     )
     failed = {(row[0], row[1]): int(row[2]) for row in found.iter_rows()}
     return trials - sum(failed.values()), failed
+
+
+def _scored(job: _Job, parts: Parts, ray: str | None) -> Iterator[tuple[int, bool]]:
+    """Score a list by this process or a cluster: the trials of each part, and if they are new."""
+    if ray is None:
+        for number, chunk in enumerate(job.trial_list.chunks()):
+            if is_new := not parts.has(number):
+                parts.write(job.ready.scored(chunk), number)
+            yield chunk.height, is_new
+        return
+    rows: dict[int, int] = {}
+    there: list[int] = []
+
+    def tasks() -> Iterator[int]:
+        """Parts that are not there; their trials lie beside them until they are scored."""
+        for number, chunk in enumerate(job.trial_list.chunks()):
+            if parts.has(number):
+                there.append(chunk.height)
+            else:
+                rows[number] = chunk.height
+                parts.write(chunk, number, piece=0)
+                yield number
+
+    with parts.writing():
+        job.ready.save(parts)
+    for made in Cluster(ray).do(tasks(), partial(_scoring, parts)):
+        yield rows[made.number], True
+    yield sum(there), False
+
+
+def _scoring(parts: Parts) -> Callable[[int, InHand], Made]:
+    """What a worker of a cluster does: parts of a file."""
+    ready = _Ready.load(parts)
+
+    def do(number: int, _: InHand) -> Made:
+        if not parts.has(number):  # else another node did, and is lost
+            parts.write(ready.scored(parts.read(number, piece=0).collect()), number)
+        parts.forget(number)
+        file = parts.path_of(number)
+        return Made(number=number, files={str(file): sha256_of(file)})
+
+    return do
 
 
 @dataclass(eq=False)
@@ -255,19 +306,65 @@ class _Job:
         mine = self.recordings.filter(pl.Series(self.is_good))
         ids = pl.concat([mine, self.trial_list.enrol.gather(averaged)])
         strangers = self.way.strangers(self.kept, ids)
-        self.scorer = Scorer(self.kept, self.way.comparison, strangers)
         test = places_in(self.trial_list.test, self.recordings)
-        self.test = slot[test]  # -1 where it failed
         status = self.vectors.status.gather(self.places)
         # an enrolment of which all recordings failed has the status of the first
         first = self.enrolments.members[self.enrolments.first[:-1]]
-        self.enrol_status = status.gather(at[first])
-        self.test_status = status.gather(test)
+        self.ready = _Ready(
+            self.trial_list.enrol,
+            self.trial_list.test,
+            self.members,
+            self.first,
+            slot[test],
+            status.gather(at[first]),
+            status.gather(test),
+            Scorer(self.kept, self.way.comparison, strangers),
+        )
+
+    def notes(self) -> Iterator[str]:
+        """What the user should know besides."""
+        yield from self.way.notes(self.places)
+        if self.enrolments.are_models:
+            members, first = self.enrolments.members, self.enrolments.first
+            lost = ~self.is_good[places_in(self.enrolments.recordings, self.recordings)]
+            failed = np.add.reduceat(lost[members], first[:-1], dtype=np.int64)
+            thinner = int(((failed > 0) & (failed < np.diff(first))).sum())
+            if thinner:
+                yield f"{thinner:,} models are made of fewer recordings, as others failed"
+
+
+@dataclass(frozen=True, eq=False)
+class _Ready:
+    """What trials are scored with once all is prepared."""
+
+    enrol_ids: pl.Series
+    test_ids: pl.Series
+    members: NDArray[np.integer]  # places in what is kept, of what each enrolment is made of
+    first: NDArray[np.integer]  # where these begin among them
+    test: NDArray[np.integer]  # place in what is kept of each test recording, -1 where it failed
+    enrol_status: pl.Series
+    test_status: pl.Series
+    scorer: Scorer
+
+    def save(self, parts: Parts) -> None:
+        """Write it into the folder of the parts, beside what is kept of recordings."""
+        own = {one.name: getattr(self, one.name) for one in fields(self)}
+        own["scorer"] = (self.scorer.comparison.name, self.scorer.strangers)
+        with whole_file(parts / READY) as aside:
+            aside.write_bytes(pickle.dumps(own))
+
+    @classmethod
+    def load(cls, parts: Parts) -> _Ready:
+        """Read it there."""
+        own = pickle.loads((parts / READY).read_bytes())  # noqa: S301 - our own, in our folder
+        name, strangers = own["scorer"]
+        kept = np.load(parts / KEPT, mmap_mode="r")
+        return cls(**own | {"scorer": Scorer(kept, comparison_named(name), strangers)})
 
     def scored(self, chunk: pl.DataFrame) -> pl.DataFrame:
         """The chunk with score, status and stage."""
-        enrol = places_in(chunk["enrol"], self.trial_list.enrol).astype(np.int64)
-        test = places_in(chunk["test"], self.trial_list.test).astype(np.int64)
+        enrol = places_in(chunk["enrol"], self.enrol_ids).astype(np.int64)
+        test = places_in(chunk["test"], self.test_ids).astype(np.int64)
         lost_enrol = np.diff(self.first)[enrol] == 0
         lost_test = self.test[test] < 0
         ok = ~(lost_enrol | lost_test)
@@ -299,14 +396,3 @@ class _Job:
             values = self.scorer.pairs(self.members[each], np.repeat(test[start : start + step], n))
             found[start : start + step] = np.add.reduceat(values, begin) / n
         return found
-
-    def notes(self) -> Iterator[str]:
-        """What the user should know besides."""
-        yield from self.way.notes(self.places)
-        if self.enrolments.are_models:
-            members, first = self.enrolments.members, self.enrolments.first
-            lost = ~self.is_good[places_in(self.enrolments.recordings, self.recordings)]
-            failed = np.add.reduceat(lost[members], first[:-1], dtype=np.int64)
-            thinner = int(((failed > 0) & (failed < np.diff(first))).sum())
-            if thinner:
-                yield f"{thinner:,} models are made of fewer recordings, as others failed"
