@@ -103,7 +103,7 @@ def test_columns_of_a_table_are_named_by_their_role(folder, tmp_path):
     found = read_source(path, columns={"file": "clip", "speaker": "Talker"})
     assert rows(found, "file", "speaker") == [("audio/id1/v1/1.wav", "ann")]
     assert (found.speaker_by, found.speakers) == ("column 'talker'", {"ann": 1})
-    with pytest.raises(ConfigError, match=r"--columns speaker 'talk' is no column of .*'talker'"):
+    with pytest.raises(ConfigError, match=r"'talk' is no column of t.csv; did you mean talker\?"):
         read_source(path, columns={"file": "clip", "speaker": "talk"})
     with pytest.raises(ConfigError, match=r"--columns talker: is no role of a recording; choose"):
         read_source(path, columns={"talker": "talker"})
