@@ -31,7 +31,7 @@ def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, 
     shown = (proven or of.lines)[:most]
     n_other = len(of.lines) - len(shown)
     what = "Groups that are shown to differ" if proven else "Groups, none shown to differ"
-    others = f". {number(n_other)} others: in the table below" if n_other else ""
+    others = f". {number(n_other)} others: under All groups" if n_other else ""
     margin = audit.record["options"]["margin"]
     level = 100 * audit.record["options"]["confidence"]
     return {
@@ -43,8 +43,8 @@ def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, 
         "legend": [
             "▲ worse ▼ better: shown to differ, allowing for all groups",
             "○ ? can’t tell: too few speakers or errors, or not shown allowing for all groups",
-            f"lines: {level:g} % intervals over speakers, each by itself",
-            f"grey: within {margin:g} times, the margin chosen",
+            f"lines: {level:g} % intervals over speakers, each by itself; with an arrow they go on",
+            f"grey band: within {margin:g} times; alike are those shown to be in it",
         ],
     }
 
