@@ -369,7 +369,7 @@ def _of_grouping(audit: Audit, of: Sequence[Line], by: str) -> Iterator[Sentence
     elif differ:
         yield from ([Said(words)] for words in differ)
     else:
-        of_all = f"{unknown} of {number(len(codes))} comparisons"
+        of_all = f"{unknown} of {number(len(codes))} comparison{'s' * (len(codes) > 1)}"
         yield [Said(f"No group{by} is shown to fare worse; {of_all} can't be told")]
 
 
