@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import bank, bootstrap, report, scale, startup, trials
+from benchmarks import bank, bootstrap, parts, report, scale, startup, trials
 from benchmarks.compute import report as compute_report
 from benchmarks.measure import (
     Gate,
@@ -201,6 +201,7 @@ def main() -> int:
     }
     if options.scale:
         sections["10 and 100 million trials"] = partial(scale.report, options.folder)
+        sections["10 million trials in parts"] = partial(parts.report, options.folder)
         sections["Trial lists: 10 million trials checked, graded and built"] = partial(
             trials.report, options.folder, rounds=min(rounds, trials.ROUNDS)
         )

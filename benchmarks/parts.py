@@ -1,0 +1,105 @@
+"""Audit 10 million synthetic trials in parts: what a part and their merging cost, beside one piece.
+
+python -m benchmarks.parts [--folder DIR] [--trials N] [--parts N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks import scale
+from benchmarks.measure import Gate, Usage, run_child
+
+TRIALS, PARTS = 10_000_000, 8
+PEAK = 1000.0  # megabytes of one part
+LEAN = """
+import sys, numpy as np, polars as pl
+frame = pl.scan_parquet(sys.argv[1]).slice(0, int(sys.argv[2])).collect()
+for name in ("enrol", "test"):
+    frame[name].hash()
+at = np.searchsorted(np.linspace(-5, 5, 65536), frame["score"].to_numpy())
+np.bincount(at, minlength=65537)
+"""
+"""Read, number and count the rows of a part, and nothing else."""
+
+
+def _parivox(*words: str) -> Usage:
+    return run_child([sys.executable, "-m", "parivox", *words, "--quiet"])
+
+
+def report(folder: Path, trials: int = TRIALS, parts: int = PARTS) -> tuple[list[str], list[Gate]]:
+    """Plan, run every part, merge; return a Markdown table and its gates."""
+    path = scale.data(folder, trials, text=False)
+    speakers = folder / "speakers.csv"
+    rows: list[tuple[str, Usage]] = []
+    with tempfile.TemporaryDirectory() as temporary:
+        run, out = Path(temporary) / "run", Path(temporary) / "audit"
+        asked = [word for one in scale.GROUPINGS[1:] for word in ("--by", one)]
+        for point in (f"threshold={scale.THRESHOLD}", "fpr=0.01"):
+            asked += ["--operating-point", point]
+        read = run_child([sys.executable, "-c", LEAN, str(path), str(trials // parts)])
+        rows.append(("lean pass over a part", read))
+        whole = scale.audit(path, speakers, Path(temporary) / "whole")
+        rows.append(("audit in one piece", whole))
+        plan = ["shards", "plan", str(path), "--speakers", str(speakers), *asked]
+        rows.append(("plan", _parivox(*plan, "--shards", str(parts), "--out", str(run))))
+        for what in ("counts", "tally"):
+            every = [
+                _parivox("shards", "run", str(run), "--shard", f"{i}/{parts}")
+                for i in range(1, parts + 1)
+            ]
+            rows.append((f"{what} of one part, on average", _mean(every)))
+            merged = _parivox("shards", "merge", str(run), "--out", str(out))
+            rows.append(("thresholds" if what == "counts" else "merge and audit", merged))
+        wrong, truth = None, path.with_suffix(".json")
+        duplicates = json.loads(truth.read_text(encoding="utf-8"))["exact_duplicates"]
+        if (out / "groups.csv").exists():
+            _, wrong, _ = scale.differences(out / "groups.csv", truth)
+    lean = rows[0][1]
+    lines = ["| step | CPU s | lean passes | peak MB |", "|---|---:|---:|---:|"]
+    lines += [
+        f"| {name} | {use.cpu:.1f} | {use.cpu / max(lean.cpu, 1e-9):.1f} | {use.peak:.0f} |"
+        for name, use in rows
+    ]
+    peak = max(use.peak for name, use in rows if "one part" in name)
+    return lines, [
+        # a trial that stands in two parts counts twice, in a cell of each grouping
+        Gate(
+            f"{trials:,} trials in {parts} parts: wrong counts",
+            wrong,
+            duplicates * len(scale.GROUPINGS),
+        ),
+        Gate("peak memory of a part", peak, PEAK, " MB"),
+    ]
+
+
+def _mean(every: list[Usage]) -> Usage:
+    """One part: its time on average, its memory at most."""
+    n = len(every)
+    return replace(
+        every[0],
+        cpu=sum(one.cpu for one in every) / n,
+        wall=sum(one.wall for one in every) / n,
+        peak=max(one.peak for one in every),
+    )
+
+
+def main() -> int:
+    """Read the command line, measure and print; return 1 if a gate fails."""
+    parser = argparse.ArgumentParser(description="Audit synthetic trials in parts.")
+    parser.add_argument("--folder", type=Path, default=scale.FOLDER)
+    parser.add_argument("--trials", type=int, default=TRIALS)
+    parser.add_argument("--parts", type=int, default=PARTS)
+    options = parser.parse_args()
+    lines, gates = report(options.folder, options.trials, options.parts)
+    print("\n".join(lines), "", *gates, sep="\n")
+    return int(not all(gate.passed for gate in gates))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
