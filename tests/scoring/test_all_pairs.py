@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
+from parivox.auditing import all_pairs as auditing
 from parivox.auditing.tally import Tally, tally_trials
 from parivox.disk import HIDDEN
 from parivox.read.bins import Bins
@@ -223,6 +224,12 @@ def test_many_units_are_tallied_apart(embedded, monkeypatch):
     monkeypatch.setattr(tiles, "MOST_APART", 100)
     with pytest.raises(pv.ConfigError, match="30 speakers at 2 thresholds are too many"):
         pv.score_all_pairs(embedded, **how)
+
+
+def test_a_tally_too_long_for_memory_is_a_sentence(embedded, monkeypatch):
+    monkeypatch.setattr(auditing, "MOST_TALLIED", 100)
+    with pytest.raises(pv.ConfigError, match="a few --threshold in the place of --step"):
+        pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", step="0.01")
 
 
 @pytest.mark.parametrize(

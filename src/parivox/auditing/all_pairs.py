@@ -52,6 +52,10 @@ if TYPE_CHECKING:
     from parivox.scoring.vectors import Vectors
 
 
+MOST_TALLIED = 1 << 24
+"""Rows of a tally: about 2.5 GB while they are added up."""
+
+
 @dataclass(frozen=True)
 class ScoredPairs(Shown):
     """All pairs of some recordings, as `parivox.audit` takes them.
@@ -230,6 +234,14 @@ def score_all_pairs(
             at = tally_thresholds(str(path), **how)
         units = pairs.by_unit(at)
         pairs.add([units], "scoring again, for the tally,")
+    n_rows = sum(n.size for *_, n in units.rows())
+    if n_rows > MOST_TALLIED:
+        msg = (
+            f"--step {bins.step}: the tally at the {at.size} thresholds that an audit of these "
+            f"counts takes has {n_rows:,} rows, of {MOST_TALLIED:,} at most; give a few "
+            "--threshold in the place of --step"
+        )
+        raise ConfigError(msg)
     with stage("adding up the tally"):
         tally = tally_trials(pairs.weighing(pairs.of_units(units)), at, every)
     return ScoredPairs(counts, tally, len(pairs.ids), way.how(), tuple(pairs.notes()))

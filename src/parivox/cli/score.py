@@ -25,8 +25,7 @@ examples:
   parivox score trials.txt --embeddings embeddings/ --out scores.parquet
   parivox score trials.txt --embeddings embeddings/ --as-norm cohort.txt --top 300 --out s.parquet
   parivox score trials.csv --embeddings embeddings/ --models models.csv --out scores.parquet
-  parivox score --all-pairs --counts --embeddings embeddings/ --speakers s.csv --by gender \
-      --step 0.001 --out all.counts
+  parivox score --all-pairs --counts --embeddings e/ --speakers s.csv --threshold 0.3 --out a.counts
   parivox score trials.csv --system mypkg:verifier --recordings utterances.csv --out s.parquet
 """
 

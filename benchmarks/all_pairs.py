@@ -1,0 +1,147 @@
+"""Measure the counting of all pairs against the bare product of their vectors.
+
+python -m benchmarks.all_pairs [--recordings N] [--write]
+
+In one process, of one thread if OPENBLAS_NUM_THREADS=1: the product of every two vectors in tiles,
+in double precision, and nothing done with it; then all pairs counted by group, and tallied by
+speaker, at three thresholds. Of fewer recordings counts in bins are compared with those of each
+pair by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from benchmarks.measure import Gate, machine
+
+import parivox as pv
+from parivox.read.bins import Bins
+from parivox.scoring.all_pairs import ByCell, Edges, Recordings, add_all_pairs, is_turned
+from parivox.scoring.comparing import Scorer
+from parivox.scoring.vectors import COMPARISONS, Vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RESULTS = Path(__file__).with_name("ALL_PAIRS.md")
+RECORDINGS, SIZE, SPEAKERS, GROUPS = 45_000, 192, 1_251, 56
+COMPARED = 20_001
+THRESHOLDS = (0.1, 0.2, 0.3)
+STEP = "0.0005"
+
+
+def made(n: int) -> tuple[Vectors, pl.DataFrame]:
+    """Vectors of so many recordings of all speakers, and who these are."""
+    draw = np.random.default_rng(0)
+    of = np.sort(draw.integers(0, SPEAKERS, n))
+    values = draw.standard_normal((SPEAKERS, SIZE), dtype=np.float32)[of]
+    values += 1.2 * draw.standard_normal((n, SIZE), dtype=np.float32)
+    ids = pl.Series([f"id{speaker:05d}/{i:06d}" for i, speaker in enumerate(of.tolist())])
+    status = pl.repeat("ok", n, eager=True)
+    vectors = Vectors(
+        "vectors", ids, values[:, None], np.arange(n), status, None, "cosine", {"n": n}
+    )
+    groups = draw.integers(0, GROUPS, SPEAKERS)
+    people = {"id": [f"id{i:05d}" for i in range(SPEAKERS)], "nation": [f"n{g}" for g in groups]}
+    return vectors, pl.DataFrame(people)
+
+
+def product(values: Any) -> int:
+    """Scores of all pairs, in tiles, and nothing done with them; how many there are."""
+    unit = values[:, 0].astype(np.float64)
+    tile, done = 1024, 0
+    for start in range(0, len(unit), tile):
+        for first in range(start, len(unit), tile):
+            done += (unit[start : start + tile] @ unit[first : first + tile].T).size
+    return done
+
+
+def differences(n: int) -> tuple[int, int]:
+    """Counts that are not those of each pair by itself, without a matrix; and pairs."""
+    vectors, people = made(n)
+    kept = COMPARISONS["cosine"].prepare(vectors.values.astype(np.float64)).astype(np.float32)
+    group = people["nation"].rank("dense").to_numpy().astype(np.int64) - 1
+    of = vectors.ids.str.slice(2, 5).cast(pl.Int64).to_numpy()
+    scorer, cell = Scorer(kept, COMPARISONS["cosine"]), group[of]
+    edges, recordings = Edges(Bins(STEP), scorer.limits), Recordings(of, cell)
+    counted = ByCell(recordings, edges)
+    pairs = [*add_all_pairs(scorer, recordings, edges, [counted])][-1]
+    found, exact = np.zeros_like(counted.counts), kept.astype(np.float64)
+    for i in range(n - 1):
+        score = np.einsum("ij,j->i", exact[i + 1 :], exact[i])
+        at = np.searchsorted(edges.values, score, side="right") - 1
+        same = of[i + 1 :] == of[i]
+        turned = ~same & is_turned(np.full(same.size, of[i]), of[i + 1 :])
+        enrol = np.where(turned, cell[i + 1 :], cell[i])
+        test = np.where(turned, cell[i], cell[i + 1 :])
+        np.add.at(found, (same.astype(np.int64), enrol, test, at), 1)
+    return int(np.abs(found - counted.counts).sum()), pairs
+
+
+def peak() -> float:
+    """Largest memory of this process so far, in megabytes."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6 * 1024
+
+
+def report(n: int) -> tuple[list[str], list[Gate]]:
+    """Count all pairs, and return a Markdown table and its gates."""
+    vectors, people = made(n)
+    pairs = n * (n - 1) // 2
+
+    def timed(job: Callable[[], Any]) -> tuple[Any, float]:
+        begun = time.process_time()
+        found = job()
+        return found, time.process_time() - begun
+
+    done, bare = timed(lambda: product(vectors.values))
+    bare *= pairs / done  # which takes those on the diagonal twice
+    how: dict[str, Any] = {"speakers": people, "by": "nation"}
+    one, once = timed(lambda: pv.score_all_pairs(vectors, thresholds=THRESHOLDS, **how))
+    memory = peak()
+    assert one.counts.n_trials == one.tally.n_trials == pairs
+    wrong, compared = differences(min(COMPARED, n))
+    told = f"{n:,} recordings of {SIZE} dimensions, {SPEAKERS:,} speakers in {GROUPS} groups"
+    rate = f"{pairs / once / 1e6:.0f}"
+    figures = f"{once:.1f} | {once / bare:.2f} | {rate} | {memory:.0f}"
+    lines = [
+        f"{told}; {pairs:,} pairs, one thread.",
+        "",
+        "| what | CPU s | of the product | million pairs per CPU s | peak MB |",
+        "|---|---:|---:|---:|---:|",
+        f"| bare product | {bare:.1f} | 1 | {pairs / bare / 1e6:.0f} | |",
+        f"| counts and tally at three thresholds | {figures} |",
+        "",
+        f"Of {compared:,} pairs, {wrong} are counted elsewhere than each by itself.",
+    ]
+    gates = [
+        Gate("CPU of all pairs at three thresholds, of the product", once / bare, 2.2),
+        Gate("peak memory of that", memory, 512, " MB"),
+        Gate("pairs that are counted elsewhere", wrong, 0),
+    ]
+    return lines, gates
+
+
+def main() -> None:
+    """Measure; end with an error if a gate is missed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--recordings", type=int, default=RECORDINGS)
+    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name}")
+    given = parser.parse_args()
+    lines, gates = report(given.recordings)
+    text = [*lines, "", *(f"* {gate}" for gate in gates)]
+    print("\n".join(text))
+    if given.write:
+        head = ["# All pairs", "", "Written by `python -m benchmarks.all_pairs --write`.", ""]
+        RESULTS.write_text("\n".join([*head, machine(), "", *text, ""]), encoding="utf-8")
+    raise SystemExit(not all(gate.passed for gate in gates))
+
+
+if __name__ == "__main__":
+    main()
