@@ -23,8 +23,11 @@ CASES = {
     "folder of speakers": (("audit", "scores.csv", "--speakers", "."), "folder"),
     "speakers as scores": (("audit", "speakers.csv", *PEOPLE), "speakers.csv"),
     "empty name": (("audit", "", *PEOPLE), ""),
-    "unknown attribute": ((*BASIC, "--by", "gendre"), "'gender'"),
-    "one unknown of a combination": ((*BASIC, "--by", "gender+nationality"), "'nation'"),
+    "unknown attribute": ((*BASIC, "--by", "gendre"), "did you mean gender?"),
+    "one unknown of a combination": (
+        (*BASIC, "--by", "gender+nationality"),
+        "did you mean nation?",
+    ),
     "attribute twice": ((*BASIC, "--by", "gender+gender"), "gender+gender"),
     "grouping twice": ((*BASIC, "--by", "gender", "--by", "gender"), "twice"),
     "bands of words": ((*BASIC, "--by", "gender:1,2"), "no number"),

@@ -1,7 +1,7 @@
 """The four papers that Parivox stands on: what they print, what data say of it, and how sure.
 
 >>> import parivox as pv
->>> (found,) = pv.papers.run("000", claim="4.3")
+>>> ((_, found),) = pv.papers.run("000", claim="4.3")
 >>> found.claims[0].verdict
 'holds'
 """

@@ -357,7 +357,7 @@ def test_what_rests_on_speakers_who_vary_alike_in_all_groups_says_so(people):
     assert row["sentence"].startswith("groups differ, if speakers vary alike in all groups (p 0.0")
     whole = verdict(audit, "", "fpr+fnr")["sentence"]
     assert whole.startswith("groups differ, if speakers vary alike in all groups; which of 9 do")
-    (words,) = [words for words in overview(audit).found if words.startswith("Groups by")]
+    (words,) = [words for words in overview(audit).found if words.startswith("Groups differ")]
     assert ", if speakers vary alike in all groups), but which of them do" in words
 
 
