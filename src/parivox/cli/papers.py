@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command
 from parivox.cli.process import printing, say
-from parivox.errors import ConfigError, nearest
 from parivox.options.papers import PapersListCommand, PapersRunCommand
 
 if TYPE_CHECKING:
@@ -47,14 +46,12 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _list(given: argparse.Namespace) -> None:
-    from parivox.papers import PAPERS  # noqa: PLC0415 - what takes time to load
+    from parivox.papers import PAPERS, paper_named  # noqa: PLC0415 - what takes time to load
     from parivox.report.papers import print_items  # noqa: PLC0415
 
-    if given.paper is not None and given.paper not in PAPERS:
-        msg = f"{given.paper!r} is none of the papers; {nearest(given.paper, PAPERS)}"
-        raise ConfigError(msg)
+    papers = [*PAPERS.values()] if given.paper is None else [paper_named(given.paper)]
     with printing():
-        print_items([one for one in PAPERS.values() if given.paper in {None, one.name}])
+        print_items(papers)
 
 
 def _run(given: argparse.Namespace) -> None:

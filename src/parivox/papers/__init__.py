@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-__all__ = ["PAPERS", "Claim", "Item", "Paper", "Reproduced", "run"]
+__all__ = ["PAPERS", "Claim", "Item", "Paper", "Reproduced", "paper_named", "run"]
 
-PAPERS = {one.PAPER.name: one.PAPER for one in (paper000, paper001, paper002, paper003)}
+PAPERS: dict[str, Paper] = {
+    one.PAPER.name: one.PAPER for one in (paper000, paper001, paper002, paper003)
+}
 """The papers by name."""
 
 
@@ -61,11 +63,16 @@ def run(
     return [(one, one.compute(scores)) for one in chosen if one.compute is not None]
 
 
-def _chosen(paper: str, named: dict[str, str | None]) -> Iterator[Item]:
-    if paper not in PAPERS:
-        msg = f"{paper!r} is none of the papers; {nearest(paper, PAPERS)}"
+def paper_named(name: str) -> Paper:
+    """A paper by its name; that there is none is an error."""
+    if name not in PAPERS:
+        msg = f"{name!r} is none of the papers; {nearest(name, PAPERS)}"
         raise ConfigError(msg)
-    items = PAPERS[paper].items
+    return PAPERS[name]
+
+
+def _chosen(paper: str, named: dict[str, str | None]) -> Iterator[Item]:
+    items = paper_named(paper).items
     if not any(named.values()):
         yield from (one for one in items if one.state == RUNS)
         return

@@ -18,6 +18,7 @@ tables against one another, and records what their figures imply:
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -414,8 +415,7 @@ def _claim43(_: object) -> Reproduced:
     )
 
 
-def _item(kind: str, number: str, title: str, state: str, needs: str, compute: Any = None) -> Item:
-    return Item("000", kind, number, title, state, needs, compute)
+_item = partial(Item, "000")
 
 
 _I = "scores of VoxCeleb1-I"

@@ -17,6 +17,7 @@ paper's steps, the one by bt4vt's rules alone, and the exact one.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -546,8 +547,7 @@ def _claim54(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _item(kind: str, number: str, title: str, state: str, needs: str, compute: Any = None) -> Item:
-    return Item("001", kind, number, title, state, needs, compute)
+_item = partial(Item, "001")
 
 
 PAPER = Paper(

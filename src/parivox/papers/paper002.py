@@ -6,12 +6,12 @@ See docs/methods/trial-lists.md for its grades, its algorithm and its guidelines
 
 from __future__ import annotations
 
+from functools import partial
+
 from parivox.papers.items import LATER, MISSING, NOTHING, Item, Paper
 from parivox.papers.voxceleb import ON_H
 
-
-def _item(kind: str, number: str, title: str, state: str, needs: str) -> Item:
-    return Item("002", kind, number, title, state, needs)
+_item = partial(Item, "002")
 
 
 PAPER = Paper(

@@ -11,7 +11,8 @@ which the paper does not print. (FDR ranks ResNetSE34L least fair there, GARBE r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -204,8 +205,7 @@ def _table1(_: object) -> Reproduced:
     )
 
 
-def _item(kind: str, number: str, title: str, state: str, needs: str, compute: Any = None) -> Item:
-    return Item("003", kind, number, title, state, needs, compute)
+_item = partial(Item, "003")
 
 
 _FIVE = "scores of the five systems on the paper's list"

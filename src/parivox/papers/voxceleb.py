@@ -6,7 +6,6 @@ ResNetSE34L, and the speakers. VoxCeleb1 has been withdrawn by its authors; scor
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.cell_counts import group_counts
 from parivox.auditing.count import count
 from parivox.auditing.run import audit
+from parivox.disk import sha256_of
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
@@ -64,10 +64,9 @@ class Voxceleb1H:
             if not path.is_file():
                 msg = f"{folder}: has no {name}; {_MEND}"
                 raise DataError(msg)
-            with path.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-                    msg = f"{path}: is not the file of bt4vt 1.0.1; {_MEND}"
-                    raise DataError(msg)
+            if sha256_of(path) != sha256:
+                msg = f"{path}: is not the file of bt4vt 1.0.1; {_MEND}"
+                raise DataError(msg)
         return cls(Path(folder))
 
     def scores(self, *systems: str) -> dict[str, Path]:

@@ -44,10 +44,9 @@ def _parts(item: Item, found: Reproduced) -> Iterator[RenderableType]:
     for claim in found.claims:
         yield Padding(_claim(claim), (0, 0, 0, 2))
     for quantity, rows in _by_quantity(found).items():
-        heads = [head for head, cells in _cells(rows).items() if any(cells)]
-        made = grid(quantity, *heads, left=(0,))
-        columns = [_cells(rows)[head] for head in heads]
-        for row, *cells in zip((row["row"] for row in rows), *columns, strict=True):
+        columns = {head: cells for head, cells in _cells(rows).items() if any(cells)}
+        made = grid(quantity, *columns, left=(0,))
+        for row, *cells in zip((row["row"] for row in rows), *columns.values(), strict=True):
             add(made, row, *cells)
         yield Padding(made, (0, 0, 0, 2))
     for note in found.notes:

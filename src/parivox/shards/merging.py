@@ -8,7 +8,7 @@ from parivox.auditing.run import audit, tally_thresholds
 from parivox.errors import DataError
 from parivox.read.groups_file import read_groups_file
 from parivox.shards.planning import THRESHOLDS, read_json, read_plan, write_json
-from parivox.shards.record import COUNTS, FAILED, TALLY, Record
+from parivox.shards.record import COUNTS, FAILED, TALLY, Record, all_failed
 
 if TYPE_CHECKING:
     import os
@@ -97,8 +97,7 @@ def _files(plan: Plan, name: str) -> list[str]:
         msg = f"{plan.folder}: {', '.join(sorted(foreign))} are no parts of this plan; remove them"
         raise DataError(msg)
     if failed:
-        others = f" ({len(failed) - 1} more failed)" if len(failed) > 1 else ""
-        raise DataError(failed[0] + others)
+        raise all_failed(failed)
     for what, numbers in (("damaged", damaged), ("missing", missing)):
         if numbers:
             shown = ", ".join(map(str, numbers[:_SHOWN]))

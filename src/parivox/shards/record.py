@@ -6,15 +6,16 @@ shared.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from parivox.disk import sha256_of
 from parivox.errors import DataError
 from parivox.shards.planning import read_json, write_json
 from parivox.version import __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from parivox.shards.planning import Plan
@@ -58,7 +59,8 @@ class Record:
 
     def is_whole(self, name: str) -> bool:
         """Whether a file is recorded and has its hash."""
-        return name in self.hashes and self.hashes[name] == sha256_of(self.home / name)
+        path = self.home / name
+        return name in self.hashes and path.is_file() and self.hashes[name] == sha256_of(path)
 
     def noted(self, name: str) -> Record:
         """With a file that was just made, which is recorded."""
@@ -76,10 +78,7 @@ class Record:
         return made
 
 
-def sha256_of(path: Path) -> str:
-    """Hash of a file; empty where there is none."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return ""
+def all_failed(told: Sequence[str]) -> DataError:
+    """The error of parts that failed by their rows: the first, and how many more."""
+    more = f" ({len(told) - 1} more failed)" if len(told) > 1 else ""
+    return DataError(told[0] + more)

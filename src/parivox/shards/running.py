@@ -22,7 +22,7 @@ from parivox.read.bins import parse_bins
 from parivox.read.content import texts_in
 from parivox.shards.merging import find_thresholds
 from parivox.shards.planning import read_json, read_plan, write_json
-from parivox.shards.record import COUNTS, FAILED, TALLY, Record
+from parivox.shards.record import COUNTS, FAILED, TALLY, Record, all_failed
 from parivox.workers import Here, Made, Processes
 
 if TYPE_CHECKING:
@@ -212,8 +212,7 @@ def _run_all(plan: Plan, runner: Runner, what: str) -> None:
             if one.error:
                 failed.append(one.error)
     if failed:
-        others = f" ({len(failed) - 1} more failed)" if len(failed) > 1 else ""
-        raise DataError(min(failed) + others)
+        raise all_failed(sorted(failed))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,6 @@ says. It is read as it was written, or refused with what is wrong.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.disk import finish, found, whole_folder, writing
+from parivox.disk import finish, found, sha256_of, whole_folder, writing
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import KINDS, BuildOptions
 from parivox.progress import stage, telling
@@ -164,8 +163,7 @@ def build_lists(
                     ids = _ids(design, block)
                     writer.write(ids["enrol"], ids["test"], block.target)
                     drawing.add(block.target.size)
-            with (aside / name).open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = sha256_of(aside / name)
             manifest["lists"].append({"file": name, "sha256": digest, **counts.last})
         manifest["notes"] += counts.notes
         if former is not None:

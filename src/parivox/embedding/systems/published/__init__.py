@@ -7,7 +7,6 @@ Networks stand in modules of their own and need torch; none is imported before i
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from parivox.disk import sha256_of
 from parivox.embedding.frontends import FRONTENDS, NetworkSystem, Recipe
 from parivox.errors import ConfigError, DataError, nearest
 
@@ -229,13 +229,11 @@ def load_published(
         what = "no CUDA device" if device == "cuda" else f"no device {device!r}"
         msg = f"{what} is there for torch; leave --device out to run on the CPU"
         raise ConfigError(msg) from None
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
     provenance = {
         "system": name,
         "network": entry.title,
         "parameters": sum(each.numel() for each in network.parameters()),
-        "weights_sha256": digest,
+        "weights_sha256": sha256_of(path),
         "frontend": front.name,
         "recipe": asdict(entry.recipe),
         "torch": torch.__version__,
