@@ -30,16 +30,19 @@ from parivox.auditing.layout import ALLOCATIONS, Layout, groups_of_trials, walk
 from parivox.auditing.outcomes import MICRO
 from parivox.auditing.participants import Participants
 from parivox.auditing.system import check_polarity
+from parivox.core.tallies import numbered, summed
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
 from parivox.options.kinds import several
 from parivox.progress import stage, telling
 from parivox.read.bins import parse_bins
 from parivox.read.content import in_encoding_given
-from parivox.read.counts_file import CountRows
+from parivox.read.counts_file import SUMS, CountRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from parivox.auditing.counts.withholding import Bools
     from parivox.auditing.inputs import Gathered
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from parivox.read.trialset import TrialSet
 
 _TOGETHER = 16
+_GROUPS = ("level", "enrol_group", "test_group")
 _NONE = np.int32(-1)
 
 
@@ -300,13 +304,13 @@ class _Blocks:
     def _used(self) -> tuple[list[Bools], list[Bools]]:
         """Whether a speaker is in a level, and on a side of each group within each level.
 
-        The last level and group stand for none.
+        The last level and group stand for none. Nobody is asked for where nothing is withheld.
         """
-        n, speaker = self.n, self.trials.utterance_speaker
+        n, speaker = self.n if self.least else 0, self.trials.utterance_speaker
         used = [np.zeros((*code.shape, n + 1), dtype=np.bool_) for code in self.codes]
         sizes = [2, *(one.size for one in self.place[1:])]
         in_level = [np.zeros((size, n + 1), dtype=np.bool_) for size in sizes]
-        for here in walk(self, self.layouts(), failed=STAGES):
+        for here in walk(self, self.layouts(), failed=STAGES) if self.least else ():
             (block,) = here.at
             more = here.part.more
             for utterance, group in (
@@ -342,43 +346,46 @@ class _Blocks:
 
     def rows(self, bins: Bins) -> CountRows:
         """Every block's rows."""
-        trials, layouts = self.trials, self.layouts()
+        blocks = range(len(self.groupings) * (1 + len(self.shown)))
         rows: list[CountRows] = []
-        for here in walk(self, layouts, failed=STAGES):
-            part, more, n = here.part, here.part.more, len(here.part)
-            is_in_level = more["level"] >= 0
-            columns: dict[str, Any] = {
-                "block": np.full(n, next(iter(here.at)), dtype=np.int32),
-                "level": more["level"],
-                "enrol_group": np.where(is_in_level, more["enrol_group"], _NONE),
-                "test_group": np.where(is_in_level, more["test_group"], _NONE),
-                "target": part.target,
-                "failed": np.zeros(n, dtype=np.int8),
-                "value": np.full(n, np.nan),
-                "accepted": np.full(n, -1, dtype=np.int8),
-                "threshold": np.full(n, np.nan),
-                "count": more.get("count", np.ones(n, dtype=np.int64)),
-                "microseconds": np.zeros(n, dtype=np.int64),
-                "timed": np.zeros(n, dtype=np.int64),
-            }
-            if here.have_failed:
-                columns["failed"] = more["failed"]
-            else:
-                columns["value"] = bins.of(part.score)
-                if trials.has_decisions:
-                    columns["accepted"] = trials.decided(part)
-                if "threshold" in more:
-                    columns["threshold"] = trials.thresholds[more["threshold"]]
-                if "seconds" in more:
-                    took = more["seconds"]
-                    columns["timed"] = (~np.isnan(took)).astype(np.int64)
-                    micro = np.rint(np.nan_to_num(took) * MICRO)
-                    columns["microseconds"] = micro.astype(np.int64)
-            one = CountRows(columns)
-            rows.append(CountRows.total([one]) if trials.n_partitions > 1 else one)
-            if trials.n_partitions > 1 and len(rows) > _TOGETHER * len(layouts):
+        for part in self.trials.partitions():
+            for some in (part.without_conflicts(), part.failed):
+                if some is not None and len(some):
+                    code, alike = _alike(self.trials, some, bins)
+                    rows += [self._counted(some, block, code, alike) for block in blocks]
+            if len(rows) > _TOGETHER * len(blocks):
                 rows = [CountRows.total(rows)]
         return CountRows.total(rows).timed_by_cell()
+
+    def _counted(
+        self,
+        part: Trials,
+        block: int,
+        code: NDArray[np.integer[Any]],
+        alike: Mapping[str, NDArray[Any]],
+    ) -> CountRows:
+        """Trials of one block, given the code of what tells them apart in every block."""
+        more, n = self._with_groups(part, block).more, alike["target"].size
+        groups = [more["level"], more["enrol_group"], more["test_group"]]
+        for one in groups[1:]:
+            one[groups[0] < 0] = _NONE
+        sizes = [int(one.max()) + 2 for one in groups]
+        whole = np.zeros(len(part), dtype=np.int64)
+        for one, size in zip(groups, sizes, strict=True):
+            whole *= size
+            whole += one + 1
+        whole *= n
+        whole += code
+        found, sums = summed(whole, n * math.prod(sizes), *_weights(part))
+        cell, which = np.divmod(found, n)
+        columns = {name: column[which] for name, column in alike.items()}
+        for name, size in zip(reversed(_GROUPS), reversed(sizes), strict=True):
+            cell, one = np.divmod(cell, size)
+            columns[name] = (one - 1).astype(np.int32)
+        columns["block"] = np.full(found.size, block, dtype=np.int32)
+        none = [np.zeros(found.size, dtype=np.int64)] * (len(SUMS) - len(sums))
+        columns |= dict(zip(SUMS, [*sums, *none], strict=True))
+        return CountRows(columns)
 
     def seen(self, withheld: dict[tuple[str, str, str], str]) -> Iterator[Seen]:
         """Speakers and recordings of each block, then of all trials and of each level."""
@@ -447,6 +454,58 @@ class _Blocks:
                 whole = [sum(one[j] for one in known) for j in (0, 1)]
                 rows.append([*row, None if None in own else whole])
         return found
+
+
+def _alike(
+    trials: TrialSet, part: Trials, bins: Bins
+) -> tuple[NDArray[np.integer[Any]], dict[str, NDArray[Any]]]:
+    """The code of all that tells trials apart but for their groups, and what each code stands for.
+
+    Codes are in the order of rows of counts.
+    """
+    n = len(part)
+    failed = part.more.get("failed", np.zeros(n, dtype=np.int8))
+    accepted, threshold = np.full(n, -1, dtype=np.int8), np.zeros(n, dtype=np.int32)
+    place: NDArray[np.integer[Any]] = threshold
+    values = levels = np.array([np.nan])
+    if "failed" not in part.more:
+        values, place = bins.placed(part.score)
+        if trials.has_decisions:
+            accepted = trials.decided(part)
+        if "threshold" in part.more:
+            levels = np.roll(trials.thresholds, 1)  # none comes first
+            threshold = part.more["threshold"] + 1
+    found = np.zeros(n, dtype=np.int64)
+    kinds = {
+        "target": (part.target, np.array([False, True])),
+        "failed": (failed, np.arange(3, dtype=np.int8)),
+        "accepted": (accepted + 1, np.arange(-1, 2, dtype=np.int8)),
+        "": (threshold > 0, np.arange(2)),
+        "value": (place, values),
+        "threshold": (threshold, levels),
+    }
+    for code, every in kinds.values():
+        found *= every.size
+        found += code
+    found, number = numbered(found, math.prod(every.size for _, every in kinds.values()))
+    alike = {}
+    for name, (_, every) in reversed(kinds.items()):
+        found, code = np.divmod(found, every.size)
+        alike[name] = every[code]
+    return number, alike
+
+
+def _weights(part: Trials) -> list[NDArray[np.int64]]:
+    """What is summed up of trials: their number, what they took, of how many that is known.
+
+    Nothing of trials that each count once, and of which it is not known.
+    """
+    count, took = part.more.get("count"), part.more.get("seconds")
+    if took is None or "failed" in part.more:
+        return [] if count is None else [count]
+    micro = np.rint(np.nan_to_num(took) * MICRO).astype(np.int64)
+    one = np.ones(len(part), dtype=np.int64) if count is None else count
+    return [one, micro, (~np.isnan(took)).astype(np.int64)]
 
 
 def _notes(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray, IntArray
 
 _DENSE = 1 << 25
+_FEW = 4
 """Codes that are marked one by one; beyond, they are sorted."""
 _AT_ONCE = 2**22
 """Numbers of errors above which operating points are taken one by one, to save memory."""
@@ -198,6 +199,30 @@ def numbered(
     occurs[codes] = True
     number = np.cumsum(occurs, dtype=np.int32) - 1
     return np.flatnonzero(occurs), number[codes]
+
+
+def summed(
+    codes: NDArray[np.integer[Any]], size: int, *weights: IntArray
+) -> tuple[IntArray, list[IntArray]]:
+    """Codes below `size` that occur, rising, and how often each does, or sums of weights of it.
+
+    Examples
+    --------
+    >>> distinct, (n,) = summed(np.array([7, 2, 7]), 9)
+    >>> distinct.tolist(), n.tolist()
+    ([2, 7], [1, 2])
+    """
+    if not weights and size <= _FEW * codes.size:
+        n = np.bincount(codes)
+        used = np.flatnonzero(n)
+        return used, [n[used]]
+    order = np.argsort(codes) if weights else None
+    rising = np.sort(codes) if order is None else codes[order]
+    starts = np.flatnonzero(np.diff(rising, prepend=-1))
+    found: IntArray = rising[starts].astype(np.int64)
+    if order is None:
+        return found, [np.diff(starts, append=rising.size)]
+    return found, [np.add.reduceat(one[order], starts) for one in weights]
 
 
 def by_cell(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,9 +14,13 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from parivox.core.counts import FloatArray
 
 AT_THRESHOLDS = "counted at given thresholds only"
+MOST_PLACES = 1 << 20
+"""Of more bins than this, only those are made that have a score."""
 FINEST = 1 << 50
 """Most steps from zero to a score: beyond them the next edge cannot be told from the last."""
 
@@ -102,6 +106,24 @@ class Bins:
             found = places * up / down
         given = np.array([one for one in self.thresholds if found[0] < one <= high])
         return np.unique(np.concatenate((found, given)))
+
+    def placed(self, scores: FloatArray) -> tuple[FloatArray, NDArray[np.integer[Any]]]:
+        """Where scores are counted, rising, and the place of each score among these.
+
+        Examples
+        --------
+        >>> values, place = Bins("0.5").placed(np.array([0.7, 0.2, 0.6]))
+        >>> values[place].tolist()
+        [0.5, 0.0, 0.5]
+        """
+        finite = scores if np.isfinite(scores).all() else scores[np.isfinite(scores)]
+        low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
+        if self.is_exact or not high - low < MOST_PLACES * (self.width or np.inf):
+            values, place = np.unique(self.of(scores), return_inverse=True)
+            return values, place
+        ends = [-np.inf], self.between(low, high), [np.inf]
+        values = np.unique(np.concatenate(ends))
+        return values, np.searchsorted(values, scores, side="right") - 1
 
     def has(self, threshold: float) -> bool:
         """Whether counts at this threshold are exact."""

@@ -59,8 +59,8 @@ _KEYS = {
     "threshold": pl.Float64,
 }
 _CELL = ("block", "level", "enrol_group", "test_group")
-_SUMS = {"count": pl.Int64, "microseconds": pl.Int64, "timed": pl.Int64}
-_KINDS = {**_KEYS, **_SUMS}
+SUMS = {"count": pl.Int64, "microseconds": pl.Int64, "timed": pl.Int64}
+_KINDS = {**_KEYS, **SUMS}
 _MAY_LACK = ("value", "threshold")
 _TALLY_KINDS = {
     "target": pl.Boolean,
@@ -94,6 +94,8 @@ class CountRows:
         for name in _MAY_LACK:
             joined[name] = joined[name] + 0.0  # -0.0 and 0.0 are one value with one spelling
         code, value, threshold = _order(joined)
+        if _rises(code, value, threshold):
+            return cls(joined)
         order = np.lexsort((threshold, value, code))
         firsts = np.ones(order.size, dtype=np.bool_)
         firsts[1:] = False
@@ -101,7 +103,7 @@ class CountRows:
             firsts[1:] |= key[order[1:]] != key[order[:-1]]
         starts = np.flatnonzero(firsts)
         made = {name: joined[name][order[starts]] for name in _KEYS}
-        for name in _SUMS:
+        for name in SUMS:
             made[name] = (
                 np.add.reduceat(joined[name][order], starts) if starts.size else joined[name]
             )
@@ -154,6 +156,16 @@ def _order(columns: Mapping[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
         np.where(one, columns[name], 0.0) for name, one in zip(_MAY_LACK, known, strict=True)
     )
     return code, value, threshold
+
+
+def _rises(*keys: NDArray[Any]) -> bool:
+    """Whether rows are in order by some keys, the first one first, each combination once."""
+    n = max(keys[0].size - 1, 0)
+    rises, ties = np.zeros(n, dtype=np.bool_), np.ones(n, dtype=np.bool_)
+    for key in keys:
+        rises |= ties & (key[1:] > key[:-1])
+        ties &= key[1:] == key[:-1]
+    return bool(rises.all())
 
 
 def _json(header: Mapping[str, Any]) -> str:
@@ -216,7 +228,7 @@ def _check(frame: pl.DataFrame, name: str) -> None:
     for what, is_good in good.items():
         if not frame.select(is_good.fill_null(False).all()).item():
             raise damaged(name, f"it holds {what}")
-    if frame.select(pl.col(list(_SUMS)).cast(pl.Float64).sum()).row(0) > (MOST,) * 3:
+    if frame.select(pl.col(list(SUMS)).cast(pl.Float64).sum()).row(0) > (MOST,) * 3:
         raise damaged(name, "its counts are too large")
 
 
