@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import parivox as pv
 from parivox.auditing.bias import mean_rows
 from parivox.auditing.schema import TABLES, Rows
-from parivox.papers.paper001 import paper_name, table4
+from parivox.papers.paper001_tables import paper_name, table4
 from parivox.read.grouping import Grouping
 
 G = "gender+nation"

@@ -10,13 +10,14 @@ import pytest
 
 import parivox as pv
 from parivox.papers.items import FAILS, HOLDS, MISSING, OPEN, RUNS
+from parivox.report.papers import write_reproduced
 
 
 @pytest.fixture(scope="module")
 def found(bt4vt_data):
     return {
         (paper, item.name): made
-        for paper in ("000", "001", "003")
+        for paper in pv.papers.PAPERS
         for item, made in pv.papers.run(paper, data=bt4vt_data)
     }
 
@@ -40,11 +41,10 @@ def test_items_say_what_they_need_or_run():
 
 @pytest.mark.minimal
 def test_what_follows_from_print_alone_needs_no_data():
-    found = {item.name: made for item, made in pv.papers.run("003", data="nowhere")}
-    table = found["table 1"]
+    ((_, table),) = pv.papers.run("003", table="1", data="nowhere")
     assert {row["verdict"] for row in table.figures.rows() if row["printed"] is not None} == {HOLDS}
-    ((_, attack),) = pv.papers.run("000", claim="4.3")
-    assert [f"{row['exact']:.3f}" for row in attack.figures.rows()] == ["0.640", "0.651"]
+    ((_, bias),) = pv.papers.run("000", table="3", data="nowhere")
+    assert {row["verdict"] for row in bias.figures.rows()} == {HOLDS}
 
 
 def test_printed_figures_of_table_4_come_out_by_the_authors_steps(found):
@@ -74,7 +74,97 @@ def test_claims_of_paper_001(found):
     assert (women.verdict, men.verdict) == (FAILS, FAILS)
     assert "FPR is 5.12 times" in women.why
     assert "FPR is 0.39 times" in men.why
-    assert found["001", "figure 5"].claims[0].verdict == HOLDS
+
+
+def test_figures_of_paper_001(found):
+    assert {
+        name: [claim.verdict for claim in found["001", name].claims]
+        for paper, name in found
+        if paper == "001" and name.startswith("figure")
+    } == {
+        "figure 4": [HOLDS, HOLDS],
+        "figure 5": [FAILS, HOLDS, OPEN, HOLDS],
+        "figure 7": [HOLDS],
+        "figure 8": [HOLDS],
+        "figure 9": [OPEN, OPEN, OPEN],
+        "figure 10": [OPEN, FAILS, FAILS, FAILS],
+        "figure 11": [HOLDS],
+    }
+    nations = rows(found["001", "figure 11"], "speakers")
+    assert sum(row["exact"] for row in nations.values()) == 1251
+    assert nations["USA"]["exact"] == 799
+
+
+def test_gaps_of_figure_9_are_of_the_printed_systems(found):
+    made = found["001", "figure 9"]
+    change = rows(made, "change from ResNetSE34V2 to ResNetSE34L")["USA"]
+    before, after = (
+        rows(made, f"ln of EER of women over men, {system}")["USA"]["exact"]
+        for system in ("ResNetSE34V2", "ResNetSE34L")
+    )
+    assert change["exact"] == pytest.approx(after - before)
+    assert 0 < change["low"] < change["exact"] < change["high"]
+
+
+def test_versions_of_the_cost_put_groups_on_other_sides(found):
+    made = found["001", "table 1"]
+    least = rows(made, "minimum cost (ResNetSE34V2)")
+    assert round(least["VoxCeleb SRC"]["exact"], 4) == 0.155
+    (claim,) = made.claims
+    assert claim.verdict == HOLDS
+    assert "germany_f, italy_f, australia_m" in claim.why
+
+
+def test_claims_of_paper_000(found):
+    assert claims(found["000", "claim 4"]) == {
+        "On VoxCeleb1-H EER is 2.402 % and minCDet 0.008; on VoxCeleb1-I they are 50 % "
+        "greater": HOLDS
+    }
+    india, other = found["000", "claim 4.1"].claims
+    assert (india.verdict, other.verdict) == (OPEN, HOLDS)
+    assert "0.93 [" in india.why
+    assert "1.22 [" in india.why
+    attack, sooner = found["000", "claim 4.3"].claims
+    assert (attack.verdict, sooner.verdict) == (HOLDS, OPEN)
+    chances = rows(found["000", "claim 4.3"], "chance of success")
+    assert [f"{row['exact']:.3f}" for row in chances.values()] == ["0.640", "0.651"]
+    assert found["000", "table 1"].claims[0].verdict == HOLDS
+
+
+def test_claims_of_paper_002(found):
+    assert {
+        name: [*claims(made).values()] for (paper, name), made in found.items() if paper == "002"
+    } == {
+        "table 1": [HOLDS],
+        "table 3": [FAILS, HOLDS],
+        "figure 1": [HOLDS, FAILS],
+        "figure 2": [OPEN],
+        "figure 3": [OPEN, HOLDS, OPEN],
+        "claim 3.2": [FAILS, HOLDS],
+        "claim 5": [HOLDS, HOLDS],
+    }
+    grades = rows(found["002", "table 1"], "pairs of the same speaker")
+    assert (grades["grade 1"]["exact"], grades["grade 3"]["exact"]) == (32_778, 242_710)
+    fnr = rows(found["002", "figure 1"], "FNR at an FPR of 1 %, %")
+    assert f"{fnr['all pairs']['exact']:.2f}" == "4.75"
+    assert f"{fnr['no trivial pairs']['exact']:.2f}" == "5.38"
+
+
+def test_table_3_of_paper_002_is_of_another_draw(found):
+    made = found["002", "table 3"]
+    assert {row["verdict"] for row in rows(made, "speakers").values()} == {HOLDS}
+    pairs = rows(made, "pairs")
+    same = {group for group, row in pairs.items() if row["agrees"]}
+    assert same == {"Australia", "Ireland", "Norway", "Germany", "Mexico"}
+    assert sum(row["printed"] for row in pairs.values()) == 275_452
+    assert sum(row["exact"] for row in pairs.values()) == 275_488
+
+
+def test_every_chart_is_drawn(found):
+    pytest.importorskip("altair")
+    for (paper, name), made in found.items():
+        for draw in made.charts:
+            assert draw().to_dict(validate=False)["$schema"], (paper, name)
 
 
 def test_table_2_and_figure_7_are_as_printed(found):
@@ -133,13 +223,27 @@ def test_the_command_prints_and_writes(tmp_path):
     assert listed.returncode == 0, listed.stderr
     assert "scores of VoxCeleb1-I" in listed.stdout
     out = tmp_path / "papers"
-    done = command("run", "003", "--out", out)
+    done = command("run", "003", "--table", "1", "--out", out)
     assert done.returncode == 0, done.stderr
     assert "GARBE" in done.stdout
     with (out / "003-table-1.csv").open() as file:
         assert len([*csv.DictReader(file)]) == 105
     assert "cannot be told" in (out / "README.md").read_text()
-    wrong = command("run", "003", "--figure", "7", "--out", tmp_path / "none")
+    wrong = command("run", "001", "--figure", "6", "--out", tmp_path / "none")
     assert wrong.returncode == 2
     assert not (tmp_path / "none").exists()
     assert "not reachable" in wrong.stderr
+    (tmp_path / "file").touch()
+    wrong = command("run", "003", "--table", "1", "--out", tmp_path / "file")
+    assert wrong.returncode == 2
+    assert "is a file, not a folder" in wrong.stderr
+
+
+def test_charts_are_written_beside_figures(bt4vt_data, tmp_path):
+    pytest.importorskip("vl_convert")
+    out = tmp_path / "papers"
+    write_reproduced(out, pv.papers.run("001", table="2", data=bt4vt_data))
+    made = {path.name for path in out.iterdir()}
+    assert made == {"README.md", *(f"001-table-2.{end}" for end in ("csv", "svg", "png"))}
+    assert "<svg" in (out / "001-table-2.svg").read_text()
+    assert "![" in (out / "README.md").read_text()

@@ -15,7 +15,7 @@ EXAMPLES = """\
 examples:
   parivox papers list
   parivox papers run 001 --table 4
-  parivox papers run 000 --out papers/
+  parivox papers run 001 --figure 7 --out papers/
 """
 
 
@@ -56,8 +56,14 @@ def _list(given: argparse.Namespace) -> None:
 
 def _run(given: argparse.Namespace) -> None:
     from parivox.papers import run  # noqa: PLC0415 - what takes time to load
-    from parivox.report.papers import print_reproduced, write_reproduced  # noqa: PLC0415
+    from parivox.report.papers import (  # noqa: PLC0415
+        check_reproduced,
+        print_reproduced,
+        write_reproduced,
+    )
 
+    if given.out is not None:
+        check_reproduced(given.out)
     found = run(
         *(given.paper,),
         table=given.table,
@@ -70,4 +76,4 @@ def _run(given: argparse.Namespace) -> None:
     with printing():
         print_reproduced(found)
     if given.out is not None:
-        say(f"written to {given.out}: figures as CSV, claims in README.md")
+        say(f"written to {given.out}: charts, figures as CSV, claims in README.md")

@@ -40,5 +40,7 @@ class PapersRunCommand(Options):
         without="those that are installed (`pip install parivox[demo]`)",
     )
     out: Any = option(
-        WRITTEN, "folder for every figure as CSV and the claims as Markdown", metavar="DIR"
+        WRITTEN,
+        "folder for charts as SVG and PNG, figures as CSV and claims as Markdown",
+        metavar="DIR",
     )

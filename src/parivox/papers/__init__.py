@@ -1,9 +1,9 @@
 """The four papers that Parivox stands on: what they print, what data say of it, and how sure.
 
 >>> import parivox as pv
->>> ((_, found),) = pv.papers.run("000", claim="4.3")
+>>> ((_, found),) = pv.papers.run("000", table="4")
 >>> found.claims[0].verdict
-'holds'
+'does not hold'
 """
 
 from __future__ import annotations

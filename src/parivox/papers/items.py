@@ -15,7 +15,7 @@ import numpy as np
 from parivox.read.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be told"
 """What becomes of what is printed."""
@@ -95,11 +95,14 @@ class Reproduced:
         What the paper says of them.
     notes
         How the printed figures came about, and what their reader must know.
+    charts
+        What draws them, as Altair charts.
     """
 
     figures: Table
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
+    charts: tuple[Callable[[], Any], ...] = ()
 
 
 @dataclass
@@ -146,6 +149,35 @@ class Figures:
         return Table.of({name: [one[name] for one in self.rows] for name in COLUMNS}, COLUMNS)
 
 
+def is_shown(p: float | None) -> bool:
+    """Whether chance alone hardly makes it; without a p it is not."""
+    return p is not None and p < SIDE
+
+
+def named(names: Iterable[str]) -> str:
+    """Names in a row, or that there are none."""
+    return ", ".join(names) or "none"
+
+
+def in_percent(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A rate and its interval in per cent."""
+    return {name: row[name] and 100 * row[name] for name in ("value", "low", "high")}
+
+
+def spanned(row: Mapping[str, Any], unit: str = "", decimals: int = 2) -> str:
+    """A figure with its interval as words have it.
+
+    Examples
+    --------
+    >>> spanned({"value": 0.2702, "low": 0.22, "high": 0.337}), spanned({"value": 2, "low": None})
+    ('0.27 [0.22, 0.34]', '2.00')
+    """
+    value = f"{row['value']:.{decimals}f}{unit}"
+    if row["low"] is None:
+        return value
+    return f"{value} [{row['low']:.{decimals}f}, {row['high']:.{decimals}f}]"
+
+
 def as_printed(value: float, decimals: int) -> float:
     """A figure as print rounds it, half up.
 
@@ -166,6 +198,6 @@ def on_side(printed: float, exact: float, neutral: float, p: float | None) -> st
     >>> on_side(1.2, 1.3, 1.0, 0.01), on_side(0.6, 1.6, 1.0, 0.01), on_side(1.2, 1.3, 1.0, 0.4)
     ('holds', 'does not hold', 'cannot be told')
     """
-    if p is None or not p < SIDE:
+    if not is_shown(p):
         return OPEN
     return HOLDS if np.sign(exact - neutral) == np.sign(printed - neutral) else FAILS

@@ -6,19 +6,26 @@ ResNetSE34L, and the speakers. VoxCeleb1 has been withdrawn by its authors; scor
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from parivox.auditing.cell_counts import group_counts
 from parivox.auditing.count import count
 from parivox.auditing.run import audit
 from parivox.disk import sha256_of
 from parivox.errors import DataError
+from parivox.trials.grades import grade
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
 
     from parivox.auditing.result import Audit
     from parivox.core.counts import Counts
@@ -34,6 +41,8 @@ SHA256 = {
     SCORES[L]: "8fd363699ce25316f587097208aa95c64c840f9d7087616753cf36c9f996d5e8",
     SPEAKERS: "c18af27f03e781de23f7cbf067528c43541c8fe95a81db7dc27e5554d45a375c",
 }
+_ID = len("id10001")
+_ABOUT = ("Gender", "Nationality")
 _MEND = "pip install 'parivox[demo]', or name the folder of bt4vt 1.0.1's data with --data"
 
 
@@ -78,10 +87,46 @@ class Voxceleb1H:
         """The table of speakers."""
         return self.folder / SPEAKERS
 
-    def audit(self, *systems: str, **options: Any) -> Audit:
-        """An audit of some of the systems by gender and nationality."""
-        key = systems, repr(sorted(options.items()))
+    def people(self) -> list[dict[str, str]]:
+        """Everybody of VoxCeleb1, a row each: gender, nationality."""
+        if SPEAKERS not in self.made:
+            with self.speakers.open(encoding="utf-8", newline="") as file:
+                rows = [*csv.DictReader(file, delimiter="\t")]
+            self.made[SPEAKERS] = [
+                {"id": row["VoxCeleb1 ID"], **{name.lower(): row[name] for name in _ABOUT}}
+                for row in rows
+            ]
+        made: list[dict[str, str]] = self.made[SPEAKERS]
+        return made
+
+    def trials(self) -> Any:
+        """Every trial of the list with its grade, as a dataframe of Polars."""
+        if "trials" not in self.made:
+            graded = grade(self.scores(V2)[V2], speakers=self.speakers)
+            self.made["trials"] = None if graded.trials is None else graded.trials.to_polars()
+        return self.made["trials"]
+
+    def utterances(self) -> NDArray[np.object_]:
+        """Every utterance of the list."""
+        if "utterances" not in self.made:
+            every = self.trials()
+            both = np.concatenate([every[side].unique().to_numpy() for side in ("enrol", "test")])
+            self.made["utterances"] = np.unique(both)
+        made: NDArray[np.object_] = self.made["utterances"]
+        return made
+
+    def between(self, speakers: Collection[str]) -> Any:
+        """The trials in which both sides are of these speakers."""
+        every, known = self.trials(), [*speakers]
+        enrol, test = (every[side].str.slice(0, _ID).is_in(known) for side in ("enrol", "test"))
+        return every.filter(enrol & test).select("enrol", "test", "label")
+
+    def audit(self, *systems: str, among: frozenset[str] | None = None, **options: Any) -> Audit:
+        """An audit of some of the systems by gender and nationality, of all or some speakers."""
+        key = systems, among, repr(sorted(options.items()))
         if key not in self.made:
+            if among is not None:
+                options["trials"] = self.between(among)
             options = {"by": BY, "allocate": "enrol", "replicates": 1_000, **options}
             self.made[key] = audit(self.scores(*systems), speakers=self.speakers, **options)
         made: Audit = self.made[key]

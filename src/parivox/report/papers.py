@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.padding import Padding
 
 from parivox.disk import whole_folder, writing
+from parivox.errors import ConfigError
 from parivox.papers.items import FAILS, HOLDS, OPEN, RUNS
+from parivox.progress import each, stage
+from parivox.report.charts.draw import png, svg
+from parivox.report.files import need
 from parivox.report.words import add, chance, grid, show, text
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
@@ -93,17 +98,63 @@ def _span(row: Mapping[str, object]) -> str:
     return f"{low} to {high}" if low and high else ""
 
 
+def check_reproduced(folder: str | os.PathLike[str]) -> None:
+    """Refuse, before anything is computed, a folder that cannot be made, or charts not drawn.
+
+    Raises
+    ------
+    ConfigError
+        If the folder is a file, or what draws charts is not installed.
+    """
+    need("charts", "altair", "vl_convert")
+    if Path(folder).exists() and not Path(folder).is_dir():
+        msg = f"{os.fsdecode(folder)}: is a file, not a folder; name a folder"
+        raise ConfigError(msg)
+
+
 def write_reproduced(
     folder: str | os.PathLike[str], found: Sequence[tuple[Item, Reproduced]]
 ) -> None:
-    """Write the figures of each item as CSV, and what becomes of the claims as Markdown."""
-    lines = ["# What four papers say, and what holds", ""]
-    with writing(str(folder), "folder"), whole_folder(folder) as aside:
+    """Write the figures of items as CSV, their charts as SVG and PNG, the claims as Markdown."""
+    with stage(f"writing {os.fsdecode(folder)}"):
+        made = dict(
+            file for item, one in each(found, "items", "items") for file in _files(item, one)
+        )
+    made["README.md"] = "\n".join(_lines(found)).encode()
+    with writing(os.fsdecode(folder), "folder"), whole_folder(folder) as aside:
+        for name, data in made.items():
+            (aside / name).write_bytes(data)
         for item, one in found:
-            name = f"{item.paper}-{item.kind}-{item.number}.csv"
-            one.figures.write(aside / name)
-            lines += [f"## {item.paper}, {item.name}: {item.title}", ""]
-            lines += [f"- **{c.verdict}**: {c.sentence}. {c.why}." for c in one.claims]
-            lines += [f"- {note}" for note in one.notes]
-            lines += [f"- Figures: [{name}]({name})", ""]
-        (aside / "README.md").write_text("\n".join(lines), encoding="utf-8")
+            one.figures.write(aside / f"{_name(item)}.csv")
+
+
+def _name(item: Item) -> str:
+    """What the files of an item begin with."""
+    return f"{item.paper}-{item.kind}-{item.number}"
+
+
+def _charts(item: Item, found: Reproduced) -> list[str]:
+    """Names of the charts of an item, without ending."""
+    one, several = _name(item), len(found.charts) > 1
+    return [f"{one}-{i + 1}" if several else one for i in range(len(found.charts))]
+
+
+def _files(item: Item, found: Reproduced) -> Iterator[tuple[str, bytes]]:
+    about = f"Paper {item.paper}, {item.name}: {item.title}"
+    for name, draw in zip(_charts(item, found), found.charts, strict=True):
+        chart = draw()
+        yield f"{name}.svg", svg(chart, title=about).encode()
+        yield f"{name}.png", png(chart)
+
+
+def _lines(found: Sequence[tuple[Item, Reproduced]]) -> Iterator[str]:
+    yield from ("# What four papers say, and what holds", "")
+    for item, one in found:
+        yield from (f"## {item.paper}, {item.name}: {item.title}", "")
+        yield from (
+            f"- **{c.verdict}**: {c.sentence}. {c.why[:1].upper()}{c.why[1:]}." for c in one.claims
+        )
+        yield from (f"- {note}" for note in one.notes)
+        yield from (f"- Figures: [{_name(item)}.csv]({_name(item)}.csv)", "")
+        for name in _charts(item, one):
+            yield from (f"![{item.title}]({name}.svg)", "")

@@ -8,7 +8,7 @@ import pytest
 from parivox import COST_MODELS, Counts, eer, min_cdet
 from parivox.core.bt4vt import bt4vt_eer, bt4vt_min_cdet
 from parivox.errors import DataError
-from parivox.papers.paper001 import TABLE_4, TABLE_5, paper_name, table4, table5
+from parivox.papers.paper001_tables import TABLE_4, TABLE_5, paper_name, table4, table5
 
 # group: subgroup bias and threshold bias exactly; threshold bias by bt4vt's rules, not rounded
 BEYOND_PRINT = {

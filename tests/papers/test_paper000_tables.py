@@ -9,7 +9,7 @@ import pytest
 
 from parivox import nrb
 from parivox.core.people import let_in
-from parivox.papers.paper000 import (
+from parivox.papers.paper000_tables import (
     AVERAGE,
     DESIGN_FPR,
     TABLE_2,
