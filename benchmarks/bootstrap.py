@@ -104,8 +104,7 @@ class Trials:
         blocks = walk(self.trials, self.layouts)
         rates = []
         everyone = Members.of_list(self.trials, None)
-        members = [(everyone, everyone)] * len(self.layouts)
-        for cells, _ in tally_errors(self.trials, self.layouts, blocks, points, members):
+        for cells, _ in tally_errors(self.trials, self.layouts, blocks, points, everyone):
             sums = [weighted(tally, weights) for tally in (cells.nontarget, cells.target)]
             with np.errstate(invalid="ignore"):  # of cells whose speakers were not drawn
                 rates.append(np.stack([errors / trials for errors, trials in sums], axis=-1))

@@ -1,5 +1,6 @@
 """Lists too long for memory are counted in bins: exact at given thresholds, near elsewhere."""
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -10,8 +11,6 @@ from parivox.read import spill
 
 POINTS = ["threshold=1.25", "threshold=0.333", "fpr=0.01", "eer", "min-cdet"]
 BINS = 512
-CORRECTED = {"heterogeneity", "interaction", "tau_log", "var_corrected", "var_double_corrected"}
-"""Measures that take out how rates vary over speakers, which replicates may tell."""
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +35,8 @@ def both(simulate):
 
 
 def as_measured(rows):
-    """Rows without how sure they are, which may take replicates of trials in memory."""
-    kept = [row for row in rows if row.get("measure") not in CORRECTED]
-    return [dict(list(row.items())[: list(row).index("within") + 1]) for row in kept]
+    """Rows without how sure they are, which may take replicates of scores in bins."""
+    return [dict(list(row.items())[: list(row).index("within") + 1]) for row in rows]
 
 
 def test_it_is_said(both):
@@ -65,14 +63,47 @@ def test_counts_at_given_thresholds_are_exact(both):
         assert as_measured(first)
 
 
-def test_intervals_of_rates_at_given_thresholds_are_exact_and_nothing_is_resampled(both):
+def test_intervals_of_rates_at_given_thresholds_are_exact(both):
     exact, binned = both
     for metric in ("fpr", "fnr"):
         where = {"metric": metric, "operating_point": "threshold=1.25"}
         rates = binned.groups.where(**where).rows()
         assert rates == exact.groups.where(**where).rows()
         assert all(row["low"] < row["high"] for row in rates if row["grouping"] == "gender")
-    for row in binned.groups:
+
+
+@pytest.mark.parametrize("metric", ["eer", "min_cdet_norm", "auc", "fnr_at_fpr"])
+def test_all_else_is_resampled_as_in_memory(both, metric):
+    first, second = (audit.groups.where(metric=metric).rows() for audit in both)
+    widths = []
+    for one, two in zip(first, second, strict=True):
+        assert (one["low"] is None) == (two["low"] is None)
+        if one["low"] is not None:
+            widths.append((two["high"] - two["low"]) / (one["high"] - one["low"]))
+    assert len(widths) > 4
+    assert np.mean(widths) == pytest.approx(1, abs=0.05)
+
+
+def test_verdicts_are_told_of_lists_beyond_memory(both):
+    exact, binned = (audit.verdicts.rows() for audit in both)
+    assert len(exact) == len(binned) > 0
+    same = [one["verdict"] == two["verdict"] for one, two in zip(exact, binned, strict=True)]
+    assert np.mean(same) > 0.9
+
+
+def test_where_a_tally_would_be_too_long_nothing_is_resampled(simulate, monkeypatch):
+    trials, people = simulate(nontarget=8000, decimals=9)
+    options = {"speakers": people, "by": "gender", "operating_points": "threshold=1.25"}
+    exact = pv.audit({"S": trials}, **options)
+    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(spill, "PART_TRIALS", 900)
+    monkeypatch.setattr("parivox.auditing.sample.MOST_ROWS", 3000)
+    audit = pv.audit({"S": trials}, **options)
+    for metric in ("fpr", "fnr"):
+        where = {"metric": metric, "operating_point": "threshold=1.25"}
+        assert audit.groups.where(**where).rows() == exact.groups.where(**where).rows()
+    assert len(audit.bands) > 0
+    for row in audit.groups:
         if row["metric"] not in {"fpr", "fnr"} and row["value"] is not None:
             words = "no interval: too many trials to hold in memory"
             assert (row["low"], row["high"], row["note"]) == (None, None, words)

@@ -211,9 +211,7 @@ def test_levels_are_left_out(told):
     check_bins(told)
 
 
-def test_trials_beyond_memory_have_exact_bins_and_bands_at_the_audited_points(
-    simulate, monkeypatch
-):
+def test_trials_beyond_memory_have_exact_bins_and_bands(simulate, monkeypatch):
     trials, people = simulate(nontarget=3000, decimals=9)
     monkeypatch.setattr("parivox.read.spill.IN_MEMORY_TRIALS", 900)
     monkeypatch.setattr("parivox.read.spill.PART_TRIALS", 700)
@@ -222,7 +220,7 @@ def test_trials_beyond_memory_have_exact_bins_and_bands_at_the_audited_points(
     check_bins(audit)
     check_bands(audit)
     audited = {row["threshold"] for row in audit.operating_points}
-    assert set(audit.bands.to_dict()["threshold"]) == audited
+    assert set(audit.bands.to_dict()["threshold"]) > audited
 
 
 @pytest.mark.slow

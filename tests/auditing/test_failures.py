@@ -631,6 +631,26 @@ def test_beyond_memory_failures_and_seconds_count_the_same(combined, monkeypatch
     assert parts.record["inputs"] == whole.record["inputs"]
 
 
+def test_beyond_memory_failures_have_the_intervals_that_they_have_in_memory(combined, monkeypatch):
+    paths = combined("csv")
+    options = {"by": ["gender", "channel"], "within": "device", "operating_points": ["deployed"]}
+    scores = paths.pop("scores")
+    whole = pv.audit(scores, **paths, **options)
+    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 300)
+    monkeypatch.setattr(spill, "PART_TRIALS", 200)
+    parts = pv.audit(scores, **paths, **options)
+    assert not parts.record["resolution"]["exact"]
+    of = ["fpr", "fnr", "fte", "fta", "frr", "far", "gfrr", "gfar"]
+    one, two = (
+        audit.groups.to_polars().filter(pl.col("metric").is_in(of)) for audit in (parts, whole)
+    )
+    assert one["low"].is_not_null().sum() > 20
+    assert one.equals(two, null_equal=True)
+    one, two = (audit.failures.to_polars() for audit in (parts, whole))
+    assert one.height
+    assert one.equals(two, null_equal=True)
+
+
 def test_the_order_of_rows_changes_nothing(bank, lost):
     mixed = [bank.rows[i] for i in np.random.default_rng(3).permutation(len(bank.rows))]
     columns = ("threshold", "status", "stage", "seconds")

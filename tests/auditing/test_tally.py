@@ -63,7 +63,7 @@ def errors(trials, groupings, n_speakers):
     points = [OperatingPoint(f"threshold={t}", "threshold", t) for t in THRESHOLDS.tolist()]
     points.append(OperatingPoint("deployed", "deployed"))
     found = [Found(one, one.level, *(np.nan,) * 3, "") for one in points]
-    members = [(Members(n_speakers),) * 2] * len(layouts)
+    members = Members(n_speakers)
     return [
         array.tolist()
         for both in tally_errors(trials, layouts, walk(trials, layouts), found, members)

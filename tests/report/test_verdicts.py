@@ -155,15 +155,6 @@ def test_without_intervals_nothing_is_said_of_chance(audited, printed):
     assert "can't tell" not in told
 
 
-def test_beyond_100_million_trials_the_first_lines_say_that_nothing_is_said_of_chance(
-    audited, printed, monkeypatch
-):
-    monkeypatch.setattr("parivox.auditing.system.MOST_TRIALS", 10)
-    told = flat(printed(audited(by="gender")))
-    first = told.split("Thresholds")[0]
-    assert "Nothing is said of chance: more than 10 trials." in first
-
-
 def test_counts_say_why_nothing_is_said_of_chance(material, printed, tmp_path):
     trials, speakers = material
     pv.count({"A": trials}, speakers=speakers, by=["gender"]).write(tmp_path / "all.counts")

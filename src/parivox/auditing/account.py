@@ -43,8 +43,8 @@ ODDITIES = "oddities"
 """The source of what is odd about values, ids and scores, as an inspection tells it."""
 LONG = f"trials of a list of over {IN_MEMORY_TRIALS:,} rows"
 _WITHOUT = (
-    "which are not held in memory: EER, costs, AUC and all else but rates have no intervals, and "
-    "neither the list nor ids and scores are checked; audit a random part of it to have them"
+    "which are not held in memory: neither the list nor ids and scores are checked; audit a random "
+    "part of it to have them"
 )
 MOST_NAMED = 10
 """Of more groups without trials than these, the others are counted."""

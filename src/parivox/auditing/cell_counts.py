@@ -126,7 +126,7 @@ def count_cells(
     """
     layouts = cell_layouts(groupings, allocations, within)
     scores: Exact | Binned
-    if trials.n_partitions == 1:
+    if trials.is_held:
         scores = Exact(layouts, trials.bins.width)
     else:
         scores = Binned(layouts, trials.score_range, thresholds)

@@ -191,7 +191,7 @@ def _check_bins(trials: TrialSet, bins: Bins) -> None:
     if not trials.is_scored and not bins.is_exact:
         msg = f"{trials.name}: holds decisions, not scores; leave out --step and --threshold"
         raise ConfigError(msg)
-    if bins.is_exact and trials.n_partitions > 1:
+    if bins.is_exact and not trials.is_held:
         low, high = trials.score_range
         power = math.ceil(math.log10(max(high - low, 1e-9) / (1 << 16)))
         msg = (

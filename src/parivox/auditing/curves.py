@@ -4,8 +4,8 @@ Each cell has a curve of its own, and all cells of one system and list are count
 same thresholds, so that whatever moves with a common threshold can be told again.
 
 Intervals of both rates are told all along the threshold: at the operating points they are those of
-``groups.csv``. Between them, where the trials are held in memory, errors by speaker are tallied
-once more at some of the shared thresholds.
+``groups.csv``. Between them errors by speaker are tallied once more at some of the shared
+thresholds.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def bands(
     trials: TrialSet | Tally,
     layouts: Sequence[Layout],
     walk: Sequence[PlacedTrials],
-    members: Sequence[tuple[Members, Members]],
+    members: Members,
     thresholds: FloatArray,
     options: Options,
     pairs: int,

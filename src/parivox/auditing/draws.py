@@ -28,7 +28,8 @@ from parivox.auditing.estimates import (
     of_counts,
     own_metrics,
 )
-from parivox.auditing.tally import Tally, score_keys
+from parivox.auditing.layout import group_of_blocks
+from parivox.auditing.tally import Tally
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
 from parivox.core.curves_resampled import (
@@ -79,40 +80,44 @@ class Draws(NamedTuple):
 
 
 def draw_speakers(
-    sets: Sequence[TrialSet | Tally], groupings: Sequence[Grouping], options: Options
+    sets: Sequence[TrialSet | Tally],
+    groupings: Sequence[Grouping],
+    options: Options,
+    block: NDArray[np.int32] | None = None,
 ) -> Draws:
     """Draw speakers within the finest groups that they belong to, and the lists that they are in.
 
     So every group keeps its size, and halves of it are halves. Speakers are drawn in an order
-    that follows from their scores, not from their names, which therefore change nothing.
+    that follows from their scores, not from their names, which therefore change nothing. With a
+    `block` of each speaker, blocks are drawn.
     """
-    n = max(int(one.utterance_speaker.max(initial=-1)) + 1 for one in sets)
+    who = np.arange(max(int(one.utterance_speaker.max(initial=-1)) for one in sets) + 1)
+    member = who if block is None else block
+    n = int(member.max(initial=-1)) + 1
     strata = np.zeros(n, dtype=np.int64)
     in_use = np.zeros(n, dtype=bool)
+    keys = np.zeros((n, 3), dtype=np.int64)
     for one in sets:
         here = np.zeros(n, dtype=bool)
-        here[one.in_use] = True
+        here[member[one.in_use]] = True
         in_use |= here
         strata = _finer(strata, here)
+        own = one.keys if isinstance(one, Tally) else one.score_keys
+        np.add.at(keys, member[: own.shape[1]], own[:, : member.size].T)
+    used = np.unique(np.concatenate([one.in_use for one in sets]))
     for grouping in groupings:
-        if grouping.of_speaker is not None:
-            strata = _finer(strata, grouping.of_speaker[:n])
+        codes = grouping.of_speaker
+        if codes is not None:
+            codes = codes[:n] if block is None else group_of_blocks(codes, block, used)
+            strata = _finer(strata, codes)
     strata[~in_use] = -1
-    order = _order(sets, n)
+    order = np.lexsort(keys.T)
     strata = strata[order]
     drawn = speaker_weights(pool_small_strata(strata), options.replicates, options.seed)
     split = halves(strata, np.random.default_rng((options.seed, 3)))
     weights, both = np.empty_like(drawn), np.empty_like(split)
     weights[:, order], both[:, order] = drawn, split
     return Draws(weights, both, np.argsort(order))
-
-
-def _order(sets: Sequence[TrialSet | Tally], n: int) -> NDArray[np.intp]:
-    """Speakers by the sums of their scores' bits."""
-    keys = np.zeros((3, n), dtype=np.int64)
-    for one in sets:
-        keys += one.keys[:, :n] if isinstance(one, Tally) else score_keys(one, n)
-    return np.lexsort(keys)
 
 
 def _finer(strata: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[np.int64]:

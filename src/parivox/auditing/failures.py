@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.layout import Layout, Members, cells_of_side, walk
+from parivox.auditing.layout import Layout, Members, cell_layouts, cells_of_side, walk
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import tally_errors
 from parivox.core.intervals import rate_interval
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
     from parivox.auditing.cell_counts import Attempts, CellCounts
     from parivox.auditing.estimates import Estimates
+    from parivox.auditing.inputs import Design
     from parivox.auditing.operating_points import Found
-    from parivox.auditing.options import Gates, Options
+    from parivox.auditing.options import Gates
     from parivox.auditing.schema import Key, Rows
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.auditing.tally import Tally
     from parivox.core.counts import FloatArray, IntArray
     from parivox.core.intervals import Interval
     from parivox.core.tallies import ByPair
-    from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
 _SLICE = 4_000_000  # utterances at once
@@ -76,15 +76,17 @@ class SpeakerFailures(NamedTuple):
 def tally_failures(
     trials: TrialSet | Tally,
     layouts: Sequence[Layout],
-    members: Sequence[tuple[Members, Members]],
+    members: Members,
     found: Sequence[Found],
     scored: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
     counts: CellCounts,
+    design: Design,
 ) -> list[tuple[SpeakerFailures, SpeakerFailures]]:
     """Tally what failed of every layout, by cell and by level; of none if nothing is told.
 
     As `parivox.auditing.speaker_errors.tally_errors` does, which gives `scored`, the trials
-    that have a score; `counts` tell what was attempted, and what failed.
+    that have a score; `counts` tell what was attempted, and what failed. Layouts are of the
+    members; `design` has the same ones of the speakers that recordings are of.
     """
     attempts, failed = counts.attempts, counts.levels[0].outcomes.failed
     if attempts is None or failed is None:
@@ -96,13 +98,15 @@ def tally_failures(
         if not attempted or ENROL in stages:
             blocks = walk(trials, layouts, failed=some)
             attempted.append(tally_errors(trials, layouts, blocks, found, members))
-    are_many = trials.utterance_speaker.size > MOST_RECORDINGS
+    are_many = attempts.trials.utterance_speaker.size > MOST_RECORDINGS
     made = []
-    for i, (one, both) in enumerate(zip(layouts, members, strict=True)):
+    of_recordings = Members.of_list(attempts.trials, design.block)
+    own = cell_layouts(design.groupings, design.options.allocate, design.within)
+    for i, one in enumerate(own):
         parts = []
-        for k, (who, groups) in enumerate(zip(both, (one.groups, 0), strict=True)):
+        for k, groups in enumerate((one.groups, 0)):
             shares: list[BySpeaker | None] = [
-                None if are_many else _tally(one, attempts, who, at, groups)
+                None if are_many else _tally(one, attempts, of_recordings, at, groups)
                 for at in range(len(STAGES))
             ]
             parts.append(
@@ -181,8 +185,7 @@ def cause_rows(
     rows: Rows,
     name: Mapping[str, str],
     attempts: Attempts | None,
-    groupings: Sequence[Grouping],
-    options: Options,
+    design: Design,
 ) -> None:
     """Why recordings of each group and, last, of all groups failed, at either stage.
 
@@ -191,11 +194,11 @@ def cause_rows(
     causes = None if attempts is None else attempts.trials.causes
     if attempts is None or causes is None:
         return
+    options, members = design.options, Members.of_list(attempts.trials, design.block)
     names = np.array([*causes.names, ""], dtype=object)
     stages = list(zip(("enrol", "acquire"), causes[1:], strict=True))
-    for grouping, (at, (stage, told)) in product((None, *groupings), enumerate(stages)):
+    for grouping, (at, (stage, told)) in product((None, *design.groupings), enumerate(stages)):
         layout = Layout(grouping, "", None)
-        members = Members.of_list(attempts.trials, grouping)
         kind = np.where(attempts.failed[at], np.where(told < 0, len(causes.names), told), -1)
         where = {**name, "grouping": "all" if grouping is None else grouping.name, "stage": stage}
         whole = ["all" if grouping is None else "pooled"]

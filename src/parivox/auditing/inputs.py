@@ -25,6 +25,9 @@ from parivox.trials.manifest import ListDesign
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
     from parivox.auditing.estimates import Metrics
@@ -163,6 +166,9 @@ class Design:
     # groupings within whose levels all is measured again, at the same thresholds
     within: Sequence[Grouping] = ()
     strata: Sequence[Grouping] = ()  # what rates are standardised over
+    # the block that stands for each speaker in all that is said of chance; None where each stands
+    # for itself
+    block: NDArray[np.int32] | None = None
     draws: Draws | None = None  # the speakers drawn for replicates; None for no replicates
     primary_point: str = ""  # the operating point named to be primary; none: each system's first
 

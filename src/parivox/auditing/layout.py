@@ -8,7 +8,7 @@ another grouping. Nothing else decides the group of a trial.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -30,7 +30,7 @@ CROSS = "cross"
 """Every pair of groups, enrolment first, is a cell: the matrix between groups."""
 _NONE = np.int32(-1)
 MOST_BY_THEMSELVES = 5_000
-"""Of more speakers of a list that is not held in memory, blocks are taken."""
+"""Of more speakers who are tallied, blocks are taken."""
 BLOCKS, FEWEST_BLOCKS = 1_200, 20
 """Blocks in all, about, and of each group at least."""
 
@@ -218,6 +218,33 @@ def blocks_of(group: IntArray) -> NDArray[np.int32]:
     return block
 
 
+def blocks_by(
+    groupings: Sequence[Grouping], n: int, used: NDArray[np.intp]
+) -> NDArray[np.int32] | None:
+    """The block of each of `n` speakers, of those who are `used`; None if these are not many.
+
+    Blocks are of one group each by every grouping. Who is in no trial is in the first one.
+    """
+    if used.size <= MOST_BY_THEMSELVES:
+        return None
+    finest = np.zeros(used.size, dtype=np.int64)
+    for one in groupings:
+        for codes in (of[:n][used] for of in one.values_of_speakers):
+            finest = np.unique(
+                finest * (int(codes.max(initial=-1)) + 2) + codes + 1, return_inverse=True
+            )[1]
+    block = np.zeros(n, dtype=np.int32)
+    block[used] = blocks_of(finest)
+    return block
+
+
+def group_of_blocks(of_speaker: Codes, block: NDArray[Any], used: NDArray[np.intp]) -> Codes:
+    """The group of each block, from that of the speakers in it who are `used`; -1 for none."""
+    group = np.full(int(block.max(initial=-1)) + 1, -1, dtype=np.int32)
+    np.maximum.at(group, block[used], of_speaker[used].astype(np.int32))
+    return group
+
+
 @dataclass(frozen=True, eq=False)
 class Members:
     """Who the speakers of a list are: each by itself or, of very many, in blocks.
@@ -231,22 +258,12 @@ class Members:
     block: NDArray[np.int32] | None = None
 
     @classmethod
-    def of_list(cls, trials: TrialSet, grouping: Grouping | None) -> Members:
-        """Speakers of a list: in blocks if it is not held in memory and has very many.
-
-        Blocks are then of one group of the grouping each; without one, of speakers of any group.
-        """
-        n = int(trials.utterance_speaker.max(initial=-1)) + 1
-        used = trials.in_use
-        if trials.is_exact or used.size <= MOST_BY_THEMSELVES:
-            return cls(n)
-        group = np.zeros(used.size, dtype=np.int64)
-        if grouping is not None and grouping.of_speaker is not None:
-            group = grouping.of_speaker[used].astype(np.int64) + 1
-        block = np.zeros(n, dtype=np.int32)
-        block[used] = blocks_of(group)
+    def of_list(cls, trials: TrialSet, block: NDArray[np.int32] | None) -> Members:
+        """Speakers of a list, or the blocks that they are in."""
+        if block is None:
+            return cls(int(trials.utterance_speaker.max(initial=-1)) + 1)
         # as many again for the strangers of pairs within a block
-        return cls(2 * (int(block.max()) + 1), block)
+        return cls(2 * (int(block.max(initial=-1)) + 1), block)
 
     @property
     def are_blocks(self) -> bool:

@@ -8,6 +8,8 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
+import numpy as np
+
 from parivox.auditing.account import account_for, note_oddities, with_and_without
 from parivox.auditing.comparison import Compared, add_comparisons, check_comparable
 from parivox.auditing.counts.merging import read_all
@@ -21,6 +23,7 @@ from parivox.auditing.inputs import (
     gather_counts,
     groups_file_of,
 )
+from parivox.auditing.layout import blocks_by
 from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import provenance_of, record_of
 from parivox.auditing.result import Audit, system_name
@@ -37,13 +40,13 @@ from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import holds_counts
 from parivox.read.groups import MOST_GROUPS
 from parivox.read.trials import read_trials
-from parivox.read.trialset import CommonTrials
+from parivox.read.trialset import CommonTrials, TrialSet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from importlib.metadata import EntryPoint
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
@@ -53,7 +56,6 @@ if TYPE_CHECKING:
     from parivox.options.typed import OtherAuditOptions
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
-    from parivox.read.trialset import TrialSet
 
     Metric = Callable[[Curve], ArrayLike]
 
@@ -154,7 +156,8 @@ def audit(
         check_comparable(read.sets)
         common = CommonTrials.of(cast("Sequence[TrialSet]", read.sets))
     # what is measured: system by system, then against each other
-    design = replace(design, draws=_draws(read, checked))
+    block = _blocks(read, checked)
+    design = replace(design, block=block, draws=_draws(read, checked, block))
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
     systems: list[System] = []
     compared: list[Compared] = []
@@ -339,15 +342,28 @@ def _check_ids_known(read: Gathered, options: Options) -> None:
         raise ConfigError(msg)
 
 
-def _draws(read: Gathered, options: Options) -> Draws | None:
-    """The speakers drawn for replicates, if there are to be any."""
+def _blocks(read: Gathered, options: Options) -> NDArray[np.int32] | None:
+    """The block that stands for each speaker, where very many are in lists too long for memory."""
     every = [one.by_speaker for one in read.sets]
-    small = [one for one in every if one is not None and one.n_partitions == 1]
-    if not options.intervals or not small:
+    rows = [one for one in every if isinstance(one, TrialSet)]
+    if not options.intervals or read.people is None or all(one.is_held for one in rows):
         return None
-    if len({int(speaker) for one in small for speaker in one.in_use}) > MOST_SPEAKERS:
+    used = np.unique(np.concatenate([one.in_use for one in rows]))
+    return blocks_by([*read.groupings, *read.levels, *read.strata], len(read.people.ids), used)
+
+
+def _draws(
+    read: Gathered, options: Options, block: NDArray[np.int32] | None = None
+) -> Draws | None:
+    """The speakers drawn for replicates, or the blocks of them, if there are to be any."""
+    every = [one.by_speaker for one in read.sets]
+    known = [one for one in every if one is not None]
+    if not options.intervals or not known:
         return None
-    return draw_speakers(small, read.groupings, options)
+    used = np.unique(np.concatenate([one.in_use for one in known]))
+    if block is None and used.size > MOST_SPEAKERS:
+        return None
+    return draw_speakers(known, read.groupings, options, block)
 
 
 def _development(source: Any, system: str, read: Gathered) -> TrialSet | TrialCounts:

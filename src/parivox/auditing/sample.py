@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,26 +16,27 @@ from parivox.auditing.layout import Layout, Members, cell_layouts, walk
 from parivox.auditing.nulls import draw_nulls
 from parivox.auditing.shrinkage import best_guesses
 from parivox.auditing.speaker_errors import SpeakerErrors, tally_errors
-from parivox.auditing.tally import Tally
+from parivox.auditing.tally import Tally, tally_trials
 from parivox.core.curves_resampled import BINS, curve_edges
 from parivox.core.measures import RATES
 from parivox.progress import each, stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from parivox.auditing.cell_counts import CellCounts
     from parivox.auditing.curves import Band
     from parivox.auditing.estimates import GridDraws
     from parivox.auditing.failures import SpeakerFailures
     from parivox.auditing.inputs import Design
-    from parivox.auditing.layout import PlacedTrials
     from parivox.auditing.operating_points import Points
     from parivox.core.counts import Counts, FloatArray
     from parivox.read.trialset import TrialSet
 
 MOST_EXACT = 1 << 21
 """Trials up to which a tally has every bin of replicates, so that nothing differs by it."""
+MOST_ROWS = 1 << 23
+"""Rows of a tally from which curves are drawn again: with more, memory would not do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,6 @@ class Sample:
     strata: list[tuple[Layout, SpeakerErrors]]  # groupings with what they are standardised over
     between: dict[tuple[str, str], Band]
     """Intervals at thresholds that are no operating point's, by grouping and allocation."""
-    ids: Sequence[str] | None  # of the speakers by number; None if unknown, or taken in blocks
 
 
 def steps(
@@ -70,62 +70,93 @@ def steps(
     return np.unique(every[~np.isnan(every)] + 0.0)
 
 
+def tally_list(
+    trials: TrialSet, design: Design, everything: Counts, points: Points, nodes: FloatArray
+) -> tuple[Tally, str]:
+    """The tally of a list at the steps that `sample_speakers` needs.
+
+    Where it would be too long, it is made without those of replicates, and why is told.
+    """
+    at = steps(everything, points, nodes, trials.n_trials, design.options.bins)
+    n = trials.in_use.size if design.block is None else int(design.block.max(initial=0)) + 1
+    every = {one.name: one for one in (*design.groupings, *design.within, *design.strata)}
+    sided = [len(one.groups) for one in every.values() if one.of_speaker is None]
+    why = ""
+    if expected_rows(everything, at, n, sided) > MOST_ROWS:
+        why = "too many trials to hold in memory"
+        own = [one.threshold for one in points.of_scores if not np.isnan(one.threshold)]
+        at = np.unique(np.concatenate((nodes, own)) + 0.0)
+    return tally_trials(trials, at, [*every.values()], design.block), why
+
+
+def expected_rows(everything: Counts, steps: FloatArray, n: int, sided: Sequence[int]) -> float:
+    """Rows of a tally of `n` members, were scores and sides independent of who is compared.
+
+    `sided` are numbers of groups that a recording or trial may be in, by several groupings.
+    """
+    ways = float(np.prod([float(size) ** 2 for size in sided]))
+    up_to = np.searchsorted(everything.values, steps)
+    rows = 0.0
+    for trials, pairs in ((everything.target, n), (everything.nontarget, n * (n - 1))):
+        share = np.diff(np.concatenate(([0], np.cumsum(trials)))[[0, *up_to, -1]])
+        rows += pairs * ways * -np.expm1(-share / max(pairs * ways, 1.0)).sum()
+    return rows
+
+
 def sample_speakers(
-    trials: TrialSet | Tally, design: Design, tally: CellCounts, points: Points, nodes: FloatArray
+    trials: TrialSet | Tally,
+    design: Design,
+    tally: CellCounts,
+    points: Points,
+    nodes: FloatArray,
+    why: str = "",
 ) -> Sample:
     """Tally who is behind the trials at every threshold, and draw replicates of them.
 
     `tally` are the counts, in whose order the uncertainty of cells comes, and `nodes` thresholds
-    at which intervals are told beside those of the operating points.
+    at which intervals are told beside those of the operating points. No replicates are drawn if
+    there is a reason `why`.
     """
+    if design.draws is None:
+        why = why or "too many speakers to draw from"
+    if why:
+        design = replace(design, draws=None)
     options, draws, found = design.options, design.draws, points.found
-    why = "" if draws is not None else "too many speakers to draw from"
-    is_held = trials.n_partitions == 1
-    if not is_held:
-        draws, why = None, "too many trials to hold in memory"
-    layouts = cell_layouts(design.groupings, options.allocate, design.within)
+    own = design
+    if isinstance(trials, Tally):
+        members = trials.members
+        nodes = nodes[np.isin(nodes, trials.thresholds)]
+        if design.block is not None:
+            own = _of_members(design, trials)
+    else:
+        members = Members.of_list(trials, None)
+    layouts = cell_layouts(own.groupings, options.allocate, own.within)
     n = len(layouts)
     layouts += [
         Layout(grouping, rule, strata)
-        for strata in design.strata
-        for grouping in design.groupings
+        for strata in own.strata
+        for grouping in own.groupings
         for rule in options.allocate
     ]
-    blocks: Iterable[PlacedTrials] = walk(trials, layouts)
-    in_memory: list[PlacedTrials] = []
-    if is_held:
-        blocks = in_memory = list(blocks)
-    if isinstance(trials, Tally):
-        everyone = trials.members
-        nodes = nodes[np.isin(nodes, trials.thresholds)]
-    else:
-        everyone = Members.of_list(trials, None)
-    of_groups = {
-        id(g): Members.of_list(trials, g)
-        if everyone.are_blocks and not isinstance(trials, Tally)
-        else everyone
-        for g in design.groupings
-    }
-    members = [(of_groups.get(id(one.grouping), everyone), everyone) for one in layouts]
+    walked = list(walk(trials, layouts))
     with stage("errors by speaker"):
-        tallied = tally_errors(trials, layouts, blocks, found, members)
-    failures = tally_failures(trials, layouts[:n], members[:n], found, tallied[:n], tally)
+        tallied = tally_errors(trials, layouts, walked, found, members)
+    failures = tally_failures(trials, layouts[:n], members, found, tallied[:n], tally, design)
     drawn: list[tuple[Replicated, Replicated] | None] = [None] * n
     bound = 0.0
     if draws is not None:
-        walked = in_memory[0].only(range(n))
         drawn[:], bound = replicate(
-            *(trials, tally.everything, layouts[:n], walked, tallied[:n]),
+            *(trials, tally.everything, layouts[:n], walked[0].only(range(n)), tallied[:n]),
             *(points, draws, options, design.metrics),
         )
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]
-    if is_held and nodes.size and options.interval != "bootstrap":
+    if nodes.size and options.interval != "bootstrap":
         whole = [i for i, one in enumerate(layouts[:n]) if one.within is None]
         pairs = max(cells.nontarget.cell.size for cells, _ in tallied)
-        here = [one.only(whole) for one in in_memory]
-        own, who = [layouts[i] for i in whole], [members[i] for i in whole]
-        between = bands(trials, own, here, who, nodes, options, pairs)
+        here = [one.only(whole) for one in walked]
+        kept = [layouts[i] for i in whole]
+        between = bands(trials, kept, here, members, nodes, options, pairs)
     levels: list[Uncertainty] = []
     cells: list[Uncertainty] = []
     every = list(zip(layouts, tallied, failures, strict=False))
@@ -135,13 +166,21 @@ def sample_speakers(
         again, drawn[i] = drawn[i], None  # let go of once its levels are made of it: it is large
         into = levels if layout.grouping is None else cells
         for at in range(layout.levels):
-            one = _uncertainty(layout, at, of, failed, again, points, design, why, everyone)
+            one = _uncertainty(layout, at, of, failed, again, points, design, why, members)
             into.append(one)
     assert (len(levels), len(cells)) == (len(tally.levels), len(tally.cells))
-    people = None if isinstance(trials, Tally) else trials.people
-    ids = None if people is None or everyone.are_blocks else people.ids
     strata = list(zip(layouts[n:], (of for of, _ in tallied[n:]), strict=True))
-    return Sample(levels, cells, bound, strata, between, ids)
+    return Sample(levels, cells, bound, strata, between)
+
+
+def _of_members(design: Design, tally: Tally) -> Design:
+    """The design with the groups of the members of a tally in the place of those of speakers."""
+    named = {one.name: one for one in tally.groupings}
+    groupings, within, strata = (
+        [named[one.name] for one in several]
+        for several in (design.groupings, design.within, design.strata)
+    )
+    return replace(design, groupings=groupings, within=within, strata=strata)
 
 
 def _uncertainty(
@@ -153,7 +192,7 @@ def _uncertainty(
     points: Points,
     design: Design,
     why: str,
-    everyone: Members,
+    members: Members,
 ) -> Uncertainty:
     """Intervals and draws of the cells of one level of a layout."""
     options, draws = design.options, design.draws
@@ -198,5 +237,5 @@ def _uncertainty(
         moving={metric: points.moving(metric) for metric in RATES},
         options=options,
         why=why,
-        in_blocks=everyone.are_blocks,
+        in_blocks=members.are_blocks,
     )

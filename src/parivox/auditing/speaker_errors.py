@@ -53,7 +53,7 @@ def tally_errors(
     layouts: Sequence[Layout],
     blocks: Iterable[PlacedTrials],
     found: Sequence[Found],
-    members: Sequence[tuple[Members, Members]],
+    members: Members,
 ) -> list[tuple[SpeakerErrors, SpeakerErrors]]:
     """Tally the trials of every layout, by cell (``level * groups + group``) and by level.
 
@@ -69,27 +69,19 @@ def tally_errors(
         Operating points: trials are accepted at their thresholds or, at ``deployed``, as decided.
         Where a point was not found, errors mean nothing.
     members
-        Of each layout, who the speakers of its cells are, and of its levels.
+        Who the speakers are.
     """
-    cells = [_Gathering(one.cells, own.n) for one, (own, _) in zip(layouts, members, strict=True)]
-    levels = [_Gathering(one.levels, of.n) for one, (_, of) in zip(layouts, members, strict=True)]
-    apart = [
-        one.allocation == "either" or own is not whole  # cells share trials, or not their speakers
-        for one, (own, whole) in zip(layouts, members, strict=True)
-    ]
+    cells = [_Gathering(one.cells, members.n) for one in layouts]
+    levels = [_Gathering(one.levels, members.n) for one in layouts]
     for here in blocks:
         accepted = _Acceptances.of(trials, here, found)
-        classes = {
-            id(one): _by_class(trials, here, one)
-            for one in {id(one): one for both in members for one in both}.values()
-        }
+        classes = _by_class(trials, here, members)
         for i, at in here.at.items():
-            own, whole = members[i]
-            cells[i].add(classes[id(own)], at.cells, accepted)
-            if apart[i]:
-                levels[i].add(classes[id(whole)], [at.level], accepted)
-    for one, many, few, is_apart in zip(layouts, cells, levels, apart, strict=True):
-        if not is_apart:
+            cells[i].add(classes, at.cells, accepted)
+            if layouts[i].allocation == "either":  # cells share trials
+                levels[i].add(classes, [at.level], accepted)
+    for one, many, few in zip(layouts, cells, levels, strict=True):
+        if one.allocation != "either":
             few.pieces = many.rolled_up(one.groups)
     return [(many.finish(), few.finish()) for many, few in zip(cells, levels, strict=True)]
 

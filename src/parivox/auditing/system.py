@@ -27,7 +27,7 @@ from parivox.auditing.operating_points import (
     default_points,
     find_all,
 )
-from parivox.auditing.sample import sample_speakers, steps
+from parivox.auditing.sample import sample_speakers, steps, tally_list
 from parivox.auditing.schema import Base
 from parivox.auditing.tally import Tally
 from parivox.core.costs import bayes_threshold
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from parivox.read.trialset import TrialSet
 
 CHANCE = 0.5
-MOST_TRIALS = 100_000_000
-"""Of more trials, errors by speaker are not tallied: it would not fit in memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +71,13 @@ class System:
     def name(self) -> dict[str, str]:
         """The columns that say which it is."""
         return {"system": self.trials.system, "list": self.trials.list}
+
+    @property
+    def speaker_ids(self) -> Sequence[str] | None:
+        """Of the speakers by number; None where they are not known, or taken in blocks."""
+        if not self.trials.has_speakers or self.design.block is not None:
+            return None
+        return None if self.trials.people is None else self.trials.people.ids
 
     @property
     def primary(self) -> dict[str, str | None]:
@@ -160,8 +165,13 @@ def measure_system(
     why_none, sample = why_no_intervals(trials) if options.intervals else "", None
     rows = trials.by_speaker
     if rows is not None and options.intervals and not why_none:
-        _check_steps(rows, points.found)
-        sample = sample_speakers(rows, design, tally, points, nodes(shared, trials.n_trials))
+        at, why = nodes(shared, trials.n_trials), ""
+        if isinstance(rows, Tally):
+            _check_steps(rows, points.found)
+        elif design.block is not None or not rows.is_held:
+            with stage("adding up who takes part"):
+                rows, why = tally_list(rows, design, everything, points, at)
+        sample = sample_speakers(rows, design, tally, points, at, why)
     return System(
         *(trials, design, no_curve, development, tally, points, grid, shared, sample, why_none)
     )
@@ -176,18 +186,14 @@ def steps_of(system: System) -> FloatArray:
 
 def why_no_intervals(trials: TrialSet | TrialCounts) -> str:
     """Why nothing can be said of the uncertainty of some trials; empty if it can."""
-    if trials.by_speaker is None:
-        return "counts do not tell who the speakers are"
-    is_tallied = isinstance(trials.by_speaker, Tally)
-    is_long = trials.n_trials > MOST_TRIALS and not is_tallied
-    return f"more than {MOST_TRIALS:,} trials" if is_long else ""
+    return "" if trials.by_speaker is not None else "counts do not tell who the speakers are"
 
 
 def _is_exact_at(trials: TrialSet | TrialCounts, found: Found) -> bool:
     """Whether counts at a point's threshold are exact."""
     if np.isnan(found.threshold) or found.point.rule != DEPLOYED:
         return not np.isnan(found.threshold)
-    return trials.n_partitions == 1 and trials.bins.has(found.threshold)
+    return trials.is_held and trials.bins.has(found.threshold)
 
 
 # --- 2. base metrics ------------------------------------------------------------------------------
@@ -349,10 +355,8 @@ def _check_edges(trials: TrialSet | TrialCounts, found: Sequence[Found]) -> None
             raise ConfigError(msg)
 
 
-def _check_steps(rows: TrialSet | Tally, found: Sequence[Found]) -> None:
+def _check_steps(rows: Tally, found: Sequence[Found]) -> None:
     """Refuse operating points that a tally does not tell of."""
-    if not isinstance(rows, Tally):
-        return
     for one in found:
         is_known = one.point.rule == DEPLOYED or one.reason or one.threshold in rows.thresholds
         if not is_known:

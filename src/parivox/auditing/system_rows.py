@@ -74,9 +74,7 @@ def add_rows(
             limit_rows(rows["limits"], where, names, points.found, of, options)
         if options.sweep:
             sweep_rows(rows["sweep"], where, one.cells, system.grid, options)
-    cause_rows(
-        rows["failures"], system.name, system.tally.attempts, system.design.groupings, options
-    )
+    cause_rows(rows["failures"], system.name, system.tally.attempts, system.design)
     for layout, tallied in () if sample is None else sample.strata:
         assert layout.grouping is not None
         assert layout.within is not None
@@ -163,10 +161,11 @@ def _curves(
         between = sample.between.get((where["grouping"], where["allocation"]))
         parts += [] if between is None else [between]
         band_rows(rows["bands"], key, one.names, parts)
-    if system.design.options.speaker_ids == OFFENDERS and sample.ids is not None:
+    ids = system.speaker_ids
+    if system.design.options.speaker_ids == OFFENDERS and ids is not None:
         for names, of in (one.names[:-1], uncertainty.groups), (one.names[-1:], uncertainty.pooled):
             if names:
-                offender_rows(rows["offenders"], key, names, of, found, sample.ids)
+                offender_rows(rows["offenders"], key, names, of, found, ids)
 
 
 def _operating_points(rows: Rows, system: System, level: Level) -> None:

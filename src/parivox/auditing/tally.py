@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.layout import Layout, Members, walk
+from parivox.auditing.layout import Layout, Members, group_of_blocks, walk
 from parivox.errors import ConfigError, ParivoxError
-from parivox.read.checks import Trials
+from parivox.read.checks import ACQUIRE, ENROL, Trials
 from parivox.read.counts_file import TALLY_KEY, TALLY_KEYS, damaged, read_tally, write_tally
 from parivox.read.metadata import described, grouping_of, need, several, text, texts, whole
+from parivox.read.trialset import PIECES
 
 if TYPE_CHECKING:
     import os
@@ -36,8 +37,6 @@ _KEPT = 1 << 22
 """Rows of several partitions that are kept before they are added up."""
 _MOST = 1 << 44
 """Combinations of groups of recordings and trials."""
-_SHIFTS = (44, 22, 0)
-_BITS = (1 << 22) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class Tally:
 
     thresholds: FloatArray  # rising
     is_used: NDArray[np.bool_]  # of each member, whether any recording is of it
-    keys: IntArray  # sums of the bits of each member's scores: `score_keys`
+    keys: IntArray  # sums of the bits of each member's scores: `TrialSet.score_keys`
     # those of speakers, with the group of each member, and those of recordings or trials, whose
     # groups `side` codes
     groupings: tuple[Grouping, ...]
@@ -60,6 +59,9 @@ class Tally:
     # or -1 where no decision is known; `trials`, their number. Each combination once, in rising
     # order.
     columns: Mapping[str, NDArray[Any]]
+    # likewise trials of recordings that failed, with the stage in the place of the step; None
+    # where no failure is told. No file holds them.
+    failed: Mapping[str, NDArray[Any]] | None = None
 
     def __len__(self) -> int:
         return int(self.columns["trials"].size)
@@ -101,6 +103,7 @@ class Tally:
             keys=np.sum([one.keys for one in tallies], axis=0),
             sources=tuple(sources),
             columns=_total([one.columns for one in tallies]),
+            failed=None,
         )
 
     def made_of(self) -> dict[str, Any]:
@@ -153,8 +156,6 @@ class Tally:
 
     # what is asked of trials: rows are trials that weigh their number
 
-    n_partitions = 1
-
     @cached_property
     def in_use(self) -> NDArray[np.intp]:
         """Members that any recording is of, rising."""
@@ -167,11 +168,10 @@ class Tally:
 
     def parts(self, layouts: Sequence[object]) -> Iterator[tuple[Trials, Sequence[int]]]:
         """The rows as trials with the highest threshold at or below their scores."""
-        rows = self.columns
-        score = self.edges[rows["step"]]
-        more = {"count": rows["trials"], "accepted": rows["accepted"], "side": rows["side"]}
-        none = np.zeros(len(self), dtype=np.bool_)
-        part = Trials(rows["enrol"], rows["test"], rows["target"], score, none, more)
+        part = _as_trials(self.columns, self.edges[self.columns["step"]])
+        if self.failed is not None:
+            none = np.full(self.failed["step"].size, np.nan)
+            part = replace(part, failed=_as_trials(self.failed, none))
         yield part, range(len(layouts))
 
     def decided(self, part: Trials) -> NDArray[np.int8]:
@@ -288,6 +288,7 @@ def tally_trials(
     member = np.arange(len(people.ids), dtype=np.int32) if block is None else block
     n = int(member.max(initial=-1)) + 1
     of_utterance = member[trials.utterance_speaker]
+    stages = () if trials.failures is None else (ACQUIRE, ENROL)
     sided = [one for one in groupings if one.of_speaker is None]
     sizes = [len(one.groups) + 1 for one in sided]
     if thresholds.size > MOST_THRESHOLDS or np.prod([float(n) ** 2 for n in sizes]) > _MOST:
@@ -297,7 +298,8 @@ def tally_trials(
         )
         raise ConfigError(msg)
     sums: list[Mapping[str, NDArray[Any]]] = []
-    for here in walk(trials, [Layout(one, "both", None) for one in sided]):
+    failed: list[Mapping[str, NDArray[Any]]] = []
+    for here in walk(trials, [Layout(one, "both", None) for one in sided], failed=stages):
         part = here.part
         side = np.zeros(len(part), dtype=np.int64)
         for one, size in zip(sided, sizes, strict=True):
@@ -309,25 +311,30 @@ def tally_trials(
             "enrol": of_utterance[part.enrol],
             "test": of_utterance[part.test],
             "side": side,
-            "step": np.searchsorted(thresholds, part.score, side="right").astype(np.uint16),
-            "accepted": trials.decided(part) if trials.has_decisions else accepted,
+            "step": part.more["failed"].astype(np.uint16)
+            if here.have_failed
+            else np.searchsorted(thresholds, part.score, side="right").astype(np.uint16),
+            "accepted": trials.decided(part)
+            if trials.has_decisions and not here.have_failed
+            else accepted,
             "trials": part.more.get("count", np.ones(len(part), dtype=np.int64)),
         }
-        sums.append(_total([rows]))
-        if len(sums) > 1 and sum(one["trials"].size for one in sums) > _KEPT:
-            sums = [_total(sums)]
+        into = failed if here.have_failed else sums
+        into.append(_total([rows]))
+        if len(into) > 1 and sum(one["trials"].size for one in into) > _KEPT:
+            into[:] = [_total(into)]
+    used = trials.in_use
     is_used = np.zeros(n, dtype=np.bool_)
-    is_used[member[trials.in_use]] = True
-    keys = score_keys(trials, member.size)
+    is_used[member[used]] = True
     made: list[Grouping] = []
     for one in groupings:
         if one.of_speaker is not None:
-            group = np.full(n, -1, dtype=np.int32)
-            np.maximum.at(group, member, one.of_speaker[: member.size].astype(np.int32))
+            group = group_of_blocks(one.of_speaker, member, used)
             one = replace(one, of_speaker=group)  # noqa: PLW2901 - the same by member
         made.append(one)
-    of_member = np.zeros((n, len(_SHIFTS)), dtype=np.int64)
-    np.add.at(of_member, member, keys.T)
+    of_member = np.zeros((n, PIECES), dtype=np.int64)
+    keys = trials.score_keys
+    np.add.at(of_member, member[: keys.shape[1]], keys.T)
     return Tally(
         thresholds,
         is_used,
@@ -337,26 +344,16 @@ def tally_trials(
         people.content_sha256,
         (trials.content_sha256,),
         _total(sums),
+        _total(failed) if failed else None,
     )
 
 
-def score_keys(trials: TrialSet, n: int) -> IntArray:
-    """Sums of the bits of each speaker's scores, in three pieces that are exact, ``[3, speaker]``.
-
-    Speakers are drawn in their order, which follows from no name. They add up over trials. Rows
-    that weigh their number have no scores of their own: these speakers are in the order of names.
-    """
-    keys = np.zeros((len(_SHIFTS), n))
-    for part in trials.partitions():
-        if "count" in part.more:
-            continue
-        kept = part.without_conflicts()
-        bits = (kept.score + 0.0).view(np.uint64)
-        for i, shift in enumerate(_SHIFTS):
-            piece = ((bits >> np.uint64(shift)) & np.uint64(_BITS)).astype(np.float64)
-            for side in (kept.enrol, kept.test):
-                keys[i] += np.bincount(trials.utterance_speaker[side], piece, minlength=n)
-    return keys.astype(np.int64)
+def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:
+    """Rows as trials that weigh their number; the step of failed ones is the stage."""
+    more = {"count": rows["trials"], "accepted": rows["accepted"], "side": rows["side"]}
+    more["failed"] = rows["step"]
+    none = np.zeros(score.size, dtype=np.bool_)
+    return Trials(rows["enrol"], rows["test"], rows["target"], score, none, more)
 
 
 def _joined(same: Sequence[Grouping]) -> Grouping:
@@ -417,7 +414,7 @@ def _fits(tally: Tally) -> bool:
     return (
         rises
         and are_groups
-        and tally.keys.shape == (len(_SHIFTS), n)
+        and tally.keys.shape == (PIECES, n)
         and all(
             bool(((rows[name] >= low) & (rows[name] <= high)).all())
             for name, (low, high) in limits.items()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     Sides = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 _SLICE = 100_000  # cells hashed at once
+_BITS = 22
+PIECES = 3
+"""Of the 64 bits of a score: sums of each are exact."""
 
 
 class Causes(NamedTuple):
@@ -150,6 +153,28 @@ class TrialSet:
         """The trials by who takes part in them."""
         return self
 
+    @cached_property
+    def score_keys(self) -> NDArray[np.int64]:
+        """Sums of the bits of each speaker's scores, in three exact pieces, ``[3, speaker]``.
+
+        Speakers are drawn in their order, which follows from no name. They add up over trials.
+        Rows that weigh their number have no scores of their own: these speakers are in the order
+        of names.
+        """
+        n = int(self.utterance_speaker.max(initial=-1)) + 1
+        keys = np.zeros((PIECES, n))
+        for part in self.partitions():
+            if "count" in part.more:
+                continue
+            kept = part.without_conflicts()
+            bits = (kept.score + 0.0).view(np.uint64)
+            for i in range(PIECES):
+                shift = np.uint64((PIECES - 1 - i) * _BITS)
+                piece = ((bits >> shift) & np.uint64((1 << _BITS) - 1)).astype(np.float64)
+                for side in (kept.enrol, kept.test):
+                    keys[i] += np.bincount(self.utterance_speaker[side], piece, minlength=n)
+        return keys.astype(np.int64)
+
     @property
     def is_exact(self) -> bool:
         """Whether every distinct score can be counted by itself."""
@@ -159,6 +184,11 @@ class TrialSet:
     def in_use(self) -> NDArray[np.intp]:
         """Speakers that any utterance is of, as indices, rising."""
         return speakers_in(self.utterance_speaker)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether all trials are in memory at once."""
+        return len(self._parts) == 1
 
     @property
     def n_partitions(self) -> int:

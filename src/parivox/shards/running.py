@@ -11,7 +11,7 @@ import numpy as np
 
 from parivox.auditing.count import count_trials
 from parivox.auditing.inputs import gather, groups_file_of
-from parivox.auditing.layout import MOST_BY_THEMSELVES, blocks_of
+from parivox.auditing.layout import blocks_by
 from parivox.auditing.tally import tally_trials
 from parivox.cluster import Cluster, check_address
 from parivox.disk import hold, writing
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from parivox.auditing.inputs import Gathered
     from parivox.progress import Progress
     from parivox.shards.planning import Plan
     from parivox.workers import InHand, Runner
@@ -104,21 +101,11 @@ def _count(plan: Plan, number: int) -> None:
 
 def _tally(plan: Plan, number: int, thresholds: Any) -> None:
     read, _ = _gathered(plan, number)
-    block = None
-    if len(read.people.ids) > MOST_BY_THEMSELVES:
-        block = _blocks(read)
-    made = tally_trials(read.sets[0], thresholds, [*read.groupings, *read.levels], block)
+    groupings, n = [*read.groupings, *read.levels], len(read.people.ids)
+    # of all speakers of the table, so that they are the same in every part
+    block = blocks_by(groupings, n, np.arange(n))
+    made = tally_trials(read.sets[0], thresholds, groupings, block)
     made.write(plan.home(number) / TALLY)
-
-
-def _blocks(read: Gathered) -> NDArray[np.int32]:
-    """The block of every speaker of the table, the same in every part."""
-    assert read.people is not None
-    finest = np.zeros(len(read.people.ids), dtype=np.int64)
-    for one in (*read.groupings, *read.levels):
-        for codes in (of[: finest.size] for of in one.values_of_speakers):
-            finest = np.unique(finest * (int(codes.max()) + 2) + codes + 1, return_inverse=True)[1]
-    return blocks_of(finest)
 
 
 @contextmanager

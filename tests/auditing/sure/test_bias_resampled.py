@@ -51,9 +51,9 @@ def drawn(alike):
     """The audit of two groups, and what the very same speakers weigh in its replicates."""
     kept = {}
 
-    def keep(found, options):
+    def keep(found, options, block):
         (one,) = found.sets
-        kept["draws"] = draw_speakers([one], found.groupings, options)
+        kept["draws"] = draw_speakers([one], found.groupings, options, block)
         kept["ids"] = list(one.people.ids)
         return kept["draws"]
 

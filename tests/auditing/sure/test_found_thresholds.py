@@ -2,8 +2,6 @@
 
 import pytest
 
-from parivox.read import spill
-
 VARIES = "the threshold, found on these trials, varies with them"
 STAYS = "the threshold, found on these trials, is taken as it is"
 POINTS = ["fpr=0.1", "fnr=0.1", "eer", "threshold=0.5"]
@@ -36,8 +34,7 @@ def test_nothing_is_said_where_it_was_asked_otherwise(alike, options):
 
 
 def test_without_draws_the_threshold_is_said_to_be_taken_as_it_is(alike, monkeypatch):
-    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 50)
-    monkeypatch.setattr(spill, "PART_TRIALS", 40)
+    monkeypatch.setattr("parivox.auditing.run.MOST_SPEAKERS", 1)
     moved = notes(alike.audit(operating_points=POINTS))
     assert moved == {key: {STAYS if key in MOVING else ""} for key in moved}
 

@@ -20,9 +20,9 @@ def drawn(bank):
     """The audit, and what each speaker weighs in each of its replicates."""
     kept = {}
 
-    def keep(found, options):
+    def keep(found, options, block):
         (one,) = found.sets
-        kept["draws"] = draw_speakers([one], found.groupings, options)
+        kept["draws"] = draw_speakers([one], found.groupings, options, block)
         kept["ids"] = list(one.people.ids)
         return kept["draws"]
 

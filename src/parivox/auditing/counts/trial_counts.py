@@ -126,7 +126,7 @@ class TrialCounts:
     tally: Tally | None = None
 
     has_speakers: ClassVar[Literal[False]] = False
-    n_partitions = 1
+    is_held = True  # in memory, at once
     score_range = (0.0, 0.0)  # of scores that are still to be put in bins: none
     has_times = False  # each trial's own
 
