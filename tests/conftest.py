@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -217,3 +218,61 @@ def ended(tmp_path):
         return [home / str(at) for at in range(1, 1 + int(done.stdout))]
 
     return outs
+
+
+FORKED = """
+import json, os, signal, sys, time
+{prelude}
+from parivox.cli import main
+
+for line in sys.stdin:
+    words, seconds = json.loads(line)
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if not child:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        signal.setitimer(signal.ITIMER_PROF, seconds)  # which nothing catches
+        code = 0
+        try:
+            main(words)
+        except SystemExit as ended:
+            code = ended.code or 0
+        os.write(theirs, json.dumps([code, time.process_time()]).encode())
+        os._exit(0)
+    os.close(theirs)
+    with open(ours) as told:
+        print(told.read() or "[null, null]", flush=True)
+    os.waitpid(child, 0)
+"""
+"""The command again and again, by forks of a process that has imported what it takes."""
+
+
+@pytest.fixture
+def forked(tmp_path):
+    """Run a command after a prelude of imports: its status, and the seconds of the processor.
+
+    One that is to end `after` so many of these is killed by the system then, without a word to the
+    process and however busy the machine is; it has no status.
+    """
+    path = os.pathsep.join([str(Path(pv.__file__).parents[1]), str(tmp_path)])
+    with contextlib.ExitStack() as stack:
+
+        def start(prelude):
+            process = subprocess.Popen(
+                [sys.executable, "-c", FORKED.format(prelude=prelude)],
+                cwd=tmp_path,
+                env=os.environ | {"PYTHONPATH": path},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            stack.enter_context(process)
+
+            def run(*words, after=0.0):
+                process.stdin.write(json.dumps([list(map(str, words)), after]) + "\n")
+                process.stdin.flush()
+                return json.loads(process.stdout.readline())
+
+            return run
+
+        yield start

@@ -5,17 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-
-import parivox as package
 
 SPEAKERS, EACH, SIZE = 10, 6, 24
 VERIFIER = """
@@ -36,13 +29,13 @@ verifier = Level()
 
 
 IN_CHUNKS = """
-from parivox.cli import main
-from parivox.scoring import verifying
+from parivox.cli import score
+from parivox.scoring import all_pairs, lists, run, verifying
 
-verifying.CHUNK = 1 << 14
-main()
+lists.CHUNK = run.CHUNK = verifying.CHUNK = 1 << 12
+lists.TrialList.chunks.__defaults__ = (lists.CHUNK,)
 """
-"""Verifies in chunks that a test can fill."""
+"""Lists are scored in chunks that a test can fill."""
 
 
 @pytest.fixture(scope="module")
@@ -217,96 +210,70 @@ def test_a_system_that_compares_itself_scores_a_folder(parivox, levelled):
     assert found.filter(pl.col("label") == "nontarget")["score"].max() < -0.03
 
 
-def undisturbed_after(kills, words, folder, *, program=("-m", "parivox")):
+def undisturbed_after(kills, words, folder, run):
     """Score, killed so often; whenever the file is there, and at last, it has the same bytes."""
-    environment = os.environ | {"PYTHONPATH": str(Path(package.__file__).parents[1])}
-
-    def start(out):
-        return subprocess.Popen(
-            [sys.executable, *program, "score", *words, "--out", out, "--quiet"],
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-        )
-
-    begun = time.perf_counter()
-    assert start(folder / "whole.parquet").wait(timeout=120) == 0
-    took = time.perf_counter() - begun
-    out = folder / "killed.parquet"
-    chance = random.Random(3)
-    killed = 0
+    words = ["score", *words, "--quiet", "--out"]
+    whole, out = folder / "whole.parquet", folder / "killed.parquet"
+    code, took = run(*words, whole)
+    assert code == 0
+    chance, killed, begun = random.Random(3), 0, 0
     for _ in range(10 * kills):
-        child = start(out)
-        try:
-            child.wait(timeout=chance.uniform(0.2, 1.0) * took)
-        except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-            killed += 1
+        code, _ = run(*words, out, after=chance.uniform(0.1, 0.8) * took)
+        killed += code is None
+        begun += any(folder.glob("killed.parquet.parts/0*"))
         if out.exists():  # whole, whenever it is there
-            assert digest(out) == digest(folder / "whole.parquet")
+            assert digest(out) == digest(whole)
             out.unlink()
         if killed == kills:
             break
     assert killed == kills
+    assert begun
     out.unlink(missing_ok=True)
-    assert start(out).wait(timeout=120) == 0
-    assert digest(out) == digest(folder / "whole.parquet")
+    assert run(*words, out)[0] == 0
+    assert digest(out) == digest(whole)
 
 
 @pytest.mark.slow
-def test_twenty_kills_change_no_byte(home, tmp_path):
+def test_twenty_kills_change_no_byte(home, tmp_path, forked):
     ids = pl.Series([f"s{i // EACH}/{i % EACH}" for i in range(SPEAKERS * EACH)])
     draw = np.random.default_rng(5)
-    sides = {side: ids.gather(draw.integers(0, len(ids), 1_500_000)) for side in ("enrol", "test")}
+    sides = {side: ids.gather(draw.integers(0, len(ids), 50_000)) for side in ("enrol", "test")}
     pl.DataFrame(sides).write_parquet(tmp_path / "trials.parquet")
-    undisturbed_after(20, ["trials.parquet", "--embeddings", home / "embeddings.npz"], tmp_path)
+    words = ["trials.parquet", "--embeddings", home / "embeddings.npz"]
+    undisturbed_after(20, words, tmp_path, forked(IN_CHUNKS))
 
 
 @pytest.mark.slow
-def test_kills_leave_counts_and_tally_whole(tmp_path):
+def test_kills_leave_counts_and_tally_whole(tmp_path, forked):
     draw = np.random.default_rng(6)
-    ids = [f"s{i // EACH:04d}/{i % EACH}" for i in range(3_000)]
+    ids = [f"s{i // EACH:04d}/{i % EACH}" for i in range(1_500)]
     np.savez(tmp_path / "e.npz", ids=ids, vectors=draw.normal(size=(len(ids), SIZE)))
-    words = ["--all-pairs", "--counts", "--embeddings", "e.npz", "--threshold", "0.3"]
-    environment = os.environ | {"PYTHONPATH": str(Path(package.__file__).parents[1])}
-
-    def start(out):
-        command = [sys.executable, "-m", "parivox", "score", *words, "--out", out, "--quiet"]
-        return subprocess.Popen(
-            [*command, "--overwrite"], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL
-        )
-
-    table = pl.DataFrame({"id": [f"s{i:04d}" for i in range(500)], "sex": ["f", "m"] * 250})
+    table = pl.DataFrame({"id": [f"s{i:04d}" for i in range(250)], "sex": ["f", "m"] * 125})
     table.write_csv(tmp_path / "people.csv")
-    words += ["--speakers", "people.csv"]
-    begun = time.perf_counter()
-    assert start("whole.counts").wait(timeout=120) == 0
-    took = time.perf_counter() - begun
+    words = ["score", "--all-pairs", "--counts", "--embeddings", "e.npz", "--threshold", "0.3"]
+    words += ["--speakers", "people.csv", "--quiet", "--overwrite", "--out"]
+    run = forked(IN_CHUNKS)
+    code, took = run(*words, "whole.counts")
+    assert code == 0
     chance, killed = random.Random(4), 0
     for _ in range(20):
-        child = start("killed.counts")
-        try:
-            child.wait(timeout=chance.uniform(0.3, 1.0) * took)
-        except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGKILL)
-            child.wait()
-            killed += 1
+        code, _ = run(*words, "killed.counts", after=chance.uniform(0.1, 1.0) * took)
+        killed += code is None
         for kind in ("counts", "tally"):
             if (file := tmp_path / f"killed.{kind}").exists():
                 assert digest(file) == digest(tmp_path / f"whole.{kind}")
                 file.unlink()
-    assert killed
+    assert killed > 10
 
 
 @pytest.mark.slow
-def test_kills_change_no_byte_of_what_a_verifying_system_says(levelled):
+def test_kills_change_no_byte_of_what_a_verifying_system_says(levelled, forked):
     draw = np.random.default_rng(5)
     ids = pl.Series([f"s{s}/{k}.wav" for s in range(4) for k in range(3)])
-    sides = {side: ids.gather(draw.integers(0, len(ids), 40_000)) for side in ("enrol", "test")}
+    sides = {side: ids.gather(draw.integers(0, len(ids), 10_000)) for side in ("enrol", "test")}
     pl.DataFrame(sides).write_parquet(levelled / "trials.parquet")
     words = ["trials.parquet", "--system", "level:verifier", "--recordings", "audio"]
-    undisturbed_after(5, words, levelled, program=("-c", IN_CHUNKS))
+    undisturbed_after(5, words, levelled, forked(IN_CHUNKS))
 
 
 def digest(path):
