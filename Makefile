@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 BUILD := build
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?= -n auto --dist worksteal
 DOCS_ARGS ?= --strict
 EXAMPLES := $(wildcard examples/*.py)
 

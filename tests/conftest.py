@@ -50,11 +50,22 @@ SLOW = {"bank", "bt4vt_data", "chromium", "torch", "whole"}
 """Fixtures that take seconds: a browser, networks, real lists, audits with every option."""
 
 
+TOGETHER = ("h_page", "chromium", "whole", "forked", "pages")
+"""Fixtures whose tests stand together, and first: one worker makes them, no long test is last."""
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Leave what asks for a slow fixture out of `make quick`, too."""
+    """Leave what asks for a slow fixture out of `make quick`, too, and put those in order."""
     for item in items:
         if SLOW & {*getattr(item, "fixturenames", ())}:
             item.add_marker("slow")
+    items.sort(
+        key=lambda item: next(
+            (n for n, name in enumerate(TOGETHER) if name in getattr(item, "fixturenames", ())),
+            len(TOGETHER),
+        )
+    )
 
 
 def missing(package):

@@ -137,6 +137,12 @@ def alone(optional):
     return made
 
 
+@pytest.fixture(scope="session")
+def h_explorer(h_audit, alone):
+    """The explorer of VoxCeleb1-H's page alone."""
+    return alone(h_audit)
+
+
 ODD_NAMES = (
     "<script>alert(1)</script>",
     "\"quoted\" & 'so'",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -170,6 +171,18 @@ def move(page, i):
     slider.click(position={"x": share, "y": box["height"] / 2})
 
 
+def test_alone_it_is_what_it_is_on_its_page(h_page, h_explorer):
+    """So that what is found on the one holds on the other."""
+    shown = re.search(
+        r"<template .*</template>.*<script [^>]*id=.x-data.*?</script>", h_explorer, re.DOTALL
+    )[0]
+    assert len(shown) > 100_000
+    assert shown in h_page
+    scripts = re.findall(r"<script>.*?</script>", h_explorer, re.DOTALL)
+    assert len(scripts) == 2
+    assert all(one in h_page for one in scripts)
+
+
 def test_at_50_positions_every_figure_equals_that_of_the_scores(opened, h_page, groups, thresholds):
     seen = set()
     with opened(h_page) as page:
@@ -189,8 +202,8 @@ def test_at_50_positions_every_figure_equals_that_of_the_scores(opened, h_page, 
     assert max(seen) - min(seen) > thresholds.size / 2
 
 
-def test_the_audited_point_is_exact_with_its_intervals(opened, h_page, h_audit, groups):
-    with opened(h_page) as page:
+def test_the_audited_point_is_exact_with_its_intervals(opened, h_explorer, h_audit, groups):
+    with opened(h_explorer) as page:
         page.locator("#x-slider").focus()
         page.keyboard.press("PageDown")
         for button in page.locator("#x-points button").all():
@@ -238,8 +251,8 @@ def told_in(metric):
     return {"cdet_norm": "cost", "fpr+fnr": "both"}.get(metric, metric)
 
 
-def test_ratios_have_the_intervals_of_the_audited_point(opened, h_page, h_audit):
-    with opened(h_page) as page:
+def test_ratios_have_the_intervals_of_the_audited_point(opened, h_explorer, h_audit):
+    with opened(h_explorer) as page:
         advanced(page)
         for button in page.locator("#x-points button").all():
             button.click()
@@ -274,9 +287,11 @@ def floors_of(found, rows):
                 yield shown, f"floor {figure(row['floor_95'])}{p}"
 
 
-def test_measures_have_the_floors_of_the_audited_point_and_nowhere_else(opened, h_page, h_audit):
+def test_measures_have_the_floors_of_the_audited_point_and_nowhere_else(
+    opened, h_explorer, h_audit
+):
     where = {"system": "V2", "grouping": "gender+nationality", "zero": "none", "within": ""}
-    with opened(h_page) as page:
+    with opened(h_explorer) as page:
         advanced(page)
         for button in page.locator("#x-points button").all():
             button.click()
@@ -302,10 +317,10 @@ def test_measures_have_the_floors_of_the_audited_point_and_nowhere_else(opened, 
         assert floor() == ""
 
 
-def test_between_nodes_limits_lie_between_those_of_the_nodes(opened, h_page, h_audit):
+def test_between_nodes_limits_lie_between_those_of_the_nodes(opened, h_explorer, h_audit):
     bands = h_audit.bands.where(system="V2", grouping="gender+nationality", group="m+UK").to_dict()
     nodes = np.array(bands["threshold"])
-    with opened(h_page) as page:
+    with opened(h_explorer) as page:
         checked = 0
         for i in range(30):
             move(page, i)
@@ -372,13 +387,13 @@ def limits_at(bands, threshold, kind):
 
 
 def test_between_nodes_intervals_are_interpolated_in_logits_and_rough_ones_marked(
-    opened, h_page, h_audit
+    opened, h_explorer, h_audit
 ):
     grouping = "gender+nationality"
     one = next(o for o in binned(h_audit) if (o.system, o.grouping) == ("V2", grouping))
     bands = bands_of(h_audit, one)
     same_text, seen = 0, 0
-    with opened(h_page) as page:
+    with opened(h_explorer) as page:
         for i in range(12):
             move(page, i)
             found = read(page)
@@ -410,8 +425,8 @@ def test_between_nodes_intervals_are_interpolated_in_logits_and_rough_ones_marke
     assert same_text > 0.97 * seen  # four digits of a limit are packed, two are shown
 
 
-def test_under_another_rule_for_zero_errors_ratios_have_no_interval(opened, h_page):
-    with opened(h_page) as page:
+def test_under_another_rule_for_zero_errors_ratios_have_no_interval(opened, h_explorer):
+    with opened(h_explorer) as page:
         page.locator("#x-points button").first.click()
         assert all(row["fpr_ratio_span"][0] for row in read(page)["common"][:-1])
         advanced(page)
@@ -419,8 +434,8 @@ def test_under_another_rule_for_zero_errors_ratios_have_no_interval(opened, h_pa
         assert not any(row["fpr_ratio_span"][0] for row in read(page)["common"][:-1])
 
 
-def test_who_slides_to_an_audited_point_finds_its_floors(opened, h_page):
-    with opened(h_page) as page:
+def test_who_slides_to_an_audited_point_finds_its_floors(opened, h_explorer):
+    with opened(h_explorer) as page:
         first, second = page.locator("#x-points button").all()
         first.click()
         k, told = read(page)["k"], read(page)["measures"]["gini"]["fpr_floor"][0]
@@ -435,9 +450,9 @@ def test_who_slides_to_an_audited_point_finds_its_floors(opened, h_page):
     [("fpr", "2.5", 0.025), ("fpr", "0,5 %", 0.005), ("fnr", "3", 0.03), ("fnr", "20", 0.2)],
 )
 def test_a_rate_that_is_held_by_all_and_by_each_group(
-    opened, h_page, groups, thresholds, kind, typed, level
+    opened, h_explorer, groups, thresholds, kind, typed, level
 ):
-    with opened(h_page) as page:
+    with opened(h_explorer) as page:
         hold(page, kind, typed)
         found = read(page)
         everyone = groups["pooled"].at(thresholds)
@@ -469,9 +484,9 @@ def hold(page, kind, typed):
     page.keyboard.press("Enter")
 
 
-def test_the_smallest_cost_and_a_cost_at_most(opened, h_page, groups, thresholds):
+def test_the_smallest_cost_and_a_cost_at_most(opened, h_explorer, groups, thresholds):
     costs = cdet(groups["pooled"].at(thresholds), VOXSRC)
-    with opened(h_page) as page:
+    with opened(h_explorer) as page:
         advanced(page)
         page.select_option("#x-hold", "least")
         found = read(page)
@@ -488,9 +503,9 @@ def test_the_smallest_cost_and_a_cost_at_most(opened, h_page, groups, thresholds
 
 
 def test_what_the_common_threshold_costs_each_group_is_over_its_own_exact_minimum(
-    opened, h_page, groups
+    opened, h_explorer, groups
 ):
-    with opened(h_page) as page:
+    with opened(h_explorer) as page:
         for i in range(5):
             move(page, i)
             found = read(page)
@@ -502,8 +517,8 @@ def test_what_the_common_threshold_costs_each_group_is_over_its_own_exact_minimu
                 same(row["bias"], float(bias.threshold_bias(cost, own).value), short)
 
 
-def test_a_typed_threshold_goes_to_the_nearest_position_and_says_so(opened, h_page, thresholds):
-    with opened(h_page) as page:
+def test_a_typed_threshold_goes_to_the_nearest_position_and_says_so(opened, h_explorer, thresholds):
+    with opened(h_explorer) as page:
         hold(page, "threshold", "-1.05")
         found = read(page)
         assert found["k"] == int(np.argmin(np.abs(thresholds + 1.05)))
@@ -512,8 +527,8 @@ def test_a_typed_threshold_goes_to_the_nearest_position_and_says_so(opened, h_pa
 
 
 @pytest.mark.parametrize("typed", ["much", "", "0", "100", "-3"])
-def test_what_is_no_rate_is_refused_and_moves_nothing(opened, h_page, typed):
-    with opened(h_page) as page:
+def test_what_is_no_rate_is_refused_and_moves_nothing(opened, h_explorer, typed):
+    with opened(h_explorer) as page:
         before = read(page)["k"]
         hold(page, "fpr", typed)
         found = read(page)
@@ -522,8 +537,8 @@ def test_what_is_no_rate_is_refused_and_moves_nothing(opened, h_page, typed):
         assert page.get_attribute("#x-at", "aria-invalid") == "true"
 
 
-def test_alpha_zero_policy_and_reference_are_followed(opened, h_page, groups):
-    with opened(h_page) as page:
+def test_alpha_zero_policy_and_reference_are_followed(opened, h_explorer, groups):
+    with opened(h_explorer) as page:
         hold(page, "fpr", "0.05")
         threshold = read(page)["threshold"]
         for alpha in ("0", "0.25", "1"):
@@ -540,8 +555,8 @@ def test_alpha_zero_policy_and_reference_are_followed(opened, h_page, groups):
         assert "Times pooled" in page.inner_text("#x-common thead")
 
 
-def test_groups_that_fail_a_gate_are_left_out_as_in_the_audit(opened, h_page, h_audit):
-    with opened(h_page) as page:
+def test_groups_that_fail_a_gate_are_left_out_as_in_the_audit(opened, h_explorer, h_audit):
+    with opened(h_explorer) as page:
         advanced(page)
         page.check("#x-gated")
         found = read(page)["measures"]
@@ -557,14 +572,14 @@ def test_groups_that_fail_a_gate_are_left_out_as_in_the_audit(opened, h_page, h_
             same(found[id_][told_in(metric)], math.nan if value is None else value, figure)
 
 
-def test_another_system_cost_model_and_grouping(opened, h_page, h_scores, vox1_speakers):
+def test_another_system_cost_model_and_grouping(opened, h_explorer, h_scores, vox1_speakers):
     frame = h_scores["L"].with_columns(gender=h_scores["L"]["group"].str.slice(0, 1))
     genders = {
         name: Counts.from_scores(part["score"].to_numpy(), part["label"].to_numpy())
         for (name,), part in sorted(frame.partition_by("gender", as_dict=True).items())
     }
     genders["pooled"] = Counts.from_scores(frame["score"].to_numpy(), frame["label"].to_numpy())
-    with opened(h_page) as page:
+    with opened(h_explorer) as page:
         page.select_option("#x-list", "1")
         page.select_option("#x-grouping", "1")
         advanced(page)
@@ -576,8 +591,8 @@ def test_another_system_cost_model_and_grouping(opened, h_page, h_scores, vox1_s
         expect_references(found["common"], genders, found["threshold"])
 
 
-def test_the_sentence_and_the_slider_say_what_the_threshold_does(opened, h_page):
-    with opened(h_page) as page:
+def test_the_sentence_and_the_slider_say_what_the_threshold_does(opened, h_explorer):
+    with opened(h_explorer) as page:
         found = read(page)
         start = "Audited here: 1 % of impostors get in. Locked out (FNR): "
         assert found["sentence"].startswith(start)
@@ -619,8 +634,8 @@ DRAWN = """() => ({
 })"""
 
 
-def test_marks_move_and_axes_do_not(opened, h_page):
-    with opened(h_page) as page:
+def test_marks_move_and_axes_do_not(opened, h_explorer):
+    with opened(h_explorer) as page:
         before = page.evaluate(DRAWN)
         assert [words for words, _ in before["ticks"]][:5] == ["0.01", "0.1", "1", "10", "100"]
         for i in range(0, 10, 3):
@@ -634,9 +649,11 @@ def test_marks_move_and_axes_do_not(opened, h_page):
                     assert row[metric]["at"] == pytest.approx(place, abs=0.2)
 
 
-def test_verdicts_are_those_of_the_audit_and_stand_only_where_it_tested(opened, h_page, h_audit):
+def test_verdicts_are_those_of_the_audit_and_stand_only_where_it_tested(
+    opened, h_explorer, h_audit
+):
     codes = {"▲ worse": "worse", "▼ better": "better", "= alike": "no_difference"}
-    with opened(h_page) as page:
+    with opened(h_explorer) as page:
         page.select_option("#x-list", "1")
         for button in page.locator("#x-points button").all():
             button.click()

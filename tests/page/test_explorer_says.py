@@ -9,7 +9,7 @@ import pytest
 
 from parivox.report.scopes import RATES, has_rate, rates_of
 
-READ = """(k) => {
+READ = """(positions) => positions.map((k) => {
   const slider = document.getElementById('x-slider');
   slider.value = k;
   slider.dispatchEvent(new Event('input'));
@@ -21,7 +21,8 @@ READ = """(k) => {
     here: Object.fromEntries([...document.querySelectorAll('#x-points [aria-pressed=true]')]
       .map((one) => [one.textContent, one.dataset.point])),
   };
-}"""
+})"""
+"""What is said at each of some positions of the slider."""
 TOLD = re.compile(r"(locked out|impostors in) \((FNR|FPR)\) (.*?), ([\d.]+ %)")
 AUDITS = {
     "groups of odd names": {"at": ["eer", "fpr=0.05", "threshold=1"]},
@@ -128,23 +129,22 @@ def test_no_sentence_contradicts_the_verdicts(opened, alone, audited, name):
     with opened(alone(audit)) as shown:
         points = shown.locator("#x-points button")
         last = points.first.get_attribute("data-point") if points.count() else ""
-        for k in positions(shown):
-            last = expect_no_other_claim(audit, where, shown.evaluate(READ, k), last)
+        for found in shown.evaluate(READ, [*positions(shown)]):
+            last = expect_no_other_claim(audit, where, found, last)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("system", ["V2", "L"])
 @pytest.mark.parametrize("grouping", ["gender+nationality", "gender"])
 def test_no_sentence_contradicts_the_verdicts_on_real_systems(
-    opened, h_page, h_audit, system, grouping
+    opened, h_explorer, h_audit, system, grouping
 ):
     where = {"system": system, "grouping": grouping, "allocation": "both"}
-    with opened(h_page) as shown:
+    with opened(h_explorer) as shown:
         shown.select_option("#x-list", label=system)
         shown.select_option("#x-grouping", label=grouping)
         last, kinds = shown.locator("#x-points button").first.get_attribute("data-point"), set()
-        for k in positions(shown, 100):
-            found = shown.evaluate(READ, k)
+        for found in shown.evaluate(READ, [*positions(shown, 100)]):
             last = expect_no_other_claim(h_audit, where, found, last)
             kinds.add(found["said"].partition(" ")[0])
         assert {"Audited", "Highest"} <= kinds
@@ -167,6 +167,5 @@ def test_between_audited_points_nothing_is_said_of_a_tie(opened, alone, audited)
     audit = audited(groups=("a", "b"), seed=3, change=lambda score, label: 3.0 * label)
     with opened(alone(audit)) as shown:
         most = int(shown.get_attribute("#x-slider", "max"))
-        for k in range(most + 1):
-            found = shown.evaluate(READ, k)
+        for found in shown.evaluate(READ, [*range(most + 1)]):
             assert "Highest" not in found["said"]

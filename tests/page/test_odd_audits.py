@@ -156,8 +156,9 @@ def test_the_first_screen_stays_whole(opened, audited, odd, tmp_path):
         assert not re.search(r"\b(nan|None|inf)\b", out.getvalue())
     found = overview(audit)
     html = page(audit)
-    for width in (1440, 360):
-        with opened(html, viewport={"width": width, "height": 800}) as shown:
+    with opened(html) as shown:
+        for width in (1440, 360):
+            shown.set_viewport_size({"width": width, "height": 800})
             assert shown.evaluate("() => document.documentElement.scrollWidth") <= width
             told = shown.inner_text("#answer")
             assert plain(found.headline) in " ".join(shown.inner_text("h1").split())
