@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.coverage import (
     better,
+    blocks,
     curves,
     findings,
     floors,
@@ -48,6 +49,7 @@ STUDIES = {
     "shrinkage": shrinkage,
     "curves": curves,
     "thresholds": thresholds,
+    "blocks": blocks,
     "plans": plans,
 }
 SEED = 2026

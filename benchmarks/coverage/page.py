@@ -469,6 +469,43 @@ def _named(results: dict[str, list[Row]]) -> list[str]:
     return _table(head, lines)
 
 
+def _blocks(results: dict[str, list[Row]]) -> list[str]:
+    """A line for each design: rates told from speakers, and from blocks of them."""
+    found: dict[str, dict[str, Row]] = {}
+    for row in _rows(results, "blocks"):
+        if row["shape"] != "found again":
+            found.setdefault(row["cell"], {})[row["method"]] = row
+    lines = [
+        (
+            KINDS[of["blocks"]["kind"]],
+            f"{of['blocks']['groups']}, {of['blocks']['shape']}",
+            *(
+                _share(row[name], row[f"{name}_error"])
+                for name in ("coverage", "smallest_coverage")
+                for row in (of["speakers"], of["blocks"])
+            ),
+            f"{of['blocks']['log_width'] / of['speakers']['log_width']:.2f}",
+        )
+        for of in found.values()
+    ]
+    head = ("error", "groups", "of all groups, by speakers", "by blocks")
+    return _table((*head, "of the smallest, by speakers", "by blocks", "width"), lines)
+
+
+def _blocks_found_again(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            f"{row['groups']}",
+            row["method"],
+            _share(row["coverage"], row["coverage_error"]),
+            f"{row['below']:.3f} / {row['above']:.3f}",
+            f"{row['log_width']:.3f}",
+        )
+        for row in _rows(results, "blocks", shape="found again")
+    ]
+    return _table(("groups", "threshold", "coverage", "truth below / above", "log width"), lines)
+
+
 def _findings(results: dict[str, list[Row]]) -> list[str]:
     found: dict[str, list[Row]] = {}
     for row in results.get("findings", []):
@@ -572,6 +609,8 @@ TABLES = {
     "real": _real,
     "curves": _curves,
     "thresholds": _thresholds,
+    "blocks": _blocks,
+    "blocks, found again": _blocks_found_again,
     "type I": lambda results: _null(results, fair=True),
     "joint": _joint,
     "FNR by measure": lambda results: _measures(results, "fnr"),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from parivox.auditing.cell_counts import STAGES, Attempts, count_cells
+from parivox.auditing.counts.pseudonyms import SiteKey, check_form, tally_for_others
 from parivox.auditing.counts.trial_counts import (
     DECISIONS,
     FAILURES,
@@ -40,6 +41,7 @@ from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import SUMS, CountRows
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
@@ -72,11 +74,14 @@ def count(
     step: float | str | None = None,
     thresholds: Sequence[float | str] | float | str = (),
     withhold: int = 5,
+    key: str | os.PathLike[str] | None = None,
+    blocks: int | None = None,
     **options: Unpack[OtherCountOptions],
 ) -> TrialCounts:
     """Count trials by group and score, so that others can audit them without their rows.
 
-    Counts hold no ids. Those of several files add up in `parivox.audit`.
+    Counts hold no ids. Those of several files add up in `parivox.audit`, which has intervals where
+    a tally is beside them.
 
     Parameters
     ----------
@@ -91,6 +96,10 @@ def count(
         Scores to count at: edges beside those of the bins or, without `step`, the only ones.
     withhold
         Groups of fewer speakers are withheld; 0 withholds none.
+    key
+        A secret of the site, in a file. Makes a tally as well, of speakers under other names.
+    blocks
+        Tell of blocks of at least so many speakers each in the place of speakers.
     **options
         Every other option by name: see
         `parivox.options.typed.OtherCountOptions`.
@@ -98,7 +107,7 @@ def count(
     Returns
     -------
     TrialCounts
-        With a method ``write``.
+        With a method ``write``; the tally is its attribute ``tally``.
 
     Raises
     ------
@@ -122,8 +131,13 @@ def count(
         step=step,
         thresholds=thresholds,
         withhold=withhold,
+        key=key,
+        blocks=blocks,
         **options,
     )
+    if asked.blocks is not None:
+        asked = replace(asked, withhold=max(asked.withhold, asked.blocks))
+    site = None if asked.key is None else SiteKey.read(asked.key)
     asked, file = groups_file_of(asked)
     bins = parse_bins(asked.step, several(asked.thresholds))
     sources = by_name(scores)
@@ -133,8 +147,11 @@ def count(
     (name, source), *_ = sources.items()
     is_named = source is not scores
     read = gather({name if is_named else ("", ""): source}, asked, file, may_lack=True)
+    check_form(read, asked, is_exact=bins.is_exact)
     with stage("counting"):
         made = count_trials(read, asked, bins)
+        if site is not None:
+            made = replace(made, tally=tally_for_others(read, made, site, asked.blocks))
     check_polarity(made, count_cells(made, [], []).everything, asked.orientation)
     return made
 

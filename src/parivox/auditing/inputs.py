@@ -266,6 +266,12 @@ def gather_counts(named: Named, asked: AuditOptions) -> Gathered:
         return Gathered(sets, first.groupings, first.within, first.chosen_by, None, how)
     people = read_speakers(asked.speakers, id=asked.id, conflicts=asked.conflicts)
     for counts in sets:
+        if counts.tally is not None and counts.tally.sites:
+            msg = (
+                f"--speakers: the tally of {counts.name} names speakers by a key, not as a table "
+                "does; leave it out"
+            )
+            raise ConfigError(msg)
         if counts.tally is not None and counts.tally.members_sha256 != people.content_sha256:
             msg = (
                 f"--speakers: {people.name} is not the table that the tally of {counts.name} was "

@@ -193,11 +193,14 @@ def cells_of_side(layout: Layout, trials: TrialSet, side: str) -> Codes | None:
     return cell
 
 
-def blocks_of(group: IntArray) -> NDArray[np.int32]:
+def blocks_of(
+    group: IntArray, *, least: int = 1, order: IntArray | None = None
+) -> NDArray[np.int32]:
     """The block of each speaker, from its group: at random, the same for the same groups.
 
     Of each group there are blocks in proportion to its speakers, `BLOCKS` in all, but at least
-    `FEWEST_BLOCKS`, or as many as speakers.
+    `FEWEST_BLOCKS`, or as many as can be made of `least` speakers each. Speakers are dealt in an
+    `order` instead, if there is one.
 
     Examples
     --------
@@ -206,9 +209,10 @@ def blocks_of(group: IntArray) -> NDArray[np.int32]:
     """
     n = np.bincount(group)
     wanted = np.rint(BLOCKS * n / max(group.size, 1)).astype(np.int64)
-    size = np.minimum(np.maximum(wanted, FEWEST_BLOCKS), n)
-    by_chance = np.random.default_rng(group.size).permutation(group.size)
-    order = np.lexsort((by_chance, group))
+    size = np.minimum(np.maximum(wanted, FEWEST_BLOCKS), n // least)
+    if order is None:
+        order = np.random.default_rng(group.size).permutation(group.size)
+    order = np.lexsort((order, group))
     if (size == n).all():  # each by itself
         order = np.argsort(group, kind="stable")
     at = group[order]

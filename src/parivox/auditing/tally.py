@@ -9,8 +9,10 @@ trials add up, whichever way the trials are dealt.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,6 +64,12 @@ class Tally:
     # likewise trials of recordings that failed, with the stage in the place of the step; None
     # where no failure is told. No file holds them.
     failed: Mapping[str, NDArray[Any]] | None = None
+    # where it leaves its site: names of the members by a key, rising, what tells keys apart, and
+    # the fewest speakers of a member
+    names: tuple[str, ...] = ()
+    sites: tuple[str, ...] = ()
+    least: int = 1
+    name: str = "a tally"  # the file, for messages
 
     def __len__(self) -> int:
         return int(self.columns["trials"].size)
@@ -84,6 +92,8 @@ class Tally:
         ConfigError
             If they were made at other thresholds, of other members or other groups.
         """
+        if any(one.sites for one in tallies):
+            tallies = _recognised(tallies)
         first = tallies[0]
         for other in tallies[1:]:
             others = other.made_of()
@@ -102,6 +112,8 @@ class Tally:
             is_used=np.any([one.is_used for one in tallies], axis=0),
             keys=np.sum([one.keys for one in tallies], axis=0),
             sources=tuple(sources),
+            sites=tuple(sorted({site for one in tallies for site in one.sites})),
+            least=min(one.least for one in tallies),
             columns=_total([one.columns for one in tallies]),
             failed=None,
         )
@@ -140,6 +152,76 @@ class Tally:
             for group in self.sides(mine)(part):
                 side = side * (len(one.groups) + 1) + place[group] + 1
         return replace(self, groupings=tuple(made), columns={**self.columns, "side": side})
+
+    def named(
+        self, members: NDArray[np.intp], names: NDArray[np.str_], site: str, least: int
+    ) -> Tally:
+        """The same of these members alone, under names in the place of numbers of the table.
+
+        `site` tells their key apart, `least` is the fewest speakers of a member.
+        """
+        order = np.argsort(names)
+        place = np.full(self.is_used.size, -1, dtype=np.int32)
+        place[members[order]] = np.arange(order.size)
+        made = self.among(place, members[order], self.thresholds)
+        # nothing that is finer than a step
+        keys = np.zeros((PIECES, order.size), dtype=np.int64)
+        known = tuple(names[order].tolist())
+        sha256 = hashlib.sha256("\n".join(known).encode()).hexdigest()
+        return replace(
+            made, keys=keys, members_sha256=sha256, names=known, sites=(site,), least=least
+        )
+
+    def among(
+        self, place: NDArray[np.int32], known: NDArray[np.intp], thresholds: FloatArray
+    ) -> Tally:
+        """With members at other places, and at more thresholds, none of which parts a step.
+
+        `known` is who the members at the new places are, -1 for those who are not here.
+        """
+        is_here = known >= 0
+        groupings = [
+            one
+            if one.of_speaker is None
+            else replace(one, of_speaker=np.where(is_here, one.of_speaker[known], -1))
+            for one in self.groupings
+        ]
+        rows = dict(self.columns)
+        for side in ("enrol", "test"):
+            rows[side] = place[rows[side]]
+        step = np.searchsorted(thresholds, self.edges[rows["step"]], side="right")
+        rows["step"] = step.astype(np.uint16)
+        return replace(
+            self,
+            thresholds=thresholds,
+            is_used=is_here & self.is_used[known],
+            keys=np.where(is_here, self.keys[:, known], 0),
+            groupings=tuple(groupings),
+            columns=_total([rows]),
+            failed=None,
+        )
+
+    @property
+    def reveals(self) -> str:
+        """What it tells its reader, in sentences."""
+        what = "their groups, and how many trials each two have in each bin of scores"
+        if not self.thresholds.size:
+            what = "their groups, and how the trials of each two went"
+        if not self.sites:
+            return (
+                f"It tells, of {self.is_used.size:,} speakers by number in the table, {what}: "
+                "personal data, for nobody else. It adds up with all of the same table."
+            )
+        if not self.are_blocks:
+            return (
+                f"It tells, of {len(self.names):,} speakers by names that the key makes, {what}: "
+                "personal data, for a reader who may have them. It adds up with all of this key."
+            )
+        return (
+            f"It tells, of {len(self.names):,} blocks of at least {self.least} speakers, {what}; "
+            "not who of a block a trial is of. It adds up with those of other keys, whose speakers "
+            "are taken for other people."
+        )
 
     @property
     def edges(self) -> FloatArray:
@@ -219,6 +301,10 @@ class Tally:
                 for one in self.groupings
             ],
             "blocks": self.are_blocks,
+            "names": [*self.names],
+            "sites": [*self.sites],
+            "least": self.least,
+            "reveals": self.reveals,
             "members": self.members_sha256,
             "sources": [*self.sources],
             "trials": self.n_trials,
@@ -253,6 +339,10 @@ class Tally:
                 text(header["members"]),
                 texts(header["sources"]),
                 columns,
+                names=texts(header.get("names", [])),
+                sites=texts(header.get("sites", [])),
+                least=whole(header.get("least", 1)),
+                name=str(path),
             )
             need(made.n_trials == header["trials"] and _fits(made), "rows of other members")
         except (KeyError, TypeError, ValueError, OverflowError, ParivoxError) as error:
@@ -356,6 +446,52 @@ def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:
     return Trials(rows["enrol"], rows["test"], rows["target"], score, none, more)
 
 
+def _recognised(tallies: Sequence[Tally]) -> list[Tally]:
+    """Tallies that left their sites, with one number for each name and the thresholds of all."""
+    first = tallies[0]
+    for i, other in enumerate(tallies[1:], 1):
+        both = f"{first.name} and {other.name}"
+        if not (first.sites and other.sites):
+            msg = f"{both}: tell of speakers in different ways; make both with one key"
+            raise ConfigError(msg)
+        if first.are_blocks != other.are_blocks:
+            msg = (
+                f"{both}: one tells of speakers, the other of blocks of them; make both with "
+                "--blocks, or both without"
+            )
+            raise ConfigError(msg)
+        if not first.are_blocks and first.sites != other.sites:
+            msg = (
+                f"{both}: were made with different keys, so that nobody is known to be in both; "
+                "make both with one key, or, where nobody is, with --blocks"
+            )
+            raise ConfigError(msg)
+        for one in tallies[:i] if first.are_blocks else ():
+            if set(one.sites) & set(other.sites) and one.names != other.names:
+                msg = (
+                    f"{one.name} and {other.name}: are blocks of other speakers by one key, so "
+                    "that who is in both would be two people; count the trials of both in one "
+                    "file, or, where nobody is in both, with different keys"
+                )
+                raise ConfigError(msg)
+    names = np.unique(np.concatenate([one.names for one in tallies]))
+    sha256 = hashlib.sha256("\n".join(names.tolist()).encode()).hexdigest()
+    thresholds = np.unique(np.concatenate([one.thresholds for one in tallies]))
+    made = []
+    for one in tallies:
+        place = np.searchsorted(names, one.names).astype(np.int32)
+        known = np.full(names.size, -1)
+        known[place] = np.arange(place.size)
+        made.append(
+            replace(
+                one.among(place, known, thresholds),
+                names=tuple(names.tolist()),
+                members_sha256=sha256,
+            )
+        )
+    return made
+
+
 def _joined(same: Sequence[Grouping]) -> Grouping:
     """One grouping of several tallies, which may know the groups of others of the members."""
     if same[0].of_speaker is None:
@@ -411,10 +547,13 @@ def _fits(tally: Tally) -> bool:
         for one in tally.groupings
         if one.of_speaker is not None
     )
+    are_named = bool(tally.sites) == bool(tally.names) and len(tally.names) in {0, n}
     return (
         rises
         and are_groups
         and tally.keys.shape == (PIECES, n)
+        and are_named
+        and all(low < high for low, high in pairwise(tally.names))
         and all(
             bool(((rows[name] >= low) & (rows[name] <= high)).all())
             for name, (low, high) in limits.items()

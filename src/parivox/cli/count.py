@@ -23,6 +23,9 @@ examples:
   parivox count day1.parquet --speakers s.csv --by gender --out day1.counts
   parivox count scores.csv --speakers s.csv --by age:18,30,60 --step 0.001 --out s.counts
   parivox audit day1.counts day2.counts
+  parivox count scores.csv --speakers s.csv --by gender --step 0.01 --key site.key \
+    --blocks 20 --out north.counts
+  parivox audit north.counts north.tally south.counts south.tally
 """
 
 
@@ -42,11 +45,11 @@ def add_to(commands: Any, words: str) -> None:
 
 def _run(given: argparse.Namespace) -> None:
     from parivox.auditing.count import count  # noqa: PLC0415
-    from parivox.read.counts_file import check_out  # noqa: PLC0415
+    from parivox.read.counts_file import check_both, check_out  # noqa: PLC0415
 
     options = given_options(given, CountOptions)
     check_out_is_named(given.out, "file")
-    check_out(given.out)
+    (check_out if given.key is None else check_both)(given.out)
     name, equals, path = given.scores.partition("=")
     tables = [getattr(given, name) for name in (*TABLES, "groups")]
     check_standard_input([given.scores.rpartition("=")[2], *tables])
@@ -55,4 +58,7 @@ def _run(given: argparse.Namespace) -> None:
     source = {name: path} if is_named else given.scores
     made = count(source, **options)
     made.write(given.out)
-    print_lines([f"Counts are in {given.out}: {made.size()}.", *made.told_apart()])
+    lines = [f"Counts are in {given.out}: {made.size()}.", *made.told_apart()]
+    if made.tally is not None:
+        lines += [f"A tally is in {check_both(given.out)[1]}.", made.tally.reveals]
+    print_lines(lines)

@@ -458,6 +458,23 @@ class CountOptions(ReadOptions):
         wanted="the fewest speakers of a group, as in 5, or 0 for none",
         is_common=True,
     )
+    key: Any = option(
+        COUNTED,
+        "secret of the [site](counts.md#sites-that-may-not-share-rows), by which speakers get "
+        "other names: a tally is made as well, which tells how sure rates are",
+        without="counts alone",
+        is_common=True,
+        annotated="str | os.PathLike[str] | None",
+    )
+    blocks: int | None = option(
+        COUNTED,
+        "with `--key`, a tally of blocks of at least so many speakers, not of each",
+        Number,
+        is_whole=True,
+        low=2,
+        high=2**31 - 1,
+        is_common=True,
+    )
     llr: bool = option(COUNTED, _LLR, Flag, False)
 
 

@@ -30,7 +30,7 @@ from parivox.read.formats.format import ENGINE_ERRORS, why
 from parivox.read.formats.frames import binary_frame, parquet_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -288,17 +288,21 @@ def damaged(name: str, problem: str, key: str = KEY) -> DataError:
     return DataError(f"{name}: does not hold {whole} ({problem}); copy it or {again}")
 
 
-def check_out(path: str | os.PathLike[str]) -> Path:
-    """The file to write counts to, if it may be written: a new one, or one with counts in it."""
+def check_out(path: str | os.PathLike[str], *, key: str = KEY) -> Path:
+    """The file to write counts to, if it may be written: a new one, or one with counts in it.
+
+    Or with what another key says.
+    """
     text = os.fsdecode(path)
     out, named = Path(text), f"--out {text}"
+    what = _WORDS[key][0].removeprefix("a ")
     try:
         if text and out.exists():
             if out.is_dir():
                 msg = f"--out {text}: is a folder; name a file, as in day1.counts"
                 raise ConfigError(msg)
-            if not holds_counts(out):
-                msg = f"--out {text}: is there and holds no counts; name a new file"
+            if not holds_counts(out, key):
+                msg = f"--out {text}: is there and holds no {what}; name a new file"
                 raise ConfigError(msg)
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
             return out
@@ -308,11 +312,25 @@ def check_out(path: str | os.PathLike[str]) -> Path:
     raise unwritable(named, PermissionError(reason))
 
 
-def write_file(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write all of a file of counts or nothing."""
+def check_both(path: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """The files to write counts and their tally to, of one name, if they may be written."""
     out = check_out(path)
+    beside = out.with_suffix(".tally")
+    if beside == out:
+        msg = f"--out {out}: is the name of the tally beside it; give another, as in day1.counts"
+        raise ConfigError(msg)
+    return out, check_out(beside, key=TALLY_KEY)
+
+
+def write_file(
+    path: str | os.PathLike[str], data: bytes, tally: Callable[[Path], None] | None = None
+) -> None:
+    """Write all of a file of counts, and of the tally beside it if there is one, or nothing."""
+    out, beside = (check_out(path), None) if tally is None else check_both(path)
     with writing(f"--out {out}"), whole_file(out) as aside:
         aside.write_bytes(data)
+        if tally is not None and beside is not None:
+            tally(beside)
 
 
 def write_tally(

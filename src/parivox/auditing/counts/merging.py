@@ -12,6 +12,7 @@ import numpy as np
 
 from parivox.auditing.counts.header import parsed
 from parivox.auditing.counts.trial_counts import Seen
+from parivox.auditing.counts.withholding import shown
 from parivox.auditing.tally import Tally
 from parivox.errors import DataError
 from parivox.read.attributes import has_bands, in_order
@@ -64,7 +65,15 @@ def read_all(named: Named) -> list[TrialCounts]:
         if not any(source in one.sources for one in made for source in tally.sources):
             msg = f"{path}: is a tally of other trials than the counts beside it; give its own"
             raise DataError(msg)
-    return [_with_tally(one, [tally for _, tally in tallies]) for one in made]
+    made = [_with_tally(one, [tally for _, tally in tallies]) for one in made]
+    known = {one.tally.names for one in made if one.tally is not None}
+    if len(known) > 1:
+        msg = (
+            f"{made[0].name}: its tally names other speakers than those of other systems and "
+            "lists; audit each by itself"
+        )
+        raise DataError(msg)
+    return made
 
 
 def _with_tally(one: TrialCounts, tallies: Sequence[Tally]) -> TrialCounts:
@@ -72,13 +81,15 @@ def _with_tally(one: TrialCounts, tallies: Sequence[Tally]) -> TrialCounts:
     mine = [tally for tally in tallies if set(tally.sources) & set(one.sources)]
     if not mine:
         return one
-    if one.withheld or one.levels_withheld:
+    if (one.withheld or one.levels_withheld) and not all(tally.sites for tally in mine):
         msg = (
             f"{one.name}: withholds groups, which its tally would tell; count again with "
             "--withhold 0, or leave the tally out"
         )
         raise DataError(msg)
-    whole = Tally.total([tally.placed((*one.groupings, *one.within)) for tally in mine])
+    placed = [tally.placed((*one.groupings, *one.within)) for tally in mine]
+    whole = Tally.total(placed)
+    whole = replace(whole, groupings=tuple(shown(of, one.withheld) for of in whole.groupings))
     if whole.sources != one.sources or whole.n_trials != one.n_trials:
         msg = (
             f"{one.name}: its tallies are of {whole.n_trials:,} trials, not of {one.n_trials:,}; "

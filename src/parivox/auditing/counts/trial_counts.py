@@ -42,6 +42,7 @@ DECISIONS, FAILURES, LLR = "decisions", "failures", "log-likelihood ratios"
 SCORES, SECONDS, THRESHOLDS = "scores", "seconds", "thresholds"
 SIMILARITY = "scores taken as similarities"
 SEVERAL = "not known of several files of counts: one may be in all of them"
+ELSEWHERE = "their keys differ, so that one at two sites is taken for two people"
 
 
 @dataclass(frozen=True)
@@ -353,17 +354,22 @@ class TrialCounts:
             if FAILURES in self.contents:
                 found["failure-to-enrol and failure-to-acquire rates"] = SEVERAL
             found["trials that are in several files"] = rows
+            if self.tally is not None and len(self.tally.sites) > 1:
+                found["speakers who are at several sites"] = ELSEWHERE
         return found
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the counts as one file, all of it or nothing.
+        """Write the counts as one file, all of it or nothing, and the tally, if any, beside it.
+
+        The tally has the same name with ``.tally`` at the end.
 
         Raises
         ------
         ConfigError
             If the file cannot be written, or is there and holds no counts.
         """
-        write_file(path, self.rows.written(self.header()))
+        tally = None if self.tally is None else self.tally.write
+        write_file(path, self.rows.written(self.header()), tally)
 
     def __repr__(self) -> str:
         return f"<{self.size()}>"

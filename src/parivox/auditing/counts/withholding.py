@@ -9,15 +9,17 @@ several subtractions would tell is not looked for.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.counts.trial_counts import Place
     from parivox.read.grouping import Grouping
 
     Bools = NDArray[np.bool_]
@@ -41,6 +43,15 @@ def words(code: int, least: int) -> str:
         return f"withheld: fewer than {least} speakers"
     why = f"withheld: else a group of fewer than {least} speakers could be told"
     return why if code == JOINED else ""
+
+
+def shown(grouping: Grouping, withheld: Container[Place]) -> Grouping:
+    """The grouping, by which speakers of groups that are withheld of all trials are in none."""
+    if grouping.of_speaker is None:
+        return grouping
+    lost = [i for i, one in enumerate(grouping.groups) if (grouping.name, "", one) in withheld]
+    group = np.where(np.isin(grouping.of_speaker, lost), -1, grouping.of_speaker)
+    return replace(grouping, of_speaker=group.astype(np.int32))
 
 
 def hide_levels(used: Bools, least: int) -> Codes:

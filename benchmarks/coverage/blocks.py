@@ -1,0 +1,250 @@
+"""Coverage of intervals told from blocks of very many speakers, in groups of very unequal sizes.
+
+Of 50,000 speakers an audit takes about 1,200 blocks, each of one group
+(`parivox.auditing.layout.blocks_of`). Are rates by group, and a rate at a threshold that every
+replicate finds again, as sure as they are said to be?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from benchmarks.coverage import simulate
+from benchmarks.coverage.rates import collected
+from benchmarks.coverage.records import Row, interval_row, stream
+from scipy.special import ndtr, ndtri
+
+from parivox.auditing.curves import step_thresholds
+from parivox.auditing.layout import Members, blocks_of
+from parivox.auditing.operating_points import parse_point
+from parivox.core.costs import parse_cost
+from parivox.core.counts import Counts
+from parivox.core.curves_resampled import ResampledCurves, bin_means
+from parivox.core.intervals import limits, rate_interval
+from parivox.core.resampling import speaker_weights
+from parivox.core.tallies import ByPair, BySpeaker, moments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from benchmarks.coverage.rates import Limits
+    from benchmarks.coverage.simulate import FloatArray, IntArray
+    from numpy.typing import NDArray
+
+SPEAKERS, UNLIKE = 50_000, 50  # the largest group is so many times the smallest
+GROUPS = (2, 10, 50)
+RATES: dict[Literal["fnr", "fpr"], float] = {"fnr": 0.02, "fpr": 0.003}
+EER, FPR = 0.03, 0.01
+POINT = parse_point(f"fpr={FPR}", [parse_cost("voxsrc")])
+GENUINE, STRANGERS, EACH = 20, 5, 4
+"""Target trials of a speaker; others whom it is compared with, and trials with each of them."""
+HEAVY = 1.2  # standard deviation of log trials where few speakers have most of them
+LEVEL = 0.95
+REPLICATES = 200
+FEWEST = 20  # speakers of a block that a site hands out
+DATASETS = 600
+MINUTES = 45
+
+
+@dataclass(frozen=True)
+class Case:
+    """Groups, one kind of error, one way in which speakers differ."""
+
+    kind: Literal["fnr", "fpr"]
+    groups: int
+    shape: str  # ``heavy``, or else all are alike
+    blocks: int = 0  # of `FEWEST` speakers in each group; 0 for as many as an audit takes
+
+    def group_of_speakers(self) -> IntArray:
+        """The group of each speaker."""
+        if self.blocks:
+            return np.repeat(np.arange(self.groups), FEWEST * self.blocks)
+        return group_of_speakers(self.groups)
+
+
+CASES = [
+    *(Case(kind, n, shape) for kind in RATES for n in GROUPS for shape in ("even", "heavy")),
+    *(Case(kind, 9, f"{n} blocks of {FEWEST} each", n) for kind in RATES for n in (5, 12)),
+]
+
+
+def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+    """Study rates by group, then a rate of all at a threshold that is found again."""
+    for case in CASES:
+        name = f"blocks/{case.kind}/{case.groups}/{case.shape}"
+        if not wanted(name):
+            continue
+        rng, rate = stream(seed, name), RATES[case.kind]
+        group = case.group_of_speakers()
+        block = blocks_of(group, least=FEWEST if case.blocks else 1)
+        found = collected(_limits(case, group, block, rng) for _ in range(datasets))
+        where = {"cell": name, "kind": case.kind, "groups": case.groups, "shape": case.shape}
+        where |= {"blocks": case.blocks, "rate": rate, "level": LEVEL}
+        rows = []
+        for (method, _), (low, high) in found.items():
+            rows.append(where | {"method": method} | interval_row(rate, low, high))
+            smallest = interval_row(rate, low[:, :1], high[:, :1])
+            rows[-1] |= {f"smallest_{key}": smallest[key] for key in ("coverage", "coverage_error")}
+        yield rows
+    for groups in GROUPS[:2]:
+        name = f"blocks/found again/{groups}"
+        if wanted(name):
+            # half as many, as each takes ten times as long
+            yield _at_found(name, groups, max(datasets // 2, 2), stream(seed, name))
+
+
+def group_of_speakers(groups: int) -> IntArray:
+    """The group of each speaker: sizes in geometric progression, the smallest first."""
+    size = np.geomspace(1, UNLIKE, groups)
+    last = np.rint(SPEAKERS * np.cumsum(size) / size.sum()).astype(np.int64)
+    return np.repeat(np.arange(groups), np.diff(last, prepend=0))
+
+
+def _limits(
+    case: Case, group: IntArray, block: NDArray[np.int32], rng: np.random.Generator
+) -> Limits:
+    """Limits [1, group] of one data set, told from speakers and from blocks."""
+    drawn = _misses if case.kind == "fnr" else _false_accepts
+    every = drawn(group, RATES[case.kind], case.shape, rng)
+    made = {"speakers": every, "blocks": in_blocks(every, block)}
+    found: Limits = {}
+    for method, tally in made.items():
+        each = rate_interval(moments(tally), LEVEL)
+        found[method, LEVEL] = each.low[None], each.high[None]
+    return found
+
+
+def in_blocks(every: BySpeaker | ByPair, block: NDArray[np.int32]) -> BySpeaker | ByPair:
+    """The same by blocks of speakers; a pair within a block is one with a stranger."""
+    n = int(block.max()) + 1
+    if isinstance(every, BySpeaker):
+        code = every.cell * n + block[every.speaker]
+        reach = n
+    else:
+        members = Members(2 * n, block)
+        reach = members.n**2
+        code = every.cell * reach + members.of_pairs(
+            *(one.astype(np.int32) for one in (every.one, every.other))
+        )
+    codes, at = np.unique(code, return_inverse=True)
+    errors, trials = (
+        np.bincount(at, values, minlength=codes.size).astype(np.int64)
+        for values in (every.errors, every.trials)
+    )
+    cell, who = np.divmod(codes, reach)
+    if isinstance(every, BySpeaker):
+        return BySpeaker(cell, who, errors, trials, every.n_cells)
+    one, other = np.divmod(who, 2 * n)
+    return ByPair(cell, one, other, errors, trials, every.n_cells)
+
+
+def _trials(n: int, mean: float, shape: str, rng: np.random.Generator) -> IntArray:
+    """Trials of each: as many, or, where few have most of them, log-normal."""
+    if shape != "heavy":
+        return np.full(n, round(mean))
+    drawn = mean * np.exp(HEAVY * rng.standard_normal(n) - HEAVY**2 / 2)
+    return np.maximum(1, np.rint(drawn)).astype(np.int64)
+
+
+def _misses(group: IntArray, rate: float, shape: str, rng: np.random.Generator) -> BySpeaker:
+    """Rejected target trials of every speaker."""
+    trials = _trials(group.size, GENUINE, shape, rng)
+    none = np.zeros_like(trials)
+    design = BySpeaker(group, np.arange(group.size), none, trials, int(group[-1]) + 1)
+    drawn = simulate.misses(design, rate, 1, rng, skewed=shape == "heavy")
+    return BySpeaker(group, design.speaker, drawn.errors[0], trials, design.n_cells)
+
+
+def _pairs(group: IntArray, shape: str, rng: np.random.Generator) -> ByPair:
+    """Each speaker with a few others of its group; some are met far more often."""
+    n = np.bincount(group)
+    first = np.cumsum(n) - n
+    one = np.repeat(np.arange(group.size), STRANGERS)
+    at = rng.random(one.size)
+    if shape == "heavy":
+        at = at**2  # a tenth of a group is met by a third of it
+    of = group[one]
+    other = first[of] + np.floor(at * n[of]).astype(np.int64)
+    other = np.where(other == one, first[of] + (one - first[of] + 1) % n[of], other)
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    codes, times = np.unique(low * group.size + high, return_counts=True)
+    low, high = np.divmod(codes, group.size)
+    none = np.zeros_like(codes)
+    return ByPair(group[low], low, high, none, EACH * times, int(group[-1]) + 1)
+
+
+def _false_accepts(group: IntArray, rate: float, shape: str, rng: np.random.Generator) -> ByPair:
+    """Accepted nontarget trials of pairs."""
+    design = _pairs(group, shape, rng)
+    drawn = simulate.false_accepts(design, rate, 1, rng, skewed=shape == "heavy")
+    own = design.cell, design.one, design.other, drawn.errors[0], design.trials
+    return ByPair(*own, design.n_cells)
+
+
+# --- a threshold that is found again -------------------------------------------------------------
+
+
+def _at_found(name: str, groups: int, datasets: int, rng: np.random.Generator) -> list[Row]:
+    """FNR of all trials at the threshold of an FPR, and the interval of replicates' own."""
+    distance = -2 * float(ndtri(EER))
+    true = float(ndtr(-ndtri(FPR) - distance))
+    group = group_of_speakers(groups)
+    block = blocks_of(group)
+    every = [_found_again(group, block, distance, rng) for _ in range(datasets)]
+    where = {"cell": name, "kind": "fnr", "groups": groups, "shape": "found again"}
+    where |= {"rate": true, "level": LEVEL}
+    rows = []
+    for method in every[0]:
+        low, high = (np.array([[one[method][side]] for one in every]) for side in (0, 1))
+        rows.append(where | {"method": method} | interval_row(true, low, high))
+    return rows
+
+
+def _found_again(
+    group: IntArray, block: NDArray[np.int32], distance: float, rng: np.random.Generator
+) -> dict[str, tuple[float, float]]:
+    """Limits of one data set: the threshold as it is, and as replicates of blocks find it."""
+    one_cell = np.zeros_like(group)
+    targets = BySpeaker(one_cell, np.arange(group.size), one_cell, one_cell + EACH, 1)
+    pairs = _pairs(group, "even", rng)
+    nontargets = ByPair(
+        np.zeros_like(pairs.cell), pairs.one, pairs.other, pairs.errors, pairs.trials, 1
+    )
+    drawn = simulate.scores(targets, nontargets, distance, rng)
+    score = np.concatenate((drawn.target, drawn.nontarget))
+    is_target = np.arange(score.size) < drawn.target.size
+    counts = Counts.from_scores(score, is_target)
+    threshold = float(POINT.threshold_of(counts))
+    wrong = np.bincount(drawn.speaker, drawn.target < threshold, minlength=group.size)
+    tally = BySpeaker(one_cell, targets.speaker, wrong.astype(np.int64), targets.trials, 1)
+    found = rate_interval(moments(in_blocks(tally, block)), LEVEL)
+    edges = np.append(-np.inf, step_thresholds(counts, [threshold]))
+    enrol = block[np.concatenate((drawn.speaker, drawn.one))]
+    test = block[np.concatenate((drawn.speaker, drawn.other))]
+    curves = ResampledCurves(
+        score,
+        is_target,
+        enrol,
+        test,
+        [((np.zeros(score.size, dtype=np.int64),), 1)],
+        edges,
+        None,
+        bin_means(counts, edges),
+    )
+    strata = np.empty(int(block.max()) + 1, dtype=np.int64)
+    strata[block] = group
+    weights = speaker_weights(strata, REPLICATES, int(rng.integers(2**31)))
+    rates = np.concatenate([_fnr(counts) for _, ((counts,),) in curves.replicates(weights)])
+    again = limits(found.rate, np.array([rates.var(ddof=1)]), found.df, LEVEL)
+    return {
+        "as it is": (float(found.low[0]), float(found.high[0])),
+        "found again": (float(again[0][0]), float(again[1][0])),
+    }
+
+
+def _fnr(counts: Counts) -> FloatArray:
+    """Rates of replicates at thresholds of their own."""
+    thresholds = np.broadcast_to(POINT.threshold_of(counts), counts.target.shape[0])
+    return np.asarray(counts.at(thresholds[:, None]).fnr[:, 0])

@@ -1,0 +1,199 @@
+"""Tallies that leave a site: of speakers under names that a key makes, or of blocks of them.
+
+A name is a keyed hash (BLAKE2b) of the speaker's id, or of all ids of a block. Without the key,
+which stays at the site, no id can be tried against it. Files made with one key give one speaker
+one name, so that their tallies add up; other keys are other sites.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.auditing.counts.withholding import shown
+from parivox.auditing.layout import blocks_of
+from parivox.auditing.tally import tally_trials
+from parivox.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.counts.trial_counts import TrialCounts
+    from parivox.auditing.inputs import Gathered
+    from parivox.auditing.tally import Tally
+    from parivox.core.counts import FloatArray
+    from parivox.options.audit import CountOptions
+    from parivox.read.grouping import Grouping
+    from parivox.read.people import Speakers
+
+SHORTEST, LONGEST = 16, 64
+"""Bytes of a key: fewer could be guessed, more are none of BLAKE2b's."""
+_TOO_MUCH = 1 << 12
+_NAME, _SITE, _BLOCK = b"parivox name", b"parivox site", b"parivox block"  # uses of one key
+
+
+@dataclass(frozen=True)
+class SiteKey:
+    """A secret of one site."""
+
+    secret: bytes
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> SiteKey:
+        """A key of a file, without blanks around it.
+
+        Raises
+        ------
+        ConfigError
+            If there is none, or it is too short or too long.
+        """
+        make = f'python -c "import secrets; print(secrets.token_hex(32))" > {path}'
+        try:
+            with Path(path).open("rb") as file:
+                secret = file.read(_TOO_MUCH).strip()
+        except FileNotFoundError:
+            msg = f"--key {path}: is not there; make a key that nobody else has: {make}"
+            raise ConfigError(msg) from None
+        except (OSError, ValueError) as error:
+            msg = f"--key {path}: cannot be read ({error}); name a file"
+            raise ConfigError(msg) from error
+        if not SHORTEST <= len(secret) <= LONGEST:
+            msg = (
+                f"--key {path}: holds {len(secret)} bytes, a key has {SHORTEST} to {LONGEST}; "
+                f"make one that nobody else has: {make}"
+            )
+            raise ConfigError(msg)
+        return cls(secret)
+
+    @property
+    def site(self) -> str:
+        """What tells this key apart from others, and tells nothing of it."""
+        return self._hash(_SITE, [])
+
+    def names(self, ids: Sequence[str]) -> list[str]:
+        """The name of each speaker."""
+        return [self._hash(_NAME, [one]) for one in ids]
+
+    def name_of_block(self, names: Iterable[str]) -> str:
+        """The name of a block, from those of its speakers."""
+        return self._hash(_BLOCK, sorted(names))
+
+    def _hash(self, use: bytes, words: Iterable[str]) -> str:
+        made = hashlib.blake2b(use, digest_size=8, key=self.secret)
+        for one in words:
+            made.update(b"\0" + one.encode())
+        return made.hexdigest()
+
+
+def check_form(read: Gathered, asked: CountOptions, *, is_exact: bool) -> None:
+    """Refuse to tell more by a tally than its form is for."""
+    if asked.key is None:
+        if asked.blocks is not None:
+            msg = "--blocks: deals speakers by a key of the site's own; give it with --key FILE"
+            raise ConfigError(msg)
+        return
+    if read.sets[0].is_scored and is_exact:
+        msg = (
+            "--key: the tally has the bins of the counts, and without any it would hold every "
+            "score; give --step WIDTH, or --threshold"
+        )
+        raise ConfigError(msg)
+    if asked.blocks is None:
+        if asked.withhold:
+            msg = (
+                "--key: tells of every single speaker, under a name, so that no group can be "
+                "withheld; give --blocks 20, or, for a reader who may have personal data, "
+                "--withhold 0"
+            )
+            raise ConfigError(msg)
+        return
+    sided = [one.name for one in (*read.groupings, *read.levels) if one.of_speaker is None]
+    if sided or read.levels:
+        names = ", ".join(dict.fromkeys([*sided, *(one.name for one in read.levels)]))
+        msg = (
+            f"--blocks {asked.blocks}: are of speakers, of whom a few may be behind the trials of "
+            f"one block within {names}; group by attributes of speakers alone, without --within"
+        )
+        raise ConfigError(msg)
+
+
+def tally_for_others(read: Gathered, counts: TrialCounts, key: SiteKey, least: int | None) -> Tally:
+    """The tally of counts, in the same bins: of names, or of blocks of at least so many speakers.
+
+    Raises
+    ------
+    DataError
+        If there are fewer speakers of some groups than a block has.
+    """
+    trials, people = read.sets[0], read.people
+    assert trials.has_speakers
+    assert people is not None
+    used = trials.in_use
+    groupings = [shown(one, counts.withheld) for one in (*read.groupings, *read.levels)]
+    names = np.array(key.names([people.ids[i] for i in used.tolist()]))
+    block = None
+    if least is not None:
+        finest = _finest(groupings, used)
+        _check_sizes(finest, groupings, used, least, people)
+        own = blocks_of(finest, least=least, order=np.argsort(np.argsort(names)))
+        order = np.lexsort((names, own))
+        starts = np.flatnonzero(np.diff(own[order], prepend=-1))
+        names = np.array([key.name_of_block(one) for one in np.split(names[order], starts[1:])])
+        block = np.zeros(len(people.ids), dtype=np.int32)
+        block[used] = own
+        used = np.arange(names.size)
+    made = tally_trials(trials, _steps(counts), groupings, block)
+    return made.named(used, names, key.site, least or 1)
+
+
+def _steps(counts: TrialCounts) -> FloatArray:
+    """Every edge from the lowest score to the highest: the tally is as fine as the counts."""
+    if not counts.is_scored:
+        return np.empty(0)
+    value = counts.columns["value"][counts.columns["failed"] == 0]
+    finite = value[np.isfinite(value)]
+    edges = counts.bins.between(*((finite.min(), finite.max()) if finite.size else (0.0, 0.0)))
+    given = np.array(counts.bins.thresholds, dtype=np.float64)
+    made = np.concatenate((edges, given, value[np.isposinf(value)]))
+    return np.unique(made[~np.isneginf(made)] + 0.0)
+
+
+def _finest(groupings: Sequence[Grouping], used: NDArray[np.intp]) -> NDArray[np.int64]:
+    """A number for each combination of groups by all groupings."""
+    codes = [one.of_speaker[used] for one in groupings if one.of_speaker is not None]
+    _, found = np.unique(np.stack(codes), axis=1, return_inverse=True)
+    return found.reshape(-1).astype(np.int64)
+
+
+def _check_sizes(
+    finest: NDArray[np.int64],
+    groupings: Sequence[Grouping],
+    used: NDArray[np.intp],
+    least: int,
+    people: Speakers,
+) -> None:
+    """Refuse combinations of groups that no block can be made of."""
+    sizes = np.bincount(finest)
+    smallest = int(sizes.argmin())
+    if sizes[smallest] >= least:
+        return
+    who = used[np.flatnonzero(finest == smallest)[0]]
+    of = {one.name: int(one.of_speaker[who]) for one in groupings if one.of_speaker is not None}
+    names = {one.name: one.groups for one in groupings}
+    words = ", ".join(
+        f"{name} {names[name][group]}" if group >= 0 else f"of no group by {name}"
+        for name, group in of.items()
+    )
+    mend = "give a single --by, or join values with --groups" if len(of) > 1 else "leave them out"
+    msg = (
+        f"{people.name}: {sizes[smallest]} speakers of the trials are {words}, fewer than a block "
+        f"of {least}; {mend}, or give --blocks {max(int(sizes[smallest]), 2)}"
+    )
+    raise DataError(msg)

@@ -1,0 +1,272 @@
+"""Sites that may not share rows: counts with tallies of names that a key makes, or of blocks."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import parivox as pv
+from parivox.auditing.tally import Tally
+from parivox.errors import ConfigError, DataError
+from parivox.read.counts_file import read_tally
+
+KEYS = {"north": "north's own secret, which stays", "south": "south's own secret, which stays"}
+HOW = {"by": "gender", "step": 0.1}
+CLOSED = ("fnr", "fpr")
+
+
+@pytest.fixture
+def key(tmp_path):
+    """Write the key of a site."""
+
+    def written(name):
+        path = tmp_path / f"{name}.key"
+        path.write_text(KEYS.get(name, name) + "\n")
+        return path
+
+    return written
+
+
+@pytest.fixture
+def shared(tmp_path, key):
+    """Count at a site; gives both files."""
+
+    def made(name, trials, speakers, *, of=None, **options):
+        counts = tmp_path / f"{name}.counts"
+        how = {"key": key(of or name), **HOW, **options}
+        pv.count({"S": trials}, speakers=speakers, **how).write(counts)
+        return [str(counts), str(tmp_path / f"{name}.tally")]
+
+    return made
+
+
+def halves(trials):
+    frame = pl.DataFrame(trials)
+    is_first = np.random.default_rng(8).random(frame.height) < 0.6
+    return frame.filter(is_first), frame.filter(~is_first)
+
+
+def renamed(trials, speakers, prefix):
+    """The same list of other people."""
+    sides = {name: [prefix + one for one in trials[name]] for name in ("enrol", "test")}
+    frame = {**trials, **sides}
+    return frame, {**speakers, "id": [prefix + one for one in speakers["id"]]}
+
+
+def intervals(audit):
+    columns = ["group", "metric", "operating_point", "value", "low", "high", "errors", "trials"]
+    rows = audit.groups.to_polars().filter(pl.col("metric").is_in(CLOSED))
+    return rows.select(columns).sort(columns[:3])
+
+
+def test_names_of_one_key_add_up_to_the_audit_of_all_trials(trials, speakers, shared):
+    one, other = halves(trials)
+    files = [
+        *shared("may", one, speakers, of="north", withhold=0),
+        *shared("june", other, speakers, of="north", withhold=0),
+    ]
+    made = pv.audit(files, replicates=60)
+    whole = pv.audit(shared("year", trials, speakers, of="north", withhold=0), replicates=60)
+    assert intervals(made).equals(intervals(whole))
+    assert made.verdicts.to_polars().equals(whole.verdicts.to_polars())
+    # at the threshold that was found in bins, the intervals are those of the rows themselves
+    point = whole.operating_points.to_polars()["threshold"][0]
+    points = [f"threshold={point!r}"]
+    exact = pv.audit({"S": trials}, speakers=speakers, by="gender", operating_points=points)
+    again = pv.audit(files, operating_points=points, replicates=60)
+    ours, theirs = intervals(again), intervals(exact)
+    assert ours["errors"].equals(theirs["errors"])
+    for side in ("low", "high"):
+        np.testing.assert_allclose(ours[side], theirs[side], rtol=1e-9)
+
+
+def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, shared, tmp_path):
+    trials, speakers = simulate(speakers=60, utterances=4, nontarget=6000)
+    north = shared("north", trials, speakers, blocks=3)
+    south = shared("south", *renamed(trials, speakers, "s-"), blocks=3)
+    one = Tally.read(north[1])
+    assert one.are_blocks
+    assert (len(one.names), one.least) == (20, 3)  # of 30 women and 30 men
+    assert not one.keys.any()
+    _, header = read_tally(north[1])
+    assert header["reveals"] == one.reveals
+    assert one.reveals.startswith("It tells, of 20 blocks of at least 3 speakers, their groups")
+    for file in (*north, *south):
+        content = (tmp_path / file).read_bytes()
+        assert not any(word in content for word in (b"qz001", b"vx1.wav", KEYS["north"].encode()))
+    both = pv.audit([*north, *south], replicates=60)
+    assert (
+        pv.audit([*south, *north], replicates=60)
+        .verdicts.to_polars()
+        .equals(both.verdicts.to_polars())
+    )
+    rates = intervals(both)
+    assert rates["low"].null_count() == 0
+    alone = intervals(pv.audit(north, operating_points=["threshold=1.5"], replicates=60))
+    again = intervals(pv.audit([*north, *south], operating_points=["threshold=1.5"], replicates=60))
+    # twice the same, of other people: the same rates, known more surely
+    assert again["value"].to_list() == pytest.approx(alone["value"].to_list())
+    assert again["trials"].to_list() == [2 * n for n in alone["trials"]]
+    assert ((again["high"] - again["low"]) < (alone["high"] - alone["low"])).all()
+    told = both.data.to_polars().filter(pl.col("item").str.contains("at several sites"))
+    assert told["note"].to_list() == [
+        "their keys differ, so that one at two sites is taken for two people"
+    ]
+
+
+def test_blocks_follow_from_the_key_alone(simulate, shared):
+    trials, speakers = simulate(speakers=60, utterances=4, nontarget=3000)
+    frame = pl.DataFrame(speakers).sample(fraction=1, shuffle=True, seed=3)
+    one, same, other = (
+        Tally.read(shared(name, trials, table, of=site, blocks=3)[1])
+        for name, table, site in (
+            ("a", speakers, "north"),
+            ("b", frame, "north"),
+            ("c", speakers, "south"),
+        )
+    )
+    assert one.names == same.names
+    assert all(np.array_equal(one.columns[name], same.columns[name]) for name in one.columns)
+    assert not set(one.names) & set(other.names)
+    assert one.sites != other.sites
+
+
+def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
+    trials, speakers = simulate(speakers=60, utterances=4, nontarget=3000)
+    nations = [*["Peru"] * 2, *["Norway", "USA"] * 29]
+    few = {**speakers, "nation": nations}
+    many = {**speakers, "nation": ["Peru" if i % 3 else "Norway" for i in range(60)]}
+    how = {"by": "nation", "blocks": 2}
+    north = shared("north", trials, few, **{**how, "withhold": 4})
+    south = shared("south", *renamed(trials, many, "s-"), **how)
+    tally = Tally.read(north[1])
+    (nation,) = tally.groupings
+    peru = nation.groups.index("Peru")
+    assert peru not in nation.of_speaker
+    rates = pv.audit([*north, *south], replicates=60).groups.to_polars()
+    rates = rates.filter(pl.col("metric").is_in(CLOSED))
+    few, rest = (rates.filter(pl.col("group") == name) for name in ("Peru", "USA"))
+    assert few["value"].null_count() == few.height > 0
+    assert rest["low"].null_count() == 0 < rest.height
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "sentence"),
+    [
+        (
+            {"withhold": 0},
+            {"of": "south", "withhold": 0},
+            r"north\.tally and .*south\.tally: were made with different keys, so that nobody is",
+        ),
+        (
+            {"blocks": 2},
+            {"of": "north", "blocks": 2},
+            r"north\.tally and .*south\.tally: are blocks of other speakers by one key, so that",
+        ),
+        (
+            {"withhold": 0},
+            {"of": "north", "blocks": 2},
+            "one tells of speakers, the other of blocks of them",
+        ),
+        (
+            {"withhold": 0},
+            {"of": "north", "withhold": 0, "step": 0.2},
+            "count both in the same way",
+        ),
+    ],
+    ids=["keys", "overlap", "forms", "bins"],
+)
+def test_what_does_not_add_up_is_refused(trials, speakers, shared, one, other, sentence):
+    first, second = halves(trials)
+    people = pl.DataFrame(speakers)
+    some = people["id"].to_list()[:-6]  # so that these are other speakers
+    of_some = pl.col("enrol", "test").str.head(5).is_in(some)
+    second = second.filter(pl.all_horizontal(of_some))
+    files = [*shared("north", first, speakers, **one), *shared("south", second, speakers, **other)]
+    with pytest.raises((DataError, ConfigError), match=sentence):
+        pv.audit(files)
+
+
+def test_one_speaker_in_two_groups_is_refused(trials, speakers, shared):
+    first, second = halves(trials)
+    turned = {**speakers, "gender": ["fm"[one == "f"] for one in speakers["gender"]]}
+    files = [
+        *shared("may", first, speakers, of="north", withhold=0),
+        *shared("june", second, turned, of="north", withhold=0),
+    ]
+    with pytest.raises(ConfigError, match="tallies of other groups by gender do not add up"):
+        pv.audit(files)
+
+
+def test_a_tally_by_names_knows_no_table(trials, speakers, shared):
+    files = shared("north", trials, speakers, withhold=0)
+    with pytest.raises(ConfigError, match="names speakers by a key, not as a table does"):
+        pv.audit(files, speakers=speakers)
+
+
+def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shared):
+    files = shared("north", trials, speakers, blocks=2)
+    others = shared("south", *renamed(trials, speakers, "s-"), blocks=2)
+    with pytest.raises(DataError, match="audit each by itself"):
+        pv.audit({"A": files, "B": others})
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"blocks": 4}, "--blocks: deals speakers by a key of the site's own"),
+        ({"key": "north", "step": None, "withhold": 0}, "it would hold every score; give --step"),
+        ({"key": "north"}, "no group can be withheld; give --blocks 20"),
+        ({"key": "short"}, r"holds 5 bytes, a key has 16 to 64"),
+        ({"key": "x" * 65}, r"holds 65 bytes, a key has 16 to 64"),
+        (
+            {"key": "north", "blocks": 25},
+            r"its trials are of 24 speakers; counts of fewer than 25 are not shared",
+        ),
+        (
+            {"key": "north", "by": ["gender", "nation"], "blocks": 5, "step": 2},
+            "4 speakers of the trials are gender f, nation India, fewer than a block of 5; give a",
+        ),
+        (
+            {"key": "north", "blocks": 5, "within": "same:nation"},
+            "a few may be behind the trials of one block within same:nation",
+        ),
+    ],
+)
+def test_what_would_tell_too_much_is_refused(trials, speakers, key, options, sentence):
+    asked = {**HOW, **options}
+    if "key" in asked:
+        asked["key"] = key(asked["key"]) if len(asked["key"]) < 60 else _long(key, asked["key"])
+    with pytest.raises((DataError, ConfigError), match=sentence):
+        pv.count({"S": trials}, speakers=speakers, **asked)
+
+
+def _long(key, text):
+    path = key("north")
+    path.write_text(text)
+    return path
+
+
+def test_a_key_that_is_not_there_is_told_how_to_make(trials, speakers, tmp_path):
+    with pytest.raises(ConfigError, match=r"is not there; make a key that nobody else has: python"):
+        pv.count({"S": trials}, speakers=speakers, key=tmp_path / "none.key", blocks=2, **HOW)
+
+
+def test_a_damaged_name_is_refused(trials, speakers, shared, tmp_path):
+    file = shared("north", trials, speakers, withhold=0)[1]
+    columns, header = read_tally(file)
+    frame = pl.DataFrame(columns)
+    header["names"] = header["names"][1:]
+    frame.write_parquet(file, metadata={"parivox_tally": json.dumps(header)})
+    with pytest.raises(DataError, match="does not hold a whole tally"):
+        Tally.read(file)
+
+
+def test_decisions_are_shared_without_bins(speakers, shared, trials):
+    made = np.where(np.array(trials["score"]) > 1.4, "accept", "reject").tolist()
+    decided = {name: trials[name] for name in ("enrol", "test", "label")} | {"decision": made}
+    files = shared("north", decided, speakers, step=None, blocks=2)
+    assert "how the trials of each two went" in Tally.read(files[1]).reveals
+    rates = intervals(pv.audit(files)).filter(pl.col("group").is_in(["f", "m"]))
+    assert rates["low"].null_count() == 0 < rates.height
