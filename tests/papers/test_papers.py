@@ -10,6 +10,8 @@ import pytest
 
 import parivox as pv
 from parivox.papers.items import FAILS, HOLDS, MISSING, OPEN, RUNS
+from parivox.papers.paper003 import SPEAKERS
+from parivox.papers.voxceleb import Voxceleb1H
 from parivox.report.papers import write_reproduced
 
 
@@ -158,6 +160,39 @@ def test_table_3_of_paper_002_is_of_another_draw(found):
     assert same == {"Australia", "Ireland", "Norway", "Germany", "Mexico"}
     assert sum(row["printed"] for row in pairs.values()) == 275_452
     assert sum(row["exact"] for row in pairs.values()) == 275_488
+
+
+def test_figures_of_paper_003(found):
+    assert {
+        name: [*claims(made).values()] for (paper, name), made in found.items() if paper == "003"
+    } == {
+        "table 1": [OPEN],
+        "figure 1": [HOLDS],
+        "figure 2": [HOLDS, OPEN],
+        "figure 3": [HOLDS, HOLDS],
+        "figure 4": [OPEN, OPEN],
+        "figure 5": [HOLDS, OPEN, OPEN],
+        "figure 6": [OPEN],
+        "figure 7": [HOLDS],
+        "claim 3.3": [HOLDS, OPEN],
+    }
+    lower = rows(found["003", "figure 6"], "FPRs at which ResNetSE34L is lower")
+    assert lower["nine nationalities"]["exact"] == 75
+    for metric, expected in (("FPR", [0.85, 0.83]), ("FNR", [0.23, 0.05])):
+        alike = [
+            rows(found["003", "claim 3.3"], f"{metric}, %, {system}")["Spearman"]["exact"]
+            for system in ("ResNetSE34V2", "ResNetSE34L")
+        ]
+        assert [round(one, 2) for one in alike] == expected
+
+
+def test_trials_of_paper_003_are_those_between_its_speakers(bt4vt_data):
+    data = Voxceleb1H.found(bt4vt_data)
+    trials = data.between(SPEAKERS)
+    assert len(SPEAKERS) == 72
+    assert len(trials) == 22_063
+    people = {name[:7] for side in ("enrol", "test") for name in trials[side].to_list()}
+    assert len(people) == 63
 
 
 def test_every_chart_is_drawn(found):

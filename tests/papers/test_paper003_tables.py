@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from parivox.errors import DataError
-from parivox.papers.paper003 import GROUPS, POOLED_EER, TABLE_1, TRIALS, recovered, table1
+from parivox.papers.paper003_tables import GROUPS, POOLED_EER, TABLE_1, TRIALS, recovered, table1
 
 pytestmark = pytest.mark.minimal
 

@@ -1,0 +1,150 @@
+"""Chouchane et al., "A Comparison of Differential Performance Metrics": table 1.
+
+See docs/methods/published-tables.md#paper-003.
+
+The list has 2,208 target and 2,208 nontarget trials for each of nine nationalities of eight
+speakers, and every printed percentage is k / 2208 for exactly one whole number k. So the error
+counts come back from print, and with them FDR, IR and GARBE at the threshold of the pooled EER,
+which the paper does not print. (FDR ranks ResNetSE34L least fair there, GARBE ranks it fairest.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.core.meta import fdr, garbe, ir
+from parivox.core.spread import gini, max_min, value_range
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from parivox.core.counts import FloatArray, IntArray
+
+TRIALS = 2208
+"""Target trials, and as many nontarget trials, of each nationality."""
+
+GROUPS = (
+    "USA",
+    "UK",
+    "Germany",
+    "Australia",
+    "Italy",
+    "India",
+    "Ireland",
+    "New Zealand",
+    "Canada",
+)
+
+# system: FPR and FNR in per cent, in the order of GROUPS
+TABLE_1 = {
+    "ERes2Net": (
+        (1.22, 0.68, 0.59, 0.68, 1.95, 2.31, 0.18, 1.86, 1.13),
+        (1.04, 0.45, 2.81, 0.27, 2.58, 0.09, 2.04, 0.27, 1.31),
+    ),
+    "CAM++": (
+        (1.40, 0.41, 0.63, 1.99, 1.40, 1.90, 0.82, 1.86, 1.40),
+        (1.54, 0.14, 4.26, 0.14, 2.72, 0.14, 2.31, 0.18, 0.86),
+    ),
+    "ECAPA": (
+        (1.13, 0.72, 2.49, 1.90, 2.58, 2.76, 0.77, 2.17, 1.31),
+        (1.45, 0.23, 6.34, 0.27, 3.85, 1.00, 1.45, 0.27, 1.22),
+    ),
+    "ResNetSE34V2": (
+        (1.36, 0.50, 2.31, 0.86, 3.26, 6.11, 0.45, 0.95, 1.13),
+        (1.68, 0.50, 6.34, 0.77, 2.54, 0.00, 2.36, 1.18, 1.63),
+    ),
+    "ResNetSE34L": (
+        (2.76, 2.08, 4.17, 1.54, 3.53, 5.53, 0.86, 1.86, 5.30),
+        (2.08, 1.90, 8.11, 1.72, 4.08, 0.09, 4.21, 2.67, 2.17),
+    ),
+}
+"""Printed table 1: FPR (the paper's FMR) and FNR (its FNMR) at the pooled EER's threshold."""
+
+POOLED_EER = {
+    "ERes2Net": 1.18,
+    "CAM++": 1.37,
+    "ECAPA": 1.79,
+    "ResNetSE34V2": 1.88,
+    "ResNetSE34L": 3.01,
+}
+"""Printed pooled EER in per cent."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fairness:
+    """One system of table 1: errors of each nationality, joint measures and their terms.
+
+    FDR is higher, the others lower for fairer. IR is NaN where a nationality has no errors.
+    """
+
+    system: str
+    fp: IntArray
+    fn: IntArray
+    fdr: float
+    fdr_fpd: float
+    fdr_fnd: float
+    ir: float
+    ir_fpd: float
+    ir_fnd: float
+    garbe: float
+    garbe_fpd: float
+    garbe_fnd: float
+
+
+def recovered(percent: ArrayLike, *, trials: int = TRIALS) -> IntArray:
+    """Error counts behind percentages printed with two decimals.
+
+    There are fewer than 10,000 trials, so that one count at most prints as each percentage.
+
+    Examples
+    --------
+    >>> recovered([1.22, 0.68]).tolist()
+    [27, 15]
+    """
+    if not 0 < trials < 10_000:
+        msg = f"{trials} trials: two decimals of a percentage tell counts apart up to 9,999 trials"
+        raise DataError(msg)
+    printed = np.asarray(percent, dtype=np.float64)
+    counts = np.rint(printed / 100 * trials).astype(np.int64)
+    odd = np.abs(100 * counts / trials - printed) > 0.005 + 1e-12
+    if odd.any():
+        msg = f"{printed[odd][0]} % is not a whole number of {trials} trials"
+        raise DataError(msg)
+    return counts
+
+
+def table1(*, alpha: float = 0.5) -> list[Fairness]:
+    """FDR, IR and GARBE of the five systems in the paper's order, from the counts behind table 1.
+
+    `alpha` is the weight of FPR.
+
+    Examples
+    --------
+    >>> [(row.system, round(row.garbe, 4)) for row in table1()][:2]
+    [('ERes2Net', 0.4379), ('CAM++', 0.4342)]
+    """
+    return [_fairness(system, *printed, alpha=alpha) for system, printed in TABLE_1.items()]
+
+
+def _fairness(system: str, fpr: ArrayLike, fnr: ArrayLike, *, alpha: float) -> Fairness:
+    fp, fn = recovered(fpr), recovered(fnr)
+    f: FloatArray = fp / TRIALS
+    q: FloatArray = fn / TRIALS
+    return Fairness(
+        system=system,
+        fp=fp,
+        fn=fn,
+        fdr=float(fdr(f, q, alpha=alpha).value),
+        fdr_fpd=float(value_range(f).value),
+        fdr_fnd=float(value_range(q).value),
+        ir=float(ir(f, q, alpha=alpha).value),
+        ir_fpd=float(max_min(f).value),
+        ir_fnd=float(max_min(q).value),
+        garbe=float(garbe(f, q, alpha=alpha).value),
+        garbe_fpd=float(gini(f).value),
+        garbe_fnd=float(gini(q).value),
+    )
