@@ -91,18 +91,47 @@ def test_verdicts_are_told_of_lists_beyond_memory(both):
     assert np.mean(same) > 0.9
 
 
-def test_where_a_tally_would_be_too_long_nothing_is_resampled(simulate, monkeypatch):
+@pytest.fixture
+def long(simulate, monkeypatch):
+    """An audit of the same trials in memory and, as very many, beyond it."""
     trials, people = simulate(nontarget=8000, decimals=9)
     options = {"speakers": people, "by": "gender", "operating_points": "threshold=1.25"}
     exact = pv.audit({"S": trials}, **options)
     monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
     monkeypatch.setattr(spill, "PART_TRIALS", 900)
-    monkeypatch.setattr("parivox.auditing.sample.MOST_ROWS", 3000)
-    audit = pv.audit({"S": trials}, **options)
-    for metric in ("fpr", "fnr"):
-        where = {"metric": metric, "operating_point": "threshold=1.25"}
-        assert audit.groups.where(**where).rows() == exact.groups.where(**where).rows()
-    assert len(audit.bands) > 0
+
+    def audited(rows, blocks):
+        for module in ("run", "sample"):
+            monkeypatch.setattr(f"parivox.auditing.{module}.MOST_ROWS", rows)
+        monkeypatch.setattr("parivox.auditing.run.DRAWN", blocks)
+        audit = pv.audit({"S": trials}, **options, speaker_ids="offenders")
+        for metric in ("fpr", "fnr"):
+            where = {"metric": metric, "operating_point": "threshold=1.25"}
+            assert audit.groups.where(**where).rows() == exact.groups.where(**where).rows()
+        assert {row["threshold"] for row in audit.bands} > {1.25}
+        assert len(audit.offenders) > 0
+        return audit
+
+    return exact, audited
+
+
+def test_where_a_tally_would_be_too_long_curves_are_drawn_from_blocks(long):
+    exact, audited = long
+    audit = audited(7000, 20)
+    widths = []
+    for one, two in zip(exact.groups, audit.groups, strict=True):
+        if one["metric"] in {"auc", "min_cdet_norm"} and one["low"] is not None:
+            widths.append((two["high"] - two["low"]) / (one["high"] - one["low"]))
+    assert len(widths) > 4
+    assert 0.6 < np.mean(widths) < 1.6
+    shifts = audit.groups.where(metric="shift_target", group="f").rows()
+    told = {row["definition"]: (row["low"] is not None, row["note"]) for row in shifts}
+    assert told.pop("mean")[0]
+    assert set(told.values()) == {(False, "no interval: not resampled")}
+
+
+def test_where_that_of_blocks_would_be_too_long_too_nothing_is_resampled(long):
+    audit = long[1](100, 1000)
     for row in audit.groups:
         if row["metric"] not in {"fpr", "fnr"} and row["value"] is not None:
             words = "no interval: too many trials to hold in memory"

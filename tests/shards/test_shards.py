@@ -82,7 +82,7 @@ def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
 ):
     monkeypatch.setattr("parivox.shards.planning.MOST_EXACT", 100)
     monkeypatch.setattr("parivox.auditing.sample.MOST_EXACT", 100)
-    monkeypatch.setattr("parivox.auditing.layout.MOST_BY_THEMSELVES", 10)
+    monkeypatch.setattr("parivox.shards.running.MOST_BY_THEMSELVES", 10)
     folder = tmp_path / "run"
     points = {"operating_points": ["threshold=1.25", "fpr=0.01"]}
     made = planned(lists, folder, **points)

@@ -90,14 +90,16 @@ def shared_thresholds(everything: Counts, audited: Iterable[float]) -> FloatArra
     return np.unique(every + 0.0)
 
 
-def step_thresholds(everything: Counts, audited: Iterable[float]) -> FloatArray:
+def step_thresholds(
+    everything: Counts, audited: Iterable[float], coarse: float = COARSE
+) -> FloatArray:
     """Thresholds that stand for the whole curve in replicates of long lists, rising.
 
     Those at which a rate of all trials steps through a coarse grid of probits, and, as thresholds
     that are found again move little, a fine grid of rates around the audited ones.
     """
     curve = everything.curve
-    grid = _lines(COARSE)
+    grid = _lines(coarse)
     grid = grid[(grid > FARTHEST_STEP) & (grid < 1 - FARTHEST_STEP)]
     near = np.exp(np.linspace(-REACH, REACH, AROUND))
     at = np.searchsorted(-curve.thresholds, [-one for one in audited if np.isfinite(one)])

@@ -77,6 +77,15 @@ class Draws(NamedTuple):
     weights: Weights  # [replicate, speaker]: how often each is drawn
     halves: Weights  # [2 * split, speaker]: 1 for those of one half; of all splits, then the others
     rank: NDArray[np.intp]  # of each speaker, in an order that does not follow from names
+    # the block that each speaker is drawn with, where curves are made of blocks alone
+    together: NDArray[np.int32] | None = None
+
+    def by_block(self) -> tuple[Weights, Weights]:
+        """Weights and halves of what curves are made of."""
+        if self.together is None:
+            return self.weights, self.halves
+        first = np.unique(self.together, return_index=True)[1]
+        return self.weights[:, first], self.halves[:, first]
 
 
 def draw_speakers(
@@ -84,12 +93,37 @@ def draw_speakers(
     groupings: Sequence[Grouping],
     options: Options,
     block: NDArray[np.int32] | None = None,
+    together: NDArray[np.int32] | None = None,
 ) -> Draws:
     """Draw speakers within the finest groups that they belong to, and the lists that they are in.
 
     So every group keeps its size, and halves of it are halves. Speakers are drawn in an order
     that follows from their scores, not from their names, which therefore change nothing. With a
-    `block` of each speaker, blocks are drawn.
+    `block` of each speaker, blocks are drawn; those of a block of `together` are drawn together.
+    """
+    order, strata = _ordered(sets, groupings, block)
+    rank = np.argsort(order)
+    if together is not None:
+        whole = together if block is None else together[block]
+        order, strata = _ordered(sets, groupings, whole)
+    strata = strata[order]
+    drawn = speaker_weights(pool_small_strata(strata), options.replicates, options.seed)
+    split = halves(strata, np.random.default_rng((options.seed, 3)))
+    weights, both = np.empty_like(drawn), np.empty_like(split)
+    weights[:, order], both[:, order] = drawn, split
+    if together is not None:
+        weights, both = weights[:, together], both[:, together]
+    return Draws(weights, both, rank, together)
+
+
+def _ordered(
+    sets: Sequence[TrialSet | Tally],
+    groupings: Sequence[Grouping],
+    block: NDArray[np.int32] | None,
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Speakers, or blocks, in the order of their scores' bits, and the stratum of each.
+
+    Of none that is in any trial, the stratum is -1.
     """
     who = np.arange(max(int(one.utterance_speaker.max(initial=-1)) for one in sets) + 1)
     member = who if block is None else block
@@ -111,13 +145,7 @@ def draw_speakers(
             codes = codes[:n] if block is None else group_of_blocks(codes, block, used)
             strata = _finer(strata, codes)
     strata[~in_use] = -1
-    order = np.lexsort(keys.T)
-    strata = strata[order]
-    drawn = speaker_weights(pool_small_strata(strata), options.replicates, options.seed)
-    split = halves(strata, np.random.default_rng((options.seed, 3)))
-    weights, both = np.empty_like(drawn), np.empty_like(split)
-    weights[:, order], both[:, order] = drawn, split
-    return Draws(weights, both, np.argsort(order))
+    return np.lexsort(keys.T), strata
 
 
 def _finer(strata: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[np.int64]:
@@ -228,6 +256,8 @@ def replicate(
     draws: Draws,
     options: Options,
     metrics: Metrics,
+    *,
+    in_blocks: bool = False,
 ) -> tuple[list[tuple[Replicated, Replicated]], float]:
     """Measure the cells and the levels of every layout again in each replicate.
 
@@ -239,6 +269,8 @@ def replicate(
         Their errors by speaker and by pair, for the decisions that were made.
     everything
         All trials by score.
+    in_blocks
+        Whether the trials are of those blocks that speakers are drawn together in.
 
     Returns
     -------
@@ -250,10 +282,15 @@ def replicate(
     """
     part, speaker = walk.part, trials.utterance_speaker
     edges = replicate_edges(trials, everything, points, options.bins)
+    # quantiles would be the edges of steps, between which they do not vary
+    is_coarse = (
+        isinstance(trials, Tally) and edges is not None and np.array_equal(edges, trials.edges)
+    )
     means = None if edges is None else bin_means(everything, edges)
     blocks, homes = _blocks(layouts, walk, tallied)
     n_speakers = int(speaker.max(initial=-1)) + 1
-    own = draws.weights[:, :n_speakers]
+    weights, split = draws.by_block() if in_blocks else (draws.weights, draws.halves)
+    own = weights[:, :n_speakers]
     made = [_Making(len(own), block.n) for block in blocks]
     grids: list[list[GridDraws]] = [[] for _ in blocks]
     crossed: dict[int, FloatArray] = {}
@@ -298,15 +335,17 @@ def replicate(
                         whole = located[block.pooled][j // block.groups]
                         with np.errstate(invalid="ignore", over="ignore"):  # infinite, huge scores
                             shifted = {
-                                (*key, ""): v - whole[key] for key, v in located[i][j].items()
+                                (*key, ""): v - whole[key]
+                                for key, v in located[i][j].items()
+                                if key[1] == "mean" or not is_coarse
                             }
                         into.add(shifted)
         with stage("threshold bias, cross-fitted"):
-            by_others = _crossfitted(curves, draws.halves[:, :n_speakers], points.cheapest)
+            by_others = _crossfitted(curves, split[:, :n_speakers], points.cheapest)
         crossed |= dict(zip(batch, by_others, strict=True))
     if points.deployed is not None:
         for block, into in zip(blocks, made, strict=True):
-            _add_decided(into, block, points, own, options)
+            _add_decided(into, block, points, draws.weights, options)
     found = [
         Replicated(one.estimates(), along, crossed[i])
         for i, (one, along) in enumerate(zip(made, grids, strict=True))

@@ -197,18 +197,20 @@ class Uncertainty:
     options: Options
     why: str  # why there are no draws
     in_blocks: bool  # speakers are taken in blocks
+    drawn: Mapping[str, NDArray[np.int64]]
+    """How many are drawn behind each rate, ``[cell]``, the pooled row last: speakers or blocks."""
 
     @property
     def speakers(self) -> NDArray[np.int64]:
         """Speakers behind the smaller class of trials, ``[cell]``, the pooled row last."""
-        return np.minimum(*(self.intervals.speakers[metric] for metric in RATES))
+        return np.minimum(*(self.drawn[metric] for metric in RATES))
 
     def speakers_behind(self, metrics: Sequence[str]) -> NDArray[np.int64]:
         """Speakers behind each of some metrics, ``[metric, cell]``, the pooled row last.
 
         Of a rate of one class of trials those of that class; else of the smaller class.
         """
-        speakers = self.intervals.speakers
+        speakers = self.drawn
         return np.stack(
             [np.min([speakers[rate] for rate in _rates_of(one)], axis=0) for one in metrics]
         )

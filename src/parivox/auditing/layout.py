@@ -33,6 +33,8 @@ MOST_BY_THEMSELVES = 5_000
 """Of more speakers who are tallied, blocks are taken."""
 BLOCKS, FEWEST_BLOCKS = 1_200, 20
 """Blocks in all, about, and of each group at least."""
+DRAWN = 256
+"""Blocks in all, about, that curves of very many trials are drawn again from."""
 
 
 class Layout(NamedTuple):
@@ -194,11 +196,11 @@ def cells_of_side(layout: Layout, trials: TrialSet, side: str) -> Codes | None:
 
 
 def blocks_of(
-    group: IntArray, *, least: int = 1, order: IntArray | None = None
+    group: IntArray, blocks: int = BLOCKS, *, least: int = 1, order: IntArray | None = None
 ) -> NDArray[np.int32]:
     """The block of each speaker, from its group: at random, the same for the same groups.
 
-    Of each group there are blocks in proportion to its speakers, `BLOCKS` in all, but at least
+    Of each group there are blocks in proportion to its speakers, so many in all, but at least
     `FEWEST_BLOCKS`, or as many as can be made of `least` speakers each. Speakers are dealt in an
     `order` instead, if there is one.
 
@@ -208,7 +210,7 @@ def blocks_of(
     [0, 1, 2]
     """
     n = np.bincount(group)
-    wanted = np.rint(BLOCKS * n / max(group.size, 1)).astype(np.int64)
+    wanted = np.rint(blocks * n / max(group.size, 1)).astype(np.int64)
     size = np.minimum(np.maximum(wanted, FEWEST_BLOCKS), n // least)
     if order is None:
         order = np.random.default_rng(group.size).permutation(group.size)
@@ -222,27 +224,32 @@ def blocks_of(
     return block
 
 
-def blocks_by(
-    groupings: Sequence[Grouping], n: int, used: NDArray[np.intp]
-) -> NDArray[np.int32] | None:
-    """The block of each of `n` speakers, of those who are `used`; None if these are not many.
-
-    Blocks are of one group each by every grouping. Who is in no trial is in the first one.
-    """
-    if used.size <= MOST_BY_THEMSELVES:
-        return None
-    finest = np.zeros(used.size, dtype=np.int64)
+def finest_groups(groupings: Sequence[Grouping], n: int) -> IntArray:
+    """The group of each of `n` speakers by all groupings together."""
+    finest = np.zeros(n, dtype=np.int64)
     for one in groupings:
-        for codes in (of[:n][used] for of in one.values_of_speakers):
+        for codes in (of[:n] for of in one.values_of_speakers):
             finest = np.unique(
                 finest * (int(codes.max(initial=-1)) + 2) + codes + 1, return_inverse=True
             )[1]
-    block = np.zeros(n, dtype=np.int32)
-    block[used] = blocks_of(finest)
+    return finest
+
+
+def blocks_among(
+    finest: IntArray, used: NDArray[np.intp], most: int, blocks: int
+) -> NDArray[np.int32] | None:
+    """The block of each speaker, from its finest group; None if no more than `most` are `used`.
+
+    Blocks are of one group each. Who is in no trial is in the first one.
+    """
+    if used.size <= most:
+        return None
+    block = np.zeros(finest.size, dtype=np.int32)
+    block[used] = blocks_of(np.unique(finest[used], return_inverse=True)[1], blocks)
     return block
 
 
-def group_of_blocks(of_speaker: Codes, block: NDArray[Any], used: NDArray[np.intp]) -> Codes:
+def group_of_blocks(of_speaker: NDArray[Any], block: NDArray[Any], used: NDArray[np.intp]) -> Codes:
     """The group of each block, from that of the speakers in it who are `used`; -1 for none."""
     group = np.full(int(block.max(initial=-1)) + 1, -1, dtype=np.int32)
     np.maximum.at(group, block[used], of_speaker[used].astype(np.int32))

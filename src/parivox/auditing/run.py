@@ -23,10 +23,18 @@ from parivox.auditing.inputs import (
     gather_counts,
     groups_file_of,
 )
-from parivox.auditing.layout import blocks_by
+from parivox.auditing.layout import (
+    BLOCKS,
+    DRAWN,
+    MOST_BY_THEMSELVES,
+    blocks_among,
+    finest_groups,
+    group_of_blocks,
+)
 from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import provenance_of, record_of
 from parivox.auditing.result import Audit, system_name
+from parivox.auditing.sample import MOST_ROWS
 from parivox.auditing.schema import TABLES, Rows
 from parivox.auditing.system import measure_system, measured_cells, steps_of, why_no_intervals
 from parivox.auditing.system_rows import add_rows
@@ -156,8 +164,9 @@ def audit(
         check_comparable(read.sets)
         common = CommonTrials.of(cast("Sequence[TrialSet]", read.sets))
     # what is measured: system by system, then against each other
-    block = _blocks(read, checked)
-    design = replace(design, block=block, draws=_draws(read, checked, block))
+    block, together = _blocks(read, checked)
+    draws = _draws(read, checked, block, together)
+    design = replace(design, block=block, draws=draws)
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
     systems: list[System] = []
     compared: list[Compared] = []
@@ -342,18 +351,34 @@ def _check_ids_known(read: Gathered, options: Options) -> None:
         raise ConfigError(msg)
 
 
-def _blocks(read: Gathered, options: Options) -> NDArray[np.int32] | None:
-    """The block that stands for each speaker, where very many are in lists too long for memory."""
+def _blocks(
+    read: Gathered, options: Options
+) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
+    """What is taken in blocks where lists do not fit in memory; None for what is not.
+
+    The block that stands for each speaker, of very many speakers; and of those that are tallied,
+    the block that each is drawn with, of very many trials.
+    """
     every = [one.by_speaker for one in read.sets]
-    rows = [one for one in every if isinstance(one, TrialSet)]
-    if not options.intervals or read.people is None or all(one.is_held for one in rows):
-        return None
-    used = np.unique(np.concatenate([one.in_use for one in rows]))
-    return blocks_by([*read.groupings, *read.levels, *read.strata], len(read.people.ids), used)
+    large = [one for one in every if isinstance(one, TrialSet) and not one.is_held]
+    if not options.intervals or read.people is None or not large:
+        return None, None
+    used = np.unique(np.concatenate([one.in_use for one in every if one is not None]))
+    finest = finest_groups([*read.groupings, *read.levels, *read.strata], len(read.people.ids))
+    block = blocks_among(finest, used, MOST_BY_THEMSELVES, BLOCKS)
+    if max(one.n_trials for one in large) <= MOST_ROWS:
+        return block, None
+    if block is None:
+        return None, blocks_among(finest, used, DRAWN, DRAWN)
+    of_blocks = group_of_blocks(finest, block, used).astype(np.int64)
+    return block, blocks_among(of_blocks, np.arange(of_blocks.size), DRAWN, DRAWN)
 
 
 def _draws(
-    read: Gathered, options: Options, block: NDArray[np.int32] | None = None
+    read: Gathered,
+    options: Options,
+    block: NDArray[np.int32] | None,
+    together: NDArray[np.int32] | None,
 ) -> Draws | None:
     """The speakers drawn for replicates, or the blocks of them, if there are to be any."""
     every = [one.by_speaker for one in read.sets]
@@ -363,7 +388,7 @@ def _draws(
     used = np.unique(np.concatenate([one.in_use for one in known]))
     if block is None and used.size > MOST_SPEAKERS:
         return None
-    return draw_speakers(known, read.groupings, options, block)
+    return draw_speakers(known, read.groupings, options, block, together)
 
 
 def _development(source: Any, system: str, read: Gathered) -> TrialSet | TrialCounts:

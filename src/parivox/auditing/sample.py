@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.curves import bands, points_by_threshold, step_thresholds
+from parivox.auditing.curves import COARSE, bands, points_by_threshold, step_thresholds
 from parivox.auditing.draws import LEAST, Replicated, replicate
 from parivox.auditing.estimates import Estimates
 from parivox.auditing.failures import draws_with_failures, tally_failures
@@ -24,6 +24,8 @@ from parivox.progress import each, stage
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from parivox.auditing.cell_counts import CellCounts
     from parivox.auditing.curves import Band
     from parivox.auditing.estimates import GridDraws
@@ -37,6 +39,8 @@ MOST_EXACT = 1 << 21
 """Trials up to which a tally has every bin of replicates, so that nothing differs by it."""
 MOST_ROWS = 1 << 23
 """Rows of a tally from which curves are drawn again: with more, memory would not do."""
+COARSER = (COARSE, 2 * COARSE, 4 * COARSE)
+"""In probits: steps of such a tally, the finest that there is room for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,23 +74,48 @@ def steps(
     return np.unique(every[~np.isnan(every)] + 0.0)
 
 
+class Tallied(NamedTuple):
+    """Trials of one list by who takes part in them."""
+
+    rows: TrialSet | Tally
+    curves: TrialSet | Tally  # that whole curves are drawn again from: the same, or coarser
+    why: str = ""  # why none are
+
+
 def tally_list(
     trials: TrialSet, design: Design, everything: Counts, points: Points, nodes: FloatArray
-) -> tuple[Tally, str]:
+) -> Tallied:
     """The tally of a list at the steps that `sample_speakers` needs.
 
-    Where it would be too long, it is made without those of replicates, and why is told.
+    Where it would be too long with all of them, those of curves have a tally of their own, of
+    blocks of speakers at as many steps as there is room for.
     """
-    at = steps(everything, points, nodes, trials.n_trials, design.options.bins)
-    n = trials.in_use.size if design.block is None else int(design.block.max(initial=0)) + 1
     every = {one.name: one for one in (*design.groupings, *design.within, *design.strata)}
     sided = [len(one.groups) for one in every.values() if one.of_speaker is None]
-    why = ""
-    if expected_rows(everything, at, n, sided) > MOST_ROWS:
-        why = "too many trials to hold in memory"
-        own = [one.threshold for one in points.of_scores if not np.isnan(one.threshold)]
-        at = np.unique(np.concatenate((nodes, own)) + 0.0)
-    return tally_trials(trials, at, [*every.values()], design.block), why
+    audited = [one.threshold for one in points.of_scores if not np.isnan(one.threshold)]
+    kept = np.unique(np.concatenate((nodes, np.array(audited, dtype=np.float64))) + 0.0)
+    together = None if design.draws is None else design.draws.together
+
+    def tallied(at: FloatArray, block: NDArray[np.int32] | None) -> Tally:
+        return tally_trials(trials, at, [*every.values()], block)
+
+    def fits(at: FloatArray, block: NDArray[np.int32] | None) -> bool:
+        n = trials.in_use.size if block is None else int(block.max(initial=0)) + 1
+        return expected_rows(everything, at, n, sided) <= MOST_ROWS
+
+    if together is None:
+        at = steps(everything, points, nodes, trials.n_trials, design.options.bins)
+        if fits(at, design.block):
+            whole = tallied(at, design.block)
+            return Tallied(whole, whole)
+    else:
+        block = together if design.block is None else together[design.block]
+        for coarse in COARSER:
+            at = np.union1d(step_thresholds(everything, points.kept, coarse), kept)
+            if fits(at, block):
+                return Tallied(tallied(kept, design.block), tallied(at, block))
+    rows = tallied(kept, design.block)
+    return Tallied(rows, rows, "too many trials to hold in memory")
 
 
 def expected_rows(everything: Counts, steps: FloatArray, n: int, sided: Sequence[int]) -> float:
@@ -104,32 +133,25 @@ def expected_rows(everything: Counts, steps: FloatArray, n: int, sided: Sequence
 
 
 def sample_speakers(
-    trials: TrialSet | Tally,
-    design: Design,
-    tally: CellCounts,
-    points: Points,
-    nodes: FloatArray,
-    why: str = "",
+    tallied: Tallied, design: Design, tally: CellCounts, points: Points, nodes: FloatArray
 ) -> Sample:
     """Tally who is behind the trials at every threshold, and draw replicates of them.
 
     `tally` are the counts, in whose order the uncertainty of cells comes, and `nodes` thresholds
-    at which intervals are told beside those of the operating points. No replicates are drawn if
-    there is a reason `why`.
+    at which intervals are told beside those of the operating points.
     """
+    trials, curves, why = tallied
     if design.draws is None:
         why = why or "too many speakers to draw from"
     if why:
         design = replace(design, draws=None)
     options, draws, found = design.options, design.draws, points.found
-    own = design
     if isinstance(trials, Tally):
         members = trials.members
         nodes = nodes[np.isin(nodes, trials.thresholds)]
-        if design.block is not None:
-            own = _of_members(design, trials)
     else:
         members = Members.of_list(trials, None)
+    own = design if design.block is None else _of_members(design, trials)
     layouts = cell_layouts(own.groupings, options.allocate, own.within)
     n = len(layouts)
     layouts += [
@@ -140,26 +162,32 @@ def sample_speakers(
     ]
     walked = list(walk(trials, layouts))
     with stage("errors by speaker"):
-        tallied = tally_errors(trials, layouts, walked, found, members)
-    failures = tally_failures(trials, layouts[:n], members, found, tallied[:n], tally, design)
+        errors = tally_errors(trials, layouts, walked, found, members)
+    failures = tally_failures(trials, layouts[:n], members, found, errors[:n], tally, design)
     drawn: list[tuple[Replicated, Replicated] | None] = [None] * n
     bound = 0.0
     if draws is not None:
+        of_curves, at_curves = layouts[:n], walked[0].only(range(n))
+        if curves is not trials:
+            of_blocks = _of_members(design, curves)
+            of_curves = cell_layouts(of_blocks.groupings, options.allocate, of_blocks.within)
+            (at_curves,) = walk(curves, of_curves)
         drawn[:], bound = replicate(
-            *(trials, tally.everything, layouts[:n], walked[0].only(range(n)), tallied[:n]),
+            *(curves, tally.everything, of_curves, at_curves, errors[:n]),
             *(points, draws, options, design.metrics),
+            in_blocks=curves is not trials,
         )
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]
     if nodes.size and options.interval != "bootstrap":
         whole = [i for i, one in enumerate(layouts[:n]) if one.within is None]
-        pairs = max(cells.nontarget.cell.size for cells, _ in tallied)
+        pairs = max(cells.nontarget.cell.size for cells, _ in errors)
         here = [one.only(whole) for one in walked]
         kept = [layouts[i] for i in whole]
         between = bands(trials, kept, here, members, nodes, options, pairs)
     levels: list[Uncertainty] = []
     cells: list[Uncertainty] = []
-    every = list(zip(layouts, tallied, failures, strict=False))
+    every = list(zip(layouts, errors, failures, strict=False))
     for i, (layout, of, failed) in enumerate(
         each(every, "intervals", "groups", size=lambda one: one[0].cells)
     ):
@@ -169,12 +197,13 @@ def sample_speakers(
             one = _uncertainty(layout, at, of, failed, again, points, design, why, members)
             into.append(one)
     assert (len(levels), len(cells)) == (len(tally.levels), len(tally.cells))
-    strata = list(zip(layouts[n:], (of for of, _ in tallied[n:]), strict=True))
+    strata = list(zip(layouts[n:], (of for of, _ in errors[n:]), strict=True))
     return Sample(levels, cells, bound, strata, between)
 
 
-def _of_members(design: Design, tally: Tally) -> Design:
+def _of_members(design: Design, tally: TrialSet | Tally) -> Design:
     """The design with the groups of the members of a tally in the place of those of speakers."""
+    assert isinstance(tally, Tally)
     named = {one.name: one for one in tally.groupings}
     groupings, within, strata = (
         [named[one.name] for one in several]
@@ -216,6 +245,7 @@ def _uncertainty(
         rates = {m: estimates.having([(m, "", text) for text in texts]).values for m in RATES}
         crossed = of_cells.crossed[:, first:last]
     intervals = rate_intervals(groups, pooled, options, rates)
+    together = None if draws is None else draws.together
     rank = None if draws is None else draws.rank
     are_valid = {} if layout.grouping is None else intervals.are_disjoint
     nulls = draw_nulls(groups, intervals.moments, points.found, options, rank, are_valid)
@@ -238,4 +268,22 @@ def _uncertainty(
         options=options,
         why=why,
         in_blocks=members.are_blocks,
+        drawn=intervals.speakers if together is None else of_blocks(groups, pooled, together),
     )
+
+
+def of_blocks(
+    groups: SpeakerErrors, pooled: SpeakerErrors, together: NDArray[np.int32]
+) -> dict[str, NDArray[np.int64]]:
+    """Blocks that are drawn behind each rate, ``[cell]``, the pooled row last."""
+    n = int(together.max(initial=0)) + 1
+    found = {}
+    for metric in RATES:
+        each = []
+        for tally in (groups.of(metric), pooled.of(metric)):
+            cell, speaker = tally.members
+            known = speaker < together.size  # not the strangers of pairs within a block
+            code = np.unique(cell[known].astype(np.int64) * n + together[speaker[known]])
+            each.append(np.bincount(code // n, minlength=tally.n_cells))
+        found[metric] = np.concatenate(each)
+    return found

@@ -27,7 +27,7 @@ from parivox.auditing.operating_points import (
     default_points,
     find_all,
 )
-from parivox.auditing.sample import sample_speakers, steps, tally_list
+from parivox.auditing.sample import Tallied, sample_speakers, steps, tally_list
 from parivox.auditing.schema import Base
 from parivox.auditing.tally import Tally
 from parivox.core.costs import bayes_threshold
@@ -165,13 +165,13 @@ def measure_system(
     why_none, sample = why_no_intervals(trials) if options.intervals else "", None
     rows = trials.by_speaker
     if rows is not None and options.intervals and not why_none:
-        at, why = nodes(shared, trials.n_trials), ""
+        at, tallied = nodes(shared, trials.n_trials), Tallied(rows, rows)
         if isinstance(rows, Tally):
             _check_steps(rows, points.found)
         elif design.block is not None or not rows.is_held:
             with stage("adding up who takes part"):
-                rows, why = tally_list(rows, design, everything, points, at)
-        sample = sample_speakers(rows, design, tally, points, at, why)
+                tallied = tally_list(rows, design, everything, points, at)
+        sample = sample_speakers(tallied, design, tally, points, at)
     return System(
         *(trials, design, no_curve, development, tally, points, grid, shared, sample, why_none)
     )

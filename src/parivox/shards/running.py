@@ -11,7 +11,7 @@ import numpy as np
 
 from parivox.auditing.count import count_trials
 from parivox.auditing.inputs import gather, groups_file_of
-from parivox.auditing.layout import blocks_by
+from parivox.auditing.layout import BLOCKS, MOST_BY_THEMSELVES, blocks_among, finest_groups
 from parivox.auditing.tally import tally_trials
 from parivox.cluster import Cluster, check_address
 from parivox.disk import hold, writing
@@ -103,7 +103,8 @@ def _tally(plan: Plan, number: int, thresholds: Any) -> None:
     read, _ = _gathered(plan, number)
     groupings, n = [*read.groupings, *read.levels], len(read.people.ids)
     # of all speakers of the table, so that they are the same in every part
-    block = blocks_by(groupings, n, np.arange(n))
+    finest = finest_groups(groupings, n)
+    block = blocks_among(finest, np.arange(n), MOST_BY_THEMSELVES, BLOCKS)
     made = tally_trials(read.sets[0], thresholds, groupings, block)
     made.write(plan.home(number) / TALLY)
 

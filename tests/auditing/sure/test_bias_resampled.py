@@ -51,9 +51,9 @@ def drawn(alike):
     """The audit of two groups, and what the very same speakers weigh in its replicates."""
     kept = {}
 
-    def keep(found, options, block):
+    def keep(found, options, block, together):
         (one,) = found.sets
-        kept["draws"] = draw_speakers([one], found.groupings, options, block)
+        kept["draws"] = draw_speakers([one], found.groupings, options, block, together)
         kept["ids"] = list(one.people.ids)
         return kept["draws"]
 

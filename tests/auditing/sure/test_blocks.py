@@ -2,7 +2,6 @@
 
 import pytest
 
-from parivox.auditing import layout
 from parivox.read import spill
 
 pytestmark = pytest.mark.slow
@@ -20,8 +19,8 @@ def many(people, monkeypatch):
     monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 500)
     monkeypatch.setattr(spill, "PART_TRIALS", 400)
     alone = found.audit(reference=["others", "pooled"])
-    monkeypatch.setattr(layout, "MOST_BY_THEMSELVES", 50)
-    monkeypatch.setattr(layout, "BLOCKS", 60)
+    monkeypatch.setattr("parivox.auditing.run.MOST_BY_THEMSELVES", 50)
+    monkeypatch.setattr("parivox.auditing.run.BLOCKS", 60)
     return whole, alone, found.audit(reference=["others", "pooled"], limits="fnr=0.3", attempts=2)
 
 

@@ -20,9 +20,9 @@ def drawn(bank):
     """The audit, and what each speaker weighs in each of its replicates."""
     kept = {}
 
-    def keep(found, options, block):
+    def keep(found, options, block, together):
         (one,) = found.sets
-        kept["draws"] = draw_speakers([one], found.groupings, options, block)
+        kept["draws"] = draw_speakers([one], found.groupings, options, block, together)
         kept["ids"] = list(one.people.ids)
         return kept["draws"]
 
