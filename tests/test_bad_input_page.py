@@ -68,6 +68,10 @@ def counts(folder, monkeypatch):
         ("aged", "day2.csv", {"by": "age:40"}),
     ):
         count(folder / file, **how, **more).write(folder / f"{name}.counts")
+    for site, file in (("north", "day1.csv"), ("south", "day2.csv")):
+        (folder / f"{site}.key").write_text(f"{site} keeps this secret")
+        binned = {"by": "gender", "step": 0.01, "key": folder / f"{site}.key"}
+        count(folder / file, **how, **binned).write(folder / f"{site}.counts")
     monkeypatch.setattr("parivox.auditing.counts.trial_counts.VERSION", "0")
     count(scores, **how, by="gender").write(folder / "old.counts")
 
@@ -97,6 +101,7 @@ def counts(folder, monkeypatch):
         (["day1.counts", "again.counts"], {}),
         (["day1.counts", "binned.counts"], {}),
         (["day1.counts", "aged.counts"], {}),
+        ([f"{site}.{kind}" for site in ("north", "south") for kind in ("counts", "tally")], {}),
         ("old.counts", {}),
         ("day1.counts", {"by": "gender"}),
         *(

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from parivox.auditing.tally import Tally
+
 
 @pytest.fixture(scope="module")
 def days(files, parivox, tmp_path_factory):
@@ -161,3 +163,22 @@ def test_what_cannot_be_audited_is_one_sentence(days, parivox, words, told):
     assert done.returncode == 2
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_tally_beside_the_counts_says_what_it_reveals(days, parivox):
+    (days / "site.key").write_text("a secret that stays at the site")
+    shared = ("--step", "0.1", "--key", "site.key", "--out", "site.counts")
+    done = count(parivox, days, "day1.csv", *shared, "--blocks", "3")
+    assert done.returncode == 0, done.stderr
+    f, m = "f (gender)", "m (gender)"
+    assert done.stdout.splitlines()[2:] == [
+        "No group has fewer than 3 speakers, so none is withheld.",
+        "A tally is in site.tally.",
+        Tally.read(days / "site.tally").reveals,
+        f"Few blocks make wide intervals: 1 of {f}, 1 of {m}; --blocks with less makes more.",
+    ]
+    (days / "site.tally").write_text("a note of the user's own")
+    done = count(parivox, days, "day1.csv", *shared, "--blocks", "3")
+    assert done.returncode == 2
+    assert "--out site.tally: is there and holds no tally; name a new file" in done.stderr
+    assert (days / "site.tally").read_text() == "a note of the user's own"

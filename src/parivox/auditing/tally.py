@@ -13,11 +13,12 @@ import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.layout import Layout, Members, group_of_blocks, walk
+from parivox.auditing.layout import FEWEST_BLOCKS, Layout, Members, group_of_blocks, walk
 from parivox.errors import ConfigError, ParivoxError
 from parivox.read.checks import ACQUIRE, ENROL, Trials
 from parivox.read.counts_file import TALLY_KEY, TALLY_KEYS, damaged, read_tally, write_tally
@@ -223,6 +224,17 @@ class Tally:
             "are taken for other people."
         )
 
+    def few(self) -> dict[str, int]:
+        """Groups of so few blocks that intervals are wider for it, and how many they are."""
+        found: dict[str, int] = {}
+        for one in self.groupings if self.are_blocks else ():
+            if one.of_speaker is not None:
+                n = np.bincount(one.of_speaker[one.of_speaker >= 0], minlength=len(one.groups))
+                both = zip(one.groups, n.tolist(), strict=True)
+                few = {name: of for name, of in both if 0 < of < FEWEST_BLOCKS}
+                found |= {f"{name} ({one.name})": of for name, of in few.items()}
+        return found
+
     @property
     def edges(self) -> FloatArray:
         """Lower edges of the steps."""
@@ -342,7 +354,7 @@ class Tally:
                 names=texts(header.get("names", [])),
                 sites=texts(header.get("sites", [])),
                 least=whole(header.get("least", 1)),
-                name=str(path),
+                name=Path(path).name,
             )
             need(made.n_trials == header["trials"] and _fits(made), "rows of other members")
         except (KeyError, TypeError, ValueError, OverflowError, ParivoxError) as error:

@@ -61,4 +61,8 @@ def _run(given: argparse.Namespace) -> None:
     lines = [f"Counts are in {given.out}: {made.size()}.", *made.told_apart()]
     if made.tally is not None:
         lines += [f"A tally is in {check_both(given.out)[1]}.", made.tally.reveals]
+        few = ", ".join(f"{n} of {group}" for group, n in made.tally.few().items())
+        lines += [f"Few blocks make wide intervals: {few}; --blocks with less makes more."] * bool(
+            few
+        )
     print_lines(lines)
