@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from copy import copy
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -27,7 +26,7 @@ from parivox.auditing.counts.trial_counts import (
 )
 from parivox.auditing.counts.withholding import NONE, SHOWN, hide, hide_levels, words
 from parivox.auditing.inputs import by_name, gather, groups_file_of
-from parivox.auditing.layout import ALLOCATIONS, Layout, groups_of_trials, walk
+from parivox.auditing.layout import Layout, groups_of_trials, walk
 from parivox.auditing.outcomes import MICRO
 from parivox.auditing.participants import Participants
 from parivox.auditing.system import check_polarity
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counts.withholding import Bools
     from parivox.auditing.inputs import Gathered
-    from parivox.auditing.layout import Codes, Sides
+    from parivox.auditing.layout import Codes, PlacedTrials, Sides
     from parivox.auditing.outcomes import Share
     from parivox.options.typed import OtherCountOptions
     from parivox.read.bins import Bins
@@ -414,12 +413,8 @@ class _Blocks:
             for at, of in enumerate(outer)
             for one in several
         ]
-        layouts = [
-            Layout(one, rule, of)
-            for _, of, one in blocks
-            for rule in (("",) if one is None else ALLOCATIONS)
-        ]
-        people = [Participants(one, self.n) for one in layouts]
+        layouts = [Layout(one, "" if one is None else "both", of) for _, of, one in blocks]
+        people = [_Sides(one, self.n) for one in layouts]
         for here in walk(self, layouts, failed=STAGES):
             if attempts is not None and 0 in here.at:  # each block has every trial
                 attempts.add(here)
@@ -428,8 +423,7 @@ class _Blocks:
                 of_sides = [self.trials.utterance_speaker[side] for side in sides]
                 for i in here.at:
                     people[i].add(of_sides, here, i)
-        counted = zip(layouts, (one.count() for one in people), strict=True)
-        for at, of, one in blocks:
+        for (at, of, one), who in zip(blocks, people, strict=True):
             is_hidden = [
                 [(one.name, name, group) in withheld for group in one.groups]
                 if one is not None
@@ -437,8 +431,8 @@ class _Blocks:
                 for name in Layout(one, "", of).names()
             ]
             speakers: dict[str, list[list[int | None]]] = {}
-            for layout, rows in islice(counted, 1 if one is None else len(ALLOCATIONS)):
-                speakers[layout.allocation] = [
+            for rule, rows in who.count().items():
+                speakers[rule] = [
                     [None if lost else n for n, lost in zip(row, [*hidden, False], strict=True)]
                     for row, hidden in zip(rows, is_hidden, strict=True)
                 ]
@@ -471,6 +465,36 @@ class _Blocks:
                 whole = [sum(one[j] for one in known) for j in (0, 1)]
                 rows.append([*row, None if None in own else whole])
         return found
+
+
+class _Sides:
+    """Which speakers take part in the trials of the cells of a grouping, by allocation."""
+
+    def __init__(self, layout: Layout, n: int) -> None:
+        self.layout = layout
+        rules = ("",) if layout.grouping is None else ("both", "enrol", "test")
+        self.people = {rule: Participants(layout, n) for rule in rules}
+
+    def add(self, speakers: Sequence[NDArray[np.int32]], here: PlacedTrials, i: int) -> None:
+        """Note the speakers of trials between alike groups, then of either side."""
+        first, *others = self.people.values()
+        groups, level = np.int32(self.layout.groups), here.part.more["level"]
+        for speaker in speakers:
+            first.note(here.at[i].cells[0], speaker)
+        sides = here.sides_by(self.layout.grouping)
+        for one, group, speaker in zip(others, sides, speakers, strict=False):
+            is_in = (group >= 0) & (level >= 0)
+            one.note(np.where(is_in, level * groups + group, _NONE), speaker)
+
+    def count(self) -> dict[str, list[list[int]]]:
+        """Speakers of each group and, last, of all groups, for each level."""
+        if "both" in self.people:
+            both, enrol, test = self.people.values()
+            self.people["either"] = either = Participants(self.layout, both.n)
+            for one in (enrol, test):
+                one.used |= both.used
+                either.used |= one.used
+        return {rule: one.count() for rule, one in self.people.items()}
 
 
 def _alike(

@@ -37,15 +37,17 @@ class Participants:
         for cell in here.at[i].cells:
             group = cell if self.layout.within is None else np.where(cell < 0, -1, cell % groups)
             for speaker, side in zip(speakers, sides, strict=True):
-                inside = side == group
-                inside &= cell >= 0
-                whole = inside.all()
-                who = speaker if whole else speaker[inside]
-                if self.is_simple:
-                    self.used[who] = True
-                else:
-                    where = (cell if whole else cell[inside]).astype(np.int64)
-                    self.used[where * (self.n + 1) + who] = True
+                self.note(np.where(side == group, cell, np.int32(-1)), speaker)
+
+    def note(self, cell: NDArray[np.int32], speaker: NDArray[np.integer[Any]]) -> None:
+        """Note the speakers of some recordings in the cell of each, -1 for none."""
+        inside = cell >= 0
+        if not inside.all():
+            cell, speaker = cell[inside], speaker[inside]
+        if self.is_simple:
+            self.used[speaker] = True
+        else:
+            self.used[cell.astype(np.int64) * (self.n + 1) + speaker] = True
 
     def count(self) -> list[list[int]]:
         """Speakers of each group and, last, of all groups, for each level."""

@@ -10,6 +10,7 @@ trials add up, whichever way the trials are dealt.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.layout import FEWEST_BLOCKS, Layout, Members, group_of_blocks, walk
+from parivox.core.tallies import summed
 from parivox.errors import ConfigError, ParivoxError
 from parivox.read.checks import ACQUIRE, ENROL, Trials
 from parivox.read.counts_file import TALLY_KEY, TALLY_KEYS, damaged, read_tally, write_tally
@@ -40,6 +42,7 @@ _KEPT = 1 << 22
 """Rows of several partitions that are kept before they are added up."""
 _MOST = 1 << 44
 """Combinations of groups of recordings and trials."""
+_WHOLE = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,8 +422,9 @@ def tally_trials(
             "accepted": trials.decided(part)
             if trials.has_decisions and not here.have_failed
             else accepted,
-            "trials": part.more.get("count", np.ones(len(part), dtype=np.int64)),
         }
+        if "count" in part.more:
+            rows["trials"] = part.more["count"]
         into = failed if here.have_failed else sums
         into.append(_total([rows]))
         if len(into) > 1 and sum(one["trials"].size for one in into) > _KEPT:
@@ -517,27 +521,42 @@ def _joined(same: Sequence[Grouping]) -> Grouping:
 
 
 def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    """Rows of several tables: each combination once, in rising order."""
-    every = {name: np.concatenate([one[name] for one in several]) for name in several[0]}
-    people, other = _codes(every)
-    order = np.lexsort((other, people))
-    people, other = people[order], other[order]
-    starts = np.ones(order.size, dtype=np.bool_)
-    starts[1:] = (people[1:] != people[:-1]) | (other[1:] != other[:-1])
-    first = np.flatnonzero(starts)
-    made = {name: every[name][order[first]] for name in TALLY_KEYS}
-    n = every["trials"][order]
-    made["trials"] = np.add.reduceat(n, first) if first.size else n
-    return made
+    """Rows of several tables: each combination once, in rising order; rows of 1 may go unsaid."""
+    n = 1 + max(int(one[side].max(initial=0)) for one in several for side in ("enrol", "test"))
+    # people; side, step and decision: two numbers that tell rows apart, in their order
+    every = (
+        {"target": 2, "enrol": n, "test": n},
+        {"side": _MOST, "step": MOST_THRESHOLDS + 1, "accepted": 3},
+    )
+    codes = [np.concatenate([_coded(one, sizes) for one in several]) for sizes in every]
+    kinds = [int(code.max(initial=0)) + 1 for code in codes]
+    known: list[IntArray | None] = [None, None]
+    if math.prod(kinds) > _WHOLE:
+        for i in range(2):
+            known[i], codes[i] = np.unique(codes[i], return_inverse=True)
+            kinds[i] = codes[i].size
+    whole = codes[0]
+    whole *= kinds[1]
+    whole += codes.pop()
+    weights = [np.concatenate([one["trials"] for one in several])] if "trials" in several[0] else []
+    found, (total,) = summed(whole, math.prod(kinds), *weights)
+    made = {"trials": total}
+    for sizes, code, own in zip(every, np.divmod(found, kinds[1]), known, strict=True):
+        rest = code if own is None else own[code]
+        for name, size in reversed(sizes.items()):
+            rest, column = np.divmod(rest, size)
+            made[name] = (column - (name == "accepted")).astype(several[0][name].dtype)
+    return {name: made[name] for name in (*TALLY_KEYS, "trials")}
 
 
-def _codes(rows: Mapping[str, NDArray[Any]]) -> tuple[IntArray, IntArray]:
-    """Two numbers that tell rows apart and order them by columns: people; side, step, decision."""
-    enrol, test = (rows[side].astype(np.int64) for side in ("enrol", "test"))
-    n = int(max(enrol.max(initial=0), test.max(initial=0))) + 1
-    people = (rows["target"] * n + enrol) * n + test
-    other = (rows["side"] * (MOST_THRESHOLDS + 1) + rows["step"]) * 3 + rows["accepted"] + 1
-    return people, other
+def _coded(rows: Mapping[str, NDArray[Any]], sizes: Mapping[str, int]) -> IntArray:
+    """One number of several columns, in their order; decisions count from -1."""
+    code = np.zeros(rows["target"].size, dtype=np.int64)
+    for name, size in sizes.items():
+        code *= size
+        code += rows[name]
+        code += name == "accepted"
+    return code
 
 
 def _fits(tally: Tally) -> bool:

@@ -216,7 +216,7 @@ def summed(
         n = np.bincount(codes)
         used = np.flatnonzero(n)
         return used, [n[used]]
-    order = np.argsort(codes) if weights else None
+    order = np.argsort(codes, kind="stable") if weights else None  # sums of sums come in runs
     rising = np.sort(codes) if order is None else codes[order]
     starts = np.flatnonzero(np.diff(rising, prepend=-1))
     found: IntArray = rising[starts].astype(np.int64)

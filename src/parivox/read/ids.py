@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from itertools import pairwise
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -32,7 +32,6 @@ RANGE = 4_000_000
 _SAMPLE = 256  # ids a range that its limits are chosen from
 _SALT = tuple(int.from_bytes(os.urandom(8), "little") for _ in range(2))
 _STIR = np.uint64(0x9E3779B97F4A7C15)  # odd, its bits spread evenly: 2**64 over the golden ratio
-_MANY = 4  # fewer rows than this for each distinct id: these are found by sorting
 
 
 class Dictionary:
@@ -308,21 +307,13 @@ def _numbered(text: pl.Series, *, is_plain: bool = False) -> tuple[Codes, pl.Ser
     """Distinct ids in rising order, without blanks around them, and the place of each text."""
     if not len(text):
         return np.empty(0, dtype=np.int32), text
-    if is_plain or _MANY * cast("int", text.approx_n_unique()) > len(text):
-        order = text.arg_sort().to_numpy()
-        rising = text.gather(order)
-        new = (rising != rising.shift(1)).fill_null(value=True).to_numpy()
-        codes = np.empty(len(text), dtype=np.int32)
-        codes[order] = np.cumsum(new, dtype=np.int32) - 1
-        ids = rising.filter(new)
-    else:
-        first = _first_of_each(text)
-        used = np.flatnonzero(first == np.arange(first.size, dtype=np.int32))
-        ids = text.gather(used)
-        order = ids.arg_sort().to_numpy()
-        place = np.empty(first.size, dtype=np.int32)
-        place[used[order]] = np.arange(used.size, dtype=np.int32)
-        codes, ids = place[first], ids.gather(order)
+    alike = _one_of_each(text)
+    used = np.flatnonzero(alike == np.arange(alike.size, dtype=np.int32))
+    ids = text.gather(used)
+    order = ids.arg_sort().to_numpy()
+    place = np.empty(alike.size, dtype=np.int32)
+    place[used[order]] = np.arange(used.size, dtype=np.int32)
+    codes, ids = place[alike], ids.gather(order)
     if is_plain:
         return codes, ids
     plain = ids.str.strip_chars()
@@ -332,8 +323,8 @@ def _numbered(text: pl.Series, *, is_plain: bool = False) -> tuple[Codes, pl.Ser
     return place[codes], distinct
 
 
-def _first_of_each(text: pl.Series) -> Codes:
-    """The first row that has each row's text.
+def _one_of_each(text: pl.Series) -> Codes:
+    """One row that has each row's text, the same for the same text.
 
     Texts are told apart by two hashes of 64 bits, salted anew in each process: that two of a
     thousand million differing ids share both has a probability below 1e-20.
@@ -341,19 +332,18 @@ def _first_of_each(text: pl.Series) -> Codes:
     one, other = (text.hash(seed).to_numpy() for seed in _SALT)
     bits = max(one.size.bit_length(), 10)
     at = np.empty(1 << bits, dtype=np.int32)
-    first = np.empty(one.size, dtype=np.int32)
+    of_each = np.empty(one.size, dtype=np.int32)
     rows, stir = np.arange(one.size, dtype=np.int32), np.uint64(1)
     with np.errstate(over="ignore"):  # the product of hash and stir is meant to overflow
         while rows.size:
             slot = ((one * stir) >> np.uint64(64 - bits)).view(np.int64)
-            # of rows in one slot the first one, written last, stays
-            at[slot[::-1]] = np.arange(rows.size, dtype=np.int32)[::-1]
+            at[slot] = np.arange(rows.size, dtype=np.int32)  # one of those in a slot stays
             found = at.take(slot)
-            first[rows] = rows.take(found)
+            of_each[rows] = rows.take(found)
             left = np.flatnonzero((one.take(found) != one) | (other.take(found) != other))
             rows, one, other = rows[left], one[left], other[left]
             stir *= _STIR
-    return first
+    return of_each
 
 
 def _texts(chunk: Chunk, role: str) -> pl.Series:
