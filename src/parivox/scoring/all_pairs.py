@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -78,6 +77,10 @@ class Edges:
         within[within] = np.abs(self.at[within] - np.rint(self.at[within])) > self.near
         self.is_even = not within.any() and np.array_equal(self.of_cell[:-1], np.arange(n - 1))
         self.of_cell[self.at[within].astype(np.int64)] = _ODD
+        self.is_grid = bool(bins.width)  # whether edges lie between all cells
+        if not self.is_grid:
+            lower = np.rint(self.at[np.isfinite(self.at) & ~within]).astype(np.int64)
+            self.of_cell[np.clip([lower - 1, lower], 0, n - 1)] = _ODD
 
     def __len__(self) -> int:
         return int(self.values.size)
@@ -96,10 +99,11 @@ class Edges:
             found[odd] = np.searchsorted(self.at, cells[odd], side="right") - 1
             either = np.stack((found[odd], np.minimum(found[odd] + 1, self.at.size - 1)))
             near.append(odd[(np.abs(cells[odd] - self.at[either]) <= self.near).any(axis=0)])
-        cells -= np.rint(cells)
-        np.abs(cells, out=cells)
-        if cells.min(initial=1.0) <= self.near:
-            near.append(np.flatnonzero(cells <= self.near))
+        if self.is_grid:
+            cells -= np.rint(cells)
+            np.abs(cells, out=cells)
+            if cells.min(initial=1.0) <= self.near:
+                near.append(np.flatnonzero(cells <= self.near))
         places = np.concatenate(near)
         if places.size:
             found[places] = np.searchsorted(self.values, exact(places), side="right") - 1
@@ -126,12 +130,6 @@ class Recordings:
         is_new = (cell[1:] != cell[:-1]) | (speaker[1:] != speaker[:-1])
         unit[self.order] = np.concatenate(([0], np.cumsum(is_new)))
         return unit
-
-    def of_speakers(self) -> Iterator[Ints]:
-        """The recordings of one speaker after the other."""
-        order = np.argsort(self.speaker, kind="stable")
-        ends = np.flatnonzero(np.diff(self.speaker[order], prepend=-1, append=-1))
-        yield from (order[start:end] for start, end in pairwise(ends.tolist()))
 
 
 class Block(NamedTuple):
@@ -168,9 +166,9 @@ class ByCell:
         turned = is_turned(self.speaker[units], self.speaker[columns.own])
         return np.asarray((code * 2 + turned) * self.counts.shape[3])
 
-    def more(self, edge: Ints, into: Ints) -> None:
+    def more(self, edge: Ints) -> Ints:
         """What is added to a code for an edge."""
-        into[:] = edge
+        return edge
 
     def add(self, rows: Block, columns: Block, codes: Ints) -> None:
         """Add pairs of two speakers with these codes."""
@@ -193,6 +191,7 @@ class ByUnit:
     def __init__(self, recordings: Recordings, steps: Ints) -> None:
         self.unit, self.steps = recordings.unit, steps  # of each edge
         self.n, self.n_steps = int(self.unit.max()) + 1, int(steps.max()) + 1
+        self.is_each = np.array_equal(steps, np.arange(steps.size))  # whether each is a step
         size = self.n * self.n * self.n_steps
         self.is_dense = size <= MOST_COUNTS
         pairs = self.unit.size * (self.unit.size - 1) // 2
@@ -225,9 +224,9 @@ class ByUnit:
         code = np.arange(rows.firsts.size)[:, None] * (c.stop - c.start)
         return np.asarray((code + self.unit[columns.own] - c.start) * self.n_steps)
 
-    def more(self, edge: Ints, into: Ints) -> None:
+    def more(self, edge: Ints) -> Ints:
         """What is added to a code for an edge."""
-        np.take(self.steps, edge, out=into, mode="clip")
+        return edge if self.is_each else np.take(self.steps, edge, mode="clip")
 
     def add(self, rows: Block, columns: Block, codes: Ints) -> None:
         """Add pairs of two speakers with these codes."""
@@ -295,9 +294,6 @@ class _Tiles:
 
     def count(self) -> Iterator[int]:
         order, done = self.recordings.order, 0
-        for own in self.recordings.of_speakers():
-            done += self._add_targets(own)
-        yield done
         for first in range(0, order.size, COLUMNS):
             columns = self._block(order[first : first + COLUMNS])
             for start in range(0, first + columns.own.size, ROWS):
@@ -306,7 +302,7 @@ class _Tiles:
                 if start + rows.own.size > first:
                     place = np.arange(start, start + rows.own.size)[:, None]
                     is_pair = place < np.arange(first, first + columns.own.size)
-                done += self._add_nontargets(rows, columns, is_pair)
+                done += self._add(rows, columns, is_pair)
             yield done
 
     def _block(self, own: Ints, *, is_left: bool = False) -> Block:
@@ -317,11 +313,9 @@ class _Tiles:
             if is_left:
                 vectors *= self.edges.scale
                 vectors[:, -1] = -self.edges.start
-        firsts, place = np.unique(
-            self.recordings.unit[own], return_index=True, return_inverse=True
-        )[1:]
-        speakers = set(self.recordings.speaker[own[firsts]].tolist())
-        return Block(own, vectors, speakers, own[firsts], place)
+        is_new = np.diff(self.recordings.unit[own], prepend=-1) > 0  # which rise
+        firsts, place = own[is_new], np.cumsum(is_new) - 1
+        return Block(own, vectors, set(self.recordings.speaker[firsts].tolist()), firsts, place)
 
     def _tile(self, rows: Block, columns: Block) -> Floats:
         """Scores of all of the rows with all of the columns, in cells of the grid of edges."""
@@ -349,42 +343,37 @@ class _Tiles:
             self.edges.of(tile[first : first + SLAB].reshape(-1), edge, exact)
             yield slice(first, first + SLAB), edge.reshape(-1, m)
 
-    def _add_targets(self, own: Ints) -> int:
-        """Pairs of one speaker's recordings."""
-        done, session = 0, self.recordings.session
-        for first in range(0, own.size if own.size > 1 else 0, COLUMNS):
-            columns = self._block(own[first : first + COLUMNS])
-            for start in range(0, first + columns.own.size, ROWS):
-                rows = self._block(own[start : start + ROWS], is_left=True)
-                is_pair = rows.own[:, None] < columns.own
-                if session is not None:
-                    is_pair &= session[rows.own][:, None] != session[columns.own]
-                for some, edge in self._slabs(rows, columns):
-                    is_here = is_pair[some]
-                    enrol, test = is_here.nonzero()
-                    for one in self.sums:
-                        one.add_targets(rows.own[some][enrol], columns.own[test], edge[is_here])
-                    done += enrol.size
-        return done
-
-    def _add_nontargets(
-        self, rows: Block, columns: Block, is_pair: NDArray[np.bool_] | None
-    ) -> int:
-        """Pairs of two speakers' recordings of a tile; `is_pair` where only some are to count."""
+    def _add(self, rows: Block, columns: Block, is_pair: NDArray[np.bool_] | None) -> int:
+        """Pairs of a tile; `is_pair` where only some are to count. How many they are."""
+        is_target = None
         if rows.speakers & columns.speakers:
-            speaker = self.recordings.speaker
-            is_other = speaker[rows.own][:, None] != speaker[columns.own]
-            is_pair = is_other if is_pair is None else is_pair & is_other
+            speaker, session = self.recordings.speaker, self.recordings.session
+            is_target = speaker[rows.own][:, None] == speaker[columns.own]
+            whole = np.ones_like(is_target) if is_pair is None else is_pair
+            is_target, is_pair = whole & is_target, whole & ~is_target
+            if session is not None:
+                is_target &= session[rows.own][:, None] != session[columns.own]
         shape = n, m = rows.own.size, columns.own.size
         codes = [of[: n * m].reshape(shape) for of in self._codes]
         of_units = [one.codes(rows, columns) for one in self.of_scores]
         for some, edge in self._slabs(rows, columns):
             for one, into, of_unit in zip(self.of_scores, codes, of_units, strict=True):
-                one.more(edge, into[some])
-                into[some] += of_unit[rows.place[some]]
+                np.add(one.more(edge), of_unit[rows.place[some]], out=into[some])
+            if is_target is not None and is_target[some].any():
+                self._add_targets(rows.own[some], columns.own, edge, is_target[some])
         for one, code in zip(self.of_scores, codes, strict=True):
             one.add(rows, columns, code.reshape(-1) if is_pair is None else code[is_pair])
-        return n * m if is_pair is None else int(is_pair.sum())
+        done = n * m if is_pair is None else int(is_pair.sum())
+        return done if is_target is None else done + int(is_target.sum())
+
+    def _add_targets(
+        self, rows: Ints, columns: Ints, edge: Ints, is_target: NDArray[np.bool_]
+    ) -> None:
+        """Pairs of one speaker's recordings; the lower one enrols."""
+        row, column = is_target.nonzero()
+        one, other = rows[row], columns[column]
+        for each in self.sums:
+            each.add_targets(np.minimum(one, other), np.maximum(one, other), edge[row, column])
 
 
 def is_turned(one: Ints, other: Ints) -> NDArray[np.bool_]:
