@@ -12,6 +12,7 @@ import parivox as pv
 from parivox.papers.items import FAILS, HOLDS, MISSING, OPEN, RUNS
 from parivox.papers.paper003 import SPEAKERS
 from parivox.papers.voxceleb import Voxceleb1H
+from parivox.report.charts import svg
 from parivox.report.papers import write_reproduced
 
 
@@ -196,10 +197,10 @@ def test_trials_of_paper_003_are_those_between_its_speakers(bt4vt_data):
 
 
 def test_every_chart_is_drawn(found):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     for (paper, name), made in found.items():
         for draw in made.charts:
-            assert draw().to_dict(validate=False)["$schema"], (paper, name)
+            assert svg(draw()).startswith("<svg"), (paper, name)
 
 
 def test_table_2_and_figure_7_are_as_printed(found):

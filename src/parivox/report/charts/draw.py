@@ -64,7 +64,7 @@ def svg(chart: Any, *, id: str = "figure", title: str = "", description: str = "
     """
     vega = _vega()
     compiled = vega.vegalite_to_vega(spec(chart))
-    compiled["config"]["legend"]["layout"] = _LEGENDS
+    compiled.setdefault("config", {}).setdefault("legend", {})["layout"] = _LEGENDS
     _unmeasure(compiled)
     root = ET.fromstring(vega.vega_to_svg(compiled))  # noqa: S314 - drawn just now
     for one in root.iter(f"{{{_SVG}}}text"):
