@@ -229,6 +229,10 @@ def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shar
             "4 speakers of the trials are gender f, nation India, fewer than a block of 5; give a",
         ),
         (
+            {"key": "north", "by": ["gender", "nation"], "blocks": 4, "step": 0.001},
+            r"rare values; give --step \S+, a few --threshold, or a single --by without --within$",
+        ),
+        (
             {"key": "north", "blocks": 5, "within": "same:nation"},
             "a few may be behind the trials of one block within same:nation",
         ),

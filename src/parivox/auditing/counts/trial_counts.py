@@ -425,10 +425,11 @@ _FINE = 4
 _CELL = ("block", "level", "enrol_group", "test_group", "target")
 
 
-def check_links(counts: TrialCounts) -> None:
+def check_links(counts: TrialCounts, *, may_tell: bool = True) -> None:
     """Refuse counts that tell what they withhold, to one who joins rows of equal scores.
 
     It is an error if a group's trials have rarer scores than can be told of several groupings.
+    `may_tell` is whether nothing need be withheld.
     """
     if not counts.least:
         return
@@ -443,11 +444,14 @@ def check_links(counts: TrialCounts) -> None:
     mends = [f"--step {width}"] if width else []
     mends += ["fewer --threshold" if counts.bins.thresholds else "a few --threshold"]
     mends = [*(mends if counts.is_scored else []), "a single --by without --within"]
+    mends += ["--withhold 0"] if may_tell else []
+    *several, last = mends
+    give = f"{', '.join(several)}, or {last}" if several else last
     at = counts.bins.in_words() if counts.is_scored else "each threshold"
     names = ", ".join(one.name for one in (*counts.groupings, *counts.within))
     msg = (
         f"{counts.name}: is counted by {names} at {at}, so that what is withheld could be had by "
-        f"joining rows of rare values; give {', '.join(mends)}, or --withhold 0"
+        f"joining rows of rare values; give {give}"
     )
     raise ConfigError(msg)
 
