@@ -75,7 +75,7 @@ def speakers(simulate):
 def whole(trials, speakers):
     """Everything that an audit can be asked for, at once."""
     return pv.audit(
-        {"S@dev": trials, "S@eval": trials, "T": trials},
+        {"S@dev": trials, "T": trials},
         speakers=speakers,
         by=["gender", "nation", "gender+nation"],
         allocate=["both", "enrol", "test", "either"],

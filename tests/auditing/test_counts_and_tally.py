@@ -45,9 +45,15 @@ def files_of(audit, folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize(
+    ("n", "by", "within", "allocate"),
+    [
+        (1, ["gender"], None, ["enrol", "either"]),
+        (3, ["gender", "gender+nation", "channel"], ["channel"], ["both", "either"]),
+    ],
+)
 def test_counts_with_tallies_give_the_bytes_of_the_audit_in_one_piece(
-    trials, speakers, tmp_path, n
+    trials, speakers, tmp_path, n, by, within, allocate
 ):
     draw = np.random.default_rng(9)
     size = len(trials["score"])
@@ -56,10 +62,9 @@ def test_counts_with_tallies_give_the_bytes_of_the_audit_in_one_piece(
         "decision": np.where(np.array(trials["score"]) > 1.4, "accept", "reject").tolist(),
         "channel": draw.choice(["phone", "web", "shop"], size).tolist(),
     }
-    options = {"speakers": speakers, "by": ["gender", "gender+nation", "channel"]}
-    options["within"] = ["channel"]
+    options = {"speakers": speakers, "by": by, "within": within}
     points = ("fpr=0.01", "deployed", "eer")
-    rules = {"allocate": ["both", "enrol", "either"], "operating_points": points}
+    rules = {"allocate": allocate, "operating_points": points}
     whole = pv.audit({"S": rows}, replicates=60, **rules, **options)
     counts, tallies = added_up(parts_of(rows, n), tmp_path, points=points, **options)
     made = pv.audit([*counts, *tallies], replicates=60, **rules)

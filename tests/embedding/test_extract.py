@@ -3,12 +3,8 @@
 import hashlib
 import random
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -646,50 +642,31 @@ def test_long_recordings_are_embedded_a_few_at_a_time(folder, monkeypatch):
     assert max(sizes) < 3.3
 
 
-DRIVER = """
-import sys
-from functools import partial
-import small_system
-from parivox.embedding.extract import embed
-if __name__ == "__main__":
-    embed(sys.argv[1], partial(small_system.load, seconds=0.01), sys.argv[2], workers=2, batch=3)
+IN_MODULES = """
+import parivox.cli.embed, parivox.embedding.extract, parivox.report.systems
+sys.path.insert(0, "modules")
 """
 
 
 @pytest.mark.slow
-def test_twenty_kills_leave_the_bytes_of_an_undisturbed_run(folder, small, tmp_path):
+def test_twenty_kills_leave_the_bytes_of_an_undisturbed_run(folder, small, tmp_path, forked):
     failing(folder)
-    script = tmp_path / "driver.py"
-    script.write_text(DRIVER)
-    path = f"{Path(parivox.__file__).parents[1]}:{tmp_path / 'modules'}"
-    command = [sys.executable, str(script), str(folder)]
-
-    def start(out):
-        return subprocess.Popen([*command, str(out)], env={"PYTHONPATH": path}, text=True,
-                                stderr=subprocess.PIPE)  # fmt: skip
-
-    began = time.monotonic()
-    process = start(tmp_path / "whole")
-    assert process.wait(60) == 0, process.stderr.read()
-    process.stderr.close()
-    took = time.monotonic() - began
-    draw = random.Random(7)
-    done = set()
-    for _ in range(20):
-        process = start(tmp_path / "killed")
-        time.sleep(draw.uniform(0.2, 1.0) * took)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        said = process.stderr.read()
-        process.stderr.close()
-        assert "error" not in said.lower(), said
+    words = ["embed", folder, "--system", "small_system:READY", "--batch", "3", "--quiet"]
+    run = forked(IN_MODULES)
+    code, took = run(*words, "--workers", "2", "--out", "whole")
+    assert code == 0
+    chance, killed, done = random.Random(7), 0, set()
+    for n in range(20):
+        after = chance.uniform(0.1, 1.0) * took
+        code, _ = run(*words, "--workers", 1 + n % 2, "--out", "killed", after=after)
+        assert code in {None, 0}
+        killed += code is None
         now = set((tmp_path / "killed").glob("parts/0*.parquet"))
         is_over = not (tmp_path / "killed" / "parts" / "plan.json").exists()
         assert done <= now or is_over  # what is done stays done, until the store has it
         done = now
-    process = start(tmp_path / "killed")
-    assert process.wait(60) == 0, process.stderr.read()
-    process.stderr.close()
+    assert killed > 5
+    assert run(*words, "--workers", "2", "--out", "killed")[0] == 0
     assert content(tmp_path / "killed") == content(tmp_path / "whole")
     check_store(tmp_path / "killed")
 
