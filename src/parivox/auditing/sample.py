@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from parivox.core.measures import RATES
 from parivox.progress import each, stage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -78,8 +79,9 @@ class Tallied(NamedTuple):
     """Trials of one list by who takes part in them."""
 
     rows: TrialSet | Tally
-    curves: TrialSet | Tally  # that whole curves are drawn again from: the same, or coarser
-    why: str = ""  # why none are
+    # makes those that curves are drawn again from, where they are others: coarser ones
+    curves: Callable[[], Tally] | None = None
+    why: str = ""  # why none are drawn
 
 
 def tally_list(
@@ -106,16 +108,14 @@ def tally_list(
     if together is None:
         at = steps(everything, points, nodes, trials.n_trials, design.options.bins)
         if fits(at, design.block):
-            whole = tallied(at, design.block)
-            return Tallied(whole, whole)
+            return Tallied(tallied(at, design.block))
     else:
         block = together if design.block is None else together[design.block]
         for coarse in COARSER:
             at = np.union1d(step_thresholds(everything, points.kept, coarse), kept)
             if fits(at, block):
-                return Tallied(tallied(kept, design.block), tallied(at, block))
-    rows = tallied(kept, design.block)
-    return Tallied(rows, rows, "too many trials to hold in memory")
+                return Tallied(tallied(kept, design.block), partial(tallied, at, block))
+    return Tallied(tallied(kept, design.block), why="too many trials to hold in memory")
 
 
 def expected_rows(everything: Counts, steps: FloatArray, n: int, sided: Sequence[int]) -> float:
@@ -164,19 +164,6 @@ def sample_speakers(
     with stage("errors by speaker"):
         errors = tally_errors(trials, layouts, walked, found, members)
     failures = tally_failures(trials, layouts[:n], members, found, errors[:n], tally, design)
-    drawn: list[tuple[Replicated, Replicated] | None] = [None] * n
-    bound = 0.0
-    if draws is not None:
-        of_curves, at_curves = layouts[:n], walked[0].only(range(n))
-        if curves is not trials:
-            of_blocks = _of_members(design, curves)
-            of_curves = cell_layouts(of_blocks.groupings, options.allocate, of_blocks.within)
-            (at_curves,) = walk(curves, of_curves)
-        drawn[:], bound = replicate(
-            *(curves, tally.everything, of_curves, at_curves, errors[:n]),
-            *(points, draws, options, design.metrics),
-            in_blocks=curves is not trials,
-        )
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]
     if nodes.size and options.interval != "bootstrap":
@@ -185,6 +172,21 @@ def sample_speakers(
         here = [one.only(whole) for one in walked]
         kept = [layouts[i] for i in whole]
         between = bands(trials, kept, here, members, nodes, options, pairs)
+    drawn: list[tuple[Replicated, Replicated] | None] = [None] * n
+    bound = 0.0
+    if draws is not None:
+        of_curves, at_curves = layouts[:n], walked[0].only(range(n))
+        if curves is not None:
+            trials = curves()
+            of_blocks = _of_members(design, trials)
+            of_curves = cell_layouts(of_blocks.groupings, options.allocate, of_blocks.within)
+            (at_curves,) = walk(trials, of_curves)
+        walked.clear()
+        drawn[:], bound = replicate(
+            *(trials, tally.everything, of_curves, at_curves, errors[:n]),
+            *(points, draws, options, design.metrics),
+            in_blocks=curves is not None,
+        )
     levels: list[Uncertainty] = []
     cells: list[Uncertainty] = []
     every = list(zip(layouts, errors, failures, strict=False))

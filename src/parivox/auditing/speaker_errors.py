@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
     Bools = NDArray[np.bool_]
 
-_HELD = 1 << 21
-"""Entries of several partitions that are held before they are added up."""
-
 
 class SpeakerErrors(NamedTuple):
     """Errors and trials of some cells at every operating point."""
@@ -225,7 +222,7 @@ def _by_class(trials: TrialSet | Tally, here: PlacedTrials, members: Members) ->
 
 
 class _Piece(NamedTuple):
-    """Trials and errors by the code of (cell, member); of one block or, joined, of all."""
+    """Trials and errors by the code of (cell, member): of scored trials, of failed ones, of all."""
 
     code: IntArray
     trials: IntArray
@@ -280,10 +277,7 @@ class _Gathering:
                 at, np.concatenate(which), used.size, is_target=bool(is_target)
             )
             whole_code = used // span * reach + one.codes[used % span]
-            pieces = self.pieces[is_target]
-            pieces.append(_Piece(whole_code, n, errors))
-            if len(pieces) > 1 and sum(one.code.size for one in pieces) > _HELD:
-                pieces[:] = [_Piece.joined(pieces)]
+            self.pieces[is_target].append(_Piece(whole_code, n, errors))
 
     def rolled_up(self, groups: int) -> tuple[list[_Piece], list[_Piece]]:
         """The same by level, of which each has so many cells."""

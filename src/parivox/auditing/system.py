@@ -165,7 +165,7 @@ def measure_system(
     why_none, sample = why_no_intervals(trials) if options.intervals else "", None
     rows = trials.by_speaker
     if rows is not None and options.intervals and not why_none:
-        at, tallied = nodes(shared, trials.n_trials), Tallied(rows, rows)
+        at, tallied = nodes(shared, trials.n_trials), Tallied(rows)
         if isinstance(rows, Tally):
             _check_steps(rows, points.found)
         elif design.block is not None or not rows.is_held:

@@ -178,7 +178,7 @@ class TrialSet:
     @property
     def is_exact(self) -> bool:
         """Whether every distinct score can be counted by itself."""
-        return self.n_partitions == 1
+        return self.is_held
 
     @property
     def in_use(self) -> NDArray[np.intp]:
