@@ -74,6 +74,9 @@ def test_parts_put_together_have_the_bytes_of_the_audit_in_one_piece(
     audit = merge(folder)
     one, other = files_of(whole, tmp_path / "a"), files_of(audit, tmp_path / "b")
     assert differing(one, other) <= OF_ROWS
+    if files == ("all.parquet",):
+        assert one["provenance.json"] == other["provenance.json"]
+    assert [one["name"] for one in audit.provenance if one["role"] == "scores"] == [*files]
     assert len(audit.verdicts) == len(whole.verdicts) > 0
 
 

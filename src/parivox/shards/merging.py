@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.run import audit, tally_thresholds
@@ -12,7 +13,7 @@ from parivox.shards.record import COUNTS, FAILED, TALLY, Record, all_failed
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from parivox.auditing.result import Audit
     from parivox.progress import Progress
@@ -64,7 +65,22 @@ def merge(
     options |= {name: value for name, value in plan.options.items() if name in _OF_SPEAKERS}
     if asked.groups is not None and not asked.reference:
         options["reference"] = read_groups_file(asked.groups).reference
-    return audit(files, progress=progress, **options)
+    made = audit(files, progress=progress, **options)
+    return replace(made, provenance=_provenance(plan, made.provenance))
+
+
+def _provenance(plan: Plan, audited: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The files that were read, those of the trials in the place of counts of their parts."""
+    read: list[dict[str, Any]] = []
+    for number in range(1, len(plan) + 1):
+        read += [one for one in Record.read(plan, number).inputs if one not in read]
+    read.sort(key=lambda one: one["role"] != "scores")
+    at = [one["role"] for one in audited].index("counts")
+    return [
+        *audited[:at],
+        *read,
+        *(one for one in audited[at:] if one["role"] != "counts"),
+    ]
 
 
 def _files(plan: Plan, name: str) -> list[str]:

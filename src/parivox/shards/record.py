@@ -7,7 +7,7 @@ shared.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from parivox.disk import sha256_of
 from parivox.errors import DataError
@@ -31,6 +31,7 @@ class Record:
     plan: Plan
     number: int
     hashes: dict[str, str]
+    inputs: Sequence[dict[str, Any]] = ()  # files that its trials were read from
 
     @classmethod
     def read(cls, plan: Plan, number: int) -> Record:
@@ -50,7 +51,7 @@ class Record:
                 whose = "another version" if what == "parivox" else f"another {what}"
                 msg = f"{path}: is of {whose}; remove {path.parent.name}, and run that part again"
                 raise DataError(msg)
-        return cls(plan, number, dict(found["files"]))
+        return cls(plan, number, dict(found["files"]), found["inputs"])
 
     @property
     def home(self) -> Path:
@@ -62,9 +63,10 @@ class Record:
         path = self.home / name
         return name in self.hashes and path.is_file() and self.hashes[name] == sha256_of(path)
 
-    def noted(self, name: str) -> Record:
-        """With a file that was just made, which is recorded."""
-        made = replace(self, hashes={**self.hashes, name: sha256_of(self.home / name)})
+    def noted(self, name: str, inputs: Sequence[dict[str, Any]]) -> Record:
+        """With a file that was just made of some inputs, which is recorded."""
+        hashes = {**self.hashes, name: sha256_of(self.home / name)}
+        made = replace(self, hashes=hashes, inputs=inputs)
         write_json(
             self.home / RECORD,
             {
@@ -73,6 +75,7 @@ class Record:
                 "shard": self.number,
                 "of": len(self.plan),
                 "files": made.hashes,
+                "inputs": made.inputs,
             },
         )
         return made

@@ -27,7 +27,7 @@ from parivox.workers import Here, Made, Processes
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from parivox.progress import Progress
@@ -73,12 +73,12 @@ def run_shard(
         thresholds = plan.thresholds()
         if not record.is_whole(COUNTS):
             with _told(plan, number):
-                _count(plan, number)
-            record = record.noted(COUNTS)
+                inputs = _count(plan, number)
+            record = record.noted(COUNTS, inputs)
         if thresholds is not None and not record.is_whole(TALLY):
             with _told(plan, number):
-                _tally(plan, number, thresholds)
-            record = record.noted(TALLY)
+                inputs = _tally(plan, number, thresholds)
+            record = record.noted(TALLY, inputs)
     return record.hashes
 
 
@@ -93,13 +93,16 @@ def _gathered(plan: Plan, number: int) -> Any:
     return read, asked
 
 
-def _count(plan: Plan, number: int) -> None:
+def _count(plan: Plan, number: int) -> Sequence[dict[str, Any]]:
+    """Write the counts of a part; the files that its trials were read from."""
     read, asked = _gathered(plan, number)
     made = count_trials(read, asked, parse_bins(asked.step, asked.thresholds))
     made.write(plan.home(number) / COUNTS)
+    return made.provenance
 
 
-def _tally(plan: Plan, number: int, thresholds: Any) -> None:
+def _tally(plan: Plan, number: int, thresholds: Any) -> Sequence[dict[str, Any]]:
+    """Write the tally of a part; the files that its trials were read from."""
     read, _ = _gathered(plan, number)
     groupings, n = [*read.groupings, *read.levels], len(read.people.ids)
     # of all speakers of the table, so that they are the same in every part
@@ -107,6 +110,8 @@ def _tally(plan: Plan, number: int, thresholds: Any) -> None:
     block = blocks_among(finest, np.arange(n), MOST_BY_THEMSELVES, BLOCKS)
     made = tally_trials(read.sets[0], thresholds, groupings, block)
     made.write(plan.home(number) / TALLY)
+    provenance: Sequence[dict[str, Any]] = read.sets[0].provenance
+    return provenance
 
 
 @contextmanager
