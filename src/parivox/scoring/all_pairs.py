@@ -296,12 +296,15 @@ class _Tiles:
         order, done = self.recordings.order, 0
         for first in range(0, order.size, COLUMNS):
             columns = self._block(order[first : first + COLUMNS])
-            for start in range(0, first + columns.own.size, ROWS):
+            end = first + columns.own.size
+            for start in range(0, end, ROWS):
                 rows = self._block(order[start : start + ROWS], is_left=True)
-                is_pair = None
+                is_pair, begun = None, max(first, start)
+                if start > first:  # what stands before these rows was compared with them
+                    columns = self._block(order[start:end])
                 if start + rows.own.size > first:
                     place = np.arange(start, start + rows.own.size)[:, None]
-                    is_pair = place < np.arange(first, first + columns.own.size)
+                    is_pair = place < np.arange(begun, end)
                 done += self._add(rows, columns, is_pair)
             yield done
 
@@ -358,7 +361,8 @@ class _Tiles:
         of_units = [one.codes(rows, columns) for one in self.of_scores]
         for some, edge in self._slabs(rows, columns):
             for one, into, of_unit in zip(self.of_scores, codes, of_units, strict=True):
-                np.add(one.more(edge), of_unit[rows.place[some]], out=into[some])
+                np.take(of_unit, rows.place[some], axis=0, out=into[some], mode="clip")
+                into[some] += one.more(edge)
             if is_target is not None and is_target[some].any():
                 self._add_targets(rows.own[some], columns.own, edge, is_target[some])
         for one, code in zip(self.of_scores, codes, strict=True):
