@@ -83,7 +83,9 @@ def test_every_medium_shows_labels_in_the_place_of_names(audit, shown, medium):
 
 def test_the_finding_is_the_same_in_other_words(audit, shown):
     words = plain(overview(shown).headline)
-    assert words == "People are locked out more often among women than among men: 2.1 times"
+    assert (
+        words == "People are locked out more often among women than among men: 2.1 times [1.3, 3.4]"
+    )
     assert overview(shown).tally == overview(audit).tally
     assert overview(shown).threshold == "one threshold for all: 1 % of impostors get in (strict)"
 

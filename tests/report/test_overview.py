@@ -1,13 +1,17 @@
 """What is seen first of an audit: the finding, what it is of, what weakens it."""
 
 import io
+import re
 
 import pytest
 from rich.console import Console
 
 import parivox as pv
 from parivox.report.overview import overview, plain
+from parivox.report.page import page
+from parivox.report.scopes import RATES
 from parivox.report.terminal import summary
+from parivox.report.words import chance, short, span
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +31,10 @@ def test_the_headline_names_the_groups_that_are_called_worse_and_no_other(audit)
     worse = {row["group"] for row in audit.verdicts.where(**where).rows()}
     named = {part.text for part in found.headline if part.verdict == "worse"}
     assert worse == named == {"f"}
+    (row,) = audit.verdicts.where(**where, metric="fnr", group="f").rows()
+    times = f"{short(row['ratio'])} times {span(row['low'], row['high'])}"
     assert (
-        plain(found.headline) == "People are locked out more often among f than among m: 2.1 times"
+        plain(found.headline) == f"People are locked out more often among f than among m: {times}"
     )
 
 
@@ -43,13 +49,49 @@ def test_every_comparison_is_counted_once(audit):
     codes = [row["verdict"] for row in rows if (row["grouping"], row["group"]) != ("gender", "m")]
     assert found.tally == {code: codes.count(code) for code in found.tally}
     assert sum(found.tally.values()) == len(codes) == len(rows) - 2 == 14
-    assert found.compared.startswith("14 comparisons: (6 groups + 1 pair as one) × 2 errors")
+    assert found.compared.startswith("14 comparisons: (6 groups + 1 mirrored pair) × 2 errors")
+
+
+def test_of_two_groups_it_is_said_once_that_one_is_worse(audit):
+    f, m, *others = overview(audit).lines
+    assert (f.group, m.group) == ("f", "m")
+    for metric in RATES:
+        for one, other in zip(f.of[metric], m.of[metric], strict=True):
+            assert not one.is_mirror  # it is f that is worse
+            assert other.is_mirror == (other.verdict == "better" and one.verdict == "worse")
+    assert any(one.is_mirror for one in m.every())
+    assert not any(one.is_mirror for line in others for one in line.every())
+
+
+def test_one_who_is_better_than_a_named_group_is_no_mirror(audited):
+    lines = overview(audited(by="gender", reference="f", operating_points="fpr=0.01")).lines
+    assert "better" in {one.verdict for line in lines for one in line.every()}
+    assert not any(one.is_mirror for line in lines for one in line.every())
+
+
+def test_what_is_not_known_is_counted_by_its_reasons(audit):
+    found = overview(audit)
+    words = found.notes["Not known"]
+    n = found.tally["cannot_tell"]
+    assert words.startswith(f"{n} of 14 comparisons, which does not mean alike: ")
+    assert sum(int(one) for one in re.findall(r"\((\d+)\)", words)) == n > 0
+
+
+def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):
+    audit = audited(by="nation", operating_points="fpr=0.02")
+    near = [one for line in overview(audit).lines for one in line.every() if one.is_near]
+    for one in near:
+        assert one.verdict == "cannot_tell"
+        assert one.low > 1 or one.high < 1
+        assert 0.05 <= one.p < 0.5
+        assert f"p {chance(one.p)}" in page(audit)
+    assert near
 
 
 def test_two_groups_of_whom_one_is_the_reference_are_one_comparison(audited):
     found = overview(audited(by="gender", reference="m", operating_points="fpr=0.01"))
     assert sum(found.tally.values()) == 2
-    assert found.compared.startswith("2 comparisons: 1 pair of groups × 2 errors")
+    assert found.compared.startswith("2 comparisons: 1 mirrored pair × 2 errors")
 
 
 def test_what_allocation_leaves_as_it_is_is_said_once(audited):

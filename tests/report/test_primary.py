@@ -44,7 +44,7 @@ def told(request, seen, printed):
 
 def test_what_holds_is_said_once_with_the_figure(audit, told):
     words = told(audit)
-    assert words.count("Confirmatory: verdicts by gender at fpr=0.01. Of systems") == 1
+    assert words.count("gainst chance, firm by gender at fpr=0.01 (confirmatory): of a system") == 1
     assert words.count(EXPLORED) == 1
 
 
@@ -56,8 +56,8 @@ def test_one_heading_is_confirmatory_and_all_others_are_exploratory(audit, told)
 
 def test_the_summary_says_which_groupings_are_exploratory(audit, seen):
     words = plain(seen(audit))
-    assert "Exploratory, by nation: " in words
-    assert "Exploratory, by gender+nation: " in words
+    assert "Exploratory, by nation, each against everyone else: " in words
+    assert "Exploratory, by gender+nation, each against everyone else: " in words
     assert "groups by gender, " not in words
 
 
@@ -69,7 +69,7 @@ def test_each_groups_own_threshold_is_exploratory(audit, printed):
 
 def test_what_is_named_leads(named, told):
     words = told(named)
-    assert "Confirmatory: verdicts by nation at eer." in words
+    assert "firm by nation at eer (confirmatory)" in words
     headings = re.findall(r"(?:At|at) (\S+), (confirmatory|exploratory)", words)
     assert headings[0] == ("eer", "confirmatory")
 
@@ -83,9 +83,7 @@ def test_the_page_says_whether_it_was_named(audit, named):
 def test_a_named_point_without_a_threshold_leaves_nothing_confirmatory(audited, told):
     points = ["fpr=0.0001", "eer"]
     words = told(audited(by="gender", operating_points=points, primary="gender@fpr=0.0001"))
-    assert (
-        "Exploratory: all that is said, as the primary operating point has no threshold." in words
-    )
+    assert "leads (exploratory), as the primary operating point has no threshold" in words
     assert not re.search(r"at \S+, confirmatory", words, re.IGNORECASE)
 
 

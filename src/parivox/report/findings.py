@@ -27,13 +27,11 @@ if TYPE_CHECKING:
     from parivox.report.scopes import Rates, Verdicts
     from parivox.report.words import Row
 
-SET_APART = ("G8", "G9")
+SET_APART = {"G8": "impostors in", "G9": "lock-outs"}
 """Checks of a list without which a difference between groups may be one between their trials."""
 _COUNTED_AT = "counted at thresholds "
 _FEW_THRESHOLDS = 5
-EXPLORED = (
-    "By three groupings, at two points and in EERs, something is said of up to 19 % of such systems"
-)
+EXPLORED = "in up to 19 of 100 (as measured with three groupings, two thresholds and EERs)"
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
 """Groups that differ whose figures are told."""
@@ -75,7 +73,7 @@ def primary_in_words(audit: Audit) -> str:
     return ", ".join(f"{question} ({', '.join(names)})" for question, names in at.items())
 
 
-def what_holds(audit: Audit) -> str:
+def how_sure(audit: Audit) -> str:
     """What is confirmatory, at which level, and what comes of all the rest in fair systems.
 
     What comes of the rest is known of three groupings, and so told where there is more than one.
@@ -85,15 +83,15 @@ def what_holds(audit: Audit) -> str:
         return ""
     primary, level = primary_in_words(audit), 1 - audit.record["options"]["confidence"]
     held = (
-        f"Confirmatory: verdicts by {primary}. Of systems that treat all groups alike, about "
-        f"{100 * level:.3g} % have anything said of them there. Exploratory: all else"
+        f"against chance, firm by {primary} (confirmatory): of a system that treats all groups "
+        f"alike, chance calls some group worse or better in about {100 * level:.3g} of 100 audits. "
+        "All else is a lead (exploratory)"
         if primary
-        else "Exploratory: all that is said, as the primary operating point has no threshold"
+        else "all are leads (exploratory), as the primary operating point has no threshold"
     )
     several = len(audit.record["groupings"]) > 1
-    shares = "Both shares are" if several else "The share is"
-    each = f" {shares} of each system by itself." if len(audit.record["inputs"]) > 1 else ""
-    return f"{held}.{f' {EXPLORED}.' * several}{each}"
+    searched = f": chance calls some group so {EXPLORED}" * several
+    return f"{held}, to be confirmed on new trials{searched}."
 
 
 def differing_in_words(of: Mapping[str, Row]) -> str:

@@ -57,8 +57,8 @@ def _audit(audit: Audit) -> Iterator[str]:
     yield from (f"<li>{_safe(sentence)}</li>" for sentence in (*others, *of.counted))
     yield "</ul>"
     yield from _ratios(audit, of)
-    if of.holds:
-        yield f"<p>{_safe(of.holds)}</p>"
+    for heading, words in of.notes.items():
+        yield f"<p><strong>{_safe(heading)}.</strong> {_safe(capital(words))}</p>"
     if of.caveats:
         yield f"<p>Weakened by: {_safe('; '.join(one.short for one in of.caveats))}.</p>"
     for table in first_rates(audit):

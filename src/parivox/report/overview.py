@@ -6,6 +6,7 @@ Terminal, page, notebook and Markdown begin with it, in the same words and the s
 from __future__ import annotations
 
 import math
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,7 +30,7 @@ from parivox.report.scopes import (
     verdicts_of,
 )
 from parivox.report.sheets.comparison import pairs
-from parivox.report.words import capital, chance, listed, number, percent, short
+from parivox.report.words import capital, chance, listed, number, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -48,6 +49,10 @@ _RESTRICTED = "which are compared"
 _WHAT = {"fnr": "how often they are locked out", "fpr": "how often impostors get in"}
 _HAPPENS = {"fnr": "People are locked out", "fpr": "Impostors get in"}
 _OTHER = "other"
+_NOT_AMONG_SO_MANY = verdict.WHY["not_after_holm"]
+_LIKELY = 0.5
+_REASONS = {*verdict.WHY.values()}
+_TOO_FEW = "too few speakers, errors or pairs, or not without the worst group"
 
 
 class Said(NamedTuple):
@@ -83,11 +88,18 @@ class Judged(NamedTuple):
     """Why it can't be told, or why there is no rate."""
     best_guess: str = ""
     """The likely ratio, where power is low, as ratios that are found then look too large."""
+    is_mirror: bool = False
+    """Whether it says again, of one of two groups, that the other one is worse."""
 
     @property
     def is_proven(self) -> bool:
         """Whether the group is shown to fare worse or better."""
         return self.verdict in _DIFFERS
+
+    @property
+    def is_near(self) -> bool:
+        """Whether its p is low, yet not for the number of groups that were looked at."""
+        return self.why == _NOT_AMONG_SO_MANY and self.p is not None and self.p < _LIKELY
 
 
 class Line(NamedTuple):
@@ -152,8 +164,10 @@ class Overview(NamedTuple):
     """How many comparisons came to each verdict; none where nothing was judged."""
     compared: str
     """How many comparisons there are, and of what."""
-    holds: str
+    how_sure: str
     """What is confirmatory, and what comes of all the rest; empty where there are no verdicts."""
+    not_known: str
+    """Of how many comparisons it can't be told, and why; empty where of none."""
     lines: list[Line]
     """Every group: those shown to differ first, the worst of all first."""
     caveats: list[Caveat]
@@ -173,6 +187,12 @@ class Overview(NamedTuple):
         return [f"{one}." for one in made]
 
     @property
+    def notes(self) -> dict[str, str]:
+        """How sure the finding is, and what is not known, each under its heading."""
+        found = {"How sure": self.how_sure, "Not known": self.not_known}
+        return {heading: words for heading, words in found.items() if words}
+
+    @property
     def data(self) -> str:
         """How much was audited, and at which threshold."""
         return f"{' · '.join((*self.size, self.threshold))}."
@@ -188,7 +208,8 @@ def overview(audit: Audit) -> Overview:
     every = lines(audit)
     found = list(_findings(audit, every))
     judged = _comparisons(every, audit.record["options"]["reference"][0])
-    tally = {code: judged.count(code) for code in VERDICTS}
+    counts = Counter(one.verdict for one in judged)
+    tally = {code: counts[code] for code in VERDICTS}
     return Overview(
         size=list(_size(audit)),
         threshold=_threshold(audit),
@@ -197,7 +218,8 @@ def overview(audit: Audit) -> Overview:
         whole=list(_whole(audit)),
         tally=tally if judged else {},
         compared=_compared(audit, every, len(judged)),
-        holds=findings.what_holds(audit),
+        how_sure=findings.how_sure(audit),
+        not_known=_not_known(judged),
         lines=every,
         caveats=list({one.short: one for one in _caveats(audit)}.values()),
     )
@@ -230,9 +252,24 @@ def lines(audit: Audit) -> list[Line]:
                 for metric in RATES:
                     row, judged = rates[group][metric, at], of.get(metric, {}).get(group)
                     line.of.setdefault(metric, []).append(_judged(scope, row, judged))
-        made += sorted((_anew(line, before) for line in of_grouping.values()), key=_order)
+        of_these = sorted((_anew(line, before) for line in of_grouping.values()), key=_order)
+        if _are_a_pair(of_these, audit.record["options"]["reference"][0]):
+            of_these = _mirrored(*of_these)
+        made += of_these
         first.setdefault(same[0].grouping, of_grouping)
     return made
+
+
+def _mirrored(*pair: Line) -> list[Line]:
+    """Two groups, of which the one is better where, and as, the other is worse."""
+    of: list[dict[str, list[Judged]]] = [{}, {}]
+    for metric in RATES:
+        for place, (own, other) in enumerate(zip(pair, reversed(pair), strict=True)):
+            of[place][metric] = [
+                one._replace(is_mirror=(one.verdict, seen.verdict) == ("better", "worse"))
+                for one, seen in zip(own.of[metric], other.of[metric], strict=True)
+            ]
+    return [line._replace(of=judged) for line, judged in zip(pair, of, strict=True)]
 
 
 def _anew(line: Line, before: Mapping[str, Line]) -> Line:
@@ -252,17 +289,30 @@ def _anew(line: Line, before: Mapping[str, Line]) -> Line:
     return line._replace(of=of)
 
 
-def _comparisons(every: Sequence[Line], reference: str) -> list[str]:
-    """The verdict of each comparison; two groups that are compared with each other are one."""
-    found: list[str] = []
+def _comparisons(every: Sequence[Line], reference: str) -> list[Judged]:
+    """Each comparison; two groups that are compared with each other are one, told by the worse."""
+    order, found = [*VERDICTS], list[Judged]()
     for _, of_grouping in groupby(every, key=lambda line: line.grouping):
         of = list(of_grouping)
         for metric in RATES:
             for same in zip(*(line.of[metric] for line in of), strict=True):
-                codes = [one.verdict for one in same if one.verdict and one.why != IS_REFERENCE]
-                is_one = _are_a_pair(of, reference) and len(codes) > 1
-                found += [min(codes, key=list(VERDICTS).index)] if is_one else codes
+                own = [one for one in same if one.verdict and one.why != IS_REFERENCE]
+                is_one = _are_a_pair(of, reference) and len(own) > 1
+                found += [min(own, key=lambda one: order.index(one.verdict))] if is_one else own
     return found
+
+
+def _not_known(judged: Sequence[Judged]) -> str:
+    """Of how many comparisons it can't be told, for each reason."""
+    unknown = [one for one in judged if one.verdict == "cannot_tell"]
+    if not unknown:
+        return ""
+    known = Counter(one.why if one.why in _REASONS else _TOO_FEW for one in unknown)
+    why = "; ".join(f"{words} ({number(n)})" for words, n in known.most_common())
+    return (
+        f"{number(len(unknown))} of {number(len(judged))} comparisons, which does not mean alike: "
+        f"{why}."
+    )
 
 
 def _are_a_pair(of: Sequence[Line], reference: str) -> bool:
@@ -310,15 +360,16 @@ def _findings(audit: Audit, every: Sequence[Line]) -> Iterator[Sentence]:
         yield [Said(capital("; ".join(filter(None, unsure)) or f"No group is {reference}"))]
         yield from _counted_highest(every)
         return
-    standing = "exploratory, " if findings.what_holds(audit) else ""
+    standing = "exploratory, " if findings.how_sure(audit) else ""
     is_one = len({line.grouping for line in every}) == 1
     for grouping, same in groupby(every, key=lambda line: line.grouping):
         of = list(same)
         if grouping == every[0].grouping:
-            yield from _of_grouping(audit, of, "" if is_one else f" by {grouping}")
+            yield from _of_grouping(audit, of, "" if is_one else f" by {grouping}", spans=True)
             continue
-        joined = [Said(capital(f"{standing}by {grouping}: "))]
-        for place, (first, *rest) in enumerate(_of_grouping(audit, of, "")):
+        whom = f", each against {findings.reference_in_words(audit)}" if len(of) > _PAIR else ""
+        joined = [Said(capital(f"{standing}by {grouping}{whom}: "))]
+        for place, (first, *rest) in enumerate(_of_grouping(audit, of, "", spans=False)):
             start = f"{'; ' if place else ''}{first.text[:1].lower()}{first.text[1:]}"
             joined += [first._replace(text=start), *rest]
         yield joined
@@ -336,41 +387,42 @@ def _counted_highest(every: Sequence[Line]) -> Iterator[Sentence]:
             yield [Said(said)]
 
 
-def _of_grouping(audit: Audit, of: Sequence[Line], by: str) -> Iterator[Sentence]:
+def _of_grouping(audit: Audit, of: Sequence[Line], by: str, *, spans: bool) -> Iterator[Sentence]:
     """Whom either error hits more, the error with the larger ratio first.
 
-    Groups are told `by` what they are where there are others.
+    Groups are told `by` what they are where there are others, and ratios with intervals if asked.
     """
     if len(of) == 1:
         yield [Said(f"There is one group{by}, {of[0].group}: no other to compare it with")]
         return
-    worse = {metric: _with(of, metric, "worse") for metric in RATES}
-    order = sorted(worse, key=lambda metric: -_furthest(worse[metric]))
-    shown = [metric for metric in order if worse[metric]]
-    for metric in shown:
-        yield _more_often(of, metric, worse[metric])
-    differ = list(_shown_together(audit, of, by))
-    if shown:
-        yield from ([Said(words)] for words in differ)
-        return
-    if not any(one.verdict for line in of for one in line.every()):
-        yield [Said("The same")]
-        return
-    codes = _comparisons(of, audit.record["options"]["reference"][0])
+    worse, better = (
+        {metric: _with(of, metric, code) for metric in RATES} for code in ("worse", "better")
+    )
+    order = sorted(RATES, key=lambda metric: -_furthest(worse[metric]))
+    is_pair = _are_a_pair(of, audit.record["options"]["reference"][0])
+    said = [
+        _more_often(of, metric, worse[metric], spans=spans) for metric in order if worse[metric]
+    ]
+    said += [
+        _more_often(of, metric, better[metric], spans=spans, less=True)
+        for metric in order
+        if better[metric] and not (is_pair and worse[metric])  # which says the same
+    ]
+    said += ([Said(words)] for words in _shown_together(audit, of, by))
+    yield from said or [[Said(_nothing_shown(audit, of, by))]]
+
+
+def _nothing_shown(audit: Audit, of: Sequence[Line], by: str) -> str:
+    """That groups are alike, or of how many comparisons it can't be told."""
+    reference, margin = audit.record["options"]["reference"][0], audit.record["options"]["margin"]
+    codes = [one.verdict for one in _comparisons(of, reference)]
+    if not codes:
+        return "The same"
+    if all(code == "no_difference" for code in codes):
+        return f"No group{by} differs by more than {margin:g} times"
+    of_all = f"{number(len(codes))} comparison{'s' * (len(codes) > 1)}"
     unknown = number(codes.count("cannot_tell"))
-    better = [metric for metric in order if _with(of, metric, "better")]
-    if better:
-        for metric in better:
-            yield _more_often(of, metric, _with(of, metric, "better"), less=True)
-        yield from ([Said(words)] for words in differ)
-    elif all(code == "no_difference" for code in codes):
-        margin = audit.record["options"]["margin"]
-        yield [Said(f"No group{by} differs by more than {margin:g} times")]
-    elif differ:
-        yield from ([Said(words)] for words in differ)
-    else:
-        of_all = f"{unknown} of {number(len(codes))} comparison{'s' * (len(codes) > 1)}"
-        yield [Said(f"No group{by} is shown to fare worse; {of_all} can't be told")]
+    return f"No group{by} is shown to fare worse; {unknown} of {of_all} can't be told"
 
 
 def _with(of: Sequence[Line], metric: str, code: str) -> list[tuple[Line, list[Judged]]]:
@@ -386,7 +438,12 @@ def _furthest(of: Sequence[tuple[Line, list[Judged]]]) -> float:
 
 
 def _more_often(
-    of: Sequence[Line], metric: str, who: list[tuple[Line, list[Judged]]], *, less: bool = False
+    of: Sequence[Line],
+    metric: str,
+    who: list[tuple[Line, list[Judged]]],
+    *,
+    spans: bool,
+    less: bool = False,
 ) -> Sentence:
     """Whom an error hits more (or less), and how many times as often in which system."""
     how, code = ("less", "better") if less else ("more", "worse")
@@ -396,29 +453,30 @@ def _more_often(
     words: Sentence = []
     for place, (line, judged) in enumerate(named):
         before = "" if not place else " and " if place == len(named) - 1 and left <= 0 else ", "
-        times = "" if len(who) == 1 else f" ({in_times(judged, len(line.of[metric]))})"
-        words += [Said(before), Said(line.group, code), Said(times)]
+        times = _in_times(judged, len(line.of[metric]), spans=spans)
+        words += [Said(before), Said(line.group, code), Said(f" ({times})" * (len(who) > 1))]
     if left > 0:
         words.append(Said(f" and {left} more group{'s' * (left > 1)}"))
-    rest = f": {in_times(who[0][1], len(who[0][0].of[metric]))}" if len(who) == 1 else ""
+    rest = f": {times}" * (len(who) == 1)
     whom = [Said(" than among "), Said(than, _OTHER)] if than else []
     return [Said(f"{_HAPPENS[metric]} {how} often among "), *words, *whom, Said(rest)]
 
 
-def in_times(judged: Sequence[Judged], n_systems: int) -> str:
+def _in_times(judged: Sequence[Judged], n_systems: int, *, spans: bool) -> str:
     """How many times as often, with each system where there are several; of many, the range."""
     if n_systems == 1:
-        return _likely(judged[0])
+        return _likely(judged[0], spans=spans)
     if len(judged) > _MOST_NAMED:
         ratios = [one.ratio for one in judged if one.ratio is not None]
         most = f" to {short(max(ratios))}" if max(ratios) > min(ratios) else ""
         return f"{short(min(ratios))}{most} times with {len(judged)} of {n_systems} systems"
-    return ", ".join(f"{_likely(one)} with {one.system}" for one in judged)
+    return ", ".join(f"{_likely(one, spans=spans)} with {one.system}" for one in judged)
 
 
-def _likely(one: Judged) -> str:
+def _likely(one: Judged, *, spans: bool) -> str:
+    """How many times as often, with the interval where that has room, and the best guess."""
     guess = f" (best guess {one.best_guess})" if one.best_guess else ""
-    return f"{short(one.ratio)} times{guess}"
+    return f"{short(one.ratio)} times{f' {span(one.low, one.high)}' * spans}{guess}"
 
 
 def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
@@ -439,8 +497,9 @@ def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
             if codes and not codes & {*_DIFFERS, "no_difference"}:
                 with_ = f" with {name}" if several else ""
                 if_alike = f", {row['reason']}" if row["reason"] else ""
+                sure = f"p {chance(p)} of all at once{if_alike}"
                 yield (
-                    f"Groups{by} differ in {_WHAT[metric]}{with_} (p {chance(p)}{if_alike}), "
+                    f"Groups{by} differ in {_WHAT[metric]}{with_} ({sure}), "
                     "but which of them do can't be told"
                 )
 
@@ -497,7 +556,8 @@ def _threshold(audit: Audit) -> str:
     if not said:
         return "no threshold"
     decided = all(given_as(row) == "deployed" for row in found)  # at the threshold of each trial
-    return f"{'' if decided else 'one threshold for all: '}{'; '.join(said)}"
+    whose = "one threshold for all" if len(systems(audit)) == 1 else "each system's one threshold"
+    return f"{'' if decided else f'{whose}: '}{'; '.join(said)}"
 
 
 _POINTS = {
@@ -558,7 +618,7 @@ def _between(audit: Audit, metric: str) -> str:
         both = f"{percent(row['value'])} and {percent(row['other'])}"
         return f"of the trials in common {both}, p {chance(row['p'])}"
     if given_as(at[0]).startswith(f"{metric}="):
-        return "set equal"
+        return "set so"
     if row["p"] is None or row["low"] is None:
         return ""
     if row["p"] >= 1 - audit.record["options"]["confidence"] or row["low"] <= 0 <= row["high"]:
@@ -579,9 +639,7 @@ def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
         own = [line for line in of if any(one.why != IS_REFERENCE for one in line.every())]
         n_groups += 0 if is_pair else len(own)
     whom = [f"{n_groups} group{'s' * (n_groups > 1)}"] * (n_groups > 0)
-    whom += [f"{n_pairs} pair{'s' * (n_pairs > 1)}{' as one' if n_groups else ' of groups'}"] * (
-        n_pairs > 0
-    )
+    whom += [f"{n_pairs} mirrored pair{'s' * (n_pairs > 1)}"] * (n_pairs > 0)
     groups = f"({' + '.join(whom)})" if len(whom) > 1 else "".join(whom)
     parts = [f"{n_systems} systems"] * (n_systems > 1) + [groups, "2 errors"]
     whole = n_systems * (n_groups + n_pairs) * len(RATES) == n
@@ -598,8 +656,6 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
     for pair in pairs(audit):
         if pair.speakers.endswith(_RESTRICTED):
             yield Caveat(f"{pair.label}: {pair.speakers}", f"{pair.label}: {pair.speakers}", "data")
-    yield from _of_trials(audit)
-    yield from _of_groups(audit)
     for words in findings.odd_points(audit):
         yield Caveat(words.partition(":")[2].strip(), words, "points")
     known = [row for one in systems(audit) for row in points(audit, one)]
@@ -607,10 +663,11 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
     if "these trials" in sources:
         words = "thresholds were found on the audited trials themselves"
         yield Caveat(words, f"{capital(words)}, not taken from use", "points")
+    yield from _of_trials(audit)
+    yield from _of_groups(audit)
     if not len(audit.groups.where(metric="fta")):
-        words = "people whose recordings the system refuses are not counted"
-        short_ = "failed recordings were not supplied, so they are not counted"
-        yield Caveat(short_, capital(words), "failures")
+        words = "people whose recordings are refused are not counted, so that more are locked out"
+        yield Caveat(words, capital(words), "failures")
 
 
 def _of_trials(audit: Audit) -> Iterator[Caveat]:
@@ -622,7 +679,8 @@ def _of_trials(audit: Audit) -> Iterator[Caveat]:
         for one in failed:
             if one["id"] in findings.SET_APART:
                 words = f"The trials of groups are unlike on {', '.join(names)}: {one['sentence']}"
-                yield Caveat(one["sentence"], words, "list")
+                touched = findings.SET_APART[one["id"]]
+                yield Caveat(f"{one['sentence']} (touches {touched})", words, "list")
 
 
 def _of_groups(audit: Audit) -> Iterator[Caveat]:
@@ -633,7 +691,9 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
         yield Caveat(words.partition(":")[0], words.removesuffix("."), "groups")
     for words, count in findings.groups_without_trials(audit).items():
         yield Caveat(
-            f"{number(count)} more speakers of the table are in no trial", capital(words), "data"
+            f"{number(count)} speakers of the speakers' table are in no trial",
+            capital(words),
+            "data",
         )
     for words in findings.oddities(audit):
         yield Caveat(words.partition(": ")[2], words, "data")

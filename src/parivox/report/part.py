@@ -11,7 +11,7 @@ from parivox.auditing.result import system_name
 from parivox.core.verdict import WHY
 from parivox.errors import ConfigError, nearest
 from parivox.report.details import GROUP_RATES
-from parivox.report.findings import no_threshold, what_holds
+from parivox.report.findings import how_sure, no_threshold
 from parivox.report.scopes import (
     POOLED,
     RATES,
@@ -100,8 +100,8 @@ def groups_told(audit: Audit, groups: Sequence[str]) -> Group:
         for part in _told(audit, same, group, marked)
     ]
     notes = (text(f"{mark} interval {words}", style="dim") for mark, words in marked.items())
-    holds = text(what_holds(audit), style="dim")
-    return Group(*told, how_to_read(audit), *notes, holds)
+    sure = text(capital(how_sure(audit)), style="dim")
+    return Group(*told, how_to_read(audit), *notes, sure)
 
 
 def _told(

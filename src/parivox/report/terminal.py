@@ -12,7 +12,7 @@ from rich.text import Text
 from parivox.errors import shown
 from parivox.report.findings import read_as, reference_in_words
 from parivox.report.grids import Grid
-from parivox.report.overview import in_times, overview
+from parivox.report.overview import overview
 from parivox.report.scopes import RATES, VERDICTS
 from parivox.report.strips import SIGNS, axis, in_signs
 from parivox.report.words import capital, chance, number, percent, short, show, span, text
@@ -57,8 +57,7 @@ def summary(audit: Audit, *, out: Path | None = None, page: Path | None = None) 
 def _parts(
     audit: Audit, of: Overview, out: Path | None, page: Path | None
 ) -> Iterator[RenderableType]:
-    yield text(" · ".join(of.size), style="dim")
-    yield text(capital(of.threshold), style="dim")
+    yield text(" · ".join((*of.size, of.threshold)), style="dim")
     yield from (text(f"{words}.", style="dim") for words in read_as(audit))
     yield Text()
     yield _sentence(of.headline, style="bold")
@@ -70,15 +69,13 @@ def _parts(
         yield _tally(of)
     for metric in RATES:
         yield from _more_often(of.proven, metric)
-    yield from _better(of.proven)
     if of.caveats:
         weaken = " · ".join(one.short for one in of.caveats)
         yield text(f"! {capital(weaken)}.", style="yellow", apart=True)
     yield Text()
     if of.tally:
         yield how_to_read(audit)
-    if of.holds:
-        yield text(of.holds, style="dim")
+    yield from (text(f"{heading}: {words}", style="dim") for heading, words in of.notes.items())
     if page is not None:
         yield text(f"The page, which opens in any browser: {page}")
     if out is not None:
@@ -193,22 +190,9 @@ class _Ratios:
 
 
 def _chance(one: Judged) -> str:
-    """The p of what is shown, and the likely ratio where that is smaller than it looks."""
+    """The p of what is shown or nearly, and the likely ratio where that looks too large."""
     guess = f", likely {one.best_guess}x" if one.best_guess else ""
-    return f"p {chance(one.p)}{guess}" if one.is_proven else ""
-
-
-def _better(proven: Sequence[Line]) -> Iterator[RenderableType]:
-    """Groups that an error hits less, in one sentence."""
-    found = []
-    for metric, words in RATES.items():
-        named = [
-            (line, [one for one in line.of[metric] if one.verdict == "better"]) for line in proven
-        ]
-        told = [f"{line.name} ({in_times(of, len(line.of[metric]))})" for line, of in named if of]
-        found += [f"{words}: {', '.join(told)}"] * bool(told)
-    if found:
-        yield text(f"Less often {'; '.join(found)}", style="green", apart=True)
+    return f"p {chance(one.p)}{guess}" if one.is_proven or one.is_near else ""
 
 
 def _grid(n_left: int) -> Grid:

@@ -94,7 +94,8 @@ def page(
     how = method(audit, known)
     style = _style(how["sha256"])
     names = ", ".join(name_of(*one.values()) for one in systems(audit))
-    by_default = f"Fairness audit of {names} by {', '.join(audit.record['groupings'])}"
+    whose = f"{'systems ' * (len(systems(audit)) > 1)}{names}"
+    by_default = f"Fairness audit of {whose} by {', '.join(audit.record['groupings'])}"
     told = compared(audit)
     of = overview(audit)
     every = every_group(audit, of.lines)

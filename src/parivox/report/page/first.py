@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.report import findings
 from parivox.report.scopes import RATES, VERDICTS, systems
 from parivox.report.strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, place
-from parivox.report.words import capital, number, percent, short, span
+from parivox.report.words import capital, chance, number, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 EVENTS = {"fnr": "Locked out: own voice rejected", "fpr": "Impostors in: other voice accepted"}
 """Both errors as the heads of columns."""
+_WHOSE = {
+    "both": "impostors in: by people of the group, posing as others of it",
+    "enrol": "impostors in: by people who pose as those of the group",
+    "test": "impostors in: by people of the group",
+    "either": "impostors in: by people of the group, or posing as those of it",
+}
+"""Which impostor trials are a group's, under each allocation."""
 _MOST_SHOWN = 12
 """Groups in the first figure, of which there are fewer where systems are many."""
 _MOST_ROWS = 24
@@ -33,18 +40,22 @@ def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, 
     what = "Groups that are shown to differ" if proven else "Groups, none shown to differ"
     others = f". {number(n_other)} others: under All groups" if n_other else ""
     margin = audit.record["options"]["margin"]
+    is_mirrored = any(one.is_mirror for line in shown for one in line.every())
     level = 100 * audit.record["options"]["confidence"]
     return {
         **of._asdict(),
+        "notes": of.notes,
         "bar": _bar(of),
         "shown": [_line(audit, one) for one in shown],
         "caption": f"{what}, against {findings.reference_in_words(audit)}{others}",
         "caveats": [*of.caveats, *more],
         "legend": [
             "▲ worse ▼ better: shown to differ, allowing for all groups",
-            "○ ? can’t tell: too few speakers or errors, or not shown allowing for all groups",
+            "○ ? can’t tell: too few errors or speakers; with a p: not beyond chance of all groups",
+            *["▼ in grey: the other group's ▲, counted once"] * is_mirrored,
+            _WHOSE[audit.record["options"]["allocate"][0]],
             f"lines: {level:g} % intervals over speakers, each by itself; with an arrow they go on",
-            f"grey band: within {margin:g} times; alike are those shown to be in it",
+            f"grey band: within {margin:g} times; alike where the whole line is in it",
         ],
     }
 
@@ -78,7 +89,7 @@ def _line(audit: Audit, line: Line) -> dict[str, Any]:
     of = {metric: [_drawn(audit, one) for one in judged] for metric, judged in line.of.items()}
     return {
         "group": line.name,
-        "speakers": None if line.speakers is None else number(line.speakers),
+        "speakers": "–" if line.speakers is None else number(line.speakers),
         "systems": [one.system for one in line.of["fnr"]],
         "n": len(line.of["fnr"]),
         "of": of,
@@ -94,7 +105,7 @@ def _drawn(audit: Audit, one: Judged) -> dict[str, Any]:
     code = one.verdict or "none"
     times = "–" if one.ratio is None else f"{short(one.ratio)}×"
     return {
-        "code": code,
+        "code": "none" if one.is_mirror else code,
         "margin": (strip[0], round(strip[1] - strip[0], 1)),
         "low": ends[0] if is_known else None,
         "cut": _cut(one) if is_known else [],
@@ -104,6 +115,7 @@ def _drawn(audit: Audit, one: Judged) -> dict[str, Any]:
         "times": f"{SIGNS.get(code, '')} {times}".strip(),
         "span": "" if one.high is None else span(one.low, one.high),
         "guess": one.best_guess,
+        "p": f"p {chance(one.p)}" if one.is_near else "",
         "rate": percent(one.rate),
     }
 

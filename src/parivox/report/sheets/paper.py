@@ -12,6 +12,7 @@ from parivox.report.scopes import points, scopes, systems
 from parivox.report.sheets.comparison import by_system, crosstabs
 from parivox.report.sheets.groups import operating_points, rates_on_paper
 from parivox.report.sheets.measures import measures_on_paper
+from parivox.report.words import capital
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -124,7 +125,9 @@ def _section(audit: Audit) -> Iterator[str]:
     headline, *others = map(markdown_escaped, (*of.found, *of.counted))
     yield from ("", f"**{headline}**", "")
     yield from (f"- {sentence}" for sentence in others)
-    yield from ("", markdown_escaped(" ".join(filter(None, (of.data, of.holds)))))
+    yield from ("", markdown_escaped(of.data))
+    for heading, words in of.notes.items():
+        yield from ("", f"**{heading}.** {markdown_escaped(capital(words))}")
     if of.caveats:
         yield from ("", "### What weakens it", "")
         yield from (f"- {markdown_escaped(one.sentence)}." for one in of.caveats)

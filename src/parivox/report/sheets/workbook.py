@@ -65,7 +65,8 @@ def _about(audit: Audit, tables: dict[str, Table]) -> Iterator[tuple[str, ...]]:
     yield ("",)
     of = overview(audit)
     for heading, sentences in (
-        ("what is found", [*of.found, *of.counted, of.data, of.holds]),
+        ("what is found", [*of.found, *of.counted, of.data]),
+        *((heading.lower(), [words]) for heading, words in of.notes.items()),
         ("what weakens it", [f"{one.sentence}." for one in of.caveats]),
     ):
         for place, sentence in enumerate(sentences):
