@@ -19,6 +19,7 @@ few_apart           the slope hangs on one or two speakers; it has no limits
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -395,7 +396,7 @@ def association(table: ArrayLike, *, seed: int | tuple[int, ...] = 0) -> Associa
         return Association(np.nan, np.nan, "permutation")
     n = int(counts.sum())
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n
-    observed = float(_chi_square(counts, expected))
+    observed = math.fsum(_deviations(counts, expected).flat)  # whatever the order of values
     freedom = (rows - 1) * (columns - 1)
     left = max(0.0, observed / n - freedom / (n - 1))
     most = min(size - (size - 1) ** 2 / (n - 1) for size in (rows, columns)) - 1
@@ -404,7 +405,8 @@ def association(table: ArrayLike, *, seed: int | tuple[int, ...] = 0) -> Associa
         from scipy.special import chdtrc  # noqa: PLC0415 - imported only where needed
 
         return Association(float(strength), float(chdtrc(freedom, observed)), "chi-square")
-    drawn = _chi_square(_dealt_anew(counts, np.random.default_rng(seed)), expected)
+    dealt = _dealt_anew(counts, np.random.default_rng(seed))
+    drawn = _deviations(dealt, expected).sum(axis=(-2, -1))
     return Association(float(strength), float(permutation_p(observed, drawn)), "permutation")
 
 
@@ -421,9 +423,9 @@ def determines(table: ArrayLike) -> bool:
     return bool(((np.asarray(table) > 0).sum(axis=1) <= 1).all())
 
 
-def _chi_square(counts: IntArray, expected: FloatArray) -> FloatArray:
-    """Pearson's statistic of tables ``[..., value, value]``."""
-    return np.asarray(((counts - expected) ** 2 / expected).sum(axis=(-2, -1)))
+def _deviations(counts: IntArray, expected: FloatArray) -> FloatArray:
+    """What each cell adds to Pearson's statistic of tables ``[..., value, value]``."""
+    return np.asarray((counts - expected) ** 2 / expected)
 
 
 def _dealt_anew(counts: IntArray, rng: np.random.Generator) -> IntArray:

@@ -139,7 +139,10 @@ def test_groups_are_drawn_with_the_ratios_of_their_verdicts(audited, read):
     for row in audit.verdicts.where(grouping="gender", operating_point="fpr=0.01").rows():
         if row["group"] and row["metric"] in {"fpr", "fnr"}:
             sign = {"worse": "▲", "better": "▼", "no_difference": "="}.get(row["verdict"], "?")
-            assert f'v-{row["verdict"]}">{sign} {short(row["ratio"])}×' in first
+            # of two groups, the one is better where the other is worse: told again, in grey
+            code = {"better": "none"}.get(row["verdict"], row["verdict"])
+            assert f'v-{code}">{sign} {short(row["ratio"])}×' in first
+    assert "▼ in grey" in html
 
 
 def cells(html, caption):
