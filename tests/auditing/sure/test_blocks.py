@@ -79,3 +79,22 @@ def test_blocks_are_drawn_for_all_but_rates(many):
     for one, other in zip(first, second, strict=True):
         assert other["low"] < other["value"] < other["high"]
         assert other["high"] - other["low"] == pytest.approx(one["high"] - one["low"], rel=0.6)
+
+
+def test_of_very_many_trials_too_some_blocks_are_drawn_together(many, people, monkeypatch):
+    whole, *_ = many
+    found = people(
+        {"a": 60, "b": 60},
+        fnr=lambda group, i: ((7 * i + (group == "b")) % 11, 20),
+        fpr=lambda group, i: (int(i % 40 == 0), 2),
+    )
+    for module in ("run", "sample"):
+        monkeypatch.setattr(f"parivox.auditing.{module}.MOST_ROWS", 6000)
+    monkeypatch.setattr("parivox.auditing.run.DRAWN", 30)
+    drawn = found.audit(reference=["others", "pooled"])
+    for one, other in zip(rates(whole), rates(drawn), strict=True):
+        assert other["value"] == one["value"]
+    first, second = (audit.groups.where(metric="auc").rows() for audit in (whole, drawn))
+    for one, other in zip(first, second, strict=True):
+        assert other["df"] < one["df"]
+        assert other["high"] - other["low"] == pytest.approx(one["high"] - one["low"], rel=0.8)
