@@ -51,7 +51,13 @@ _HAPPENS = {"fnr": "People are locked out", "fpr": "Impostors get in"}
 _OTHER = "other"
 _NOT_AMONG_SO_MANY = verdict.WHY["not_after_holm"]
 _LIKELY = 0.5
-_REASONS = {*verdict.WHY.values()}
+_REASONS = {
+    **{words: words for words in verdict.WHY.values()},
+    verdict.WHY["too_wide"]: "too few speakers or errors",
+    _NOT_AMONG_SO_MANY: "too weak among so many groups",
+    verdict.WHY["no_errors"]: "no errors, but too few trials",
+}
+"""Why it can't be told, in a few words."""
 _TOO_FEW = "too few speakers, errors or pairs, or not without the worst group"
 
 
@@ -307,7 +313,7 @@ def _not_known(judged: Sequence[Judged]) -> str:
     unknown = [one for one in judged if one.verdict == "cannot_tell"]
     if not unknown:
         return ""
-    known = Counter(one.why if one.why in _REASONS else _TOO_FEW for one in unknown)
+    known = Counter(_REASONS.get(one.why, _TOO_FEW) for one in unknown)
     why = "; ".join(f"{words} ({number(n)})" for words, n in known.most_common())
     return (
         f"{number(len(unknown))} of {number(len(judged))} comparisons, which does not mean alike: "
@@ -618,7 +624,7 @@ def _between(audit: Audit, metric: str) -> str:
         both = f"{percent(row['value'])} and {percent(row['other'])}"
         return f"of the trials in common {both}, p {chance(row['p'])}"
     if given_as(at[0]).startswith(f"{metric}="):
-        return "set so"
+        return "as set"
     if row["p"] is None or row["low"] is None:
         return ""
     if row["p"] >= 1 - audit.record["options"]["confidence"] or row["low"] <= 0 <= row["high"]:
@@ -666,7 +672,7 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
     yield from _of_trials(audit)
     yield from _of_groups(audit)
     if not len(audit.groups.where(metric="fta")):
-        words = "people whose recordings are refused are not counted, so that more are locked out"
+        words = "refused recordings are not counted, so that more people are locked out"
         yield Caveat(words, capital(words), "failures")
 
 
@@ -691,7 +697,7 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
         yield Caveat(words.partition(":")[0], words.removesuffix("."), "groups")
     for words, count in findings.groups_without_trials(audit).items():
         yield Caveat(
-            f"{number(count)} speakers of the speakers' table are in no trial",
+            f"{number(count)} known speakers are in no trial",
             capital(words),
             "data",
         )
