@@ -54,7 +54,6 @@ TOGETHER = ("h_page", "chromium", "whole", "forked", "pages")
 """Fixtures whose tests stand together, and first: one worker makes them, no long test is last."""
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
     """Leave what asks for a slow fixture out of `make quick`, too, and put those in order."""
     for item in items:
