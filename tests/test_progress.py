@@ -150,6 +150,7 @@ def trials():
     return {"enrol": enrol, "test": test, "score": score}
 
 
+@pytest.mark.slow
 def test_an_audit_tells_of_reading_the_bootstrap_and_measures_and_is_silent_by_default(capfd):
     people = {"id": [f"s{i}" for i in range(6)], "sex": [*"ffffmm"]}
     found = []

@@ -132,6 +132,7 @@ def test_a_base_metric_has_value_interval_bias_and_comparison(audit, metric):
     assert audit.record["definitions"]["base_metrics"][metric]
 
 
+@pytest.mark.slow
 def test_its_value_is_that_of_the_function(audit):
     of = {"system": "A", "grouping": "group", "group": "g1"}
     (fnr,) = audit.groups.where(**of, metric="fnr", operating_point=POINT).rows()

@@ -70,6 +70,7 @@ def test_matrix(audit):
         assert row["value"] == row["errors"] / row["trials"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "rule", "name"),
     [
@@ -207,6 +208,7 @@ def fair():
     )
 
 
+@pytest.mark.slow
 def test_a_fair_system_with_cross_group_pairs_has_ratios_of_1_to_pooled(fair):
     where = {"metric": "fpr", "measure": "ratio", "reference": "pooled", "zero": "none"}
     ratios = [row["value"] for row in fair.bias.where(**where)]

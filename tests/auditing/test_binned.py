@@ -174,6 +174,7 @@ def test_shifts_lie_within_the_stated_bound(both, metric):
             assert abs(one["value"] - two["value"]) <= bound
 
 
+@pytest.mark.slow
 def test_what_was_read_is_the_same(both):
     exact, binned = both
     read = binned.data.to_polars().filter(pl.col("item") != LONG)

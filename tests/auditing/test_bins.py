@@ -149,6 +149,7 @@ def test_all_cells_of_a_system_and_list_share_thresholds(told):
     assert [len(each) for each in shared.values()] == [1, 1]
 
 
+@pytest.mark.slow
 def test_bands_lie_along_the_whole_curve_and_hold_their_rates(told):
     bands = by_cell(told.bands)
     for key in [key for key in bands if key[3] in {"all", "pooled"}]:

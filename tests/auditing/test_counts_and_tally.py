@@ -45,6 +45,7 @@ def files_of(audit, folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "by", "within", "allocate"),
     [
@@ -99,6 +100,7 @@ def test_a_tally_does_not_go_with_what_counts_withhold(trials, speakers, tmp_pat
         pv.audit([*counts, *tallies])
 
 
+@pytest.mark.slow
 def test_the_table_of_speakers_tells_more_of_the_speakers_of_a_tally(trials, speakers, tmp_path):
     aged = {**speakers, "age": [20 + i for i in range(len(speakers["id"]))]}
     options = {"speakers": aged, "by": ["age:30,40", "gender"]}

@@ -190,6 +190,7 @@ def test_curves_rise_with_speakers_and_with_trials(pilot):
         assert value <= power.get((trials, 2 * speakers), 1) + 1e-9
 
 
+@pytest.mark.slow
 def test_a_list_supports_the_rate_of_30_independent_errors(pilot):
     found = {one["group"]: one for one in pv.plan(pilot(), target_fpr=0.01).lists}
     assert found["all"]["supported_fpr"] == pytest.approx(30 * 4.0 / 50_000)
@@ -202,6 +203,7 @@ def test_a_list_supports_the_rate_of_30_independent_errors(pilot):
     assert whole_list["deff"] < 4, "speakers vary less where rates are lower"
 
 
+@pytest.mark.slow
 def test_the_operating_point_nearest_to_the_target_is_planned_for(pilot, text):
     lower = [
         {**one, "operating_point": "fpr=0.001", "errors": one["errors"] // 10}
@@ -217,6 +219,7 @@ def test_the_operating_point_nearest_to_the_target_is_planned_for(pilot, text):
     assert "at fpr=0.001, of those in the pilot nearest to FPR 0.2 %" in text(plan)
 
 
+@pytest.mark.slow
 def test_several_systems_lists_and_groupings_are_kept_apart(pilot, text):
     other = [{**one, "system": "L", "list": "H"} for one in ROWS]
     ages = [{**one, "grouping": "age"} for one in ROWS if one["grouping"] != "all"]
@@ -254,6 +257,7 @@ def test_a_target_without_a_pilot_tells_the_trials_it_takes(text):
     assert "36,000" in text(plan)
 
 
+@pytest.mark.slow
 def test_a_wish_for_fewer_errors_is_harder(pilot):
     worse, better = (of(pv.plan(pilot(), detect_ratio=r), "f") for r in (2, 0.5))
     assert better["speakers_needed"] > worse["speakers_needed"]
@@ -318,6 +322,7 @@ def test_a_pilot_of_an_earlier_version_is_refused(pilot):
         pv.plan(old)
 
 
+@pytest.mark.slow
 def test_a_pilot_is_also_the_folder_of_an_audit(pilot, tmp_path):
     audit = pilot()
     audit.write(tmp_path / "audit")

@@ -60,6 +60,7 @@ def intervals(audit):
     return rows.select(columns).sort(columns[:3])
 
 
+@pytest.mark.slow
 def test_names_of_one_key_add_up_to_the_audit_of_all_trials(trials, speakers, shared):
     one, other = halves(trials)
     files = [
@@ -81,6 +82,7 @@ def test_names_of_one_key_add_up_to_the_audit_of_all_trials(trials, speakers, sh
         np.testing.assert_allclose(ours[side], theirs[side], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, shared, tmp_path):
     trials, speakers = simulate(speakers=60, utterances=4, nontarget=6000)
     north = shared("north", trials, speakers, blocks=3)

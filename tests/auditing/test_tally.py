@@ -87,6 +87,7 @@ def test_errors_of_a_tally_are_those_of_its_trials(trials):
     assert errors(made, one.groupings, n) == errors(one.trials, one.groupings, n)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(rows(), rows())
 def test_tallies_of_disjoint_trials_add_up(some, others):

@@ -64,6 +64,7 @@ def test_version(parivox):
     assert (found.returncode, found.stdout) == (0, f"parivox {pv.__version__}\n")
 
 
+@pytest.mark.slow
 def test_an_audit(done):
     assert done.returncode == 0, done.stderr
     assert "gender" in done.stdout

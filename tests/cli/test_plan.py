@@ -27,6 +27,7 @@ def pilot(parivox, tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_an_audit_is_the_pilot_of_the_next_one(parivox, pilot):
     words = ("--detect-ratio", "1.5", "--power", "0.8", "--target-fpr", "0.05")
     found = parivox("plan", "--pilot", pilot, *words)

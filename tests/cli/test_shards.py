@@ -22,6 +22,7 @@ def shards(files, parivox, tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_an_array_is_run_twice_and_merged(shards, files, parivox, tmp_path):
     for i in range(2):
         for number in (1, 2, 3):

@@ -43,6 +43,7 @@ def test_a_group_is_told_at_every_point_in_every_system_with_why(show):
     assert "m, of gender" not in told
 
 
+@pytest.mark.slow
 def test_one_system_grouping_and_point_can_be_chosen(show):
     told = show("--system", "B", "--by", "nation", "--operating-point", "eer").split("x: times")[0]
     assert "both errors equally frequent (eer)" in told

@@ -174,6 +174,7 @@ designs = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(ratio=st.floats(1.2, 4), others=st.integers(1, 20), **designs)
 def test_needed_speakers_are_the_fewest_with_the_power(

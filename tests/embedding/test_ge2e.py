@@ -123,6 +123,7 @@ def test_vectors_equal_the_originals(optional, published, voices, network):
     assert np.abs(found[:, 0] - [embed(one) for one in voices]).max() < 1e-6
 
 
+@pytest.mark.slow
 def test_vectors_of_real_recordings_equal_the_originals(optional, published):
     files = sorted(SPEECH.rglob("*.opus"))[::250]
     if not files:

@@ -254,6 +254,7 @@ def command(*words):
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.mark.slow
 def test_the_command_prints_and_writes(tmp_path):
     listed = command("list", "000")
     assert listed.returncode == 0, listed.stderr

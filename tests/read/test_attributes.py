@@ -152,6 +152,7 @@ def test_values_are_numbered_alike_whatever_the_chunks(chunks):
     assert list(levels.values) == sorted(set(told) - {None})
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(chunks=st.lists(st.lists(st.sampled_from([None, "0", "1.5", "2,5", "30", "n/a", " 7 "]))))
 def test_numbers_are_put_in_bands_while_they_are_read(chunks):

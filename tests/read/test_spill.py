@@ -62,6 +62,7 @@ def told(found):
     return found.content_sha256, found.n_trials, found.score_range, notes, aside
 
 
+@pytest.mark.slow
 def test_partitions_hold_what_memory_holds(read, csv, many, people, plain, large, tmp_path):
     whole = read(csv(many), people=people)
     large()
@@ -81,6 +82,7 @@ def test_partitions_hold_what_memory_holds(read, csv, many, people, plain, large
     assert not any(folder.exists() for folder in folders)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "csv.gz", "frame"])
 def test_any_large_format(read, csv, many, people, plain, large, ending, tmp_path):
     import gzip
@@ -106,6 +108,7 @@ def test_any_large_format(read, csv, many, people, plain, large, ending, tmp_pat
     assert told(found) == told(whole)
 
 
+@pytest.mark.slow
 def test_a_large_list_of_trials_is_joined(read, csv, many, people, write, plain, large):
     scores = csv([row[:3] for row in many], header="enrol,test,score")
     listed = "\n".join(f"{row[3]} {row[0]} {row[1]}" for row in many[::2]) + "\n0 s00/0 s11/5\n"
@@ -118,6 +121,7 @@ def test_a_large_list_of_trials_is_joined(read, csv, many, people, write, plain,
     assert told(parts) == told(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "match"),
     [

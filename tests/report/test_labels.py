@@ -116,6 +116,7 @@ def test_two_groups_of_one_label_are_told_apart_by_their_names(audit):
     assert "pooled (India)" in {row["group"] for row in made.groups.where(grouping="nation")}
 
 
+@pytest.mark.slow
 def test_labels_of_any_script_stand_as_they_are(audit):
     arabic = "\u0646\u0633\u0627\u0621"
     made = pv.labelled(audit, {"labels": {"f": arabic, "m": "\u202emen"}})

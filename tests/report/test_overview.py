@@ -52,6 +52,7 @@ def test_every_comparison_is_counted_once(audit):
     assert found.compared.startswith("14 comparisons: (6 groups + 1 mirrored pair) × 2 errors")
 
 
+@pytest.mark.slow
 def test_of_two_groups_it_is_said_once_that_one_is_worse(audit):
     f, m, *others = overview(audit).lines
     assert (f.group, m.group) == ("f", "m")
@@ -77,6 +78,7 @@ def test_what_is_not_known_is_counted_by_its_reasons(audit):
     assert sum(int(one) for one in re.findall(r"\((\d+)\)", words)) == n > 0
 
 
+@pytest.mark.slow
 def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):
     audit = audited(by="nation", operating_points="fpr=0.02")
     near = [one for line in overview(audit).lines for one in line.every() if one.is_near]
@@ -94,6 +96,7 @@ def test_two_groups_of_whom_one_is_the_reference_are_one_comparison(audited):
     assert found.compared.startswith("2 comparisons: 1 mirrored pair × 2 errors")
 
 
+@pytest.mark.slow
 def test_what_allocation_leaves_as_it_is_is_said_once(audited):
     asked = {"by": ["gender", "nation"], "operating_points": "fpr=0.01"}
     once = overview(audited(**asked))
@@ -109,6 +112,7 @@ def test_what_allocation_leaves_as_it_is_is_said_once(audited):
     assert sum(twice.tally.values()) == 2 * n_fpr + 2 * n_fpr
 
 
+@pytest.mark.slow
 def test_an_allocation_that_changes_nothing_is_said_to(material):
     trials, speakers = material
     gender = dict(zip(speakers["id"], speakers["gender"], strict=True))
@@ -142,6 +146,7 @@ def test_without_intervals_nothing_is_said_of_chance(audited):
     assert not found.proven
 
 
+@pytest.mark.slow
 def test_decisions_are_not_told_as_of_one_threshold(material):
     trials, speakers = material
     levels = [0.4 if i % 2 else 0.5 for i in range(len(trials["score"]))]
@@ -177,6 +182,7 @@ def test_a_point_that_is_missed_is_told_by_what_it_comes_to(material):
     assert "for all: set for 1 %, but 100 % of impostors get in" in found.threshold
 
 
+@pytest.mark.slow
 def test_systems_with_other_trials_are_compared_on_those_in_common(material):
     trials, speakers = material
     n = len(trials["score"])

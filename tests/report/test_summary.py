@@ -45,6 +45,7 @@ def test_unknown_speakers_are_told(audit, printed):
     assert "unknown" in printed(audit)
 
 
+@pytest.mark.slow
 def test_the_folder_and_the_page_are_named_where_they_were_written(audit, seen):
     told = seen(audit, out=Path("here"), page=Path("there.html"))
     assert "Every number: here" in told

@@ -40,6 +40,7 @@ def test_no_word_is_cut_at_any_width(audit, width):
     assert words(told) <= words(drawn(every_table(audit), 500)) | notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_group_has_its_name_in_every_table(audit, width):
     told = drawn(every_table(audit), width)

@@ -152,6 +152,7 @@ def test_attributes_of_recordings_part_a_speakers_recordings(embedded, tmp_path)
     assert str(dict(rows(found.counts))) == str(dict(rows(counts)))
 
 
+@pytest.mark.slow
 def test_an_audit_of_both_files_is_that_of_the_rows(embedded, tmp_path):
     found = pv.score_all_pairs(embedded, speakers=PEOPLE, by="gender", thresholds=[0.3, 0.5])
     files = found.write(tmp_path / "all.counts")

@@ -54,6 +54,7 @@ def differing(one, other):
     return {name for name in {*one, *other} if one.get(name) != other.get(name)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "shards", "options"),
     [
@@ -80,6 +81,7 @@ def test_parts_put_together_have_the_bytes_of_the_audit_in_one_piece(
     assert len(audit.verdicts) == len(whole.verdicts) > 0
 
 
+@pytest.mark.slow
 def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
     lists, tmp_path, monkeypatch
 ):
@@ -110,6 +112,7 @@ def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
     assert audit.record["resolution"]["exact"] is False
 
 
+@pytest.mark.slow
 def test_an_array_is_run_twice_and_merged_twice(lists, done, tmp_path):
     folder = tmp_path / "run"
     planned(lists, folder)
@@ -132,6 +135,7 @@ def test_what_is_done_is_not_done_again(done):
     assert before == {path: path.stat().st_mtime_ns for path in done.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_workers_make_the_same_files(lists, done, tmp_path):
     folder = tmp_path / "run"
     planned(lists, folder)
@@ -149,6 +153,7 @@ def test_a_shard_of_another_number_is_refused(done):
         run(done, shard="seven")
 
 
+@pytest.mark.slow
 def test_missing_and_damaged_parts_are_named(copied):
     shutil.rmtree(copied / "00002-of-00003")
     with pytest.raises(DataError, match=r"counts of 1 of 3 parts are missing \(2\); run them"):

@@ -235,6 +235,7 @@ def test_the_json_and_the_page_hold_no_ids(pool, people):
         assert not any(id_ in text for id_ in people["id"])
 
 
+@pytest.mark.slow
 def test_the_charts_hold_what_the_tables_do(pool, people, optional, tmp_path):
     optional("altair")
     found = variants(pool, people)

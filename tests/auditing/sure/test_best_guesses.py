@@ -53,6 +53,7 @@ def test_rates_have_best_guesses_between_their_own_and_what_is_common(audit):
     assert not any(row[name] for row in elsewhere for name in NAMES)
 
 
+@pytest.mark.slow
 def test_ratios_have_theirs_and_no_verdict_rests_on_them(uneven, audit):
     rows = of(audit.verdicts.where(metric="fnr"))
     assert 1 < rows["d"]["best_guess"] < rows["d"]["ratio"]

@@ -202,6 +202,7 @@ REFERENCES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", ["others", "pooled", *REFERENCES])
 @pytest.mark.parametrize(
     "key", [("cdet_norm", "voxsrc", "min-cdet", "again"), ("eer", "linear", "")]

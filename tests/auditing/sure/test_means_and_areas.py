@@ -28,6 +28,7 @@ def of_means(audit, measure):
     return [r for r in audit.bias.where(measure=f"mean_{measure}") if r["low"] is not None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["ratio", "difference", "neg_log_ratio", "threshold_bias"])
 def test_means_have_intervals_that_hold_them(audit, measure):
     rows = of_means(audit, measure)

@@ -30,6 +30,7 @@ def confirmatory(audit):
     return found
 
 
+@pytest.mark.slow
 def test_the_first_grouping_at_the_first_point_under_the_first_rule(audited):
     options = {"operating_points": ["eer", "fpr=0.05"], "allocate": ["both", "either"]}
     audit = audited(within="nation", **options)
@@ -37,6 +38,7 @@ def test_the_first_grouping_at_the_first_point_under_the_first_rule(audited):
     assert audit.record["primary"] == {"scored": "gender@eer"}
 
 
+@pytest.mark.slow
 def test_what_is_named_comes_first_and_changes_no_number(audited):
     points = ["eer", "fpr=0.05"]
     first = audited(operating_points=points)
@@ -49,6 +51,7 @@ def test_what_is_named_comes_first_and_changes_no_number(audited):
     assert told == again
 
 
+@pytest.mark.slow
 def test_the_first_point_is_the_first_of_each_system_that_has_a_threshold(audited):
     audit = audited(systems=("scored", "decided"))
     assert audit.record["primary"] == {"scored": "gender@fpr=0.01", "decided": "gender@deployed"}

@@ -274,6 +274,7 @@ def test_better_stands_where_it_does_not_rest_on_one_group(clear):
     assert verdict(clear, "b", "fpr+fnr")["because_of"] == ""
 
 
+@pytest.mark.slow
 def test_without_the_worst_group_means_that_the_audit_of_the_others_says_it(one_bad):
     audit = one_bad.audit()
     rows = [row for row in one_bad.rows if not row["enrol"].startswith("d")]
@@ -340,6 +341,7 @@ def test_groups_without_impostors_are_not_among_those_of_which_it_cannot_be_told
     assert "no impostor trials" not in whole["fnr"]
 
 
+@pytest.mark.slow
 def test_what_rests_on_speakers_who_vary_alike_in_all_groups_says_so(people):
     """In three of nine groups a few speakers have most of the errors."""
     wild = {"g": (4, 45), "h": (4, 45), "i": (1, 20)}

@@ -106,6 +106,7 @@ def test_the_same_audit_gives_the_same_text(odd):
     assert latex(odd) == latex(odd)
 
 
+@pytest.mark.slow
 def test_both_rates_stand_one_below_the_other_so_that_the_table_fits_a_column(odd):
     tables = re.findall(r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", latex(odd), re.DOTALL)
     rates = [
