@@ -60,7 +60,7 @@ def test_lists_too_large_for_memory_tell_too(trials, speakers, monkeypatch):
     monkeypatch.setattr(spill, "PART_TRIALS", 900)
     large = pv.audit({"S": trials}, speakers=speakers, **OPTIONS)
     assert counted(large) == counted(in_memory)
-    told = r"not held in memory: neither the list nor ids and scores are checked; audit"
+    told = r"too long for memory.{0,4}neither the list nor ids and scores are checked; audit"
     assert any(re.search(told, words) for words in set_aside(large, NAME))
     assert any(re.search(told, words) for words in oddities(large))
     assert oddities(in_memory) == []

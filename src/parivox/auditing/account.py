@@ -14,7 +14,6 @@ from parivox.auditing.tally import Tally
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 from parivox.read.oddities import Odd, odd_ids, odd_scores
-from parivox.read.spill import IN_MEMORY_TRIALS
 from parivox.read.trialset import trials_in_common
 
 if TYPE_CHECKING:
@@ -41,11 +40,8 @@ MISSED = "missed operating points"
 INFINITE = "infinite thresholds"
 ODDITIES = "oddities"
 """The source of what is odd about values, ids and scores, as an inspection tells it."""
-LONG = f"trials of a list of over {IN_MEMORY_TRIALS:,} rows"
-_WITHOUT = (
-    "which are not held in memory: neither the list nor ids and scores are checked; audit a random "
-    "part of it to have them"
-)
+LONG = "trials of a list too long for memory"
+_WITHOUT = "neither the list nor ids and scores are checked; audit a random part of it to have them"
 MOST_NAMED = 10
 """Of more groups without trials than these, the others are counted."""
 MOST_THRESHOLDS = 50
