@@ -208,6 +208,28 @@ def test_one_group_alone_is_compared_with_none(material):
     one = {**speakers, "gender": ["f"] * len(speakers["id"])}
     found = overview(pv.audit(trials, speakers=one, by="gender", replicates=50))
     assert plain(found.headline) == "There is one group, f: no other to compare it with"
+    assert not found.tally
+    assert not found.not_known
+
+
+@pytest.mark.parametrize(
+    ("same", "words"),
+    [
+        (True, "Nothing is known of how often impostors get in: no impostor trials"),
+        (False, "Nothing is known of how often people are locked out: no own trials"),
+    ],
+)
+def test_an_error_that_was_never_tried_is_told(material, same, words):
+    trials, speakers = material
+    chosen = [
+        i
+        for i, (one, other) in enumerate(zip(trials["enrol"], trials["test"], strict=True))
+        if (one[:3] == other[:3]) == same
+    ]
+    some = {name: [column[i] for i in chosen] for name, column in trials.items()}
+    point = "fnr=0.05" if same else "fpr=0.05"
+    audit = pv.audit(some, speakers=speakers, by="gender", operating_points=point, replicates=50)
+    assert words in [plain(one) for one in overview(audit).below]
 
 
 def test_long_names_of_systems_stand_on_lines_of_their_own(material):

@@ -220,7 +220,7 @@ def overview(audit: Audit) -> Overview:
         size=list(_size(audit)),
         threshold=_threshold(audit),
         headline=found[0],
-        below=[*found[1:], *([Said(words)] for words in _limits(audit))],
+        below=[*found[1:], *([Said(words)] for words in (*_never_tried(audit), *_limits(audit)))],
         whole=list(_whole(audit)),
         tally=tally if judged else {},
         compared=_compared(audit, every, len(judged)),
@@ -300,7 +300,7 @@ def _comparisons(every: Sequence[Line], reference: str) -> list[Judged]:
     order, found = [*VERDICTS], list[Judged]()
     for _, of_grouping in groupby(every, key=lambda line: line.grouping):
         of = list(of_grouping)
-        for metric in RATES:
+        for metric in RATES if len(of) > 1 else ():
             for same in zip(*(line.of[metric] for line in of), strict=True):
                 own = [one for one in same if one.verdict and one.why != IS_REFERENCE]
                 is_one = _are_a_pair(of, reference) and len(own) > 1
@@ -609,6 +609,19 @@ def _whole(audit: Audit) -> Iterator[Whole]:
             rate = None if row is None else row["value"]
             rates.append((name, why if rate is None else percent(rate)))
         yield Whole(metric, rates, _between(audit, metric))
+
+
+def _never_tried(audit: Audit) -> Iterator[str]:
+    """Of which error nothing is known, in no system, for want of trials."""
+    for metric in RATES:
+        rows = audit.groups.where(grouping="all", within="", metric=metric).rows()
+        reasons = {row["reason"] for row in rows if row["value"] is None}
+        if rows and len(reasons) == 1 and all(row["value"] is None for row in rows):
+            why = reasons.pop()
+            if why in {"no target trials", "no nontarget trials"}:
+                happens = _HAPPENS[metric]
+                how_often = f"how often {happens[:1].lower()}{happens[1:]}"
+                yield f"Nothing is known of {how_often}: {verdict.WHY[why]}"
 
 
 def _between(audit: Audit, metric: str) -> str:

@@ -135,8 +135,9 @@ def _more_often(proven: Sequence[Line], metric: str) -> Iterator[RenderableType]
     if worse:
         yield Text()
         yield _Ratios(_MORE_OFTEN[metric].upper(), metric, worse[:_MOST_LINES])
-        if len(worse) > _MOST_LINES:
-            yield text(f"  and {len(worse) - _MOST_LINES} more groups", style="dim")
+        left = len(worse) - _MOST_LINES
+        if left > 0:
+            yield text(f"  and {left} more group{'s' * (left > 1)}", style="dim")
 
 
 class _Ratios:
