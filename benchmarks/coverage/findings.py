@@ -106,7 +106,7 @@ def _said(audit: Audit) -> dict[str, bool]:
                 found[scope.grouping] = is_said
         own |= any(
             words.startswith(("harder:", "easier:"))
-            or (what == "the harder group" and not words.startswith("not resolved"))
+            or (what == "the harder group" and not words.startswith("can't tell"))
             for what, words in findings.own_thresholds(audit, scope.where)
         )
         sums |= any(True for _ in findings.interactions(audit, scope.where))

@@ -46,7 +46,7 @@ def test_a_rate_that_development_scores_miss_is_told(data, capsys):
     print_summary(far, details=True)
     told = " ".join(capsys.readouterr().out.split())
     assert "missed operating points: fpr=0.01 comes to 100 %" in told
-    assert "cannot be told of any of 2 groups whether it differs: errors are so common" in told
+    assert "can't be told of any of 2 groups whether it differs: errors are so common" in told
     shown = " ".join(page(far).split())
     assert "A: missed operating points: fpr=0.01 comes to 100 %" in shown
     assert "at which 1 % of all impostor trials are let in" not in shown

@@ -79,6 +79,16 @@ def test_what_is_not_known_is_counted_by_its_reasons(audit):
 
 
 @pytest.mark.slow
+def test_groups_that_differ_all_at_once_in_many_systems_are_one_sentence(material):
+    trials, speakers = material
+    names = ["a", "b", "c", "d", "e"]
+    asked = {"by": "gender+nation", "operating_points": "fpr=0.01", "replicates": 50}
+    found = overview(pv.audit(dict.fromkeys(names, trials), speakers=speakers, **asked))
+    (words,) = [one for one in found.found if "all at once" in one]
+    assert [f"with {name} (p " in words for name in names] == [True] * 3 + [False] * 2
+    assert "and 2 more, but which of them do can't be told" in words
+
+
 def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):
     audit = audited(by="nation", operating_points="fpr=0.02")
     near = [one for line in overview(audit).lines for one in line.every() if one.is_near]

@@ -53,7 +53,7 @@ def test_groups_that_differ_are_told_first_with_their_figures(audit, printed):
     told = printed(audit)
     answer = flat(told.split("gender: 2 groups")[1].split("Every group")[0])
     assert "locked out (FNR) groups differ (p 0.012); shown worse: f; shown better: m" in answer
-    assert "f locked out more; exposure to impostors cannot be told: FNR 30.9 %" in answer
+    assert "f locked out more; exposure to impostors can't be told: FNR 30.9 %" in answer
     assert answer.index("f locked out more") < answer.index("m locked out less")
 
 

@@ -325,19 +325,19 @@ def _of_system(
         return f"no group of {n} differs by more than {options.margin:g} times"
     if code == "differs":
         return _differing(names, codes, because, unknown)
-    whole = f"it cannot be told of any of {n} groups whether it differs"
+    whole = f"it can't be told of any of {n} groups whether it differs"
     if np.isinf(found.threshold):
         return f"{whole}: the threshold is infinite"
     for why in ("too_common", *NO_TRIALS.values()):
         if (reasons == why).all():
             return f"{whole}: {WHY[why]}"
-    return f"no group of {n} is shown to differ, and of {unknown} it cannot be told whether they do"
+    return f"no group of {n} is shown to differ, and of {unknown} it can't be told whether they do"
 
 
 def _differing(
     names: list[str], codes: NDArray[np.str_], because: NDArray[np.object_], unknown: int
 ) -> str:
-    """Which groups are shown to differ, where some do, and of how many it cannot be told."""
+    """Which groups are shown to differ, where some do, and of how many it can't be told."""
     without = _without(codes, because)
     is_plain = np.array([not worst for worst in without])
     better = [
@@ -347,15 +347,15 @@ def _differing(
     if len(codes) > 1:  # in either rate
         differ = _where(names, np.isin(codes, _DIFFERS).any(axis=0) & is_plain)
         if not differ and not better:
-            return f"groups differ; which of {len(names)} do cannot be told"
+            return f"groups differ; which of {len(names)} do can't be told"
         some = f"{len(differ)} of {len(names)} groups differ: {', '.join(differ)}"
         words = [some if differ else "groups differ", *better]
-        return "; ".join([*words, f"of {unknown} it cannot be told"] if unknown else words)
+        return "; ".join([*words, f"of {unknown} it can't be told"] if unknown else words)
     shown = {code: _where(names, (codes[0] == code) & is_plain) for code in _DIFFERS}
     words = [f"shown {code}: {', '.join(of)}" for code, of in shown.items() if of] + better
     if unknown:
         rest = f"which of {'the other ' if words else ''}{unknown} do"
-        words += [f"{'whether the other one does' if unknown == 1 else rest} cannot be told"]
+        words += [f"{'whether the other one does' if unknown == 1 else rest} can't be told"]
     return "; ".join(words)
 
 

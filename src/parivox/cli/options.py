@@ -116,7 +116,9 @@ def add_option(group: Any, one: Option) -> list[Any]:
         return []
     if one.position:
         how: dict[str, Any] = {} if one.position == "1" else {"nargs": one.position}
-        return [group.add_argument(one.name, metavar=one.metavar, help=one.plain, **how)]
+        made = group.add_argument(one.name, metavar=one.metavar, help=one.plain, **how)
+        made.required = one.position not in {"*", "?"}  # which says what is missing, if anything
+        return [made]
     if isinstance(one, Direction):
         return [
             group.add_argument(f"--{word}", action="store_true", help=words)

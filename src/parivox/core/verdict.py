@@ -223,16 +223,16 @@ def joint(fnr: _Code, fpr: _Code, *, fnr_worst: str = "", fpr_worst: str = "") -
     >>> joint(fnr="better", fpr="worse")
     'more exposed to impostors, locked out less'
     >>> joint(fnr="better", fpr="cannot_tell", fnr_worst="f+India")
-    'locked out less (not shown without f+India); exposure to impostors cannot be told'
+    "locked out less (not shown without f+India); exposure to impostors can't be told"
     """
     if fpr == fnr == "cannot_tell":
         return "neither exposure to impostors nor lock-outs can be told"
     locked_out = f"{_LOCKED_OUT.get(fnr)}{not_without(fnr_worst)}"
     impostors = f"{_IMPOSTORS.get(fpr)}{not_without(fpr_worst)}"
     if fpr == "cannot_tell":
-        return f"{locked_out}; exposure to impostors cannot be told"
+        return f"{locked_out}; exposure to impostors can't be told"
     if fnr == "cannot_tell":
-        return f"{impostors}; lock-outs cannot be told"
+        return f"{impostors}; lock-outs can't be told"
     between = " and" if fpr == fnr else ","
     return f"{impostors}{between} {locked_out}"
 
@@ -240,8 +240,8 @@ def joint(fnr: _Code, fpr: _Code, *, fnr_worst: str = "", fpr_worst: str = "") -
 _EVENT = {"fpr": "impostors get in", "fnr": "locked out"}
 _NEVER = {"fpr": "no impostor got in", "fnr": "never locked out"}
 _WHETHER = {
-    "fpr": "whether impostors get in more or less often cannot be told",
-    "fnr": "whether locked out more or less often cannot be told",
+    "fpr": "whether impostors get in more or less often can't be told",
+    "fnr": "whether locked out more or less often can't be told",
 }
 WHY = {
     "no target trials": "no own trials",
@@ -276,8 +276,8 @@ def sentence(
     >>> sentence("fpr", "worse", 4.31, 1.44, 12.9)
     'impostors get in 4.3 times as often as for everyone else [1.4, 12.9]'
     >>> sentence("fnr", "cannot_tell", 2.58, 0.77, 8.7, reason="too_wide")
-    'whether locked out more or less often cannot be told: 2.6 times [0.77, 8.7], interval \
-too wide, for want of speakers or errors'
+    "whether locked out more or less often can't be told: 2.6 times [0.77, 8.7], interval \
+too wide, for want of speakers or errors"
     """
     than = f"for {against}" if error == "fpr" else against
     numbers = _in_times(ratio, low, high)

@@ -95,7 +95,7 @@ def how_sure(audit: Audit) -> str:
 
 
 def differing_in_words(of: Mapping[str, Row]) -> str:
-    """Which groups differ, and of how many it cannot be told."""
+    """Which groups differ, and of how many it can't be told."""
     if not of:
         return "–"
     words = [
@@ -424,7 +424,7 @@ def own_thresholds(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
         if known and lacking:
             others = " and others" * (len(lacking) > _MOST_DIFFERING)
             names = f"{', '.join(lacking[:_MOST_DIFFERING])}{others}"
-            yield "cannot be told", f"no interval, or an EER of 0, of {names}"
+            yield "can't be told", f"no interval, or an EER of 0, of {names}"
         return
     level, of_group = 1 - options["confidence"], ratios[reference]
     if is_of_two and reference == "geomean":
@@ -434,7 +434,7 @@ def own_thresholds(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
         times, low, high = (float(ratio[name]) ** 2 for name in ("value", "low", "high"))
         words = f"{short(times)} times {easier} {span(low, high)}, p {chance(ratio['p'])}"
         is_shown = ratio["p"] <= level
-        answer = f"{harder}: {words}" if is_shown else f"not resolved: {harder} {words}"
+        answer = f"{harder}: {words}" if is_shown else f"can't tell: {harder} {words}"
         yield "the harder group", answer
         yield from ((row["group"], _eer(row)) for row in known)
         return
@@ -449,7 +449,7 @@ def own_thresholds(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
         yield known[0]["group"], f"the highest: {_eer(known[0])}"
         yield known[-1]["group"], f"the lowest: {_eer(known[-1])}"
         return
-    rest = f"; of {n - len(differ)} it is not resolved" if len(differ) < n else ""
+    rest = f"; of {n - len(differ)} it can't be told" if len(differ) < n else ""
     yield "harder or easier", f"{len(differ)} of {n} groups differ from {whom}{rest}"
     differ.sort(key=lambda row: -abs(math.log(of_group[row["group"]]["value"])))
     for row in differ[:_MOST_DIFFERING]:
@@ -466,7 +466,7 @@ def _eer(row: Row) -> str:
 
 
 def limits(audit: Audit, where: Row, points: Sequence[Row]) -> Iterator[str]:
-    """Which groups meet each limit at each point, and of which it cannot be told."""
+    """Which groups meet each limit at each point, and of which it can't be told."""
     for point in points:
         at = point["operating_point"]
         asked = {**where, "within": "", "measure": "limit", "operating_point": at}

@@ -489,6 +489,7 @@ def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
     """In which error groups are shown to differ all at once, where none is by itself."""
     level = 1 - audit.record["options"]["confidence"]
     several = len(systems(audit)) > 1
+    found: dict[str, list[str]] = {}
     for scope in scopes(audit):
         at, name = first_point(audit, scope.where), name_of(scope.system, scope.list)
         if scope.of != of[0].grouping or at is None:
@@ -501,13 +502,12 @@ def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
             judged = [one for line in of for one in line.of[metric] if one.system == name]
             codes = {one.verdict for one in judged} - {""}
             if codes and not codes & {*_DIFFERS, "no_difference"}:
-                with_ = f" with {name}" if several else ""
                 if_alike = f", {row['reason']}" if row["reason"] else ""
-                sure = f"p {chance(p)} of all at once{if_alike}"
-                yield (
-                    f"Groups{by} differ in {_WHAT[metric]}{with_} ({sure}), "
-                    "but which of them do can't be told"
-                )
+                sure = f"(p {chance(p)} of all at once{if_alike})"
+                found.setdefault(metric, []).append(f"with {name} {sure}" if several else sure)
+    for metric, sure_of in found.items():
+        sure = ", ".join(listed(sure_of, most=_MOST_NAMED))
+        yield f"Groups{by} differ in {_WHAT[metric]} {sure}, but which of them do can't be told"
 
 
 def _limits(audit: Audit) -> Iterator[str]:

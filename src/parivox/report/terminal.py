@@ -75,6 +75,10 @@ def _parts(
     yield Text()
     if of.tally:
         yield how_to_read(audit)
+        if any(one.best_guess for line in of.proven for one in line.every()):
+            yield text(
+                "likely: the best guess, as few speakers make ratios look large", style="dim"
+            )
     yield from (text(f"{heading}: {words}", style="dim") for heading, words in of.notes.items())
     if page is not None:
         yield text(f"The page, which opens in any browser: {page}")

@@ -314,7 +314,7 @@ def _evaluation(audit: Audit) -> Iterator[str]:
         every = {row["group"] for row in rows}
         if unknown:
             yield (
-                f"{scope.label}: of {len(unknown)} of {len(every)} groups it cannot be told, for "
+                f"{scope.label}: of {len(unknown)} of {len(every)} groups it can't be told, for "
                 "one error or operating point at least, whether they fare worse or better than "
                 "the rest; that is no finding that they fare alike."
             )

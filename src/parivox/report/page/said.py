@@ -132,7 +132,7 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str,
 
 
 def _unknown(of: Verdicts) -> Iterator[str]:
-    """Of which groups it cannot be told whether they differ, and why."""
+    """Of which groups it can't be told whether they differ, and why."""
     for metric, words in RATES.items():
         by_reason: dict[str, list[str]] = {}
         for group, row in of.get(metric, {}).items():
@@ -144,7 +144,7 @@ def _unknown(of: Verdicts) -> Iterator[str]:
 
 
 def _reasons(of: Verdicts) -> list[str]:
-    """Why it cannot be told, of whatever group."""
+    """Why it can't be told, of whatever group."""
     rows = [row for metric in RATES for row in of.get(metric, {}).values()]
     found = [row["reason"] for row in rows if row["verdict"] == "cannot_tell"]
     return list(dict.fromkeys(verdict.WHY.get(one, one) for one in found))
