@@ -62,7 +62,6 @@ def _run(given: argparse.Namespace) -> None:
     if made.tally is not None:
         lines += [f"A tally is in {check_both(given.out)[1]}.", made.tally.reveals]
         few = ", ".join(f"{n} of {group}" for group, n in made.tally.few().items())
-        lines += [f"Few blocks make wide intervals: {few}; --blocks with less makes more."] * bool(
-            few
-        )
+        if few:
+            lines.append(f"Few blocks make wide intervals: {few}; --blocks with less makes more.")
     print_lines(lines)

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray, IntArray
 
 _DENSE = 1 << 25
-_FEW = 4
 """Codes that are marked one by one; beyond, they are sorted."""
+_FEW = 4
+"""Codes for each that is counted one by one; where there are more, they are sorted."""
 _AT_ONCE = 2**22
 """Numbers of errors above which operating points are taken one by one, to save memory."""
 

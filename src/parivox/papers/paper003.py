@@ -215,15 +215,7 @@ def _figure1(data: Voxceleb1H) -> Reproduced:
             ),
         ),
         (_TWO,),
-        (
-            partial(
-                _audit(data).charts.over_alpha,
-                by="nationality",
-                systems=_SYSTEMS,
-                measures="fdr",
-                operating_points=POINT,
-            ),
-        ),
+        (_over_alpha(data, "fdr"),),
     )
 
 
@@ -248,6 +240,11 @@ def _figure2(data: Voxceleb1H) -> Reproduced:
         (_TWO,),
         (_drawn(data, "fdr"),),
     )
+
+
+def _over_alpha(data: Voxceleb1H, measure: str) -> Any:
+    at = {"by": "nationality", "systems": _SYSTEMS, "operating_points": POINT}
+    return partial(_audit(data).charts.over_alpha, measures=measure, **at)
 
 
 def _drawn(data: Voxceleb1H, measure: str) -> Any:
@@ -286,15 +283,7 @@ def _figure3(data: Voxceleb1H) -> Reproduced:
             ),
         ),
         (_TWO,),
-        (
-            partial(
-                _audit(data).charts.over_alpha,
-                by="nationality",
-                systems=_SYSTEMS,
-                measures="garbe",
-                operating_points=POINT,
-            ),
-        ),
+        (_over_alpha(data, "garbe"),),
     )
 
 

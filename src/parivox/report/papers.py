@@ -15,7 +15,7 @@ from parivox.papers.items import FAILS, HOLDS, OPEN, RUNS
 from parivox.progress import each, stage
 from parivox.report.charts.draw import png, svg
 from parivox.report.files import need
-from parivox.report.words import add, chance, grid, show, text
+from parivox.report.words import add, capital, chance, grid, show, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -151,9 +151,7 @@ def _lines(found: Sequence[tuple[Item, Reproduced]]) -> Iterator[str]:
     yield from ("# What four papers say, and what holds", "")
     for item, one in found:
         yield from (f"## {item.paper}, {item.name}: {item.title}", "")
-        yield from (
-            f"- **{c.verdict}**: {c.sentence}. {c.why[:1].upper()}{c.why[1:]}." for c in one.claims
-        )
+        yield from (f"- **{c.verdict}**: {c.sentence}. {capital(c.why)}." for c in one.claims)
         yield from (f"- {note}" for note in one.notes)
         yield from (f"- Figures: [{_name(item)}.csv]({_name(item)}.csv)", "")
         for name in _charts(item, one):

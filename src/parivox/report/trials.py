@@ -9,7 +9,7 @@ from rich.console import Group, group
 from rich.padding import Padding
 
 from parivox.report.grids import Grid
-from parivox.report.words import Row, add, grid, number, text
+from parivox.report.words import Row, add, capital, grid, number, text
 from parivox.trials.guidelines import CHECKS
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def check_in_lines(found: Checked) -> Iterator[RenderableType]:
     mends = _lines("", "")
     for one in checks:
         if one.verdict == "fail" and one.mend:
-            mends.add_row(text(one.id), text(f"{one.mend[:1].upper()}{one.mend[1:]}."))
+            mends.add_row(text(one.id), text(f"{capital(one.mend)}."))
     if mends.row_count:
         yield text("To do", style="bold", apart=True)
         yield mends

@@ -89,7 +89,7 @@ def _line(audit: Audit, line: Line) -> dict[str, Any]:
     of = {metric: [_drawn(audit, one) for one in judged] for metric, judged in line.of.items()}
     return {
         "group": line.name,
-        "speakers": "–" if line.speakers is None else number(line.speakers),
+        "speakers": None if line.speakers is None else number(line.speakers),
         "systems": [one.system for one in line.of["fnr"]],
         "n": len(line.of["fnr"]),
         "of": of,

@@ -31,7 +31,7 @@ from parivox.report.sheets import groups as tables
 from parivox.report.sheets.measures import measures_on_page
 from parivox.report.sheets.people import attempts, people, standardised
 from parivox.report.sheets.sheet import Sheet
-from parivox.report.words import percent
+from parivox.report.words import capital, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -161,8 +161,8 @@ def _crossed(label: str, sheets: Iterable[Sheet]) -> dict[str, Any]:
     made = []
     for sheet in sheets:
         first, *rest = sheet.columns
-        capital = first._replace(head=first.head[:1].upper() + first.head[1:])
-        made.append(replace(sheet, columns=[capital, *rest]))
+        named = first._replace(head=capital(first.head))
+        made.append(replace(sheet, columns=[named, *rest]))
     notes = dict.fromkeys(note for sheet in made for note in sheet.notes)
     return {"label": label, "sheets": made, "notes": [*notes]}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.padding import Padding
 
 from parivox.report.scopes import POOLED
-from parivox.report.words import GAP, add, grid, text
+from parivox.report.words import GAP, add, capital, grid, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -130,7 +130,7 @@ class Sheet:
         title = f"{self.title.removesuffix(':')} ({label})" if self.title else label
         columns = [
             one._replace(
-                head=one.head[:1].upper() + one.head[1:],
+                head=capital(one.head),
                 is_wide=bool(i) and any(len(row[i].text) > _LONG for row in self.rows),
             )
             for i, one in enumerate(self.columns)
