@@ -21,7 +21,7 @@ from benchmarks.measure import Gate, Usage, demo_data, interleave, least_cpu, ra
 
 ROUNDS = 3
 COST = 1.5  # times the CPU of the audit without a page
-DEMO, MANY = 1.6, 3.0  # MB (10^6 bytes)
+DEMO, MANY = 1.3, 3.0  # MB (10^6 bytes)
 GROWTH = 1.05  # times the size of a page of fewer trials: counts have digits more
 SMALL, LARGE, LARGEST = 1_000_000, 10_000_000, 100_000_000
 PLAIN, WITH = "without a page", "with a page"

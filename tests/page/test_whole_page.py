@@ -86,20 +86,6 @@ def test_a_reader_who_sees_all_of_it_meets_no_error_and_asks_for_no_file(opened,
         assert "unsafe" not in policy
 
 
-def test_figures_come_to_life_under_the_policy(opened, small_page):
-    live = "() => document.querySelectorAll('figure > .live:has(+ script)').length"
-    with opened(small_page) as page:
-        page.evaluate(
-            "() => document.querySelectorAll('details').forEach((one) => one.open = true)"
-        )
-        page.evaluate(SCROLL)
-        told = page.evaluate("() => document.querySelectorAll('figure > script').length")
-        assert told > 2
-        page.wait_for_function(f"(told) => ({live})() === told", arg=told, timeout=20_000)
-        drawn = "[...document.querySelectorAll('.live .vega svg path')]"
-        assert page.evaluate(f"() => {drawn}.length") > 10
-
-
 def test_nothing_but_tables_and_figures_is_wider_than_a_phone(opened, h_page):
     with opened(h_page, viewport=SIZES["phone"]) as page:
         page.evaluate(SCROLL)

@@ -20,14 +20,13 @@ DIGITS = 12
 NORMALISED = (
     f"Floats are compared to {DIGITS} significant digits (all with --exact).",
     "Not compared: versions of Parivox, of the audit's schema and of libraries; SHA-256 sums in",
-    "texts and pages, and SHA256SUMS; the chart library in a page.",
+    "texts and pages, and SHA256SUMS.",
 )
 
 _FLOAT = re.compile(r"(?<![\w.])-?\d+\.\d{9,}(?:[eE][-+]?\d+)?(?![\w.])|-?\d\.\d+[eE][-+]?\d+")
 _DROPPED = {"versions", "parivox_audit"}
 _VERSION = re.compile(r"(?i)\b(parivox(?:_version)?\W{1,4})\d+\.\d+\.\d+[\w.+]*")
 _SUM = re.compile(r"\b[0-9a-f]{64}\b|sha256-[A-Za-z0-9+/]{43}=")
-_VEGA = re.compile(r'(<script[^>]*id="vega"[^>]*>).*?(</script>)', re.DOTALL)
 _PIECE = re.compile(r"<(section|figure|style|script|footer)\b([^>]*)>")
 _NAMED = re.compile(r'\bid="([^"]+)"')
 
@@ -48,8 +47,6 @@ def forms(name: str, content: bytes) -> dict[str, str]:
         text = content.decode()
     except UnicodeDecodeError:
         return {name: f"{len(content)} bytes, {hashlib.sha256(content).hexdigest()}\n"}
-    if name.endswith(".html"):
-        text = _VEGA.sub(r"\1\2", text)
     return {name: text if name.endswith(".csv") else _plain(text)}
 
 

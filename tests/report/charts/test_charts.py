@@ -84,6 +84,12 @@ def named_chart(name):
     return kind
 
 
+def test_marks_say_to_the_pointer_whose_they_are_and_what_they_show(of):
+    titles = re.findall("<title>(.*?)</title>", charts.svg(of.forest(by="group")))
+    assert {title.partition(";")[0] for title in titles} == {"f", "m"}
+    assert all(re.search(r"; F[NP]R: .*; verdict: ", title) for title in titles)
+
+
 @pytest.mark.parametrize("name", LACKING)
 def test_what_the_audit_lacks_is_told_with_the_mend(of, name):
     with pytest.raises(ConfigError, match=LACKING[name]):

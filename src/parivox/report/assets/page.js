@@ -1,5 +1,5 @@
 "use strict";
-/* What the page does beyond being read: tables that sort, figures that answer, print of all. */
+/* What the page does beyond being read: tables that sort, print of all. */
 
 (() => {
   /** The first number of a cell, or its text; a dash stands for nothing. */
@@ -47,69 +47,6 @@
       button.addEventListener("click", () => sortBy(table, place, heads));
       head.append(button);
     });
-  }
-
-  /* Vega waits packed until a figure comes near; its hash is in the policy, so it may run then. */
-  async function unpacked(packed) {
-    const bytes = Uint8Array.from(atob(packed.trim()), (sign) => sign.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Response(stream).text();
-  }
-
-  let loaded = null;
-  function vega() {
-    loaded ??= unpacked(document.getElementById("vega").textContent).then((text) => {
-      const script = document.createElement("script");
-      script.textContent = text;
-      document.head.append(script);
-      return window.vegaEmbed;
-    });
-    return loaded;
-  }
-
-  const OPTIONS = {
-    ast: true,
-    renderer: "svg",
-    actions: false,
-    logLevel: 1, // errors only: its warnings are of no use to a reader
-    defaultStyle: false,
-    tooltip: { disableDefaultStyle: true },
-  };
-
-  async function bringToLife(chart, spec) {
-    const place = document.createElement("div");
-    place.className = "vega";
-    try {
-      const embed = await vega();
-      chart.append(place);
-      const view = await embed(place, spec, OPTIONS);
-      const drawn = place.querySelector("svg");
-      drawn.setAttribute("viewBox", `0 0 ${drawn.getAttribute("width")} ${drawn.getAttribute("height")}`);
-      drawn.setAttribute("aria-hidden", "true");
-      chart.classList.add("live");
-      return view;
-    } catch (error) {
-      console.warn(error);
-      place.remove(); // the drawing stays
-      return null;
-    }
-  }
-
-  const near = new IntersectionObserver(
-    (entries) => {
-      for (const entry of entries) {
-        if (!entry.isIntersecting) continue;
-        near.unobserve(entry.target);
-        const spec = entry.target.nextElementSibling;
-        bringToLife(entry.target, JSON.parse(spec.textContent));
-      }
-    },
-    { rootMargin: "200px" },
-  );
-  if (document.getElementById("vega") && "DecompressionStream" in window) {
-    for (const spec of document.querySelectorAll("figure > script")) {
-      near.observe(spec.previousElementSibling);
-    }
   }
 
   /* Paper has no summaries to open. */

@@ -52,8 +52,6 @@ _KINDS = (
     *(together, det, distributions, matrix, measures, over_alpha, over_fpr),
 )
 """Every kind of chart, in the order of the page."""
-_MOST_LIVE = 40
-"""Groups up to which a chart that answers to the pointer is worth its size."""
 _MOST_PAIRS = 2
 
 
@@ -70,9 +68,8 @@ def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
         for chosen, parts in _cases(audit, kind.per):
             with contextlib.suppress(ConfigError):
                 drawing = kind.draw(chosen, theme)
-                is_live = kind.is_live and len(chosen.groups) <= _MOST_LIVE
                 slug = _slug((kind.name, *parts), taken)
-                made.append(Figure(slug, kind.section, *drawing, is_live))
+                made.append(Figure(slug, kind.section, *drawing))
     return made
 
 

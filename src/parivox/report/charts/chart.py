@@ -53,8 +53,6 @@ class Figure:
     """How to read it."""
     description: str
     """What it shows, for those who do not see it."""
-    live: bool = False
-    """Whether a page gains by a chart that answers to the pointer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +65,6 @@ class Chart:
     per: Per
     name: str
     """Its figures begin with it."""
-    is_live: bool
 
     def __call__(self, audit: Audit, *, theme: Theme = PAPER, **asked: Any) -> Spec:
         """What Vega-Lite draws; a `ConfigError` if the audit lacks what is asked for or taken."""
@@ -75,11 +72,9 @@ class Chart:
         return self.draw(choose(audit, **chosen), theme, **asked).spec
 
 
-def chart(
-    section: str, *, per: Per, name: str = "", is_live: bool = False
-) -> Callable[[Callable[..., Drawing]], Chart]:
+def chart(section: str, *, per: Per, name: str = "") -> Callable[[Callable[..., Drawing]], Chart]:
     """Declare a kind of chart; it is called as its function unless it has another `name`."""
-    return lambda draw: Chart(draw, section, per, name or draw.__name__, is_live)
+    return lambda draw: Chart(draw, section, per, name or draw.__name__)
 
 
 # ---- which system, list, grouping and operating point

@@ -146,7 +146,7 @@ def _against_marks(titles: Sequence[str], low: float, high: float, theme: Theme)
     }
     faint = {"strokeOpacity": {"condition": {"test": "datum.few", "value": 0.35}, "value": 0.9}}
     hollow = {"condition": {"test": "datum.few", "value": inks.paper}, "value": inks.series[0]}
-    tooltip = [vl.word("group"), vl.word("s", title="ratios")]
+    words = vl.told({"group": "group", "s": "ratios"})
     wide = {**here, "x": vl.amount("xl", **of_x), "x2": {"field": "xh"}, **faint}
     tall = {**here, "y": vl.amount("yl", **of_y), "y2": {"field": "yh"}, **faint}
     cross: vl.Spec = {"color": inks.muted, "strokeWidth": 1}
@@ -166,7 +166,7 @@ def _against_marks(titles: Sequence[str], low: float, high: float, theme: Theme)
         vl.mark("rule", {"y": vl.amount("c", **of_y)}, **thin),
         vl.mark("rule", wide, when="isValid(datum.xh)", **cross),
         vl.mark("rule", tall, when="isValid(datum.yh)", **cross),
-        vl.mark("point", {**here, "fill": hollow, "shape": shape, "tooltip": tooltip}, **dot),
+        vl.mark("point", {**here, "fill": hollow, "shape": shape, **words}, **dot),
         vl.mark("text", {**here, "text": {"field": "group"}}, when="datum.near", **name),
     ]
 

@@ -242,7 +242,6 @@ def _drawn(
     held_at = {"columns": theme.columns(points, beside=_LABELS + room([_AT], theme.size))}
     shape = vl.word("m", title=_AT, scale=shapes, legend=held_at)
     fields = {"p": "panel", "c": "curve", "m": "at", "t": "rates"}
-    tooltip = [vl.word(field, title=title) for field, title in fields.items()]
     here = {
         "x": vl.amount("x", **vl.probit_axis("impostors in (FPR, %)", *domain)),
         "y": vl.amount("y", **vl.probit_axis("locked out (FNR, %)", *domain)),
@@ -251,7 +250,7 @@ def _drawn(
     detail = {"field": "c"}
     band = {**here, "y2": {"field": "y2"}, "detail": detail}
     line = {**here, "strokeDash": dash, "detail": detail}
-    at = {**here, "tooltip": tooltip}
+    at = {**here, **vl.told(fields)}
     hollow: vl.Spec = {"filled": False, "fill": inks.paper, "opacity": 1}
     layers = [
         vl.mark("area", band, when="datum.k == 'band'", opacity=0.16, clip=True),

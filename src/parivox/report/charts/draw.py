@@ -65,7 +65,7 @@ def svg(chart: Any, *, id: str = "figure", title: str = "", description: str = "
     vega = _vega()
     compiled = vega.vegalite_to_vega(spec(chart))
     compiled.setdefault("config", {}).setdefault("legend", {})["layout"] = _LEGENDS
-    _unmeasure(compiled)
+    _prepare(compiled)
     root = ET.fromstring(vega.vega_to_svg(compiled))  # noqa: S314 - drawn just now
     for one in root.iter(f"{{{_SVG}}}text"):
         one.set("font-size", one.get("font-size", "").lstrip("-"))
@@ -95,18 +95,21 @@ def _vega() -> Any:
     return vl_convert
 
 
-def _unmeasure(part: Spec) -> None:
+def _prepare(part: Spec) -> None:
     """Turn sizes negative, until they are drawn, of words that lie within their panel.
 
-    Such words are not measured, which is slow.
+    Such words are not measured, which is slow. Marks describe themselves only where a chart says
+    how.
     """
     for mark in part.get("marks", ()):
+        look = mark.get("encode", {}).get("update", {})
+        if "tooltip" not in look:
+            look.pop("description", None)
         if WITHIN in mark.get("style", ()) and mark["type"] == "text":
-            look = mark["encode"]["update"]
             size = look["fontSize"]["value"]
             lift = look.get("dy", {}).get("value", 0) + 2 * round(_MIDDLE * size)
             look |= {"fontSize": {"value": -size}, "dy": {"value": lift}}
-        _unmeasure(mark)
+        _prepare(mark)
 
 
 def _raise_axes(root: ET.Element) -> None:
@@ -136,6 +139,9 @@ def _tidied(root: ET.Element, prefix: str, title: str, description: str) -> str:
     """What is seen, in as few bytes as do not change it."""
     fonts = _most_common(root, "font-family"), _most_common(root, "font-size")
     _rename_clips(root, prefix)
+    for one in [*root.iter()]:
+        if _tag(one) in {"path", "rect"} and (words := one.get("aria-label")):
+            ET.SubElement(one, f"{{{_SVG}}}title").text = words  # seen by who points at it
     _tidy(root)
     size = {name: root.get(name, "") for name in ("width", "height", "viewBox")}
     root.attrib.clear()
@@ -298,7 +304,9 @@ def _merge(parent: ET.Element) -> None:
 
 
 def _path_of(one: ET.Element) -> str:
-    """What a line or a path draws where it stands; empty for all else."""
+    """What a line or a path draws where it stands; empty for all else and what has a title."""
+    if len(one):
+        return ""
     if _tag(one) == "path":
         return "" if "transform" in one.attrib else one.get("d", "")
     moved = _MOVED.match(one.get("transform", "translate(0,0)"))

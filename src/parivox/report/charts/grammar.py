@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +40,22 @@ def word(field: str, **more: Any) -> Spec:
 def datum(value: float, **more: Any) -> Spec:
     """A channel that shows one number, whatever the row."""
     return {"datum": value, "type": "quantitative", **more}
+
+
+def told(fields: Mapping[str, str]) -> Spec:
+    """Channels of what a mark says to the pointer: its fields under their titles, the first alone.
+
+    A notebook shows the tooltip, an SVG the description, as the title of the mark.
+    """
+    parts: list[str] = []
+    for field, title in fields.items():
+        value = f"datum[{json.dumps(field)}]"
+        lead = f"{json.dumps(f'; {title}: ')} + " if parts else ""
+        parts.append(f"(isValid({value}) ? {lead}{value} : '')")
+    return {
+        "tooltip": [word(field, title=title) for field, title in fields.items()],
+        "description": {"value": {"expr": " + ".join(parts)}},
+    }
 
 
 def scale(domain: Iterable[Any], range: Iterable[Any], **more: Any) -> Spec:  # noqa: A002 - Vega's
@@ -224,10 +241,7 @@ def across(panels: int, theme: Theme) -> int:
 
 
 def inline(rows: Iterable[Mapping[str, Any]]) -> Spec:
-    """Data of a chart, to five digits: no eye sees more.
-
-    Rows, not a table as text: Vega evaluates code to read one, which a page's policy forbids.
-    """
+    """Data of a chart, to five digits: no eye sees more."""
     return {"values": [_rounded(row) for row in rows]}
 
 

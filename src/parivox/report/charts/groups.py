@@ -131,7 +131,7 @@ _SHAPES = ("triangle-right", "triangle-left", "circle", "circle", "circle", "tri
 _BECAUSE = "better, not without the worst"
 
 
-@chart("groups", per="system", is_live=True)
+@chart("groups", per="system")
 def forest(chosen: Chosen, theme: Theme) -> Drawing:
     """FNR and FPR of every group with intervals, the pooled rate and the noise floor."""
     rates = {metric: chosen.rates(metric) for metric in RATES}
@@ -209,19 +209,14 @@ def _forest_panel(
         "is", states, colours, fills, _SHAPES[: len(states)], legend=legend
     )
     none: vl.Spec = {"shape": "triangle-left", "color": inks.muted, "size": 45, "opacity": 1}
-    point = {"x": vl.amount("v", **x), "stroke": stroke, "fill": fill, "shape": shape}
+    fields = {"g": "group", "n": metric.upper(), "told": "errors / trials", "s": "speakers"}
+    words = vl.told({**fields, "is": "verdict"})
+    point = {"x": vl.amount("v", **x), "stroke": stroke, "fill": fill, "shape": shape, **words}
     marks = [
         vl.interval({"x": vl.amount("l", **same), "stroke": vl.word("is", title=None)}, width=1.5),
-        vl.mark("point", {"x": vl.amount("h", **same)}, when="datum.none", **none),
+        vl.mark("point", {"x": vl.amount("h", **same), **words}, when="datum.none", **none),
         vl.mark("point", point, when="datum.v > 0", size=46, strokeWidth=1.5, opacity=1),
         vl.words_beside("n", {}, width, theme),
-    ]
-    tooltip = [
-        vl.word("g" if any("g" in row for row in rows) else "group", title="group"),
-        vl.word("n", title=metric.upper()),
-        vl.word("told", title="errors / trials"),
-        vl.amount("s", title="speakers", format=","),
-        vl.word("is", title="verdict"),
     ]
     layers = []
     if floors:
@@ -229,7 +224,7 @@ def _forest_panel(
         layers.append(vl.mark("bar", band, color=inks.band, height={"band": 1}))
     if pooled:
         layers.append(vl.dashed({"x": vl.datum(float(f"{pooled:.5g}"), **same)}, inks.ink))
-    layers.append({"layer": marks, "encoding": {"y": y, "tooltip": tooltip}})
+    layers.append({"layer": marks, "encoding": {"y": y}})
     size = {"width": width + _FIGURES, "height": _ROW_OF_FOREST * len(order)}
     return vl.panel(layers, rows, RATES[metric], **size)
 
@@ -252,9 +247,7 @@ def _forest_row(
     chosen: Chosen, row: Row | None, verdict: Row | None, group: str, low: float, high: float
 ) -> Row:
     """What is drawn of a group, between the ends of the axis."""
-    made: Row = {"group": chosen.marked(group)}
-    if made["group"].removesuffix("*") != group:
-        made["g"] = shown(group)
+    made: Row = {"group": chosen.marked(group), "g": shown(group)}
     if row is None or row["value"] is None:
         why = "no trials" if row is None else row["reason"]
         return {**made, "n": "–", "told": f"– ({why})", "is": _FEW}
@@ -268,7 +261,7 @@ def _forest_row(
         "is": _BECAUSE if verdict and verdict.get("because_of") else state,
     }
     if row["speakers"] is not None:
-        made["s"] = row["speakers"]
+        made["s"] = f"{row['speakers']:,}"
     if row["value"] == 0 and row["high"] is not None:
         made["none"] = True
     if row["high"] is not None:

@@ -37,7 +37,7 @@ _TITLE = 30
 _NO_ERROR = "none"
 
 
-@chart("pairs", per="widest", is_live=True)
+@chart("pairs", per="widest")
 def matrix(chosen: Chosen, theme: Theme) -> Drawing:
     """Heat map of the FPR of every pair of groups, in classes of a logarithmic scale."""
     inks = theme.inks
@@ -82,7 +82,7 @@ def matrix(chosen: Chosen, theme: Theme) -> Drawing:
     cell: vl.Spec = {**box, "color": colour}
     if n <= _APART:
         fields = {"e": "enrolled", "t": "test", "r": "false accepts"}
-        cell["tooltip"] = [vl.word(field, title=title) for field, title in fields.items()]
+        cell |= vl.told(fields)
     hatched = [*_hatched(names, cells)]
     thin: vl.Spec = {"color": inks.muted, "strokeWidth": 0.7, "opacity": 0.75}
     layers = [

@@ -67,7 +67,6 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
     ways = ("triangle-right", "circle"), (inks.series[1], inks.ink)
     shape, colour = vl.drawn_as("is", _STATES, *ways)
     fields = {"name": "measure", "v": "value", "f": "floor (mean, 95 %)", "p": "p", "d": "fairer"}
-    tooltip = [vl.word(field, title=title) for field, title in fields.items()]
     ends = {"x": vl.amount("a", **same), "x2": {"field": "b"}}
     within = vl.mark("rect", ends, rows=[{"a": 0, "b": min(1, high)}], color=inks.band)
     tick: vl.Spec = {"color": inks.muted, "thickness": 2, "height": _ROW * 0.6}
@@ -80,7 +79,7 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
             row["words"] = row["v"] if n > 2 else f"{row['v']}, p {row['p']}"
         y = vl.names_down(order, inks.ink if place == 0 or theme.is_narrow else "", "name")
         mean = {"y": y, "x": vl.amount("m", **same)}
-        point = {"y": y, "x": x, "tooltip": tooltip, "shape": shape, "color": colour}
+        point = {"y": y, "x": x, **vl.told(fields), "shape": shape, "color": colour}
         marks = [
             within,
             vl.mark("tick", mean, **tick),
@@ -199,9 +198,8 @@ def over_metrics(chosen: Chosen, theme: Theme, *, measure: str = "nrb") -> Drawi
     }
     tick: vl.Spec = {"thickness": 2, "height": _ROW_OF_METRICS * 0.7, "orient": "vertical"}
     fields = {"c": "system", "m": "metric", "s": "value", "fs": "floor (95 %)", "ps": "p"}
-    tooltip = [vl.word(field, title=title) for field, title in fields.items()]
     same = {"title": of.label}
-    at = {**y, "x": vl.amount("v", **x), "color": colour, "shape": shape, "tooltip": tooltip}
+    at = {**y, "x": vl.amount("v", **x), "color": colour, "shape": shape, **vl.told(fields)}
     floor = {**y, "x": vl.amount("f", **same)}
     marks = [
         vl.mark("tick", floor, when="isValid(datum.f)", color=inks.muted, **tick),

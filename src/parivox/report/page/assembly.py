@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
-import zlib
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -19,7 +16,7 @@ from parivox.report.charts import DARK, LIGHT, draw, figures
 from parivox.report.context import read_context
 from parivox.report.labels import labelled
 from parivox.report.overview import overview
-from parivox.report.page.explorer import IN_SCRIPT, explorer
+from parivox.report.page.explorer import explorer
 from parivox.report.page.first import every_group, first, words_of_page
 from parivox.report.page.groups import (
     by_system,
@@ -65,14 +62,13 @@ _SCRIPTS = ("page.js", "arithmetic.js", "explorer.js")
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure as the template takes it: drawn, and, if it answers to the pointer, its spec."""
+    """A figure as the template takes it."""
 
     id: str
     title: str
     caption: str
     """How to read it; in its first sentence where an earlier figure is read the same way."""
     svg: str
-    spec: str
 
 
 def page(
@@ -88,9 +84,7 @@ def page(
     audit = labelled(audit, known)
     template = _environment().get_template("page.html.j2")
     drawn = _drawn(audit)
-    is_live = any(one.spec for rows in drawn.values() for row in rows for one in row)
     scripts = [_asset(name) for name in _SCRIPTS]
-    vega = _vega() if is_live else ""
     how = method(audit, known)
     style = _style(how["sha256"])
     names = ", ".join(name_of(*one.values()) for one in systems(audit))
@@ -123,8 +117,7 @@ def page(
         offenders=offenders(audit) if speaker_ids == "offenders" else None,
         style=style,
         scripts=scripts,
-        vega=_packed(vega),
-        policy=_policy([*scripts, *filter(None, [vega])], style),
+        policy=_policy(scripts, style),
     )
 
 
@@ -173,25 +166,8 @@ def _drawn(audit: Audit) -> dict[str, list[list[Drawn]]]:
 
 
 def _figure(one: Figure, caption: str) -> Drawn:
-    text = ""
-    if one.live:
-        text = json.dumps(draw.spec(one.chart), ensure_ascii=False, separators=(",", ":"))
     svg = draw.svg(one.chart, id=one.id, title=one.title, description=one.description)
-    return Drawn(one.id, one.title, caption, svg, text.translate(IN_SCRIPT))
-
-
-@cache
-def _vega() -> str:
-    """Vega with its interpreter of expressions, which needs no leave to evaluate code."""
-    import vl_convert  # noqa: PLC0415 - an optional dependency
-
-    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return f"(() => {{\n{bundle}\n}})();"
-
-
-def _packed(script: str) -> str:
-    """A script as page.js unpacks it: a third of its size, and the same bytes each time."""
-    return base64.b64encode(zlib.compress(script.encode(), 9)).decode() if script else ""
+    return Drawn(one.id, one.title, caption, svg)
 
 
 def _asset(name: str) -> str:

@@ -65,7 +65,7 @@ LIMITS = (
 )
 MOST_RATIO = 1e6
 """Limits of ratios are kept as parts of this, below 1, so that they are interpolated as rates."""
-IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 _ALL = "all"
 
 Floors = dict[str, dict[str, str]]
@@ -109,7 +109,7 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
         sheet = audited_points(audit, scope.where, known)
         audited.append(sheet.of(f"Every group at the audited points: {scope.label}"))
     return {
-        "json": text.translate(IN_SCRIPT),
+        "json": text.translate(_IN_SCRIPT),
         "audited": audited,
         "positions": len(lists[0]["thresholds"]),
         "errors": errors,
