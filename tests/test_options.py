@@ -29,6 +29,7 @@ COMMANDS = {
     "audit": (AuditOptions, described.AuditCommand, *LAST),
     "completion": (described.CompletionCommand,),
     "count": (CountOptions, described.CountCommand, LAST[1]),
+    "criteria": (described.CriteriaCommand,),
     "embed": (
         *(recordings.EmbedCommand, recordings.EmbedOptions, recordings.SystemOptions),
         LAST[1],
@@ -62,7 +63,8 @@ COMMANDS = {
 SIGNED = {
     name: [one for one in options if not one.__name__.endswith("Command")]
     for name, options in COMMANDS.items()
-    if name.partition(" ")[0] not in {"completion", "papers", "report", "shards", "show", "systems"}
+    if name.partition(" ")[0]
+    not in {"completion", "criteria", "papers", "report", "shards", "show", "systems"}
     and name != "trials build"
 }
 """What describes the options of the function that a command is in the library."""
@@ -71,6 +73,7 @@ SIGNED["score"] = [recordings.ScoredOptions, recordings.ScoreOptions]
 NEEDED = {
     "inspect": ["s.csv"],
     "report": ["a"],
+    "criteria": ["a"],
     "show": ["a"],
     "completion": ["bash"],
     "papers run": ["001"],

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from parivox.auditing.cell_counts import group_counts
     from parivox.auditing.count import count
     from parivox.auditing.counts.trial_counts import TrialCounts
+    from parivox.auditing.criteria import Criteria, criteria
     from parivox.auditing.inspection import inspect
     from parivox.auditing.plan import Plan, plan
     from parivox.auditing.result import Audit, load
@@ -72,6 +73,7 @@ _HOMES = {
     "parivox.auditing.cell_counts": ("group_counts",),
     "parivox.auditing.all_pairs": ("score_all_pairs",),
     "parivox.auditing.count": ("count",),
+    "parivox.auditing.criteria": ("Criteria", "criteria"),
     "parivox.auditing.inspection": ("inspect",),
     "parivox.auditing.plan": ("Plan", "plan"),
     "parivox.auditing.run": ("audit",),
@@ -133,6 +135,7 @@ __all__ = [
     "ConfigError",
     "CostModel",
     "Counts",
+    "Criteria",
     "Curve",
     "DataError",
     "Inspection",
@@ -150,6 +153,7 @@ __all__ = [
     "cdet",
     "cllr",
     "count",
+    "criteria",
     "cv",
     "difference",
     "dprime",

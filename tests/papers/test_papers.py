@@ -168,6 +168,7 @@ def test_figures_of_paper_003(found):
         name: [*claims(made).values()] for (paper, name), made in found.items() if paper == "003"
     } == {
         "table 1": [OPEN],
+        "table 2": [OPEN, HOLDS, HOLDS],
         "figure 1": [HOLDS],
         "figure 2": [HOLDS, OPEN],
         "figure 3": [HOLDS, HOLDS],

@@ -34,6 +34,7 @@ COMMANDS = {
     "completion": "what makes bash, zsh or fish complete commands and options",
     "context": "a file to fill in: what only you know of an audit, and names for people",
     "count": "counts without ids, which others can audit",
+    "criteria": "how far FDR, IR and GARBE meet what measures of fairness should, on an audit",
     "embed": "embeddings of recordings, made once by any system",
     "inspect": "what files hold, how they fit together, what is odd; no audit",
     "papers": "what four papers print, beside what their data say and how sure that is",

@@ -136,6 +136,8 @@ class MetaMeasure(Measure):
     argument; or what the audit makes it of, draws of a fair system or a grid of operating
     points.
     """
+    terms: tuple[str, str] | None = None
+    """Of both rates at once: the measures of FPR and of FNR that it joins by their weight."""
     takes_logs: bool = False
     """A rate of 0 makes it undefined or infinite."""
     zero_policies: tuple[ZeroPolicy, ...] = ("none",)

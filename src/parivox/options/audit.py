@@ -620,6 +620,15 @@ class ShowCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class CriteriaCommand(Options):
+    """The command line of `criteria`."""
+
+    audit: Any = same_as(ReportCommand, "audit", section=SHOWN)
+    out: Any = option(SHOWN, "folder for the tables as CSV", metavar="DIR")
+    json: bool = option(SHOWN, "print as JSON", Flag, False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class CompletionCommand(Options):
     """The command line of `completion`."""
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be told"
 """What becomes of what is printed."""
 
-RUNS, NOTHING, MISSING, LATER = "runs", "no data", "not reachable", "to come"
-"""Whether an item can be computed: of `LATER`, the data are there."""
+RUNS, NOTHING, MISSING = "runs", "no data", "not reachable"
+"""Whether an item can be computed."""
 
 SIDE = 0.05
 """Of p adjusted for all groups of a table: below it, a group is on one side of the others."""
@@ -64,7 +64,7 @@ class Item:
     kind: str  # "table", "figure" or "claim"
     number: str  # of a claim, the section that makes it
     title: str
-    state: str  # `RUNS`, `NOTHING`, `MISSING` or `LATER`
+    state: str  # `RUNS`, `NOTHING` or `MISSING`
     needs: str = ""  # the data that it takes; why there is nothing to compute, or what is missing
     compute: Callable[[Any], Reproduced] | None = None
     """From `Voxceleb1H`, or from nothing where it needs none; None unless it runs."""

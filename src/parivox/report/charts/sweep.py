@@ -40,7 +40,6 @@ _TERMS = {
     "ir": "max / min (IR's terms)",
 }
 """The joint measures, and what their terms are called."""
-_TERM_IDS = {"fdr": ("fdr_fpd", "fdr_fnd"), "garbe": ("gini", "gini"), "ir": ("ir_fpd", "ir_fnd")}
 _SPAN = (0.0005, 0.2)
 _STEPS = 36
 _ALPHAS = 21
@@ -318,10 +317,9 @@ def _joint(asked: Names) -> list[MetaMeasure]:
 
 def _terms(joined: str, rates: Rates) -> list[NDArray[np.float64]]:
     """What a measure joins: of FPR, and of FNR."""
-    return [
-        np.asarray(meta_measures()[one].of(rate).value)
-        for one, rate in zip(_TERM_IDS[joined], rates, strict=True)
-    ]
+    every = meta_measures()
+    terms = every[joined].terms or ()
+    return [np.asarray(every[one].of(rate).value) for one, rate in zip(terms, rates, strict=True)]
 
 
 def _points(chosen: Chosen, asked: Names) -> tuple[str, ...]:

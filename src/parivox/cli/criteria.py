@@ -1,0 +1,45 @@
+"""``parivox criteria``: what measures of fairness come to by the criteria FFMC."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from parivox.cli.options import add_command, check_out_is_named
+from parivox.cli.process import print_result
+from parivox.cli.report import loaded
+from parivox.options.audit import CriteriaCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+EXAMPLES = """\
+examples:
+  parivox audit scores.csv --sweep fpr=0.001:0.1:log100 --alpha 0:1:0.1 --out audit/
+  parivox criteria audit/
+"""
+
+
+def add_to(commands: Any, words: str) -> None:
+    """Add the command and its options."""
+    add_command(
+        commands,
+        "criteria",
+        _run,
+        CriteriaCommand,
+        help=words,
+        usage="parivox criteria AUDIT [options]",
+        description="Tell how far FDR, IR and GARBE meet the functional criteria of fairness "
+        "measures (FFMC) on an audit with a sweep.",
+        examples=EXAMPLES,
+    )
+
+
+def _run(given: argparse.Namespace) -> None:
+    from parivox.auditing.criteria import criteria  # noqa: PLC0415 - what takes time to load
+    from parivox.report.criteria import print_criteria  # noqa: PLC0415
+
+    check_out_is_named(given.out, "folder")
+    found = criteria(loaded(given.audit))
+    if given.out is not None:
+        found.write(given.out)
+    print_result(found, print_criteria, json=given.json)
