@@ -13,7 +13,7 @@ from parivox.options.kinds import options_of
 from parivox.progress import stage
 from parivox.read.content import stem_of
 from parivox.read.counts_file import holds_counts, holds_tally
-from parivox.read.groups import attributes_asked, make_groupings
+from parivox.read.groups import attributes_asked, make_groupings, values_asked
 from parivox.read.groups_file import read_groups_file
 from parivox.read.people import read_speakers
 from parivox.read.recordings import read_failures, read_models, read_utterances
@@ -213,6 +213,7 @@ def gather(
         *attributes_asked(asked.by or ()),
         *attributes_asked(asked.within or (), "--within"),
         *attributes_asked(standardise, "--standardise"),
+        *attributes_asked(only := values_asked(asked.only), "--only"),
     ]
     sets = []
     for (system, list_), source in sources.items():
@@ -233,6 +234,9 @@ def gather(
     people, sets = with_common_speakers(people, sets)
     if any(one.name == "grade" for one in attributes):
         sets = [with_grades(one, people) for one in sets]
+    if only:
+        chosen = make_groupings(people, [*only], sets=sets, file=file, option="--only")
+        sets = [one.where(only, chosen) for one in sets]
     made: dict[str, Any] = {"sets": sets, "file": file, "may_lack": may_lack}
     groupings = make_groupings(people, asked.by, **made)
     levels = make_groupings(people, asked.within or (), **made, option="--within")

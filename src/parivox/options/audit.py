@@ -93,6 +93,16 @@ class ReadOptions(Options):
         "which groups to make of which values, and what to compare: a "
         "[YAML file](groups.md#the-groups-file)",
     )
+    only: tuple[str, ...] = option(
+        TRIALS,
+        "trials of which both sides have this value alone: `grade=4`, `same:recording=different`, "
+        "`enrol.channel=phone`; further values of one attribute are taken, too",
+        Texts,
+        (),
+        metavar="ATTRIBUTE=VALUE",
+        may_be_empty=True,
+        example="grade=4",
+    )
     scores_format: str | None = option(
         READ, "format of the scores", Text, without="by content", is_recorded=False
     )

@@ -21,6 +21,9 @@ class OtherAuditOptions(TypedDict, total=False):
     """table of model, speaker, recording, one row a recording: enrolments made of several"""
     failures: Any
     """table of recording, stage (enrol, acquire) and reason: what could not be used"""
+    only: Sequence[str] | str
+    """trials of which both sides have this value alone: grade=4, same:recording=different,
+    enrol.channel=phone; further values of one attribute are taken, too"""
     scores_format: str | None
     """format of the scores (default: by content)"""
     columns: Mapping[str, str] | None
@@ -122,6 +125,9 @@ class OtherCountOptions(TypedDict, total=False):
     """table of model, speaker, recording, one row a recording: enrolments made of several"""
     failures: Any
     """table of recording, stage (enrol, acquire) and reason: what could not be used"""
+    only: Sequence[str] | str
+    """trials of which both sides have this value alone: grade=4, same:recording=different,
+    enrol.channel=phone; further values of one attribute are taken, too"""
     scores_format: str | None
     """format of the scores (default: by content)"""
     columns: Mapping[str, str] | None

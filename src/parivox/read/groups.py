@@ -44,6 +44,24 @@ def attributes_asked(by: Iterable[str], option: str = "--by") -> list[Attribute]
     return list(dict.fromkeys(one for text in by for one in parse_by(text, option)))
 
 
+def values_asked(only: Iterable[str]) -> dict[str, list[str]]:
+    """Values that trials are to have, by grouping.
+
+    Examples
+    --------
+    >>> values_asked(["grade=3", "gender=f", "grade=4"])
+    {'grade': ['3', '4'], 'gender': ['f']}
+    """
+    found: dict[str, list[str]] = {}
+    for text in only:
+        grouping, _, value = (word.strip() for word in text.partition("="))
+        if not grouping or not value:
+            msg = f"--only {text!r} is not ATTRIBUTE=VALUE, as in --only grade=4"
+            raise ConfigError(msg)
+        found.setdefault(grouping, []).append(value)
+    return found
+
+
 def make_groupings(
     speakers: Speakers,
     by: Sequence[str] | None,

@@ -15,10 +15,11 @@ import numpy as np
 import polars as pl
 
 from parivox.disk import Scratch
-from parivox.errors import ConfigError
+from parivox.errors import ConfigError, nearest
 from parivox.progress import each
 from parivox.read.attributes import whole_of
 from parivox.read.bins import Bins
+from parivox.read.checks import DataNote
 from parivox.read.people import speakers_of
 from parivox.read.spill import CheckedParts
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.read.attributes import Levels
-    from parivox.read.checks import DataNote, Trials
+    from parivox.read.checks import Trials
+    from parivox.read.grouping import Grouping
     from parivox.read.ids import MergedIds
     from parivox.read.people import Speakers
     from parivox.read.recordings import Utterances
@@ -231,6 +233,56 @@ class TrialSet:
         (part,) = self.partitions()
         kept = part.without_conflicts().take(rows)
         return replace(self, _parts=[kept], n_trials=len(kept))
+
+    def where(
+        self, values: Mapping[str, Collection[str]], groupings: Sequence[Grouping]
+    ) -> TrialSet:
+        """The trials of which both sides have some of these values of each grouping.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such value, or no such trial.
+        """
+        wished = []
+        for one in groupings:
+            for value in values[one.name]:
+                if value not in one.groups:
+                    msg = f"--only {one.name}={value}: {nearest(value, one.groups)}"
+                    raise ConfigError(msg)
+            codes = [i for i, group in enumerate(one.groups) if group in values[one.name]]
+            wished.append((one.on(self), codes))
+
+        def some(part: Trials) -> Trials:
+            sides = [np.isin(side, codes) for on, codes in wished for side in on(part)]
+            kept = part.take(np.logical_and.reduce(sides))
+            return replace(kept, failed=None if part.failed is None else some(part.failed))
+
+        parts: list[Trials] | CheckedParts = [] if self.is_held else CheckedParts(Scratch())
+        used, n, low, high = np.zeros(len(self.utterance_ids), dtype=bool), 0, np.inf, -np.inf
+        for part in self.partitions():
+            parts.append(made := some(part))
+            for rows in (made, made.failed):
+                if rows is not None:
+                    used[rows.enrol] = used[rows.test] = True
+            scores = made.score[~made.conflict]
+            n += scores.size
+            finite = scores[np.isfinite(scores)]
+            low, high = finite.min(initial=low), finite.max(initial=high)
+        asked = " and ".join(f"{name}={', '.join(every)}" for name, every in values.items())
+        if not n:
+            msg = f"--only {asked}: none of the {self.n_trials:,} trials of {self.name} is so"
+            raise ConfigError(msg)
+        note = DataNote("scores", f"trials that are not {asked}", self.n_trials - n, "set aside")
+        return replace(
+            self,
+            _parts=parts,
+            n_trials=n,
+            score_range=(float(low), float(high)) if np.isfinite(low) else (0.0, 0.0),
+            utterance_speaker=np.where(used, self.utterance_speaker, np.int32(-1)),
+            data=[*self.data, note],
+            content_sha256=hashlib.sha256(f"{self.content_sha256}\0{asked}".encode()).hexdigest(),
+        )
 
     def weighing(self, parts: Sequence[Trials], sha256: str, data: Sequence[DataNote]) -> TrialSet:
         """Other trials of the same utterances, as rows that weigh their number."""

@@ -545,6 +545,8 @@ def _size(audit: Audit) -> Iterator[str]:
         if found:
             most = f" to {number(max(found))}" if len(found) > 1 else ""
             yield f"{number(min(found))}{most} {what}"
+    if only := audit.record["options"].get("only"):
+        yield f"only {', '.join(only)}"
     names = [name_of(*one.values()) for one in systems(audit)]
     n_lists = len({one["list"] for one in systems(audit)})
     lists = f" on {n_lists} lists" if n_lists > 1 else ""
