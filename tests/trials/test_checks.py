@@ -140,6 +140,32 @@ def test_options_of_another_kind_are_refused_by_name(even, people, given):
         check(even, speakers=people, **given)
 
 
+def test_the_mix_that_was_wished_for_may_be_of_target_trials_too(even, people):
+    found = check(even, speakers=people, mix="cat4=1,target3=1")["G5"]
+    assert found.sentence.startswith("nontarget trials of grade 4 ")
+    shares = [word for word in found.sentence.split("; ")[1].split() if word[0].isdigit()]
+    assert "target trials of grade" in found.sentence
+    assert len(shares) >= 3
+    for wrong in ("target2=1", "cat4=1,target3=0.5", {"target": 1}):
+        with pytest.raises(pv.ConfigError, match=r"^--mix"):
+            check(even, speakers=people, mix=wrong)
+
+
+def test_results_of_lists_with_scores_are_compared(even, people):
+    scored = {**even, "score": [float(one) for one in even["label"]]}
+    turned = {**scored, "score": [1 - one for one in scored["score"]]}
+    others = [with_rows(even, ("a/x/5", "b/y/1", 0)), with_rows(even, ("a/x/6", "b/y/1", 0))]
+    for one in others:
+        one["score"] = [float(label) for label in one["label"]]
+    others[1]["score"] = [0.5 for _ in others[1]["label"]]
+    sentence = check(scored, speakers=people, by="gender", variants=others)["G6"].sentence
+    assert sentence.startswith("3 different lists; their EER is 0.00 to 50.00 %, and differs most")
+    same = check(turned, speakers=people, by="gender", variants=others[:1])["G6"].sentence
+    assert "their EER is 0.00 to 0.00 %" in same  # distances
+    bare = check(even, speakers=people, variants=others)["G6"].sentence
+    assert bare == "3 different lists; with scores, how far their results differ"
+
+
 def test_variants_are_counted_once_each(even, people):
     others = [with_rows(even, (f"a/x/{i}", "b/y/1", 0)) for i in range(5, 9)]
     found = check(even, speakers=people, variants=[*others, even, others[0]])

@@ -62,6 +62,13 @@ def test_each_trial_has_its_grade_and_what_is_shared():
     ]
 
 
+def test_scores_are_kept_beside_their_grades():
+    trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/x/2", "b/y/1"], "label": [1, 0]}
+    found = graded({**trials, "score": [0.5, None]}, speakers=SPEAKERS)
+    assert found.columns[:5] == ("enrol", "test", "label", "score", "grade")
+    assert found.to_dict()["score"] == [0.5, None]
+
+
 def test_the_attribute_named_first_weighs_most():
     trials = {"enrol": ["a/x/1"], "test": ["b/y/1"]}
     for names, grade in ((["gender", "nationality"], 3), (["nationality", "gender"], 2)):

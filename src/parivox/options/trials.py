@@ -127,14 +127,15 @@ class CheckOptions(DescribeOptions):
 
     mix: Any = option(
         CHECKED,
-        "the wished grades of nontarget trials: `cat4=0.5,cat3=0.5`",
+        "the wished grades of nontarget trials, and of target trials: "
+        "`cat4=0.5,cat3=0.5,target3=1`",
         metavar="SHARES",
         without="G5 is not checked",
         annotated="Mapping[str, float] | str | None",
     )
     variants: Any = option(
         CHECKED,
-        "lists drawn like this one",
+        "lists drawn like this one; if all hold scores, their EERs are compared",
         Value,
         (),
         metavar="LIST",

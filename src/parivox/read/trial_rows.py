@@ -35,7 +35,8 @@ class TrialRows:
     """Rows of a score file and perhaps of a trial list, as they are read.
 
     Columns of `attributes` may stand in the rows. Where enrolments are models, their ids are others
-    than those of recordings. `unscored` rows count for who is compared with whom alone.
+    than those of recordings. `unscored` rows count for who is compared with whom alone; with
+    `keeps_scores`, their scores stand beside them, as ``more["kept_score"]``.
     """
 
     def __init__(
@@ -46,9 +47,11 @@ class TrialRows:
         has_models: bool = False,
         needs_speakers: bool = True,
         unscored: bool = False,
+        keeps_scores: bool = False,
     ) -> None:
         self.attributes, self.sign = attributes, -1.0 if is_distance else 1.0
         self.unscored, self.needs_speakers = unscored, needs_speakers
+        self.keeps_scores = keeps_scores
         self.ids = Ids()
         self.named = Dictionary()  # speakers that columns name
         self.model_ids = Ids() if has_models else None
@@ -108,6 +111,8 @@ class TrialRows:
         score = np.full(n, np.nan)
         if self.unscored:
             score = cast("Any", np.zeros(n, dtype=np.float16))  # which take little room
+            if self.keeps_scores and "score" in chunk.columns:
+                more["kept_score"] = scores(chunk, scanned)
         if scored:
             more |= self._outcomes(chunk)
             if "score" in chunk.columns:

@@ -74,6 +74,7 @@ def read_trials(
     conflicts: str = "error",
     strangers: bool = False,
     unscored: bool = False,
+    keeps_scores: bool = False,
 ) -> TrialSet:
     """Read scored trials, find their speakers, and check them.
 
@@ -81,7 +82,8 @@ def read_trials(
 
     `strangers` need not be known, as the speakers of development scores: where there are labels, no
     speaker is looked up, and `columns` that the files lack are passed over. With `unscored`, only
-    who is compared with whom counts: scores and decisions are passed over, every score is 0.
+    who is compared with whom counts: scores and decisions are passed over, every score is 0; with
+    `keeps_scores` as well, scores stand beside the trials, as ``more["kept_score"]``.
 
     Examples
     --------
@@ -120,6 +122,7 @@ def read_trials(
         has_models=tables.models is not None or all(are_customers(one.columns) for one in scans),
         needs_speakers=needed,
         unscored=unscored,
+        keeps_scores=keeps_scores,
     )
     rows.read_scores(scans[0])
     for one in scans[1:]:

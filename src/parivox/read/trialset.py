@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from parivox.read.attributes import Levels
     from parivox.read.checks import Trials
-    from parivox.read.grouping import Grouping
     from parivox.read.ids import MergedIds
     from parivox.read.people import Speakers
     from parivox.read.recordings import Utterances
@@ -93,6 +92,14 @@ class Recordings:
 
 class GroupsTrials(Protocol):
     """A grouping, as far as trials ask for it."""
+
+    @property
+    def name(self) -> str:
+        """As the user writes it."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Its groups."""
 
     def on(self, trials: TrialSet) -> Callable[[Trials], Sides]:
         """What gives the group of either side of each trial of a partition, -1 for none."""
@@ -235,7 +242,7 @@ class TrialSet:
         return replace(self, _parts=[kept], n_trials=len(kept))
 
     def where(
-        self, values: Mapping[str, Collection[str]], groupings: Sequence[Grouping]
+        self, values: Mapping[str, Collection[str]], groupings: Sequence[GroupsTrials]
     ) -> TrialSet:
         """The trials of which both sides have some of these values of each grouping.
 

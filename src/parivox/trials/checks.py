@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.core.eer import eer
 from parivox.core.planning import Sample, detectable_ratio
 from parivox.errors import ConfigError, DataError
 from parivox.read.table import Table
 from parivox.trials.counts import count_list, effective_number, share_of
 from parivox.trials.description import ALL, Description, described
-from parivox.trials.grades import hardest, parse_mix
+from parivox.trials.grades import hardest, parse_mixes
 from parivox.trials.guidelines import (
     CHECKS,
     Finding,
@@ -133,9 +134,11 @@ def check(
         recordings, or columns of the list. Without it, gender (or sex) and nationality where
         speakers have them, else those of `by`.
     mix
-        The share of nontarget trials of each grade that is wished for: ``cat4=0.5,cat3=0.5``.
+        The share of nontarget trials of each grade that is wished for, and of target trials:
+        ``cat4=0.5,cat3=0.5,target3=1``.
     variants
-        Other lists that were drawn like this one. Without these, `grade_by` and `mix`, the manifest
+        Other lists that were drawn like this one; where all hold scores, their EERs are compared.
+        Without these, `grade_by` and `mix`, the manifest
         beside a list that was built says what its design fixed.
     development
         A list whose speakers should not be in this one.
@@ -183,7 +186,8 @@ def check(
         "conflicts": conflicts,
         "encoding": encoding,
     }
-    trial_list = read_list(trials, by=by, grade_by=grade_by, **reading)
+    kept = bool(variants)
+    trial_list = read_list(trials, by=by, grade_by=grade_by, **reading, keeps_scores=kept)
     design = ListDesign.beside(trials)
     if design is not None and grade_by is None:
         trial_list = design.graded(trial_list)
@@ -195,14 +199,16 @@ def check(
                 "or name attributes with --grade-by"
             )
             raise ConfigError(msg)
-        wished = parse_mix(mix, hardest(len(trial_list.agreements)))
-    others = {read_list(one, by=(), **reading).trials.content_sha256 for one in variants}
-    lists = len(others | {trial_list.trials.content_sha256})
+        wished = parse_mixes(mix, hardest(len(trial_list.agreements)))
+    every = [trial_list, *(read_list(one, by=by, **reading, keeps_scores=kept) for one in variants)]
+    different = {one.trials.content_sha256: one for one in reversed(every)}
+    lists = len(different)
     if design is not None and not variants:
         lists = design.lists
     counts = count_list(trial_list)
     about = described(counts, speaker_ids=speaker_ids)
-    findings = guidelines(counts, checks, mix=wished, lists=lists)
+    outcomes = outcomes_of([*different.values()])
+    findings = guidelines(counts, checks, mix=wished, lists=lists, outcomes=outcomes)
     findings += remarks(about, counts.speakers)
     if design is not None:
         findings.append(_remark("design", "what its design fixed", None, design.in_words))
@@ -241,6 +247,47 @@ def _with_thresholds(asked: Any) -> dict[str, Check]:
             raise ConfigError(msg)
         checks[name] = checks[name]._replace(threshold=threshold)
     return checks
+
+
+def outcomes_of(lists: Sequence[TrialList]) -> str:
+    """How far EERs of lists with scores differ, in words; empty where one has none."""
+    if len(lists) < 2 or not all("kept_score" in one.trials.more for one in lists):
+        return ""
+    found: dict[str, list[float]] = {}
+    for one in lists:
+        for group, value in _eers(one):
+            found.setdefault(group, []).append(value)
+    every = {group: eers for group, eers in found.items() if len(eers) == len(lists)}
+    words = f"their EER is {_span(every.pop(ALL))}"
+    if not every:
+        return words
+    widest = max(every, key=lambda group: max(every[group]) - min(every[group]))
+    return f"{words}, and differs most for {widest}: {_span(every[widest])}"
+
+
+def _eers(one: TrialList) -> Iterator[tuple[str, float]]:
+    """The EER of all trials of a list, and of those within each group of its first grouping."""
+    blocks = [*one.blocks()]
+    target = np.concatenate([block.target for block in blocks])
+    score = np.concatenate([block.more["kept_score"] for block in blocks])
+    known = ~np.isnan(score)
+    means = [score[known & one].sum() / max(1, (known & one).sum()) for one in (target, ~target)]
+    if means[0] < means[1]:
+        score = -score  # distances
+    kinds = [(ALL, known)]
+    for grouping in one.groupings[:1]:
+        sides = [grouping.on(one.trials)(block) for block in blocks]
+        enrol, test = (np.concatenate(side) for side in zip(*sides, strict=True))
+        kinds += [
+            (group, known & (enrol == i) & (test == i)) for i, group in enumerate(grouping.groups)
+        ]
+    for group, rows in kinds:
+        if target[rows].any() and not target[rows].all():
+            yield group, float(eer(score[rows], target[rows]))
+
+
+def _span(eers: Sequence[float]) -> str:
+    return f"{100 * min(eers):.2f} to {100 * max(eers):.2f} %"
 
 
 def remarks(about: Description, speakers: SpeakerCounts) -> Iterator[Finding]:

@@ -54,6 +54,8 @@ TABLES: dict[str, dict[str, str]] = {
         "effective_speakers": "float",
         "never_enrol": "int",
         "never_test": "int",
+        "target_per_speaker": "float",
+        "nontarget_per_speaker": "float",
     },
     "grades": {**_GROUP, "label": "str", "grade": "int", "trials": "int", "share": "float"},
     "within": {
@@ -247,6 +249,8 @@ def _of_groups(counts: ListCounts, view: _View) -> Columns:
         for name in ("speakers", "utterances", "trials", "target", "nontarget")
     }
     shares["trivial_share"] = share_of(sizes["trivial"], graded.total(graded.enrol_group, k))
+    for name in ("target", "nontarget"):
+        shares[f"{name}_per_speaker"] = share_of(sizes[name], speakers)
     effective = [effective_number(_parts(cells, group)) for group in range(k)]
     known = {name: _where_known(of) for name, of in sizes.items()}
     return {**view.named, **known, **shares, "effective_speakers": effective}

@@ -41,6 +41,8 @@ TRIVIAL, OTHER_RECORDING = 1, 3
 """Grades of trials of one speaker."""
 GRADE = f"{ATTRIBUTE}grade"
 """The column of trials that `with_grades` makes."""
+Mixes = dict[str, dict[int, float]]
+"""Shares of grades that are wished for, of nontarget and of target trials by their label."""
 _SUMS_TO_ONE = 1e-6
 _ENDINGS = tuple(f".{one}" for one in HOLDS_MORE)
 
@@ -127,6 +129,32 @@ def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
     return mix
 
 
+def parse_mixes(text: Any, grades: int = 4) -> Mixes:
+    """Read the mixes that are wished for of a list: of nontarget trials, of target trials, of both.
+
+    >>> parse_mixes("cat4=0.75,cat3=0.25,target3=1")
+    {'nontarget': {4: 0.75, 3: 0.25}, 'target': {3: 1.0}}
+    """
+    parts: Any = text
+    if isinstance(text, str):
+        parts = {part.partition("=")[0].strip(): part for part in text.split(",")}
+        if len(parts) < text.count(",") + 1:
+            return {"nontarget": parse_mix(text, grades)}  # which tells what is wrong
+    if not isinstance(parts, Mapping):
+        return {"nontarget": parse_mix(text, grades)}
+    found: Mixes = {}
+    for label, top in (("nontarget", grades), ("target", OTHER_RECORDING)):
+        own = [name for name in parts if str(name).startswith("target") == (label == "target")]
+        if own and isinstance(text, str):
+            found[label] = parse_mix(",".join(parts[n].removeprefix("target") for n in own), top)
+        elif own:
+            found[label] = parse_mix({str(n).removeprefix("target"): parts[n] for n in own}, top)
+    if found.get("target", {}).keys() - {TRIVIAL, OTHER_RECORDING}:
+        msg = "--mix: target trials are of grade 1 (one recording) or 3; write target3=1"
+        raise ConfigError(msg)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Graded(Shown):
     """Graded trials.
@@ -136,9 +164,9 @@ class Graded(Shown):
     counts : Table
         Trials by label and grade; undefined is the grade that is not known.
     trials : Table or None
-        Columns enrol, test, label, grade, same_recording and ``same_`` with each attribute, in the
-        order of the ids, each trial once; undefined for what is not known. None where they were
-        written.
+        Columns enrol, test, label, score where the list has it, grade, same_recording and ``same_``
+        with each attribute, in the order of the ids, each trial once; undefined for what is not
+        known. None where they were written.
     path : Path or None
         Where they were written.
     """
@@ -215,6 +243,7 @@ def grade(
         columns=columns,
         conflicts=conflicts,
         encoding=encoding,
+        keeps_scores=True,
     )
     counts = np.zeros((2, highest(len(trial_list.agreements)) + 1), dtype=np.int64)
     blocks = _graded(trial_list, counts)
@@ -242,7 +271,9 @@ def _graded(
         codes = grade_codes(block.target, recording, [*shared.values()])
         key = codes + block.target * np.intp(counts.shape[1])
         counts += np.bincount(key, minlength=counts.size).reshape(counts.shape)
+        scores = block.more.get("kept_score")
         more = {
+            **({} if scores is None else {"score": _known(scores, ~np.isnan(scores))}),
             "grade": _known(codes, codes > 0),
             "same_recording": _known(recording > 0, recording >= 0),
             **{name: _known(same > 0, same >= 0) for name, same in shared.items()},

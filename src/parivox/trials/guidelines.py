@@ -15,7 +15,7 @@ import numpy as np
 
 from parivox.read.checks import DUPLICATES
 from parivox.trials.counts import share_of, speakers_by_group
-from parivox.trials.grades import hardest
+from parivox.trials.grades import OTHER_RECORDING, hardest, highest
 from parivox.trials.lists import RECORDING
 
 if TYPE_CHECKING:
@@ -120,13 +120,14 @@ def guidelines(
     counts: ListCounts,
     checks: Mapping[str, Check],
     *,
-    mix: Mapping[int, float] | None = None,
+    mix: Mapping[str, Mapping[int, float]] | None = None,
     lists: int = 1,
+    outcomes: str = "",
 ) -> list[Finding]:
     """The findings of checks G1 to G10.
 
-    `mix` is the share of nontarget trials that is wished for, by grade; `lists` says how many
-    different lists there are, this one and its variants.
+    `mix` is the share of trials that is wished for, by label and grade; `lists` says how many
+    different lists there are, this one and its variants, `outcomes` how far their results differ.
     """
     return [
         _g1(counts.speakers, checks["G1"]),
@@ -134,7 +135,7 @@ def guidelines(
         _g3(counts.speakers, checks["G3"]),
         _g4(counts, checks["G4"]),
         _g5(counts.cells, mix, checks["G5"]),
-        _g6(lists, checks["G6"]),
+        _g6(lists, outcomes, checks["G6"]),
         _g7(counts, checks["G7"]),
         _g8(counts, checks["G8"]),
         _g9(counts, checks["G9"]),
@@ -208,40 +209,45 @@ def _g4(counts: ListCounts, check: Check) -> Finding:
     )
 
 
-def _g5(cells: Cells, mix: Mapping[int, float] | None, check: Check) -> Finding:
+def _g5(cells: Cells, mix: Mapping[str, Mapping[int, float]] | None, check: Check) -> Finding:
     if mix is None:
         top = hardest(len(cells.shared) or 2)
-        mend = f"give one, as in --mix cat{top}=0.5,cat{top - 1}=0.5"
+        mend = f"give one, as in --mix cat{top}=0.5,cat{top - 1}=0.5,target{OTHER_RECORDING}=1"
         return check.unchecked("no mix was wished for", mend)
-    other = cells.take(~cells.target)
-    top = hardest(len(cells.shared)) + 1
-    trials = other.total(other.grade.astype(np.int64), top)
-    share = share_of(trials, trials.sum())
-    if np.isnan(share).all():
-        return check.unchecked("there are no nontarget trials", "")
-    wished = np.array([mix.get(i, 0.0) for i in range(top)])
-    off = np.abs(share - wished)
-    shares = ", ".join(
-        f"grade {i or 'n.k.'} {percent(share[i])} (wished {percent(wished[i])})"
-        for i in range(top)
-        if share[i] or wished[i]
-    )
+    off, said, offenders = [], [], 0
+    for label, wish in mix.items():
+        some = cells.take(cells.target == (label == "target"))
+        top = highest(len(cells.shared)) + 1
+        trials = some.total(some.grade.astype(np.int64), top)
+        share = share_of(trials, trials.sum())
+        if np.isnan(share).all():
+            return check.unchecked(f"there are no {label} trials", "")
+        wished = np.array([wish.get(i, 0.0) for i in range(top)])
+        away = np.abs(share - wished)
+        off.append(away.max())
+        offenders += int(check.beyond(away).sum())
+        shares = ", ".join(
+            f"grade {i or 'n.k.'} {percent(share[i])} (wished {percent(wished[i])})"
+            for i in range(top)
+            if share[i] or wished[i]
+        )
+        said.append(f"{label} trials of {shares}")
     return check.finding(
-        off.max(),
-        f"nontarget trials of {shares}",
-        offenders=int(check.beyond(off).sum()),
-        mend="parivox trials build inclusive --mix draws that mix",
+        max(off),
+        "; ".join(said),
+        offenders=offenders,
+        mend="parivox trials build inclusive --mix, --target-grades draws that mix",
     )
 
 
-def _g6(lists: int, check: Check) -> Finding:
+def _g6(lists: int, outcomes: str, check: Check) -> Finding:
     if lists < 2:
         return check.unchecked(
             "one list was given", "give others that were drawn like it, with --variants"
         )
     return check.finding(
         lists,
-        f"{lists:,} different lists",
+        f"{lists:,} different lists; {outcomes or 'with scores, how far their results differ'}",
         offenders=max(int(check.threshold) - lists, 0),
         mend="draw more lists with other seeds, and tell how figures vary over them",
     )

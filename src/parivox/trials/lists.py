@@ -147,8 +147,11 @@ def read_list(
     columns: Mapping[str, str] | None = None,
     conflicts: str = "error",
     encoding: str | None = None,
+    keeps_scores: bool = False,
 ) -> TrialList:
-    """Read a list of trials as `parivox.trials.check` takes it; scores in it do not count.
+    """Read a list of trials as `parivox.trials.check` takes it; scores do not count.
+
+    They stand beside the trials with `keeps_scores`.
 
     >>> trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/x/2", "b/y/1"], "label": [1, 0]}
     >>> one = read_list(trials)
@@ -160,6 +163,7 @@ def read_list(
     people = None if speakers is None else read_speakers(speakers, id=id, conflicts=conflicts)
     attributes = [*attributes_asked(groups or ()), *parse_difficulty(graded or ())]
     how: dict[str, Any] = {"columns": columns, "conflicts": conflicts, "unscored": True}
+    how["keeps_scores"] = keeps_scores
     with stage("reading the list"):
         trials, people = read_with_speakers(source, people, utterances, attributes, **how)
     made: list[Grouping] = []

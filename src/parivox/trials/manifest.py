@@ -18,6 +18,7 @@ from parivox.trials.lists import list_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from parivox.trials.grades import Mixes
     from parivox.trials.lists import TrialList
 
 SCHEMA = "parivox.trials/1"
@@ -127,7 +128,7 @@ class ListDesign(NamedTuple):
     manifest: str  # the file
     graded_by: tuple[str, ...]  # attributes that define difficulty
     asked: bool  # whether they were named; if not, they are those of the groups
-    mix: Mapping[int, float] | None  # share of nontarget trials of each grade, if that was fixed
+    mix: Mixes | None  # share of trials of each grade by label, if that was fixed
     lists: int  # different lists that were drawn alike, this one with them
 
     @classmethod
@@ -158,7 +159,14 @@ class ListDesign(NamedTuple):
         if manifest["kind"] == "inclusive":
             top, n = hardest(len(graded)), parameters["per_speaker"]
             shares = parse_mix(parameters["mix"] or {top: 1.0}, top)
-            mix = {grade: count / n for grade, count in rounded(n, shares).items()}
+            targets = dict.fromkeys(
+                parameters["target_grades"], 1 / len(parameters["target_grades"])
+            )
+            each = {"nontarget": shares, "target": targets}
+            mix = {
+                label: {grade: count / n for grade, count in rounded(n, one).items()}
+                for label, one in each.items()
+            }
         lists = len({one["sha256"] for one in manifest["lists"]})
         return cls(name, graded, bool(parameters.get("grade_by")), mix, lists)
 
@@ -170,7 +178,7 @@ class ListDesign(NamedTuple):
         groupings, names = one.groupings, list(self.graded_by)
         return list_of(one.trials, one.people, groupings=groupings, grade_by=names)
 
-    def mix_of(self, trial_list: TrialList) -> Mapping[int, float] | None:
+    def mix_of(self, trial_list: TrialList) -> Mixes | None:
         """The mix that was fixed, where trials are graded as they were."""
         names = [one.name.lower() for one in trial_list.agreements]
         return self.mix if names == [one.lower() for one in self.graded_by] else None
@@ -182,7 +190,8 @@ class ListDesign(NamedTuple):
         if self.asked or self.mix is not None:
             words.append(f"grades are of {' and '.join(self.graded_by)}")
         if self.mix is not None:
-            shares = (f"{100 * share:g} % of grade {grade}" for grade, share in self.mix.items())
-            words.append(f"nontarget trials are {', '.join(shares)}")
+            for label, mix in self.mix.items():
+                shares = (f"{100 * share:g} % of grade {grade}" for grade, share in mix.items())
+                words.append(f"{label} trials are {', '.join(shares)}")
         words.append(f"{self.lists:,} list{'s' * (self.lists > 1)} drawn alike")
         return f"by {self.manifest}, {'; '.join(words)}"
