@@ -44,7 +44,7 @@ def told(request, seen, printed):
 
 def test_what_holds_is_said_once_with_the_figure(audit, told):
     words = told(audit)
-    assert words.count("gainst chance, firm by gender at fpr=0.01 (confirmatory): of a system") == 1
+    assert words.count("gainst chance, firm by gender at fpr=0.01 (confirmatory): of a fair") == 1
     assert words.count(EXPLORED) == 1
 
 
@@ -56,8 +56,8 @@ def test_one_heading_is_confirmatory_and_all_others_are_exploratory(audit, told)
 
 def test_the_summary_says_which_groupings_are_exploratory(audit, seen):
     words = plain(seen(audit))
-    assert "Exploratory, by nation, each against everyone else: " in words
-    assert "Exploratory, by gender+nation, each against everyone else: " in words
+    assert "Exploratory, by nation: " in words
+    assert "Exploratory, by gender+nation: " in words
     assert "groups by gender, " not in words
 
 

@@ -48,7 +48,7 @@ def test_unknown_speakers_are_told(audit, printed):
 @pytest.mark.slow
 def test_the_folder_and_the_page_are_named_where_they_were_written(audit, seen):
     told = seen(audit, out=Path("here"), page=Path("there.html"))
-    assert "Every number: here" in told
+    assert "Every number: here; any group: parivox show here" in told
     assert "there.html" in told
     assert "Every number" not in seen(audit)
 

@@ -83,15 +83,15 @@ def how_sure(audit: Audit) -> str:
         return ""
     primary, level = primary_in_words(audit), 1 - audit.record["options"]["confidence"]
     held = (
-        f"against chance, firm by {primary} (confirmatory): of a system that treats all groups "
-        f"alike, chance calls some group worse or better in about {100 * level:.3g} of 100 audits. "
-        "All else is a lead (exploratory)"
+        f"against chance, firm by {primary} (confirmatory): of a fair system, chance calls some "
+        f"group worse or better in about {100 * level:.3g} of 100 audits. All else is a lead "
+        "(exploratory)"
         if primary
         else "all are leads (exploratory), as the primary operating point has no threshold"
     )
     several = len(audit.record["groupings"]) > 1
     searched = f": there it does so {EXPLORED}" * several
-    return f"{held}, to be confirmed on new trials{searched}."
+    return f"{held}, to confirm on new trials{searched}."
 
 
 def differing_in_words(of: Mapping[str, Row]) -> str:
@@ -224,7 +224,7 @@ def read_as(audit: Audit) -> Iterator[str]:
         if entry.get("role") == "speakers":
             column = entry["columns"]["id"]
             words = f"column {column!r}" if column else "a column without a name"
-            yield f"Speakers are known by {words} of their table"
+            yield f"Speakers are known by {words}"
     if audit.record["groupings_chosen_by"] != "user":
         names = ", ".join(audit.record["groupings"])
         yield f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']})"

@@ -48,6 +48,11 @@ _RESTRICTED = "which are compared"
 """How the words end on systems that have but some of their trials in common."""
 _WHAT = {"fnr": "how often they are locked out", "fpr": "how often impostors get in"}
 _HAPPENS = {"fnr": "People are locked out", "fpr": "Impostors get in"}
+_DOES = {
+    "fnr": ("locks out fewer people", "locks out fewest people"),
+    "fpr": ("lets in fewer impostors", "lets in fewest impostors"),
+}
+"""What is said of the better of two systems, and of the best."""
 _OTHER = "other"
 _NOT_AMONG_SO_MANY = verdict.WHY["not_after_holm"]
 _LIKELY = 0.5
@@ -55,7 +60,7 @@ _REASONS = {
     **{words: words for words in verdict.WHY.values()},
     verdict.WHY["too_wide"]: "too few speakers or errors",
     _NOT_AMONG_SO_MANY: "too weak among so many groups",
-    verdict.WHY["no_errors"]: "no errors, but too few trials",
+    verdict.WHY["no_errors"]: "no errors, too few trials",
 }
 """Why it can't be told, in a few words."""
 _TOO_FEW = "too few speakers, errors or pairs, or not without the worst group"
@@ -103,6 +108,11 @@ class Judged(NamedTuple):
         return self.verdict in _DIFFERS
 
     @property
+    def far(self) -> float:
+        """How far it is from the reference, on a logarithmic scale; 0 where there is no ratio."""
+        return abs(math.log(self.ratio)) if self.ratio else 0.0
+
+    @property
     def is_near(self) -> bool:
         """Whether its p is low, yet not for the number of groups that were looked at."""
         return self.why == _NOT_AMONG_SO_MANY and self.p is not None and self.p < _LIKELY
@@ -135,19 +145,18 @@ class Line(NamedTuple):
 
 
 class Whole(NamedTuple):
-    """One error of all trials together in every system, and how two systems compare in it."""
+    """One error of all trials together in every system."""
 
     metric: str
     rates: list[tuple[str, str]]
     """Of each system, or why there is none."""
-    compared: str
 
     @property
     def sentence(self) -> str:
         """The error in every system."""
         several = len(self.rates) > 1
         told = ", ".join(f"{name} {rate}" if several else rate for name, rate in self.rates)
-        return f"{capital(RATES[self.metric])}: {told}{self.compared and f' ({self.compared})'}"
+        return f"{capital(RATES[self.metric])}: {told}"
 
 
 class Caveat(NamedTuple):
@@ -208,6 +217,15 @@ class Overview(NamedTuple):
         """The groups that are shown to differ."""
         return [line for line in self.lines if line.is_proven]
 
+    def differing(self, metric: str) -> list[Line]:
+        """The groups shown to differ in one error, of each grouping the worse first."""
+        made: list[Line] = []
+        for _, same in groupby(self.lines, key=lambda line: line.grouping):
+            of = list(same)
+            for code in _DIFFERS:
+                made += [line for line, _ in _with(of, metric, code) if line not in made]
+        return made
+
 
 def overview(audit: Audit) -> Overview:
     """What is seen first of an audit, from its tables alone."""
@@ -224,7 +242,7 @@ def overview(audit: Audit) -> Overview:
         whole=list(_whole(audit)),
         tally=tally if judged else {},
         compared=_compared(audit, every, len(judged)),
-        how_sure=findings.how_sure(audit),
+        how_sure=findings.how_sure(audit) if judged else "",
         not_known=_not_known(judged),
         lines=every,
         caveats=list({one.short: one for one in _caveats(audit)}.values()),
@@ -315,10 +333,8 @@ def _not_known(judged: Sequence[Judged]) -> str:
         return ""
     known = Counter(_REASONS.get(one.why, _TOO_FEW) for one in unknown)
     why = "; ".join(f"{words} ({number(n)})" for words, n in known.most_common())
-    return (
-        f"{number(len(unknown))} of {number(len(judged))} comparisons, which does not mean alike: "
-        f"{why}."
-    )
+    of_all = f"{number(len(unknown))} of {number(len(judged))} comparisons"
+    return f"{of_all if len(judged) > 1 else '1 comparison'}, which does not mean alike: {why}."
 
 
 def _are_a_pair(of: Sequence[Line], reference: str) -> bool:
@@ -367,15 +383,14 @@ def _findings(audit: Audit, every: Sequence[Line]) -> Iterator[Sentence]:
         yield from _counted_highest(every)
         return
     standing = "exploratory, " if findings.how_sure(audit) else ""
-    is_one = len({line.grouping for line in every}) == 1
-    for grouping, same in groupby(every, key=lambda line: line.grouping):
-        of = list(same)
-        if grouping == every[0].grouping:
-            yield from _of_grouping(audit, of, "" if is_one else f" by {grouping}", spans=True)
-            continue
-        whom = f", each against {findings.reference_in_words(audit)}" if len(of) > _PAIR else ""
-        joined = [Said(capital(f"{standing}by {grouping}{whom}: "))]
-        for place, (first, *rest) in enumerate(_of_grouping(audit, of, "", spans=False)):
+    (grouping, of), *others = (
+        (name, list(same)) for name, same in groupby(every, key=lambda line: line.grouping)
+    )
+    yield from _of_grouping(audit, of, f" by {grouping}" * bool(others), figures=True)
+    yield from ([Said(words)] for words in _better(audit))
+    for grouping, of in others:
+        joined = [Said(capital(f"{standing}by {grouping}: "))]
+        for place, (first, *rest) in enumerate(_of_grouping(audit, of, "", figures=False)):
             start = f"{'; ' if place else ''}{first.text[:1].lower()}{first.text[1:]}"
             joined += [first._replace(text=start), *rest]
         yield joined
@@ -393,27 +408,21 @@ def _counted_highest(every: Sequence[Line]) -> Iterator[Sentence]:
             yield [Said(said)]
 
 
-def _of_grouping(audit: Audit, of: Sequence[Line], by: str, *, spans: bool) -> Iterator[Sentence]:
-    """Whom either error hits more, the error with the larger ratio first.
+def _of_grouping(audit: Audit, of: Sequence[Line], by: str, *, figures: bool) -> Iterator[Sentence]:
+    """Whom either error hits more, the error with the larger ratio first; with figures if asked.
 
-    Groups are told `by` what they are where there are others, and ratios with intervals if asked.
+    Groups are told `by` what they are where there are others.
     """
     if len(of) == 1:
         yield [Said(f"There is one group{by}, {of[0].group}: no other to compare it with")]
         return
-    worse, better = (
-        {metric: _with(of, metric, code) for metric in RATES} for code in ("worse", "better")
-    )
-    order = sorted(RATES, key=lambda metric: -_furthest(worse[metric]))
-    is_pair = _are_a_pair(of, audit.record["options"]["reference"][0])
-    said = [
-        _more_often(of, metric, worse[metric], spans=spans) for metric in order if worse[metric]
-    ]
-    said += [
-        _more_often(of, metric, better[metric], spans=spans, less=True)
-        for metric in order
-        if better[metric] and not (is_pair and worse[metric])  # which says the same
-    ]
+    worse, better = ({metric: _with(of, metric, code) for metric in RATES} for code in _DIFFERS)
+    differ = [metric for metric in RATES if worse[metric] or better[metric]]
+    differ.sort(key=lambda metric: (-_furthest(worse[metric]), -_furthest(better[metric])))
+    said = [_how_often(metric, worse[metric], better[metric], figures=figures) for metric in differ]
+    if said and len(of) == _PAIR and len(said[0]) == 3 + figures:  # one group, and the other
+        than = next(line.group for line in of if line.group != said[0][2].text)
+        said[0][3:3] = [Said(" than among "), Said(than, _OTHER)]
     said += ([Said(words)] for words in _shown_together(audit, of, by))
     yield from said or [[Said(_nothing_shown(audit, of, by))]]
 
@@ -426,70 +435,78 @@ def _nothing_shown(audit: Audit, of: Sequence[Line], by: str) -> str:
         return "The same"
     if all(code == "no_difference" for code in codes):
         return f"No group{by} differs by more than {margin:g} times"
-    of_all = f"{number(len(codes))} comparison{'s' * (len(codes) > 1)}"
-    unknown = number(codes.count("cannot_tell"))
-    return f"No group{by} is shown to fare worse; {unknown} of {of_all} can't be told"
+    unknown = f"{number(codes.count('cannot_tell'))} of {number(len(codes))} comparisons"
+    told = unknown if len(codes) > 1 else "the only comparison"
+    return f"No group{by} is shown to fare worse; {told} can't be told"
 
 
 def _with(of: Sequence[Line], metric: str, code: str) -> list[tuple[Line, list[Judged]]]:
     """Groups with that verdict on an error, each with the systems it is of, the furthest first."""
-    found = [(line, [one for one in line.of[metric] if one.verdict == code]) for line in of]
+    found = [
+        (line, [one for one in line.of[metric] if one.verdict == code and not one.is_mirror])
+        for line in of
+    ]
     found = [(line, judged) for line, judged in found if judged]
     return sorted(found, key=lambda one: -_furthest([one]))
 
 
 def _furthest(of: Sequence[tuple[Line, list[Judged]]]) -> float:
-    ratios = [one.ratio for _, judged in of for one in judged if one.ratio]
-    return max((abs(math.log(ratio)) for ratio in ratios), default=0.0)
+    return max((one.far for _, judged in of for one in judged), default=0.0)
 
 
-def _more_often(
-    of: Sequence[Line],
+def _how_often(
     metric: str,
-    who: list[tuple[Line, list[Judged]]],
+    worse: list[tuple[Line, list[Judged]]],
+    better: list[tuple[Line, list[Judged]]],
     *,
-    spans: bool,
-    less: bool = False,
+    figures: bool,
 ) -> Sentence:
-    """Whom an error hits more (or less), and how many times as often in which system."""
-    how, code = ("less", "better") if less else ("more", "worse")
+    """Whom an error hits more and whom less, and how many times as often in which system."""
+    words = [Said(_HAPPENS[metric])]
+    for how, code, who in (("more", "worse", worse), ("less", "better", better)):
+        if who:
+            words.append(Said(f"{',' * (len(words) > 1)} {how} often among "))
+            words += _among(metric, code, who, figures=figures)
+    return words
+
+
+def _among(
+    metric: str, code: str, who: list[tuple[Line, list[Judged]]], *, figures: bool
+) -> Iterator[Said]:
     named, left = who[:_MOST_NAMED], len(who) - _MOST_NAMED
-    others = [line.group for line in of if line.group != who[0][0].group]
-    than = others[0] if len(of) == 2 and others else ""
-    words: Sentence = []
     for place, (line, judged) in enumerate(named):
-        before = "" if not place else " and " if place == len(named) - 1 and left <= 0 else ", "
-        times = _in_times(judged, len(line.of[metric]), spans=spans)
-        words += [Said(before), Said(line.group, code), Said(f" ({times})" * (len(who) > 1))]
+        if place:
+            yield Said(" and " if place == len(named) - 1 and left <= 0 else ", ")
+        yield Said(line.group, code)
+        if figures:
+            times = _in_times(judged, len(line.of[metric]))
+            yield Said(f" ({times})" if len(who) > 1 else f": {times}")
     if left > 0:
-        words.append(Said(f" and {left} more group{'s' * (left > 1)}"))
-    rest = f": {times}" * (len(who) == 1)
-    whom = [Said(" than among "), Said(than, _OTHER)] if than else []
-    return [Said(f"{_HAPPENS[metric]} {how} often among "), *words, *whom, Said(rest)]
+        yield Said(f" and {left} more group{'s' * (left > 1)}")
 
 
-def _in_times(judged: Sequence[Judged], n_systems: int, *, spans: bool) -> str:
+def _in_times(judged: Sequence[Judged], n_systems: int) -> str:
     """How many times as often, with each system where there are several; of many, the range."""
     if n_systems == 1:
-        return _likely(judged[0], spans=spans)
+        return _likely(judged[0])
     if len(judged) > _MOST_NAMED:
         ratios = [one.ratio for one in judged if one.ratio is not None]
         most = f" to {short(max(ratios))}" if max(ratios) > min(ratios) else ""
         return f"{short(min(ratios))}{most} times with {len(judged)} of {n_systems} systems"
-    return ", ".join(f"{_likely(one, spans=spans)} with {one.system}" for one in judged)
+    return ", ".join(f"{_likely(one)} with {one.system}" for one in judged)
 
 
-def _likely(one: Judged, *, spans: bool) -> str:
-    """How many times as often, with the interval where that has room, and the best guess."""
+def _likely(one: Judged) -> str:
+    """How many times as often, with its interval and the best guess."""
     guess = f" (best guess {one.best_guess})" if one.best_guess else ""
-    return f"{short(one.ratio)} times{f' {span(one.low, one.high)}' * spans}{guess}"
+    return f"{short(one.ratio)} times {span(one.low, one.high)}{guess}"
 
 
 def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
     """In which error groups are shown to differ all at once, where none is by itself."""
     level = 1 - audit.record["options"]["confidence"]
     several = len(systems(audit)) > 1
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, str], dict[str, float]] = {}
     for scope in scopes(audit):
         at, name = first_point(audit, scope.where), name_of(scope.system, scope.list)
         if scope.of != of[0].grouping or at is None:
@@ -503,11 +520,14 @@ def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
             codes = {one.verdict for one in judged} - {""}
             if codes and not codes & {*_DIFFERS, "no_difference"}:
                 if_alike = f", {row['reason']}" if row["reason"] else ""
-                sure = f"(p {chance(p)} of all at once{if_alike})"
-                found.setdefault(metric, []).append(f"with {name} {sure}" if several else sure)
-    for metric, sure_of in found.items():
-        sure = ", ".join(listed(sure_of, most=_MOST_NAMED))
-        yield f"Groups{by} differ in {_WHAT[metric]} {sure}, but which of them do can't be told"
+                found.setdefault((metric, if_alike), {})[name] = p
+    for (metric, if_alike), with_ in found.items():
+        names = f" with {', '.join(listed([*with_], most=_MOST_NAMED))}" * several
+        most = f"p {chance(max(with_.values()))}{' or less' * (len(with_) > 1)}"
+        yield (
+            f"Groups{by} differ in {_WHAT[metric]}{names} ({most} of all at once{if_alike}), but "
+            "which of them do can't be told"
+        )
 
 
 def _limits(audit: Audit) -> Iterator[str]:
@@ -564,7 +584,7 @@ def _threshold(audit: Audit) -> str:
     if not said:
         return "no threshold"
     decided = all(given_as(row) == "deployed" for row in found)  # at the threshold of each trial
-    whose = "one threshold for all" if len(systems(audit)) == 1 else "each system's one threshold"
+    whose = "one threshold for all" if len(systems(audit)) == 1 else "one threshold each"
     return f"{'' if decided else f'{whose}: '}{'; '.join(said)}"
 
 
@@ -610,7 +630,7 @@ def _whole(audit: Audit) -> Iterator[Whole]:
             why = "no threshold" if row is None else verdict.WHY.get(row["reason"], row["reason"])
             rate = None if row is None else row["value"]
             rates.append((name, why if rate is None else percent(rate)))
-        yield Whole(metric, rates, _between(audit, metric))
+        yield Whole(metric, rates)
 
 
 def _never_tried(audit: Audit) -> Iterator[str]:
@@ -626,27 +646,68 @@ def _never_tried(audit: Audit) -> Iterator[str]:
                 yield f"Nothing is known of {how_often}: {verdict.WHY[why]}"
 
 
-def _between(audit: Audit, metric: str) -> str:
-    """Which of two systems has fewer errors at the first operating point, if they were compared."""
+def _better(audit: Audit) -> Iterator[str]:
+    """Which system has fewest errors of either kind at the first operating point, if compared.
+
+    Of several, each is held against each, so p allows for all pairs (Holm).
+    """
     at = points(audit, systems(audit)[0])[:1]
-    asked = {"grouping": "all", "metric": metric, "measure": "value", "within": ""}
-    asked |= {"operating_point": at[0]["operating_point"]} if at else {}
-    rows = audit.comparison.where(**asked, definition="").rows()
-    if len(rows) != 1 or not at:
-        return ""
-    row = rows[0]
-    if str(row["speakers"]).endswith(_RESTRICTED):
-        both = f"{percent(row['value'])} and {percent(row['other'])}"
-        return f"of the trials in common {both}, p {chance(row['p'])}"
-    if given_as(at[0]).startswith(f"{metric}="):
-        return "as set"
-    if row["p"] is None or row["low"] is None:
-        return ""
-    if row["p"] >= 1 - audit.record["options"]["confidence"] or row["low"] <= 0 <= row["high"]:
-        return f"can't tell, p {chance(row['p'])}"
-    kind = "" if row["difference"] < 0 else "other_"
-    name = name_of(row[f"{kind}system"], row[f"{kind}list"])
-    return f"{name} better, p {chance(row['p'])}"
+    level = 1 - audit.record["options"]["confidence"]
+    for metric in RATES:
+        if not at or given_as(at[0]).startswith(f"{metric}="):
+            continue  # there is no point, or each system is set to have as many
+        asked = {"grouping": "all", "metric": metric, "measure": "value", "within": ""}
+        asked |= {"operating_point": at[0]["operating_point"], "definition": ""}
+        rows = [
+            row for row in audit.comparison.where(**asked).rows() if row["difference"] is not None
+        ]
+        if not rows:
+            continue
+        shared = ", on the trials in common" * all(
+            str(row["speakers"]).endswith(_RESTRICTED) for row in rows
+        )
+        p_holm = verdict.holm([1 if row["p"] is None else row["p"] for row in rows]).tolist()
+        rates: dict[str, float] = {}
+        against: dict[str, dict[str, float]] = {}
+        for row, p in zip(rows, p_holm, strict=True):
+            one = name_of(row["system"], row["list"])
+            other = name_of(row["other_system"], row["other_list"])
+            rates |= {one: row["value"], other: row["other"]}
+            is_sure = p < level and not (row["low"] or 0) <= 0 <= (row["high"] or 0)
+            against.setdefault(one, {})[other] = against.setdefault(other, {})[one] = (
+                p if is_sure else math.nan
+            )
+        best = min(against, key=lambda name: rates[name])
+        yield _held_against(metric, best, rates, against[best]) + shared
+
+
+def _held_against(
+    metric: str, best: str, rates: Mapping[str, float], others: Mapping[str, float]
+) -> str:
+    """How sure it is that a system has fewer errors than the others: p, NaN where not shown."""
+    does, told = _DOES[metric], {name: percent(rate) for name, rate in rates.items()}
+    beaten = {name: p for name, p in others.items() if not math.isnan(p)}
+    unknown = [name for name in others if name not in beaten]
+    most = f"p {chance(max(beaten.values()))}" if beaten else ""
+    if len(others) == 1:
+        (other,) = others
+        both = f"{told[best]} against {told[other]}"
+        return (
+            f"{best} {does[0]} than {other}: {both}, {most}"
+            if beaten
+            else f"Whether {best} or {other} {does[0]} can't be told: {both}"
+        )
+    n = len(others)
+    if not beaten:
+        return f"Which system {does[1]} can't be told: {best} as counted, {told[best]}"
+    most += " or less" * (len(beaten) > 1)
+    if not unknown:
+        return f"{best} {does[1]}, {told[best]}: fewer than each of {n} others, {most}"
+    rest = ", ".join(listed(unknown, most=_MOST_NAMED))
+    return (
+        f"{best} {does[1]} as counted, {told[best]}: fewer than {len(beaten)} of {n} others "
+        f"({most}); of {rest} it can't be told"
+    )
 
 
 def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
@@ -682,26 +743,27 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
     known = [row for one in systems(audit) for row in points(audit, one)]
     sources = {row["source"] for row in known}
     if "these trials" in sources:
-        words = "thresholds were found on the audited trials themselves"
-        yield Caveat(words, f"{capital(words)}, not taken from use", "points")
+        words = "Thresholds were found on these very trials, not taken from use"
+        yield Caveat("thresholds found on these very trials", words, "points")
     yield from _of_trials(audit)
     yield from _of_groups(audit)
     if not len(audit.groups.where(metric="fta")):
-        words = "refused recordings are not counted, so that more people are locked out"
-        yield Caveat(words, capital(words), "failures")
+        words = "Refused recordings are not counted, so more people are locked out than is told"
+        yield Caveat("refused recordings not counted", words, "failures")
 
 
 def _of_trials(audit: Audit) -> Iterator[Caveat]:
     """What of the trials and their speakers weakens what they show."""
     for name in systems(audit):
         for words in findings.of_counts(audit, name):
-            yield Caveat(words.removesuffix("."), words.removesuffix("."), "data")
+            said = words.removesuffix(".")
+            yield Caveat(f"{said[:1].lower()}{said[1:]}", said, "data")
     for names, failed in findings.failed_checks(audit):
         for one in failed:
             if one["id"] in findings.SET_APART:
                 words = f"The trials of groups are unlike on {', '.join(names)}: {one['sentence']}"
                 touched = findings.SET_APART[one["id"]]
-                yield Caveat(f"{one['sentence']} (touches {touched})", words, "list")
+                yield Caveat(f"{touched}: {one['sentence']}", words, "list")
 
 
 def _of_groups(audit: Audit) -> Iterator[Caveat]:
@@ -712,7 +774,7 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
         yield Caveat(words.partition(":")[0], words.removesuffix("."), "groups")
     for words, count in findings.groups_without_trials(audit).items():
         yield Caveat(
-            f"{number(count)} known speakers are in no trial",
+            f"{number(count)} known speakers in no trial",
             capital(words),
             "data",
         )
@@ -728,9 +790,7 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
             told.append((of[0].grouping, small))
             n = len(rates_of(audit, of[0].where).keys() - {POOLED})
             by = f" by {of[0].of}" if len(by_each) > 1 else ""
-            words = f"{len(small)} of {n} groups{by} {'is' if len(small) == 1 else 'are'} small"
-            if len(small) == n:
-                words = f"every group{by} is small"
+            words = f"{f'{len(small)} of {n}' if len(small) < n else f'all {n}'} groups{by} small"
             gates = findings.gates_in_words(audit)
             sentence = f"{capital(words)}: {gates} at {at}, for one error or both"
             yield Caveat(words, sentence, "groups")

@@ -99,9 +99,8 @@ def groups_told(audit: Audit, groups: Sequence[str]) -> Group:
         if group in found
         for part in _told(audit, same, group, marked)
     ]
-    notes = (text(f"{mark} interval {words}", style="dim") for mark, words in marked.items())
-    sure = text(capital(how_sure(audit)), style="dim")
-    return Group(*told, how_to_read(audit), *notes, sure)
+    notes = (text(f"{mark} interval {words}") for mark, words in marked.items())
+    return Group(*told, how_to_read(audit), *notes, text(capital(how_sure(audit))))
 
 
 def _told(

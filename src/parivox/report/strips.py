@@ -17,7 +17,7 @@ SHAPES = {
 }
 """What stands for a verdict on an axis, as paths around its place."""
 _POINTS = SIGNS | {"cannot_tell": "○"}
-_INKS = {"worse": "#d04a00", "better": "#00855f"}
+INKS = {"worse": "#d04a00", "better": "#00855f"}
 """Read on light and on dark ground alike."""
 _WIDTH, _HEIGHT = 160, 14
 
@@ -82,7 +82,7 @@ def in_svg(
     def at(value: float) -> float:
         return round(place(value) * _WIDTH, 1)
 
-    ink, middle = _INKS.get(verdict, "currentColor"), _HEIGHT / 2
+    ink, middle = INKS.get(verdict, "currentColor"), _HEIGHT / 2
     start, end, one = at(1 / margin), at(margin), at(1)
     grey = 'fill="gray" fill-opacity="0.25"'
     drawn = [

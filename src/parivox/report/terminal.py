@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from shlex import quote
 from typing import TYPE_CHECKING
 
 from rich.console import Group
-from rich.padding import Padding
 from rich.text import Text
 
 from parivox.errors import shown
@@ -14,8 +14,8 @@ from parivox.report.findings import read_as, reference_in_words
 from parivox.report.grids import Grid
 from parivox.report.overview import overview
 from parivox.report.scopes import RATES, VERDICTS
-from parivox.report.strips import SIGNS, axis, in_signs
-from parivox.report.words import capital, chance, number, percent, short, show, span, text
+from parivox.report.strips import INKS, SIGNS, axis, in_signs
+from parivox.report.words import capital, listed, number, percent, short, show, span, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,18 +24,13 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from parivox.auditing.result import Audit
-    from parivox.report.overview import Judged, Line, Overview, Sentence
+    from parivox.report.overview import Judged, Overview, Whole
 
-_MORE_OFTEN = {"fnr": "Locked out more often", "fpr": "Impostors get in more often"}
-_STYLES = {"worse": "red", "better": "green", "no_difference": "", "cannot_tell": "dim"}
 _MOST_LINES = 6
-"""Groups that are shown to fare worse in one error."""
+"""Groups that are shown to differ in one error."""
 _MOST_BESIDE = 3
 """Systems whose rates stand beside each other."""
-_INDENT = 2
 _ANY_WIDTH = 10_000
-_SHORT = 16
-"""Letters of a system's name that stands beside figures; a longer one has a line of its own."""
 
 
 def print_summary(
@@ -57,152 +52,174 @@ def summary(audit: Audit, *, out: Path | None = None, page: Path | None = None) 
 def _parts(
     audit: Audit, of: Overview, out: Path | None, page: Path | None
 ) -> Iterator[RenderableType]:
-    yield text(" · ".join((*of.size, of.threshold)), style="dim")
-    yield from (text(f"{words}.", style="dim") for words in read_as(audit))
+    yield text(" ".join([of.data, *(f"{words}." for words in read_as(audit))]))
+    headline, *others = of.found
+    yield text(headline, style="bold", apart=True)
+    yield from map(text, others)
     yield Text()
-    yield _sentence(of.headline, style="bold")
-    yield from map(_sentence, of.below)
-    yield Text()
-    yield from _whole(of)
+    if len(of.whole[0].rates) > _MOST_BESIDE:
+        yield _every_system(of.whole)
+    yield _Figures(of)
     if of.tally:
-        yield text(of.compared)
         yield _tally(of)
-    for metric in RATES:
-        yield from _more_often(of.proven, metric)
-    if of.caveats:
-        weaken = " · ".join(one.short for one in of.caveats)
-        yield text(f"! {capital(weaken)}.", style="yellow", apart=True)
-    yield Text()
-    if of.tally:
+    if of.proven:
         yield how_to_read(audit)
-        if any(one.best_guess for line in of.proven for one in line.every()):
-            yield text(
-                "likely: the best guess, as few speakers make ratios look large", style="dim"
-            )
-    yield from (text(f"{heading}: {words}", style="dim") for heading, words in of.notes.items())
+        yield from _likely(of)
+    yield Text()
+    weaken = (
+        {"Weakened by": f"{' · '.join(one.short for one in of.caveats)}."} if of.caveats else {}
+    )
+    for heading, words in (of.notes | weaken).items():
+        yield Text.assemble((f"{heading}: ", "bold"), shown(words))
     if page is not None:
         yield text(f"The page, which opens in any browser: {page}")
-    if out is not None:
-        yield text(f"Every number: {out}, as tables and as audit.json")
-    yield text("Every group: -v" if out is None else f"Any group: parivox show {quote(str(out))}")
+    yield text(
+        "Every group: -v"
+        if out is None
+        else f"Every number: {out}; any group: parivox show {quote(str(out))}"
+    )
+
+
+def _every_system(whole: Sequence[Whole]) -> Grid:
+    """Both errors of everyone, a row for each of many systems."""
+    made = _grid()
+    made.add_column()
+    for _ in whole:
+        made.add_column(justify="right", no_wrap=True)
+    heads = (f"{capital(RATES[one.metric])}, all" for one in whole)
+    made.add_row("", *(text(head, style="bold") for head in heads))
+    for same in zip(*(one.rates for one in whole), strict=True):
+        made.add_row(text(f"  {same[0][0]}"), *(text(rate) for _, rate in same))
+    return made
+
+
+def _tally(of: Overview) -> Text:
+    """How many comparisons came to which verdict."""
+    n = sum(of.tally.values())
+    words = Text(f"{number(n)} comparison{'s' * (n != 1)}:")
+    for code, n_of in of.tally.items():
+        words.append("  ").append(SIGNS[code], style=INKS.get(code, ""))
+        words.append(f" {number(n_of)} {VERDICTS[code]}")
+    return words
 
 
 def how_to_read(audit: Audit) -> Text:
     """What stands for what beside a rate."""
     options = audit.record["options"]
-    sure = (
-        f"; [ ]: {100 * options['confidence']:g} % interval over speakers; p: allows for all groups"
-    )
-    times = f"x: times as often as {reference_in_words(audit)}"
-    return text(times + sure * options["intervals"], style="dim")
+    sure = f"; [ ]: {100 * options['confidence']:g} % interval over speakers, each alone"
+    return text(f"x: times as often as {reference_in_words(audit)}{sure * options['intervals']}")
 
 
-def _sentence(sentence: Sentence, style: str = "") -> Text:
-    words = Text(style=style)
-    for part in sentence:
-        words.append(shown(part.text), style=_STYLES.get(part.verdict, ""))
-    return words.append(".")
+def _likely(of: Overview) -> Iterator[Text]:
+    """The best guesses beside ratios that look too far off; the headline has those of its own."""
+    told = [
+        f"{line.name} {one.best_guess}x{f' with {one.system}' * (len(of.whole[0].rates) > 1)}"
+        for metric in RATES
+        for line in of.differing(metric)[:_MOST_LINES]
+        for one in line.of[metric]
+        if one.best_guess
+    ]
+    if told:
+        guesses = ", ".join(listed(told, most=_MOST_BESIDE))
+        yield text(f"Likely, as few speakers make ratios look extreme: {guesses}")
 
 
-def _whole(of: Overview) -> Iterator[RenderableType]:
-    """Both errors of everyone, a line each; or a line for each system of many, or of long names."""
-    made, rates = _grid(n_left=1), of.whole[0].rates
-    if len(rates) <= _MOST_BESIDE and max(len(name) for name, _ in rates) <= _SHORT:
-        for one in of.whole:
-            cells = [text(RATES[one.metric])]
-            for name, rate in one.rates:
-                whose = f"{name} " if len(one.rates) > 1 else ""
-                cells.append(text(f"{whose}{rate}"))
-            made.add_row(*cells, text(one.compared))
-        yield made
-        return
-    made.add_row(text(""), *(text(RATES[one.metric]) for one in of.whole))
-    for same in zip(*(one.rates for one in of.whole), strict=True):
-        made.add_row(text(same[0][0]), *(text(rate) for _, rate in same))
-    yield made
-    for one in of.whole:
-        if one.compared:
-            yield text(f"{RATES[one.metric]}: {one.compared}")
+class _Figures:
+    """Both errors of everyone, and of the groups that are shown to differ in them.
 
+    Systems stand beside each other where there is room, and otherwise below; of many, a group has
+    the one in which it differs most. Ratios are drawn where there is room.
+    """
 
-def _tally(of: Overview) -> Text:
-    words = Text()
-    for code, n in of.tally.items():
-        words.append("  ")
-        words.append(f"{SIGNS[code]} {number(n)} {VERDICTS[code]}", style=_STYLES[code])
-    return words
-
-
-def _more_often(proven: Sequence[Line], metric: str) -> Iterator[RenderableType]:
-    """Groups that an error hits more, in every system."""
-    worse = [line for line in proven if any(one.verdict == "worse" for one in line.of[metric])]
-    if worse:
-        yield Text()
-        yield _Ratios(_MORE_OFTEN[metric].upper(), metric, worse[:_MOST_LINES])
-        left = len(worse) - _MOST_LINES
-        if left > 0:
-            yield text(f"  and {left} more group{'s' * (left > 1)}", style="dim")
-
-
-class _Ratios:
-    """Groups with their rates and ratios in each system, drawn where there is room."""
-
-    def __init__(self, title: str, metric: str, lines: Sequence[Line]) -> None:
-        self.title, self.metric, self.lines = title, metric, lines
+    def __init__(self, of: Overview) -> None:
+        self.of = of
+        self.systems = [name for name, _ in of.whole[0].rates]
+        self.are_many = len(self.systems) > _MOST_BESIDE
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As rich asks it."""
-        names = [one.system for one in self.lines[0].of[self.metric]]
-        made = self._rows(names, is_drawn=True)
-        title, room = text(self.title, style="bold"), options.max_width - _INDENT
-        width = made.__rich_measure__(console, options.update_width(_ANY_WIDTH)).maximum
-        if width <= room:
-            before = width + _INDENT - len(axis())
-            title.append(" " * (before - len(title))).append(axis(), style="dim")
-        else:
-            made = self._rows(names, is_drawn=False)
-        yield title
-        yield Padding(made, (0, 0, 0, _INDENT))
+        wide, made = options.update_width(_ANY_WIDTH), _grid()
+        for is_beside in (False,) if self.are_many else (True, False):
+            for is_drawn in (True, False):
+                made = self._rows(is_beside=is_beside, is_drawn=is_drawn)
+                if made.__rich_measure__(console, wide).maximum <= options.max_width:
+                    yield made
+                    return
+        yield made
 
-    def _rows(self, names: Sequence[str], *, is_drawn: bool) -> Grid:
-        """A row for each group and system; long names of systems stand below those of groups."""
-        is_beside = len(names) > 1 and max(map(len, names)) <= _SHORT
-        is_below = len(names) > 1 and not is_beside
-        made = _grid(n_left=1 + is_beside)
-        for line in self.lines:
-            judged = line.of[self.metric]
-            if len(judged) > _MOST_BESIDE:  # the others behind -v
-                judged = [one for one in judged if one.is_proven][:_MOST_BESIDE]
-            if is_below:
-                made.add_row(text(line.name, style="bold"))
-            for place, one in enumerate(judged):
-                style = _STYLES.get(one.verdict, "dim")
-                times = "–" if one.ratio is None else f"{short(one.ratio)}x"
-                group = "" if place else line.name
-                cells = [text(one.system) if is_below else text(group, style="bold")]
-                cells += [text(one.system)] if is_beside else []
-                cells += [
-                    text(percent(one.rate)),
-                    text(f"{SIGNS.get(one.verdict, '')} {times}", style=style),
-                    text(span(one.low, one.high), style=style),
-                    text(_chance(one), style="dim"),
-                ]
-                if is_drawn:
-                    drawn = in_signs(one.ratio, one.low, one.high, one.verdict)
-                    cells.append(text(drawn, style=style))
-                made.add_row(*cells)
+    def _rows(self, *, is_beside: bool, is_drawn: bool) -> Grid:
+        """A row for each group, or for each group and system, which then is named at its end."""
+        made, n_parts = _grid(), 2 + is_drawn
+        made.add_column()
+        for _ in range(len(self.systems) if is_beside else 1):
+            made.add_column(justify="right", no_wrap=True)
+            for _ in range(1, n_parts):
+                made.add_column(no_wrap=True)
+        if not is_beside:
+            made.add_column()
+        for label, told in self._told(is_beside=is_beside):
+            if is_beside:
+                made.add_row(label, *chain.from_iterable(parts[:n_parts] for parts, _ in told))
+                continue
+            for place, (parts, name) in enumerate(told):
+                made.add_row(Text() if place else label, *parts[:n_parts], text(name))
         return made
 
+    def _told(self, *, is_beside: bool) -> Iterator[tuple[Text, list[tuple[list[Text], str]]]]:
+        """What is told of everyone and of each group, with each system and its name."""
+        several = len(self.systems) > 1
+        for whole in self.of.whole:
+            differ, error = self.of.differing(whole.metric), capital(RATES[whole.metric])
+            rule = axis() if differ else ""
+            if not self.are_many:
+                yield (
+                    text(f"{error}, all", style="bold"),
+                    [
+                        (
+                            [
+                                text(f" {rate}"),
+                                text(name * several * is_beside),
+                                text(rule * (is_beside or not place)),
+                            ],
+                            name * several,
+                        )
+                        for place, (name, rate) in enumerate(whole.rates)
+                    ],
+                )
+            elif differ:
+                yield text(error, style="bold"), [([Text(), Text(), text(rule)], "")]
+            for line in differ[:_MOST_LINES]:
+                judged = line.of[whole.metric]
+                told = [(_in_parts(one), one.system * several) for one in judged]
+                yield text(f"  {line.name}"), [_of_many(judged)] if self.are_many else told
+            if left := differ[_MOST_LINES:]:
+                n = sum(any(one.verdict == "worse" for one in of.of[whole.metric]) for of in left)
+                more = [f"{n} worse"] * (n > 0) + [f"{len(left) - n} better"] * (n < len(left))
+                blank = [([Text()] * 3, "")] * (len(self.systems) if is_beside else 1)
+                yield text(f"  and {', '.join(more)}"), blank
 
-def _chance(one: Judged) -> str:
-    """The p of what is shown or nearly, and the likely ratio where that looks too large."""
-    guess = f", likely {one.best_guess}x" if one.best_guess else ""
-    return f"p {chance(one.p)}{guess}" if one.is_proven or one.is_near else ""
+
+def _of_many(judged: Sequence[Judged]) -> tuple[list[Text], str]:
+    """The system in which a group differs most, and in how many others it does."""
+    proven = [one for one in judged if one.is_proven and not one.is_mirror]
+    most, others = max(proven, key=lambda one: one.far), len(proven) - 1
+    more = f" and {others} other{'s' * (others > 1)}" * (others > 0)
+    return _in_parts(most), f"{most.system}{more}"
 
 
-def _grid(n_left: int) -> Grid:
-    """Columns without heads, those of names to the left."""
-    made = Grid(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for place in range(7):
-        made.add_column(no_wrap=True, justify="left" if place < n_left or place > 3 else "right")
-    return made
+def _in_parts(one: Judged) -> list[Text]:
+    """A rate; how many times as often as others, with its interval; and that drawn."""
+    ink = "" if one.is_mirror else INKS.get(one.verdict, "")
+    times = "–" if one.ratio is None else f"{short(one.ratio)}x"
+    said = Text.assemble((SIGNS.get(one.verdict, " "), ink), f" {times:>5} ")
+    drawn = in_signs(one.ratio, one.low, one.high, one.verdict)
+    return [
+        text(f" {percent(one.rate)}"),
+        said + Text(span(one.low, one.high)),
+        text(drawn, style=ink),
+    ]
+
+
+def _grid() -> Grid:
+    """A table without heads."""
+    return Grid(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))
