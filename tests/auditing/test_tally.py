@@ -1,5 +1,6 @@
 """Tallies of trials by who takes part in them: they add up, and a file holds them."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -98,6 +99,25 @@ def test_tallies_of_disjoint_trials_add_up(some, others):
         assert content(made) == content(tally(whole))
         assert made.keys.tolist() == tally(whole).keys.tolist()
         assert made.in_use.tolist() == tally(whole).in_use.tolist()
+
+
+def test_recordings_and_trials_may_be_grouped_in_very_many_ways():
+    some, others = (
+        gathered([("a", "a", 9, "web"), ("a", "b", i, "phone")], first=2 * i) for i in range(2)
+    )
+    more = [str(i) for i in range(1000)]
+    made = []
+    for one in (some, others):
+        *_, channel = one.groupings
+        groups, parts = (*channel.groups, *more), (*channel.parts, *((i,) for i in more))
+        wide = [replace(channel, name=f"{i}", groups=groups, parts=parts) for i in range(3)]
+        made.append(tally_trials(one.trials, THRESHOLDS, wide))
+    whole = made[0] + made[1]
+    assert whole.columns["side"].max() > 1 << 50
+    ((part, _),) = whole.parts(())
+    sides = [[side.tolist() for side in whole.sides(one)(part)] for one in whole.groupings]
+    assert sides == [[[0, 1]] * 2] * 3
+    assert whole.columns["trials"].tolist() == [2, 2]
 
 
 def test_a_file_holds_a_tally_and_no_id(tmp_path):

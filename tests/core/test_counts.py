@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_curve
 
 from parivox import Counts
-from parivox.core.counts import as_counts
+from parivox.core.counts import Steps, as_counts
 from parivox.errors import DataError
 
 trials = st.lists(
@@ -29,6 +29,16 @@ def test_det_points(vector, counted):
     ]
     assert points == [[float(t), fp, fn] for t, fp, fn in expected["points_thr_FP_FN"]]
     assert (int(curve.n_target), int(curve.n_nontarget)) == (8, 12)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3, 1e300, 0.0])
+def test_steps_are_found_as_by_a_binary_search(spread):
+    rng = np.random.default_rng(3)
+    edges = np.unique(np.concatenate((spread * rng.normal(size=300), [-np.inf, np.inf, 0.1])))
+    scores = np.concatenate((rng.choice(edges, 300), spread * rng.normal(size=300)))
+    scores = np.concatenate((scores, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)))
+    found = Steps(edges).of(scores)
+    assert found.tolist() == np.searchsorted(edges, scores, side="right").tolist()
 
 
 def test_rates_at_thresholds(vector, counted):

@@ -266,14 +266,19 @@ class _Blocks:
         """Trials with the level and the groups of both sides that are shown."""
         at, k = divmod(block, len(self.groupings))
         outer, grouping = self.outer[at], self.groupings[k]
-        level = np.zeros(len(part), dtype=np.int32)
-        if outer is not None:
+        more: dict[str, Codes] = {"level": np.zeros(len(part), dtype=np.int32)}
+        is_shown = self.codes[block] == SHOWN
+        groups = np.where(is_shown, np.arange(is_shown.shape[1], dtype=np.int32), _NONE)
+        groups[:, -1] = _NONE
+        if outer is None:
+            places: tuple[Any, ...] = (0,)
+        else:
             (level,) = groups_of_trials(*self.groups_of[id(outer)](part), "both")
-        more: dict[str, Codes] = {"level": self.place[at][level].astype(np.int32)}
-        for name, group in zip(
-            ("enrol_group", "test_group"), self.groups_of[id(grouping)](part), strict=True
-        ):
-            more[name] = np.where(self.codes[block][level, group] == SHOWN, group, _NONE)
+            more["level"] = self.place[at][level].astype(np.int32)
+            places = (level,)
+        sides = self.groups_of[id(grouping)](part)
+        for name, group in zip(_GROUPS[1:], sides, strict=True):
+            more[name] = groups[(*places, group)]
         return replace(part, more={**part.more, **more})
 
     def sides(self, grouping: Grouping) -> Callable[[Trials], Sides]:
@@ -382,22 +387,25 @@ class _Blocks:
     ) -> CountRows:
         """Trials of one block, given the code of what tells them apart in every block."""
         more, n = self._with_groups(part, block).more, alike["target"].size
-        groups = [more["level"], more["enrol_group"], more["test_group"]]
-        for one in groups[1:]:
-            one[groups[0] < 0] = _NONE
-        sizes = [int(one.max()) + 2 for one in groups]
+        nowhere = more["level"] < 0
+        if nowhere.any():
+            for name in _GROUPS[1:]:
+                more[name][nowhere] = _NONE
+        low = {name: int(more[name].min()) for name in _GROUPS}
+        sizes = {name: int(more[name].max()) - low[name] + 1 for name in _GROUPS}
         whole = np.zeros(len(part), dtype=np.int64)
-        for one, size in zip(groups, sizes, strict=True):
-            whole *= size
-            whole += one + 1
+        for name, size in sizes.items():
+            if size > 1:
+                whole *= size
+                whole += more[name] - low[name]
         whole *= n
         whole += code
-        found, sums = summed(whole, n * math.prod(sizes), *_weights(part))
+        found, sums = summed(whole, n * math.prod(sizes.values()), *_weights(part))
         cell, which = np.divmod(found, n)
         columns = {name: column[which] for name, column in alike.items()}
-        for name, size in zip(reversed(_GROUPS), reversed(sizes), strict=True):
+        for name, size in reversed(sizes.items()):
             cell, one = np.divmod(cell, size)
-            columns[name] = (one - 1).astype(np.int32)
+            columns[name] = (one + low[name]).astype(np.int32)
         columns["block"] = np.full(found.size, block, dtype=np.int32)
         none = [np.zeros(found.size, dtype=np.int64)] * (len(SUMS) - len(sums))
         columns |= dict(zip(SUMS, [*sums, *none], strict=True))
@@ -483,8 +491,8 @@ class _Sides:
             first.note(here.at[i].cells[0], speaker)
         sides = here.sides_by(self.layout.grouping)
         for one, group, speaker in zip(others, sides, speakers, strict=False):
-            is_in = (group >= 0) & (level >= 0)
-            one.note(np.where(is_in, level * groups + group, _NONE), speaker)
+            cell = group if self.layout.within is None else level * groups + group
+            one.note(cell, speaker, (group >= 0) & (level >= 0))
 
     def count(self) -> dict[str, list[list[int]]]:
         """Speakers of each group and, last, of all groups, for each level."""
@@ -525,12 +533,14 @@ def _alike(
         "value": (place, values),
         "threshold": (threshold, levels),
     }
-    for code, every in kinds.values():
-        found *= every.size
-        found += code
-    found, number = numbered(found, math.prod(every.size for _, every in kinds.values()))
+    told = {name: every if code.any() else every[:1] for name, (code, every) in kinds.items()}
+    for name, every in told.items():
+        if every.size > 1:
+            found *= every.size
+            found += kinds[name][0]
+    found, number = numbered(found, math.prod(every.size for every in told.values()))
     alike = {}
-    for name, (_, every) in reversed(kinds.items()):
+    for name, every in reversed(told.items()):
         found, code = np.divmod(found, every.size)
         alike[name] = every[code]
     return number, alike

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from parivox.auditing.layout import Layout, PlacedTrials
 
+_AT_ONCE = 1 << 17
+
 
 class Participants:
     """Which speakers take part in a trial of which cell."""
@@ -37,17 +39,30 @@ class Participants:
         for cell in here.at[i].cells:
             group = cell if self.layout.within is None else np.where(cell < 0, -1, cell % groups)
             for speaker, side in zip(speakers, sides, strict=True):
-                self.note(np.where(side == group, cell, np.int32(-1)), speaker)
+                self.note(cell, speaker, side == group)
 
-    def note(self, cell: NDArray[np.int32], speaker: NDArray[np.integer[Any]]) -> None:
-        """Note the speakers of some recordings in the cell of each, -1 for none."""
-        inside = cell >= 0
-        if not inside.all():
-            cell, speaker = cell[inside], speaker[inside]
-        if self.is_simple:
-            self.used[speaker] = True
-        else:
-            self.used[cell.astype(np.int64) * (self.n + 1) + speaker] = True
+    def note(
+        self,
+        cell: NDArray[np.int32],
+        speaker: NDArray[np.integer[Any]],
+        is_own: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Note the speakers of some recordings in the cell of each, -1 for none.
+
+        Where it is not their own, they are not.
+        """
+        for start in range(0, cell.size, _AT_ONCE):
+            here = slice(start, start + _AT_ONCE)
+            inside = cell[here] >= 0
+            if is_own is not None:
+                inside &= is_own[here]
+            if self.is_simple:  # soon nobody is left who is not noted
+                inside &= ~self.used[speaker[here]]
+            rows = start + np.flatnonzero(inside)
+            if self.is_simple:
+                self.used[speaker[rows]] = True
+            else:
+                self.used[cell[rows].astype(np.int64) * (self.n + 1) + speaker[rows]] = True
 
     def count(self) -> list[list[int]]:
         """Speakers of each group and, last, of all groups, for each level."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.counts import Counts
+from parivox.core.counts import Counts, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray, IntArray
 
 BINS = 1 << 16
-CHUNK = 1 << 21
+CHUNK = 1 << 18
 
 Counted = tuple[list[Counts], list[Counts]]
 """Counts of each cell, and of each level: every trial that counts in one of its cells, once."""
@@ -97,6 +97,7 @@ class Binned:
         thresholds: Iterable[float],
     ) -> None:
         self.edges = _edges(score_range, thresholds)
+        self.steps = Steps(self.edges)
         size = self.edges.size
         self.levels = [np.zeros((one.levels, 2, size), dtype=np.int64) for one in layouts]
         self.cells = [
@@ -111,7 +112,7 @@ class Binned:
         size = self.edges.size
         for start in range(0, len(here.part), CHUNK):
             some = slice(start, start + CHUNK)
-            code = np.searchsorted(self.edges, here.part.score[some], side="right") - 1
+            code = self.steps.of(here.part.score[some]) - 1
             code += size * here.part.target[some]
             for i, at in here.at.items():
                 levels, cells = self.levels[i], self.cells[i]
@@ -146,7 +147,7 @@ def _count(into: NDArray[np.integer], cell: Codes, code: NDArray[np.int64]) -> N
     if into.shape[0] == 1:
         into.reshape(-1)[:] += np.bincount(at, minlength=into.size)
     else:
-        np.add.at(into.reshape(-1), at, 1)
+        np.add.at(into.reshape(-1), at, into.dtype.type(1))  # another type would be slow
 
 
 def _edges(limits: tuple[float, float], thresholds: Iterable[float]) -> FloatArray:

@@ -10,7 +10,6 @@ trials add up, whichever way the trials are dealt.
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -20,10 +19,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.layout import FEWEST_BLOCKS, Layout, Members, group_of_blocks, walk
+from parivox.core.counts import Steps
 from parivox.core.tallies import summed
 from parivox.errors import ConfigError, ParivoxError
 from parivox.read.checks import ACQUIRE, ENROL, Trials
-from parivox.read.counts_file import TALLY_KEY, TALLY_KEYS, damaged, read_tally, write_tally
+from parivox.read.counts_file import (
+    MOST,
+    TALLY_KEY,
+    TALLY_KEYS,
+    damaged,
+    read_tally,
+    write_tally,
+)
 from parivox.read.metadata import described, grouping_of, need, several, text, texts, whole
 from parivox.read.trialset import PIECES
 
@@ -40,9 +47,10 @@ if TYPE_CHECKING:
 MOST_THRESHOLDS = (1 << 16) - 1
 _KEPT = 1 << 22
 """Rows of several partitions that are kept before they are added up."""
-_MOST = 1 << 44
-"""Combinations of groups of recordings and trials."""
-_WHOLE = 1 << 62
+_MOST, _MOST_SIDES = 1 << 44, 1 << 62
+"""Combinations of groups of recordings and trials: in a number with step and decision; in all."""
+_BITS = 62
+"""Of a number that tells rows apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -396,7 +404,7 @@ def tally_trials(
     stages = () if trials.failures is None else (ACQUIRE, ENROL)
     sided = [one for one in groupings if one.of_speaker is None]
     sizes = [len(one.groups) + 1 for one in sided]
-    if thresholds.size > MOST_THRESHOLDS or np.prod([float(n) ** 2 for n in sizes]) > _MOST:
+    if thresholds.size > MOST_THRESHOLDS or np.prod([float(n) ** 2 for n in sizes]) > _MOST_SIDES:
         msg = (
             f"a tally of {thresholds.size} thresholds by {len(sided)} groupings of recordings and "
             f"trials is too large; take at most {MOST_THRESHOLDS} thresholds, and fewer groupings"
@@ -404,6 +412,7 @@ def tally_trials(
         raise ConfigError(msg)
     sums: list[Mapping[str, NDArray[Any]]] = []
     failed: list[Mapping[str, NDArray[Any]]] = []
+    steps = Steps(thresholds)
     for here in walk(trials, [Layout(one, "both", None) for one in sided], failed=stages):
         part = here.part
         side = np.zeros(len(part), dtype=np.int64)
@@ -418,7 +427,7 @@ def tally_trials(
             "side": side,
             "step": part.more["failed"].astype(np.uint16)
             if here.have_failed
-            else np.searchsorted(thresholds, part.score, side="right").astype(np.uint16),
+            else steps.of(part.score).astype(np.uint16),
             "accepted": trials.decided(part)
             if trials.has_decisions and not here.have_failed
             else accepted,
@@ -427,7 +436,8 @@ def tally_trials(
             rows["trials"] = part.more["count"]
         into = failed if here.have_failed else sums
         into.append(_total([rows]))
-        if len(into) > 1 and sum(one["trials"].size for one in into) > _KEPT:
+        sizes_of = [one["trials"].size for one in into]
+        if sum(sizes_of[1:]) > max(_KEPT, sizes_of[0]):
             into[:] = [_total(into)]
     used = trials.in_use
     is_used = np.zeros(n, dtype=np.bool_)
@@ -522,40 +532,52 @@ def _joined(same: Sequence[Grouping]) -> Grouping:
 
 def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     """Rows of several tables: each combination once, in rising order; rows of 1 may go unsaid."""
-    n = 1 + max(int(one[side].max(initial=0)) for one in several for side in ("enrol", "test"))
+    kinds = {name: several[0][name].dtype for name in TALLY_KEYS}
+    most = {
+        name: max(int(one[name].max(initial=low)) for one in several) - low
+        for name, low in (*((name, 0) for name in TALLY_KEYS[:-1]), ("accepted", -1))
+    }
+    sides: IntArray | None = None
+    if most["side"] >= _MOST:  # few of so many occur
+        sides = np.unique(np.concatenate([one["side"] for one in several]))
+        several = [{**one, "side": np.searchsorted(sides, one["side"])} for one in several]
+        most["side"] = sides.size
     # people; side, step and decision: two numbers that tell rows apart, in their order
-    every = (
-        {"target": 2, "enrol": n, "test": n},
-        {"side": _MOST, "step": MOST_THRESHOLDS + 1, "accepted": 3},
-    )
-    codes = [np.concatenate([_coded(one, sizes) for one in several]) for sizes in every]
-    kinds = [int(code.max(initial=0)) + 1 for code in codes]
+    halves = TALLY_KEYS[:3], TALLY_KEYS[3:]
+    bits = [sum(most[name].bit_length() for name in names) for names in halves]
     known: list[IntArray | None] = [None, None]
-    if math.prod(kinds) > _WHOLE:
+    codes = [np.concatenate([_coded(one, names, most) for one in several]) for names in halves]
+    if sum(bits) > _BITS:
         for i in range(2):
             known[i], codes[i] = np.unique(codes[i], return_inverse=True)
-            kinds[i] = codes[i].size
+            bits[i] = codes[i].size.bit_length()
     whole = codes[0]
-    whole *= kinds[1]
-    whole += codes.pop()
+    whole <<= bits[1]
+    whole |= codes.pop()
     weights = [np.concatenate([one["trials"] for one in several])] if "trials" in several[0] else []
-    found, (total,) = summed(whole, math.prod(kinds), *weights)
+    found, (total,) = summed(whole, 1 << sum(bits), *weights)
     made = {"trials": total}
-    for sizes, code, own in zip(every, np.divmod(found, kinds[1]), known, strict=True):
+    parts = found >> bits[1], found & ((1 << bits[1]) - 1)
+    for names, code, own in zip(halves, parts, known, strict=True):
         rest = code if own is None else own[code]
-        for name, size in reversed(sizes.items()):
-            rest, column = np.divmod(rest, size)
-            made[name] = (column - (name == "accepted")).astype(several[0][name].dtype)
-    return {name: made[name] for name in (*TALLY_KEYS, "trials")}
+        for name in reversed(names):
+            n = most[name].bit_length()
+            made[name] = (rest & ((1 << n) - 1)) - (name == "accepted")
+            rest = rest >> n
+    if sides is not None:
+        made["side"] = sides[made["side"]]
+    return {name: made[name].astype(kind) for name, kind in kinds.items()} | {"trials": total}
 
 
-def _coded(rows: Mapping[str, NDArray[Any]], sizes: Mapping[str, int]) -> IntArray:
-    """One number of several columns, in their order; decisions count from -1."""
+def _coded(
+    rows: Mapping[str, NDArray[Any]], names: Sequence[str], most: Mapping[str, int]
+) -> IntArray:
+    """One number of several columns, in their order."""
     code = np.zeros(rows["target"].size, dtype=np.int64)
-    for name, size in sizes.items():
-        code *= size
-        code += rows[name]
-        code += name == "accepted"
+    for name in names:
+        if most[name]:
+            code <<= most[name].bit_length()
+            code |= rows[name] + np.int8(1) if name == "accepted" else rows[name]
     return code
 
 
@@ -569,7 +591,7 @@ def _fits(tally: Tally) -> bool:
         "side": (0, int(np.prod(np.square(sizes), dtype=np.int64)) - 1),
         "step": (0, tally.thresholds.size),
         "accepted": (-1, 1),
-        "trials": (1, _MOST),
+        "trials": (1, MOST),
     }
     rises = bool((np.diff(tally.thresholds) > 0).all())
     are_groups = all(

@@ -217,9 +217,11 @@ def summed(
         n = np.bincount(codes)
         used = np.flatnonzero(n)
         return used, [n[used]]
+    if size <= 1 << 32:  # which is sorted in half the time
+        codes = codes.astype(np.uint32)
     order = np.argsort(codes, kind="stable") if weights else None  # sums of sums come in runs
     rising = np.sort(codes) if order is None else codes[order]
-    starts = np.flatnonzero(np.diff(rising, prepend=-1))
+    starts = np.flatnonzero(np.concatenate(([True], rising[1:] != rising[:-1])))[: rising.size]
     found: IntArray = rising[starts].astype(np.int64)
     if order is None:
         return found, [np.diff(starts, append=rising.size)]

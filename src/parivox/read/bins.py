@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.core.counts import Steps
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Bins:
             found[~finite] = scores[~finite]
         if self.thresholds:
             lowest = np.array([-np.inf, *self.thresholds])
-            given = lowest[np.searchsorted(lowest[1:], scores, side="right")]
+            given = lowest[Steps(lowest[1:]).of(scores)]
             found = np.maximum(found, given)
         return found
 
@@ -123,7 +124,7 @@ class Bins:
             return values, place
         ends = [-np.inf], self.between(low, high), [np.inf]
         values = np.unique(np.concatenate(ends))
-        return values, np.searchsorted(values, scores, side="right") - 1
+        return values, Steps(values).of(scores) - 1
 
     def has(self, threshold: float) -> bool:
         """Whether counts at this threshold are exact."""

@@ -208,9 +208,7 @@ def check_partition(
     if speaker is not None:
         same = speaker[scored.enrol] == speaker[scored.test]
         target = np.where(scored.label < 0, same, target)
-    key = pair_key(scored.enrol, scored.test, n)
-    order = np.argsort(key)
-    key = key[order]
+    key, order = _in_order(pair_key(scored.enrol, scored.test, n), 2 * n * n)
     more = {name: column[order] for name, column in scored.more.items()}
     trials = Trials(
         *(scored.enrol[order], scored.test[order], target[order], scored.score[order]),
@@ -305,6 +303,18 @@ def pair_key(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Ints:
     low *= 2
     low += enrol > test
     return low
+
+
+def _in_order(key: Ints, limit: int) -> tuple[Ints, Ints]:
+    """Keys below a limit in rising order, and the place that each had."""
+    bits = key.size.bit_length()
+    if limit > 1 << (63 - bits):
+        order = np.argsort(key)
+        return key[order], order
+    key <<= bits  # with the place in its lowest bits: one array is sorted in half the time
+    key |= np.arange(key.size)
+    key.sort()
+    return key >> bits, key & ((1 << bits) - 1)
 
 
 def _drop_duplicates(

@@ -332,16 +332,19 @@ def _one_of_each(text: pl.Series) -> Codes:
     one, other = (text.hash(seed).to_numpy() for seed in _SALT)
     bits = max(one.size.bit_length(), 10)
     at = np.empty(1 << bits, dtype=np.int32)
-    of_each = np.empty(one.size, dtype=np.int32)
-    rows, stir = np.arange(one.size, dtype=np.int32), np.uint64(1)
+    of_each, left, stir = np.empty(0, dtype=np.int32), np.arange(0), np.uint64(1)
     with np.errstate(over="ignore"):  # the product of hash and stir is meant to overflow
-        while rows.size:
+        while one.size:
             slot = ((one * stir) >> np.uint64(64 - bits)).view(np.int64)
-            at[slot] = np.arange(rows.size, dtype=np.int32)  # one of those in a slot stays
+            at[slot] = np.arange(one.size, dtype=np.int32)  # one of those in a slot stays
             found = at.take(slot)
-            of_each[rows] = rows.take(found)
-            left = np.flatnonzero((one.take(found) != one) | (other.take(found) != other))
-            rows, one, other = rows[left], one[left], other[left]
+            differ = np.flatnonzero((one.take(found) != one) | (other.take(found) != other))
+            if of_each.size:
+                of_each[left] = left.take(found)
+                left = left[differ]
+            else:
+                of_each, left = found, differ
+            one, other = one[differ], other[differ]
             stir *= _STIR
     return of_each
 

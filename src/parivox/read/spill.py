@@ -71,7 +71,7 @@ class Store:
         for batch in self.batches():
             rows = rank.of(batch)
             home = part[np.minimum(rows.enrol, rows.test)]
-            order = np.argsort(home, kind="stable")
+            order = np.argsort(home.astype(np.uint16), kind="stable")  # which is fast
             packed, home = _packed(rows, self._kind)[order], home[order]
             starts = np.flatnonzero(np.concatenate(([True], home[1:] != home[:-1])))
             for start, end in zip(starts, [*starts[1:], home.size], strict=True):
@@ -150,7 +150,7 @@ def ranges(stores: list[Store], rank: FinalCodes, n: int) -> NDArray[np.int32]:
     rows = np.zeros(n, dtype=np.int32)
     for store in stores:
         for batch in store.batches():
-            np.add.at(rows, np.minimum(*rank.sides(batch)), 1)
+            np.add.at(rows, np.minimum(*rank.sides(batch)), np.int32(1))  # another type is slow
     total = np.cumsum(rows, dtype=np.int64)
     total -= 1
     total //= PART_TRIALS
