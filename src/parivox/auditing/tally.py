@@ -49,6 +49,8 @@ _KEPT = 1 << 22
 """Rows of several partitions that are kept before they are added up."""
 _MOST, _MOST_SIDES = 1 << 44, 1 << 62
 """Combinations of groups of recordings and trials: in a number with step and decision; in all."""
+_AT_ONCE = 1 << 17
+"""Rows, so that all that is made of them stays near the processor."""
 _BITS = 62
 """Of a number that tells rows apart."""
 
@@ -436,9 +438,8 @@ def tally_trials(
             rows["trials"] = part.more["count"]
         into = failed if here.have_failed else sums
         into.append(_total([rows]))
-        sizes_of = [one["trials"].size for one in into]
-        if sum(sizes_of[1:]) > max(_KEPT, sizes_of[0]):
-            into[:] = [_total(into)]
+        if sum(one["trials"].size for one in into[1:]) > _KEPT:
+            into.append(_total(into))
     used = trials.in_use
     is_used = np.zeros(n, dtype=np.bool_)
     is_used[member[used]] = True
@@ -530,8 +531,11 @@ def _joined(same: Sequence[Grouping]) -> Grouping:
     return replace(same[0], of_speaker=group)
 
 
-def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    """Rows of several tables: each combination once, in rising order; rows of 1 may go unsaid."""
+def _total(several: list[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """Rows of several tables: each combination once, in rising order; rows of 1 may go unsaid.
+
+    The tables, which are large, are let go of: no list of them is left.
+    """
     kinds = {name: several[0][name].dtype for name in TALLY_KEYS}
     most = {
         name: max(int(one[name].max(initial=low)) for one in several) - low
@@ -540,33 +544,38 @@ def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[A
     sides: IntArray | None = None
     if most["side"] >= _MOST:  # few of so many occur
         sides = np.unique(np.concatenate([one["side"] for one in several]))
-        several = [{**one, "side": np.searchsorted(sides, one["side"])} for one in several]
+        several[:] = [{**one, "side": np.searchsorted(sides, one["side"])} for one in several]
         most["side"] = sides.size
     # people; side, step and decision: two numbers that tell rows apart, in their order
     halves = TALLY_KEYS[:3], TALLY_KEYS[3:]
     bits = [sum(most[name].bit_length() for name in names) for names in halves]
     known: list[IntArray | None] = [None, None]
-    codes = [np.concatenate([_coded(one, names, most) for one in several]) for names in halves]
-    if sum(bits) > _BITS:
+    if sum(bits) <= _BITS:
+        whole = np.concatenate([_coded(one, TALLY_KEYS, most) for one in several])
+    else:
+        codes = [np.concatenate([_coded(one, names, most) for one in several]) for names in halves]
         for i in range(2):
             known[i], codes[i] = np.unique(codes[i], return_inverse=True)
             bits[i] = codes[i].size.bit_length()
-    whole = codes[0]
-    whole <<= bits[1]
-    whole |= codes.pop()
+        whole = codes[0] << bits[1] | codes[1]
     weights = [np.concatenate([one["trials"] for one in several])] if "trials" in several[0] else []
+    several.clear()
     found, (total,) = summed(whole, 1 << sum(bits), *weights)
-    made = {"trials": total}
-    parts = found >> bits[1], found & ((1 << bits[1]) - 1)
-    for names, code, own in zip(halves, parts, known, strict=True):
-        rest = code if own is None else own[code]
-        for name in reversed(names):
-            n = most[name].bit_length()
-            made[name] = (rest & ((1 << n) - 1)) - (name == "accepted")
-            rest = rest >> n
+    del whole, weights
+    made = {name: np.empty(found.size, dtype=kind) for name, kind in kinds.items()}
+    for start in range(0, found.size, _AT_ONCE):
+        here = slice(start, start + _AT_ONCE)
+        parts = found[here] >> bits[1], found[here] & ((1 << bits[1]) - 1)
+        for names, code, own in zip(halves, parts, known, strict=True):
+            rest = code if own is None else own[code]
+            for name in reversed(names):
+                n = most[name].bit_length()
+                made[name][here] = rest & ((1 << n) - 1)
+                rest = rest >> n
+    made["accepted"] -= 1
     if sides is not None:
         made["side"] = sides[made["side"]]
-    return {name: made[name].astype(kind) for name, kind in kinds.items()} | {"trials": total}
+    return {**made, "trials": total}
 
 
 def _coded(
@@ -574,10 +583,13 @@ def _coded(
 ) -> IntArray:
     """One number of several columns, in their order."""
     code = np.zeros(rows["target"].size, dtype=np.int64)
-    for name in names:
-        if most[name]:
-            code <<= most[name].bit_length()
-            code |= rows[name] + np.int8(1) if name == "accepted" else rows[name]
+    for start in range(0, code.size, _AT_ONCE):
+        here, part = slice(start, start + _AT_ONCE), code[start : start + _AT_ONCE]
+        for name in names:
+            if most[name]:
+                part <<= most[name].bit_length()
+                column = rows[name][here]
+                part |= column + np.int8(1) if name == "accepted" else column
     return code
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from parivox.core.counts import Steps
 from parivox.disk import unwritable, whole_file, writing
 from parivox.errors import ConfigError, DataError
 from parivox.read.content import read_content
@@ -90,21 +91,21 @@ class CountRows:
     @classmethod
     def total(cls, parts: Sequence[CountRows]) -> CountRows:
         """The sum of several: each combination once, in a fixed order."""
-        joined = {name: np.concatenate([one.columns[name] for one in parts]) for name in _KINDS}
-        for name in _MAY_LACK:
-            joined[name] = joined[name] + 0.0  # -0.0 and 0.0 are one value with one spelling
-        code, value, threshold = _order(joined)
-        if _rises(code, value, threshold):
-            return cls(joined)
-        whole = _numbered_rows(code, value, threshold)
+        joined = {name: _joined([one.columns[name] for one in parts]) for name in _KINDS}
+        keys = _order(joined)
+        if _rises(*keys):
+            return cls({name: np.ascontiguousarray(column) for name, column in joined.items()})
+        whole = _numbered_rows(*keys)
         order = np.argsort(whole, kind="stable")  # mostly several tables, each in order
         rising = whole[order]
-        starts = np.flatnonzero(np.diff(rising, prepend=-1))
-        made = {name: joined[name][order[starts]] for name in _KEYS}
+        starts = np.flatnonzero(np.concatenate(([True], rising[1:] != rising[:-1])))
+        first = order[starts[: rising.size]]
+        made = {name: joined[name][first] for name in _KEYS}
         for name in SUMS:
-            made[name] = (
-                np.add.reduceat(joined[name][order], starts) if starts.size else joined[name]
-            )
+            column = joined[name]
+            made[name] = np.zeros(first.size, dtype=column.dtype)
+            if column.any():
+                made[name] = np.add.reduceat(column[order], starts)
         return cls(made)
 
     def timed_by_cell(self) -> CountRows:
@@ -139,21 +140,38 @@ class CountRows:
         return digest.hexdigest()
 
 
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """One column of several tables; it takes no memory where all its cells are the same."""
+    first = next((one[0] for one in parts if one.size), None)
+    zero = parts[0].dtype.type(0)  # -0.0 and 0.0 are one value with one spelling
+    if first is None or not all(_is_all(one, first) for one in parts):
+        whole: NDArray[Any] = np.concatenate(parts)
+        whole += zero
+        return whole
+    return np.broadcast_to(first + zero, sum(one.size for one in parts))
+
+
+def _is_all(column: NDArray[Any], cell: Any) -> bool:
+    """Whether all cells of a column are the same as another, NaN as well."""
+    return bool((np.isnan(column) if cell != cell else column == cell).all())  # noqa: PLR0124
+
+
 def _order(columns: Mapping[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    """What rows are ordered by: one number for all that is whole, score, threshold."""
+    """What rows are ordered by: one number for all that is whole; score, threshold if they vary."""
     code = np.zeros(columns["count"].size, dtype=np.int64)
-    for name, kind in _KEYS.items():
-        if kind != pl.Float64:
-            column = columns[name].astype(np.int64)
-            code = code * (column.max(initial=0) + 2) + column + 1
+    varying = {name: column for name, column in columns.items() if column.strides != (0,)}
+    for name in (name for name in _KEYS if name in varying and name not in _MAY_LACK):
+        code *= int(varying[name].max(initial=0)) + 2
+        code += varying[name]
+        code += 1
     # no score and no threshold are told apart from 0
-    known = [~np.isnan(columns[name]) for name in _MAY_LACK]
-    for one in known:
-        code = code * 2 + one
-    value, threshold = (
-        np.where(one, columns[name], 0.0) for name, one in zip(_MAY_LACK, known, strict=True)
-    )
-    return code, value, threshold
+    keys = []
+    for name in (name for name in _MAY_LACK if name in varying):
+        is_known = ~np.isnan(varying[name])
+        code *= 2
+        code += is_known
+        keys.append(np.where(is_known, varying[name], 0.0))
+    return code, *keys
 
 
 def _numbered_rows(code: NDArray[Any], *values: NDArray[Any]) -> NDArray[np.int64]:
@@ -162,7 +180,7 @@ def _numbered_rows(code: NDArray[Any], *values: NDArray[Any]) -> NDArray[np.int6
         known = np.unique(value)
         if int(code.max(initial=0)) >= MOST // known.size if known.size else False:
             code = np.unique(code, return_inverse=True)[1]
-        code = code * known.size + np.searchsorted(known, value)
+        code = code * known.size + Steps(known).of(value) - 1
     return code
 
 
