@@ -248,9 +248,11 @@ def _check(frame: pl.DataFrame, name: str) -> None:
         "a decision of no known kind": pl.col("accepted").is_between(-1, 1),
         "a count below 1": pl.col("count").is_between(1, MOST),
         "impossible times": pl.col("microseconds").is_between(0, MOST)
-        & pl.col("timed").is_between(0, MOST)
-        & (pl.col("timed").sum() <= pl.col("count").sum()).over(_CELL),
+        & pl.col("timed").is_between(0, MOST),
     }
+    if (frame["timed"] != 0).any():  # which takes a while to look at
+        few = (pl.col("timed").sum() <= pl.col("count").sum()).over(_CELL)
+        good["impossible times"] &= few
     for what, is_good in good.items():
         if not frame.select(is_good.fill_null(False).all()).item():
             raise damaged(name, f"it holds {what}")

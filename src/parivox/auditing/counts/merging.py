@@ -53,7 +53,7 @@ def read_all(named: Named) -> list[TrialCounts]:
     _check_twice(read)
     for one in read[1:]:
         _check_fit(read[0], one)
-    read.sort(key=lambda one: (one.system, one.list, one.sources, one.rows.sha256(one.header())))
+    read.sort(key=lambda one: (one.system, one.list, one.sources))
     groupings = _united([one.groupings for one in read], read)
     within = _united([one.within for one in read], read)
     placed = [_placed(one, groupings, within) for one in read]
@@ -224,7 +224,9 @@ def _placed(
     one: TrialCounts, groupings: Sequence[Grouping], within: Sequence[Grouping]
 ) -> TrialCounts:
     """The counts of one file with the groups and levels of all, and who is seen in them."""
-    columns = {name: column.copy() for name, column in one.rows.columns.items()}
+    columns = dict(one.rows.columns)
+    for name in (*_SIDES, "level"):
+        columns[name] = columns[name].copy()
     for block in range((len(within) + 1) * len(groupings)):
         here = columns["block"] == block
         at, i = divmod(block, len(groupings))
@@ -233,7 +235,8 @@ def _placed(
             moves.append(("level", one.within[at - 1], within[at - 1]))
         for name, mine, theirs in moves:
             place = np.array([*_places(mine, theirs), -1], dtype=np.int32)
-            columns[name][here] = place[columns[name][here]]
+            if (place[:-1] != np.arange(place.size - 1)).any():
+                columns[name][here] = place[columns[name][here]]
     of_levels = [[0], *(_places(to, of) for of, to in zip(one.within, within, strict=True))]
     of_groups = [_places(to, of) for of, to in zip(one.groupings, groupings, strict=True)]
     places = [(levels, groups) for levels in of_levels for groups in of_groups]
