@@ -36,6 +36,7 @@ $(STAMP):
 	@echo 'Set up in .venv: try make demo, make test, or .venv/bin/parivox --help'
 
 demo: $(STAMP) ## audit two real systems on 550,894 VoxCeleb1-H trials; the page is build/demo.html
+	@echo 'VoxCeleb1 was retracted by its authors. These are scores, without audio and names: to look at, not to build on.'
 	@mkdir -p $(BUILD)
 	@data="$$($(PY) examples/demo_data.py)" && set -x && $(BIN)/parivox audit \
 		"V2=$$data/resnetse34v2_H-eval_scores.csv" "L=$$data/resnetse34l_H-eval_scores.csv" \

@@ -1,34 +1,161 @@
-"""Write the tables of docs/papers.md: what four papers say, and what holds.
+"""Write the tables and figures of docs/papers.md: what four papers say, and what holds.
 
     python examples/papers.py
 
-Takes the scores of the extra `demo`, and about 25 s.
+Takes the scores of the extra `demo`, and about a minute. All comes from one run of
+`parivox.papers`; tables stand between comments, as in ``<!-- items -->`` and ``<!-- /items -->``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from chart_pictures import draw  # type: ignore[import-not-found]
 
 import parivox as pv
+from parivox.papers.items import FAILS, HOLDS, OPEN
+from parivox.papers.paper003_tables import POOLED_EER
+from parivox.report.charts import LIGHT
+from parivox.report.words import chance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from parivox.papers import Reproduced
+
+    Row = Mapping[str, Any]
+    Found = Mapping[tuple[str, str], Reproduced]
 
 PAGE = Path(__file__).parents[1] / "docs" / "papers.md"
 
 
-def claims() -> Iterator[str]:
-    """What the papers say, and what becomes of it."""
-    yield "| paper | it says | that | because |"
+def rows(found: Found, paper: str, item: str, quantity: str) -> list[Row]:
+    """Figures of one quantity."""
+    return [row for row in found[paper, item].figures.rows() if row["quantity"] == quantity]
+
+
+# ---- tables
+
+
+def tally(found: Found) -> Iterator[str]:
+    """How many claims hold, of each paper."""
+    yield "| paper | claims looked at | hold | do not hold | cannot be told |"
+    yield "|---|---|---|---|---|"
+    for paper in pv.papers.PAPERS.values():
+        said = Counter(
+            one.verdict
+            for (name, _), made in found.items()
+            if name == paper.name
+            for one in made.claims
+        )
+        counts = " | ".join(str(said[verdict]) for verdict in (HOLDS, FAILS, OPEN))
+        yield f"| {paper.title} | {said.total()} | {counts} |"
+
+
+def claims(found: Found, paper: str) -> Iterator[str]:
+    """What a paper says, and what becomes of it."""
+    yield "| where | the paper says | that | because |"
     yield "|---|---|---|---|"
-    for paper in pv.papers.PAPERS:
-        for item, found in pv.papers.run(paper):
-            for one in found.claims:
-                yield f"| {paper}, {item.name} | {one.sentence} | **{one.verdict}** | {one.why} |"
+    for (name, item), made in found.items():
+        for one in made.claims if name == paper else ():
+            where = f"section {item.removeprefix('claim ')}" if "claim" in item else item
+            yield f"| {where} | {one.sentence} | **{one.verdict}** | {one.why} |"
 
 
-def items() -> Iterator[str]:
+def in_order(found: Found) -> list[Row]:
+    """Subgroup biases of paper 001 as its table 4 has them, the best first."""
+    return sorted(
+        rows(found, "001", "table 4", "subgroup bias"), key=lambda row: float(row["printed"])
+    )
+
+
+def subgroups(found: Found) -> Iterator[str]:
+    """Table 4 of paper 001: printed, counted, and how sure."""
+    yield "| group | speakers | printed | counted | 95 % interval | p, of 18 groups |"
+    yield "|---|---|---|---|---|---|"
+    for row in in_order(found):
+        name = f"**{row['row']}**" if row["p_holm"] < 0.05 else row["row"]
+        yield (
+            f"| {name} | {row['note'].removesuffix(' speakers')} | {row['printed']:.4f} | "
+            f"{row['exact']:.4f} | {row['low']:.2f} to {row['high']:.2f} | "
+            f"{chance(row['p_holm'])} |"
+        )
+
+
+def spreads(found: Found) -> Iterator[str]:
+    """How far results of lists move with pairs, and with people."""
+    yield "| group, pairs per speaker | worst list of five over best | lists, sd | speakers, sd |"
+    yield "|---|---|---|---|"
+    names = ("worst list over best, %", "sd over lists, %", "sd over speakers, %")
+    for some in zip(*(rows(found, "002", "figure 3", name) for name in names), strict=True):
+        cells = (f"{row['exact']:.0f} %" for row in some)
+        yield f"| {some[0]['row']} | {' | '.join(cells)} |"
+
+
+def fairest(found: Found) -> Iterator[str]:
+    """Table 1 of paper 003: each measure of five systems, and what fair ones show."""
+    yield "| system | EER as printed | FDR | IR | GARBE | fair systems: mean | 95 % are below | p |"
+    yield "|---|---|---|---|---|---|---|---|"
+    other = {
+        name: {row["row"]: row["exact"] for row in rows(found, "003", "table 1", name)}
+        for name in ("FDR", "IR")
+    }
+    for row in rows(found, "003", "table 1", "GARBE"):
+        ir = other["IR"][row["row"]]
+        mean = row["note"].removeprefix("fair systems show ").removesuffix(" on average")
+        yield (
+            f"| {row['row']} | {POOLED_EER[row['row']]:.2f} % | {other['FDR'][row['row']]:.3f} | "
+            f"{'undefined' if ir is None else f'{ir:.1f}'} | {row['exact']:.3f} | {mean} | "
+            f"{row['floor_95']:.2f} | {chance(row['p_holm'])} |"
+        )
+
+
+def criteria(found: Found) -> Iterator[str]:
+    """Table 2 of paper 003 with numbers."""
+    heads = "larger term over smaller, median | most seen | defined where a group has no errors"
+    yield f"| on | measure | {heads} |"
+    yield "|---|---|---|---|---|"
+    asked = (
+        "larger term over smaller, median",
+        "most",
+        "values defined where a group has no errors, %",
+    )
+    every = {(row["row"], row["quantity"]): row for row in found["003", "table 2"].figures.rows()}
+    for whom in dict.fromkeys(name for name, quantity in every if quantity.startswith("IR, ")):
+        for measure in ("FDR", "IR", "GARBE"):
+            times, most, share = (every[whom, f"{measure}, {one}"] for one in asked)
+            yield (
+                f"| {whom} | {measure} | {times['exact']:.1f} times | {most['exact']:.2f} | "
+                f"{share['exact']:.0f} % ({share['note']}) |"
+            )
+
+
+def disputes(found: Found) -> Iterator[str]:
+    """FDR and NRB of FPR over thresholds, beside what fair systems show."""
+    fdr, nrb = (f"95 % of fair systems are {side} | p" for side in ("above", "below"))
+    yield f"| FPR of all | FDR, alpha 1 | {fdr} | NRB of FPR | {nrb} |"
+    yield "|---|---|---|---|---|---|---|"
+    pairs = zip(
+        rows(found, "000", "figure 1", "FDR, alpha 1"),
+        rows(found, "000", "figure 2", "NRB of FPR"),
+        strict=True,
+    )
+    for both in pairs:
+        cells = (f"{ranged(row)} | {row['floor_95']:.3f} | {chance(row['p_holm'])}" for row in both)
+        yield f"| {both[0]['row'].removeprefix('FPR ')} | {' | '.join(cells)} |"
+
+
+def ranged(row: Row) -> str:
+    """A figure with its interval."""
+    if row["low"] is None:
+        return f"{row['exact']:.3f}"
+    return f"{row['exact']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+
+
+def items(_: Found) -> Iterator[str]:
     """Every item, and whether it runs."""
     yield "| paper | item | what it shows | state | needs |"
     yield "|---|---|---|---|---|"
@@ -37,16 +164,161 @@ def items() -> Iterator[str]:
             yield f"| {one.paper} | {one.name} | {one.title} | {one.state} | {one.needs or '–'} |"
 
 
-def put(text: str, name: str, lines: Iterator[str]) -> str:
-    """The text with other lines between the marks of that name."""
-    start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-    head, _, rest = text.partition(start)
-    _, _, tail = rest.partition(end)
-    return "".join([head, start, *(f"{line}\n" for line in lines), end, tail])
+TABLES: dict[str, Callable[[Found], Iterator[str]]] = {
+    "tally": tally,
+    "subgroups": subgroups,
+    "spreads": spreads,
+    "fairest": fairest,
+    "criteria": criteria,
+    "disputes": disputes,
+    **{f"claims {paper}": partial(claims, paper=paper) for paper in pv.papers.PAPERS},
+    "items": items,
+}
+
+
+def page(found: Found, text: str) -> str:
+    """The page with every table as it is now."""
+    for name, table in TABLES.items():
+        start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+        head, _, rest = text.partition(start)
+        _, made, tail = rest.partition(end)
+        assert made, name
+        text = "".join([head, start, *(f"{line}\n" for line in table(found)), end, tail])
+    return text
+
+
+# ---- figures
+
+
+def panel(values: Sequence[Row], layers: Sequence[Any], **size: Any) -> dict[str, Any]:
+    """A chart of rows in the inks of all charts."""
+    axis = {
+        "gridColor": LIGHT.grid,
+        **{f"{one}Color": LIGHT.muted for one in ("domain", "tick", "label", "title")},
+    }
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "data": {"values": [*values]},
+        "layer": [*layers],
+        "config": {"axis": axis, "view": {"stroke": None}, "legend": {"labelColor": LIGHT.ink}},
+        **size,
+    }
+
+
+def dotted(values: Sequence[Row], axis: dict[str, Any], fair: float, words: str) -> dict[str, Any]:
+    """A line for each row: printed hollow, counted with its interval, in its order."""
+    names = [row["name"] for row in values]
+    y = {"field": "name", "type": "nominal", "sort": names, "axis": {"title": None}}
+    return panel(
+        values,
+        [
+            _layer("rule", LIGHT.muted, x={"datum": fair}),
+            _layer("rule", LIGHT.series[0], x=axis | {"field": "low"}, x2={"field": "high"}, y=y),
+            _layer(
+                "point", LIGHT.series[0], x=axis | {"field": "exact"}, y=y, filled=True, size=60
+            ),
+            _layer("point", LIGHT.series[1], x=axis | {"field": "printed"}, y=y, size=60),
+        ],
+        width=430,
+        height={"step": 19},
+        title={"text": words, "color": LIGHT.ink, "fontSize": 12, "anchor": "start"},
+    )
+
+
+def _layer(mark: str, colour: str, **how: Any) -> dict[str, Any]:
+    look = {name: how.pop(name) for name in ("filled", "size", "strokeDash") if name in how}
+    return {"mark": {"type": mark, "color": colour, **look}, "encoding": how}
+
+
+def figures(found: Found) -> Iterator[tuple[str, Any]]:
+    """Every figure by its name."""
+    axis = {
+        "type": "quantitative",
+        "scale": {"type": "log", "domain": [0.12, 16], "nice": False},
+        "axis": {"values": [0.125, 0.25, 0.5, 1, 2, 4, 8, 16], "format": "~g"},
+        "title": "cost over that of everyone",
+    }
+    named = [{**row, "name": f"{row['row']} ({row['note'].split()[0]})"} for row in in_order(found)]
+    words = "hollow: printed; solid: counted, with 95 % interval; in brackets: speakers"
+    yield "papers-subgroups", dotted(named, axis, 1.0, words)
+    yield "papers-spread", _ways(found)
+    yield "papers-fairest", _bars(rows(found, "003", "table 1", "GARBE"))
+    yield "papers-disputes", _over_fpr(found)
+
+
+def _ways(found: Found) -> dict[str, Any]:
+    """How far results move when pairs, and when people, are drawn anew: a panel for each group."""
+    ways = {"sd over lists, %": "pairs drawn anew", "sd over speakers, %": "people drawn anew"}
+    values = [
+        {"group": group, "n": int(n), "way": words, "sd": row["exact"]}
+        for quantity, words in ways.items()
+        for row in rows(found, "002", "figure 3", quantity)
+        for group, n in [row["row"].split(", n = ")]
+    ]
+    colour = {"field": "way", "scale": {"range": list(LIGHT.series[:2])}}
+    line = {
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": {"field": "n", "type": "ordinal", "title": "pairs per speaker"},
+            "y": {"field": "sd", "type": "quantitative", "title": "sd of the cost, %"},
+            "color": colour | {"type": "nominal", "legend": {"title": None, "orient": "top"}},
+            "column": {"field": "group", "title": None, "header": {"labelColor": LIGHT.ink}},
+        },
+    }
+    whole = panel(values, [], width=150, height=130)
+    del whole["layer"]
+    whole["config"]["axis"]["labelAngle"] = 0
+    return {**whole, **line}
+
+
+def _bars(values: Sequence[Row]) -> dict[str, Any]:
+    y = {"field": "row", "type": "nominal", "sort": None, "axis": {"title": None}}
+    axis = {"type": "quantitative", "scale": {"domain": [0, 0.6]}, "title": "GARBE, 0 is fair"}
+    axis["axis"] = {"tickCount": 6}
+    return panel(
+        values,
+        [
+            _layer("bar", LIGHT.band, x=axis | {"field": "floor_95"}, y=y, size=16),
+            _layer(
+                "point", LIGHT.series[0], x=axis | {"field": "exact"}, y=y, filled=True, size=70
+            ),
+        ],
+        width=430,
+        height={"step": 26},
+    )
+
+
+def _over_fpr(found: Found) -> dict[str, Any]:
+    """Distance of FDR from 1, and NRB, over FPR, with what 95 % of fair systems stay within."""
+    panels = []
+    for item, name, title, fair, sign in (
+        ("figure 1", "FDR, alpha 1", "1 - FDR, all weight on FPR", 1, -1),
+        ("figure 2", "NRB of FPR", "NRB of FPR", 0, 1),
+    ):
+        values = [
+            {
+                "fpr": float(row["row"].removeprefix("FPR ")),
+                "value": fair + sign * row["exact"],
+                "floor": fair + sign * row["floor_95"],
+            }
+            for row in rows(found, "000", item, name)
+        ]
+        x = {"field": "fpr", "type": "quantitative", "scale": {"type": "log"}}
+        x |= {"title": "FPR of all", "axis": {"values": [row["fpr"] for row in values]}}
+        y = {"type": "quantitative", "title": title}
+        area = {"type": "area", "color": LIGHT.band}
+        of_fair = {"mark": area, "encoding": {"x": x, "y": y | {"field": "floor"}}}
+        dots = _layer("line", LIGHT.series[0], x=x, y=y | {"field": "value"})
+        dots["mark"]["point"] = {"color": LIGHT.series[0], "size": 50}
+        panels.append(panel(values, [of_fair, dots], width=230, height=170))
+    shared = {name: panels[0].pop(name) for name in ("$schema", "config")}
+    for one in panels[1:]:
+        del one["$schema"], one["config"]
+    return {**shared, "hconcat": panels}
 
 
 if __name__ == "__main__":
-    text = PAGE.read_text(encoding="utf-8")
-    for name, lines in (("claims", claims()), ("items", items())):
-        text = put(text, name, lines)
-    PAGE.write_text(text, encoding="utf-8")
+    every = {(item.paper, item.name): made for item, made in pv.papers.run()}
+    PAGE.write_text(page(every, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for of, chart in figures(every):
+        draw(of, chart)

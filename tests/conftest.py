@@ -50,7 +50,7 @@ SLOW = {"bank", "bt4vt_data", "chromium", "torch", "whole"}
 """Fixtures that take seconds: a browser, networks, real lists, audits with every option."""
 
 
-TOGETHER = ("h_page", "chromium", "whole", "forked", "pages")
+TOGETHER = ("h_page", "chromium", "whole", "forked", "pages", "reproduced")
 """Fixtures whose tests stand together, and first: one worker makes them, no long test is last."""
 
 

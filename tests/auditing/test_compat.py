@@ -26,6 +26,7 @@ def audit(trials, speakers):
         by="gender",
         operating_points=["min-cdet", "eer"],
         cost=["voxsrc", "sre08", "sre16"],
+        reference=["pooled", "f"],
         compat="bt4vt",
     )
 
@@ -77,6 +78,17 @@ def test_ratios(audit, counts, group):
     assert row["value"] == one / all_
 
 
+def test_own_minimum_and_a_named_reference(audit, counts):
+    cost = pv.parse_cost("voxsrc")
+    least = {name: bt4vt.bt4vt_min_cdet(counts[name], cost=cost) for name in ("f", "m")}
+    row = found(audit, "m", "min_cdet_raw", "voxsrc bt4vt", "")
+    assert (row["value"], row["threshold"]) == least["m"]
+    where = {"group": "m", "measure": "ratio", "reference": "f", "definition": "voxsrc bt4vt"}
+    (row,) = audit.bias.where(**where, metric="min_cdet_raw")
+    assert row["value"] == least["m"].value / least["f"].value
+    assert {one["reference"] for one in audit.bias.where(definition="bt4vt").rows()} == {"all", "f"}
+
+
 def test_a_cost_that_averages_priors_has_no_such_row(audit):
     assert not len(audit.groups.where(definition="sre16 bt4vt"))
 
@@ -90,6 +102,7 @@ def test_exact_rows_stay_as_they_are(audit, trials, speakers):
         allocate=["both", "enrol"],
         operating_points=["min-cdet", "eer"],
         cost=["voxsrc", "sre08", "sre16"],
+        reference=["pooled", "f"],
     )
     for name in ("groups", "bias", "meta", "matrix", "operating_points", "det"):
         table = audit.tables()[name].to_polars()

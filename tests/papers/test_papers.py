@@ -16,15 +16,6 @@ from parivox.report.charts import svg
 from parivox.report.papers import write_reproduced
 
 
-@pytest.fixture(scope="module")
-def found(bt4vt_data):
-    return {
-        (paper, item.name): made
-        for paper in pv.papers.PAPERS
-        for item, made in pv.papers.run(paper, data=bt4vt_data)
-    }
-
-
 def rows(made, quantity):
     return {row["row"]: row for row in made.figures.rows() if row["quantity"] == quantity}
 
@@ -50,8 +41,8 @@ def test_what_follows_from_print_alone_needs_no_data():
     assert {row["verdict"] for row in bias.figures.rows()} == {HOLDS}
 
 
-def test_printed_figures_of_table_4_come_out_by_the_authors_steps(found):
-    made = found["001", "table 4"]
+def test_printed_figures_of_table_4_come_out_by_the_authors_steps(reproduced):
+    made = reproduced["001", "table 4"]
     for row in made.figures.rows():
         decimals = 3 if row["quantity"].startswith("cost") else 4
         assert f"{row['authors']:.{decimals}f}" == f"{row['printed']:.{decimals}f}", row
@@ -62,27 +53,27 @@ def test_printed_figures_of_table_4_come_out_by_the_authors_steps(found):
     assert bias["usa_m"]["low"] < bias["usa_m"]["exact"] < bias["usa_m"]["high"] < 1
 
 
-def test_claims_of_paper_001(found):
-    assert claims(found["001", "claim 5.1"]) == {
+def test_claims_of_paper_001(reproduced):
+    assert claims(reproduced["001", "claim 5.1"]) == {
         "The curves of women lie mostly above that of everyone": HOLDS,
         "The curves of men lie below it": FAILS,
         "All women but those from the USA have a subgroup bias above 1": FAILS,
         "The system is fit to the largest group of its training data, the USA": HOLDS,
     }
-    (own,) = found["001", "claim 5.4"].claims
+    (own,) = reproduced["001", "claim 5.4"].claims
     assert own.verdict == FAILS
     assert "10 of 12 do not gain" in own.why
     assert "above 1 for uk_f" in own.why
-    (women, men) = found["001", "table 5"].claims
+    (women, men) = reproduced["001", "table 5"].claims
     assert (women.verdict, men.verdict) == (FAILS, FAILS)
     assert "FPR is 5.12 times" in women.why
     assert "FPR is 0.39 times" in men.why
 
 
-def test_figures_of_paper_001(found):
+def test_figures_of_paper_001(reproduced):
     assert {
-        name: [claim.verdict for claim in found["001", name].claims]
-        for paper, name in found
+        name: [claim.verdict for claim in reproduced["001", name].claims]
+        for paper, name in reproduced
         if paper == "001" and name.startswith("figure")
     } == {
         "figure 4": [HOLDS, HOLDS],
@@ -93,13 +84,13 @@ def test_figures_of_paper_001(found):
         "figure 10": [OPEN, FAILS, FAILS, FAILS],
         "figure 11": [HOLDS],
     }
-    nations = rows(found["001", "figure 11"], "speakers")
+    nations = rows(reproduced["001", "figure 11"], "speakers")
     assert sum(row["exact"] for row in nations.values()) == 1251
     assert nations["USA"]["exact"] == 799
 
 
-def test_gaps_of_figure_9_are_of_the_printed_systems(found):
-    made = found["001", "figure 9"]
+def test_gaps_of_figure_9_are_of_the_printed_systems(reproduced):
+    made = reproduced["001", "figure 9"]
     change = rows(made, "change from ResNetSE34V2 to ResNetSE34L")["USA"]
     before, after = (
         rows(made, f"ln of EER of women over men, {system}")["USA"]["exact"]
@@ -109,8 +100,8 @@ def test_gaps_of_figure_9_are_of_the_printed_systems(found):
     assert 0 < change["low"] < change["exact"] < change["high"]
 
 
-def test_versions_of_the_cost_put_groups_on_other_sides(found):
-    made = found["001", "table 1"]
+def test_versions_of_the_cost_put_groups_on_other_sides(reproduced):
+    made = reproduced["001", "table 1"]
     least = rows(made, "minimum cost (ResNetSE34V2)")
     assert round(least["VoxCeleb SRC"]["exact"], 4) == 0.155
     (claim,) = made.claims
@@ -118,25 +109,27 @@ def test_versions_of_the_cost_put_groups_on_other_sides(found):
     assert "germany_f, italy_f, australia_m" in claim.why
 
 
-def test_claims_of_paper_000(found):
-    assert claims(found["000", "claim 4"]) == {
+def test_claims_of_paper_000(reproduced):
+    assert claims(reproduced["000", "claim 4"]) == {
         "On VoxCeleb1-H EER is 2.402 % and minCDet 0.008; on VoxCeleb1-I they are 50 % "
         "greater": HOLDS
     }
-    india, other = found["000", "claim 4.1"].claims
+    india, other = reproduced["000", "claim 4.1"].claims
     assert (india.verdict, other.verdict) == (OPEN, HOLDS)
     assert "0.93 [" in india.why
     assert "1.22 [" in india.why
-    attack, sooner = found["000", "claim 4.3"].claims
+    attack, sooner = reproduced["000", "claim 4.3"].claims
     assert (attack.verdict, sooner.verdict) == (HOLDS, OPEN)
-    chances = rows(found["000", "claim 4.3"], "chance of success")
+    chances = rows(reproduced["000", "claim 4.3"], "chance of success")
     assert [f"{row['exact']:.3f}" for row in chances.values()] == ["0.640", "0.651"]
-    assert found["000", "table 1"].claims[0].verdict == HOLDS
+    assert reproduced["000", "table 1"].claims[0].verdict == HOLDS
 
 
-def test_claims_of_paper_002(found):
+def test_claims_of_paper_002(reproduced):
     assert {
-        name: [*claims(made).values()] for (paper, name), made in found.items() if paper == "002"
+        name: [*claims(made).values()]
+        for (paper, name), made in reproduced.items()
+        if paper == "002"
     } == {
         "table 1": [HOLDS],
         "table 3": [FAILS, HOLDS],
@@ -146,15 +139,15 @@ def test_claims_of_paper_002(found):
         "claim 3.2": [FAILS, HOLDS],
         "claim 5": [HOLDS, HOLDS],
     }
-    grades = rows(found["002", "table 1"], "pairs of the same speaker")
+    grades = rows(reproduced["002", "table 1"], "pairs of the same speaker")
     assert (grades["grade 1"]["exact"], grades["grade 3"]["exact"]) == (32_778, 242_710)
-    fnr = rows(found["002", "figure 1"], "FNR at an FPR of 1 %, %")
+    fnr = rows(reproduced["002", "figure 1"], "FNR at an FPR of 1 %, %")
     assert f"{fnr['all pairs']['exact']:.2f}" == "4.75"
     assert f"{fnr['no trivial pairs']['exact']:.2f}" == "5.38"
 
 
-def test_table_3_of_paper_002_is_of_another_draw(found):
-    made = found["002", "table 3"]
+def test_table_3_of_paper_002_is_of_another_draw(reproduced):
+    made = reproduced["002", "table 3"]
     assert {row["verdict"] for row in rows(made, "speakers").values()} == {HOLDS}
     pairs = rows(made, "pairs")
     same = {group for group, row in pairs.items() if row["agrees"]}
@@ -163,9 +156,11 @@ def test_table_3_of_paper_002_is_of_another_draw(found):
     assert sum(row["exact"] for row in pairs.values()) == 275_488
 
 
-def test_figures_of_paper_003(found):
+def test_figures_of_paper_003(reproduced):
     assert {
-        name: [*claims(made).values()] for (paper, name), made in found.items() if paper == "003"
+        name: [*claims(made).values()]
+        for (paper, name), made in reproduced.items()
+        if paper == "003"
     } == {
         "table 1": [OPEN],
         "table 2": [OPEN, HOLDS, HOLDS],
@@ -178,18 +173,18 @@ def test_figures_of_paper_003(found):
         "figure 7": [HOLDS],
         "claim 3.3": [HOLDS, OPEN],
     }
-    lower = rows(found["003", "figure 6"], "FPRs at which ResNetSE34L is lower")
+    lower = rows(reproduced["003", "figure 6"], "FPRs at which ResNetSE34L is lower")
     assert lower["nine nationalities"]["exact"] == 75
     for metric, expected in (("FPR", [0.85, 0.83]), ("FNR", [0.23, 0.05])):
         alike = [
-            rows(found["003", "claim 3.3"], f"{metric}, %, {system}")["Spearman"]["exact"]
+            rows(reproduced["003", "claim 3.3"], f"{metric}, %, {system}")["Spearman"]["exact"]
             for system in ("ResNetSE34V2", "ResNetSE34L")
         ]
         assert [round(one, 2) for one in alike] == expected
 
 
 def test_trials_of_paper_003_are_those_between_its_speakers(bt4vt_data):
-    data = Voxceleb1H.found(bt4vt_data)
+    data = Voxceleb1H.reproduced(bt4vt_data)
     trials = data.between(SPEAKERS)
     assert len(SPEAKERS) == 72
     assert len(trials) == 22_063
@@ -197,32 +192,32 @@ def test_trials_of_paper_003_are_those_between_its_speakers(bt4vt_data):
     assert len(people) == 63
 
 
-def test_every_chart_is_drawn(found):
+def test_every_chart_is_drawn(reproduced):
     pytest.importorskip("vl_convert")
-    for (paper, name), made in found.items():
+    for (paper, name), made in reproduced.items():
         for draw in made.charts:
             assert svg(draw()).startswith("<svg"), (paper, name)
 
 
-def test_table_2_and_figure_7_are_as_printed(found):
+def test_table_2_and_figure_7_are_as_printed(reproduced):
     for name in ("table 2", "figure 7"):
-        assert {row["verdict"] for row in found["001", name].figures.rows()} == {HOLDS}
+        assert {row["verdict"] for row in reproduced["001", name].figures.rows()} == {HOLDS}
 
 
-def test_beside_their_floors_fdr_and_nrb_agree(found):
-    (dispute,) = found["000", "claim 4.2"].claims
+def test_beside_their_floors_fdr_and_nrb_agree(reproduced):
+    (dispute,) = reproduced["000", "claim 4.2"].claims
     assert dispute.verdict == FAILS
-    every = found["000", "claim 4.2"].figures.rows()
+    every = reproduced["000", "claim 4.2"].figures.rows()
     beyond = {(row["row"], row["p_holm"] < 0.05) for row in every}
     assert beyond == {("all groups", False), ("groups of enough people", True)}
-    assert claims(found["000", "figure 1"]).popitem()[1] == HOLDS
-    assert claims(found["000", "figure 2"]).popitem()[1] == HOLDS
+    assert claims(reproduced["000", "figure 1"]).popitem()[1] == HOLDS
+    assert claims(reproduced["000", "figure 2"]).popitem()[1] == HOLDS
 
 
-def test_the_sign_of_table_4_is_told(found):
-    (claim,) = found["000", "table 4"].claims
+def test_the_sign_of_table_4_is_told(reproduced):
+    (claim,) = reproduced["000", "table 4"].claims
     assert claim.verdict == FAILS
-    assert {row["verdict"] for row in found["000", "table 3"].figures.rows()} == {HOLDS}
+    assert {row["verdict"] for row in reproduced["000", "table 3"].figures.rows()} == {HOLDS}
 
 
 @pytest.mark.minimal
@@ -232,11 +227,30 @@ def test_the_sign_of_table_4_is_told(found):
         ("005", {}, "'005' is none of the papers; .*000, 001, 002, 003"),
         ("001", {"table": "9"}, "paper 001 has no table '9'; there are 1, 2, 3, 4, 5"),
         ("000", {"table": "2"}, f"{MISSING}, it needs scores of VoxCeleb1-I"),
+        (None, {"table": "2"}, "is of one paper; name it: 000, 001, 002, 003"),
     ],
 )
 def test_what_is_not_there_is_a_sentence(paper, asked, sentence):
     with pytest.raises(pv.ConfigError, match=sentence):
         pv.papers.run(paper, **asked)
+
+
+def test_a_test_list_that_the_user_brings_is_counted(bt4vt_data, tmp_path):
+    for path in bt4vt_data.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    rows = ("1 id10270/a/1.wav id10270/b/1.wav", "0 id10270/a/1.wav id10300/a/1.wav")
+    (tmp_path / "veri_test.txt").write_text("\n".join(rows))
+    ((_, table),) = pv.papers.run("001", table="2", data=tmp_path)
+    of_test = {
+        (row["row"], row["quantity"]): row["exact"]
+        for row in table.figures.rows()
+        if "test" in row["row"]
+    }
+    assert of_test["VoxCeleb1 test", "speakers"] == 2
+    assert of_test["VoxCeleb1 test", "trials"] == 2
+    (tmp_path / "veri_test.txt").write_text("1 qx1/a/1.wav qx1/b/1.wav")
+    with pytest.raises(pv.DataError, match=r"veri_test\.txt.*qx1"):
+        pv.papers.run("001", table="2", data=tmp_path)
 
 
 def test_other_data_are_refused(bt4vt_data, tmp_path):
@@ -265,7 +279,7 @@ def test_the_command_prints_and_writes(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "GARBE" in done.stdout
     with (out / "003-table-1.csv").open() as file:
-        assert len([*csv.DictReader(file)]) == 105
+        assert len([*csv.DictReader(file)]) == 115
     assert "cannot be told" in (out / "README.md").read_text()
     wrong = command("run", "001", "--figure", "6", "--out", tmp_path / "none")
     assert wrong.returncode == 2
@@ -277,10 +291,11 @@ def test_the_command_prints_and_writes(tmp_path):
     assert "is a file, not a folder" in wrong.stderr
 
 
-def test_charts_are_written_beside_figures(bt4vt_data, tmp_path):
+def test_charts_are_written_beside_figures(reproduced, tmp_path):
     pytest.importorskip("vl_convert")
     out = tmp_path / "papers"
-    write_reproduced(out, pv.papers.run("001", table="2", data=bt4vt_data))
+    (item,) = (one for one in pv.papers.PAPERS["001"].items if one.name == "table 2")
+    write_reproduced(out, [(item, reproduced["001", "table 2"])])
     made = {path.name for path in out.iterdir()}
     assert made == {"README.md", *(f"001-table-2.{end}" for end in ("csv", "svg", "png"))}
     assert "<svg" in (out / "001-table-2.svg").read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import TYPE_CHECKING
 
 from parivox.auditing.schema import Base
@@ -14,7 +15,7 @@ from parivox.core.bt4vt import (
     bt4vt_min_cdet,
     bt4vt_rates_at,
 )
-from parivox.core.costs import cdet
+from parivox.core.costs import cdet, min_cdet
 from parivox.core.eer import eer
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict
 
     Where the exact value is another one, the reason says it. The operating point is bt4vt's: its
     minimum of each cost over all trials, ``min-cdet`` for the first cost and ``min-cdet:NAME`` for
-    the others.
+    the others. The cell's own minimum of each cost has none.
     """
     target, nontarget = int(counts.n_target), int(counts.n_nontarget)
     rows: dict[Key, Base] = {}
@@ -60,6 +61,9 @@ def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict
         threshold = bt4vt_min_cdet(everything, cost=cost).threshold
         at = counts.at([threshold])
         raw = bt4vt_cdet_at(counts, threshold, cost=cost)
+        least = float(min_cdet(counts, cost=cost, normalised=False).value)
+        own = bt4vt_min_cdet(counts, cost=cost)
+        add(("min_cdet_raw", at_cost[0], ""), own, least, trials)
         add(("cdet_raw", *at_cost), raw, float(cdet(at, cost, normalised=False)[0]), trials)
         fpr, fnr, nearest = bt4vt_rates_at(counts, threshold)
         add(("fpr", *at_cost), AtThreshold(fpr, nearest), float(at.fpr[0]), nontarget)
@@ -72,12 +76,14 @@ def compat_ratios(
     where: Mapping[str, Any],
     groups: Sequence[str],
     own: Sequence[Mapping[Key, Base]],
-    everything: Mapping[Key, Base],
+    references: Mapping[str, Mapping[Key, Base]],
 ) -> None:
-    """bt4vt's ratios of groups to all trials."""
-    for group, bases in zip(groups, own, strict=True):
+    """bt4vt's ratios of groups to all trials, and to groups that are named as references."""
+    for (group, bases), (reference, others) in product(
+        zip(groups, own, strict=True), references.items()
+    ):
         for (metric, definition, point), base in bases.items():
-            average = everything[metric, definition, point].value
+            average = others[metric, definition, point].value
             value, reason = math.nan, base.reason if math.isnan(base.value) else ""
             if not reason and average > 0:
                 is_eer = metric == "eer"
@@ -91,7 +97,7 @@ def compat_ratios(
                 definition=definition,
                 operating_point=point,
                 measure="ratio",
-                reference="all",
+                reference=reference,
                 zero="none",
                 value=value,
                 reason=reason,

@@ -253,7 +253,9 @@ def _compat(rows: Mapping[str, Rows], system: System) -> None:
         known = [None if why else counts for counts, why in missing]
         groups, speakers = cells.grouping.groups, cells.speakers[:-1]
         _add_cells(rows["groups"], where, groups, own, known, speakers, {})
-        compat_ratios(rows["bias"], where, groups, own, whole)
+        named = dict(zip(groups, own, strict=True))
+        against = {name: named[name] for name in options.reference if name in named}
+        compat_ratios(rows["bias"], where, groups, own, {"all": whole, **against})
 
 
 def _unless(why: Sequence[str], numbers: NDArray[np.int64]) -> list[int | None]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   parivox papers list
+  parivox papers run
   parivox papers run 001 --table 4
   parivox papers run 001 --figure 7 --out papers/
 """
@@ -26,7 +27,7 @@ def add_to(commands: Any, words: str) -> None:
         "papers",
         None,
         help=words,
-        usage="parivox papers list | run PAPER [options]",
+        usage="parivox papers list | run [PAPER] [options]",
         description="What four papers on fairness print, beside what their data say exactly, and "
         "how sure that is.",
         examples=EXAMPLES,
@@ -65,7 +66,7 @@ def _run(given: argparse.Namespace) -> None:
     if given.out is not None:
         check_reproduced(given.out)
     found = run(
-        *(given.paper,),
+        given.paper,
         table=given.table,
         figure=given.figure,
         claim=given.claim,

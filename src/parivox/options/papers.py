@@ -27,7 +27,9 @@ class PapersListCommand(Options):
 class PapersRunCommand(Options):
     """The command line of `papers run`."""
 
-    paper: Any = option(CHOSEN, "`000`, `001`, `002` or `003`", metavar="PAPER", position="1")
+    paper: Any = option(
+        CHOSEN, "`000`, `001`, `002` or `003`; without it, all", metavar="PAPER", position="?"
+    )
     table: str | None = option(
         CHOSEN, "number of a table", Text, metavar="N", without="all items that can be computed"
     )
@@ -35,7 +37,7 @@ class PapersRunCommand(Options):
     claim: str | None = option(CHOSEN, "section that makes a claim: `5.1`", Text, metavar="N")
     data: Any = option(
         CHOSEN,
-        "folder of the data of bt4vt 1.0.1",
+        "folder of the data of bt4vt 1.0.1 and, perhaps, VoxCeleb1's list `veri_test.txt`",
         metavar="DIR",
         without="those that are installed (`pip install parivox[demo]`)",
     )

@@ -28,28 +28,29 @@ PAPERS: dict[str, Paper] = {
 
 
 def run(
-    paper: str,
+    paper: str | None = None,
     *,
     table: str | None = None,
     figure: str | None = None,
     claim: str | None = None,
     data: str | os.PathLike[str] | None = None,
 ) -> list[tuple[Item, Reproduced]]:
-    """Compute items of a paper: all that run here or, if any is named, those.
+    """Compute what papers print: all that runs here of all of them, of one, or items of one.
 
     Parameters
     ----------
     paper
-        ``000``, ``001``, ``002`` or ``003``.
+        ``000``, ``001``, ``002`` or ``003``; without it, all.
     table, figure, claim
         Number of an item; of a claim, that of the section that makes it.
     data
-        Folder of the data of bt4vt 1.0.1, where it is not installed.
+        Folder of the data of bt4vt 1.0.1, where it is not installed; with ``veri_test.txt`` in it,
+        VoxCeleb1's own test list is counted as well.
 
     Returns
     -------
     list of (Item, Reproduced)
-        In the order of the paper.
+        In the order of the papers.
 
     Raises
     ------
@@ -58,7 +59,12 @@ def run(
     DataError
         If data that it needs are missing or are others.
     """
-    chosen = [*_chosen(paper, {"table": table, "figure": figure, "claim": claim})]
+    asked = {"table": table, "figure": figure, "claim": claim}
+    if paper is None and any(asked.values()):
+        msg = f"a table, figure or claim is of one paper; name it: {', '.join(PAPERS)}"
+        raise ConfigError(msg)
+    names = PAPERS if paper is None else [paper]
+    chosen = [one for name in names for one in _chosen(name, asked)]
     scores = Voxceleb1H.found(data) if any(one.needs for one in chosen) else None
     return [(one, one.compute(scores)) for one in chosen if one.compute is not None]
 

@@ -393,9 +393,10 @@ _item = partial(Item, "000")
 _I = "scores of VoxCeleb1-I"
 PAPER = Paper(
     "000",
-    "W. Hutiri and others",
+    "W. Hutiri, T. Patel, A. Y. Ding and O. Scharenborg",
     2024,
-    "As Biased as You Measure",
+    "As Biased as You Measure: Methodological Pitfalls of Bias Evaluations in Speaker Verification "
+    "Research",
     (
         _item("table", "1", "bias measures", RUNS, ON_H, _table1),
         _item("table", "2", "EER and cost of groups", MISSING, _I),

@@ -33,7 +33,7 @@ from parivox.papers.items import (
     spanned,
 )
 from parivox.papers.paper001_tables import COST, REFERENCE_5, TABLE_4, paper_name, table4, table5
-from parivox.papers.voxceleb import BY, ON_H, V2, L
+from parivox.papers.voxceleb import BY, ON_H, TEST, V2, L
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -59,6 +59,14 @@ _SHARES = {
     "nationality=Canada": (4.5, 3.9),
 }
 _GENDERS = {"gender=f": (44.0, 41.1), "gender=m": (56.0, 58.9)}
+_TEST = {
+    "gender=f": (38.0, 29.5),
+    "gender=m": (62.0, 70.5),
+    "nationality=USA": (62.5, 59.6),
+    "nationality=UK": (12.5, 13.9),
+    "nationality=Ireland": (7.5, 6.7),
+}
+"""The same of VoxCeleb1's test list."""
 _COSTS = {
     "VoxCeleb SRC": "voxsrc",
     "NIST SRE 2019, telephone": "sre19_cts",
@@ -204,6 +212,9 @@ def _table2(data: Voxceleb1H) -> Reproduced:
     for what, of_women in (("speakers", 79.0), ("trials", 70.0)):
         women, men = each[what].values()
         figures.add("VoxCeleb1-H", f"women to men, {what}, %", of_women, 100 * women / men, 0)
+    listed = data.test_list()
+    if listed is not None:
+        _of_test(figures, listed.tables["groups"])
     women, men = each["speakers"].values()
     per = [each["trials"][name] / each["speakers"][name] for name in _GENDERS]
     return Reproduced(
@@ -217,10 +228,33 @@ def _table2(data: Voxceleb1H) -> Reproduced:
         ),
         (
             "What the table calls shares of utterances are shares of trials.",
-            "Columns of VoxCeleb1 test and VoxCeleb1-E take their lists.",
+            (
+                f"The column of VoxCeleb1's test list is counted where --data has {TEST}; that of "
+                "VoxCeleb1-E takes its list."
+            ),
         ),
         (partial(audit.charts.speakers, by="nationality"),),
     )
+
+
+def _of_test(figures: Figures, groups: Table) -> None:
+    """What a list of trials holds, beside the column of VoxCeleb1's test list."""
+    rows = {f"{r['grouping']}={r['group']}": r for r in groups.rows()}
+    whole = rows["all=all"]
+    nations = sum(row["grouping"] == "nationality" for row in rows.values())
+    for quantity, printed, exact in (
+        ("speakers", 40, whole["speakers"]),
+        ("trials", 37_720, whole["trials"]),
+        ("nationalities", 9, nations),
+    ):
+        figures.add("VoxCeleb1 test", quantity, printed, exact, 0)
+    for name, (people, trials) in _TEST.items():
+        row, decimals = rows.get(name), 0 if name in _GENDERS else 1
+        if row is not None:
+            share = 100 * row["speakers"] / whole["speakers"]
+            figures.add(f"test, {name}", "speakers, %", people, share, decimals)
+            share = 100 * row["trials"] / whole["trials"]
+            figures.add(f"test, {name}", "trials, %", trials, share, 1)
 
 
 def _table4(data: Voxceleb1H) -> Reproduced:
@@ -242,6 +276,7 @@ def _table4(data: Voxceleb1H) -> Reproduced:
                 of=of[row.group],
                 neutral=1.0 if of is biases else None,
                 authors=one.paper,
+                note=f"{costs[row.group]['speakers']} speakers",
             )
     above, below = _shown(biases)
     means = [

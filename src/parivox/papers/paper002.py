@@ -127,7 +127,8 @@ def _table3(data: Voxceleb1H) -> Reproduced:
             Claim(
                 "These are the pairs of VoxCeleb1-H",
                 FAILS if off("pairs") or off("trivial, %") else HOLDS,
-                f"speakers agree but for {named(off('speakers'))}; pairs do not for "
+                f"{len(rows) - 1 - len(off('speakers'))} of {len(rows) - 1} numbers of speakers "
+                f"agree; pairs do not for "
                 f"{named(off('pairs'))} ({printed:,} printed, {rows['all']['target']:,} in the "
                 f"list), shares of trivial ones for {named(off('trivial, %'))}: it is another draw "
                 "from the same utterances",
@@ -348,7 +349,7 @@ def _algorithm(data: Voxceleb1H) -> Reproduced:
                 f"{whose}, Algorithm 1 gives everybody as many pairs of either kind, as hard ones",
                 FAILS if bad else HOLDS,
                 (f"{'; '.join(found[one].sentence for one in bad)}; " if bad else "")
-                + f"each is tested {tests['least']:.0f} to {tests['most']:.0f} times",
+                + f"speakers are tested {tests['least']:,.0f} to {tests['most']:,.0f} times each",
             )
         )
     return Reproduced(

@@ -1,7 +1,7 @@
 """Scores of VoxCeleb1-H by two systems: the data of the papers that anyone can have.
 
 They come with bt4vt 1.0.1 (``pip install parivox[demo]``): 550,894 trials by ResNetSE34V2 and
-ResNetSE34L, and the speakers. VoxCeleb1 has been withdrawn by its authors; scores hold no audio.
+ResNetSE34L, and the speakers. VoxCeleb1 was retracted by its authors; scores hold no audio.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from parivox.auditing.count import count
 from parivox.auditing.run import audit
 from parivox.disk import sha256_of
 from parivox.errors import DataError
+from parivox.trials.description import describe
 from parivox.trials.grades import grade
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.result import Audit
     from parivox.core.counts import Counts
+    from parivox.trials.description import Description
 
 V2, L = "ResNetSE34V2", "ResNetSE34L"
 BY = "gender+nationality"
@@ -41,6 +43,8 @@ SHA256 = {
     SCORES[L]: "8fd363699ce25316f587097208aa95c64c840f9d7087616753cf36c9f996d5e8",
     SPEAKERS: "c18af27f03e781de23f7cbf067528c43541c8fe95a81db7dc27e5554d45a375c",
 }
+TEST = "veri_test.txt"
+"""VoxCeleb1's own test list, which whoever has it may put beside the files."""
 _ID = len("id10001")
 _ABOUT = ("Gender", "Nationality")
 _MEND = "pip install 'parivox[demo]', or name the folder of bt4vt 1.0.1's data with --data"
@@ -86,6 +90,13 @@ class Voxceleb1H:
     def speakers(self) -> Path:
         """The table of speakers."""
         return self.folder / SPEAKERS
+
+    def test_list(self) -> Description | None:
+        """What VoxCeleb1's test list holds; None where it is not here."""
+        path = self.folder / TEST
+        if not path.is_file():
+            return None
+        return describe(path, speakers=self.speakers, by=("gender", "nationality"))
 
     def people(self) -> list[dict[str, str]]:
         """Everybody of VoxCeleb1, a row each: gender, nationality."""

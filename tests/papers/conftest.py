@@ -1,0 +1,11 @@
+"""All that the four papers print, computed once."""
+
+import pytest
+
+import parivox as pv
+
+
+@pytest.fixture(scope="session")
+def reproduced(bt4vt_data):
+    """What every item comes to, by paper and name: a minute."""
+    return {(item.paper, item.name): made for item, made in pv.papers.run(data=bt4vt_data)}
