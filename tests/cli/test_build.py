@@ -76,7 +76,7 @@ def test_help_names_the_kinds_and_their_options(build):
     told = build("--help").stdout
     for word in ("inclusive", "balanced", "cross", "--from", "--out"):
         assert word in told
-    told = build("inclusive", "--help").stdout
+    told = build("inclusive", "--help-all").stdout
     for word in ("--per-speaker", "--variants", "--seed", "--mix", "--compat", "--speaker-ids"):
         assert word in told
 

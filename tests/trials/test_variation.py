@@ -169,6 +169,12 @@ def test_what_a_scorer_gives_is_a_score_for_each_trial(people):
         variants(table, people, scorer=len, columns={"score": "x"})
 
 
+def test_groups_that_are_asked_for_alone_take_part(pool, people):
+    found = variants(pool, people, groups="f", per_speaker=10)
+    assert set(found.table.to_dict()["group"]) == {*found.kept} == {"f"}
+    assert {*found.left_out} <= {"f"}
+
+
 def test_speakers_without_pairs_enough_are_left_out_of_all_lists(pool, people):
     lost = np.char.startswith(pool["enrol"], "f0") & (pool["label"] == 1)
     lost &= np.arange(lost.size) % 2 == 0

@@ -221,19 +221,25 @@ class BuildOptions(Options):
     """Options of every kind of list that is built; these tables and `out` may stand before it."""
 
     utterances: Any = option(
-        BUILT, "table of utterances, one a row; speaker and recording in columns, or in the path"
+        BUILT,
+        "table of utterances, one a row; speaker and recording in columns, or in the path",
+        is_common=True,
     )
     speakers: Any = option(
         BUILT,
         "table of speakers, their attributes",
         without="attributes of speakers stand in the table of utterances",
+        is_common=True,
     )
-    out: Any = option(BUILT, "folder for the lists and their manifest", metavar="DIR")
+    out: Any = option(
+        BUILT, "folder for the lists and their manifest", metavar="DIR", is_common=True
+    )
     by: Any = option(
         BUILT,
         "groups of speakers, as in `gender+nationality`",
         metavar="ATTRIBUTES",
         annotated="str",
+        is_common=True,
     )
     format: str = option(
         BUILT,
@@ -248,8 +254,9 @@ class BuildOptions(Options):
         Number,
         1,
         **(_COUNT | {"high": 10_000}),
+        is_common=True,
     )
-    seed: int = option(BUILT, "that seed", Number, 0, **_FROM_ZERO)
+    seed: int = option(BUILT, "that seed", Number, 0, **_FROM_ZERO, is_common=True)
     id: str | None = same_as(ListOptions, "id", section=BUILT)
     encoding: str | None = same_as(ReadOptions, "encoding", section=BUILT)
     speaker_ids: bool = option(BUILT, "name who is left out, also in the manifest", Flag, False)
@@ -283,6 +290,7 @@ class InclusiveOptions(BuildOptions):
         "target pairs, and nontarget pairs, of each speaker",
         Number,
         is_needed=True,
+        is_common=True,
         **_COUNT,
     )
     grade_by: tuple[str, ...] | None = option(
@@ -307,6 +315,7 @@ class InclusiveOptions(BuildOptions):
         "grades of nontarget pairs, exact for each speaker: `cat4=0.75,cat3=0.25`",
         metavar="SHARES",
         without="all of the hardest",
+        is_common=True,
         annotated="str | Mapping[str, float] | None",
     )
     balance_partners: Any = option(
@@ -323,6 +332,16 @@ class InclusiveOptions(BuildOptions):
         Text,
         metavar="PAPER",
         choices=("hutiri2022",),
+    )
+    groups: Any = option(
+        DRAWN,
+        "groups that take part, as in `Italy,Norway`",
+        metavar="GROUPS",
+        is_common=True,
+        is_repeatable=True,
+        reads=lambda texts: _parts(",".join(texts)),
+        without="all",
+        annotated="Sequence[str] | str | None",
     )
 
 
@@ -343,15 +362,7 @@ class BalancedOptions(BuildOptions):
         without="as many as every group can give",
         **_COUNT,
     )
-    groups: Any = option(
-        DRAWN,
-        "groups that take part, as in `Italy,Norway`",
-        metavar="GROUPS",
-        is_repeatable=True,
-        reads=lambda texts: _parts(",".join(texts)),
-        without="all",
-        annotated="Sequence[str] | str | None",
-    )
+    groups: Any = same_as(InclusiveOptions, "groups")
     balance: Any = option(
         DRAWN,
         "attribute of which each group has as many of each value; `none` for nothing",
@@ -410,6 +421,7 @@ class VariantsOptions(ListOptions):
     )
     variants: int = option(DRAWN, "lists for each number of pairs", Number, 5, **_FROM_TWO)
     seed: int = option(DRAWN, "what they are drawn with", Number, 0, **_FROM_ZERO)
+    groups: Any = same_as(InclusiveOptions, "groups")
     scorer: Callable[..., Any] | None = option(
         DRAWN,
         "takes the enrolment ids and the test ids of a list and gives its scores; lists are then "

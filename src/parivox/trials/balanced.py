@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 import numpy as np
 
 from parivox.errors import ConfigError, DataError, nearest
-from parivox.options.kinds import several
 from parivox.options.trials import BalancedOptions
 from parivox.progress import telling
 from parivox.read.attributes import parse_attribute, parse_by
@@ -38,7 +37,7 @@ from parivox.trials.pairs import (
     target_pairs,
     utterances_of,
 )
-from parivox.trials.pool import Design, Pool, speaker_by_speaker
+from parivox.trials.pool import Design, Pool, places_of_groups, speaker_by_speaker
 
 if TYPE_CHECKING:
     import os
@@ -138,7 +137,7 @@ def design(pool: Pool, asked: BalancedOptions) -> Design:
 
     Groups are balanced in what defines difficulty: `balance` is asked for the manifest.
     """
-    groups = _groups(pool, asked.groups)
+    groups = places_of_groups(pool.groups, pool.by, asked.groups)
     speakers, utterances = asked.speakers_per_group, asked.utterances_per_speaker
     wanted = _Wanted(pool, groups, speakers, utterances, asked.pairs)
     wanted.check()
@@ -198,18 +197,6 @@ def _balance(asked: str | None, by: str, columns: Sequence[str]) -> str:
         msg = f"--balance {asked!r}: is no attribute of speakers; {nearest(name, known.values())}"
         raise ConfigError(msg)
     return asked
-
-
-def _groups(pool: Pool, asked: Sequence[str] | str | None) -> Ints:
-    """Places of the groups that take part."""
-    if asked is None:
-        return np.arange(len(pool.groups))
-    names = several(asked)
-    for one in names:
-        if one not in pool.groups:
-            msg = f"--groups {one!r}: is no group of {pool.by}; {nearest(str(one), pool.groups)}"
-            raise ConfigError(msg)
-    return np.unique([pool.groups.index(one) for one in names])
 
 
 def _drawn(wanted: _Wanted, n: int, draws: Draws) -> Iterator[Block]:

@@ -36,7 +36,7 @@ from parivox.trials.pairs import (
     utterances_of,
     without_repeats,
 )
-from parivox.trials.pool import Design, Pool, speaker_by_speaker
+from parivox.trials.pool import Design, Pool, places_of_groups, speaker_by_speaker
 
 if TYPE_CHECKING:
     import os
@@ -53,6 +53,7 @@ ROWS = (
     "speaker by speaker in the order of their ids; of each first the target trials, easy before "
     "hard, then the nontarget trials, hard before easy"
 )
+NOT_ASKED = "is of a group that was not asked for"
 _ROUNDS = 1_000
 _WHOLE = 1e-6
 _TARGET, _ORDER, _UTTERANCES = range(3)  # keys of the streams of one list
@@ -72,6 +73,7 @@ def build_inclusive(
     mix: str | Mapping[str, float] | None = None,
     balance_partners: bool | None = None,
     compat: str | None = None,
+    groups: Sequence[str] | str | None = None,
     **options: Unpack[OtherBuildOptions],
 ) -> Built:
     """Build lists with as many pairs, as hard ones, for every speaker.
@@ -101,6 +103,8 @@ def build_inclusive(
     compat : {"hutiri2022"}, optional
         As the paper's listing: utterances of nontarget pairs drawn with replacement, pairs may
         repeat, and speakers need more than n pairs.
+    groups
+        Those that take part; without it, all.
     **options
         Every other option of building: see
         `parivox.options.typed.OtherBuildOptions`.
@@ -135,6 +139,7 @@ def build_inclusive(
         mix=mix,
         balance_partners=balance_partners,
         compat=compat,
+        groups=groups,
         **options,
     )
     pool = Pool.read(utterances, speakers, by=by, grade_by=asked.grade_by, id=asked.id)
@@ -155,10 +160,12 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
         msg = "--compat hutiri2022: knows no mix and no balance of partners; leave them out"
         raise ConfigError(msg)
     balanced = not compat if asked.balance_partners is None else bool(asked.balance_partners)
-    wanted = _PairsWanted(pool, n, shares, balanced, bool(compat)).with_targets(grades)
+    groups = places_of_groups(pool.groups, pool.by, asked.groups)
+    wanted = _PairsWanted(pool, groups, n, shares, balanced, bool(compat)).with_targets(grades)
     reasons = wanted.reasons()
     if "" not in reasons:
-        reason = max(sorted(set(reasons)), key=reasons.count)
+        known = [one for one in reasons if one != NOT_ASKED] or reasons
+        reason = max(sorted(set(known)), key=known.count)
         mend = "; ".join(_fitting(wanted)) or "give other speakers"
         msg = f"--per-speaker {n:,}: no speaker can take part ({reason}); {mend}"
         raise DataError(msg)
@@ -186,12 +193,13 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
             "mix": None if compat else {f"cat{grade}": share for grade, share in shares.items()},
             "balance_partners": balanced,
             "compat": compat,
+            "groups": None if asked.groups is None else [pool.groups[i] for i in groups],
         },
         draw,
         2 * n * int(is_in.sum()),
         ROWS,
         pool.speakers_by_group(is_in),
-        tuple(reasons),
+        tuple("" if one == NOT_ASKED else one for one in reasons),
         tuple(notes),
     )
 
@@ -324,6 +332,7 @@ class _PairsWanted:
     """Pairs that each speaker is to have, and who has enough of them."""
 
     pool: Pool
+    groups: Ints  # places of those that take part
     n: int  # target pairs, and nontarget pairs
     mix: Mapping[int, float]  # shares of the grades of nontarget pairs
     balanced: bool  # whether partners take turns
@@ -360,8 +369,10 @@ class _PairsWanted:
         """Why each speaker takes no part; empty for those that do."""
         pool, more = self.pool, int(self.literal)
         reasons = np.full(pool.sizes.size, "", dtype=object)
+        reasons[~np.isin(pool.group, self.groups)] = NOT_ASKED
         reasons[pool.group < 0] = f"{pool.by} is not known"
-        reasons[pool.classes.of_speaker < 0] = f"{' or '.join(pool.graded_by)} is not known"
+        unknown = f"{' or '.join(pool.graded_by)} is not known"
+        reasons[(pool.classes.of_speaker < 0) & (reasons != NOT_ASKED)] = unknown
         for grade, n in self.target_counts.items():
             there = self.target_pairs[grade].within(pool.start)
             words = f"fewer than {n + more:,} target pairs of grade {grade}"

@@ -45,6 +45,8 @@ _TYPES = {
     "Sequence": (list, "a list"),
     "Mapping": (dict, "a mapping"),
 }
+_LATER = ("parameters.groups",)
+"""Fields that manifests written before lack."""
 _ROLES = ("utterances", "speakers")
 AS_WRITTEN = "give the manifest as it was written"
 
@@ -96,6 +98,8 @@ def _check_fields(path: Path, where: str, part: Any, fields: Mapping[str, str]) 
     if not isinstance(part, dict):
         raise _wrong(path, f"{where.rstrip('.')} is {part!r}, expected a mapping")
     for name, annotation in fields.items():
+        if name not in part and where + name in _LATER:
+            continue
         if name not in part:
             raise _wrong(path, f"lacks {where}{name}")
         if not _is_of_type(part[name], annotation):

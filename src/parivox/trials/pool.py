@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import polars as pl
 
-from parivox.errors import ConfigError, DataError
+from parivox.errors import ConfigError, DataError, nearest
 from parivox.options.kinds import several
 from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
 from parivox.read.joining import listed_ids, utterance_speakers
@@ -185,6 +185,22 @@ class Pool:
         groups = self.group[is_in & (self.group >= 0)]
         counts = np.bincount(groups, minlength=len(self.groups)).tolist()
         return {group: n for group, n in zip(self.groups, counts, strict=True) if n}
+
+
+def places_of_groups(groups: Sequence[str], by: str, asked: Sequence[str] | str | None) -> Ints:
+    """Places of the groups that take part: those asked for, or all.
+
+    >>> places_of_groups(("f", "m"), "gender", "m").tolist()
+    [1]
+    """
+    if asked is None:
+        return np.arange(len(groups))
+    names = several(asked)
+    for one in names:
+        if one not in groups:
+            msg = f"--groups {one!r}: is no group of {by}; {nearest(str(one), groups)}"
+            raise ConfigError(msg)
+    return np.unique([groups.index(one) for one in names])
 
 
 def _people(table: Utterances, asked: Sequence[Attribute]) -> Speakers:

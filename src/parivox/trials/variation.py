@@ -156,6 +156,7 @@ def variants(
     per_speaker: int | Sequence[int] = (25, 50, 75),
     variants: int = 5,
     seed: int = 0,
+    groups: Sequence[str] | str | None = None,
     scorer: Scorer | None = None,
     cost: str = "voxsrc",
     replicates: int = 200,
@@ -186,6 +187,8 @@ def variants(
         Lists for each number of pairs; 2 or more.
     seed : int
         Each list has a stream of its own, spawned from it by number of pairs and variant.
+    groups
+        Those that take part; without it, all.
     scorer : callable, optional
         Takes the enrolment ids and the test ids of a list, two object arrays of shape (trial,),
         and gives its scores.
@@ -226,6 +229,7 @@ def variants(
         by=by,
         variants=variants,
         seed=seed,
+        groups=groups,
         replicates=replicates,
         cost=cost,
         id=id,
@@ -236,7 +240,7 @@ def variants(
     variants, seed, replicates = asked.variants, asked.seed, asked.replicates
     model = parse_cost(cost)
     of_scores = {"utterances": utterances, "columns": columns, "orientation": orientation}
-    who: dict[str, Any] = {"speakers": speakers, "by": by, "id": id}
+    who: dict[str, Any] = {"speakers": speakers, "by": by, "id": id, "groups": groups}
     if scorer is None:
         with stage("reading the scores"):
             pairs = read_scored_pairs(source, **who, **of_scores)
@@ -461,17 +465,18 @@ def lists_scored(
     speakers: Any,
     by: str,
     id: str | None,  # noqa: A002 - the option's name
+    groups: Sequence[str] | str | None,
 ) -> Lists:
     """Inclusive lists built from a table of utterances, each scored as a whole."""
     from parivox.trials.inclusive import design  # noqa: PLC0415 - where lists are built
     from parivox.trials.pairs import Draws  # noqa: PLC0415
-    from parivox.trials.pool import Pool  # noqa: PLC0415
+    from parivox.trials.pool import Pool, places_of_groups  # noqa: PLC0415
 
     pool = Pool.read(utterances, speakers, by=by, id=id)
     ids, owner = pool.ids.to_numpy().astype(object), pool.owner.astype(np.int32)
 
     def scored(n: int, variant: int) -> ScoredPairs:
-        inclusive = design(pool, InclusiveOptions(per_speaker=n))
+        inclusive = design(pool, InclusiveOptions(per_speaker=n, groups=groups))
         blocks = list(inclusive.draw(Draws(seed).child(variant)))
         enrol, test, target = (np.concatenate(cells) for cells in zip(*blocks, strict=True))
         score = np.asarray(scorer(ids[enrol], ids[test]), dtype=np.float64)
@@ -491,7 +496,8 @@ def lists_scored(
         for n in each
         for variant in range(variants)
     )
-    return Lists(first, _count(pool.group, pool.groups), lists)
+    asked = np.isin(pool.group, places_of_groups(pool.groups, by, groups))
+    return Lists(first, _count(pool.group[asked], pool.groups), lists)
 
 
 def read_scored_pairs(
@@ -503,6 +509,7 @@ def read_scored_pairs(
     columns: Mapping[str, str] | None,
     orientation: str | None,
     id: str | None,  # noqa: A002 - the option's name
+    groups: Sequence[str] | str | None = None,
 ) -> ScoredPairs:
     """Pairs of two recordings of one speaker, and of two speakers of one group.
 
@@ -516,7 +523,11 @@ def read_scored_pairs(
     if grouping.of_speaker is None:
         msg = f"--by {by}: lists are drawn by speaker, so name an attribute of speakers"
         raise ConfigError(msg)
-    return _pairs(trials, grouping, grouping.of_speaker.astype(np.int32))
+    from parivox.trials.pool import places_of_groups  # noqa: PLC0415
+
+    chosen = places_of_groups(grouping.groups, by, groups)
+    of_speaker = np.where(np.isin(grouping.of_speaker, chosen), grouping.of_speaker, -1)
+    return _pairs(trials, grouping, of_speaker.astype(np.int32))
 
 
 def _pairs(trials: TrialSet, grouping: Grouping, of_speaker: Codes) -> ScoredPairs:

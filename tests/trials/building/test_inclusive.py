@@ -93,6 +93,23 @@ def test_target_grades_have_equal_shares(pool, seen):
     assert set(by_speaker["len"]) == {3}
 
 
+def test_groups_that_are_not_asked_for_are_neither_drawn_nor_left_out(pool, seen, tmp_path):
+    utterances, people = pool(3, speakers=12, nations="XYZ")
+    how = {"by": "nation", "per_speaker": 2}
+    whole = build(utterances, people, **how)
+    some = build(utterances, people, **how, groups="X", out=tmp_path)
+    (one,) = build(utterances, people, **how, groups=["X"]).lists
+    found = seen(one, people).frame
+    assert {*found["enrol_nation"], *found["test_nation"]} == {"X"}
+    assert {row["group"] for row in some.left_out.rows()} <= {"X"}
+    assert some.manifest["speakers"]["X"] == whole.manifest["speakers"]["X"]
+    path = tmp_path / "inclusive.manifest.json"
+    again = pv.trials.rebuild(path, utterances=utterances, speakers=people)
+    assert again.lists[0].to_dict() == one.to_dict()
+    with pytest.raises(ConfigError, match="--groups 'W': is no group of nation"):
+        build(utterances, people, **how, groups=["X", "W"])
+
+
 def test_utterances_of_partners_take_turns(pool, seen):
     table, people = pool(3, speakers=4, recordings=4, nations="X")
     built = build(table, people, by="nation", per_speaker=12)
