@@ -103,6 +103,7 @@ def test_what_the_audit_lacks_is_told_with_the_mend(of, name):
         ("forest", {"system": "three"}, "system 'three' is not of this audit; there are one, two"),
         ("forest", {"operating_point": "fpr=0.5"}, r"did you mean fpr=0\.05\? there are"),
         ("forest", {"by": "group", "groups": "F"}, r"groups 'F' .*; did you mean f\? there are"),
+        ("det", {"by": "group", "groups": "f+USA"}, "not of by='group', but of by='group.nation'"),
         ("forest", {"groups": []}, "groups names none; leave it out for all, or name some: f"),
         ("det", {"systems": ["one", "tow"]}, r"systems 'tow' .* did you mean two\?"),
         ("det", {"by": "group+nation", "panel": "nations"}, r"panel .* did you mean nation\?"),
@@ -130,6 +131,11 @@ def test_notebooks_complete_charts_as_they_do_no_property(pair):
 def test_a_keyword_that_is_not_there_is_told_with_those_that_are(of):
     with pytest.raises(TypeError, match=r"det takes no 'system'; did you mean systems\?"):
         of.det(system="one")
+
+
+@pytest.mark.parametrize("name", ["det", "forest", "against"])
+def test_groups_tell_of_which_grouping_they_are(of, name):
+    assert "group+nation" not in getattr(of, name)(groups=["f", "m"]).to_json()
 
 
 def test_groups_and_systems_that_are_asked_for_are_all_that_is_drawn(of):

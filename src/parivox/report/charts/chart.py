@@ -208,13 +208,16 @@ def _groups(audit: Audit, where: dict[str, str]) -> tuple[str, ...]:
     return tuple(name for name in names if name != "pooled")
 
 
+def _by_grouping(audit: Audit) -> dict[str, tuple[str, ...]]:
+    """The groups of each grouping."""
+    system, listed = subjects(audit)[0]
+    where = {"system": system, "list": listed, "within": ""}
+    return {by: _groups(audit, {**where, "grouping": by}) for by in audit.record["groupings"]}
+
+
 def widest(audit: Audit) -> str:
     """The grouping of the most groups that a chart has room for, else that of the fewest."""
-    sizes: dict[str, int] = {}
-    system, listed = subjects(audit)[0]
-    for grouping in audit.record["groupings"]:
-        where = {"system": system, "list": listed, "grouping": grouping, "within": ""}
-        sizes[grouping] = len(_groups(audit, where))
+    sizes = {grouping: len(groups) for grouping, groups in _by_grouping(audit).items()}
     fitting = [name for name, size in sizes.items() if size <= _READABLE]
     return max(fitting, key=sizes.__getitem__) if fitting else min(sizes, key=sizes.__getitem__)
 
@@ -247,9 +250,25 @@ def choose(
     check("operating_point", operating_point, points)
     with_threshold = [row["operating_point"] for row in rows if row["threshold"] is not None]
     point = operating_point or next(iter(with_threshold or points), "")
-    by, allocation = by or widest(audit), allocation or allocations[0]
+    by, allocation = by or _grouping_of(audit, groups), allocation or allocations[0]
     found = Chosen(audit, chosen, listed, by, allocation, point, asked)
-    return replace(found, only=several("groups", groups, _groups(audit, found.where)))
+    known, of = _groups(audit, found.where), f"of by={by!r}"
+    for one in {groups} if isinstance(groups, str) else groups or ():
+        elsewhere = [other for other, names in _by_grouping(audit).items() if one in names]
+        if one not in known and elsewhere:
+            msg = (
+                f"groups {one!r} is not {of}, but of by={elsewhere[0]!r}; a chart has one grouping"
+            )
+            raise ConfigError(msg)
+    return replace(found, only=several("groups", groups, known, of))
+
+
+def _grouping_of(audit: Audit, groups: Names) -> str:
+    """The grouping that has all of these groups; if none is asked for, or none has, the widest."""
+    asked = {groups} if isinstance(groups, str) else {*(groups or ())}
+    first = widest(audit)
+    having = [by for by, known in _by_grouping(audit).items() if asked and asked <= {*known}]
+    return first if first in having or not having else having[0]
 
 
 def _asked(audit: Audit, option: str, asked: Names) -> tuple[Subject, ...]:

@@ -70,8 +70,9 @@ class Charts:
 
     Every chart takes keywords only. These mean the same in all of them:
 
-    - ``by``: a grouping, as ``"gender+nationality"``; else that of most groups that can be read.
-    - ``groups``: of the grouping, one or several to draw; else all, or of very many those with the
+    - ``by``: a grouping, as ``"gender+nationality"``; else that of the ``groups``, or that of most
+      groups that can be read.
+    - ``groups``: of one grouping, one or several to draw; else all, or of very many those with the
       most speakers.
     - ``system``: one system, as ``"V2"``, or a system on a list, as ``"V2@clean"``.
     - ``systems``: one or several of them, in this order; else all, or the first where one is drawn.
