@@ -55,6 +55,14 @@ def test_an_odd_audit_can_be_explored_from_end_to_end(opened, alone, odd, audite
         assert "Infinity" not in text
 
 
+def test_of_many_groups_the_explorer_shows_some_until_all_are_asked_for(opened, alone, audited):
+    with opened(alone(audited(**ODD["200 groups"]))) as shown:
+        assert shown.locator("#x-common tbody tr:visible").count() == 30
+        shown.click("text=170 other groups")
+        assert shown.locator("#x-common tbody tr:visible").count() == 200
+        assert shown.get_attribute("#x-more button", "aria-expanded") == "true"
+
+
 def names_of(audit):
     rows = audit.groups.where(grouping="group", metric="fnr").rows()
     return {row["group"] for row in rows} - {"pooled"}
@@ -156,7 +164,11 @@ def test_the_first_screen_stays_whole(opened, audited, odd, tmp_path):
         assert not re.search(r"\b(nan|None|inf)\b", out.getvalue())
     found = overview(audit)
     html = page(audit)
+    assert len(html.encode()) <= 1_300_000
     with opened(html) as shown:
+        assert len(shown.inner_text("body").split()) <= 2_000
+        heads = shown.locator("#answer .axis").all_inner_texts()
+        assert len(heads) == 1 if odd in {"no impostors", "no own trials"} else len(heads) == 2
         for width in (1440, 360):
             shown.set_viewport_size({"width": width, "height": 800})
             assert shown.evaluate("() => document.documentElement.scrollWidth") <= width

@@ -337,6 +337,12 @@
         if (each.table.tFoot) each.table.tFoot.replaceChildren(...foot);
         else each.table.createTFoot().replaceChildren(...foot);
       }
+      const rest = one.groups.length - 1 - data.seen;
+      at("more").hidden = rest < 1;
+      at("more").firstChild.textContent = `${rest} other groups`;
+      tables.common.table.tBodies[0].childNodes.forEach((row, i) => {
+        row.classList.toggle("x-other", i >= data.seen);
+      });
       const how = one.allocation === "both" || !one.allocation ? ""
         : `, nontarget trials by ${one.allocation}`;
       const system = list().list ? `${list().system} on ${list().list}` : list().system;
@@ -582,6 +588,9 @@
     at("zero").addEventListener("change", () => {
       state.zero = data.zero[Number(at("zero").value)];
       render();
+    });
+    at("more").firstChild.addEventListener("click", ({ target }) => {
+      target.ariaExpanded = String(at("common").classList.toggle("x-whole"));
     });
     at("reference").addEventListener("change", () => {
       state.reference = at("reference").value;

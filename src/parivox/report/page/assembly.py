@@ -92,10 +92,10 @@ def page(
     by_default = f"Fairness audit of {whose} by {', '.join(audit.record['groupings'])}"
     told = compared(audit)
     of = overview(audit)
-    every = every_group(audit, of.lines)
+    every = every_group(audit, of)
     sections = {name: words for name, words in SECTIONS.items() if name != "compared" or told}
     return template.render(
-        words_of_page(audit),
+        words_of_page(audit, of),
         title=shown(title) if title else by_default,
         headline=of.headline,
         sections=sections,
@@ -103,7 +103,7 @@ def page(
         figures=drawn,
         first=first(audit, of, caveats(known)),
         every=every,
-        is_long=sum(line["n"] for one in every for line in one["lines"]) > _MOST_SIGNED,
+        is_annex=sum(line["n"] for one in every for line in one["lines"]) > _MOST_SIGNED,
         said=said(audit, known),
         groups=groups(audit),
         explorer=explorer(audit),

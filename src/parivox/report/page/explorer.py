@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from parivox.core.costs import CostModel
     from parivox.core.counts import FloatArray, IntArray
     from parivox.report.charts.curves import Binned
+    from parivox.report.overview import Line
     from parivox.report.words import Row
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -66,6 +68,8 @@ LIMITS = (
 MOST_RATIO = 1e6
 """Limits of ratios are kept as parts of this, below 1, so that they are interpolated as rates."""
 _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_MOST_SEEN = 30
+"""Groups that are seen before others are asked for: those shown to differ and the largest."""
 _ALL = "all"
 
 Floors = dict[str, dict[str, str]]
@@ -84,7 +88,10 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
     if not by_list:
         return None
     options = audit.record["options"]
-    order = {(line.grouping, line.group): i for i, line in enumerate(lines(audit))}
+    every = lines(audit)
+    sizes = Counter(line.grouping for line in every)
+    every.sort(key=lambda line: _rank(line) if sizes[line.grouping] > _MOST_SEEN else ())
+    order = {(line.grouping, line.group): i for i, line in enumerate(every)}
     lists = [_list(audit, several, order) for several in by_list.values()]
     decades = _decades(audit)
     confidence = f"{100 * options['confidence']:g}"
@@ -101,6 +108,7 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
         "verdicts": {code: f"{SIGNS[code]} {words}" for code, words in VERDICTS.items()},
         "shapes": SHAPES,
         "confidence": confidence,
+        "seen": _MOST_SEEN,
     }
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     audited = []
@@ -119,6 +127,11 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
             for i in range(decades + 1)
         ],
     }
+
+
+def _rank(line: Line) -> tuple[bool, int]:
+    """Those shown to differ before others, the largest first."""
+    return not line.is_proven, -(line.speakers or 0)
 
 
 def _decades(audit: Audit) -> int:

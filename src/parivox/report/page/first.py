@@ -29,15 +29,18 @@ _MOST_SHOWN = 12
 """Groups in the first figure, of which there are fewer where systems are many."""
 _MOST_ROWS = 24
 """Rows of the first figure, one for each group and system."""
+_MOST_SEEN = 60
+"""Rows of all groups that are seen at once; further groupings are folded."""
 
 
 def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, Any]:
     """What is seen first, as ``first.html.j2`` takes it; `more` caveats are of the page alone."""
-    proven = of.proven
-    most = min(_MOST_SHOWN, max(1, _MOST_ROWS // len(systems(audit))))
-    shown = (proven or of.lines)[:most]
+    shown = _shown(of)
     n_other = len(of.lines) - len(shown)
-    what = "Groups that are shown to differ" if proven else "Groups, none shown to differ"
+    what = "Groups that are shown to differ"
+    if not of.proven:
+        most = "The groups of most speakers" if n_other and shown[0].speakers else "Groups"
+        what = f"{most}, none shown to differ"
     others = f". {number(n_other)} other{'s' * (n_other > 1)}: under All groups" if n_other else ""
     margin = audit.record["options"]["margin"]
     is_mirrored = any(one.is_mirror for line in shown for one in line.every())
@@ -53,19 +56,35 @@ def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, 
             "▲ worse ▼ better: shown to differ, allowing for all groups",
             "○ ? can’t tell: too few errors or speakers; with a p: not beyond chance of all groups",
             *["▼ in grey: the other group's ▲, counted once"] * is_mirrored,
-            _WHOSE[audit.record["options"]["allocate"][0]],
+            *[_WHOSE[audit.record["options"]["allocate"][0]]] * ("fpr" in _events(of)),
             f"lines: {level:g} % intervals over speakers, each by itself; with an arrow they go on",
             f"grey band: within {margin:g} times; alike where the whole line is in it",
         ],
     }
 
 
-def words_of_page(audit: Audit) -> dict[str, Any]:
+def _shown(of: Overview) -> list[Line]:
+    """The groups of the first figure: those shown to differ, or else those of most speakers."""
+    n_systems = max((len(line.of["fnr"]) for line in of.lines), default=1)
+    most = min(_MOST_SHOWN, max(1, _MOST_ROWS // n_systems))
+    by_size = sorted(of.lines, key=lambda line: -(line.speakers or 0))
+    return of.proven[:most] or [line for line in of.lines if line in by_size[:most]]
+
+
+def _events(of: Overview) -> dict[str, str]:
+    """The errors that any group has a rate of, as the heads of columns; both if none has."""
+    rates = {m: [one.rate for line in of.lines for one in line.of[m]] for m in EVENTS}
+    return {
+        m: words for m, words in EVENTS.items() if any(r is not None for r in rates[m])
+    } or EVENTS
+
+
+def words_of_page(audit: Audit, of: Overview) -> dict[str, Any]:
     """Words and functions that templates of ratios use."""
     return {
         "rates": RATES,
         "verdicts": VERDICTS,
-        "events": EVENTS,
+        "events": _events(of),
         "signs": SIGNS,
         "ticks": [(round(100 * place(ratio), 1), words) for ratio, words in TICKS.items()],
         "several": len(systems(audit)) > 1,
@@ -74,15 +93,19 @@ def words_of_page(audit: Audit) -> dict[str, Any]:
     }
 
 
-def every_group(audit: Audit, lines: Sequence[Line]) -> list[dict[str, Any]]:
+def every_group(audit: Audit, of: Overview) -> list[dict[str, Any]]:
     """All groups of each grouping, as ``all.html.j2`` takes them."""
-    return [
-        {
-            "title": f"By {grouping}, at the first threshold",
-            "lines": [_line(audit, one) for one in of],
-        }
-        for grouping, of in groupby(lines, key=lambda line: line.grouping)
-    ]
+    made, n_rows = [], 0
+    is_seen_above = len(_shown(of)) == len(of.lines)
+    for grouping, same in groupby(of.lines, key=lambda line: line.grouping):
+        lines = [_line(audit, one) for one in same]
+        n_rows += sum(line["n"] for line in lines)
+        title = f"By {grouping}, at the first threshold"
+        n = f": {number(len(lines))} groups" if len(lines) > 1 else ""
+        folded = f"{title}{', as above, with the intervals in figures' if is_seen_above else n}"
+        is_folded = is_seen_above or n_rows > _MOST_SEEN
+        made.append({"title": title, "lines": lines, "folded": folded if is_folded else ""})
+    return made
 
 
 def _line(audit: Audit, line: Line) -> dict[str, Any]:
@@ -102,15 +125,17 @@ def _drawn(audit: Audit, one: Judged) -> dict[str, Any]:
     strip = [round(100 * place(end), 1) for end in (1 / margin, margin)]
     ends = [None if end is None else round(100 * place(end), 1) for end in (one.low, one.high)]
     is_known = None not in ends
+    cut = _cut(one) if is_known else []
+    at = None if one.ratio is None else round(100 * place(one.ratio), 1)
     code = one.verdict or "none"
     times = "–" if one.ratio is None else f"{short(one.ratio)}×"
     return {
         "code": "none" if one.is_mirror else code,
         "margin": (strip[0], round(strip[1] - strip[0], 1)),
         "low": ends[0] if is_known else None,
-        "cut": _cut(one) if is_known else [],
+        "cut": cut,
         "high": ends[1],
-        "at": None if one.ratio is None else round(100 * place(one.ratio), 1),
+        "at": None if at in {x for x, _ in cut} else at,  # there the arrow stands
         "shape": SHAPES.get(code, SHAPES["cannot_tell"]),
         "times": f"{SIGNS.get(code, '')} {times}".strip(),
         "span": "" if one.high is None else span(one.low, one.high),
