@@ -168,7 +168,7 @@ class Sheet:
         notes = self.footnotes
 
         def shown(cell: Cell) -> Cell:
-            mark = f" {cell.mark}" if cell.mark else ""
+            mark = f"\u00a0{cell.mark}" if cell.mark else ""
             if cell.text == UNDEFINED and cell.why:
                 mark = f"{GAP}{notes[cell.why]}"
             return cell._replace(text=f"{_SIGNS.get(cell.verdict, '')}{cell.text}{mark}")
