@@ -23,11 +23,13 @@ examples:
 
 
 class Command(NamedTuple):
-    """A command by its words, with the commands below it and its options, each with its help."""
+    """A command by its words, with what follows it, and its options, each with its help."""
 
     words: tuple[str, ...]
     below: dict[str, str]
     options: dict[str, str]
+    choices: dict[str, tuple[str, ...]]
+    """What may follow an option of which there is a choice."""
 
 
 def add_to(commands: Any, words: str) -> None:
@@ -57,6 +59,7 @@ def _run(given: argparse.Namespace) -> None:
 def _commands(of: Any, words: tuple[str, ...]) -> Iterator[Command]:
     """A command and all below it."""
     below, options, inner = dict[str, str](), dict[str, str](), dict[str, Any]()
+    choices = dict[str, tuple[str, ...]]()
     more = {one: words for action in of._actions if isinstance(action, Every)  # noqa: SLF001
             for one, words in action.const.items()}  # fmt: skip
     for action in of._actions:  # noqa: SLF001 - argparse tells it in no other way
@@ -65,28 +68,38 @@ def _commands(of: Any, words: tuple[str, ...]) -> Iterator[Command]:
             below = {one.dest: str(one.help) for one in action._choices_actions}  # noqa: SLF001
         elif action.help != argparse.SUPPRESS or action in more:
             told = str(more.get(action, action.help))
-            options |= {one: told for one in action.option_strings if one.startswith("--")}
-    yield Command(words, below, options)
+            known = getattr(action, "known", ())
+            flags = [one for one in action.option_strings if one.startswith("--")]
+            options |= dict.fromkeys(flags, told)
+            choices |= dict.fromkeys(flags, known) if known else {}
+            below |= {} if action.option_strings else dict.fromkeys(known, told)
+    yield Command(words, below, options, choices)
     for name, one in inner.items():
         yield from _commands(one, (*words, name))
 
 
 def _bash(commands: list[Command]) -> Iterator[str]:
+    """A function that zsh runs as well, in which `path`, `options` and `words` are its own."""
     paths = "|".join(quote(" ".join(("parivox", *one.words))) for one in commands if one.words)
     yield from (
         "_parivox() {",
-        '  local word="${COMP_WORDS[COMP_CWORD]}" path=parivox below= options= one',
-        '  for one in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
-        f'    case "$path $one" in {paths}) path="$path $one";; esac',
+        '  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"',
+        "  local at=parivox below= flags= one",
+        '  for one in "${COMP_WORDS[@]:1:$((COMP_CWORD-1))}"; do',
+        f'    case "$at $one" in {paths}) at="$at $one";; esac',
         "  done",
-        '  case "$path" in',
+        '  case "$at" in',
     )
     for one in commands:
         path = quote(" ".join(("parivox", *one.words)))
-        yield f"    {path}) below='{' '.join(one.below)}' options='{' '.join(one.options)}';;"
+        yield f"    {path}) below='{' '.join(one.below)}' flags='{' '.join(one.options)}';;"
+    yield from ("  esac", '  case "$word" in -*) below="$flags";; esac', '  case "$at $before" in')
+    for one in commands:
+        for option, known in one.choices.items():
+            path = quote(" ".join(("parivox", *one.words, option)))
+            yield f"    {path}) below='{' '.join(known)}';;"
     yield from (
         "  esac",
-        '  case "$word" in -*) below="$options";; esac',
         '  COMPREPLY=($(compgen -W "$below" -- "$word"))',
         "}",
         "complete -o default -F _parivox parivox",
@@ -108,7 +121,8 @@ def _fish(commands: list[Command]) -> Iterator[str]:
         for word, told in one.below.items():
             yield f"complete -c parivox -f -n {at} -a {word} -d {_in_fish(told)}"
         for option, told in one.options.items():
-            yield f"complete -c parivox -n {at} -l {option[2:]} -d {_in_fish(told)}"
+            known = f" -x -a '{' '.join(one.choices[option])}'" if option in one.choices else ""
+            yield f"complete -c parivox -n {at} -l {option[2:]}{known} -d {_in_fish(told)}"
 
 
 def _in_fish(text: str) -> str:

@@ -118,6 +118,7 @@ def add_option(group: Any, one: Option) -> list[Any]:
         how: dict[str, Any] = {} if one.position == "1" else {"nargs": one.position}
         made = group.add_argument(one.name, metavar=one.metavar, help=one.plain, **how)
         made.required = one.position not in {"*", "?"}  # which says what is missing, if anything
+        made.known = getattr(one, "choices", ())
         return [made]
     if isinstance(one, Direction):
         return [
@@ -141,7 +142,9 @@ def add_option(group: Any, one: Option) -> list[Any]:
     if one.is_needed:
         how["required"] = True
     letters = [f"-{one.letter}"] if one.letter else []
-    return [group.add_argument(*letters, one.flag, help=words, **how)]
+    made = group.add_argument(*letters, one.flag, help=words, **how)
+    made.known = getattr(one, "choices", ())  # not argparse's choices, which say less if missed
+    return [made]
 
 
 def given_options(given: argparse.Namespace, described: type[Options]) -> dict[str, Any]:

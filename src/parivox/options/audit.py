@@ -642,4 +642,11 @@ class CriteriaCommand(Options):
 class CompletionCommand(Options):
     """The command line of `completion`."""
 
-    shell: Any = option(SHOWN, "bash, zsh or fish", metavar="SHELL", position="1")
+    shell: Any = option(
+        SHOWN,
+        "bash, zsh or fish",
+        Text,
+        metavar="SHELL",
+        position="1",
+        choices=("bash", "zsh", "fish"),
+    )
