@@ -63,6 +63,9 @@ def small_page():
 def violations(opened, html, axe, **options):
     """What axe has to say of a page, shortened."""
     with opened(html, bypass_csp=True, **options) as page:
+        page.evaluate(
+            "() => document.querySelectorAll('details').forEach((one) => (one.open = true))"
+        )
         page.evaluate(SCROLL)
         page.evaluate(axe)
         told = "{resultTypes: ['violations']}"
@@ -70,9 +73,8 @@ def violations(opened, html, axe, **options):
     return [(one["id"], [node["html"][:120] for node in one["nodes"][:4]]) for one in found]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES)
-def test_axe_finds_nothing(opened, small_page, axe, size, scheme):
+@pytest.mark.parametrize(("size", "scheme"), [("desk", "light"), ("phone", "dark")])
+def test_axe_finds_nothing_in_any_section(opened, small_page, axe, size, scheme):
     options = {"viewport": SIZES[size], "color_scheme": scheme}
     assert not violations(opened, small_page, axe, **options)
 

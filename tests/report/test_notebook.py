@@ -44,7 +44,7 @@ def test_an_audit_shows_what_its_page_shows_first_and_its_groups_below(audited):
     assert f"{plain(overview(audit).headline)}." in found.text
     assert found.tags.count("table") == 3
     assert found.tags.count("svg") == 2 * len(overview(audit).proven)
-    assert re.search(r"▲ 2.1 \[\d.*\]", found.text)
+    assert re.search(r"▲\s2.1\s\[\d.*\]", found.text)
     assert "impostors in (FPR): errors/trials" in found.text
 
 

@@ -70,8 +70,8 @@ def _audit(audit: Audit) -> Iterator[str]:
 
 
 def _ratios(audit: Audit, of: Overview) -> Iterator[str]:
-    """Groups that are shown to differ, or else all, with both errors in every system."""
-    lines = (of.proven or of.lines)[:_MOST_GROUPS]
+    """The groups that are seen first, with both errors in every system."""
+    lines = of.first(_MOST_GROUPS)
     times = f"times {_safe(reference_in_words(audit))}"
     heads = "".join(
         f'<th scope="col">{capital(words)}</th><th scope="col" colspan="2">{times}</th>'
@@ -91,11 +91,13 @@ def _ratios(audit: Audit, of: Overview) -> Iterator[str]:
 
 
 def _cells(one: Judged, margin: float) -> Iterator[str]:
-    """The rate, the ratio as drawn, and the ratio in figures."""
+    """The rate, the ratio as drawn, and the ratio in figures, which are never parted."""
     yield percent(one.rate)
-    yield in_svg(one.ratio, one.low, one.high, one.verdict, margin=margin)
+    ink = "gray" if one.is_mirror else ""  # it says again that the other group is worse
+    yield in_svg(one.ratio, one.low, one.high, one.verdict, margin=margin, ink=ink)
     interval = f" {span(one.low, one.high)}" if one.high is not None else ""
-    yield f"{SIGNS.get(one.verdict, '')} {short(one.ratio)}{interval}".strip()
+    words = f"{SIGNS.get(one.verdict, '')} {short(one.ratio)}{interval}"
+    yield words.strip().replace(" ", "\u00a0")
 
 
 def _safe(text: str) -> str:

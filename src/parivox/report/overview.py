@@ -217,6 +217,11 @@ class Overview(NamedTuple):
         """The groups that are shown to differ."""
         return [line for line in self.lines if line.is_proven]
 
+    def first(self, most: int) -> list[Line]:
+        """The groups to be seen first: those shown to differ, or else those of most speakers."""
+        by_size = sorted(self.lines, key=lambda line: -(line.speakers or 0))[:most]
+        return self.proven[:most] or [line for line in self.lines if line in by_size]
+
     def differing(self, metric: str) -> list[Line]:
         """The groups shown to differ in one error, of each grouping the worse first."""
         made: list[Line] = []

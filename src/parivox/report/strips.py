@@ -69,9 +69,17 @@ def axis(width: int = 19) -> str:
 
 
 def in_svg(
-    ratio: float | None, low: float | None, high: float | None, verdict: str, *, margin: float
+    ratio: float | None,
+    low: float | None,
+    high: float | None,
+    verdict: str,
+    *,
+    margin: float,
+    ink: str = "",
 ) -> str:
     """A strip as SVG that needs no stylesheet: grey within the margin, the rest in the ink of text.
+
+    The ratio is in the ink of its verdict, unless in another one.
 
     Examples
     --------
@@ -82,7 +90,7 @@ def in_svg(
     def at(value: float) -> float:
         return round(place(value) * _WIDTH, 1)
 
-    ink, middle = INKS.get(verdict, "currentColor"), _HEIGHT / 2
+    ink, middle = ink or INKS.get(verdict, "currentColor"), _HEIGHT / 2
     start, end, one = at(1 / margin), at(margin), at(1)
     grey = 'fill="gray" fill-opacity="0.25"'
     drawn = [

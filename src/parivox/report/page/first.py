@@ -64,11 +64,9 @@ def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, 
 
 
 def _shown(of: Overview) -> list[Line]:
-    """The groups of the first figure: those shown to differ, or else those of most speakers."""
+    """The groups of the first figure."""
     n_systems = max((len(line.of["fnr"]) for line in of.lines), default=1)
-    most = min(_MOST_SHOWN, max(1, _MOST_ROWS // n_systems))
-    by_size = sorted(of.lines, key=lambda line: -(line.speakers or 0))
-    return of.proven[:most] or [line for line in of.lines if line in by_size[:most]]
+    return of.first(min(_MOST_SHOWN, max(1, _MOST_ROWS // n_systems)))
 
 
 def _events(of: Overview) -> dict[str, str]:
