@@ -37,7 +37,8 @@ def test_no_table_of_the_page_is_empty(part):
 
 def test_reports_quote_how_often_something_is_said_of_fair_systems(part):
     rows = part("records").read()["findings"]
-    most = max(row["said"] for row in rows if row["of"] == "and EER")
+    every = part("findings").shares(rows)
+    most = max(row["said"] for row in every if row["of"] == "and EER")
     assert f"up to {100 * most:.0f} of 100 " in findings.EXPLORED
     for page in ("uncertainty.md", "methods/verdicts.md"):
         assert f"up to {100 * most:.0f} %" in (ROOT / "docs" / page).read_text(encoding="utf-8")
@@ -97,15 +98,22 @@ def test_p_values_of_all_measures_are_told_by_kind_of_error(part, capsys):
     assert "kind both, measure GARBE" in out
 
 
-def test_without_a_name_the_studies_are_listed_with_their_minutes(part, capsys):
+def test_every_cell_of_every_study_runs_in_minutes(part, capsys):
     main = part("__main__")
     assert main.main([]) == 0
     listed = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in listed] == [*main.STUDIES, "page"]
-    assert all(
-        f" {part(name).MINUTES} min " in line
-        for name, line in zip(main.STUDIES, listed, strict=False)
-    )
+    assert main.main([*main.STUDIES, "--cells"]) == 0
+    cells = capsys.readouterr().out.splitlines()
+    assert len(cells) == sum(int(line.split()[1]) for line in listed[:-1])
+    assert all(float(cell.split()[0]) < 10 for cell in cells)
+
+
+def test_lists_of_all_cells_add_up(part):
+    rows = [{"design": "H", "of": "gender", "datasets": 50, "said": said} for said in (2, 0, 4)]
+    (found,) = part("findings").shares(rows)
+    assert (found["said"], found["datasets"]) == (0.04, 150)
+    assert found["said_error"] == pytest.approx(np.sqrt(0.04 * 0.96 / 150), rel=1e-4)
 
 
 def test_a_quick_run_keeps_nothing(part, capsys):

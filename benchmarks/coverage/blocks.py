@@ -45,7 +45,6 @@ LEVEL = 0.95
 REPLICATES = 200
 FEWEST = 20  # speakers of a block that a site hands out
 DATASETS = 600
-MINUTES = 45
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 DATASETS = 150
-MINUTES = 2
 GROUPS = 9  # of a data set
 SPEAKERS = (8, 25, 100)
 EERS = (0.005, 0.02, 0.10)

@@ -19,12 +19,12 @@ from parivox.report import findings
 from parivox.report.scopes import points, scopes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from parivox.auditing.result import Audit
 
 DATASETS = 500
-MINUTES = 60
+AT_ONCE = 50  # in one cell, as an audit takes seconds
 REPLICATES = 200
 SIDES = ("enrol", "test")
 
@@ -73,22 +73,35 @@ DESIGNS = (
 
 def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
     """Study what is said of fair systems, list by list."""
-    for design in DESIGNS:
-        if not wanted(design.name):
+    lists = [(design, first) for design in DESIGNS for first in range(0, datasets, AT_ONCE)]
+    for design, first in lists:
+        last = min(first + AT_ONCE, datasets)
+        name = f"{design.name}, lists {first + 1} to {last}"
+        if not wanted(name):
             continue
-        rng = stream(seed, f"findings/{design.name}")
+        rng = stream(seed, f"findings/{design.name}/{first}")
         trials, people = design.read()
         said: dict[str, list[bool]] = {}
-        for _ in range(datasets):
+        for _ in range(first, last):
             dealt = people.with_columns(speaker=rng.permutation(people["speaker"].to_numpy()))
             audit = pv.audit(trials, speakers=dealt, by=design.by, replicates=REPLICATES)
             for what, is_said in _said(audit).items():
                 said.setdefault(what, []).append(is_said)
-        where = {"cell": design.name, "speakers": people.height, "datasets": datasets}
+        where = {"cell": name, "design": design.name, "speakers": people.height}
         yield [
-            where | {"of": what} | mean(np.array(values, dtype=np.float64), "said")
+            where | {"datasets": len(values), "of": what, "said": sum(values)}
             for what, values in said.items()
         ]
+
+
+def shares(rows: Sequence[Row]) -> Iterator[Row]:
+    """Add up the lists of all cells: a row for each design and what is asked of it."""
+    for design, of in dict.fromkeys((row["design"], row["of"]) for row in rows):
+        some = [row for row in rows if (row["design"], row["of"]) == (design, of)]
+        said, datasets = (sum(row[name] for row in some) for name in ("said", "datasets"))
+        each = np.arange(datasets, dtype=np.float64) < said
+        where = {"design": design, "of": of, "datasets": datasets}
+        yield where | mean(each.astype(np.float64), "said")
 
 
 def _said(audit: Audit) -> dict[str, bool]:

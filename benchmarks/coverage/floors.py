@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     Tally: TypeAlias = BySpeaker | ByPair
 
 DATASETS = 1000
-MINUTES = 4
 REPLICATES = 199
 LEVEL = 0.05
 FLOOR_DATASETS = 4000  # drawn from the simulator itself

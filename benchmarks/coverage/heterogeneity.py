@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     Tally: TypeAlias = BySpeaker | ByPair
 
 DATASETS = 1000
-MINUTES = 8
 REPLICATES = 499
 AT_ONCE = 50
 SYSTEMS = ("V2", "L")

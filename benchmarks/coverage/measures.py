@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from parivox.core.tallies import BySpeaker
 
 DATASETS = 600
-MINUTES = 3
 AT_ONCE = 50
 ZEROS: tuple[ZeroPolicy, ...] = ("none", "jeffreys")
 DESIGNS = (*FAIR, UNFAIR[0])

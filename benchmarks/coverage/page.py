@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.coverage import published
+from benchmarks.coverage import findings, published
 from benchmarks.coverage.records import Row, read
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def write(path: Path = PAGE) -> None:
 
 def line(row: Row) -> str:
     """Return a row for the terminal."""
-    left_out = {"cell", "about"}
+    left_out = {"cell", "about", "minutes"}
     return ", ".join(f"{name} {value}" for name, value in row.items() if name not in left_out)
 
 
@@ -391,25 +391,26 @@ def _better(results: dict[str, list[Row]]) -> list[str]:
             ),
         )
         for row in _rows(results, "better")
-        if row["unlike"] != "at 1.5 times"
     ]
     head = ("groups", "error", "rate", "one is", "an equal one better", "plainly", "worse")
     return _table((*head, "that one better", "plainly", "worse"), lines)
 
 
-def _reassurance(results: dict[str, list[Row]]) -> list[str]:
+def _alike(results: dict[str, list[Row]]) -> list[str]:
+    shares = ("within_95", "said", "within_99")
     lines = [
         (
             row["design"],
             KINDS[row["kind"]],
             _percent(row["rate"]),
+            f"{row['times']:g}",
             f"{row['datasets']:,}",
-            *(_share(row[name], row[f"{name}_error"]) for name in ("own_alike", "own_worse")),
+            *(f"{_percent(row[name])} ± {100 * row[f'{name}_error']:.2g}" for name in shares),
         )
-        for row in _rows(results, "better")
-        if row["unlike"] == "at 1.5 times"
+        for row in _rows(results, "alike")
     ]
-    return _table(("groups", "error", "rate", "data sets", "called alike", "worse"), lines)
+    head = ("groups", "error", "rate", "one has, times", "data sets", "95 % within")
+    return _table((*head, "**called alike**", "99 % within"), lines)
 
 
 def _asked_together(results: dict[str, list[Row]]) -> list[str]:
@@ -508,15 +509,15 @@ def _blocks_found_again(results: dict[str, list[Row]]) -> list[str]:
 
 def _findings(results: dict[str, list[Row]]) -> list[str]:
     found: dict[str, list[Row]] = {}
-    for row in results.get("findings", []):
-        found.setdefault(row["cell"], []).append(row)
+    for row in findings.shares(results.get("findings", [])):
+        found.setdefault(row["design"], []).append(row)
     lines = [
         (
-            cell,
+            design,
             *(_share(row["said"], row["said_error"]) for row in rows),
             f"{rows[0]['datasets']}",
         )
-        for cell, rows in found.items()
+        for design, rows in found.items()
     ]
     head = ("speakers of", "first grouping", "second", "both", "all, at two points", "and EERs")
     return _table((*head, "and whether attributes add up", "data sets"), lines)
@@ -624,7 +625,7 @@ TABLES = {
     "power of heterogeneity": lambda results: _heterogeneity(results, fair=False),
     "asked together": _asked_together,
     "better": _better,
-    "reassurance": _reassurance,
+    "alike": _alike,
     "findings": _findings,
     "spread": _spread,
     "best guesses": _best_guesses,

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from parivox.core.tallies import ByPair, BySpeaker
 
 DATASETS = 2000
-MINUTES = 1
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 LEVELS = (0.90, 0.95, 0.99)
 GROUPS = 9  # of one data set: the others tell the pooled floor, and the design effect at no errors
 DATASETS = 1000
-MINUTES = 1
 AT_ONCE = 2_000_000  # speakers or pairs held at a time
 REPLICATES = 400
 RATES = {"fnr": (0.10, 0.02), "fpr": (0.01, 0.003)}

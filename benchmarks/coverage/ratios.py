@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from parivox.core.tallies import ByPair, BySpeaker
 
 DATASETS = 1000
-MINUTES = 1
 PAIRS = 5  # of groups in a data set
 CASES = (("fnr", 8, 100), ("fnr", 25, 25), ("fpr", 100, 100), ("fpr", 8, 100))
 ENROLLED = (8, 25, 67)  # speakers of three groups; each speaker is tested against everyone

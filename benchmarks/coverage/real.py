@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DATASETS = 4000
-MINUTES = 1
 NORMAL_975 = 1.959963984540054
 GROUPS = ("m+USA", "f+USA")
 # kind, rate of the whole group, speakers drawn

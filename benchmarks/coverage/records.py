@@ -81,7 +81,7 @@ def read(path: Path = RESULTS) -> dict[str, list[Row]]:
     return found
 
 
-def keep(study: str, rows: list[Row], seed: int, path: Path = RESULTS) -> None:
+def keep(study: str, rows: list[Row], seed: int, minutes: float, path: Path = RESULTS) -> None:
     """Put rows in the place of those of the same cell; what other runs found stays."""
     found = read(path)
     fresh = {row["cell"] for row in rows}
@@ -89,7 +89,7 @@ def keep(study: str, rows: list[Row], seed: int, path: Path = RESULTS) -> None:
     versions |= {library: importlib.metadata.version(library) for library in LIBRARIES}
     about = ", ".join([f"seed {seed}", *(f"{name} {of}" for name, of in versions.items())])
     kept = [row for row in found.get(study, []) if row["cell"] not in fresh]
-    found[study] = kept + [row | {"about": about} for row in rows]
+    found[study] = kept + [row | {"about": about, "minutes": round(minutes, 2)} for row in rows]
     path.write_text(_text(found), encoding="utf-8")
 
 

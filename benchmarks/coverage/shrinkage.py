@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     Tally: TypeAlias = BySpeaker | ByPair
 
 DATASETS = 200
-MINUTES = 12
 REPLICATES = 199
 SPREADS = (0.0, 0.4, 0.8)
 SMALL = (3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 60, 120)

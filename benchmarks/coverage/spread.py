@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from benchmarks.coverage.simulate import FloatArray
 
 DATASETS = 1000
-MINUTES = 1
 REPLICATES = 199
 RATE = 0.02  # of the group in the middle
 DESIGNS = ((9, 8), (9, 30), (18, 20))  # groups, speakers in each

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 Design: TypeAlias = tuple[BySpeaker, ByPair]
 
 DATASETS = 1000
-MINUTES = 17
 H = "VoxCeleb1-H"
 CASES = ((H, 0.024), (H, 0.044), ("150", 0.024), ("25", 0.024))
 """Speakers, and the true EER: of H about those of V2 and L."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
+from parivox.read import spill
 
 GENDERS, NATIONS = ("f", "m"), ("India", "Norway", "USA")
 EVERY_EER = (
@@ -285,3 +286,14 @@ def distinct(cells):
     if not isinstance(cells, list):
         return cells
     return list({(type(cell), cell): cell for cell in cells}.values())
+
+
+@pytest.fixture
+def beyond_memory(monkeypatch):
+    """From the call on, lists of more than 300 trials are longer than memory holds."""
+
+    def limit():
+        monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 300)
+        monkeypatch.setattr(spill, "PART_TRIALS", 200)
+
+    return limit

@@ -3,7 +3,6 @@
 import re
 
 import parivox as pv
-from parivox.read import spill
 from parivox.report.findings import oddities, recordings_in_words, set_aside
 
 OPTIONS = {"by": "gender", "intervals": False}
@@ -54,10 +53,9 @@ def test_models_are_counted_apart(trials, speakers):
     assert recordings_in_words(audit, NAME) == told
 
 
-def test_lists_too_large_for_memory_tell_too(trials, speakers, monkeypatch):
+def test_lists_too_large_for_memory_tell_too(trials, speakers, beyond_memory):
     in_memory = pv.audit({"S": trials}, speakers=speakers, **OPTIONS)
-    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spill, "PART_TRIALS", 900)
+    beyond_memory()
     large = pv.audit({"S": trials}, speakers=speakers, **OPTIONS)
     assert counted(large) == counted(in_memory)
     told = r"too long for memory.{0,4}neither the list nor ids and scores are checked; audit"

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import parivox as pv
 from parivox.auditing.account import LONG
 from parivox.errors import ConfigError, DataError
-from parivox.read import spill
 
 RULES = ("both", "enrol", "test", "either")
 CHEAP = {"reference": "pooled", "zero": "none", "cost": "voxsrc", "intervals": False}
@@ -390,19 +389,13 @@ def test_one_threshold_for_all_is_that_operating_point(bank, audit_of, shown):
         assert one[name] == two[name]
 
 
-@pytest.fixture
-def large(monkeypatch):
-    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 300)
-    monkeypatch.setattr(spill, "PART_TRIALS", 200)
-
-
 @pytest.mark.parametrize("columns", [("threshold",), ("threshold", "decision"), ("decision",)])
-def test_beyond_memory_decisions_count_the_same(bank, audit_of, large, monkeypatch, columns):
+def test_beyond_memory_decisions_count_the_same(bank, audit_of, beyond_memory, columns):
     options = {"by": ["gender", "channel"], "allocate": RULES, "within": "test.channel"}
     options["intervals"] = False  # which take the speakers of every trial in memory
-    parts = audit_of(bank.scored, *columns, **options, operating_points="deployed")
-    monkeypatch.undo()
     whole = audit_of(bank.scored, *columns, **options, operating_points="deployed")
+    beyond_memory()
+    parts = audit_of(bank.scored, *columns, **options, operating_points="deployed")
     assert (parts.record["resolution"]["exact"], whole.record["resolution"]["exact"]) == (
         False, True,
     )  # fmt: skip

@@ -15,7 +15,6 @@ import pytest
 import parivox as pv
 from parivox.auditing.account import LONG
 from parivox.errors import DataError
-from parivox.read import spill
 
 RULES = ("both", "enrol", "test", "either")
 POINT = "threshold=1.0"
@@ -608,14 +607,13 @@ def test_models_of_one_recording_are_those_recordings(bank, combined, lost):
         assert one.equals(two, null_equal=True), name
 
 
-def test_beyond_memory_failures_and_seconds_count_the_same(combined, monkeypatch):
+def test_beyond_memory_failures_and_seconds_count_the_same(combined, beyond_memory):
     paths = combined("csv")
     options = {**OPTIONS, "operating_points": ["deployed", "threshold=1"], "allocate": RULES}
     options["intervals"] = False  # which take the speakers of every trial in memory
     scores = paths.pop("scores")
     whole = pv.audit(scores, **paths, **options)
-    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 300)
-    monkeypatch.setattr(spill, "PART_TRIALS", 200)
+    beyond_memory()
     parts = pv.audit(scores, **paths, **options)
     assert not parts.record["resolution"]["exact"]
     exact = ["fpr", "fnr", "hter", "cdet_raw", "cdet_norm", "fte", "fta", "frr", "far"]
@@ -631,13 +629,12 @@ def test_beyond_memory_failures_and_seconds_count_the_same(combined, monkeypatch
     assert parts.record["inputs"] == whole.record["inputs"]
 
 
-def test_beyond_memory_failures_have_the_intervals_that_they_have_in_memory(combined, monkeypatch):
+def test_beyond_memory_failures_have_the_intervals_of_those_in_memory(combined, beyond_memory):
     paths = combined("csv")
     options = {"by": ["gender", "channel"], "within": "device", "operating_points": ["deployed"]}
     scores = paths.pop("scores")
     whole = pv.audit(scores, **paths, **options)
-    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 300)
-    monkeypatch.setattr(spill, "PART_TRIALS", 200)
+    beyond_memory()
     parts = pv.audit(scores, **paths, **options)
     assert not parts.record["resolution"]["exact"]
     of = ["fpr", "fnr", "fte", "fta", "frr", "far", "gfrr", "gfar"]

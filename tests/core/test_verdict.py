@@ -4,8 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtri
 
 from parivox.core.verdict import (
     asked_together,
@@ -27,8 +28,11 @@ CODES = ("worse", "better", "no_difference", "cannot_tell")
     [
         ((2.6, 1.4, 4.8, 0.01), "", "worse", ""),
         ((0.4, 0.2, 0.8, 0.01), "", "better", ""),
-        ((1.0, 0.8, 1.25, 1.0), "", "no_difference", ""),
+        ((1.0, 0.85, 1.18, 1.0), "", "no_difference", ""),
         ((1.1, 1.05, 1.2, 0.001), "", "no_difference", ""),
+        ((1.0, 0.8, 1.25, 1.0), "", "cannot_tell", "not_surely_alike"),
+        ((1.1, 0.97, 1.24, 0.3), "", "cannot_tell", "not_surely_alike"),
+        ((1.1, 1.01, 1.24, 0.03), "", "worse", ""),
         ((1.0, 0.79, 1.2, 1.0), "", "cannot_tell", "too_wide"),
         ((1.0, 0.1, 9.0, 1.0), "", "cannot_tell", "too_wide"),
         ((2.6, 1.1, 5.0, 0.3), "", "cannot_tell", "not_after_holm"),
@@ -69,13 +73,17 @@ def test_turning_the_ratio_over_swaps_worse_and_better_only(ratio, down, up, p, 
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.floats(0.05, 20), st.floats(1.0001, 30), st.floats(0, 1))
-def test_an_interval_beyond_the_margin_is_never_called_no_difference(ratio, width, p):
-    found = verdicts([ratio], [ratio / width], [ratio * width], [p])
-    if ratio * width > 1.25 or ratio / width < 0.8:
-        assert found.code[0] != "no_difference"
-    else:
-        assert found.code[0] == "no_difference"
+@given(st.floats(0.8, 1.25), st.floats(1.0001, 1.4), st.floats(0, 1))
+def test_alike_is_an_interval_within_the_margin_at_the_surer_level(ratio, width, p):
+    code = verdicts([ratio], [ratio / width], [ratio * width], [p], confidence=0.9).code[0]
+    wide = width ** (ndtri(0.99) / ndtri(0.95))
+    assume(not np.isclose([ratio * wide, ratio / wide], [1.25, 0.8]).any())
+    assert (code == "no_difference") == (ratio * wide < 1.25 and ratio / wide > 0.8)
+
+
+def test_who_asks_for_surer_intervals_is_asked_for_no_more():
+    found = verdicts([1.0], [0.81], [1.23], [1.0], confidence=0.995)
+    assert found.code[0] == "no_difference"
 
 
 @pytest.mark.parametrize(

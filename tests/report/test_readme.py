@@ -1,15 +1,29 @@
 """The README shows what the demo prints, to the letter."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+
+
+def printed_by_the_demo():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return text.split("<!-- demo:start -->\n```text\n")[1].split("\n```\n<!-- demo:end -->")[0]
+
+
+def test_the_study_quotes_what_the_demo_prints():
+    page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
+    rows = page.partition("## The demo, before and after")[2].partition("\n## ")[0].splitlines()
+    printed = " ".join(printed_by_the_demo().split())
+    quoted = [words for row in rows for words in re.findall('"(.*?)"', row.rpartition(" | ")[2])]
+    assert len(quoted) > 5
+    assert [words for words in quoted if words not in printed] == []
 
 
 def test_the_excerpt_is_what_the_demo_prints(bt4vt_data):
-    text = README.read_text(encoding="utf-8")
-    block = text.split("<!-- demo:start -->\n```text\n")[1].split("\n```\n<!-- demo:end -->")[0]
+    block = printed_by_the_demo()
     command = [sys.executable, "-m", "parivox", "audit", "--quiet"]
     for system, name in (("V2", "resnetse34v2"), ("L", "resnetse34l")):
         command.append(f"{system}={bt4vt_data / name}_H-eval_scores.csv")

@@ -8,6 +8,7 @@ from parivox.auditing.comparison import COMPARISON_MEASURES
 from parivox.auditing.curves import THINNING
 from parivox.auditing.verdicts import LIMIT_MEASURES
 from parivox.core.measures import base_metrics, bias_measures, meta_measures
+from parivox.core.verdict import ALIKE
 
 if TYPE_CHECKING:
     from parivox.auditing.options import Options
@@ -383,7 +384,7 @@ def _of_verdicts(options: Options) -> dict[str, object]:
             "margin": options.margin,
             "no_difference": (
                 f"the ratio's whole interval is from 1/{options.margin:g} to {options.margin:g}, "
-                "each group by itself"
+                f"also at {100 * ALIKE:g} %, each group by itself"
             ),
             "worse, better": (
                 f"else, if p_holm is below {1 - options.confidence:.3g}; without errors, if the "

@@ -9,7 +9,7 @@ code                meaning
 ==================  ====================================================================
 worse               more errors than the reference, beyond chance
 better              fewer errors than the reference, beyond chance
-no_difference       no difference larger than the margin
+no_difference       surely no difference larger than the margin
 cannot_tell         the data do not say, and the reason why
 ==================  ====================================================================
 
@@ -24,6 +24,7 @@ undefined_ratio     group or reference has no rate, or the reference no errors
 no_interval         the ratio has no interval
 no_p                the ratio has no p value
 too_wide            the interval holds 1 and reaches beyond the margin
+not_surely_alike    the interval lies within the margin, but reaches beyond it at `ALIKE`
 not_after_holm      1 lies outside of the interval, but so many groups were looked at that
                     one such interval is no surprise
 no_errors           the group has no errors, and too few trials or speakers to call it better
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray, IntArray
 
 
+ALIKE = 0.98
+"""The level at which the interval of a group that is called alike lies within the margin."""
 _ROUNDING = 1e-12
 """Draws that equal the observed value but for rounding count as equal."""
 
@@ -83,9 +86,10 @@ def verdicts(
 
     1. A gated group, an undefined ratio or interval: ``cannot_tell``.
     2. Low >= 1 / margin and high <= margin: ``cannot_tell`` if pooled * margin >= 1, as where all
-       are rejected; else ``no_difference``, also where the interval excludes
-       1: the difference is then real, and smaller than anybody cares about. This is said of
-       each group by itself: the interval is not widened for the number of groups.
+       are rejected; else ``no_difference`` if the interval, widened to `ALIKE` on the scale of
+       logarithms, lies there, too. Also where it excludes 1: the difference is then real, and
+       smaller than anybody cares about. This is said of each group by itself: the interval is not
+       widened for the number of groups.
     3. p < 1 - confidence and rho > 1: ``worse``; and rho < 1: ``better``.
     4. No errors (rho = 0): ``better`` if high < 1 and p, where there is one, does not object.
     5. Else ``cannot_tell``.
@@ -122,6 +126,8 @@ def verdicts(
     >>> found.code.tolist()
     ['worse', 'cannot_tell', 'no_difference', 'cannot_tell']
     """
+    from scipy.special import ndtri  # noqa: PLC0415 - takes time to load
+
     if not 0 < confidence < 1:
         msg = f"confidence is {confidence}; it must lie between 0 and 1, both excluded"
         raise ConfigError(msg)
@@ -136,18 +142,23 @@ def verdicts(
     none = rho == 0
     outside = (lower > 1) | (upper < 1)
     within = (lower >= 1 / margin) & (upper <= margin)
+    wider = max(1.0, ndtri((1 + ALIKE) / 2) / ndtri((1 + confidence) / 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        down, up = (rho * (end / rho) ** wider for end in (lower, upper))
+    alike = (down >= 1 / margin) & (up <= margin)
     too_common = np.asarray(pooled, dtype=np.float64) * margin >= 1
     rules: list[tuple[NDArray[np.bool_], str, str]] = [
         (gated, "cannot_tell", ""),
         (~np.isfinite(rho), "cannot_tell", "undefined_ratio"),
         (np.isnan(lower) | np.isnan(upper), "cannot_tell", "no_interval"),
         (within & too_common, "cannot_tell", "too_common"),
-        (within, "no_difference", ""),
+        (alike, "no_difference", ""),
         (none & (upper < 1) & (significant | np.isnan(chance)), "better", ""),
         (none & (upper >= 1), "cannot_tell", "no_errors"),
         (np.isnan(chance), "cannot_tell", "no_p"),
         (significant & (rho > 1), "worse", ""),
         (significant & (rho < 1) & ~none, "better", ""),
+        (within, "cannot_tell", "not_surely_alike"),
         (outside, "cannot_tell", "not_after_holm"),
     ]
     holds = [rule[0] for rule in rules]
@@ -250,6 +261,7 @@ WHY = {
     "no_interval": "there is no interval",
     "no_p": "there is no p value",
     "too_wide": "interval too wide, for want of speakers or errors",
+    "not_surely_alike": "within the margin, but not surely enough to be called alike",
     "not_after_holm": "too weak for the number of groups looked at",
     "no_errors": "no errors, but too few trials to say that it fares better",
     "too_common": "errors are so common that no group could have many more",

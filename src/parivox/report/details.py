@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.padding import Padding
 
 from parivox.core.measures import BOTH
+from parivox.core.verdict import ALIKE
 from parivox.report.findings import (
     SET_APART,
     confounded,
@@ -317,7 +318,7 @@ def _legend(audit: Audit) -> str:
         f"{signs}. x: times {reference_in_words(audit)}. p: "
         "adjusted by Holm for both rates of all groups. Can't tell: perhaps alike, perhaps not; "
         "alike: "
-        f"shown to be below {options['margin']:g} times. {_not_without(audit)}"
+        f"below {options['margin']:g} times, shown at {100 * ALIKE:g} %. {_not_without(audit)}"
         f"* {gates_in_words(audit)}: kept out of "
         "the spread without *. Floor: what a fair system would show on these speakers, on average "
         "and at most in 95 %; p: how often as much. H, heterogeneity, asks whether groups differ "

@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.auditing.operating_points import is_far
+from parivox.auditing.operating_points import NO_TRIALS, is_far
 from parivox.core import verdict
 from parivox.report import findings
 from parivox.report.scopes import (
@@ -59,6 +59,7 @@ _LIKELY = 0.5
 _REASONS = {
     **{words: words for words in verdict.WHY.values()},
     verdict.WHY["too_wide"]: "too few speakers or errors",
+    verdict.WHY["not_surely_alike"]: "not surely alike",
     _NOT_AMONG_SO_MANY: "too weak among so many groups",
     verdict.WHY["no_errors"]: "no errors, too few trials",
 }
@@ -235,7 +236,8 @@ class Overview(NamedTuple):
 def overview(audit: Audit) -> Overview:
     """What is seen first of an audit, from its tables alone."""
     every = lines(audit)
-    found = list(_findings(audit, every))
+    sure, whole = findings.how_sure(audit), list(_whole(audit))
+    found = list(_findings(audit, every, "exploratory, " if sure else ""))
     judged = _comparisons(every, audit.record["options"]["reference"][0])
     counts = Counter(one.verdict for one in judged)
     tally = {code: counts[code] for code in VERDICTS}
@@ -243,11 +245,11 @@ def overview(audit: Audit) -> Overview:
         size=list(_size(audit)),
         threshold=_threshold(audit),
         headline=found[0],
-        below=[*found[1:], *([Said(words)] for words in (*_never_tried(audit), *_limits(audit)))],
-        whole=list(_whole(audit)),
+        below=[*found[1:], *([Said(words)] for words in (*_never_tried(whole), *_limits(audit)))],
+        whole=whole,
         tally=tally if judged else {},
         compared=_compared(audit, every, len(judged)),
-        how_sure=findings.how_sure(audit) if judged else "",
+        how_sure=sure if judged else "",
         not_known=_not_known(judged),
         lines=every,
         caveats=list({one.short: one for one in _caveats(audit)}.values()),
@@ -373,8 +375,8 @@ def _order(line: Line) -> tuple[int, float, str]:
 # ---- the finding
 
 
-def _findings(audit: Audit, every: Sequence[Line]) -> Iterator[Sentence]:
-    """The finding, and in further sentences what else is shown."""
+def _findings(audit: Audit, every: Sequence[Line], standing: str) -> Iterator[Sentence]:
+    """The finding, and in further sentences what else is shown, with its `standing`."""
     if not every:
         why = dict.fromkeys(findings.no_threshold(audit, one) for one in systems(audit))
         yield [Said("No group has rates, as no operating point has a threshold")]
@@ -387,7 +389,6 @@ def _findings(audit: Audit, every: Sequence[Line]) -> Iterator[Sentence]:
         yield [Said(capital("; ".join(filter(None, unsure)) or f"No group is {reference}"))]
         yield from _counted_highest(every)
         return
-    standing = "exploratory, " if findings.how_sure(audit) else ""
     (grouping, of), *others = (
         (name, list(same)) for name, same in groupby(every, key=lambda line: line.grouping)
     )
@@ -638,17 +639,12 @@ def _whole(audit: Audit) -> Iterator[Whole]:
         yield Whole(metric, rates)
 
 
-def _never_tried(audit: Audit) -> Iterator[str]:
+def _never_tried(whole: Sequence[Whole]) -> Iterator[str]:
     """Of which error nothing is known, in no system, for want of trials."""
-    for metric in RATES:
-        rows = audit.groups.where(grouping="all", within="", metric=metric).rows()
-        reasons = {row["reason"] for row in rows if row["value"] is None}
-        if rows and len(reasons) == 1 and all(row["value"] is None for row in rows):
-            why = reasons.pop()
-            if why in {"no target trials", "no nontarget trials"}:
-                happens = _HAPPENS[metric]
-                how_often = f"how often {happens[:1].lower()}{happens[1:]}"
-                yield f"Nothing is known of {how_often}: {verdict.WHY[why]}"
+    for one in whole:
+        happens, why = _HAPPENS[one.metric], verdict.WHY[NO_TRIALS[one.metric]]
+        if {rate for _, rate in one.rates} == {why}:
+            yield f"Nothing is known of how often {happens[:1].lower()}{happens[1:]}: {why}"
 
 
 def _better(audit: Audit) -> Iterator[str]:

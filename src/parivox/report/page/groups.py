@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.options import parse_gates
+from parivox.core.verdict import ALIKE
 from parivox.report import findings
 from parivox.report.disagreements import disagreements
 from parivox.report.page.layout import abreast, point_in_words
@@ -58,6 +59,7 @@ def groups(audit: Audit) -> dict[str, Any]:
         "confidence": f"{100 * options['confidence']:g}",
         "marks": "".join(f" {mark} {words}." for mark, words in marks(rows).items()),
         "margin": f"{options['margin']:g}",
+        "alike": f"{100 * ALIKE:g}",
     }
 
 
