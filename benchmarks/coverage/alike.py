@@ -50,16 +50,16 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
         if wanted(name):
             rng = stream(seed, f"alike/{name}")
             where = {"cell": name, "design": design.name, "kind": design.kind, "rate": design.rate}
-            some = max(_number(datasets, design.times) // AT_ONCE, 1)
-            drawn = (design.draw(AT_ONCE, rng) for _ in range(some))
+            batches = max(_number(datasets, design.times) // AT_ONCE, 1)
+            drawn = (design.draw(AT_ONCE, rng) for _ in range(batches))
             yield [where | {"times": design.times} | _shares(drawn, 0)]
     for times in TIMES:
         name = f"V2, {times:g} times/fnr"
         if wanted(name):
             rate, unlike, every = real(times, stream(seed, f"alike/{name}"), LARGEST)
-            drawn = islice(every, max(_number(datasets, times), 1))
             where = {"cell": name, "design": "V2, speakers permuted", "kind": "fnr", "rate": rate}
-            yield [where | {"times": times} | _shares(drawn, unlike)]
+            some = islice(every, max(_number(datasets, times), 1))
+            yield [where | {"times": times} | _shares(some, unlike)]
 
 
 def _number(datasets: int, times: float) -> int:
