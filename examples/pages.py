@@ -35,8 +35,8 @@ BLOCK = re.compile(
 WIDTH = 100
 
 
-def fresh(page: str, folder: Path) -> str:
-    """The page with what its commands print now."""
+def fresh(page: str, folder: Path, programs: Path = Path(sys.executable).parent) -> str:
+    """The page with what its commands print now, by the `parivox` in a folder of programs."""
     who = folder
 
     def block(found: re.Match[str]) -> str:
@@ -50,7 +50,7 @@ def fresh(page: str, folder: Path) -> str:
             script = EXAMPLES / f"{who.name}.py"
             subprocess.run([sys.executable, script, who], check=True)  # noqa: S603 - our own
             return whole
-        lines = printed(head.removeprefix("$ "), who)
+        lines = printed(head.removeprefix("$ "), who, programs)
         if found["first"] is not None:
             lines = part(lines, found["first"], found["last"])
         start = whole[: found.start("output") - found.start()]
@@ -59,9 +59,9 @@ def fresh(page: str, folder: Path) -> str:
     return BLOCK.sub(block, page)
 
 
-def printed(command: str, folder: Path) -> list[str]:
+def printed(command: str, folder: Path, programs: Path) -> list[str]:
     """Lines that a command prints in a folder."""
-    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    path = os.pathsep.join((str(programs), str(Path(sys.executable).parent), os.environ["PATH"]))
     done = subprocess.run(  # noqa: S602 - the page's own commands
         command,
         shell=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 import importlib.util
@@ -10,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -50,7 +50,7 @@ SLOW = {"bank", "bt4vt_data", "chromium", "torch", "whole"}
 """Fixtures that take seconds: a browser, networks, real lists, audits with every option."""
 
 
-TOGETHER = ("h_page", "chromium", "whole", "forked", "pages", "reproduced")
+TOGETHER = ("h_page", "chromium", "whole", "forking", "pages", "reproduced")
 """Fixtures whose tests stand together, and first: one worker makes them, no long test is last."""
 
 
@@ -93,8 +93,11 @@ def optional():
 @pytest.fixture(scope="session")
 def pages():
     """`examples/pages.py`: it runs the commands of a page of docs/."""
-    file = Path(__file__).parents[1] / "examples" / "pages.py"
-    spec = importlib.util.spec_from_file_location("pages", file)
+    return module_of(Path(__file__).parents[1] / "examples" / "pages.py")
+
+
+def module_of(file):
+    spec = importlib.util.spec_from_file_location(file.stem, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -230,59 +233,60 @@ def ended(tmp_path):
     return outs
 
 
-FORKED = """
-import json, os, signal, sys, time
-{prelude}
-from parivox.cli import main
+@pytest.fixture(scope="session")
+def forks():
+    """`forks.py`: commands as forks of a process that has imported what they take."""
+    return module_of(Path(__file__).with_name("forks.py"))
 
-for line in sys.stdin:
-    words, seconds = json.loads(line)
-    ours, theirs = os.pipe()
-    child = os.fork()
-    if not child:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        signal.setitimer(signal.ITIMER_PROF, seconds)  # which nothing catches
-        code = 0
-        try:
-            main(words)
-        except SystemExit as ended:
-            code = ended.code or 0
-        os.write(theirs, json.dumps([code, time.process_time()]).encode())
-        os._exit(0)
-    os.close(theirs)
-    with open(ours) as told:
-        print(told.read() or "[null, null]", flush=True)
-    os.waitpid(child, 0)
-"""
-"""The command again and again, by forks of a process that has imported what it takes."""
+
+@pytest.fixture(scope="session")
+def forking(forks):
+    """Address of a process that runs commands by forks of itself."""
+    home = os.pathsep.join([str(Path(pv.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
+            [sys.executable, forks.__file__, "serve", f"{folder}/door"],
+            env=os.environ | {"PYTHONPATH": home},
+            stdout=subprocess.PIPE,
+        ) as process,
+    ):
+        process.stdout.readline()
+        yield f"{folder}/door"
+        process.kill()
+
+
+@pytest.fixture(scope="session")
+def program(forks, forking, tmp_path_factory):
+    """The file `parivox`, a program that starts at once."""
+    file = tmp_path_factory.mktemp("bin") / "parivox"
+    file.write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {forks.__file__} {forking} "$@"\n')
+    file.chmod(0o755)
+    return file
 
 
 @pytest.fixture
-def forked(tmp_path):
-    """Run a command after a prelude of imports: its status, and the seconds of the processor.
+def forked(forks, forking, tmp_path):
+    """Run a command after a prelude: its status, and the seconds of the processor.
 
     One that is to end `after` so many of these is killed by the system then, without a word to the
     process and however busy the machine is; it has no status.
     """
     path = os.pathsep.join([str(Path(pv.__file__).parents[1]), str(tmp_path)])
-    with contextlib.ExitStack() as stack:
 
-        def start(prelude):
-            process = subprocess.Popen(
-                [sys.executable, "-c", FORKED.format(prelude=prelude)],
-                cwd=tmp_path,
-                env=os.environ | {"PYTHONPATH": path},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            stack.enter_context(process)
+    def start(prelude):
+        def run(*words, after=0.0):
+            environment = os.environ | {
+                "PYTHONPATH": path,
+                forks.FIRST: prelude,
+                forks.AFTER: str(after),
+            }
+            with Path(os.devnull).open("r+b") as nothing:
+                streams = (nothing.fileno(), nothing.fileno(), 2)
+                words = [str(word) for word in words]
+                _, (status, *seconds) = forks.ask(forking, words, environment, tmp_path, streams)
+            return (status, *seconds) if seconds else (None, None)
 
-            def run(*words, after=0.0):
-                process.stdin.write(json.dumps([list(map(str, words)), after]) + "\n")
-                process.stdin.flush()
-                return json.loads(process.stdout.readline())
+        return run
 
-            return run
-
-        yield start
+    return start

@@ -142,13 +142,15 @@ def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bring-your-data.md", "trials.md", "balanced.md", "plan.md"])
-def test_a_page_shows_what_its_commands_print(name, pages, tmp_path, request):
+def test_a_page_shows_what_its_commands_print(name, pages, program, tmp_path, request):
     if name == "balanced.md":
         request.getfixturevalue("bt4vt_data")
     assert name in pages.PAGES
     page = text(name)
     assert page.count("```console\n$ ") > 2
-    assert pages.fresh(page, tmp_path) == page, "mend with: python examples/pages.py"
+    assert pages.fresh(page, tmp_path, program.parent) == page, (
+        "mend with: python examples/pages.py"
+    )
 
 
 def heading_anchors(page):

@@ -163,6 +163,7 @@ def means(bt4vt_data):
             operating_points="min-cdet",
             reference="pooled",
             zero="none",
+            intervals=False,
         ).bias
     return found
 

@@ -56,6 +56,7 @@ def audited(folder, name):
         operating_points="min-cdet",
         reference="pooled",
         compat="bt4vt",
+        intervals=False,
     )
 
 

@@ -47,12 +47,12 @@ OWN_SYSTEM = re.compile(r"[a-z_]+:[a-z_]+")
 
 
 @pytest.fixture(scope="session")
-def parivox(files):
+def parivox(files, program):
     """Run the command in the folder of the files.
 
-    A process of its own is started where one shows: for an input stream, a variable of the
-    environment, or a system of one's own, which is imported and given to workers. Whatever else a
-    command prints and writes is the same within this process, which has imported it all before.
+    It is a process where that shows: for an input stream, a variable of the environment, or a
+    system of one's own, which is imported and given to workers; one that Python starts anew where
+    that is asked for. Whatever else a command prints and writes is the same within this process.
     """
 
     def run(*words, stdin=None, cwd=None, process=False, **environment):
@@ -61,7 +61,8 @@ def parivox(files):
             words += ["--replicates", "50"]  # what they tell is tested elsewhere
         imports = any(OWN_SYSTEM.fullmatch(word) for word in words)
         if process or stdin is not None or environment or imports:
-            return as_process(words, cwd or files, stdin, environment)
+            start = [sys.executable, "-m", "parivox"] if process else [program]
+            return as_process([*start, *words], cwd or files, stdin, environment)
         return within(words, cwd or files)
 
     return run
@@ -70,25 +71,20 @@ def parivox(files):
 AT_ONCE = """
 import parivox.cli.progress as shown, parivox.progress as told
 shown.PATIENCE_S = shown.REDRAWN_S = told.EVERY_S = told.KNOWN_S = 0.001
-from parivox.cli import main
-main()
 """
 
 
 @pytest.fixture(scope="session")
-def in_terminal():
+def in_terminal(program, forks):
     """What a terminal on standard error, or output, receives; progress `at_once` if asked."""
     pty = pytest.importorskip("pty")
 
     def run(words, cwd, *, of="stderr", width=200, at_once=False, interrupt=None, **environment):
         ours, theirs = pty.openpty()
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {of: theirs}
-        program = ["-c", AT_ONCE] if at_once else ["-m", "parivox"]
+        more = {"TERM": "xterm", "COLUMNS": str(width), forks.FIRST: AT_ONCE if at_once else ""}
         with subprocess.Popen(
-            [sys.executable, *program, *words],
-            cwd=cwd,
-            **streams,
-            env={**plain(), "TERM": "xterm", "COLUMNS": str(width), **environment},
+            [program, *words], cwd=cwd, **streams, env={**plain(), **more, **environment}
         ) as process:
             os.close(theirs)
             told = b""
@@ -112,12 +108,12 @@ def plain():
 
 
 def as_process(words, cwd, stdin, environment):
-    """Run the command as a process."""
+    """Run words as a process."""
     home = str(Path(package.__file__).parents[1])  # as it was imported here, whatever the folder
     kept = plain()
     kept["PYTHONPATH"] = os.pathsep.join([home, kept.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     return subprocess.run(
-        [sys.executable, "-m", "parivox", *words],
+        words,
         cwd=cwd,
         input=stdin,
         capture_output=True,

@@ -238,7 +238,8 @@ def test_separate_trials_and_distances(parivox, files, tmp_path):
 @pytest.mark.parametrize(("seed", "threads"), [("1", "1"), ("2", "4")])
 def test_hash_seeds_and_threads_change_nothing(parivox, seed, threads):
     wanted = parivox(*BASIC[:4], "--json").stdout
-    found = parivox(*BASIC[:4], "--json", PYTHONHASHSEED=seed, POLARS_MAX_THREADS=threads)
+    found = parivox(*BASIC[:4], "--json", process=True, PYTHONHASHSEED=seed,
+                    POLARS_MAX_THREADS=threads)  # fmt: skip
     assert found.stdout == wanted != ""
 
 

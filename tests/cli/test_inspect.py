@@ -5,7 +5,6 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 
 import pytest
 
@@ -111,12 +110,12 @@ def test_options_that_are_wrong_end_in_a_sentence(parivox, words, told):
 
 
 @pytest.mark.slow
-def test_names_and_values_are_no_markup_in_a_terminal(tmp_path):
+def test_names_and_values_are_no_markup_in_a_terminal(program, tmp_path):
     pty = pytest.importorskip("pty")
     (tmp_path / "[red].csv").write_text("speaker,sex\na,[bold]f\nb,:smile:\n")
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "parivox", "inspect", "[red].csv"],
+        [program, "inspect", "[red].csv"],
         cwd=tmp_path,
         stdout=theirs,
         stderr=subprocess.PIPE,

@@ -15,17 +15,17 @@ from parivox.errors import ConfigError
 
 pytestmark = [pytest.mark.minimal, pytest.mark.slow]
 SPEAKERS = ("--speakers", "speakers.csv", "--by", "gender")
-BASIC = ("audit", "scores.csv", *SPEAKERS)
+BASIC = ("audit", "scores.csv", *SPEAKERS, "--replicates", "50")
 EVIL = "\x1b]0;x\x07\x9b1m\x7f\u202e\u2066\t"
 
 
 @pytest.fixture
-def shell(files):
+def shell(files, program):
     """Run a shell command in which `parivox` stands for the command line."""
 
     def run(line, cwd=files):
         return subprocess.run(
-            ["/bin/sh", "-c", line.replace("parivox", f"'{sys.executable}' -m parivox", 1)],
+            ["/bin/sh", "-c", line.replace("parivox", str(program), 1)],
             cwd=cwd,
             capture_output=True,
             check=False,
@@ -145,11 +145,11 @@ def test_closed_standard_input(shell):
         sentence(shell(f"parivox audit {words} <&-"), "standard input is closed")
 
 
-def test_a_closed_pipe_is_silent(parivox, files):
+def test_a_closed_pipe_is_silent(program, files):
     ours, theirs = os.pipe()
     os.close(ours)
     found = subprocess.run(
-        [sys.executable, "-m", "parivox", *BASIC, "--quiet"],
+        [program, *BASIC, "--quiet"],
         cwd=files,
         stdout=theirs,
         stderr=subprocess.PIPE,
@@ -279,7 +279,7 @@ def test_development_files_without_a_name_are_not_split_either(parivox, files, t
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 def test_commands_cut_no_word_in_a_terminal_of_any_width(in_terminal, files, width):
     for words in (
-        (*BASIC, "--out", "audit", "--replicates", "50"),
+        (*BASIC, "--out", "audit"),
         ("trials", "check", "scores.csv", "--speakers", "speakers.csv"),
         ("plan", "--pilot", "audit"),
         ("inspect", "scores.csv", "speakers.csv"),

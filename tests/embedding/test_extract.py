@@ -643,6 +643,7 @@ def test_long_recordings_are_embedded_a_few_at_a_time(folder, monkeypatch):
 
 
 IN_MODULES = """
+import sys
 import parivox.cli.embed, parivox.embedding.extract, parivox.report.systems
 sys.path.insert(0, "modules")
 """

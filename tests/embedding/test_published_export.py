@@ -15,9 +15,7 @@ from parivox.errors import ConfigError, DataError
 
 FORMS = [
     ("resnetse34l", {}),
-    ("resnetse34l", {"fc.weight": (512, 256)}),
     ("resnetse34v2", {}),
-    ("ecapa", {}),
     ("ecapa", {"conv1.weight": (512, 80, 5)}),
     ("ecapa-speechbrain", {}),
     ("campplus", {}),

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -22,9 +21,9 @@ def test_the_study_quotes_what_the_demo_prints():
     assert [words for words in quoted if words not in printed] == []
 
 
-def test_the_excerpt_is_what_the_demo_prints(bt4vt_data):
+def test_the_excerpt_is_what_the_demo_prints(bt4vt_data, program):
     block = printed_by_the_demo()
-    command = [sys.executable, "-m", "parivox", "audit", "--quiet"]
+    command = [program, "audit", "--quiet"]
     for system, name in (("V2", "resnetse34v2"), ("L", "resnetse34l")):
         command.append(f"{system}={bt4vt_data / name}_H-eval_scores.csv")
     command += ["--speakers", str(bt4vt_data / "vox1_meta.csv")]

@@ -1,0 +1,135 @@
+"""The program `parivox` that starts at once: forks of one process that has imported what it takes.
+
+``serve`` is that process; run with its address and words, this file is the program.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+import time
+
+IMPORTED = (
+    *("parivox.auditing.run", "parivox.embedding.extract", "parivox.report.terminal"),
+    *("parivox.scoring.all_pairs", "parivox.scoring.run", "parivox.scoring.verifying"),
+    *("rich.table", "scipy.sparse", "scipy.special"),
+)
+"""What commands import: all of it takes as long as an audit of a few trials."""
+FIRST, AFTER = "PARIVOX_TEST_FIRST", "PARIVOX_TEST_AFTER"
+"""In the environment: Python to run first; seconds of the processor after which it is killed."""
+
+
+def serve(address):
+    """Run whatever is asked for at an address, until the process that started this one ends."""
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    for module in IMPORTED:
+        importlib.import_module(module)
+    door = socket.socket(socket.AF_UNIX)
+    door.bind(address)
+    door.listen()
+    os.write(1, b"\n")  # whoever waits for this may ask
+    while True:
+        asking, _ = door.accept()
+        if not os.fork():
+            door.close()
+            attend(asking)
+        asking.close()
+        with contextlib.suppress(ChildProcessError):  # none is left
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
+def attend(asking):
+    """Run one command, which tells its process and, unless killed, its seconds; tell its status."""
+    message, streams, *_ = socket.recv_fds(asking, 1 << 16, 4)
+    while not message.endswith(b"\n"):
+        message += asking.recv(1 << 16)
+    process = os.fork()
+    if not process:
+        asking.sendall(b"%d\n" % os.getpid())
+        try:
+            run(*json.loads(message), streams)
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                asking.sendall(b"%f\n" % time.process_time())
+    _, status = os.waitpid(process, 0)
+    with contextlib.suppress(BrokenPipeError):
+        asking.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+    os._exit(0)
+
+
+def run(words, environment, numbers, streams):
+    """Be the command, with its words, environment, working folder and streams."""
+    folder, *streams = streams
+    os.fchdir(folder)
+    for number in range(3):
+        if number in numbers:
+            os.dup2(streams[numbers.index(number)], number)
+        else:
+            os.close(number)
+    for one in (folder, *streams):
+        os.close(one)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[:1] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    sys.argv = ["parivox", *words]
+    encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        made = None
+        if number in numbers:
+            errors = "backslashreplace" if number == 2 else "strict"
+            made = os.fdopen(number, "w" if number else "r", encoding=encoding, errors=errors)
+        setattr(sys, name, made)
+        setattr(sys, f"__{name}__", made)
+    if AFTER in os.environ:
+        signal.setitimer(signal.ITIMER_PROF, float(os.environ[AFTER]))  # which nothing catches
+    exec(os.environ.get(FIRST, ""), {})
+    from parivox.cli import main
+
+    main()
+    sys.exit()
+
+
+def ask(address, words, environment, folder=".", streams=(0, 1, 2)):
+    """Run a command: its process, then its status and, unless killed, seconds of the processor."""
+    numbers = []
+    for number, stream in enumerate(streams):
+        with contextlib.suppress(OSError):  # one that is closed
+            os.fstat(stream)
+            numbers.append(number)
+    opened = [os.open(folder, os.O_RDONLY), *(streams[number] for number in numbers)]
+    with socket.socket(socket.AF_UNIX) as door:
+        door.connect(address)
+        message = json.dumps([words, environment, numbers]).encode() + b"\n"
+        sent = socket.send_fds(door, [message], opened)
+        door.sendall(message[sent:])
+        os.close(opened[0])
+        with door.makefile() as told:
+            yield int(told.readline())
+            *seconds, status = told
+            yield int(status), *map(float, seconds)
+
+
+def program(address, words):
+    """Be the command for whoever started this process: in its signals and its status, too."""
+    asked = ask(address, words, dict(os.environ))
+    process = next(asked)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, _: os.kill(process, number))
+    status, *_ = next(asked)
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "serve":
+        serve(sys.argv[2])
+    else:
+        program(sys.argv[1], sys.argv[2:])
