@@ -12,7 +12,9 @@ PY := $(BIN)/python
 BUILD := build
 PYTEST_ARGS ?= -n auto --dist worksteal
 DOCS_ARGS ?= --strict
-EXAMPLES := $(wildcard examples/*.py)
+# but for those of pages of docs/, which the tests run
+PAGED := pages auditor bank folder hotline pilot pool product student
+EXAMPLES := $(filter-out $(PAGED:%=examples/%.py),$(wildcard examples/*.py))
 
 # Named by what is installed (the head of pyproject.toml) and where, so that nothing is installed twice
 # and a moved copy is made anew.
@@ -90,7 +92,7 @@ types: $(STAMP) ## mypy, strict
 docs: $(STAMP) ## build the documentation into site/
 	$(BIN)/zensical build --clean $(DOCS_ARGS)
 
-examples: $(EXAMPLES:%=run-%) ## run every example; with -j2 two at a time
+examples: $(EXAMPLES:%=run-%) ## run the examples that no test runs; with -j2 two at a time
 
 run-examples/%: $(STAMP)
 	$(PY) examples/$*

@@ -125,11 +125,11 @@ def read_context(source: object) -> Context | None:
     >>> found.purpose, found.threshold.chosen_by, found.margin.chosen_by
     ('door lock', 'the vendor', '')
     """
+    if source is None or isinstance(source, Context):
+        return source
     from parivox.read import yaml_text  # noqa: PLC0415 - it imports yaml
     from parivox.read.content import read_content  # noqa: PLC0415 - it imports codecs
 
-    if source is None or isinstance(source, Context):
-        return source
     if isinstance(source, Mapping):
         node = yaml_text.node_of(source, "context")
         text = json.dumps(_plain(node), sort_keys=True, ensure_ascii=False)
