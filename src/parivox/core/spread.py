@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray, IntArray
@@ -36,6 +38,15 @@ class Meta:
     """How many groups were used; -1 for `au_fdr`, which sees no groups."""
     reason: NDArray[np.str_]
     """Why the value is undefined, infinite or a convention; else empty."""
+
+
+def _first(
+    holds: Sequence[NDArray[np.bool_]], reasons: Sequence[NDArray[np.str_] | str]
+) -> NDArray[np.str_]:
+    """The first reason that holds of each value; of draws there is almost always none."""
+    if any(each.any() for each in holds):
+        return np.select(holds, reasons, default="")
+    return np.zeros(np.broadcast_shapes(*(each.shape for each in holds)), dtype="<U1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +97,8 @@ class GroupSet:
         empty = self.high_value == 0
         with np.errstate(invalid="ignore", divide="ignore"):
             value = np.where(empty, 1.0, self.high_value / smallest)
-        reason = np.select([empty, smallest == 0], ["zero_over_zero", "zero_cell"], default="")
-        return np.where(reason == "zero_cell", np.nan, value), reason
+        reason = _first([empty, smallest == 0], ["zero_over_zero", "zero_cell"])
+        return np.where(~empty & (smallest == 0), np.nan, value), reason
 
     def best_to_worst(self) -> tuple[FloatArray, NDArray[np.str_]]:
         """Smallest over largest value; 1 if all are 0."""
@@ -132,10 +143,9 @@ class GroupSet:
     def meta(self, value: FloatArray, reason: NDArray[np.str_] | str = "") -> Meta:
         """The result, with the reasons that hold for every measure put first."""
         infinite = np.isinf(self.values).any(axis=-1) & ~np.isfinite(value)
-        reason = np.select(
+        reason = _first(
             [self.n == 0, self.n == 1, np.asarray(reason) != "", infinite],
             ["no_groups", "one_group", reason, "infinite_value"],
-            default="",
         )
         value = np.where(self.n > 1, value, np.nan)
         return Meta(value[()], self.low[()], self.high[()], self.n[()], reason[()])
@@ -192,10 +202,9 @@ def rb(values: ArrayLike, average: ArrayLike) -> Meta:
     with np.errstate(invalid="ignore", divide="ignore"):
         logs = np.abs(np.log(groups.values / ref[..., None]))
     value = np.where(groups.used, logs, 0).sum(axis=-1)
-    reason = np.select(
+    reason = _first(
         [np.isnan(ref), ref == 0, groups.low_value == 0],
         ["undefined_reference", "zero_reference", "zero_cell"],
-        default="",
     )
     return groups.meta(np.where(reason == "", value, np.nan), reason)
 
@@ -262,7 +271,7 @@ def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> M
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.exp(np.log(np.where(groups.used, below, 1)).sum(axis=-1) / groups.n)
         value = groups.high_value / mean
-    reason = np.select([groups.high_value == 0, mean == 0], ["no_errors", "zero_cell"], default="")
+    reason = _first([groups.high_value == 0, mean == 0], ["no_errors", "zero_cell"])
     return groups.meta(np.where(reason == "", value, np.nan), reason)
 
 
