@@ -76,7 +76,7 @@ def speakers(simulate):
 def whole(trials, speakers):
     """Everything that an audit can be asked for, at once."""
     return pv.audit(
-        {"S@dev": trials, "T": trials},
+        {"T": trials},
         speakers=speakers,
         by=["gender", "nation", "gender+nation"],
         allocate=["both", "enrol", "test", "either"],

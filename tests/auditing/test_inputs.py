@@ -72,18 +72,33 @@ def test_of_several_systems_each_needs_its_own():
         developments({"A": "a.csv"}, sources)
 
 
-def test_several_systems_and_lists_in_one_audit(whole):
-    names = [(row["system"], row["list"]) for row in whole.record["inputs"]]
+@pytest.fixture(scope="module")
+def twins(trials, speakers):
+    """The same trials under two names."""
+    return pv.audit(
+        {"S@dev": trials, "T": trials},
+        speakers=speakers,
+        by=["gender", "nation"],
+        allocate=["both", "either"],
+        operating_points=["eer", "fpr=0.1"],
+        sweep="fpr=0.01:0.1:log5",
+    )
+
+
+@pytest.mark.slow
+def test_several_systems_and_lists_in_one_audit(twins):
+    names = [(row["system"], row["list"]) for row in twins.record["inputs"]]
     assert names == [("S", "dev"), ("T", "")]
     for name in ("groups", "bias", "meta", "matrix", "operating_points", "det", "data", "sweep"):
-        table = whole.tables()[name].to_polars()
+        table = twins.tables()[name].to_polars()
         assert set(table.select("system", "list").unique().rows()) == set(names), name
 
 
-def test_the_same_trials_under_two_names_give_the_same_numbers(whole):
+@pytest.mark.slow
+def test_the_same_trials_under_two_names_give_the_same_numbers(twins):
     for name in ("groups", "bias", "meta", "matrix", "det", "sweep"):
         one, other = (
-            whole.tables()[name].where(system=s, list=x).to_polars().drop("system", "list")
+            twins.tables()[name].where(system=s, list=x).to_polars().drop("system", "list")
             for s, x in (("S", "dev"), ("T", ""))
         )
         assert one.equals(other), name

@@ -277,8 +277,8 @@ def audited(files, people, folder):
         {"S": scores},
         trials=key,
         speakers=people,
-        by=["speaker.gender", "accent"],
-        operating_points=["fpr=0.05", "eer"],
+        by="speaker.gender",
+        operating_points="eer",
     )
     audit.write(folder)
     written = {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -302,9 +302,9 @@ def test_a_format_is_read_by_its_name_too(trials, people, tmp_path):
     for name in ("bob-4", "bob-5", "wespeaker", "voxceleb"):
         scores, _ = TOOLKITS[name][0](tmp_path, trials)
         detected, named = (
-            pv.audit(scores, speakers=people, by="speaker.gender", scores_format=one).to_dict()[
-                "tables"
-            ]
+            pv.audit(
+                scores, speakers=people, by="speaker.gender", scores_format=one, intervals=False
+            ).to_dict()["tables"]
             for one in (None, name)
         )
         assert named == detected

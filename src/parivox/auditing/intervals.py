@@ -210,10 +210,11 @@ class Uncertainty:
 
         Of a rate of one class of trials those of that class; else of the smaller class.
         """
-        speakers = self.drawn
-        return np.stack(
-            [np.min([speakers[rate] for rate in _rates_of(one)], axis=0) for one in metrics]
-        )
+        behind = {
+            one: np.minimum.reduce([self.drawn[rate] for rate in _rates_of(one)])
+            for one in dict.fromkeys(metrics)
+        }
+        return np.stack([behind[one] for one in metrics])
 
     def are_disjoint(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
         """Whether no speaker behind each of some metrics is in two groups, ``[metric]``."""
