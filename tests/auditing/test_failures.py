@@ -3,10 +3,7 @@
 import csv
 import functools
 import json
-import os
 import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -561,7 +558,7 @@ def everything(combined):
     return pv.audit(paths.pop("scores"), **paths, **OPTIONS)
 
 
-def run(paths, out):
+def run(program, paths, out):
     words = [paths["scores"]]
     for name in ("speakers", "utterances", "models", "failures"):
         words += [f"--{name}", paths[name]]
@@ -569,17 +566,17 @@ def run(paths, out):
         for value in values:
             words += [f"--{name}", value]
     words += ["--replicates", "50"]  # as the fixtures of all tests
-    home = str(Path(pv.__file__).parents[1])
     return subprocess.run(
-        [sys.executable, "-m", "parivox", "audit", *map(str, words), "--out", str(out), "--quiet"],
+        [program, "audit", *map(str, words), "--out", str(out), "--quiet"],
         check=False, capture_output=True, text=True, timeout=120,
-        env={**os.environ, "PYTHONPATH": home},
     )  # fmt: skip
 
 
-def test_the_command_line_gives_the_same_from_csv_and_parquet(everything, combined, tmp_path):
+def test_the_command_line_gives_the_same_from_csv_and_parquet(
+    everything, combined, program, tmp_path
+):
     for kind in ("csv", "parquet"):
-        done = run(combined(kind), tmp_path / f"out-{kind}")
+        done = run(program, combined(kind), tmp_path / f"out-{kind}")
         assert done.returncode == 0, done.stderr
     names = [path.name for path in (tmp_path / "out-csv").iterdir()]
     assert {"groups.csv", "data.csv", "audit.json"} <= {*names}

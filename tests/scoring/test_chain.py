@@ -6,7 +6,6 @@ import csv
 import itertools
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -46,13 +45,13 @@ def write_csv(path, *rows):
 
 
 @pytest.fixture(scope="module")
-def run():
+def run(program):
     """The command line in a folder."""
     environment = os.environ | {"PYTHONPATH": str(Path(pv.__file__).parents[1])}
 
     def run(folder, *words):
         done = subprocess.run(
-            [sys.executable, "-m", "parivox", *map(str, words)],
+            [program, *map(str, words)],
             cwd=folder,
             env=environment | {"PYTHONPATH": f"{environment['PYTHONPATH']}{os.pathsep}{folder}"},
             capture_output=True,
