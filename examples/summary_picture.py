@@ -35,20 +35,8 @@ text {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospac
 </g>
 </svg>
 """
-THEME = TerminalTheme(
-    (251, 251, 249),
-    (34, 34, 34),
-    [
-        (34, 34, 34),
-        (170, 34, 34),
-        (34, 120, 34),
-        (150, 100, 0),
-        (34, 68, 170),
-        (120, 34, 120),
-        (0, 110, 110),
-        (110, 110, 110),
-    ],
-)
+INK = (34, 34, 34)
+THEME = TerminalTheme((251, 251, 249), INK, [INK] * 8)
 
 
 def main() -> None:
@@ -63,7 +51,9 @@ def main() -> None:
         by=["gender", "gender+nationality"],
         operating_points="fpr=0.01",
     )
-    console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
+    console = Console(
+        record=True, width=100, file=io.StringIO(), force_terminal=True, color_system="truecolor"
+    )
     console.print(summary(audit))
     picture = Path(__file__).parents[1] / "docs" / "assets" / "summary.svg"
     picture.parent.mkdir(exist_ok=True)

@@ -1,12 +1,24 @@
 """What the summary tells where there is little to tell, and of rows that contradict each other."""
 
 import io
+import re
 import sys
+from pathlib import Path
 
 import pytest
+from rich.color import Color, ColorSystem
+from rich.console import Console, Group
 
 import parivox as pv
-from parivox.report.terminal import print_summary
+from parivox.report.details import every_table
+from parivox.report.part import groups_told
+from parivox.report.strips import SIGNS, in_signs
+from parivox.report.terminal import print_summary, summary
+from parivox.report.words import STYLES
+
+GROUNDS = ("#000000", "#ffffff", "#002b36", "#fdf6e3")
+"""Black, white, and the dark and the light ground of Solarized."""
+REPORT = Path(pv.__file__).parent / "report"
 
 
 def flat(text):
@@ -89,3 +101,43 @@ def test_without_utf8_the_tables_are_plain(material, monkeypatch):
     print_summary(audit, details=True)
     narrow.flush()
     assert b"-----" in narrow.buffer.getvalue()
+
+
+def luminance(red, green, blue):
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in (red / 255, green / 255, blue / 255)
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+@pytest.mark.parametrize("system", [ColorSystem.TRUECOLOR, ColorSystem.EIGHT_BIT])
+def test_what_has_a_colour_is_seen_on_light_and_dark_ground(ground, system):
+    behind = luminance(*Color.parse(ground).get_truecolor())
+    for style in STYLES.values():
+        ink = Color.parse(style.split()[-1]).downgrade(system).get_truecolor()
+        darker, lighter = sorted((luminance(*ink), behind))
+        assert (lighter + 0.05) / (darker + 0.05) >= 3  # a mark, or a single word in bold
+
+
+def test_colour_is_of_marks_and_single_words_alone(audited):
+    audit = audited(by=["gender", "gender+nation"], operating_points=["fpr=0.01"])
+    out = io.StringIO()
+    console = Console(file=out, width=80, force_terminal=True, color_system="truecolor")
+    marks = {*"".join(in_signs(2, low, 4, code) for code in STYLES for low in (0.5, 1.5))}
+    told = Group(summary(audit), every_table(audit), groups_told(audit, ["f"]))
+    coloured = [one for one in console.render(told) if one.style and one.style.color]
+    assert {one.style.color.name for one in coloured} == {
+        style.split()[-1] for style in STYLES.values()
+    }
+    for one in coloured:
+        assert one.style.bold
+        assert set(one.text) <= marks | {*SIGNS.values()} or one.text.strip() in {"worse", "better"}
+    assert not any(one.style and one.style.dim for one in console.render(told))
+
+
+def test_no_other_colour_is_named():
+    named = re.compile(r"\"(?:bold )?(?:red|green|yellow|blue|magenta|cyan|dim)\"")
+    files = [*REPORT.glob("*.py"), *REPORT.glob("sheets/*.py"), *REPORT.parent.glob("cli/*.py")]
+    assert not [one.name for one in files if named.search(one.read_text(encoding="utf-8"))]

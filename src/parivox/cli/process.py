@@ -98,11 +98,13 @@ def say_error(sentence: str) -> None:
     from rich.console import Console  # noqa: PLC0415 - what takes time to load
     from rich.text import Text  # noqa: PLC0415
 
+    from parivox.report.words import STYLES  # noqa: PLC0415
+
     console = Console(stderr=True, soft_wrap=True)
     with contextlib.suppress(OSError):
-        console.print(Text("error: ", style="bold red").append(what, style="not bold default"))
+        console.print(Text.assemble(("error: ", STYLES["worse"]), what))
         if mend:
-            console.print(Text("hint: ", style="bold").append(mend, style="not bold"))
+            console.print(Text.assemble(("hint: ", "bold"), mend))
 
 
 @contextlib.contextmanager

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from parivox.errors import shown
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -87,7 +89,7 @@ def odd_values(name: str, values: Sequence[str]) -> list[Odd]:
         found.append(Odd(f"values of {name!r} that may be one", sum(map(len, alike)), note))
     unknown = [one for one in values if _looks_unknown(one)]
     if unknown:
-        note = ", ".join(map(repr, unknown[:_SHOWN]))
+        note = ", ".join(f"'{shown(one)}'" for one in unknown[:_SHOWN])
         found.append(Odd(f"values of {name!r} that look unknown", len(unknown), note))
     if dates := _dates(name, pl.Series(values, dtype=pl.String)):
         note = f"{', '.join(dates[:_SHOWN])}: a spreadsheet may have changed them"

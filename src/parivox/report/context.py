@@ -85,6 +85,7 @@ _STARTER = """\
 labels:
 #  f: women
 #  fpr=0.01: strict
+#  V2: the new encoder
 """
 
 

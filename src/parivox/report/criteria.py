@@ -41,7 +41,6 @@ def criteria_in_words(criteria: Criteria) -> Iterator[RenderableType]:
     yield text(
         "FFMC.1 has no verdict: the paper names no limit. FFMC.2 is of definitions, FFMC.3 of "
         "these trials. In brackets what 95 % of fair systems are below; p is of each by itself.",
-        style="dim",
     )
 
 

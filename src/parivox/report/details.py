@@ -107,7 +107,7 @@ def _parts(audit: Audit) -> Iterator[RenderableType]:
         yield from _system(audit, name)
     yield from _comparison(audit)
     if not all(why_unsure(audit, name) for name in systems(audit)):
-        yield text(_legend(audit), style="dim", apart=True)
+        yield text(_legend(audit), apart=True)
     if not audit.record["resolution"]["exact"]:
         bounds = audit.record["resolution"]["bounds"].values()
         rate, score = (max(bound[kind] for bound in bounds) for kind in ("rate", "score"))
@@ -160,7 +160,6 @@ def _data(audit: Audit, name: Row) -> Iterator[RenderableType]:
             f"Nothing is said of chance: {unsure}. Read every rate and ratio as a point value: "
             "groups of few speakers or few errors differ by chance alone, often by a factor of two "
             "or more.",
-            style="yellow",
         )
     yield from map(text, of_counts(audit, name))
     aside = set_aside(audit, name)
@@ -192,8 +191,8 @@ def _grouping(
     if is_sure:
         yield from _verdicts(audit, where, rates, known)
         yield from _own_thresholds(audit, where)
-        for words, is_warning in confounded(audit, where):
-            yield text(words, style="yellow" if is_warning else "")
+        for words, _ in confounded(audit, where):
+            yield text(words)
         yield from map(text, interactions(audit, where))
         yield from _every_group(audit, where, rates, known[0])
         yield from map(text, limits(audit, where, points))

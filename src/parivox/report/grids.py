@@ -49,7 +49,7 @@ class Grid(Table):
             yield from self._part(part, [widths[k] for k in part], room).rendered(console, options)
         if gone:
             heads = [" ".join(str(self.columns[i].header).split()) for i in gone]
-            yield Text(f"no room for {', '.join(heads)}", style="dim")
+            yield Text(f"no room for {', '.join(heads)}")
 
     def rendered(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """With the widths that its columns have."""

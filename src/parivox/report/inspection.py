@@ -30,7 +30,6 @@ _KINDS = {
 }
 _OTHER_FORMATS = {"dataframe": "a dataframe", "yaml": "YAML"}
 _SEPARATORS = {" ": "blanks", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
-_STYLES = {"": "bold", "odd": "yellow", "problem": "red", "next": "green", "then": "green"}
 _LEVELS = {"speaker": "speakers", "recording": "recordings", "trial": "trials"}
 _MISSING = {
     "SCORES": "the file with the scores of these trials",
@@ -49,9 +48,13 @@ def print_inspection(inspection: Inspection) -> None:
     from rich.console import Console  # noqa: PLC0415 - for terminals only
     from rich.text import Text  # noqa: PLC0415
 
+    from parivox.report.words import STYLES  # noqa: PLC0415
+
+    styles = {"": "bold", "odd": "bold", "problem": STYLES["worse"]}
+    styles |= dict.fromkeys(("next", "then"), STYLES["better"])
     console = Console(highlight=False)
     for label, words in lines(inspection):
-        style = _STYLES.get(label, "dim")
+        style = styles.get(label, "")
         text = Text(f"  {label}: ", style=style) if label else Text(words, style=style)
         # a command is left to the terminal to wrap, so that it can be copied whole
         is_command = label in {"next", "then"}

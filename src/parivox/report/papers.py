@@ -11,11 +11,11 @@ from rich.padding import Padding
 
 from parivox.disk import whole_folder, writing
 from parivox.errors import ConfigError
-from parivox.papers.items import FAILS, HOLDS, OPEN, RUNS
+from parivox.papers.items import FAILS, HOLDS, OPEN
 from parivox.progress import each, stage
 from parivox.report.charts.draw import png, svg
 from parivox.report.files import need
-from parivox.report.words import add, capital, chance, grid, show, text
+from parivox.report.words import STYLES, add, capital, chance, grid, show, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from parivox.papers.items import Claim, Item, Paper, Reproduced
 
-_STYLES = {HOLDS: "green", FAILS: "red", OPEN: "dim"}
+_STYLES = {HOLDS: STYLES["better"], FAILS: STYLES["worse"], OPEN: ""}
 
 
 def print_items(papers: Sequence[Paper]) -> None:
@@ -34,7 +34,7 @@ def print_items(papers: Sequence[Paper]) -> None:
         parts.append(text(f"{one.name}  {one.authors} ({one.year}): {one.title}"))
         made = grid("item", "state", "what it shows", "needs", left=(0, 1, 2, 3))
         for item in one.items:
-            add(made, item.name, item.state, item.title, item.needs, dim=item.state != RUNS)
+            add(made, item.name, item.state, item.title, item.needs)
         parts.append(Padding(made, (0, 0, 1, 2)))
     show(Group(*parts))
 
@@ -55,7 +55,7 @@ def _parts(item: Item, found: Reproduced) -> Iterator[RenderableType]:
             add(made, row, *cells)
         yield Padding(made, (0, 0, 0, 2))
     for note in found.notes:
-        yield Padding(text(note, style="dim"), (0, 0, 0, 2))
+        yield Padding(text(note), (0, 0, 0, 2))
     yield text("")
 
 
@@ -63,7 +63,7 @@ def _claim(claim: Claim) -> RenderableType:
     made = text("")
     made.append(f"{claim.verdict}: ", style=_STYLES[claim.verdict])
     made.append(f"{claim.sentence}. ")
-    made.append(f"({claim.why})", style="dim")
+    made.append(f"({claim.why})")
     return made
 
 

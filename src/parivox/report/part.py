@@ -100,7 +100,8 @@ def groups_told(audit: Audit, groups: Sequence[str]) -> Group:
         for part in _told(audit, same, group, marked)
     ]
     notes = (text(f"{mark} interval {words}") for mark, words in marked.items())
-    return Group(*told, how_to_read(audit), *notes, text(capital(how_sure(audit))))
+    to_read = how_to_read(audit).append("; p: for all groups" * audit.record["options"]["intervals"])
+    return Group(*told, to_read, *notes, text(capital(how_sure(audit))))
 
 
 def _told(
@@ -134,7 +135,7 @@ def _told(
         yield text(f"{capital(words)} ({metric.upper()}, %), {of} speakers")
         yield from in_terminal(made, is_close=True)
         for why, names in lacking.items():
-            yield text(f"  {'; '.join(names)}: {why}", style="dim")
+            yield text(f"  {'; '.join(names)}: {why}")
         yield text("")
 
 

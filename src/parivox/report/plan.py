@@ -48,13 +48,13 @@ def print_plan(plan: Plan) -> None:
 def plan_in_words(plan: Plan) -> Iterator[RenderableType]:
     """What was asked and, of each system and list, what its first operating point tells."""
     asked = plan.asked
+    designs, lists = plan.designs.rows(), plan.lists.rows()
+    yield from _needed(designs)
     yield text(
         f"To be detected: a group whose rate is {asked['detect_ratio']:g} times that of all others "
         f"together, with probability {asked['power']:g}, by a two-sided test at "
         f"{100 * asked['confidence']:g} %."
     )
-    designs, lists = plan.designs.rows(), plan.lists.rows()
-    yield from _needed(designs)
     if not len(plan.groups):
         for (metric,), rows in _by(designs, ("metric",)).items():
             yield from _designs(rows)
@@ -87,7 +87,7 @@ def plan_in_words(plan: Plan) -> Iterator[RenderableType]:
             f" To have both rates of {most} groups tested at once (Holm), give --confidence "
             f"{level:.4f}."
         )
-    yield text(caution, style="yellow", apart=True)
+    yield text(caution, apart=True)
     if left_out:
         yield text(f"Not shown, but in --json: {', '.join(left_out)}.")
 
@@ -98,16 +98,18 @@ def _needed(designs: Sequence[Row]) -> Iterator[RenderableType]:
     for (system, list_, within, point, grouping, allocation), rows in _by(designs, _FAMILY).items():
         if within or shown.setdefault((system, list_), point) != point:
             continue
-        each = [
-            f"{number(own[2]['speakers_needed'])} speakers a group for {metric.upper()}"
+        needed = {
+            metric.upper(): own[2]["speakers_needed"]
             for (metric,), own in _by(rows, ("metric",)).items()
-            if own[2]["speakers_needed"]
-        ]
+        }
+        first, *others = sorted(filter(needed.get, needed), key=lambda one: -needed[one]) or [""]
         how = "" if allocation in {"", "both"} else f" ({allocation})"
         of = [name_of(system, list_)] * bool(system) + [f"by {grouping}{how}"] * bool(grouping)
         whom = f"{', '.join(of)}: " if of else ""
-        if each:
-            yield text(f"{whom}{', '.join(each)}", style="bold")
+        if first:
+            also = "".join(f", {number(needed[one])} for {one}" for one in others)
+            most = f"{number(needed[first])} speakers a group for {first}"
+            yield text(f"{whom}{most}{also}", style="bold")
 
 
 def _by(rows: Sequence[Row], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Row]]:

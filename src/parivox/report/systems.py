@@ -11,7 +11,7 @@ from rich.padding import Padding
 
 from parivox.embedding.identity import are_few, no_people
 from parivox.errors import shown
-from parivox.report.words import add, grid, show, text
+from parivox.report.words import STYLES, add, grid, show, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from parivox.embedding.systems.named import Known
     from parivox.scoring.run import Scored
 
-_STYLES = {"ok": "", "note": "yellow", "fault": "red"}
+_STYLES = {"ok": "", "note": "bold", "fault": STYLES["worse"]}
 _FAILURES = {
     "too_short": "too short",
     "no_speech": "without speech",

@@ -14,8 +14,8 @@ from parivox.report.findings import read_as, reference_in_words
 from parivox.report.grids import Grid
 from parivox.report.overview import overview
 from parivox.report.scopes import RATES, VERDICTS
-from parivox.report.strips import INKS, SIGNS, axis, in_signs
-from parivox.report.words import capital, listed, number, percent, short, show, span, text
+from parivox.report.strips import SIGNS, axis, in_signs
+from parivox.report.words import STYLES, capital, listed, number, percent, short, show, span, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,7 +98,7 @@ def _tally(of: Overview) -> Text:
     n = sum(of.tally.values())
     words = Text(f"{number(n)} comparison{'s' * (n != 1)}:")
     for code, n_of in of.tally.items():
-        words.append("  ").append(SIGNS[code], style=INKS.get(code, ""))
+        words.append("  ").append(SIGNS[code], style=STYLES.get(code, ""))
         words.append(f" {number(n_of)} {VERDICTS[code]}")
     return words
 
@@ -209,7 +209,7 @@ def _of_many(judged: Sequence[Judged]) -> tuple[list[Text], str]:
 
 def _in_parts(one: Judged) -> list[Text]:
     """A rate; how many times as often as others, with its interval; and that drawn."""
-    ink = "" if one.is_mirror else INKS.get(one.verdict, "")
+    ink = "" if one.is_mirror else STYLES.get(one.verdict, "")
     times = "–" if one.ratio is None else f"{short(one.ratio)}x"
     said = Text.assemble((SIGNS.get(one.verdict, " "), ink), f" {times:>5} ")
     drawn = in_signs(one.ratio, one.low, one.high, one.verdict)

@@ -9,13 +9,14 @@ from rich.console import Group, group
 from rich.padding import Padding
 
 from parivox.report.grids import Grid
-from parivox.report.words import Row, add, capital, grid, number, text
+from parivox.report.words import STYLES, Row, add, capital, grid, number, text
 from parivox.trials.guidelines import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import RenderableType
+    from rich.text import Text
 
     from parivox.read.table import Table
     from parivox.trials.checks import Checked
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from parivox.trials.guidelines import Finding
 
 _VERDICTS = {
-    "fail": ("FAIL", "bold red"),
-    "pass": ("pass", "green"),
-    "not checked": ("–", "dim"),
+    "fail": ("FAIL", STYLES["worse"]),
+    "pass": ("pass", STYLES["better"]),
+    "not checked": ("–", ""),
 }
 _ODD = ("duplicates", "reversed", "itself", "aside")
 _PARTS = ("speaker", "utterance", "recording")
@@ -40,9 +41,9 @@ _EACH = 3
 @group()
 def check_in_lines(found: Checked) -> Iterator[RenderableType]:
     """How many checks fail; each in a line, failures first, and what mends these."""
-    yield from _head(found)
     checks = _checks(found)
-    yield from _outcome(checks)
+    yield _outcome(found.name, checks)
+    yield from _head(found)
     table = _lines("", "", "", "", "", right=(2, 3))
     for one in checks:
         table.add_row(*_cells(one), text(one.what))
@@ -61,9 +62,9 @@ def check_in_lines(found: Checked) -> Iterator[RenderableType]:
 @group()
 def check_in_words(found: Checked) -> Iterator[RenderableType]:
     """The same with what each check found, then what else is worth knowing."""
-    yield from _head(found)
     checks = _checks(found)
-    yield from _outcome(checks)
+    yield _outcome(found.name, checks)
+    yield from _head(found)
     table = _lines("check", "", "figure", "asked for", "", right=(2, 3))
     for one in checks:
         table.add_row(*_cells(one), _words(one, before=f"{one.what}: "))
@@ -84,11 +85,16 @@ def _checks(found: Checked) -> list[Finding]:
     return sorted(checks, key=lambda one: order.index(one.verdict))
 
 
-def _outcome(checks: Sequence[Finding]) -> Iterator[RenderableType]:
-    """How many fail, pass, and were not made."""
+def _outcome(name: str, checks: Sequence[Finding]) -> Text:
+    """How many checks the list fails, and which were not made."""
     ids = {word: [one.id for one in checks if one.verdict == word] for word in _VERDICTS}
-    outcome = [f"{len(some)} {word} ({', '.join(some)})" for word, some in ids.items() if some]
-    yield text(", ".join(outcome) + ".", style="bold", apart=True)
+    failed, missing = ids["fail"], ids["not checked"]
+    n_made = len(failed) + len(ids["pass"])
+    words = f"fails {len(failed)} of {n_made} checks ({', '.join(failed)})"
+    if not failed:
+        words = f"passes all of {n_made} checks" if n_made else "could not be checked"
+    left = f"; not checked: {', '.join(missing)}" if missing else ""
+    return text(f"{name} {words}{left}.", style="bold")
 
 
 def _cells(one: Finding) -> Iterator[RenderableType]:
@@ -116,7 +122,7 @@ def _words(one: Finding, before: str = "") -> RenderableType:
     end = "" if one.sentence.endswith(".") else "."
     words = text(f"{before}{one.sentence}{end}")
     if one.mend:
-        words.append_text(text(f" To do: {one.mend}.", style="yellow"))
+        words.append_text(text(f" To do: {one.mend}."))
     return words
 
 
@@ -139,6 +145,7 @@ def _asked(one: Finding) -> str:
 @group()
 def description_in_words(found: Description) -> Iterator[RenderableType]:
     """What a list holds."""
+    yield text(found.name, style="bold")
     yield from _head(found)
     odd = [
         f"{row['count']:,} {row['item']}"
@@ -213,10 +220,10 @@ def _grades(counts: Table, *shares: str) -> Grid:
 
 
 def _head(found: Checked | Description) -> Iterator[RenderableType]:
-    """The name, sizes, groupings and attributes of difficulty of a list."""
+    """The sizes, groupings and attributes of difficulty of a list."""
     counts = {row["item"]: row["count"] for row in found.tables["list"].rows()}
-    of = ", ".join(_several(counts[f"{what}s"], what) for what in _PARTS)
-    yield text(found.name, style="bold")
+    known = [what for what in _PARTS if counts[f"{what}s"]]
+    of = ", ".join(_several(counts[f"{what}s"], what) for what in known)
     yield text(
         f"{_several(counts['trials'], 'trial')} ({counts['target trials']:,} target, "
         f"{counts['nontarget trials']:,} nontarget) of {of}."

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from parivox.errors import shown
 from parivox.report.grids import Grid
+from parivox.report.strips import INKS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +22,11 @@ GAP = "\u00a0"
 """Between columns that do not belong together, in tables with little room."""
 _PLAIN_WIDTH = 100
 _ASCII = str.maketrans("–×·─│┼○▲▼", "-x--|+o^v")
+STYLES = {verdict: f"bold {ink}" for verdict, ink in INKS.items()}
+"""How marks and single words stand out: what is worse or fails, what is better; all else is plain.
+
+No colour can be read as text on every ground: these are seen on light and on dark ones.
+"""
 LARGEST = 9999.5
 """Ratios above it are told as larger than 9,999."""
 
@@ -60,10 +66,10 @@ def grid(*columns: str, left: tuple[int, ...] = (0,), fixed: tuple[int, ...] = (
     return made
 
 
-def add(to: Grid, first: str, *cells: str | Text, dim: bool = False) -> None:
+def add(to: Grid, first: str, *cells: str | Text) -> None:
     """Add a row of cells that may hold any name."""
     others = (cell if isinstance(cell, Text) else text(cell) for cell in cells)
-    to.add_row(text(first, style="dim" if dim else ""), *others)
+    to.add_row(text(first), *others)
 
 
 def number(count: int | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.padding import Padding
 
 from parivox.report.scopes import POOLED
-from parivox.report.words import GAP, add, capital, grid, text
+from parivox.report.words import GAP, STYLES, add, capital, grid, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,6 @@ _LONG = 24
 """Letters of a cell that may take several lines."""
 _SPARE = ("counts", "p", "speakers")
 """What a narrow terminal has no room for, in this order."""
-_STYLES = {"worse": "red", "better": "green", "cannot_tell": "dim"}
 _SIGNS = {"worse": "▲ ", "better": "▼ "}
 
 
@@ -200,11 +199,11 @@ def in_terminal(
     made.together = [column.over for column in sheet.columns]
     for row in sheet.rows:
         cells = [
-            text(_in_terminal(cell, column, is_close=is_close), style=_STYLES.get(cell.verdict, ""))
+            text(_in_terminal(cell, column, is_close=is_close), style=STYLES.get(cell.verdict, ""))
             for cell, column in zip(row[1:], sheet.columns[1:], strict=True)
         ]
         name = row[0]
-        add(made, f"{name.text}{name.mark}", *cells, dim=name.text == POOLED)
+        add(made, f"{name.text}{name.mark}", *cells)
     if sheet.title:
         yield text(sheet.title)
     if sheet.rows:
