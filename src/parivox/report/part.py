@@ -100,7 +100,9 @@ def groups_told(audit: Audit, groups: Sequence[str]) -> Group:
         for part in _told(audit, same, group, marked)
     ]
     notes = (text(f"{mark} interval {words}") for mark, words in marked.items())
-    to_read = how_to_read(audit).append("; p: for all groups" * audit.record["options"]["intervals"])
+    to_read = how_to_read(audit).append(
+        "; p: for all groups" * audit.record["options"]["intervals"]
+    )
     return Group(*told, to_read, *notes, text(capital(how_sure(audit))))
 
 

@@ -148,63 +148,55 @@ class _Figures:
         yield made
 
     def _rows(self, *, is_beside: bool, is_drawn: bool) -> Grid:
-        """A row for each group, or for each group and system, which then is named at its end."""
+        """A row for each group, or for each group and system."""
         made, n_parts = _grid(), 2 + is_drawn
         made.add_column()
         for _ in range(len(self.systems) if is_beside else 1):
             made.add_column(justify="right", no_wrap=True)
             for _ in range(1, n_parts):
                 made.add_column(no_wrap=True)
-        if not is_beside:
-            made.add_column()
-        for label, told in self._told(is_beside=is_beside):
+        for label, style, told in self._told(is_beside=is_beside):
             if is_beside:
-                made.add_row(label, *chain.from_iterable(parts[:n_parts] for parts, _ in told))
+                cells = chain.from_iterable(parts[:n_parts] for _, parts in told)
+                made.add_row(text(label, style=style), *cells)
                 continue
-            for place, (parts, name) in enumerate(told):
-                made.add_row(Text() if place else label, *parts[:n_parts], text(name))
+            for name, parts in told:
+                whose = f" · {name}" * (len(self.systems) > 1 and bool(name))
+                made.add_row(text(f"{label}{whose}", style=style), *parts[:n_parts])
         return made
 
-    def _told(self, *, is_beside: bool) -> Iterator[tuple[Text, list[tuple[list[Text], str]]]]:
-        """What is told of everyone and of each group, with each system and its name."""
-        several = len(self.systems) > 1
+    def _told(self, *, is_beside: bool) -> Iterator[tuple[str, str, list[tuple[str, list[Text]]]]]:
+        """Everyone and each group, in which style, and with each system what is told of them."""
         for whole in self.of.whole:
             differ, error = self.of.differing(whole.metric), capital(RATES[whole.metric])
-            rule = axis() if differ else ""
+            rule = text(axis() if differ else "")
             if not self.are_many:
-                yield (
-                    text(f"{error}, all", style="bold"),
-                    [
-                        (
-                            [
-                                text(f" {rate}"),
-                                text(name * several * is_beside),
-                                text(rule * (is_beside or not place)),
-                            ],
-                            name * several,
-                        )
-                        for place, (name, rate) in enumerate(whole.rates)
-                    ],
-                )
+                is_named = is_beside and len(self.systems) > 1
+                rules = [rule, *[rule if is_beside else Text()] * len(self.systems)]
+                everyone = [
+                    (name, [text(f" {rate}"), text(name * is_named), drawn])
+                    for (name, rate), drawn in zip(whole.rates, rules, strict=False)
+                ]
+                yield f"{error}, all", "bold", everyone
             elif differ:
-                yield text(error, style="bold"), [([Text(), Text(), text(rule)], "")]
+                yield error, "bold", [("", [Text(), Text(), rule])]
             for line in differ[:_MOST_LINES]:
                 judged = line.of[whole.metric]
-                told = [(_in_parts(one), one.system * several) for one in judged]
-                yield text(f"  {line.name}"), [_of_many(judged)] if self.are_many else told
+                told = [(one.system, _in_parts(one)) for one in judged]
+                yield f"  {line.name}", "", [_of_many(judged)] if self.are_many else told
             if left := differ[_MOST_LINES:]:
                 n = sum(any(one.verdict == "worse" for one in of.of[whole.metric]) for of in left)
                 more = [f"{n} worse"] * (n > 0) + [f"{len(left) - n} better"] * (n < len(left))
-                blank = [([Text()] * 3, "")] * (len(self.systems) if is_beside else 1)
-                yield text(f"  and {', '.join(more)}"), blank
+                blank = [("", [Text()] * 3)] * (len(self.systems) if is_beside else 1)
+                yield f"  and {', '.join(more)}", "", blank
 
 
-def _of_many(judged: Sequence[Judged]) -> tuple[list[Text], str]:
+def _of_many(judged: Sequence[Judged]) -> tuple[str, list[Text]]:
     """The system in which a group differs most, and in how many others it does."""
     proven = [one for one in judged if one.is_proven and not one.is_mirror]
     most, others = max(proven, key=lambda one: one.far), len(proven) - 1
     more = f" and {others} other{'s' * (others > 1)}" * (others > 0)
-    return _in_parts(most), f"{most.system}{more}"
+    return f"{most.system}{more}", _in_parts(most)
 
 
 def _in_parts(one: Judged) -> list[Text]:
