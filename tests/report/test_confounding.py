@@ -50,16 +50,16 @@ def test_what_goes_together_stands_with_the_groups_concerned(page):
     told = page()
     of_gender, of_band = told.split("band: 2 groups")
     assert "gender and band are confounded: 69 % of the speakers with gender" in of_gender
-    assert "compare --within band, or --standardise band." in of_gender
+    assert "Past that look --within band and --standardise band." in of_gender
     assert "band and gender are confounded" not in of_gender
-    assert "compare --within gender, or --standardise gender." in of_band
+    assert "Past that look --within gender and --standardise gender." in of_band
 
 
 @pytest.mark.slow
 def test_who_compares_within_is_not_told_to(page):
     told = page(by=["gender", "gender+band"], within="band")
     assert "gender and band are confounded" in told
-    assert "compare --within" not in told
+    assert "Past that look" not in told
 
 
 @pytest.mark.slow

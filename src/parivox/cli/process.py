@@ -95,12 +95,11 @@ def say_error(sentence: str) -> None:
     what, separator, mend = sentence.rpartition("; ")
     if not separator or mend.count(")") > mend.count("("):  # that which is no mend
         what, mend = sentence, ""
-    from rich.console import Console  # noqa: PLC0415 - what takes time to load
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415 - what takes time to load
 
-    from parivox.report.words import STYLES  # noqa: PLC0415
+    from parivox.report.words import STYLES, terminal  # noqa: PLC0415
 
-    console = Console(stderr=True, soft_wrap=True)
+    console = terminal(stderr=True, soft_wrap=True)
     with contextlib.suppress(OSError):
         console.print(Text.assemble(("error: ", STYLES["worse"]), what))
         if mend:

@@ -191,9 +191,7 @@ def _grouping(
     if is_sure:
         yield from _verdicts(audit, where, rates, known)
         yield from _own_thresholds(audit, where)
-        for words, _ in confounded(audit, where):
-            yield text(words)
-        yield from map(text, interactions(audit, where))
+        yield from map(text, (*confounded(audit, where), *interactions(audit, where)))
         yield from _every_group(audit, where, rates, known[0])
         yield from map(text, limits(audit, where, points))
         for sheet in people(audit, where, at):

@@ -370,11 +370,11 @@ def failed_checks(audit: Audit) -> list[tuple[list[str], list[Row]]]:
     return same
 
 
-def confounded(audit: Audit, where: Row) -> Iterator[tuple[str, bool]]:
+def confounded(audit: Audit, where: Row) -> Iterator[str]:
     """Which attributes go together with those that groups are made of, and how to look past them.
 
     Of attributes that tell each other, as ages and bands of age do, one is enough: that which
-    goes together most. With each sentence: whether it warns.
+    goes together most.
     """
     lists, options = audit.record.get("confounding", {}), audit.record["options"]
     name = "@".join(filter(None, (where["system"], where["list"])))
@@ -389,7 +389,7 @@ def confounded(audit: Audit, where: Row) -> Iterator[tuple[str, bool]]:
     if is_one:
         for row in with_own:
             if row["relation"] in {"told", "alike"}:
-                yield f"{row['sentence']}.", False
+                yield f"{row['sentence']}."
     of_one_kind = {(r["attribute"], r["other"]) for r in rows if r["relation"] in _OF_ONE_KIND}
     settled = {row["other"] for row in with_own if row["relation"] in _OF_ONE_KIND}
     for row in sorted(with_own, key=lambda row: -row["cramers_v"]):
@@ -399,8 +399,8 @@ def confounded(audit: Audit, where: Row) -> Iterator[tuple[str, bool]]:
         settled |= {other, *(kin for one, kin in of_one_kind if one == other)}
         is_within = other in (options["within"] or ()) or other in options["standardise"]
         name = row.get("as_given", other)
-        mend = "" if is_within else f"; compare --within {name}, or --standardise {name}"
-        yield f"{row['sentence']}{mend}.", True
+        mend = "" if is_within else f". Past that look --within {name} and --standardise {name}"
+        yield f"{row['sentence']}{mend}."
 
 
 # ---- groups

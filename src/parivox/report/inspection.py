@@ -45,14 +45,13 @@ def print_inspection(inspection: Inspection) -> None:
     if not sys.stdout.isatty():
         sys.stdout.writelines(f"{line}\n" for line in plain_lines(inspection))
         return
-    from rich.console import Console  # noqa: PLC0415 - for terminals only
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415 - for terminals only
 
-    from parivox.report.words import STYLES  # noqa: PLC0415
+    from parivox.report.words import STYLES, terminal  # noqa: PLC0415
 
     styles = {"": "bold", "odd": "bold", "problem": STYLES["worse"]}
     styles |= dict.fromkeys(("next", "then"), STYLES["better"])
-    console = Console(highlight=False)
+    console = terminal()
     for label, words in lines(inspection):
         style = styles.get(label, "")
         text = Text(f"  {label}: ", style=style) if label else Text(words, style=style)

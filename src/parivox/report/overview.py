@@ -667,47 +667,44 @@ def _better(audit: Audit) -> Iterator[str]:
         shared = ", on the trials in common" * all(
             str(row["speakers"]).endswith(_RESTRICTED) for row in rows
         )
-        p_holm = verdict.holm([1 if row["p"] is None else row["p"] for row in rows]).tolist()
+        p_holm = verdict.holm([math.nan if row["p"] is None else row["p"] for row in rows]).tolist()
         rates: dict[str, float] = {}
-        against: dict[str, dict[str, float]] = {}
+        against: dict[str, dict[str, tuple[float, bool]]] = {}
         for row, p in zip(rows, p_holm, strict=True):
             one = name_of(row["system"], row["list"])
             other = name_of(row["other_system"], row["other_list"])
             rates |= {one: row["value"], other: row["other"]}
             is_sure = p < level and not (row["low"] or 0) <= 0 <= (row["high"] or 0)
-            against.setdefault(one, {})[other] = against.setdefault(other, {})[one] = (
-                p if is_sure else math.nan
-            )
+            against.setdefault(one, {})[other] = p, is_sure
+            against.setdefault(other, {})[one] = p, is_sure
         best = min(against, key=lambda name: rates[name])
         yield _held_against(metric, best, rates, against[best]) + shared
 
 
 def _held_against(
-    metric: str, best: str, rates: Mapping[str, float], others: Mapping[str, float]
+    metric: str, best: str, rates: Mapping[str, float], others: Mapping[str, tuple[float, bool]]
 ) -> str:
-    """How sure it is that a system has fewer errors than the others: p, NaN where not shown."""
-    does, told = _DOES[metric], {name: percent(rate) for name, rate in rates.items()}
-    beaten = {name: p for name, p in others.items() if not math.isnan(p)}
-    unknown = [name for name in others if name not in beaten]
-    most = f"p {chance(max(beaten.values()))}" if beaten else ""
+    """How sure it is that a system has fewer errors than each of the others."""
+    than_other, than_all = _DOES[metric]
+    told = {name: percent(rate) for name, rate in rates.items()}
+    beaten = [p for p, is_sure in others.values() if is_sure]
+    unknown = [name for name, (_, is_sure) in others.items() if not is_sure]
     if len(others) == 1:
-        (other,) = others
-        both = f"{told[best]} against {told[other]}"
-        return (
-            f"{best} {does[0]} than {other}: {both}, {most}"
-            if beaten
-            else f"Whether {best} or {other} {does[0]} can't be told: {both}"
-        )
-    n = len(others)
+        ((other, (p, _)),) = others.items()
+        words = f"Whether {best} or {other} {than_other} can't be told"
+        if beaten:
+            words = f"{best} {than_other} than {other}"
+        how_sure = "" if math.isnan(p) else f", p {chance(p)}"
+        return f"{words}: {told[best]} against {told[other]}{how_sure}"
     if not beaten:
-        return f"Which system {does[1]} can't be told: {best} as counted, {told[best]}"
-    most += " or less" * (len(beaten) > 1)
+        return f"Which system {than_all} can't be told: {best} as counted, {told[best]}"
+    most = f"p {chance(max(beaten))}{' or less' * (len(beaten) > 1)}"
     if not unknown:
-        return f"{best} {does[1]}, {told[best]}: fewer than each of {n} others, {most}"
+        return f"{best} {than_all}, {told[best]}: fewer than each of {len(others)} others, {most}"
     rest = ", ".join(listed(unknown, most=_MOST_NAMED))
     return (
-        f"{best} {does[1]} as counted, {told[best]}: fewer than {len(beaten)} of {n} others "
-        f"({most}); of {rest} it can't be told"
+        f"{best} {than_all} as counted, {told[best]}: fewer than {len(beaten)} of {len(others)} "
+        f"others ({most}); of {rest} it can't be told"
     )
 
 
@@ -770,7 +767,7 @@ def _of_trials(audit: Audit) -> Iterator[Caveat]:
 def _of_groups(audit: Audit) -> Iterator[Caveat]:
     """What of groups weakens what is found of them."""
     every = list(scopes(audit))
-    sentences = (words for scope in every for words, _ in findings.confounded(audit, scope.where))
+    sentences = (words for scope in every for words in findings.confounded(audit, scope.where))
     for words in dict.fromkeys(sentences):
         yield Caveat(words.partition(":")[0], words.removesuffix("."), "groups")
     for words, count in findings.groups_without_trials(audit).items():

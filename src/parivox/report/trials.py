@@ -92,7 +92,7 @@ def _outcome(name: str, checks: Sequence[Finding]) -> Text:
     n_made = len(failed) + len(ids["pass"])
     words = f"fails {len(failed)} of {n_made} checks ({', '.join(failed)})"
     if not failed:
-        words = f"passes all of {n_made} checks" if n_made else "could not be checked"
+        words = f"passes all {n_made} checks" if n_made else "could not be checked"
     left = f"; not checked: {', '.join(missing)}" if missing else ""
     return text(f"{name} {words}{left}.", style="bold")
 

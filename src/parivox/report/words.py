@@ -15,7 +15,7 @@ from parivox.report.strips import INKS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
 Row = dict[str, Any]
 GAP = "\u00a0"
@@ -31,18 +31,25 @@ LARGEST = 9999.5
 """Ratios above it are told as larger than 9,999."""
 
 
-def show(words: RenderableType) -> None:
-    """Print: with colours in a terminal, plain lines elsewhere."""
+def terminal(**options: Any) -> Console:
+    """A terminal as rich has it; without colour where it has sixteen, of its own choice."""
     from rich.console import Console  # noqa: PLC0415 - what takes time to load
 
+    made = Console(highlight=False, **options)
+    made.no_color |= made.color_system == "standard"
+    return made
+
+
+def show(words: RenderableType) -> None:
+    """Print: with colours in a terminal, plain lines elsewhere."""
     if sys.stdout.isatty():
-        Console(highlight=False).print(words)
+        terminal().print(words)
         return
-    console = Console(highlight=False, width=_PLAIN_WIDTH, no_color=True)
-    with console.capture() as captured:
-        console.print(words)
+    plain = terminal(width=_PLAIN_WIDTH, no_color=True)
+    with plain.capture() as captured:
+        plain.print(words)
     lines = captured.get().replace(GAP, " ")  # so that it can be searched, and split at blanks
-    if console.options.ascii_only:
+    if plain.options.ascii_only:
         lines = lines.translate(_ASCII)
     for line in lines.split("\n")[:-1]:
         sys.stdout.write(line.rstrip() + "\n")

@@ -328,7 +328,7 @@ def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd
     }
     made.record["confounding"] = {"model": [row]}
     text = read(page(made)).text
-    told = "kind and age are confounded: so a difference may be one of <age>; compare --within age"
+    told = "are confounded: so a difference may be one of <age>. Past that look --within age"
     assert text.index("caveats weaken this") < text.index(told) < text.index("What can be said")
 
 

@@ -80,7 +80,7 @@ def _scope(audit: Audit, scope: Scope) -> dict[str, Any]:
         "is_first": scope.grouping == audit.record["groupings"][0],
         "points": [_at_point(audit, scope, point, rates) for point in known],
         "sentences": [
-            *(words for words, _ in findings.confounded(audit, where)),
+            *findings.confounded(audit, where),
             *findings.interactions(audit, where),
             *findings.limits(audit, where, known),
             *findings.worst_tenth(audit, where, at),

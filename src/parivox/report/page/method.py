@@ -278,7 +278,7 @@ def _aggregation(audit: Audit) -> Iterator[str]:
                 )
                 break
     sentences = (
-        words for scope in scopes(audit) for words, _ in findings.confounded(audit, scope.where)
+        words for scope in scopes(audit) for words in findings.confounded(audit, scope.where)
     )
     yield from dict.fromkeys(sentences)
 
