@@ -17,7 +17,7 @@ from parivox.report.terminal import print_summary, summary
 from parivox.report.words import STYLES
 
 GROUNDS = ("#000000", "#ffffff", "#002b36", "#fdf6e3")
-"""Black, white, and the dark and the light ground of Solarized."""
+"""Black, white, and the grounds of a common theme, dark and light."""
 REPORT = Path(pv.__file__).parent / "report"
 
 
