@@ -184,7 +184,7 @@ def test_figures_of_paper_003(reproduced):
 
 
 def test_trials_of_paper_003_are_those_between_its_speakers(bt4vt_data):
-    data = Voxceleb1H.reproduced(bt4vt_data)
+    data = Voxceleb1H.found(bt4vt_data)
     trials = data.between(SPEAKERS)
     assert len(SPEAKERS) == 72
     assert len(trials) == 22_063
