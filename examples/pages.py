@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).parent
 DOCS = EXAMPLES.parent / "docs"
 TUTORIALS = ("student", "auditor", "bank", "product")
 PAGES = (
-    *("bring-your-data.md", "trials.md", "balanced.md", "plan.md"),
+    *("bring-your-data.md", "trials.md", "balanced.md", "plan.md", "thresholds.md"),
     *(f"tutorials/{name}.md" for name in TUTORIALS),
 )
 BLOCK = re.compile(

@@ -20,6 +20,7 @@ from parivox.options import trials as lists
 from parivox.options.audit import AuditOptions, CountOptions
 from parivox.options.kinds import Direction, Flag, option, options_of, sections_of
 from parivox.options.plan import PlanCommand, PlanOptions
+from parivox.options.thresholds import ThresholdCommand, ThresholdOptions
 
 ROOT = Path(__file__).parents[1]
 TYPED = ROOT / "src" / "parivox" / "options" / "typed.py"
@@ -49,6 +50,7 @@ COMMANDS = {
     "show": (described.ShowCommand,),
     "systems list": (recordings.SystemsListCommand,),
     "systems check": (recordings.SystemOptions, recordings.SystemsCheckCommand),
+    "thresholds": (ThresholdOptions, ThresholdCommand, LAST[1]),
     "trials describe": (lists.DescribeOptions, lists.DescribeCommand, LAST[1]),
     "trials check": (lists.CheckOptions, lists.CheckCommand, LAST[1]),
     "trials grade": (lists.GradeOptions, lists.ListCommand, LAST[1]),

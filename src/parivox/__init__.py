@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from parivox.embedding.extract import embed
     from parivox.embedding.store import Store, open_store
     from parivox.errors import ConfigError, DataError, ParivoxError
+    from parivox.mitigation.thresholds import Thresholds, thresholds
     from parivox.progress import Progress
     from parivox.read.inspection.findings import Inspection
     from parivox.report.figures import write_figures
@@ -116,6 +117,7 @@ _HOMES = {
     "parivox.embedding.extract": ("embed",),
     "parivox.embedding.store": ("Store", "open_store"),
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
+    "parivox.mitigation.thresholds": ("Thresholds", "thresholds"),
     "parivox.progress": ("Progress",),
     "parivox.report.figures": ("write_figures",),
     "parivox.report.files": ("write_page", "write_tables"),
@@ -143,6 +145,7 @@ __all__ = [
     "Plan",
     "Progress",
     "Store",
+    "Thresholds",
     "TrialCounts",
     "act_cdet",
     "au_fdr",
@@ -194,6 +197,7 @@ __all__ = [
     "shift",
     "smoothed",
     "threshold_bias",
+    "thresholds",
     "trials",
     "write_figures",
     "write_page",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
     from parivox.read.people import Speakers
+    from parivox.read.rule_file import RuleFile
     from parivox.read.trialset import TrialSet
 
 _OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding")
@@ -189,12 +190,14 @@ def gather(
     file: GroupsFile | None,
     *,
     standardise: tuple[str, ...] = (),
+    rules: RuleFile | None = None,
     may_lack: bool = False,
 ) -> Gathered:
     """Read every file, join them, and group the trials.
 
-    Rates are standardised over the levels of the attributes `standardise`. What was asked for
-    `may_lack` values for every trial where others are to come.
+    Rates are standardised over the levels of the attributes `standardise`; `rules` decide trials
+    that tell no decision. What was asked for `may_lack` values for every trial where others are to
+    come.
     """
     people = None
     if asked.speakers is not None:
@@ -214,6 +217,7 @@ def gather(
         *attributes_asked(asked.within or (), "--within"),
         *attributes_asked(standardise, "--standardise"),
         *attributes_asked(only := values_asked(asked.only), "--only"),
+        *(() if rules is None else attributes_asked([rules.by], "by")),
     ]
     sets = []
     for (system, list_), source in sources.items():
@@ -237,6 +241,9 @@ def gather(
     if only:
         chosen = make_groupings(people, [*only], sets=sets, file=file, option="--only")
         sets = [one.where(only, chosen) for one in sets]
+    if rules is not None:
+        decided_by = rules.grouping(people, sets, file=file)
+        sets = [rules.decide(one, decided_by) for one in sets]
     made: dict[str, Any] = {"sets": sets, "file": file, "may_lack": may_lack}
     groupings = make_groupings(people, asked.by, **made)
     levels = make_groupings(people, asked.within or (), **made, option="--within")

@@ -23,11 +23,16 @@ if TYPE_CHECKING:
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
     from parivox.read.people import Speakers
+    from parivox.read.rule_file import RuleFile
     from parivox.read.trialset import TrialSet
 
 
 def record_of(
-    options: Options, read: Gathered, systems: Sequence[System], file: GroupsFile | None
+    options: Options,
+    read: Gathered,
+    systems: Sequence[System],
+    file: GroupsFile | None,
+    rules: RuleFile | None,
 ) -> dict[str, Any]:
     """How the audit was made, independent of files' names, order and format."""
     people = read.people
@@ -60,6 +65,8 @@ def record_of(
         record["compat"] = DIFFERENCES
     if file is not None:
         record["groups_file"] = file.record()
+    if rules is not None:
+        record["thresholds"] = rules.record()
     unmet = {
         name: _list_checks(trials, people, read)
         for name, trials in with_ids.items()
@@ -104,14 +111,13 @@ def _input(trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]) -> dic
 
 
 def provenance_of(
-    read: Gathered, systems: Sequence[System], file: GroupsFile | None
+    read: Gathered, systems: Sequence[System], *files: GroupsFile | RuleFile | None
 ) -> list[dict[str, Any]]:
     """Every file that was read, once."""
     development = [one.development for one in systems if one.development is not None]
     every = [] if read.people is None else list(read.people.provenance)
     every += [entry for one in (*read.sets, *development) for entry in one.provenance]
-    if file is not None:
-        every.append(file.provenance)
+    every += [dict(one.provenance) for one in files if one is not None]
     shared = {"utterances", "models", "failures"}  # read once, told by every system
     return [e for i, e in enumerate(every) if e["role"] not in shared or e not in every[:i]]
 

@@ -47,6 +47,7 @@ from parivox.progress import stage, telling
 from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import holds_counts
 from parivox.read.groups import MOST_GROUPS
+from parivox.read.rule_file import read_rules
 from parivox.read.trials import read_trials
 from parivox.read.trialset import CommonTrials, TrialSet
 
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from parivox.options.typed import OtherAuditOptions
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
+    from parivox.read.rule_file import RuleFile
 
     Metric = Callable[[Curve], ArrayLike]
 
@@ -155,7 +157,7 @@ def audit(
     table = _trial_table(scores, asked)
     # what is read: files, tables, options
     study = _study(scores, asked)
-    read, file, design = study.read, study.file, study.design
+    read, design, files = study.read, study.design, (study.file, study.rules)
     checked, development_of = design.options, study.development_of
     if table is not None:
         check_trials_known(read.sets)
@@ -188,8 +190,8 @@ def audit(
     # what it comes to: tables, record, provenance
     return Audit(
         **{name: block.table() for name, block in rows.items()},
-        record=record_of(checked, read, systems, file),
-        provenance=provenance_of(read, systems, file),
+        record=record_of(checked, read, systems, *files),
+        provenance=provenance_of(read, systems, *files),
     )
 
 
@@ -198,6 +200,7 @@ class _Study(NamedTuple):
 
     read: Gathered
     file: GroupsFile | None
+    rules: RuleFile | None
     design: Design  # without draws
     development_of: Mapping[tuple[str, str], Any]  # scores to find thresholds on
 
@@ -205,13 +208,22 @@ class _Study(NamedTuple):
 def _study(scores: Any, asked: AuditOptions) -> _Study:
     """Read what is audited, and check that the options fit it."""
     asked, file = groups_file_of(asked)
+    rules = None if asked.thresholds is None else read_rules(asked.thresholds)
     metrics = _own_metrics(asked.metrics)
     files = count_files(scores)
+    if rules is not None and (files is not None or len({one for one, _ in by_name(scores)}) > 1):
+        why = (
+            "several systems have no threshold in common"
+            if files is None
+            else "counts hold no trials"
+        )
+        msg = f"--thresholds: {why}; give the scores of one system, or leave it out"
+        raise ConfigError(msg)
     if files is None:
         checked = _checked(asked, file)
         sources = by_name(scores)
         development_of = developments(asked.threshold_from, sources)
-        read = gather(sources, asked, file, standardise=asked.standardise)
+        read = gather(sources, asked, file, standardise=asked.standardise, rules=rules)
     else:
         read = gather_counts(files, asked)
         checked = _checked(
@@ -234,7 +246,7 @@ def _study(scores: Any, asked: AuditOptions) -> _Study:
         strata=read.strata,
         primary_point=primary_point,
     )
-    return _Study(read, file, design, development_of)
+    return _Study(read, file, rules, design, development_of)
 
 
 def _measured(

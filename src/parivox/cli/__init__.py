@@ -44,6 +44,7 @@ COMMANDS = {
     "shards": "an audit in parts: on several processors, or machines that run them as an array",
     "show": "a written audit again: its finding, any group, every table",
     "systems": "which speaker encoders can run here; whether one answers the same twice",
+    "thresholds": "one threshold or several: what is gained, by whom, who pays; on other speakers",
     "trials": "check, describe, grade, convert and build trial lists",
 }
 """Every command, and what it tells or makes."""

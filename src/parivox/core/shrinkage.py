@@ -77,6 +77,14 @@ class Shrunken:
         return np.where(self._is_known, _averaged(self.weight, self.mean), np.nan)
 
     @property
+    def kept(self) -> FloatArray:
+        """Share of a group's own difference that its best guess keeps: tau^2 / (tau^2 + variance).
+
+        In [0, 1], shape (..., group); 0 for groups without a rate.
+        """
+        return _averaged(self.weight, self.own) / self.noise
+
+    @property
     def rate(self) -> Guess:
         """Best guess of each rate, in [0, 1], lower is better; NaN for groups without one."""
         variance = self.own + (self.shared**2).sum(axis=-1)

@@ -189,6 +189,12 @@ class AuditOptions(ReadOptions):
         example="eer",
         is_common=True,
     )
+    thresholds: Any = option(
+        MEASURED,
+        "a [rule file](thresholds.md#the-rule-file) of `parivox thresholds`: decides each trial by "
+        "the threshold of its group, as the point `deployed`",
+        is_recorded=False,
+    )
     threshold_from: Any = option(
         MEASURED,
         "development scores to find the thresholds on",

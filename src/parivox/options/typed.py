@@ -47,6 +47,9 @@ class OtherAuditOptions(TypedDict, total=False):
     in between; print shows it"""
     allocate: Sequence[str] | str
     """which group a nontarget trial counts for: both, enrol, test, either (default: both)"""
+    thresholds: Any
+    """a rule file of parivox thresholds: decides each trial by the threshold of its group, as the
+    point deployed"""
     threshold_from: Any
     """development scores to find the thresholds on (default: all trials of the system)"""
     cost: Sequence[str] | str

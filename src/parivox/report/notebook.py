@@ -30,6 +30,7 @@ _IN_WORDS = {
     "Inspection": ("inspection", "plain_lines"),
     "Plan": ("plan", "plan_in_words"),
     "Scored": ("systems", "scored"),
+    "Thresholds": ("thresholds", "thresholds_in_words"),
     "Variation": ("variation", "variation_in_words"),
 }
 """What tells each result in the terminal: a module of this package and its function."""

@@ -590,6 +590,8 @@ def _threshold(audit: Audit) -> str:
     if not said:
         return "no threshold"
     decided = all(given_as(row) == "deployed" for row in found)  # at the threshold of each trial
+    if decided and (rules := audit.record.get("thresholds")):
+        return f"thresholds by {rules['by']} of a rule file (deployed)"
     whose = "one threshold for all" if len(systems(audit)) == 1 else "one threshold each"
     return f"{'' if decided else f'{whose}: '}{'; '.join(said)}"
 
@@ -743,6 +745,10 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
     if "these trials" in sources:
         words = "Thresholds were found on these very trials, not taken from use"
         yield Caveat("thresholds found on these very trials", words, "points")
+    rules = audit.record.get("thresholds", {})
+    if rules.get("trials_sha256") in {one["content_sha256"] for one in audit.record["inputs"]}:
+        words = "the rule file was found on these very trials"
+        yield Caveat(words, f"{capital(words)}: on other people it does worse", "points")
     yield from _of_trials(audit)
     yield from _of_groups(audit)
     if not len(audit.groups.where(metric="fta")):

@@ -42,7 +42,7 @@ PLAN, THRESHOLDS = "plan.json", "thresholds.json"
 BINS = 1 << 16
 """Bins that the scores of long lists are counted in, at least a tenth of it."""
 _TABLES = ("speakers", "utterances", "models", "failures", "groups", "threshold_from")
-_OF_ONE_PIECE = ("trials", "compare", "standardise", "trial_table", "metrics")
+_OF_ONE_PIECE = ("trials", "compare", "standardise", "trial_table", "metrics", "thresholds")
 """Options that take all trials at once."""
 
 

@@ -1,0 +1,78 @@
+"""``parivox thresholds``."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+from parivox.cli.options import (
+    TABLES,
+    add_command,
+    check_out_is_named,
+    check_standard_input,
+    given_options,
+)
+from parivox.cli.process import print_json, printing
+from parivox.errors import ConfigError
+from parivox.options.audit import ProgressCommand
+from parivox.options.thresholds import ThresholdCommand, ThresholdOptions
+
+if TYPE_CHECKING:
+    import argparse
+
+EXAMPLES = """\
+examples:
+  parivox thresholds scores.csv --speakers speakers.csv --by gender
+  parivox thresholds scores.csv --speakers s.csv --by gender --aim max-fpr=0.001
+  parivox thresholds scores.csv --speakers s.csv --by gender --out rules.yaml
+  parivox audit scores.csv --speakers s.csv --by gender --thresholds rules.yaml
+"""
+
+
+def add_to(commands: Any, words: str) -> None:
+    """Add the command and its options."""
+    add_command(
+        commands,
+        "thresholds",
+        _run,
+        *(ThresholdOptions, ThresholdCommand, ProgressCommand),
+        help=words,
+        usage="parivox thresholds SCORES --by GROUPING [--speakers FILE] [options]",
+        description="Choose one threshold for all and one for each group, and judge them on "
+        "speakers that they were not chosen on.",
+        examples=EXAMPLES,
+    )
+
+
+def _run(given: argparse.Namespace) -> None:
+    from parivox.mitigation.thresholds import thresholds  # noqa: PLC0415
+    from parivox.read.rule_file import EXAMPLE  # noqa: PLC0415
+
+    if given.example:
+        with printing():
+            sys.stdout.write(EXAMPLE)
+        return
+    if given.scores is None:
+        msg = "no scores are given; name a file, as in parivox thresholds scores.csv --by gender"
+        raise ConfigError(msg)
+    check_out_is_named(given.out, "file")
+    name, equals, path = given.scores.partition("=")
+    # any text, even what no path can be
+    is_named = equals and not os.path.exists(given.scores)  # noqa: PTH110
+    source = path if is_named else given.scores
+    tables = [getattr(given, table) for table in (*TABLES, "groups", "normalised")]
+    check_standard_input([source, *tables])
+    found = thresholds(
+        {name: source} if is_named else source, **given_options(given, ThresholdOptions)
+    )
+    if given.out is not None:
+        found.write(given.out)
+    with printing():
+        if given.json:
+            print_json(found.to_json())
+            return
+        from parivox.report.thresholds import print_thresholds  # noqa: PLC0415
+
+        print_thresholds(found, out=given.out and shlex.quote(given.out))

@@ -1,0 +1,1 @@
+"""What to do about a finding: decisions made on some speakers and judged on others."""

@@ -1,0 +1,151 @@
+"""Rules judged on the trials of speakers that they were not made on.
+
+See docs/methods/thresholds.md#cross-fitting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.core.costs import cdet
+from parivox.core.counts import Curve
+from parivox.core.crossfit import Limits, jackknife, outside
+from parivox.core.intervals import rate_interval
+from parivox.core.tallies import moments
+from parivox.mitigation.fitting import RATES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.core.costs import CostModel
+    from parivox.core.counts import FloatArray, IntArray
+    from parivox.core.intervals import Interval
+    from parivox.mitigation.fitting import Material
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Scores of the trials of a material, and a threshold of every rule for each set held out."""
+
+    score: FloatArray  # shape (trial,)
+    thresholds: dict[int, FloatArray]  # [rule, group + 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Something of each rule, and how it differs from that of the first: shape (rule, ...)."""
+
+    value: FloatArray
+    limits: Limits
+    change: FloatArray
+    change_limits: Limits
+
+    @classmethod
+    def of(cls, every: FloatArray, confidence: float) -> Measured:
+        """From values of all trials, and of those without each fold, ``[1 + fold, rule, ...]``."""
+        change = every - every[:, :1]
+        return cls(
+            *(every[0], jackknife(every[0], every[1:], confidence)),
+            *(change[0], jackknife(change[0], change[1:], confidence)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What every rule comes to on held-out speakers; groups, then everyone, are the last axis."""
+
+    rates: dict[str, Interval]
+    """Of those thresholds on other speakers, ``[rule, cell]``."""
+    changes: dict[str, Measured]
+    """Of the rates, with intervals of the whole procedure, ``[rule, cell]``."""
+    cost: Measured  # [rule, cell]
+    mean_cost: Measured  # mean over the groups that have both classes, [rule]
+    trials: dict[str, IntArray]  # [cell]
+    speakers: dict[str, IntArray]  # [cell]
+
+
+def judge(
+    material: Material, scored: Sequence[Scored], cost: CostModel, confidence: float
+) -> Judged:
+    """Judge the rules of one or several kinds of scores, in this order."""
+    n_groups = len(material.groups)
+    counted = []  # errors [1 + fold, class, rule, group + 1]
+    numbers = []  # trials [1 + fold, class, group + 1]
+    wrong = np.concatenate([_wrong(material, one) for one in scored])
+    for left_out in (None, *range(material.folds)):
+        rows, decided = np.arange(material.score.size), wrong
+        if left_out is not None:
+            rows = np.flatnonzero(outside(material.bits, 1 << left_out))
+            own = [_wrong(material, one, rows, 1 << left_out) for one in scored]
+            decided = np.concatenate(own)
+        cell = material.target[rows].astype(np.int64) * (n_groups + 1) + material.group[rows]
+        size = 2 * (n_groups + 1)
+        numbers.append(np.bincount(cell, minlength=size).reshape(2, -1))
+        each = [np.bincount(cell[row], minlength=size).reshape(2, -1) for row in decided]
+        counted.append(np.stack(each, axis=1))
+    trials, errors = _with_everyone(np.stack(numbers)), _with_everyone(np.stack(counted))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rates = dict(zip(RATES, (errors / trials[:, :, None]).swapaxes(0, 1), strict=True))
+    fp, fn = (errors[:, k].swapaxes(-1, -2) for k in (0, 1))
+    curve = Curve(np.empty(fp.shape[-1]), fp, fn, trials[:, 1], trials[:, 0])
+    costs = cdet(curve, cost).swapaxes(-1, -2)
+    whole = ~np.isnan(costs[0, 0, :-1])
+    sure = {}
+    for rate in RATES:
+        parts = []
+        for behind, first, last in (
+            (material.by_group[rate], 0, n_groups),
+            (material.everyone[rate], 0, 1),
+        ):
+            tallies = [behind.with_errors(one) for one in wrong]
+            tally = tallies[0].chosen(errors=np.stack([one.errors for one in tallies]))
+            parts.append(moments(tally.part(first, last)))
+        sure[rate] = [rate_interval(one, confidence) for one in parts]
+    speakers = {
+        rate: np.append(
+            material.enrolled[int(rate == "fnr")].sum(axis=-1),
+            np.max(material.everyone[rate].tally.speakers),
+        )
+        for rate in RATES
+    }
+    return Judged(
+        {rate: _joined(*both) for rate, both in sure.items()},
+        {rate: Measured.of(rates[rate], confidence) for rate in RATES},
+        Measured.of(costs, confidence),
+        Measured.of(costs[:, :, :-1][:, :, whole].mean(axis=-1), confidence),
+        {rate: trials[0, k] for k, rate in enumerate(RATES)},
+        speakers,
+    )
+
+
+def _wrong(
+    material: Material,
+    scored: Scored,
+    rows: NDArray[np.intp] | slice = slice(None),
+    left_out: int = 0,
+) -> NDArray[np.bool_]:
+    """Trials that each rule decides wrongly by thresholds of other speakers, ``[rule, trial]``."""
+    sets = np.array(list(scored.thresholds))
+    place = np.zeros(1 << material.folds, dtype=np.int64)
+    place[sets] = np.arange(sets.size)
+    every = np.stack(list(scored.thresholds.values()), axis=1)  # [rule, set, group + 1]
+    at = place[material.bits[rows] | left_out] * every.shape[-1] + material.group[rows]
+    score, target = scored.score[rows], material.target[rows]
+    return np.stack([(score >= one.ravel()[at]) != target for one in every])
+
+
+def _with_everyone(counts: IntArray) -> IntArray:
+    """Groups, then all trials, those of unknown group among them."""
+    return np.concatenate((counts[..., :-1], counts.sum(axis=-1, keepdims=True)), axis=-1)
+
+
+def _joined(groups: Interval, everyone: Interval) -> Interval:
+    names = groups.__dataclass_fields__
+    return type(groups)(
+        *(np.concatenate([getattr(x, n) for x in (groups, everyone)], axis=-1) for n in names)
+    )

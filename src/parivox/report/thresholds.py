@@ -1,0 +1,185 @@
+"""Thresholds in words: does anything but one for all help, for whom, and who pays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import group
+
+from parivox.mitigation.fitting import BETWEEN, COMMON, PER_GROUP
+from parivox.mitigation.thresholds import EVERYONE, NORMALISED
+from parivox.report.scopes import RATES
+from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
+from parivox.report.words import listed, number, percent, show, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from parivox.mitigation.thresholds import Thresholds
+
+    Row = dict[str, Any]
+
+_MOST = 6
+_SIDE = {"enrol": "of the enrolled person", "test": "of the person at the door"}
+_RULES = {
+    NORMALISED: "one, normalised scores",
+    COMMON: "one for all",
+    PER_GROUP: "one per group",
+    BETWEEN: "between the two",
+}
+
+
+def print_thresholds(found: Thresholds, out: str | None = None) -> None:
+    """Print them: with colours in a terminal, plain lines elsewhere."""
+    show(thresholds_in_words(found, out))
+
+
+@group()
+def thresholds_in_words(found: Thresholds, out: str | None = None) -> Iterator[RenderableType]:
+    """The answer, the rules, the groups with a threshold of their own, caveats, what to do next."""
+    record = found.record
+    yield text(
+        f"{number(record['trials'])} trials · {number(record['speakers'])} speakers · "
+        f"{record['system']} · by {record['by']} {_SIDE[record['side']]} · aim {record['aim']}"
+    )
+    own = {row["group"]: row for row in found.groups.rows() if row["rule"] == PER_GROUP}
+    common = {row["group"]: row for row in found.groups.rows() if row["rule"] == COMMON}
+    del own[EVERYONE]
+    apart = [name for name in own if name in found.apart]
+    yield from _answer(found, own, apart)
+    yield text("")
+    yield from in_terminal(rules_sheet(found), above=1, below=1)
+    if apart:
+        sheet = groups_sheet([(common[name], own[name]) for name in apart])
+        yield from in_terminal(sheet, above=1, below=1)
+    each = [f"{name} {own[name]['threshold']:.4g}" for name in apart]
+    yield text(", ".join([f"Thresholds: one for all {record['common']:.4g}", *each]) + ".")
+    yield from _kept(own, apart)
+    yield from _caveats(record)
+    yield from _next(apart, out)
+
+
+def _answer(
+    found: Thresholds, own: dict[str, Row], apart: Sequence[str]
+) -> Iterator[RenderableType]:
+    """Whether a threshold per group helps: on average, and whom."""
+    gain = next(row for row in found.rules.rows() if row["rule"] == PER_GROUP)
+    interval = f"{gain['gain']:.3f} {_ends(gain, 'gain', places=3)}"
+    if not any(row["reason"] == "" for row in own.values()):
+        yield text(
+            "No group is large enough to have a threshold of its own.", style="bold", apart=True
+        )
+        return
+    if not apart:
+        words = "One threshold for all: no group can be told to need another one."
+    else:
+        n = len(apart)
+        names = ", ".join(listed(apart, most=_MOST))
+        need = "needs" if n == 1 else "need"
+        words = f"{n} of {len(own)} groups {need} another threshold than the one for all: {names}."
+    yield text(words, style="bold", apart=True)
+    if gain["gain_low"] is None:
+        tells = "is not known"
+    elif gain["gain_low"] > 0:
+        tells = "is told from nothing"
+    elif gain["gain_high"] < 0:
+        tells = "is less than nothing"
+    else:
+        tells = "can't be told from nothing"
+    yield text(f"What one per group gains in mean cost {tells}: {interval}.")
+
+
+def rules_sheet(found: Thresholds) -> Sheet:
+    """Each rule: groups that it moves, mean cost and gain."""
+    sheet = Sheet.headed(
+        f"Cost ({found.record['cost']}), mean over groups, on speakers held out on both sides:",
+        ("threshold", "groups moved", "cost", "gain"),
+    )
+    for row in found.rules.rows():
+        is_common = row["rule"] == COMMON
+        gain = "" if is_common else f"{row['gain']:.3f} {_ends(row, 'gain', places=3)}"
+        sheet.add(
+            _RULES.get(row["rule"], row["rule"]),
+            "" if is_common else number(row["own"]),
+            f"{row['cost']:.3f}",
+            Cell(gain, verdict=_better(row["gain_low"], row["gain_high"])),
+        )
+    return sheet
+
+
+def groups_sheet(rows: Sequence[tuple[Row, Row]]) -> Sheet:
+    """Groups at the common threshold and at their own: both errors, and how they change."""
+    sheet = Sheet.headed(
+        "Groups at a threshold of their own: who gains, who pays, on speakers held out:",
+        ("group", "error", "one for all", "own", "change, points"),
+        words=(1, 2),
+    )
+    for common, own in rows:
+        names = own["group"], f"{number(own['speakers'])} speakers"
+        for name, metric in zip(names, ("fpr", "fnr"), strict=True):
+            change, low, high = (own[f"{metric}_change{end}"] for end in ("", "_low", "_high"))
+            fell = (None, None) if low is None else (-high, -low)
+            sheet.add(
+                name,
+                RATES[metric],
+                percent(common[metric]),
+                percent(own[metric]),
+                Cell(
+                    f"{100 * change:+.2f} {_ends(own, f'{metric}_change', 100)}",
+                    verdict=_better(*fell),
+                ),
+            )
+    return sheet
+
+
+def _ends(row: Row, name: str, times: float = 1, places: int = 2) -> str:
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return "" if low is None else f"[{times * low:.{places}f}, {times * high:.{places}f}]"
+
+
+def _better(low: float | None, high: float | None) -> str:
+    """The verdict of a gain with these limits."""
+    if low is None or high is None or low <= 0 <= high:
+        return "cannot_tell"
+    return "better" if low > 0 else "worse"
+
+
+def _kept(own: dict[str, Row], apart: Sequence[str]) -> Iterator[RenderableType]:
+    """Groups that keep the common threshold, and why."""
+    small = [name for name, row in own.items() if row["reason"]]
+    alike = [name for name in own if name not in apart and name not in small]
+    for names, why in (
+        (alike, "can't be told from it"),
+        (small, "too small to be held out"),
+    ):
+        if names:
+            yield text(f"Keep the one for all, {why}: {', '.join(listed(names, most=_MOST))}.")
+
+
+def _caveats(record: Row) -> Iterator[RenderableType]:
+    whose = "enrolled person" if record["side"] == "enrol" else "person at the door"
+    unknown = record["unknown"]
+    taken = (
+        f"unknown in {number(unknown)} of {number(record['trials'])} trials, which take the one "
+        "for all"
+        if unknown
+        else "known in every trial here; who has none takes the one for all"
+    )
+    yield text(
+        f"! A threshold per group needs the group of the {whose} at every decision: {taken}. A "
+        "group guessed from the voice is wrong more often in some groups, and so is its threshold.",
+        style="yellow",
+        apart=True,
+    )
+
+
+def _next(apart: Sequence[str], out: str | None) -> Iterator[RenderableType]:
+    if out is not None:
+        yield text(f"The rule: {out}; audit it: parivox audit ... --thresholds {out}", apart=True)
+    elif apart:
+        yield text(
+            "Write the rule: --out rules.yaml; audit it: parivox audit ... --thresholds rules.yaml",
+            apart=True,
+        )

@@ -1,0 +1,43 @@
+"""Simulated trials of two groups, of whom the second may be scored higher."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+PEOPLE = 60
+"""Speakers: the first half is of group f, the second of group m."""
+
+
+def scored(shift, seed=1, people=PEOPLE):
+    """Trials and speakers: six targets of each person, every pair once; `shift` is of group m."""
+    draw = np.random.default_rng(seed)
+    names = np.array([f"p{i:02d}" for i in range(people)])
+    is_m = np.arange(people) >= people // 2
+    one, other = np.triu_indices(people, 1)
+    swap = draw.random(one.size) < 0.5
+    one, other = np.where(swap, other, one), np.where(swap, one, other)
+    same = np.repeat(np.arange(people), 6)
+    enrol, test = np.append(same, one), np.append(same, other)
+    target = enrol == test
+    score = draw.normal(3.0 * target) + shift * is_m[enrol] + draw.normal(0, 0.1, people)[enrol]
+    trials = pl.DataFrame(
+        {
+            "enrol": [f"{name}/a" for name in names[enrol]],
+            "test": [f"{name}/{i}" for i, name in enumerate(names[test])],
+            "score": score.round(4),
+            "label": target.astype(int),
+        }
+    )
+    return trials, pl.DataFrame({"speaker": names, "gender": np.where(is_m, "m", "f")})
+
+
+@pytest.fixture(scope="session")
+def shifted():
+    """Trials of whom m are scored higher by 1, and the speakers."""
+    return scored(1.0)
+
+
+@pytest.fixture(scope="session")
+def alike():
+    """Trials of groups that are alike, and the speakers."""
+    return scored(0.0)
