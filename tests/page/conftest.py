@@ -70,6 +70,7 @@ def opened(chromium, tmp_path_factory):
             written[html].write_text(html, encoding="utf-8")
         address = written[html].as_uri()
         context = chromium.new_context(offline=True, **options)
+        context.set_default_timeout(600_000)  # a busy machine is slow, not broken
         asked, said = [], []
         context.on("request", lambda request: asked.append(request.url))
         context.on(
