@@ -52,7 +52,7 @@ def tally(found: Found) -> Iterator[str]:
             for one in made.claims
         )
         counts = " | ".join(str(said[verdict]) for verdict in (HOLDS, FAILS, OPEN))
-        yield f"| {paper.title} | {said.total()} | {counts} |"
+        yield f"| {paper.name}: {paper.title} | {said.total()} | {counts} |"
 
 
 def claims(found: Found, paper: str) -> Iterator[str]:

@@ -333,28 +333,24 @@ _DEVIATIONS = (
 def _algorithm(data: Voxceleb1H) -> Reproduced:
     checked = _checked(data)
     figures = _figures_of(checked, *_GUIDELINES, "G10")
-    claims = []
-    for name, whose in (
-        ("as listed", "As listed"),
-        ("inclusive", "As Parivox reads it"),
-    ):
+    for name in ("as listed", "inclusive"):
         found = checked[name]
         as_test = "nontarget trials of a speaker as test side"
         (tests,) = found.tables["reuse"].where(of=as_test).rows()
         figures.add(name, "least often tested", None, tests["least"], 0)
         figures.add(name, "most often tested", None, tests["most"], 0)
-        bad = [one for one in ("G1", "G2", "G3", "G4", "G10") if found[one].verdict == "fail"]
-        claims.append(
-            Claim(
-                f"{whose}, Algorithm 1 gives everybody as many pairs of either kind, as hard ones",
-                FAILS if bad else HOLDS,
-                (f"{'; '.join(found[one].sentence for one in bad)}; " if bad else "")
-                + f"speakers are tested {tests['least']:,.0f} to {tests['most']:,.0f} times each",
-            )
-        )
+    listed, made = (checked[name]["G3"] for name in ("as listed", "inclusive"))
     return Reproduced(
         figures.table(),
-        tuple(claims),
+        (
+            Claim(
+                "Algorithm 1 gives a list with an equal count of pairs per speaker (4.3.1)",
+                HOLDS if listed.verdict == "pass" else OPEN,
+                f"the listing cannot be run (its counter never advances), and the paper's list is "
+                f"not public; mended as --compat {COMPAT} has it, which may draw a pair twice, "
+                f"{listed.sentence}; by the default of Parivox {made.sentence}",
+            ),
+        ),
         (
             f"Lists of the utterances of VoxCeleb1-H with n = {PER_SPEAKER}, seed {SEED}.",
             *_DEVIATIONS,
@@ -363,29 +359,16 @@ def _algorithm(data: Voxceleb1H) -> Reproduced:
 
 
 def _guidelines(data: Voxceleb1H) -> Reproduced:
-    checked = _checked(data)
-    verdicts = {
-        name: [one for one in _GUIDELINES if found[one].verdict == "fail"]
-        for name, found in checked.items()
-    }
-    base, made = verdicts["VoxCeleb1-H"], verdicts["inclusive"]
-    more = {one: checked["VoxCeleb1-H"][one].sentence for one in base}
     return Reproduced(
-        _figures_of(checked, *_GUIDELINES).table(),
-        (
-            Claim(
-                "VoxCeleb1-H is no list for a robust evaluation of groups",
-                HOLDS if base else FAILS,
-                "; ".join(f"{one}: {sentence}" for one, sentence in more.items()),
+        _figures_of(_checked(data), *_GUIDELINES).table(),
+        notes=(
+            "G1 to G6 test the paper's six guidelines, which say what a list should have.",
+            (
+                "G5, pairs as in real use, is tested against the grades of Algorithm 1: only pairs "
+                "of grade 3 of the same speaker, and of grade 4 of two."
             ),
-            Claim(
-                "A list can have all six properties at once",
-                HOLDS if not made else FAILS,
-                f"that of Algorithm 1 as Parivox reads it fails {named(made)} of G1 to G6, with "
-                f"{LISTS} lists to compare",
-            ),
+            "How results vary over lists drawn anew: figures 2 and 3.",
         ),
-        ("How results vary over lists drawn anew: figures 2 and 3.",),
     )
 
 
