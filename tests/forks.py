@@ -78,11 +78,11 @@ def run(words, environment, numbers, streams):
     os.environ.update(environment)
     sys.path[:1] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     sys.argv = ["parivox", *words]
-    encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
+    encoding, _, handler = os.environ.get("PYTHONIOENCODING", "utf-8").partition(":")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         made = None
         if number in numbers:
-            errors = "backslashreplace" if number == 2 else "strict"
+            errors = "backslashreplace" if number == 2 else handler or "strict"
             made = os.fdopen(number, "w" if number else "r", encoding=encoding, errors=errors)
         setattr(sys, name, made)
         setattr(sys, f"__{name}__", made)

@@ -302,7 +302,7 @@ def test_a_mistake_is_told_with_its_mend_on_a_line_of_its_own_in_a_terminal(in_t
     error, hint = re.sub(r"\x1b\[[0-9;]*m", "", told).splitlines()
     assert error == "error: --by 'gender' is no attribute of the trials, scores.csv"
     assert hint == "hint: add the table of speakers that has it, with --speakers FILE"
-    assert "\x1b[1;31merror" in told
+    assert "\x1b[1merror" in told  # of sixteen colours none is seen on every ground
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_the_file_to_fill_in_reads_back_and_names_every_entry(tmp_path):
     empty = {one.name for one in fields(Context) if not getattr(found, one.name)}
     assert empty == set()
     assert found.margin == Choice(chosen_by="the product team", when="2026-03-01", why="a reason")
-    assert found.labels == {"f": "women", "fpr=0.01": "strict"}
+    assert found.labels == {"V2": "the new encoder", "f": "women", "fpr=0.01": "strict"}
 
 
 def test_a_mapping_is_a_context_whose_hash_does_not_depend_on_its_order():
