@@ -285,7 +285,7 @@ def forked(forks, forking, tmp_path):
                 streams = (nothing.fileno(), nothing.fileno(), 2)
                 words = [str(word) for word in words]
                 _, (status, *seconds) = forks.ask(forking, words, environment, tmp_path, streams)
-            return (status, *seconds) if seconds else (None, None)
+            return (status, *seconds) if status >= 0 else (None, None)
 
         return run
 
