@@ -94,6 +94,14 @@ def test_nothing_but_tables_and_figures_is_wider_than_a_phone(opened, h_page):
         assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
 
 
+def test_the_first_figure_is_whole_at_every_width(opened, h_page):
+    with opened(h_page) as page:
+        for width in (360, 645, 768, 960, 1024):
+            page.set_viewport_size({"width": width, "height": 800})
+            box = page.locator("#answer table.ratios").bounding_box()
+            assert box["x"] + box["width"] <= width
+
+
 def test_without_javascript_every_figure_and_table_is_there(opened, h_page):
     count = "(one) => document.querySelectorAll(one).length"
     with opened(h_page) as page:
