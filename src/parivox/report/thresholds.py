@@ -170,7 +170,6 @@ def _caveats(record: Row) -> Iterator[RenderableType]:
     yield text(
         f"! A threshold per group needs the group of the {whose} at every decision: {taken}. A "
         "group guessed from the voice is wrong more often in some groups, and so is its threshold.",
-        style="yellow",
         apart=True,
     )
 
