@@ -24,6 +24,7 @@ from benchmarks.coverage import (
     floors,
     heterogeneity,
     measures,
+    mitigation,
     page,
     plans,
     rates,
@@ -53,6 +54,7 @@ STUDIES = {
     "curves": curves,
     "thresholds": thresholds,
     "blocks": blocks,
+    "mitigation": mitigation,
     "plans": plans,
 }
 SEED = 2026

@@ -396,6 +396,20 @@ def _better(results: dict[str, list[Row]]) -> list[str]:
     return _table((*head, "that one better", "plainly", "worse"), lines)
 
 
+def _mitigation(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            *(row["system"], row["aim"], f"{row['shift']:g}", row["rule"], row["measure"]),
+            _share(row["told_apart"], row["told_apart_error"]),
+            *(f"{row['true']:+.4f}", f"{row['found']:+.4f}", _share(row["holds_0"])),
+            _share(row["coverage"], row["coverage_error"]),
+        )
+        for row in _rows(results, "mitigation")
+    ]
+    head = ("scores", "aim", "shift", "rule", "of", "told apart", "true", "found", "holds 0")
+    return _table((*head, "coverage"), lines)
+
+
 def _alike(results: dict[str, list[Row]]) -> list[str]:
     shares = ("within_95", "said", "within_99")
     lines = [
@@ -611,6 +625,7 @@ TABLES = {
     "curves": _curves,
     "thresholds": _thresholds,
     "blocks": _blocks,
+    "mitigation": _mitigation,
     "blocks, found again": _blocks_found_again,
     "type I": lambda results: _null(results, fair=True),
     "joint": _joint,

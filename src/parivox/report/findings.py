@@ -31,7 +31,7 @@ SET_APART = {"G8": "impostors in", "G9": "lock-outs"}
 """Checks of a list without which a difference between groups may be one between their trials."""
 _COUNTED_AT = "counted at thresholds "
 _FEW_THRESHOLDS = 5
-EXPLORED = "in up to 19 of 100 over three groupings, two thresholds and EERs"
+EXPLORED = "in up to 19 of 100 (study: three groupings, two thresholds and EERs)"
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
 """Groups that differ whose figures are told."""

@@ -487,6 +487,10 @@ def _among(
         if figures:
             times = _in_times(judged, len(line.of[metric]))
             yield Said(f" ({times})" if len(who) > 1 else f": {times}")
+        elif len(judged) > _MOST_NAMED:
+            yield Said(f" ({len(judged)} of {len(line.of[metric])} systems)")
+        elif len(judged) < len(line.of[metric]):
+            yield Said(f" ({', '.join(one.system for one in judged)})")
     if left > 0:
         yield Said(f" and {left} more group{'s' * (left > 1)}")
 

@@ -1,0 +1,121 @@
+"""Thresholds of groups, cross-fitted: do intervals of what they gain hold what is gained elsewhere?
+
+Speakers of VoxCeleb1-H are drawn and dealt into two groups at random, so that no group needs a
+threshold of its own; then the scores of everyone compared with a person of the first are shifted.
+The truth is what the thresholds of a draw gain, on average, on all speakers that were not drawn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from benchmarks.coverage import real
+from benchmarks.coverage.records import Row, interval_row, mean, stream
+
+from parivox.core.costs import parse_cost
+from parivox.core.crossfit import deal
+from parivox.mitigation.aims import parse_aim
+from parivox.mitigation.fitting import RATES, RULES, Material, fits_of, tell_apart
+from parivox.mitigation.judging import Scored, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from benchmarks.coverage.real import Trials
+    from benchmarks.coverage.simulate import FloatArray, IntArray
+    from numpy.typing import NDArray
+
+    from parivox.mitigation.aims import Aim
+
+DATASETS = 200
+SPEAKERS = 400
+FOLDS = 10
+CASES = (
+    ("V2", "fpr=0.01", 0.0),
+    ("L", "fpr=0.01", 0.0),
+    ("L", "min-cdet", 0.0),
+    ("V2", "fpr=0.01", 0.03),
+    ("L", "fpr=0.01", 0.05),
+    ("L", "min-cdet", 0.05),
+)
+"""System, aim, and by how much the scores of the first group are shifted."""
+MEASURES = ("mean gain", "gain", "fpr change", "fnr change")
+"""Over both groups, then of the first one."""
+LEVEL = 0.95
+
+
+def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+    """Study each case; a row for each rule and measure."""
+    cost = parse_cost("voxsrc")
+    for system, text, shift in CASES:
+        name = f"mitigation/{system}/{text}/{shift:g}"
+        if not wanted(name):
+            continue
+        trials, aim, rng = real.voxceleb(system), parse_aim(text, cost), stream(seed, name)
+        drawn = [_drawn(trials, aim, shift, rng) for _ in range(datasets)]
+        found, low, high, true = (np.stack(one) for one in list(zip(*drawn, strict=True))[:4])
+        truth = true.mean(axis=0)
+        told = np.array([one[4] for one in drawn])
+        where = {"cell": name, "system": system, "aim": text, "shift": shift, "level": LEVEL}
+        where |= {"speakers": SPEAKERS, "folds": FOLDS, **mean(told[:, None], "told_apart")}
+        yield [
+            where
+            | {"rule": rule, "measure": measure, "true": float(f"{truth[r, m]:.5g}")}
+            | {"found": float(f"{found[:, r, m].mean():.5g}")}
+            | {"holds_0": float(np.mean((low[:, r, m] <= 0) & (high[:, r, m] >= 0)))}
+            | interval_row(truth[r, m], low[:, r, m : m + 1], high[:, r, m : m + 1])
+            for r, rule in enumerate(RULES)
+            for m, measure in enumerate(MEASURES)
+            if r
+        ]
+
+
+def _drawn(
+    trials: Trials, aim: Aim, shift: float, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
+    """What one draw finds, its limits, what it comes to on other speakers, ``[rule, measure]``."""
+    n = trials.group.size
+    order = rng.permutation(n)
+    group = np.empty(n, dtype=np.int64)
+    group[order] = np.arange(n) % 2
+    is_drawn = np.zeros(n, dtype=bool)
+    is_drawn[order[:SPEAKERS]] = True
+    fold = np.zeros(n, dtype=np.int64)
+    fold[is_drawn] = deal(group[is_drawn], FOLDS, int(rng.integers(2**31)))
+    made = [_material(trials, group, fold, shift, both) for both in (is_drawn, ~is_drawn)]
+    here, there = made
+    may = np.ones(2, dtype=bool)
+    fits = fits_of(here, aim, may, 3)
+    thresholds = {held: one.thresholds for held, one in fits.items()}
+    judged = judge(here, [Scored(here.score, thresholds)], aim.cost, LEVEL)
+    elsewhere = dict.fromkeys(thresholds, fits[0].thresholds)
+    true = judge(there, [Scored(there.score, elsewhere)], aim.cost, LEVEL)
+    every = []
+    for one in (judged, true):
+        cost, first = one.mean_cost, one.cost
+        ends = first.change_limits
+        every.append(
+            [
+                (-cost.change, -cost.change_limits.high, -cost.change_limits.low),
+                (-first.change[:, 0], -ends.high[:, 0], -ends.low[:, 0]),
+                *(
+                    (of.change[:, 0], of.change_limits.low[:, 0], of.change_limits.high[:, 0])
+                    for of in (one.changes[rate] for rate in RATES)
+                ),
+            ]
+        )
+    found, low, high = (np.stack(one, axis=-1) for one in zip(*every[0], strict=True))
+    apart = tell_apart(here, aim, may, fits[0], LEVEL).p.min() <= 1 - LEVEL
+    return found, low, high, np.stack([one[0] for one in every[1]], axis=-1), bool(apart)
+
+
+def _material(
+    trials: Trials, group: IntArray, fold: IntArray, shift: float, both: NDArray[np.bool_]
+) -> Material:
+    """Trials between some speakers, those of enrolments of the first group shifted."""
+    rows = both[trials.one] & both[trials.other]
+    one, other = trials.one[rows], trials.other[rows]
+    owner = group[one].astype(np.int32)
+    score = trials.score[rows] + shift * (owner == 0)
+    return Material.of(score, trials.target[rows], (one, other), one, owner, fold, ("a", "b"))
