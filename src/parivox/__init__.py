@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         act_cdet,
         bayes_threshold,
         cdet,
+        equalised_min_cdet,
         min_cdet,
         parse_cost,
     )
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from parivox.core.measures import MEASURES
     from parivox.core.meta import au_fdr, eo_diff, eo_ratio, fdr, garbe, ir
     from parivox.core.rates import fnr_at_fpr, fpr_at_fnr, hter
-    from parivox.core.separation import auc, dprime, shift
+    from parivox.core.separation import auc, dprime, r_precision, shift
     from parivox.core.spread import (
         cv,
         gini,
@@ -93,6 +94,7 @@ _HOMES = {
         "act_cdet",
         "bayes_threshold",
         "cdet",
+        "equalised_min_cdet",
         "min_cdet",
         "parse_cost",
     ),
@@ -102,7 +104,7 @@ _HOMES = {
     "parivox.core.measures": ("MEASURES",),
     "parivox.core.meta": ("au_fdr", "eo_diff", "eo_ratio", "fdr", "garbe", "ir"),
     "parivox.core.rates": ("fnr_at_fpr", "fpr_at_fnr", "hter"),
-    "parivox.core.separation": ("auc", "dprime", "shift"),
+    "parivox.core.separation": ("auc", "dprime", "r_precision", "shift"),
     "parivox.core.spread": (
         "cv",
         "gini",
@@ -164,6 +166,7 @@ __all__ = [
     "embed",
     "eo_diff",
     "eo_ratio",
+    "equalised_min_cdet",
     "fdr",
     "fnr_at_fpr",
     "fpr_at_fnr",
@@ -187,6 +190,7 @@ __all__ = [
     "papers",
     "parse_cost",
     "plan",
+    "r_precision",
     "ratio",
     "rb",
     "reference",

@@ -14,6 +14,7 @@ from parivox import (
     act_cdet,
     bayes_threshold,
     cdet,
+    equalised_min_cdet,
     min_cdet,
     parse_cost,
     ratio,
@@ -214,3 +215,38 @@ def test_bad_costs_are_named(text, sentence):
 def test_an_average_needs_a_prior():
     with pytest.raises(ConfigError, match="p_target"):
         CostModel("none", ())
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=12).filter(
+            lambda some: len({label for _, label in some}) == 2
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_the_equalised_minimum_is_the_least_average_cost_at_one_threshold(partitions):
+    parts = [Counts.from_scores(*map(np.array, zip(*one, strict=True))) for one in partitions]
+    cost = parse_cost("0.05,1,1")
+    costs = []
+    for threshold in (-3, -2, -1, 0, 1, 2, 3, np.inf):
+        errors = []
+        for one in partitions:
+            missed = [score < threshold for score, is_target in one if is_target]
+            let_in = [score >= threshold for score, is_target in one if not is_target]
+            errors.append(np.mean(missed) + 19 * np.mean(let_in))
+        costs.append(np.mean(errors))
+    found = equalised_min_cdet(parts, cost=cost)
+    assert found == pytest.approx(min(costs))
+    assert found >= np.mean([min_cdet(one, cost=cost).value for one in parts]) - 1e-12
+    several = equalised_min_cdet(parts, cost=parse_cost("sre16"))
+    each = [equalised_min_cdet(parts, cost=one) for one in parse_cost("sre16").parts]
+    assert several == pytest.approx(np.mean(each))
+
+
+def test_an_equalised_minimum_needs_partitions_with_both_classes():
+    one = Counts.from_scores([1.0, 2.0], [1, 1])
+    assert np.isnan(equalised_min_cdet([one], cost=parse_cost("voxsrc")))
+    with pytest.raises(ConfigError, match="no partitions are given"):
+        equalised_min_cdet([], cost=parse_cost("voxsrc"))

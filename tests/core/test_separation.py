@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from parivox import Counts, auc, dprime, shift
+from parivox import Counts, auc, dprime, r_precision, shift
 from parivox.core.separation import location
 from parivox.errors import ConfigError
 
@@ -124,3 +124,16 @@ def test_several_quantiles_at_once_are_each_by_itself(stacked, counted):
             alone = location(counts, of=of, quantile=share)
             assert together[:, at] == pytest.approx(alone, nan_ok=True)
     assert location(counts, of="target", quantile=shares)[0].tolist() == [1, 1, 2, 5, 5]
+
+
+def test_r_precision_is_the_precision_of_the_best_scored():
+    rng = np.random.default_rng(8)
+    for targets, nontargets in ((5, 20), (20, 5), (1, 1), (7, 7), (4, 0)):
+        scores = rng.permutation(targets + nontargets).astype(float)
+        labels = np.arange(scores.size) < targets
+        best = np.argsort(-scores)[:targets]
+        assert r_precision(scores, labels) == pytest.approx(labels[best].mean())
+    assert r_precision([1.0] * 10, [1] * 3 + [0] * 7) == pytest.approx(0.3)  # within a tie
+    assert np.isnan(r_precision([1.0, 2.0], [0, 0]))
+    both = Counts(np.array([0.0, 1.0]), np.array([[1, 1], [0, 2]]), np.array([[1, 0], [2, 0]]))
+    assert r_precision(both).tolist() == pytest.approx([0.75, 1.0])

@@ -20,6 +20,8 @@ from parivox.core.counts import as_counts
 from parivox.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import ArrayLike
 
     from parivox.core.counts import Counts, Curve, FloatArray, IntArray
@@ -229,6 +231,49 @@ def min_cdet(
     value, raw = (np.mean([getattr(m, of) for m in minima], axis=0) for of in ("value", "raw"))
     nowhere = np.full_like(minima[0].fp, -1)
     return MinCost(value, np.full_like(value, np.nan)[()], nowhere[()], nowhere[()], raw)
+
+
+def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> FloatArray:
+    """Smallest normalised cost at one threshold for all partitions, each of which counts the same.
+
+    Rates are averaged over partitions (groups, languages, conditions) before the minimum is sought,
+    as NIST does since SRE16 (docs/methods/costs.md#equalised-minimum-cost). At least the mean of
+    the partitions' own minima, at most 1, lower is better.
+
+    Parameters
+    ----------
+    partitions : iterable of Counts of shape (...)
+        Such as the groups of `parivox.group_counts`, without ``pooled``.
+    cost : CostModel
+        With several priors: the mean of their minima, each at its own threshold.
+
+    Returns
+    -------
+    float64 of shape (...)
+        NaN where a partition has no targets or no nontargets.
+
+    Raises
+    ------
+    ConfigError
+        Without partitions.
+
+    Examples
+    --------
+    >>> from parivox.core.counts import as_counts
+    >>> parts = [as_counts(scores, [1, 1, 0, 0]) for scores in ([3, 3, 1, 1], [2, 2, 1, 1])]
+    >>> float(equalised_min_cdet(parts, cost=parse_cost("0.5,1,1")))
+    0.0
+    """
+    parts = list(partitions)
+    if not parts:
+        msg = "no partitions are given; an equalised cost is an average over one or more"
+        raise ConfigError(msg)
+    scores = np.unique(np.concatenate([one.values for one in parts]))[::-1]
+    curves = [one.at(np.append(np.inf, scores)) for one in parts]
+    minima: list[FloatArray] = [
+        np.mean([cdet(curve, part) for curve in curves], axis=0).min(axis=-1) for part in cost.parts
+    ]
+    return np.asarray(np.mean(minima, axis=0))[()]
 
 
 def act_cdet(

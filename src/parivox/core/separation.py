@@ -75,6 +75,31 @@ def dprime(
         return np.where(spread > 0, np.abs(target[0] - nontarget[0]) / spread, np.nan)[()]
 
 
+def r_precision(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
+    """Share of targets among as many best-scored trials as there are targets.
+
+    There precision is recall, and as many trials are falsely accepted as falsely rejected; between
+    two scores the counts are joined by a straight line. In [0, 1], higher is better. It depends on
+    the share of targets among the trials: compare it only where that is the same. NaN without
+    targets. docs/methods/calibration.md#r-precision.
+
+    Examples
+    --------
+    >>> float(r_precision([0.9, 0.4, 0.5, 0.1, 0.0], [1, 1, 0, 0, 0]))
+    0.5
+    """
+    curve = as_counts(scores, labels).curve
+    excess = curve.fp - curve.fn  # rises from minus all targets to all nontargets
+    after = np.maximum((excess < 0).sum(axis=-1), 1)[..., None]
+    (low, high), (fn, fn_after) = (
+        [np.take_along_axis(of, at, axis=-1)[..., 0] for at in (after - 1, after)]
+        for of in (excess, curve.fn)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rejected = fn + low / (low - high) * (fn_after - fn)
+        return np.asarray(1 - rejected / curve.n_target)[()]
+
+
 def shift(
     group: Counts,
     reference: Counts,
