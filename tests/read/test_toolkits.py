@@ -1,11 +1,13 @@
 """The files that the toolkits write give the same bytes as a CSV of the same trials.
 
 Each file is written here as its toolkit prints it. What they print was read in their sources:
-SpeechBrain ``%s %s %i %f``, WeSpeaker ``{} {} {:.5f} {}``, bob ``str`` of a float, with CR LF in
-its CSV; NIST's are tables with tabs.
+SpeechBrain ``%s %s %i %f``, WeSpeaker ``{} {} {:.5f} {}`` and four ``{:.4f}`` behind normalised
+scores, ESPnet two ids with a star between them and floats as they are, NeMo JSON, bob ``str`` of a
+float, with CR LF in its CSV; NIST's are tables with tabs.
 """
 
 import csv
+import json
 import random
 from typing import NamedTuple
 
@@ -85,6 +87,41 @@ def wespeaker(folder, trials):
         return f"{t.enrol} {t.test} {rounded(t, 5)} {word(t)}"
 
     return lines(folder / "vox1_O.kaldi.score", trials, line), None
+
+
+def wespeaker_norm(folder, trials):
+    def line(t):
+        beyond = " ".join(f"{x:.4f}" for x in (9.25 + t.score, 8.5, 0.125, -0.0625))
+        return f"{t.enrol} {t.test} {rounded(t, 5)} {word(t)} {beyond}"
+
+    return lines(folder / "asnorm300_vox1_O.kaldi.score", trials, line), None
+
+
+def espnet(folder, trials):
+    def line(t):
+        return f"{t.enrol}*{t.test} {t.score} {word(t, 1, 0)}"
+
+    return lines(folder / "raw_trial_scores", trials, line), None
+
+
+def espnet_list(folder, trials):
+    scores = lines(folder / "scores", trials, lambda t: f"{t.enrol}*{t.test} {t.score}")
+    key = lines(folder / "trial_label", trials, lambda t: f"{t.enrol}*{t.test} {word(t, 1, 0)}")
+    return scores, key
+
+
+def nemo(folder, trials):
+    """Pairs, and the scores that somebody wrote for them as JSON."""
+
+    def pair(t):
+        files = {"audio_filepath": [t.enrol, t.test], "duration": None, "offset": None}
+        return json.dumps({**files, "label": word(t, "1", "0")})
+
+    def scored(t):
+        return json.dumps({"enrol": t.enrol, "test": t.test, "score": t.score})
+
+    scores = lines(folder / "scores.jsonl", trials, scored)
+    return scores, lines(folder / "pairs.json", trials, pair)
 
 
 def kaldi(folder, trials):
@@ -249,6 +286,10 @@ def csv_pair_of_sides(folder, trials, _):
 TOOLKITS = {
     "speechbrain": (speechbrain, ["kaldi-trials"], csv_with_labels, 6),
     "wespeaker": (wespeaker, ["wespeaker"], csv_with_labels, 5),
+    "wespeaker-norm": (wespeaker_norm, ["wespeaker"], csv_with_labels, 5),
+    "espnet": (espnet, ["espnet"], csv_with_labels, None),
+    "espnet-list": (espnet_list, ["kaldi-scores", "espnet-trials"], csv_pair, None),
+    "nemo": (nemo, ["jsonl", "jsonl"], csv_pair, None),
     "voxceleb": (voxceleb, ["voxceleb"], csv_with_labels, None),
     "parquet": (parquet, ["parquet"], csv_with_labels, None),
     "kaldi": (kaldi, ["kaldi-scores", "kaldi-trials"], csv_pair, None),

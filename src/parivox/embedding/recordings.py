@@ -57,7 +57,8 @@ CHANNELS = {"mix": MIX, "left": 1, "right": 2, "a": 1, "b": 2}
 """Words for channels, beside numbers from 1."""
 EACH = "each"
 """The choice of every channel as a recording of its own."""
-FILE = ("file", "path", "filename", "filepath", "wav", "audio", "audiofile", "audiopath")
+FILE = ("file", "path", "filename", "filepath", "wav", "audio", "audiofile", "audiopath",
+        "audiofilepath", "source")  # fmt: skip
 _RECORDING = ("recording", "recordingid", "session", "sessionid", "video", "videoid")
 HASHES = "seen.parquet"
 """The table of hashes that are known by size and time, so that files are not read again."""
@@ -267,6 +268,11 @@ def _of_table(source: Any, given: str, folder: Path, asked: Mapping[str, str]) -
         "file": file,
     }
     numbers = {role: column(role, (role,)) for role in ("channel", "start", "end")}
+    lasts = find_column(whole, "", ("duration",), "") if numbers["start"] else ""
+    if lasts and not numbers["end"]:  # NeMo and lhotse tell how long an excerpt is
+        seconds = [_numbers(whole, c, "start", name) for c in (numbers["start"], lasts)]
+        whole = whole.with_columns(end=(seconds[0].fill_null(0) + seconds[1]).cast(pl.String))
+        numbers["end"] = "end"
     rows = by_role(whole, {role: c for role, c in columns.items() if c}, name)
     table = rows.frame
     for role in ("utterance", "file", "speaker"):

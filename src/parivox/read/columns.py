@@ -32,7 +32,7 @@ _SIDES = {
 }
 _UTTERANCE = [
     *("utterance", "utt", "file", "path", "wav", "audio", "recording", "segment", "id"),
-    *("templateid", "referenceid"),
+    *("templateid", "referenceid", "audiofilepath"),
 ]
 SPEAKER = (
     *("speaker", "spk", "speakerid", "spkid", "spkr", "subject", "subjectid"),

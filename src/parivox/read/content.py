@@ -527,7 +527,7 @@ def _zst(file: IO[bytes]) -> Iterator[bytes]:
 
 ENDINGS = {
     "csv", "tsv", "txt", "scores", "score", "trials", "parquet", "pq", "arrow", "ipc", "feather",
-    "counts", "gz", "bz2", "xz", "zst",
+    "jsonl", "counts", "gz", "bz2", "xz", "zst",
 }  # fmt: skip
 
 

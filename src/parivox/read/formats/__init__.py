@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import ConfigError, DataError
+from parivox.read.cells import is_label
 from parivox.read.columns import Columns, plain
 from parivox.read.content import FileRows, read_content
 from parivox.read.formats.delimited import DELIMITED, check_text, head_lines, header_of, is_text
 from parivox.read.formats.format import CERTAIN, FORMATS, MAYBE, Format, Scan, register
 from parivox.read.formats.frames import BINARY, scan_frame
-from parivox.read.formats.headerless import HEADERLESS, headerless, sample
+from parivox.read.formats.headerless import HEADERLESS, headerless, mostly_numbers, sample
+from parivox.read.formats.jsonl import JSONL
 from parivox.read.formats.xlsx import XLSX
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ __all__ = [
     "table_format",
 ]
 
-for _one in (*BINARY, XLSX, DELIMITED, *HEADERLESS):
+for _one in (*BINARY, XLSX, JSONL, DELIMITED, *HEADERLESS):
     register(_one)
 _ODD_LINES = 20
 NO_SIDE = ("is no side of a segment", "correct it, sides are a and b")
@@ -100,7 +102,16 @@ def may_be_trials(head: bytes) -> bool:
     (True, True, False)
     """
     fitting = _fitting(head, Columns())
-    return any(one.places for one in fitting) or sample(head).are_decisions()
+    is_some = any(one.places for one in fitting) or sample(head).are_decisions()
+    return is_some or _are_bare_scores(head)
+
+
+def _are_bare_scores(head: bytes) -> bool:
+    """Whether the rows are a score and a label each, without ids, as NeMo writes them."""
+    rows = [line.split() for _, line in head_lines(head)] if is_text(head) else []
+    return bool(rows) and all(
+        len(row) == 2 and mostly_numbers(row) and is_label(row[1]) for row in rows
+    )
 
 
 def _fitting(head: bytes, columns: Columns) -> list[Format]:
@@ -119,6 +130,7 @@ def _detected(content: Content, columns: Columns) -> Format:
     if len(found) == 1:
         return found[0]
     check_text(content)
+    _check_ids(content)
     if found:
         rows = ", or ".join(one.rows for one in found)
         which = " or ".join(f"{columns.option} {one.name}" for one in found)
@@ -164,6 +176,18 @@ def _detected(content: Content, columns: Columns) -> Format:
         if one.fits(content.head, columns) == MAYBE:
             msg += f" {one.name} if it is one of {one.examples[0].written_by}'s"
     raise DataError(msg)
+
+
+def _check_ids(content: Content) -> None:
+    """Refuse scores that stand without the trials that they are of."""
+    if _are_bare_scores(content.head):
+        name = content.name
+        msg = (
+            f"{name}: its rows are a score and a label, and tell of no recordings; put them behind "
+            "the rows of the list that they were made of: where a tab separates the two, "
+            f"paste -d ' ' TRIALS {name} | cut -f 1 does so"
+        )
+        raise DataError(msg)
 
 
 def _first_odd(head: bytes) -> tuple[int, str, str] | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 SEPARATORS = (",", "\t", ";", "|")
 _SEPARATOR_HINT = re.compile(r'"?sep=([,\t;|])"?', re.IGNORECASE)  # for Excel, above the header
+_STAR = re.compile(rb"(?m)^([^*\s]*)\*")
 BLOCK = 64 << 20
 """Bytes read at once."""
 
@@ -144,8 +145,10 @@ def head_lines(head: bytes) -> list[tuple[int, str]]:
 
 
 def split(line: str, separator: str) -> list[str]:
-    """Fields of one line; blanks of any kind and number separate where it is a blank."""
-    if separator == " ":
+    """Fields of one line; blanks of any kind and number separate where it is a blank or a star."""
+    if separator == "*":
+        line = line.replace("*", " ", 1)
+    if separator in " *":
         return line.split()
     try:
         return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
@@ -159,14 +162,16 @@ def read_text(
     """Blocks of rows, all cells as text, columns ``f0``, ``f1``, ...
 
     With each block come the rows of its records as an editor shows them: those of their first
-    lines. A blank as separator stands for any number of blanks and tabs; `start` is the first row
-    with data, from 1; blank lines are rows without any value.
+    lines. A blank as separator stands for any number of blanks and tabs, a star for these and the
+    first star of a line; `start` is the first row with data, from 1; blank lines are rows without
+    any value.
     """
+    is_starred, separator = separator == "*", separator.replace("*", " ")
     schema = {f"f{i}": pl.String for i in range(width)}
-    for first, block, skip in _blocks(content, start):
-        data = block
-        if separator == " " and _untidy(block):
-            data = b"\n".join(b" ".join(line.split()) for line in block.split(b"\n"))
+    for first, block, skip in blocks(content, start):
+        data = _STAR.sub(rb"\1 ", block) if is_starred else block
+        if separator == " " and _untidy(data):
+            data = b"\n".join(b" ".join(line.split()) for line in data.split(b"\n"))
         lead = 0  # where the first line that is not blank begins
         for _ in range(skip):
             lead = data.find(b"\n", lead) + 1 or len(data)
@@ -227,7 +232,7 @@ def _records(
             row = first + reader.line_num
 
 
-def _blocks(content: Content, start: int) -> Iterator[tuple[int, bytes, int]]:
+def blocks(content: Content, start: int) -> Iterator[tuple[int, bytes, int]]:
     """Whole lines, as many as fit a block, with the row of the first one and lines to skip."""
     if content.data is not None and len(content.data) <= BLOCK:
         yield 1, content.data, start - 1

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from parivox.errors import DataError
 from parivox.read.cells import is_label
 from parivox.read.formats.delimited import check_text, head_lines, is_text, read_text, split
-from parivox.read.formats.format import MAYBE, Chunk, Example, Format, Scan
+from parivox.read.formats.format import CERTAIN, MAYBE, Chunk, Example, Format, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 SIDES = ("a", "b")
 """Of a telephone call, as NIST names them."""
 _SEPARATORS = (" ", ",", ";", "|")
+STAR = "*"
+"""What separates the two ids of a trial, where blanks do all else, as ESPnet writes it."""
 _LINES = 200
 _DECISIONS = ("accept", "accepted", "reject", "rejected")
 
@@ -155,13 +157,26 @@ class Sample:
 def sample(head: bytes) -> Sample:
     """The first lines of a text, of which these are the first bytes."""
     lines = [line for _, line in head_lines(head)[:_LINES]] if is_text(head) else []
-    for separator in _SEPARATORS:
+    for separator in (STAR,) if _most(lines, _is_starred) else _SEPARATORS:
         rows = [split(line, separator) for line in lines]
         widths = Counter(map(len, rows))
         if rows and 2 * sum(n for width, n in widths.items() if width >= 3) > len(rows):
             width = max(widths, key=lambda width: (width >= 3, widths[width]))
             return Sample(head, rows, separator, width)
     return Sample(head, [], " ", 0)
+
+
+def _is_starred(line: str) -> bool:
+    """Whether a line is one of ESPnet's: two ids with a star between them, and numbers.
+
+    Examples
+    --------
+    >>> _is_starred("a/1*b/1 -0.5 0"), _is_starred("a*1 b*2 target")
+    (True, False)
+    """
+    pair, *numbers = line.split()
+    ids = pair.split(STAR)
+    return len(ids) == 2 and all(ids) and 1 <= len(numbers) <= 2 and all(map(_is_number, numbers))
 
 
 def mostly_numbers(cells: Cells) -> bool:
@@ -211,22 +226,25 @@ def headerless(
     *examples: Example,
     fits: Callable[[Sample], float],
     optional: Mapping[str, int] = MappingProxyType({}),
-    more: bool = False,
+    more: bool | int = False,
     rows: str = "",
     label_with_optional: str = "",
+    separators: str = "".join(_SEPARATORS),
 ) -> Format:
     """A format whose columns are known by their places, as `Format` has them.
 
     A column may have more than one role; the `optional` ones hold numbers and may be missing. How
     well the first lines of a text fit is 0 for not at all. Where `more` columns of words may
-    follow, they are ignored. `rows` says what the rows hold, if not the names of the roles.
+    follow, or just so many of any kind, they are ignored. `rows` says what the rows hold, if not
+    the names of the roles.
     """
     role_words = _role_words({**places, **optional})
     least, most = len(set(places.values())), len(role_words)
 
     def fits_head(head: bytes, _: Columns) -> float:
         first = sample(head)
-        return 0 if first.has_unknown_header else fits(first)
+        fitting = first.separator in separators and not first.has_unknown_header
+        return fits(first) if fitting else 0
 
     def scan(content: Content, columns: Columns) -> Scan:
         check_text(content)
@@ -245,7 +263,8 @@ def headerless(
             )
             raise DataError(msg)
         beyond = [first.column(place) for place in range(most, first.width)]
-        if beyond and (not more or any(map(mostly_numbers, beyond))):
+        is_more = len(beyond) == more if more is not True else not any(map(mostly_numbers, beyond))
+        if beyond and not is_more:
             row = next(lines[i][0] for i, row in enumerate(first.rows) if len(row) == first.width)
             msg = (
                 f"{content.name}: row {row} has {first.width} columns where {name} has {most} "
@@ -291,9 +310,14 @@ def _role_words(places: Mapping[str, int]) -> list[str]:
     ]
 
 
+_OF_NORMS = 4  # columns that WeSpeaker writes behind normalised scores: lengths and cohorts' means
+
+
 def _wespeaker(first: Sample) -> float:
     """Labels behind scores; but 0 and 1 before whole numbers are Kaldi's with a score."""
-    if first.width != 4 or not first.labels(3):
+    if first.width not in {4, 4 + _OF_NORMS} or not first.labels(3):
+        return 0
+    if first.width > 4 and not all(map(first.numbers, range(4, first.width))):
         return 0
     if first.scores(2) or (first.numbers(2) and not first.numbers(3)):
         return 80
@@ -351,15 +375,38 @@ HEADERLESS = (
         {"enrol": 0, "test": 1, "score": 2},
         Example("id1-a id2-b 0.5213", "Kaldi", "enrolment, test, score"),
         fits=lambda first: (
-            0 if first.width == 4 and first.labels(3) else 10 * first.scores_rather(2, 0)
+            0 if first.width in {4, 8} and first.labels(3) else 10 * first.scores_rather(2, 0)
         ),
+        separators="".join((*_SEPARATORS, STAR)),  # ESPnet's, without their labels
     ),
     headerless(
         "wespeaker",
         "WeSpeaker's four columns",
         {"enrol": 0, "test": 1, "score": 2, "label": 3},
         Example("id1-a id2-b 0.52130 target", "WeSpeaker", "enrolment, test, score, label"),
+        Example(
+            "id1-a id2-b 3.10210 target 9.1 8.7 0.2 0.3",
+            "WeSpeaker's `score_norm`",
+            "enrolment, test, score, label; the other columns are left out",
+        ),
+        more=_OF_NORMS,
         fits=_wespeaker,
+    ),
+    headerless(
+        "espnet",
+        "ESPnet's columns",
+        {"enrol": 0, "test": 1, "score": 2, "label": 3},
+        Example("id1-a*id2-b -0.5213 0", "ESPnet", "enrolment and test, score, label"),
+        separators=STAR,
+        fits=lambda first: CERTAIN if first.width == 4 else 0,
+    ),
+    headerless(
+        "espnet-trials",
+        "ESPnet's columns",
+        {"enrol": 0, "test": 1, "label": 2},
+        Example("id1-a*id2-b 0", "ESPnet", "enrolment and test, label"),
+        separators=STAR,
+        fits=lambda first: CERTAIN if first.width == 3 and first.labels(2) else 0,
     ),
     # bob has no labels: the two identities say whether a trial is a target. With four columns the
     # claimed one is also the enrolment, since nothing else names it.

@@ -246,7 +246,10 @@ class Plan:
             return False
         sources = [*self.of.get("scores", []), *self.of.get("trials", [])]
         known = [one.found.whose for one in sources if isinstance(one.inspected, InspectedTrials)]
-        return any(whose and whose.rule == "id" and whose.wrong != 0 for whose in known)
+        return any(
+            whose and (whose.wrong != 0 if whose.rule == "id" else (whose.wrong or 0) > _CHANCE)
+            for whose in known
+        )
 
     def _groupings(self) -> tuple[list[str], list[Differing]]:
         """Some attributes to group by: of speakers, then of recordings, then of trials."""

@@ -1,0 +1,205 @@
+"""What toolkits leave behind is taken as it is, and what is half right says its mend.
+
+Files are written here as the toolkits print them; none is copied.
+"""
+
+import json
+import shlex
+import subprocess
+
+import pytest
+
+import parivox as pv
+from parivox import inspect
+from parivox.errors import ParivoxError
+
+SPEAKERS = {f"id{n:02d}": "fm"[n % 2] for n in range(6)}
+TRIALS = [
+    (
+        f"{one}/v/{k}.wav",
+        f"{other}/v/9.wav",
+        one == other,
+        round((n * 37 + k * 11) % 50 / 25 + (one == other), 2),
+    )
+    for n, one in enumerate(SPEAKERS)
+    for k in range(2)
+    for other in SPEAKERS
+]
+PEOPLE = {"speaker": list(SPEAKERS), "gender": list(SPEAKERS.values())}
+
+
+def lines(rows):
+    return "".join(f"{row}\n" for row in rows)
+
+
+def refused(scores, **tables):
+    with pytest.raises(ParivoxError) as error:
+        pv.audit(scores, speakers=PEOPLE, by="gender", **tables)
+    return str(error.value)
+
+
+def espnet(mend=str):
+    return lines(mend(f"{e}*{t} {s} {int(same)}") for e, t, same, s in TRIALS)
+
+
+def normalised():
+    names = ("nontarget", "target")
+    return lines(f"{e} {t} {s:.5f} {names[y]} 9.1 8.7 0.2 0.3" for e, t, y, s in TRIALS)
+
+
+def objects(**names):
+    rows = ({"enrol": e, "test": t, "score": s, "label": int(y)} for e, t, y, s in TRIALS)
+    return lines(json.dumps({names.get(k, k): v for k, v in row.items()}) for row in rows)
+
+
+def supervision(speaker, k, **more):
+    """One of lhotse's, of an utterance that the trials name."""
+    id_ = f"{speaker}/v/{k}.wav"
+    return {
+        "id": id_,
+        "recording_id": id_,
+        "start": 0.0,
+        "duration": 3.5,
+        "channel": 0,
+        "text": "ONE, TWO",
+        "language": "English",
+        "speaker": speaker,
+        "gender": SPEAKERS[speaker],
+        "custom": {"age": 20},
+        **more,
+    }
+
+
+def cut(*supervisions):
+    id_ = supervisions[0]["id"]
+    sources = [{"type": "file", "channels": [0], "source": f"/data/{id_}"}]
+    recording = {"id": id_, "sources": sources, "sampling_rate": 16000, "num_samples": 56000}
+    return {
+        "id": id_,
+        "start": 0.0,
+        "duration": 3.5,
+        "channel": 0,
+        "supervisions": list(supervisions),
+        "recording": recording,
+        "type": "MonoCut",
+    }
+
+
+# ---- scores
+
+
+@pytest.mark.parametrize("content", [espnet(), normalised(), objects()])
+def test_the_scores_of_each_toolkit_give_the_same_rates(write, content):
+    wanted = {"enrol": [], "test": [], "label": [], "score": []}
+    for row in TRIALS:
+        for name, cell in zip(wanted, row, strict=True):
+            wanted[name].append(cell)
+    groups = [
+        pv.audit(one, speakers=PEOPLE, by="gender", intervals=False).groups.to_dict()
+        for one in ({"S": write("scores", content)}, {"S": wanted})
+    ]
+    assert groups[0] == groups[1]
+
+
+@pytest.fixture
+def parivox(program, tmp_path):
+    """What the command prints; it ends well."""
+
+    def run(*words):
+        done = subprocess.run(
+            [program, *words], capture_output=True, text=True, cwd=tmp_path, check=False
+        )
+        assert not done.returncode, done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def proposed(parivox):
+    """What inspect says of some files, and what the command that it proposes prints."""
+
+    def run(*files):
+        told = parivox("inspect", *files)
+        command = shlex.split(told.rpartition("next: parivox ")[2])
+        return told, parivox(*command, "--no-intervals", "--quiet")
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [(espnet(), "ESPnet"), (normalised(), "WeSpeaker"), (objects(), "JSON lines")],
+)
+def test_inspect_names_each_and_its_command_runs(write, proposed, content, word):
+    write("people.csv", lines(["speaker,gender", *map(",".join, SPEAKERS.items())]))
+    write("scores", content)
+    told, audited = proposed("scores", "people.csv")
+    assert word in told.splitlines()[0]
+    assert audited.startswith("72 trials · 6 speakers")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (espnet(lambda row: row.rpartition(" ")[0] if "id03/v/1" in row else row), "has 3 columns"),
+        (espnet(lambda row: row[:-1] + "2" if "id03/v/1" in row else row), "'2' is no label"),
+        (normalised().replace(" 0.3\n", "\n", 1), "has 7 columns where"),
+        (objects(enrol="wav"), "no column of enrol utterances (it has 'test', 'score', 'label', "),
+        (objects().replace(": 1}", ': "same?"}', 1), "row 1, column 'label': 'same?' is no label"),
+        (objects().replace('"score": ', '"score": NaN, "was": ', 1), "row 1: is no JSON object"),
+        (json.dumps([json.loads(row) for row in objects().splitlines()]), "jq -c '.[]' scores"),
+        (lines(f"{s}\t{int(y)}" for _, _, y, s in TRIALS), "paste -d ' ' TRIALS scores | cut -f 1"),
+    ],
+)
+def test_scores_that_are_half_right_say_their_mend(write, content, said):
+    assert said in refused(write("scores", content))
+
+
+def test_ids_cut_at_a_dot_are_told_from_those_of_the_list(write):
+    """SpeechBrain's scores have no endings, and so fit no list that has them."""
+    rows = [(e.partition(".")[0], t.partition(".")[0], int(y), s) for e, t, y, s in TRIALS]
+    scores = write("scores.txt", lines("%s %s %i %f" % row for row in rows))  # noqa: UP031
+    assert pv.audit(scores, speakers=PEOPLE, by="gender", intervals=False).groups
+    list_ = write("veri.txt", lines(f"{int(y)} {e} {t}" for e, t, y, _ in TRIALS))
+    assert "the ids differ by their endings" in refused(scores, trials=list_)
+
+
+# ---- JSON lines of recordings
+
+
+def test_manifests_of_nemo_and_lhotse_tell_whose_recordings_are(write):
+    every = [supervision(one, k) for one in SPEAKERS for k in (0, 1, 9)]
+    nemo = [
+        {"audio_filepath": one["id"], "offset": 0, "duration": 3.5, "label": one["speaker"]}
+        for one in every
+    ]
+    scores = {
+        name: [row[at] for row in TRIALS]
+        for at, name in enumerate(("enrol", "test", "label", "score"))
+    }
+    for rows in (every, [cut(one) for one in every], nemo):
+        table = write("manifest.jsonl", lines(map(json.dumps, rows)))
+        (found,) = inspect(table).files
+        assert (found.kind, found.format) == ("utterances", "jsonl")
+        assert found.roles["speaker"] == "speaker"
+        by = "gender" if rows is not nemo else None
+        audit = pv.audit(
+            scores, utterances=table, speakers=None if by else PEOPLE, by="gender", intervals=False
+        )
+        assert {row["group"] for row in audit.groups} >= {"all", "f", "m"}
+
+
+def test_a_cut_of_two_people_is_refused_with_its_row(write):
+    two = [cut(supervision("id00", 0)), cut(supervision("id01", 0), supervision("id02", 0))]
+    table = write("cuts.jsonl", lines(map(json.dumps, two)))
+    said = refused({"enrol": ["a"], "test": ["b"], "score": [1.0]}, utterances=table)
+    assert "cuts.jsonl: row 2: has several supervisions" in said
+    assert "trim_to_supervisions" in said
+
+
+def test_numbers_in_json_are_read_to_the_last_digit(write, read):
+    scores = [0.1 + 0.2, 1 / 3, 1e-300, -2.5e17]
+    rows = ({"enrol": f"a/{n}", "test": "b/1", "score": s} for n, s in enumerate(scores))
+    found = read(write("s.jsonl", lines(map(json.dumps, rows))))
+    assert sorted(s for part in found.partitions() for s in part.score) == sorted(scores)
