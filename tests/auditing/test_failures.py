@@ -231,6 +231,35 @@ def test_reasons_add_up_to_all_that_failed_and_have_intervals(everything):
         assert row["low"] < row["value"] == row["failed"] / whole["trials"] < row["high"]
 
 
+def test_limits_of_failures_are_held_against_their_intervals(bank, lost, audits):
+    found = pv.audit(
+        bank.table(bank.rows, "device", "status", "stage"),
+        speakers=bank.customers,
+        utterances=bank.calls,
+        by="gender",
+        operating_points="threshold=1",
+        replicates=50,
+        limits=["fta=1%", "frr=99%", "fte=99%"],
+    )
+    rows = found.limits.where(measure="limit", within="").rows()
+    assert {(row["metric"], row["operating_point"]) for row in rows} == {
+        ("fta", ""),
+        ("frr", "threshold=1"),
+        ("fte", ""),
+    }
+    for row in rows:
+        rule = "attempts" if row["metric"] == "frr" else ""
+        where = {name: row[name] for name in ("group", "grouping", "metric", "operating_point")}
+        (own,) = found.groups.where(**where, definition=rule)
+        assert [row[end] for end in ("value", "low", "high")] == [
+            own[end] for end in ("value", "low", "high")
+        ]
+        is_met = row["high"] <= row["limit"]
+        code = "met" if is_met else "not_met" if row["low"] > row["limit"] else "cannot_tell"
+        assert row["verdict"] == code
+    assert len({row["verdict"] for row in rows}) > 1
+
+
 def test_reasons_of_one_recording_alone_are_told_together(bank, lost):
     texts = [f"{one} is cut" for one in lost["recording"]]
     found = pv.audit(

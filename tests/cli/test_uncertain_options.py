@@ -76,6 +76,33 @@ def test_a_nonsense_option_leaves_no_traceback_and_no_folder(parivox, files):
     assert not (files / "never").exists()
 
 
+@pytest.mark.parametrize(
+    ("asked", "fewest", "code", "said"),
+    [
+        ("not-met", 3, 1, "a limit is not met (f)"),
+        ("not-met", 5, 0, ""),
+        ("cannot-tell", 5, 1, "a limit is not known to be met (f)"),
+        ("cannot-tell,not-met", 5, 1, "a limit is not known to be met (f)"),
+    ],
+)
+def test_a_limit_ends_with_an_exit_code_where_that_is_asked_for(parivox, asked, fewest, code, said):
+    done = parivox(
+        *("audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender", "--quiet"),
+        *("--gate", f"inference={fewest}", "--limit", "fnr:f=0.0001%", "--fail-on", asked),
+    )
+    assert done.returncode == code
+    assert done.stdout.split("\n\n")[1].startswith("Limit of ")
+    assert done.stderr == (said and f"parivox: {said}: exit code 1, as --fail-on asks\n")
+
+
+@pytest.mark.parametrize(
+    "words", [("--fail-on", "not-met"), ("--fail-on", "worst"), ("--fail-on", "worse")]
+)
+def test_exit_codes_of_what_is_not_looked_for_are_refused(refused, words):
+    more = ("--no-intervals",) if words[1] == "worse" else ()
+    assert "--fail-on" in refused(*words, *more)
+
+
 @pytest.mark.slow
 def test_every_option_of_uncertainty_reaches_the_audit(parivox, files, tmp_path):
     done = parivox(

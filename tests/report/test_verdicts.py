@@ -171,8 +171,8 @@ def test_limits_and_people_are_told_where_they_are_asked_for(audited, printed):
     assert "Per 10,000" not in plain
     assert "A tenth of the speakers carries" in plain
     told = printed(audited(**options, limits=["fnr=0.2", "fpr=0.01"], attempts=3))
-    assert "Limit of 20.0 % on FNR at fpr=0.01: not met: f (30.9 % [" in flat(told)
-    assert "Limit of 1.00 % on FPR at fpr=0.01: can't tell: f, m, pooled." in flat(told)
+    assert "Limit of 20 % on FNR at fpr=0.01: not met: f (30.9 % [" in flat(told)
+    assert "Limit of 1 % on FPR at fpr=0.01: can't tell: f, m, pooled." in flat(told)
     assert "Per 10,000 in 3 attempts at fpr=0.01, if attempts are independent" in flat(told)
     for head in ("FNR above 20.0 %", "worst tenth carries", "locked out", "let in"):
         assert head in told

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from parivox.auditing.comparison import COMPARISON_MEASURES
 from parivox.auditing.curves import THINNING
-from parivox.auditing.verdicts import LIMIT_MEASURES
+from parivox.auditing.limits import LIMIT_MEASURES
 from parivox.core.measures import base_metrics, bias_measures, meta_measures
 from parivox.core.verdict import ALIKE
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,13 @@ from parivox.options.audit import (
     AuditOptions,
 )
 from parivox.options.kinds import options_of
+from parivox.options.limits import Limit, parse_limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["INTERVALS", "OFFENDERS", "REFERENCES", "Gates", "Options"]
 
-LIMITED = ("fnr", "fpr")
 SWEEP = "fpr=0.001:0.1:log100"
 """Grid of the area under FDR when no sweep is asked for.
 
@@ -54,8 +53,7 @@ class Options(AuditOptions):
     """Options of an audit, and what is read from them."""
 
     gates: Gates = field(init=False, repr=False)
-    # rates and what each may be at most
-    limits: tuple[tuple[str, float], ...] = field(init=False, repr=False)
+    limits: tuple[Limit, ...] = field(init=False, repr=False)
     # the first one is that of `min-cdet`
     costs: tuple[CostModel, ...] = field(init=False, repr=False)
 
@@ -157,28 +155,3 @@ def parse_gates(texts: Sequence[str]) -> Gates:
             raise ConfigError(msg)
         found[name] = int(value)
     return Gates(**found)
-
-
-def parse_limits(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:
-    """Read limits as a user writes them, each once.
-
-    Examples
-    --------
-    >>> parse_limits(["fnr=0.05"])
-    (('fnr', 0.05),)
-    """
-    found = []
-    for text in texts:
-        metric, _, value = (part.strip() for part in text.partition("="))
-        try:
-            level = float(value)
-        except ValueError:
-            level = math.nan
-        if metric not in LIMITED or not 0 < level < 1:
-            msg = f"--limit {text!r} is not fnr=RATE or fpr=RATE with a rate between 0 and 1"
-            raise ConfigError(msg)
-        found.append((metric, level))
-    if len(set(found)) < len(found):
-        msg = f"--limit names one limit twice: {list(texts)}; name each once"
-        raise ConfigError(msg)
-    return tuple(found)

@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from parivox.auditing.system import Measured, System
     from parivox.core.counts import Curve, FloatArray
     from parivox.options.typed import OtherAuditOptions
-    from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
     from parivox.read.rule_file import RuleFile
 
@@ -419,7 +418,12 @@ def _development(source: Any, system: str, read: Gathered) -> TrialSet | TrialCo
 
 def _check_groups(read: Gathered, options: Options) -> None:
     """Refuse references that are no groups, and more groups than intervals can be held of."""
-    _check_references(options, read.groupings)
+    known = sorted({group for grouping in read.groupings for group in grouping.groups})
+    _check_references(options, known)
+    for one in options.limits:
+        if one.group and one.group not in known:
+            msg = f"--limit: {one.group!r} is no group; {nearest(one.group, known)}"
+            raise ConfigError(msg)
     if not options.intervals or all(why_no_intervals(one) for one in read.sets):
         return
     named = "" if options.by else f" ({read.chosen_by})"
@@ -439,9 +443,8 @@ def _check_groups(read: Gathered, options: Options) -> None:
     raise ConfigError(msg)
 
 
-def _check_references(options: Options, groupings: Sequence[Grouping]) -> None:
+def _check_references(options: Options, known: Sequence[str]) -> None:
     """Named groups to compare with must be groups."""
-    known = sorted({group for grouping in groupings for group in grouping.groups})
     for name in options.reference:
         if name not in REFERENCES and name not in known:
             msg = (

@@ -13,13 +13,14 @@ from parivox.auditing.confounding import standardised_rows
 from parivox.auditing.curves import band_of, band_rows, bin_rows, det_rows, points_by_threshold
 from parivox.auditing.estimates import columns_of
 from parivox.auditing.failures import cause_rows
+from parivox.auditing.limits import limit_rows, people_rows
 from parivox.auditing.meta import meta_rows, sweep_rows
 from parivox.auditing.operating_points import DEPLOYED, NO_TRIALS, find_all
 from parivox.auditing.options import OFFENDERS
 from parivox.auditing.shrinkage import interaction_rows
 from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import measured_cells, withheld
-from parivox.auditing.verdicts import limit_rows, offender_rows, trend_rows, verdict_rows
+from parivox.auditing.verdicts import offender_rows, trend_rows, verdict_rows
 from parivox.core.measures import RATES
 from parivox.progress import stage
 
@@ -71,7 +72,9 @@ def add_rows(
                 *(rows["verdicts"], where, names[:-1], points.found, ratios, p_all, of, options),
                 primary=system.primary,
             )
-            limit_rows(rows["limits"], where, names, points.found, of, options)
+            at = (rows["limits"], where, names, points.found)
+            limit_rows(*at, ratios, one.data, of, options)
+            people_rows(*at, of, options)
         if options.sweep:
             sweep_rows(rows["sweep"], where, one.cells, system.grid, options)
     cause_rows(rows["failures"], system.name, system.tally.attempts, system.design)

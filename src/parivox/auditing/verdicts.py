@@ -1,27 +1,19 @@
-"""What can be said at each operating point: verdicts, limits, whom errors fall on, trends.
+"""What can be said at each operating point: verdicts, whom errors fall on, trends.
 
 The speakers behind most errors are told by their ids, and only where that is asked for.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.auditing.limits import WHY_NONE
 from parivox.auditing.operating_points import NO_TRIALS
 from parivox.core.beyond_noise import welch
 from parivox.core.confounding import trend
 from parivox.core.measures import RATES
-from parivox.core.people import (
-    attempts_until,
-    let_in,
-    locked_out,
-    locked_out_people,
-    share_above,
-    worst_tenth,
-)
 from parivox.core.tallies import over
 from parivox.core.verdict import (
     WHY,
@@ -29,7 +21,6 @@ from parivox.core.verdict import (
     benjamini_hochberg,
     holm,
     joint,
-    meets_limit,
     not_without,
     of_hypotheses,
     of_lower,
@@ -39,7 +30,7 @@ from parivox.core.verdict import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,7 +42,6 @@ if TYPE_CHECKING:
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.intervals import Interval
-    from parivox.core.tallies import BySpeaker
     from parivox.core.verdict import Verdicts
     from parivox.read.grouping import Grouping
 
@@ -63,27 +53,6 @@ _AGAINST = {
     "geomean": "the geometric mean of the groups",
     "best": "the best group",
 }
-LIMIT_MEASURES = {
-    "limit": "the rate against the limit: met if its whole interval is at or below, not_met above",
-    "speakers_above": (
-        "share of speakers whose own FNR exceeds the limit, the noise of few trials removed"
-    ),
-    "worst_tenth": "share of the errors carried by the tenth of speakers with the most errors",
-    "worst_tenth_if_equal": "the same if all speakers of the group had one rate",
-    "locked_out": (
-        "share of people rejected in all attempts, if attempts are independent and people alike"
-    ),
-    "locked_out_people": (
-        "the same if people differ as these speakers do, each person's attempts being independent"
-    ),
-    "impostors_in": "share of impostors accepted in one of the attempts, if these are independent",
-    "attempts_until": (
-        "attempts after which an impostor has succeeded with probability 0.95, if these are "
-        "independent"
-    ),
-}
-"""What the table of limits tells, by its id; shares in [0, 1]."""
-
 MOST_OFFENDERS = 10
 """Speakers told of one group, error and operating point."""
 
@@ -94,16 +63,6 @@ _IF_ALIKE = "if speakers vary alike in all groups"
 """Of what is shown by draws of a fair system alone, which are made as if they did."""
 _PAIR = 2
 _LEAST_P = 0.001  # smaller ones are not told apart
-_WHY = {
-    "no_trials": "no target trials",
-    "few_speakers": "too few speakers",
-    "few_trials": "too few trials a speaker",
-    "no_errors": "no errors",
-    "all_errors": "nothing but errors",
-    "one_value": "all speakers have one number",
-    "separated": "errors lie all above, or all below, some number",
-    "few_apart": "no interval: the slope hangs on one or two speakers",
-}
 
 
 # --- verdicts ------------------------------------------------------------------------------------
@@ -369,98 +328,7 @@ def _with_all(words: str, p: float, *, is_shown: bool) -> str:
     return f"groups differ ({chance}); {words}" if is_shown else f"{words} (all at once: {chance})"
 
 
-# --- limits and people ---------------------------------------------------------------------------
-
-
-def limit_rows(
-    rows: Rows,
-    where: Mapping[str, Any],
-    names: Sequence[str],
-    found: Sequence[Found],
-    uncertainty: Uncertainty,
-    options: Options,
-) -> None:
-    """Every limit, and whom errors fall on, of each group and, last, the pooled row."""
-    rates, confidence = uncertainty.rates, options.confidence
-    fnr, fpr = rates["fnr"], rates["fpr"]
-    add = partial(_limit_rows, rows, where, names, found)
-    for metric, limit in options.limits:
-        of = rates[metric]
-        why = np.where(np.isnan(of.high), np.where(of.note == "", "no interval", of.note), "")
-        add(metric, "limit", (of.rate, of.low, of.high), why, limit=limit, is_judged=True)
-        if metric == "fnr" and not uncertainty.in_blocks:
-            above = partial(share_above, limit=limit, confidence=confidence)
-            *ends, why = _of_people(uncertainty, above)
-            add(metric, "speakers_above", ends, why, limit=limit)
-    if not uncertainty.in_blocks:
-        names_of = ("observed", "expected", "reason")
-        observed, expected, why = _of_people(uncertainty, worst_tenth, names_of)
-        add("fnr", "worst_tenth", [observed], why)
-        add("fnr", "worst_tenth_if_equal", [expected], why)
-    n = options.attempts
-    if n is None:
-        return
-    add("fnr", "locked_out", [locked_out(x, n) for x in (fnr.rate, fnr.low, fnr.high)])
-    if not uncertainty.in_blocks:
-        of_all = partial(locked_out_people, attempts=n, confidence=confidence)
-        *ends, why = _of_people(uncertainty, of_all)
-        add("fnr", "locked_out_people", ends, why)
-    add("fpr", "impostors_in", [let_in(x, n) for x in (fpr.rate, fpr.low, fpr.high)])
-    # more errors, fewer attempts
-    add("fpr", "attempts_until", [attempts_until(x) for x in (fpr.rate, fpr.high, fpr.low)])
-
-
-def _of_people(
-    uncertainty: Uncertainty,
-    measure: Callable[[BySpeaker], Any],
-    names: Sequence[str] = ("value", "low", "high", "reason"),
-) -> list[NDArray[Any]]:
-    """A measure of speakers: of the groups and, last, of all of them, ``[point, group]``."""
-    found = []
-    for tally in (uncertainty.groups.target, uncertainty.pooled.target):
-        if tally.trials.ndim == 1:
-            found.append([getattr(measure(tally), name) for name in names])
-            continue
-        # decisions are known of other trials than scores are
-        rows = [measure(tally.at_point(i)) for i in range(len(tally.errors))]
-        found.append([np.stack([getattr(row, name) for row in rows]) for name in names])
-    return [np.concatenate(both, axis=-1) for both in zip(*found, strict=True)]
-
-
-def _limit_rows(
-    rows: Rows,
-    where: Mapping[str, Any],
-    names: Sequence[str],
-    found: Sequence[Found],
-    metric: str,
-    measure: str,
-    ends: Sequence[FloatArray],
-    why: NDArray[Any] | None = None,
-    *,
-    limit: float | None = None,
-    is_judged: bool = False,
-) -> None:
-    """One measure, with limits or without, ``[point, group]``, at every operating point found."""
-    value = ends[0]
-    low, high = ends[1:] or np.full((2, *value.shape), np.nan)
-    reasons = np.where(np.isnan(value), "no trials", "") if why is None else why
-    for i, one in enumerate(found):
-        verdict: Any = ""
-        if is_judged and limit:
-            verdict = "cannot_tell" if one.reason else meets_limit(low[i], high[i], limit)
-        rows.add(
-            **where,
-            group=list(names),
-            metric=metric,
-            operating_point=one.point.text,
-            measure=measure,
-            limit=limit,
-            value=None if one.reason else value[i],
-            low=None if one.reason else low[i],
-            high=None if one.reason else high[i],
-            verdict=verdict,
-            reason=one.reason or [_WHY.get(text, text) for text in reasons[i].tolist()],
-        )
+# --- speakers with most errors -------------------------------------------------------------------
 
 
 def offender_rows(
@@ -534,7 +402,7 @@ def trend_rows(
                 operating_point=one.point.text,
                 measure=TREND,
                 zero="none",
-                reason=one.reason or _WHY.get(str(made.reason[0]), str(made.reason[0])),
+                reason=one.reason or WHY_NONE.get(str(made.reason[0]), str(made.reason[0])),
                 **{k: None if one.reason else float(of[0]) for k, of in values.items()},
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +14,23 @@ from parivox.cli.options import (
     check_standard_input,
     given_options,
 )
-from parivox.cli.process import print_json, printing
+from parivox.cli.process import print_json, printing, say
 from parivox.cli.report import context_of, labelled_by, page_options
 from parivox.errors import ConfigError
 from parivox.options.audit import AuditCommand, AuditOptions, PageCommand, ProgressCommand
+from parivox.options.kinds import options_of
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping, Sequence
+
+    from parivox.auditing.result import Audit
 
 EXAMPLES = """\
 examples:
   parivox audit scores.csv --speakers speakers.csv --by gender
   parivox audit V2=v2.csv L=l.csv --speakers s.csv --by gender+nationality --out audit/
-  parivox audit scores.csv --speakers s.csv --by gender --limit fnr=0.05 --limit fpr=0.001
+  parivox audit scores.csv --speakers s.csv --by gender --limit fnr=5% --fail-on not-met
   parivox audit A=a.csv B=b.csv --speakers s.csv --by gender --compare --report report.html
   zcat scores.gz | parivox audit - --speakers s.csv --by age:18,30,60 --operating-point eer
 """
@@ -47,6 +52,7 @@ def add_to(commands: Any, words: str) -> None:
 
 def _run(given: argparse.Namespace) -> None:
     from parivox.auditing.folder import check_folder, check_format  # noqa: PLC0415
+    from parivox.auditing.limits import failing  # noqa: PLC0415
     from parivox.auditing.run import audit  # noqa: PLC0415
 
     options = given_options(given, AuditOptions)
@@ -55,6 +61,7 @@ def _run(given: argparse.Namespace) -> None:
     check_out_is_named(given.out, "folder")
     if given.out is not None:
         check_folder(given.out)
+    fail_on = _fail_on(given, options)
     for name in ("trial_table", "report"):
         _check_apart(given.out, name, getattr(given, name))
     page, context = _page(given), context_of(given)
@@ -72,6 +79,14 @@ def _run(given: argparse.Namespace) -> None:
         from parivox.report.files import write_page  # noqa: PLC0415 - on request
 
         write_page(result, given.report, context=context, **page)
+    _print(result, given, context)
+    found = failing(result, fail_on)
+    if found:
+        say(f"{'; '.join(found)}: exit code 1, as --fail-on asks")
+        sys.exit(1)
+
+
+def _print(result: Audit, given: argparse.Namespace, context: Any) -> None:
     if given.json:
         with printing():
             print_json(result.to_json())
@@ -82,6 +97,19 @@ def _run(given: argparse.Namespace) -> None:
         written = {"out": given.out, "page": given.report}
         where = {name: Path(path) for name, path in written.items() if path is not None}
         print_summary(labelled_by(result, context), **where, details=given.verbose)
+
+
+def _fail_on(given: argparse.Namespace, options: Mapping[str, Any]) -> Sequence[str]:
+    """Findings that end with exit code 1, if the audit looks for them."""
+    one = options_of(AuditCommand)["fail_on"]
+    asked: Sequence[str] = one.check(one.parse(given.fail_on)) if given.fail_on else ()
+    if {*asked} - {"worse"} and not options.get("limits"):
+        msg = f"--fail-on {','.join(asked)}: there is no limit; give one, as in --limit fnr=5%"
+        raise ConfigError(msg)
+    if "worse" in asked and not options.get("intervals", True):
+        msg = "--fail-on worse needs intervals; leave out --no-intervals"
+        raise ConfigError(msg)
+    return asked
 
 
 def _check_apart(out: str | None, name: str, file: str | None) -> None:

@@ -40,6 +40,7 @@ SHOWN = "what is shown"
 REFERENCES = ("others", "pooled", "macro", "geomean", "best")
 INTERVALS = ("speakers", "bootstrap", "wilson", "clopper-pearson", "jeffreys")
 NEVER, OFFENDERS = "never", "offenders"
+FAIL_ON = ("not-met", "cannot-tell", "worse")
 _LLR = "scores are natural-log likelihood ratios"
 
 
@@ -358,10 +359,11 @@ class AuditOptions(ReadOptions):
     )
     limit: tuple[str, ...] = option(
         UNCERTAINTY,
-        "what a rate [may be at most](uncertainty.md#limits-and-people): `fnr=0.05`, `fpr=0.001`",
+        "what a rate [may be at most](uncertainty.md#limits-and-people): `fnr=5%`, `fpr=0.001`, "
+        "`fta=2%`; times the others, `fpr=1.5x`; of one group, `fnr:f=5%`",
         Texts,
         (),
-        metavar="RATE",
+        metavar="RATE=MOST",
         python="limits",
         may_be_empty=True,
         is_common=True,
@@ -543,6 +545,17 @@ class AuditCommand(Options):
     format: str = option(WRITTEN, "of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND")
     report: Any = option(WRITTEN, "[page](report.md) that opens anywhere (HTML)", is_common=True)
     json: bool = option(WRITTEN, "print audit.json, not the summary", Flag, False)
+    fail_on: tuple[str, ...] = option(
+        WRITTEN,
+        "end with exit code 1 if a limit is `not-met`, if of any it can't be told "
+        "(`cannot-tell`), or if any group is shown `worse`: `not-met,cannot-tell`",
+        Texts,
+        (),
+        metavar="FINDINGS",
+        choices=FAIL_ON,
+        may_be_empty=True,
+        reads=lambda texts: [part.strip() for part in ",".join(texts).split(",")],
+    )
     verbose: bool = option(
         WRITTEN, "print every table before the summary", Flag, False, letter="v", is_common=True
     )

@@ -193,7 +193,7 @@ def _grouping(
         yield from _own_thresholds(audit, where)
         yield from map(text, (*confounded(audit, where), *interactions(audit, where)))
         yield from _every_group(audit, where, rates, known[0])
-        yield from map(text, limits(audit, where, points))
+        yield from map(text, limits(audit, where))
         for sheet in people(audit, where, at):
             yield from in_terminal(sheet)
         yield from map(text, worst_tenth(audit, where, at))

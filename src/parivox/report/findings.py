@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from parivox.auditing.account import ODDITIES, POINTS, WITHOUT_TRIALS
+from parivox.auditing.limits import LIMITS
 from parivox.auditing.options import parse_gates
 from parivox.core.measures import BOTH
 from parivox.core.shrinkage import LOW_POWER
@@ -21,7 +22,7 @@ from parivox.report.scopes import (
 from parivox.report.words import chance, number, percent, share_of_people, short, span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from parivox.auditing.result import Audit
     from parivox.report.scopes import Rates, Verdicts
@@ -46,7 +47,7 @@ _REFERENCES = {
     "geomean": "the geometric mean of the groups",
     "pooled": "everyone together",
 }
-_LIMITS = {"met": "met", "not_met": "not met", "cannot_tell": VERDICTS["cannot_tell"]}
+_MET = {"met": "met", "not_met": "not met", "cannot_tell": VERDICTS["cannot_tell"]}
 
 
 # ---- the answer
@@ -465,24 +466,42 @@ def _eer(row: Row) -> str:
     return f"EER {percent(row['value'])} {span(row['low'], row['high'], times=100)}"
 
 
-def limits(audit: Audit, where: Row, points: Sequence[Row]) -> Iterator[str]:
+def limits(audit: Audit, where: Row) -> Iterator[str]:
     """Which groups meet each limit at each point, and of which it can't be told."""
-    for point in points:
-        at = point["operating_point"]
-        asked = {**where, "within": "", "measure": "limit", "operating_point": at}
-        by_limit: dict[tuple[str, float], dict[str, list[str]]] = {}
-        for row in audit.limits.where(**asked).rows():
-            by_verdict = by_limit.setdefault((row["metric"], row["limit"]), {})
-            rate = f" ({percent(row['value'])} {span(row['low'], row['high'], times=100)})"
-            name = f"{row['group']}{rate if row['verdict'] == 'not_met' else ''}"
-            by_verdict.setdefault(row["verdict"], []).append(name)
-        for (metric, limit), by_verdict in by_limit.items():
-            answer = "; ".join(
-                f"{words}: {', '.join(by_verdict[verdict])}"
-                for verdict, words in _LIMITS.items()
-                if verdict in by_verdict
-            )
-            yield f"Limit of {percent(limit)} on {metric.upper()} at {at}: {answer}."
+    by_limit: dict[str, dict[str, list[str]]] = {}
+    for row in limit_rows(audit, where):
+        by_verdict = by_limit.setdefault(limit_in_words(audit, row), {})
+        name = f"{row['group']}{_beyond(row) if row['verdict'] == 'not_met' else ''}"
+        by_verdict.setdefault(row["verdict"], []).append(name)
+    for limit, by_verdict in by_limit.items():
+        answer = "; ".join(
+            f"{words}: {', '.join(by_verdict[verdict])}"
+            for verdict, words in _MET.items()
+            if verdict in by_verdict
+        )
+        yield f"{limit}: {answer}."
+
+
+def limit_rows(audit: Audit, where: Row) -> list[Row]:
+    """What is held against a limit, but for what is within levels."""
+    rows = audit.limits.where(**{**where, "within": ""}).rows()
+    return [row for row in rows if row["measure"] in LIMITS]
+
+
+def limit_in_words(audit: Audit, row: Row) -> str:
+    """What a limit is of."""
+    at = f" at {row['operating_point']}" if row["operating_point"] else ""
+    if row["measure"] == "limit":
+        return f"Limit of {100 * row['limit']:g} % on {row['metric'].upper()}{at}"
+    times = f"{row['limit']:g} times that of {reference_in_words(audit)}"
+    return f"Limit of {times} on {row['metric'].upper()}{at}"
+
+
+def _beyond(row: Row) -> str:
+    """By how much a limit is not met."""
+    if row["measure"] == "limit":
+        return f" ({percent(row['value'])} {span(row['low'], row['high'], times=100)})"
+    return f" ({short(row['value'])} times {span(row['low'], row['high'])})"
 
 
 def worst_tenth(audit: Audit, where: Row, point: str) -> Iterator[str]:

@@ -237,7 +237,8 @@ def overview(audit: Audit) -> Overview:
     """What is seen first of an audit, from its tables alone."""
     every = lines(audit)
     sure, whole = findings.how_sure(audit), list(_whole(audit))
-    found = list(_findings(audit, every, "exploratory, " if sure else ""))
+    found = [[Said(words)] for words in _limits(audit)]
+    found += _findings(audit, every, "exploratory, " if sure else "")
     judged = _comparisons(every, audit.record["options"]["reference"][0])
     counts = Counter(one.verdict for one in judged)
     tally = {code: counts[code] for code in VERDICTS}
@@ -245,7 +246,7 @@ def overview(audit: Audit) -> Overview:
         size=list(_size(audit)),
         threshold=_threshold(audit),
         headline=found[0],
-        below=[*found[1:], *([Said(words)] for words in (*_never_tried(whole), *_limits(audit)))],
+        below=[*found[1:], *([Said(words)] for words in _never_tried(whole))],
         whole=whole,
         tally=tally if judged else {},
         compared=_compared(audit, every, len(judged)),
@@ -543,11 +544,10 @@ def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
 def _limits(audit: Audit) -> Iterator[str]:
     """By whom each limit is not met at each point, and of how many it can't be told."""
     several = len(systems(audit)) > 1
-    by_limit: dict[tuple[str, float, str], list[Row]] = {}
-    for row in audit.limits.where(measure="limit", within="").rows():
-        key = row["metric"], row["limit"], row["operating_point"]
-        by_limit.setdefault(key, []).append(row)
-    for (metric, limit, at), rows in by_limit.items():
+    by_limit: dict[str, list[Row]] = {}
+    for row in findings.limit_rows(audit, {}):
+        by_limit.setdefault(findings.limit_in_words(audit, row), []).append(row)
+    for limit, rows in by_limit.items():
         of: dict[str, list[str]] = {}
         for row in sorted(rows, key=lambda row: -(row["value"] or 0)):
             whom = "everyone together" if row["group"] == POOLED else row["group"]
@@ -556,11 +556,14 @@ def _limits(audit: Audit) -> Iterator[str]:
         # everyone together stands under each grouping
         known = {code: list(dict.fromkeys(names)) for code, names in of.items()}
         missed = ", ".join(listed(known.get("not_met", []), most=_MOST_NAMED))
-        unknown = len(known.get("cannot_tell", []))
+        unknown = known.get("cannot_tell", [])
         words = [f"not met by {missed}"] if missed else []
-        words += [f"of {unknown} it can't be told"] if unknown else []
-        said = "; ".join(words) or "met by all"
-        yield f"Limit of {100 * limit:g} % on {metric.upper()} at {at}: {said}"
+        words += [f"of {unknown[0] if len(unknown) == 1 else len(unknown)} it can't be told"] * (
+            len(unknown) > 0
+        )
+        met = known.get("met", [])
+        words = words or [f"met by {met[0] if len(met) == 1 else 'all'}"]
+        yield f"{limit}: {'; '.join(words)}"
 
 
 # ---- what was audited

@@ -168,18 +168,41 @@ def test_deployed_decisions_have_their_own_trials(people):
 @pytest.mark.parametrize(
     ("limits", "told"),
     [
-        ("eer=0.1", "is not fnr=RATE or fpr=RATE"),
-        ("fnr", "is not fnr=RATE or fpr=RATE"),
-        ("fnr=0", "between 0 and 1"),
-        ("fnr=5%", "between 0 and 1"),
-        ("fpr=1.2", "between 0 and 1"),
-        ("fpr=nan", "between 0 and 1"),
+        ("eer=0.1", "is not as fnr=5%"),
+        ("fnr", "is not as fnr=5%"),
+        ("fnr=0", "is not as"),
+        ("fpr=1.2", "is not as"),
+        ("fpr=nan", "is not as"),
+        ("fta=1.5x", "ratios of fnr and fpr"),
+        ("fnr=0.9x", "is not as"),
+        ("fnr:A=5%", "'A' is no group; did you mean a"),
         (["fnr=0.1", "fnr=0.1"], "twice"),
     ],
 )
 def test_what_is_no_limit_is_refused(made, limits, told):
     with pytest.raises(pv.ConfigError, match=told):
         made.audit(limits=limits)
+
+
+def test_percent_groups_and_ratios(made):
+    audit = made.audit(limits=["fnr=5%", "fnr:d=0.05", "fnr=2x"])
+    rows = audit.limits.where(measure="limit", group="d").rows()
+    assert [(row["limit"], row["verdict"]) for row in rows] == [(0.05, "not_met")] * 2
+    assert {row["group"] for row in audit.limits.where(measure="limit")} == {*ERRORS, "pooled"}
+    told = audit.limits.where(measure="ratio_limit").rows()
+    assert {row["group"] for row in told} == {*ERRORS}
+    for row in told:
+        (own,) = audit.bias.where(
+            group=row["group"], metric="fnr", measure="ratio", reference="others", zero="none"
+        )
+        assert [row[end] for end in ("value", "low", "high")] == [
+            own[end] for end in ("value", "low", "high")
+        ]
+    assert {row["group"]: row["verdict"] for row in told} == {
+        **dict.fromkeys("ab", "met"),
+        "c": "cannot_tell",
+        "d": "not_met",
+    }
 
 
 def test_two_limits_of_one_rate_are_both_judged(made):

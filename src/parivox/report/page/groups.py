@@ -82,7 +82,7 @@ def _scope(audit: Audit, scope: Scope) -> dict[str, Any]:
         "sentences": [
             *findings.confounded(audit, where),
             *findings.interactions(audit, where),
-            *findings.limits(audit, where, known),
+            *findings.limits(audit, where),
             *findings.worst_tenth(audit, where, at),
             *findings.trends(audit, where, at),
         ],

@@ -1,0 +1,245 @@
+"""Rates and ratios against what they may be at most, and whom errors fall on."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.auditing.outcomes import ATTEMPTS
+from parivox.core.people import (
+    attempts_until,
+    let_in,
+    locked_out,
+    locked_out_people,
+    share_above,
+    worst_tenth,
+)
+from parivox.core.verdict import meets_limit
+from parivox.options.limits import FAILED, RATES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.bias import Ratios
+    from parivox.auditing.estimates import Estimates
+    from parivox.auditing.intervals import Uncertainty
+    from parivox.auditing.operating_points import Found
+    from parivox.auditing.options import Options
+    from parivox.auditing.result import Audit
+    from parivox.auditing.schema import Rows
+    from parivox.core.counts import FloatArray
+    from parivox.core.tallies import BySpeaker
+    from parivox.options.limits import Limit
+
+LIMITS = ("limit", "ratio_limit")
+"""Measures with a verdict: of a rate, and of its ratio to the first reference."""
+LIMIT_MEASURES = {
+    "limit": "the rate against the limit: met if its whole interval is at or below, not_met above",
+    "ratio_limit": "the ratio to the first reference against the limit, likewise",
+    "speakers_above": (
+        "share of speakers whose own FNR exceeds the limit, the noise of few trials removed"
+    ),
+    "worst_tenth": "share of the errors carried by the tenth of speakers with the most errors",
+    "worst_tenth_if_equal": "the same if all speakers of the group had one rate",
+    "locked_out": (
+        "share of people rejected in all attempts, if attempts are independent and people alike"
+    ),
+    "locked_out_people": (
+        "the same if people differ as these speakers do, each person's attempts being independent"
+    ),
+    "impostors_in": "share of impostors accepted in one of the attempts, if these are independent",
+    "attempts_until": (
+        "attempts after which an impostor has succeeded with probability 0.95, if these are "
+        "independent"
+    ),
+}
+"""What the table of limits tells, by its id; shares in [0, 1]."""
+WHY_NONE = {
+    "no_trials": "no target trials",
+    "few_speakers": "too few speakers",
+    "few_trials": "too few trials a speaker",
+    "no_errors": "no errors",
+    "all_errors": "nothing but errors",
+    "one_value": "all speakers have one number",
+    "separated": "errors lie all above, or all below, some number",
+    "few_apart": "no interval: the slope hangs on one or two speakers",
+}
+"""Why something of people, or a trend, is undefined, in words."""
+_NOT_TOLD = "nothing is told of failures"
+
+
+def limit_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    names: Sequence[str],
+    found: Sequence[Found],
+    ratios: Mapping[tuple[str, str], Ratios],
+    data: Estimates,
+    uncertainty: Uncertainty,
+    options: Options,
+) -> None:
+    """Every limit at every operating point, of each group and, last and for rates, the pooled row.
+
+    `ratios` are those to the first reference, by metric and operating point, `data` the base
+    metrics of the same cells.
+    """
+    for limit in options.limits:
+        kept = [i for i, name in enumerate(names) if limit.group in {"", name}]
+        if limit.is_ratio:
+            kept = [i for i in kept if i < len(names) - 1]
+        if not kept:
+            continue
+        for point, one in _judged(limit, found, ratios, data, uncertainty, options):
+            value, low, high, why = (column[kept] for column in one)
+            rows.add(
+                **where,
+                group=[names[i] for i in kept],
+                metric=limit.metric,
+                operating_point=point,
+                measure=LIMITS[limit.is_ratio],
+                limit=limit.most,
+                value=value,
+                low=low,
+                high=high,
+                verdict=meets_limit(low, high, limit.most),
+                reason=why,
+            )
+
+
+def failing(audit: Audit, findings: Sequence[str]) -> list[str]:
+    """Which of some findings an audit has, of `options.audit.FAIL_ON`, each in words.
+
+    Limits within levels are not looked at, nor verdicts there.
+    """
+    said = []
+    for name, table, code, words in (
+        ("not-met", audit.limits, "not_met", "a limit is not met"),
+        ("cannot-tell", audit.limits, "cannot_tell", "a limit is not known to be met"),
+        ("worse", audit.verdicts, "worse", "a group is shown worse"),
+    ):
+        rows = table.where(within="", verdict=code).rows() if name in findings else []
+        said += [f"{words} ({row['group']})" for row in rows[:1]]
+    return said
+
+
+def _judged(
+    limit: Limit,
+    found: Sequence[Found],
+    ratios: Mapping[tuple[str, str], Ratios],
+    data: Estimates,
+    uncertainty: Uncertainty,
+    options: Options,
+) -> Iterator[tuple[str, tuple[NDArray[Any], ...]]]:
+    """What is held against a limit at each operating point, if it is of any.
+
+    Value, lower and upper limit, and why there is none of these, each ``[cell]``.
+    """
+    metric, n = limit.metric, data.values.shape[-1]
+    points = {"": ""} if metric in FAILED else {one.point.text: one.reason for one in found}
+    for point, reason in points.items():
+        none = np.full((3, n), np.nan)
+        key = metric, "" if metric in (*RATES, *FAILED) else ATTEMPTS, point
+        if reason or (key not in data.keys and not limit.is_ratio):
+            yield point, (*none, np.full(n, reason or _NOT_TOLD, dtype=object))
+        elif limit.is_ratio:
+            if (metric, point) in ratios:
+                of = ratios[metric, point]
+                few = uncertainty.intervals.speakers[metric][:-1] < options.gates.inference
+                none[:, :-1] = of.ratio, *(np.where(few, np.nan, end) for end in (of.low, of.high))
+            yield point, (*none, np.where(np.isnan(none[2]), "no interval", ""))
+        else:
+            own = data.having([key])
+            of_all = uncertainty.columns(own)
+            low, high, note = (of_all[name][0] for name in ("low", "high", "note"))
+            words = np.where(note == "", "no interval", note)
+            why = np.where(np.isnan(high), words, "").astype(object)
+            reasons = np.array(own.reasons[0], dtype=object)
+            yield point, (own.values[0], low, high, np.where(reasons == "", why, reasons))
+
+
+def people_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    names: Sequence[str],
+    found: Sequence[Found],
+    uncertainty: Uncertainty,
+    options: Options,
+) -> None:
+    """Whom errors fall on, and what attempts come to, of each group and, last, the pooled row."""
+    rates, confidence = uncertainty.rates, options.confidence
+    fnr, fpr = rates["fnr"], rates["fpr"]
+    add = partial(_people_rows, rows, where, names, found)
+    if not uncertainty.in_blocks:
+        for most in dict.fromkeys(
+            one.most for one in options.limits if one.metric == "fnr" and not one.is_ratio
+        ):
+            above = partial(share_above, limit=most, confidence=confidence)
+            *ends, why = _of_people(uncertainty, above)
+            add("fnr", "speakers_above", ends, why, limit=most)
+        names_of = ("observed", "expected", "reason")
+        observed, expected, why = _of_people(uncertainty, worst_tenth, names_of)
+        add("fnr", "worst_tenth", [observed], why)
+        add("fnr", "worst_tenth_if_equal", [expected], why)
+    n = options.attempts
+    if n is None:
+        return
+    add("fnr", "locked_out", [locked_out(x, n) for x in (fnr.rate, fnr.low, fnr.high)])
+    if not uncertainty.in_blocks:
+        of_all = partial(locked_out_people, attempts=n, confidence=confidence)
+        *ends, why = _of_people(uncertainty, of_all)
+        add("fnr", "locked_out_people", ends, why)
+    add("fpr", "impostors_in", [let_in(x, n) for x in (fpr.rate, fpr.low, fpr.high)])
+    # more errors, fewer attempts
+    add("fpr", "attempts_until", [attempts_until(x) for x in (fpr.rate, fpr.high, fpr.low)])
+
+
+def _of_people(
+    uncertainty: Uncertainty,
+    measure: Callable[[BySpeaker], Any],
+    names: Sequence[str] = ("value", "low", "high", "reason"),
+) -> list[NDArray[Any]]:
+    """A measure of speakers: of the groups and, last, of all of them, ``[point, group]``."""
+    found = []
+    for tally in (uncertainty.groups.target, uncertainty.pooled.target):
+        if tally.trials.ndim == 1:
+            found.append([getattr(measure(tally), name) for name in names])
+            continue
+        # decisions are known of other trials than scores are
+        rows = [measure(tally.at_point(i)) for i in range(len(tally.errors))]
+        found.append([np.stack([getattr(row, name) for row in rows]) for name in names])
+    return [np.concatenate(both, axis=-1) for both in zip(*found, strict=True)]
+
+
+def _people_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    names: Sequence[str],
+    found: Sequence[Found],
+    metric: str,
+    measure: str,
+    ends: Sequence[FloatArray],
+    why: NDArray[Any] | None = None,
+    *,
+    limit: float | None = None,
+) -> None:
+    """One measure, with an interval or without, ``[point, group]``, at every point found."""
+    value = ends[0]
+    low, high = ends[1:] or np.full((2, *value.shape), np.nan)
+    reasons = np.where(np.isnan(value), "no trials", "") if why is None else why
+    for i, one in enumerate(found):
+        rows.add(
+            **where,
+            group=list(names),
+            metric=metric,
+            operating_point=one.point.text,
+            measure=measure,
+            limit=limit,
+            value=None if one.reason else value[i],
+            low=None if one.reason else low[i],
+            high=None if one.reason else high[i],
+            reason=one.reason or [WHY_NONE.get(text, text) for text in reasons[i].tolist()],
+        )

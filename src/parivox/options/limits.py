@@ -1,0 +1,76 @@
+"""What a limit allows at most: a rate, as in ``5%``, or times a reference, as in ``1.5x``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+RATES = ("fnr", "fpr")
+"""Rates that limits of ratios are of."""
+FAILED = ("fte", "fta")
+"""Rates of recordings, which no threshold decides."""
+METRICS = (*RATES, "frr", "far", "gfrr", "gfar", *FAILED)
+"""Rates that may have a limit."""
+
+
+class Limit(NamedTuple):
+    """What a rate, or its ratio to the reference, may be at most, in one group or in each."""
+
+    metric: str
+    most: float
+    """A rate in (0, 1); of a ratio, how many times the reference, at least 1."""
+    is_ratio: bool
+    group: str = ""
+    """Empty for every group."""
+
+
+def most_of(text: str) -> tuple[float, bool] | None:
+    """What is allowed at most, and whether it is a ratio; None where the text says no such thing.
+
+    Examples
+    --------
+    >>> most_of("5%"), most_of("0.05"), most_of("1.5x"), most_of("5")
+    ((0.05, False), (0.05, False), (1.5, True), None)
+    """
+    words = text.strip()
+    unit = words[-1:] if words[-1:] in {"%", "x"} else ""
+    try:
+        value = float(words.removesuffix(unit))
+    except ValueError:
+        return None
+    if unit == "x":
+        return (value, True) if 1 <= value < math.inf else None
+    value = value / 100 if unit else value
+    return (value, False) if 0 < value < 1 else None
+
+
+def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
+    """Read limits as a user writes them, each once.
+
+    Examples
+    --------
+    >>> parse_limits(["fnr:f=5%"])
+    (Limit(metric='fnr', most=0.05, is_ratio=False, group='f'),)
+    """
+    found = []
+    for text in texts:
+        named, _, value = text.rpartition("=")
+        metric, _, group = (part.strip() for part in named.partition(":"))
+        most = most_of(value)
+        known = RATES if most is not None and most[1] else METRICS
+        if most is None or metric not in known:
+            msg = (
+                f"--limit {text!r} is not as fnr=5%, fnr=0.05, fpr=1.5x (times the others) or "
+                f"fnr:f=5% (of group f); rates are {', '.join(METRICS)}, ratios of fnr and fpr"
+            )
+            raise ConfigError(msg)
+        found.append(Limit(metric, *most, group))
+    if len(set(found)) < len(found):
+        msg = f"--limit names one limit twice: {list(texts)}; name each once"
+        raise ConfigError(msg)
+    return tuple(found)
