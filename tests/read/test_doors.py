@@ -203,3 +203,114 @@ def test_numbers_in_json_are_read_to_the_last_digit(write, read):
     rows = ({"enrol": f"a/{n}", "test": "b/1", "score": s} for n, s in enumerate(scores))
     found = read(write("s.jsonl", lines(map(json.dumps, rows))))
     assert sorted(s for part in found.partitions() for s in part.score) == sorted(scores)
+
+
+# ---- Kaldi's folders, and ids that hold their speaker
+
+
+def hyphened(id_):
+    return id_.replace("/", "-").removesuffix(".wav")
+
+
+@pytest.fixture
+def kaldi(tmp_path):
+    """A data folder as Kaldi's recipes leave it, with scores and trials."""
+    (tmp_path / "data").mkdir()
+    whose = {f"{s}-v-{k}": s for s in SPEAKERS for k in (0, 1, 9)}
+    files = {
+        "data/utt2spk": lines(map(" ".join, whose.items())),
+        "data/spk2utt": lines(f"{s} {s}-v-0 {s}-v-1 {s}-v-9" for s in SPEAKERS),
+        "data/spk2gender": lines(map(" ".join, SPEAKERS.items())),
+        "data/utt2lang": lines(f"{u} {'de' if u[3] in '012' else 'fr'}" for u in whose),
+        "data/wav.scp": lines(f"{u} wav/{u}.wav" for u in whose),
+        "scores": lines(f"{hyphened(e)} {hyphened(t)} {s}" for e, t, _, s in TRIALS),
+        "trials": lines(
+            f"{hyphened(e)} {hyphened(t)} {'target' if y else 'nontarget'}" for e, t, y, _ in TRIALS
+        ),
+        "people.csv": lines(["speaker,gender", *map(",".join, SPEAKERS.items())]),
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    return tmp_path
+
+
+def test_a_data_folder_audits_by_all_that_it_tells(kaldi, proposed):
+    told, audited = proposed("scores", "trials", "data")
+    assert "data: a table of utterances, in Kaldi's files; 18 rows" in told
+    assert "--utterances data --by gender" in told
+    assert audited.startswith("72 trials · 6 speakers")
+    tables = {"trials": kaldi / "trials", "intervals": False}
+    whole = pv.audit({"S": kaldi / "scores"}, utterances=kaldi / "data", by="gender", **tables)
+    for people in ("data", "data/spk2gender", "people.csv"):
+        apart = pv.audit(
+            {"S": kaldi / "scores"},
+            utterances=kaldi / "data" / "utt2spk",
+            speakers=kaldi / people,
+            by="gender",
+            **tables,
+        )
+        assert apart.groups.to_dict() == whole.groups.to_dict()
+    other = pv.audit(kaldi / "scores", utterances=kaldi / "data", by="lang", **tables)
+    assert {row["group"] for row in other.groups} >= {"de", "fr"}
+
+
+def test_a_header_is_a_header_in_kaldis_files_too(kaldi):
+    file = kaldi / "data" / "spk2gender"
+    people = {**PEOPLE, "gender": ["x", "y"] * 3}
+    file.write_text("speaker sex\n" + lines(map(" ".join, zip(*people.values(), strict=True))))
+    (found,) = inspect(file).files
+    assert [column.name for column in found.columns] == ["speaker", "sex"]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("utt2spk", None, "is a folder without utt2spk"),
+        ("utt2spk", "id00-v-0\n", "utt2spk: line 1: has fewer than 2 fields"),
+        ("utt2spk", "id00-v-0 id00\n", "are not in data"),
+        ("spk2gender", "id00 f\nid00 m\n", "speaker 'id00' has two values"),
+    ],
+)
+def test_folders_that_are_half_right_say_their_mend(kaldi, file, content, said):
+    path = kaldi / "data" / file
+    path.unlink() if content is None else path.write_text(content)
+    with pytest.raises(ParivoxError) as error:
+        pv.audit(kaldi / "scores", trials=kaldi / "trials", utterances=kaldi / "data", by="gender")
+    assert said in str(error.value)
+
+
+def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, parivox):
+    tables = {"trials": kaldi / "trials", "speakers": kaldi / "people.csv", "by": "gender"}
+    with pytest.raises(ParivoxError, match=r"say so with --utterances '\{speaker\}-\*\*'"):
+        pv.audit(kaldi / "scores", **tables)
+    found = [
+        pv.audit({"S": kaldi / "scores"}, utterances=how, intervals=False, **tables)
+        for how in ("{speaker}-**", "{speaker:4}**", kaldi / "data" / "utt2spk")
+    ]
+    assert found[0].groups.to_dict() == found[1].groups.to_dict() == found[2].groups.to_dict()
+    with pytest.raises(ParivoxError, match=r"are not as --utterances '\{speaker\}_"):
+        pv.audit(kaldi / "scores", utterances="{speaker}_**", **tables)
+    command = ("trials", "check", "trials", "--speakers", "people.csv", "--by", "gender")
+    assert "72 trials (12 target, 60 nontarget) of 6 speakers" in parivox(
+        *command, "--utterances", "{speaker}-**"
+    )
+    labelled = zip((kaldi / "trials").read_text().splitlines(), TRIALS, strict=True)
+    (kaldi / "scored").write_text(lines(f"{row} {one[3]}" for row, one in labelled))
+    for how in ("{speaker}-**", "data"):
+        parivox(
+            "shards",
+            "plan",
+            "scored",
+            "--by",
+            "gender",
+            "--utterances",
+            how,
+            "--out",
+            f"parts of {how[0]}",
+        )
+    rows = [(hyphened(e), hyphened(t), y, s) for e, t, y, s in TRIALS]
+    windows = lines(f"C:\\d\\{e[:4]}\\{e},C:\\d\\{t[:4]}\\{t},{s},{int(y)}" for e, t, y, s in rows)
+    (kaldi / "win.csv").write_text(f"enrol,test,score,label\n{windows}")
+    told, audited = proposed("win.csv", "people.csv")
+    assert "--utterances '*/*/{speaker}/**'" in told
+    assert audited.startswith("72 trials · 6 speakers")

@@ -21,6 +21,7 @@ from parivox.embedding.audio import MIX
 from parivox.errors import ConfigError, DataError
 from parivox.progress import each
 from parivox.read.columns import SPEAKER
+from parivox.read.kaldi import lines
 from parivox.read.people import (
     UTTERANCE,
     by_role,
@@ -424,18 +425,18 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
     folder, or else from the folder of the list.
     """
     files = {}
-    for number, key, value in _lines(scp, 2):
+    for number, key, value in lines(scp, 2):
         if key in files:
             msg = f"{scp}: line {number}: recording {key!r} is there twice; keep one"
             raise DataError(msg)
         files[key] = _opened(scp, number, value)
     segments, owners = scp.with_name("segments"), scp.with_name("utt2spk")
-    speaker = {key: value for _, key, value in _lines(owners, 2)} if owners.is_file() else {}
+    speaker = {key: value for _, key, value in lines(owners, 2)} if owners.is_file() else {}
     found: list[dict[str, object]] = []
     if not segments.is_file():
         found += ({"utterance": key, "recording": key, **file} for key, file in files.items())
     else:
-        for number, key, value in _lines(segments, 4):
+        for number, key, value in lines(segments, 4):
             whole, start, end = value.split()[:3]
             if whole not in files:
                 msg = f"{segments}: line {number}: recording {whole!r} is not in {scp}; add it"
@@ -453,29 +454,6 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
                 raise DataError(msg)
             one["speaker"] = speaker[str(one["utterance"])]
     return found
-
-
-def _lines(path: Path, fields: int) -> Iterator[tuple[int, str, str]]:
-    """Number, first field and rest of each line that is not blank."""
-    if path.exists() and not (path.is_file() or path.is_fifo()):
-        msg = f"{path}: is no file; give one with a line for each recording"
-        raise DataError(msg)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        msg = f"{path}: is not in UTF-8; save it so"
-        raise DataError(msg) from error
-    except OSError as error:
-        msg = f"{path}: cannot be read ({error.strerror}); check the path"
-        raise DataError(msg) from error
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        key, *rest = line.strip().split(None, 1)
-        if not rest or len(rest[0].split()) < fields - 1:
-            msg = f"{path}: line {number}: has fewer than {fields} fields; complete it"
-            raise DataError(msg)
-        yield number, key, rest[0].strip()
 
 
 def _opened(scp: Path, number: int, value: str) -> dict[str, object]:

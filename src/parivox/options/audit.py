@@ -77,7 +77,9 @@ class ReadOptions(Options):
     )
     utterances: Any = option(
         TRIALS,
-        "table of recordings: the speaker, where the id does not begin with it, and any attributes",
+        "table of recordings: the speaker, where the id does not begin with it, and any "
+        "attributes; a folder of Kaldi's; or "
+        "[where in ids the speaker stands](bring-your-data.md#ids): `{speaker}-**`",
         is_common=True,
     )
     models: Any = option(

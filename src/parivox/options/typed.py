@@ -123,7 +123,8 @@ class OtherCountOptions(TypedDict, total=False):
     trials: Any
     """separate trial list (labels), joined on the pair of ids, never on line order"""
     utterances: Any
-    """table of recordings: the speaker, where the id does not begin with it, and any attributes"""
+    """table of recordings: the speaker, where the id does not begin with it, and any attributes; a
+    folder of Kaldi's; or where in ids the speaker stands: {speaker}-**"""
     models: Any
     """table of model, speaker, recording, one row a recording: enrolments made of several"""
     failures: Any

@@ -182,7 +182,7 @@ def utterance_speakers(
     ):
         given = "" if utterances is None else utterances.name
         hint = _case_hint(components, speakers)
-        pattern = hint or pattern_of_speakers(ids, speakers, share, utterances=given)
+        pattern = hint or pattern_of_speakers(ids, speakers, share, utterances=given)[0]
         if pattern:
             missing = ids.filter(~components.is_in(_known_ids(speakers, share)))
             msg = (
@@ -300,44 +300,70 @@ def _case_hint(found: pl.Series, speakers: Speakers) -> str:
     return ""
 
 
-def _parts_of_ids(ids: pl.Series, columns: Iterable[pl.Series]) -> dict[str, pl.Series]:
-    """Parts of the ids that may be speakers; null where an id has no such part."""
-    ids = with_slashes(ids)
-    path = ids.str.split("/")
-    found = {
-        "the text before the first '-'": ids.str.extract(r"^([^-]*)-"),
-        "the text before the first '_'": ids.str.extract(r"^([^_]*)_"),
-        "the text before the first '.'": ids.str.extract(r"^([^.]*)\."),
-        "the second component of the path": path.list.get(1, null_on_oob=True),
-        "the third component of the path": path.list.get(2, null_on_oob=True),
-        "the folder of the file": path.list.get(-2, null_on_oob=True),
-        "the part of the file's name before '-'": ids.str.extract(r"([^/-]*)-[^/]*$"),
-        "the part of the file's name before '_'": ids.str.extract(r"([^/_]*)_[^/]*$"),
-    }
+_PARTS = {
+    "{speaker}-**": "the text before the first '-'",
+    "{speaker}_**": "the text before the first '_'",
+    "{speaker}.**": "the text before the first '.'",
+    "*/{speaker}/**": "the second component of the path",
+    "*/*/{speaker}/**": "the third component of the path",
+    "**/{speaker}/*": "the folder of the file",
+    "**/{speaker}-*": "the part of the file's name before '-'",
+    "**/{speaker}_*": "the part of the file's name before '_'",
+}
+"""Where in ids their speaker may stand, as `speakers_by` takes it and in words."""
+_PIECES = {"**": ".+", "*": "[^/]+", "{speaker}": "([^/]+?)"}
+
+
+def speakers_by(pattern: str, ids: pl.Series) -> pl.Series:
+    r"""The part of each id that a pattern calls the speaker; null where the id does not fit it.
+
+    A star stands for some text within a folder, two for some text, and ``{speaker:3}`` for a
+    speaker of three characters.
+
+    Examples
+    --------
+    >>> speakers_by("{speaker}-**", pl.Series(["id1-a-1", "id2-b/c", "id3"])).to_list()
+    ['id1', 'id2', None]
+    >>> speakers_by("**/{speaker}/*", pl.Series(["C:\\data\\id1\\1.wav"])).to_list()
+    ['id1']
+    """
+    parts = re.split(r"(\*\*|\*|\{speaker(?::\d+)?\})", pattern)
+    made = ""
+    for part in parts:
+        length = re.fullmatch(r"\{speaker:(\d+)\}", part)
+        made += f"(.{{{length[1]}}})" if length else _PIECES.get(part, re.escape(part))
+    return with_slashes(ids).str.extract(f"(?s)^{made}$")
+
+
+def _best_pattern(
+    ids: pl.Series, columns: Sequence[pl.Series], share: float
+) -> tuple[str, str, float]:
+    """The pattern by which most ids have a speaker of a column, if more than a share do."""
+    parts = dict(_PARTS)
     for cells in columns:  # ids of one length may begin the utterance's id, as s01u07 does
         lengths = cells.str.len_chars().unique().to_list()
         if len(lengths) == 1 and len(cells) > 1:
-            beginning = ids.str.extract(rf"(?s)^(.{{{lengths[0]}}}).")
-            found[f"its first {lengths[0]} characters"] = beginning
-    return found
+            parts[f"{{speaker:{lengths[0]}}}**"] = f"its first {lengths[0]} characters"
+    best, most = "", share
+    for pattern in parts:
+        known = speakers_by(pattern, ids).drop_nulls()
+        for cells in columns:
+            now = float(known.is_in(cells.implode()).sum() or 0) / max(len(ids), 1)
+            if now > most:
+                best, most = pattern, now
+    return best, parts.get(best, ""), most
 
 
 def pattern_of_speakers(
     ids: pl.Series, speakers: Speakers, share: float, *, utterances: str = ""
-) -> str:
-    """What the ids look like, and what mends it; nothing if first components fit better.
+) -> tuple[str, str]:
+    """What the ids look like, and what mends it; and a pattern of the speakers if one fits most.
 
-    They fit this share of the ids. `utterances` is a table of these that is given, and tells no
-    speakers.
+    Both are empty if first components fit better, which are known of this share of the ids.
+    `utterances` is a table of these that is given, and tells no speakers.
     """
     table = {column: speakers.table_column(column) for column in speakers.columns}
-    best, most = "", share
-    for part, parts in _parts_of_ids(ids, table.values()).items():
-        known = parts.drop_nulls()
-        for cells in table.values():
-            now = float(known.is_in(cells.implode()).sum() or 0) / max(len(ids), 1)
-            if now > most:
-                best, most = part, now
+    best, part, most = _best_pattern(ids, list(table.values()), share)
     mend = (
         f"add the column 'speaker' that {utterances} lacks"
         if utterances
@@ -345,19 +371,21 @@ def pattern_of_speakers(
         "enrol_speaker and test_speaker"
     )
     if best and most >= _MOST:
-        return f"the speaker seems to be {best} ({most:.0%} of the ids); {mend}"
+        if not utterances:
+            mend = f"say so with --utterances '{best}', or {mend}"
+        return f"the speaker seems to be {part} ({most:.0%} of the ids); {mend}", best
     if share:
-        return ""
+        return "", ""
     for column, cells in table.items():
         if float(ids.is_in(cells.implode()).mean() or 0.0) >= _MOST:  # type: ignore[arg-type]
             return (
                 f"column {column!r} there holds the utterance ids themselves, so it seems to be "
                 f"no table of speakers; {mend}"
-            )
+            ), ""
     few = "no part of most of" if best else "no part of"
     return (
         f"{few} the ids is known as a speaker, so check that the tables belong together, or {mend}"
-    )
+    ), ""
 
 
 def spreadsheet_damage(missing: Iterable[str], known: Iterable[str], table: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from parivox.read.content import read_content
 from parivox.read.formats import table_format
 from parivox.read.formats.format import Chunk, is_cell
 from parivox.read.formats.frames import frame_of
+from parivox.read.kaldi import kaldi_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +37,7 @@ _HALF = 0.5
 _UNNAMED = re.compile(r"|unnamed[:_ ]*\d+.*|index|level_\d+|__index_level_\d+__")
 """An index that pandas wrote beside the data, in lower case."""
 _SAME = "\x1f"
+_OF_KALDI = ("speakers", "utterances", "table")  # what a folder of Kaldi's may be given as
 
 
 class Speakers:
@@ -235,6 +238,9 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
     provenance: dict[str, Any] = {"role": what, "name": what, "format": "dataframe"}
     if not isinstance(source, (str, os.PathLike)):
         frame = frame_of(source, what)
+    elif what in _OF_KALDI and (kaldi := kaldi_table(Path(source), what)) is not None:
+        frame, rows = kaldi[0].drop("row"), kaldi[0]["row"].to_numpy()
+        provenance |= kaldi[1]
     else:
         content = read_content(source)
         kind = table_format(content)

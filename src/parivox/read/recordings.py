@@ -14,7 +14,13 @@ from parivox.read.checks import ACQUIRE, ENROL
 from parivox.read.columns import SPEAKER
 from parivox.read.formats import NO_SIDE, are_segments, on_side
 from parivox.read.ids import places_in
-from parivox.read.joining import first_components, listed_ids, mend_of_ids, spreadsheet_damage
+from parivox.read.joining import (
+    first_components,
+    listed_ids,
+    mend_of_ids,
+    speakers_by,
+    spreadsheet_damage,
+)
 from parivox.read.people import (
     UTTERANCE,
     by_role,
@@ -26,7 +32,7 @@ from parivox.read.people import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -62,11 +68,52 @@ class Utterances:
             raise DataError(msg)
         return found
 
+    def everyone(self, ids: Iterable[pl.Series], name: str) -> pl.Series:  # noqa: ARG002 - see Pattern
+        """Every speaker, where no other table tells them."""
+        return self.table["speaker"]
+
+
+class Pattern(Utterances):
+    """Where in the ids their speaker stands, in the place of a table: it has no rows.
+
+    Examples
+    --------
+    >>> read_utterances("{speaker}-*").speakers(pl.Series(["id1-a"]), "scores.csv").to_list()
+    ['id1']
+    """
+
+    def speakers(self, ids: pl.Series, name: str, what: str = "utterance ids") -> pl.Series:
+        """Speaker of each of these ids of a file; one that does not fit is an error."""
+        found = speakers_by(self.name, ids)
+        if found.null_count():
+            odd = ids.filter(found.is_null() | (found == ""))
+            msg = (
+                f"{name}: {listed_ids(odd, ids, what)} are not as --utterances {self.name!r} has "
+                "them; correct it, or give a table of utterances"
+            )
+            raise DataError(msg)
+        return found.alias("speaker")
+
+    def everyone(self, ids: Iterable[pl.Series], name: str) -> pl.Series:
+        """Every speaker that the ids of a file tell."""
+        return pl.concat([self.speakers(part, name).unique() for part in ids])
+
+
+def is_pattern(source: Any) -> bool:
+    """Whether this is what a `Pattern` is made of, and no file."""
+    return isinstance(source, str) and "{speaker" in source
+
 
 def read_utterances(source: Any) -> Utterances:
-    """Read a table of utterances: speaker, recording, and any attributes of the recording."""
+    """Read a table of utterances: speaker, recording, and any attributes of the recording.
+
+    A text with ``{speaker}`` in it is no file, but a `Pattern`.
+    """
     if isinstance(source, Utterances):
         return source
+    if is_pattern(source):
+        texts = dict.fromkeys(("utterance", "speaker"), pl.String)
+        return Pattern(pl.DataFrame(schema={"row": pl.Int64, **texts}), source, {}, pl.DataFrame())
     whole, name, provenance = read_table(source, "utterances")
     columns = {"utterance": find_column(whole, "utterance", UTTERANCE, name)}
     speaker = find_column(whole, "speaker", SPEAKER, "")

@@ -439,7 +439,8 @@ def _names(
     if tables.models is not None:
         found.append(tables.models.speaker_of["speaker"])
     if tables.utterances is not None and tables.tell_speakers:
-        found.append(tables.utterances.table["speaker"])
+        parts = (part for _, part in ids.parts())
+        found.append(tables.utterances.everyone(parts, rows.scans[0].name))
         return pl.concat(found).unique().sort()
     for start, part in ids.parts():
         of = files[start : start + len(part)]

@@ -28,7 +28,7 @@ _KINDS = {
     "groups": "a groups file, as --groups takes it",
     "unknown": "neither trials nor a table that Parivox knows",
 }
-_OTHER_FORMATS = {"dataframe": "a dataframe", "yaml": "YAML"}
+_OTHER_FORMATS = {"dataframe": "a dataframe", "yaml": "YAML", "kaldi": "Kaldi's files"}
 _SEPARATORS = {" ": "blanks", "\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
 _LEVELS = {"speaker": "speakers", "recording": "recordings", "trial": "trials"}
 _MISSING = {

@@ -30,6 +30,8 @@ from parivox.options.shards import ShardsPlanCommand
 from parivox.progress import telling
 from parivox.read.content import FileRows, read_content, stem_of
 from parivox.read.extent import extent_of
+from parivox.read.kaldi import kaldi_table
+from parivox.read.recordings import is_pattern
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -154,7 +156,7 @@ class Plan:
         """
         for one in self.inputs:
             if one["role"] != "scores" or one["role"] in roles:
-                _check_same(one, _sha256(one["path"]))
+                _check_same(one, _sha256(one["path"], one["role"]))
 
     def check_scores(self, path: str, sha256: str) -> None:
         """Refuse a file of scores that is not what it was when the plan was made."""
@@ -216,7 +218,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         reach.append((extent.low, extent.high))
     sizes = [one["rows"] for one in inputs]
     inputs += [
-        {"role": role, "path": stored[role], "sha256": _sha256(stored[role])}
+        {"role": role, "path": stored[role], "sha256": _sha256(stored[role], role)}
         for role in _TABLES
         if role in stored
     ]
@@ -352,7 +354,7 @@ def _check_options(asked: AuditOptions) -> None:
 def _storable(name: str, value: Any) -> Any:
     """An option as JSON has it."""
     if name in _TABLES:
-        return os.path.realpath(value)
+        return value if is_pattern(value) else os.path.realpath(value)
     return dict(value) if hasattr(value, "items") else value
 
 
@@ -373,7 +375,11 @@ def _step(rows: int, reach: Sequence[tuple[float, float]]) -> str:
     return f"{10.0 ** ceil(log10(max(width, 1e-9) / BINS)):.15f}".rstrip("0").rstrip(".")
 
 
-def _sha256(path: str) -> str:
+def _sha256(path: str, role: str) -> str:
+    if is_pattern(path):
+        return ""
+    if os.path.isdir(path) and (kaldi := kaldi_table(Path(path), role)) is not None:  # noqa: PTH112
+        return str(kaldi[1]["sha256"])
     return read_content(path).sha256
 
 

@@ -83,6 +83,9 @@ class Pool:
             msg = f"by={by!r} is no grouping; give one text, as in by='gender+nationality'"
             raise ConfigError(msg)
         table = read_utterances(utterances)
+        if not table.table.height:
+            msg = f"--utterances {table.name!r} is a pattern; give a table of what there is to draw"
+            raise ConfigError(msg)
         if table.repeated:
             msg = (
                 f"{table.name}: {table.repeated:,} of {table.table.height + table.repeated:,} rows "

@@ -80,9 +80,10 @@ def inspect_files(
     plan = Plan(sources, dict(columns), scores_format, stem)
     known = {problem for found in files for problem in found.problems}
     with stage("looking how they fit together"):
+        joins = tuple(find_joins(trials, tables))
+        plan.whose = next((one.template for one in joins if one.template), "")
         problems = [*repeated, *(one for one in plan.problems(counts) if one not in known)]
         command, because = plan.next()
-        joins = tuple(find_joins(trials, tables))
     return Inspection(files, joins, tuple(plan.shared), tuple(problems), command, tuple(because))
 
 

@@ -142,6 +142,7 @@ class Join:
     count: int
     missing: tuple[str, ...] = ()  # some of those that are not
     pattern: str = ""  # what explains most of those that are not, if one thing does
+    template: str = ""  # where in the ids the speakers stand, as ``--utterances`` takes it
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,8 @@ def _of_speakers(
         table.table, name=str(read["name"]), id=None, conflicts="error", provenance=read
     )
     share = join.met / max(join.count, 1)
-    return replace(join, pattern=pattern_of_speakers(one.ids, speakers, share))
+    pattern, template = pattern_of_speakers(one.ids, speakers, share)
+    return replace(join, pattern=pattern, template=template)
 
 
 def _pairs(one: InspectedTrials, other: InspectedTrials) -> Iterator[Join]:

@@ -96,6 +96,7 @@ class Plan:
             if source.found.rows or source.found.kind == "groups":
                 self.of.setdefault(source.found.kind, []).append(source)
         self.shared = list(self._shared())
+        self.whose = ""  # a pattern of ids that tells their speakers, where no file does
 
     @property
     def _tables(self) -> list[InspectedTable]:
@@ -154,7 +155,7 @@ class Plan:
             list_="",
             speakers=read_speakers(first["speakers"]) if "speakers" in first else None,
             trials=first.get("trials"),
-            utterances=first.get("utterances"),
+            utterances=first.get("utterances", self.whose or None),
             models=first.get("models"),
             failures=first.get("failures"),
             columns=self.columns or None,
@@ -209,6 +210,8 @@ class Plan:
                 yield from (f"--{kind}", self._words(kind)[0])
             elif kind == "speakers" and not has_groups:
                 yield from ("--speakers", "PEOPLE")
+            elif kind == "utterances" and self.whose:
+                yield from ("--utterances", self.whose)
             elif kind == "utterances" and self._lacks_speakers():
                 yield from ("--utterances", "RECORDINGS")
 

@@ -266,8 +266,10 @@ def _first_cells(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def _are_sides(frame: pl.DataFrame, ids: Sequence[str]) -> bool:
-    """Whether the first two columns hold ids of one kind, or paths."""
-    if len(ids) < len(_SIDES):
+    """Whether the first two columns hold ids of one kind, or paths, and not one who is recorded."""
+    if len(ids) < len(_SIDES) or any(plain(column) in SPEAKER for column in frame.columns):
+        return False
+    if all(plain(column) in UTTERANCE for column in ids[: len(_SIDES)]):
         return False
     if frame[ids[0]].equals(frame[ids[1]]):  # an id and its path
         return False

@@ -1,0 +1,93 @@
+"""Kaldi's data folders, and the files in them: an id and what is known of it, without a header.
+
+A file's name tells what stands in it: ``utt2spk`` has the speaker of each utterance, ``spk2gender``
+the gender of each speaker, and any other ``utt2...`` or ``spk2...`` likewise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from parivox.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_NAMED = re.compile(r"(utt|spk)2(?!utt$)(\w+)")
+_WORDS = {"utt": "utterance", "spk": "speaker"}
+
+
+def kaldi_table(path: Path, what: str) -> tuple[pl.DataFrame, dict[str, Any]] | None:
+    """What a data folder, or a file of one, tells as a table, and what was read.
+
+    Of a folder, that is a row an utterance with all that is known of it and of its speaker; where
+    `what` is ``speakers``, a row a speaker. None for what is none of Kaldi's.
+    """
+    if path.is_dir():
+        files = [one for one in sorted(path.iterdir()) if _NAMED.fullmatch(one.name)]
+        wanted = "spk2gender" if what == "speakers" else "utt2spk"
+        if what == "speakers":
+            files = [one for one in files if one.name.startswith("spk")]
+        if not files or (wanted == "utt2spk" and not (path / wanted).is_file()):
+            mend = f"is a folder without {wanted}, as Kaldi's have one; name a file in it"
+            msg = f"{path}: {mend}"
+            raise DataError(msg)
+        files.sort(key=lambda one: one.name != wanted)
+    elif _NAMED.fullmatch(path.name) and path.is_file() and _is_bare(path):
+        files = [path]
+    else:
+        return None
+    found, digest = _read(files[0]), hashlib.sha256()
+    for one in files:
+        digest.update(one.read_bytes())
+    for one in files[1:]:
+        other = _read(one).drop("row").unique(maintain_order=True)
+        key = other.columns[0]
+        if key in found.columns and other.columns[1] not in found.columns:
+            if (twice := other[key].is_duplicated()).any():
+                first = other.filter(twice)[key][0]
+                msg = f"{one}: {key} {first!r} has two values; keep one"
+                raise DataError(msg)
+            found = found.join(other, on=key, how="left", maintain_order="left")
+    return found, {"name": path.name, "format": "kaldi", "sha256": digest.hexdigest()}
+
+
+def _is_bare(path: Path) -> bool:
+    """Whether a file has no names of columns, and the two columns that it should."""
+    first = next((words for _, *words in lines(path, 1)), ["", ""])
+    return first[0] not in {*_WORDS.values(), *_WORDS, "id"} and "," not in first[0]
+
+
+def _read(path: Path) -> pl.DataFrame:
+    found = _NAMED.fullmatch(path.name)
+    assert found is not None
+    names = ("row", _WORDS[found[1]], _WORDS.get(found[2], found[2]))
+    return pl.DataFrame(list(lines(path, 2)), schema=list(names), orient="row")
+
+
+def lines(path: Path, fields: int) -> Iterator[tuple[int, str, str]]:
+    """Number, first field and rest of each line that is not blank."""
+    if path.exists() and not (path.is_file() or path.is_fifo()):
+        msg = f"{path}: is no file; give one with a line for each recording"
+        raise DataError(msg)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        msg = f"{path}: is not in UTF-8; save it so"
+        raise DataError(msg) from error
+    except OSError as error:
+        msg = f"{path}: cannot be read ({error.strerror}); check the path"
+        raise DataError(msg) from error
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        key, *rest = line.strip().split(None, 1)
+        if len(rest and rest[0].split()) < fields - 1:
+            msg = f"{path}: line {number}: has fewer than {fields} fields; complete it"
+            raise DataError(msg)
+        yield number, key, rest[0].strip() if rest else ""
