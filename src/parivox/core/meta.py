@@ -133,7 +133,7 @@ def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
     """
     f, q = _joint(fpr, fnr)
     of_fpr, why_fpr = f.best_to_worst()
-    of_tpr, why_tpr = GroupSet.of(1 - q.values).best_to_worst()
+    of_tpr, why_tpr = GroupSet.of(1 - np.moveaxis(q.values, 0, -1)).best_to_worst()
     reason = _first_reason(why_fpr, why_tpr, first="zero_over_zero")
     return _joined(np.minimum(of_fpr, of_tpr), f, reason)
 

@@ -12,7 +12,7 @@ extremes. `parivox.core.meta` states the rules for all meta-measures and joins t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,40 +51,42 @@ def _first(
 
 @dataclass(frozen=True, eq=False)
 class GroupSet:
-    """Values with the groups that count, and their extremes."""
+    """Values with the groups that count, and their extremes.
+
+    Groups come first, ``[group, ...]``: there are few of them and many draws, and what is added up
+    over the first axis takes a tenth of the time.
+    """
 
     values: FloatArray
+    """NaN where a group does not count."""
     used: NDArray[np.bool_]
     n: IntArray
-    low: IntArray
-    high: IntArray
     low_value: FloatArray
     high_value: FloatArray
 
     @classmethod
     def of(cls, values: ArrayLike, used: NDArray[np.bool_] | None = None) -> GroupSet:
-        """Group set of values; by default all groups whose value is not NaN."""
-        x = np.atleast_1d(np.asarray(values, dtype=np.float64))
-        used = ~np.isnan(x) if used is None else used
-        n = np.asarray(used.sum(axis=-1), dtype=np.int64)
-        if x.shape[-1] == 0:
-            nowhere, nothing = np.full(n.shape, -1), np.full(n.shape, np.nan)
-            return cls(x, used, n, nowhere, nowhere, nothing, nothing)
-        from_below, from_above = np.where(used, x, np.inf), np.where(used, x, -np.inf)
-        smallest, largest = from_below.min(axis=-1), from_above.max(axis=-1)
-        # among used groups that are all infinite the first one is the lowest
-        lowest = np.where(
-            np.isinf(smallest), np.argmax(used, axis=-1), np.argmin(from_below, axis=-1)
-        )
+        """Group set of values ``[..., group]``; by default all groups whose value is not NaN."""
+        x = _groups_first(np.atleast_1d(np.asarray(values, dtype=np.float64)))
+        if used is None:
+            used = ~np.isnan(x)
+        else:
+            used = _groups_first(used)
+            x = np.where(used, x, np.nan)
+        nothing = np.full(x.shape[1:], np.nan)
         return cls(
-            np.where(used, x, np.nan),
+            x,
             used,
-            n,
-            np.where(n > 0, lowest, -1),
-            np.where(n > 0, np.argmax(from_above, axis=-1), -1),
-            np.where(n > 0, smallest, np.nan),
-            np.where(n > 0, largest, np.nan),
+            np.asarray(used.sum(axis=0), dtype=np.int64),
+            np.asarray(np.fmin.reduce(x, axis=0, initial=np.nan)) if len(x) else nothing,
+            np.asarray(np.fmax.reduce(x, axis=0, initial=np.nan)) if len(x) else nothing,
         )
+
+    def _first_with(self, value: FloatArray) -> IntArray:
+        """The first group that has a value; -1 without groups."""
+        if not len(self.values):
+            return np.full(self.n.shape, -1)
+        return np.where(self.n > 0, (self.values == value).argmax(axis=0), -1)
 
     def range(self) -> FloatArray:
         """Largest minus smallest value."""
@@ -92,8 +94,8 @@ class GroupSet:
             return self.high_value - self.low_value
 
     def worst_to_best(self, below: ArrayLike) -> tuple[FloatArray, NDArray[np.str_]]:
-        """Largest value over the smallest of `below`."""
-        smallest = GroupSet.of(below, self.used).low_value
+        """Largest value over the smallest of `below`, ``[..., group]``."""
+        smallest = GroupSet.of(below, np.moveaxis(self.used, 0, -1)).low_value
         empty = self.high_value == 0
         with np.errstate(invalid="ignore", divide="ignore"):
             value = np.where(empty, 1.0, self.high_value / smallest)
@@ -105,7 +107,7 @@ class GroupSet:
         empty = self.high_value == 0
         with np.errstate(invalid="ignore", divide="ignore"):
             value = np.where(empty, 1.0, self.low_value / self.high_value)
-        return value, np.where(empty, "zero_over_zero", "")
+        return value, _first([empty], ["zero_over_zero"])
 
     def gini(self) -> FloatArray:
         """Normalised Gini; 0 if all values are 0.
@@ -113,42 +115,52 @@ class GroupSet:
         With sorted values the sum of all absolute differences is a sum over gaps, each passed
         by k * (n - k) pairs: no term is negative, so equal values give exactly 0.
         """
-        rising = np.sort(self.values, axis=-1)
+        rising = np.sort(np.moveaxis(self.values, 0, -1), axis=-1)
         k = np.arange(1, rising.shape[-1])
         n = self.n[..., None]
         with np.errstate(invalid="ignore", divide="ignore"):
             gaps = np.where(k < n, k * (n - k) * np.diff(rising, axis=-1), 0).sum(axis=-1)
-            total = np.where(self.used, self.values, 0).sum(axis=-1)
+            total = self.total()
             value = gaps / ((self.n - 1) * total)
         return np.where(total == 0, 0.0, np.minimum(value, 1.0))
+
+    def total(self) -> FloatArray:
+        """Sum of the values."""
+        return np.asarray(np.where(self.used, self.values, 0).sum(axis=0))
 
     def mean(self) -> FloatArray:
         """Unweighted mean."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.where(self.used, self.values, 0).sum(axis=-1) / self.n)
+            return self.total() / self.n
 
     def sd(self, ddof: int) -> FloatArray:
         """Standard deviation with n - `ddof` below the sum of squares."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            off = np.where(self.used, self.values - self.mean()[..., None], 0)
-            return np.where(self.n > ddof, np.sqrt((off**2).sum(axis=-1) / (self.n - ddof)), np.nan)
+            off = np.where(self.used, self.values - self.mean(), 0)
+            return np.where(self.n > ddof, np.sqrt((off**2).sum(axis=0) / (self.n - ddof)), np.nan)
 
     def per_mean(self, numerator: FloatArray) -> Meta:
         """A number in units of the mean; NaN if all values are 0."""
         mean = self.mean()
         with np.errstate(invalid="ignore", divide="ignore"):
             value = np.where(mean == 0, np.nan, numerator / mean)
-        return self.meta(value, np.where(mean == 0, "no_errors", ""))
+        return self.meta(value, _first([mean == 0], ["no_errors"]))
 
     def meta(self, value: FloatArray, reason: NDArray[np.str_] | str = "") -> Meta:
         """The result, with the reasons that hold for every measure put first."""
-        infinite = np.isinf(self.values).any(axis=-1) & ~np.isfinite(value)
+        infinite = np.isinf(self.values).any(axis=0) & ~np.isfinite(value)
         reason = _first(
             [self.n == 0, self.n == 1, np.asarray(reason) != "", infinite],
             ["no_groups", "one_group", reason, "infinite_value"],
         )
         value = np.where(self.n > 1, value, np.nan)
-        return Meta(value[()], self.low[()], self.high[()], self.n[()], reason[()])
+        low, high = map(self._first_with, (self.low_value, self.high_value))
+        return Meta(value[()], low[()], high[()], self.n[()], reason[()])
+
+
+def _groups_first(values: NDArray[Any]) -> NDArray[Any]:
+    """``[group, ...]`` of ``[..., group]``, in that order in memory."""
+    return np.ascontiguousarray(np.moveaxis(values, -1, 0))
 
 
 def gini(values: ArrayLike, *, normalised: bool = True) -> Meta:
@@ -168,7 +180,7 @@ def gini(values: ArrayLike, *, normalised: bool = True) -> Meta:
     if not normalised:
         with np.errstate(invalid="ignore", divide="ignore"):
             value = value * (groups.n - 1) / groups.n
-    return groups.meta(value, np.where(groups.high_value == 0, "no_errors", ""))
+    return groups.meta(value, _first([groups.high_value == 0], ["no_errors"]))
 
 
 def nrb(values: ArrayLike, average: ArrayLike) -> Meta:
@@ -200,8 +212,8 @@ def rb(values: ArrayLike, average: ArrayLike) -> Meta:
     groups = GroupSet.of(values)
     ref = np.broadcast_to(np.asarray(average, dtype=np.float64), groups.n.shape)
     with np.errstate(invalid="ignore", divide="ignore"):
-        logs = np.abs(np.log(groups.values / ref[..., None]))
-    value = np.where(groups.used, logs, 0).sum(axis=-1)
+        logs = np.abs(np.log(groups.values / ref))
+    value = np.where(groups.used, logs, 0).sum(axis=0)
     reason = _first(
         [np.isnan(ref), ref == 0, groups.low_value == 0],
         ["undefined_reference", "zero_reference", "zero_cell"],
@@ -267,9 +279,11 @@ def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> M
     2.0
     """
     groups = GroupSet.of(values)
-    below = groups.values if denominator is None else np.asarray(denominator, dtype=np.float64)
+    below = groups.values
+    if denominator is not None:
+        below = _groups_first(np.asarray(denominator, dtype=np.float64))
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.exp(np.log(np.where(groups.used, below, 1)).sum(axis=-1) / groups.n)
+        mean = np.exp(np.log(np.where(groups.used, below, 1)).sum(axis=0) / groups.n)
         value = groups.high_value / mean
     reason = _first([groups.high_value == 0, mean == 0], ["no_errors", "zero_cell"])
     return groups.meta(np.where(reason == "", value, np.nan), reason)
