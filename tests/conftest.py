@@ -265,6 +265,12 @@ def program(forks, forking, tmp_path_factory):
     return file
 
 
+@pytest.fixture(scope="session")
+def kills():
+    """How often what must survive is killed: more often with PARIVOX_TEST_KILLS=20."""
+    return int(os.environ.get("PARIVOX_TEST_KILLS", "6"))
+
+
 @pytest.fixture
 def forked(forks, forking, tmp_path):
     """Run a command after a prelude: its status, and the seconds of the processor.
