@@ -48,6 +48,7 @@ _REWRITTEN = {
     "ids as a spreadsheet writes numbers": r"^\d+[.,]0+$",
     "ids as a spreadsheet makes dates of": rf"(?i)^\d{{1,2}}[-. /]({_MONTHS})([-. /]\d{{2,4}})?$",
 }
+_BEFORE_NUMBERS = [*"+-0123456789"]
 _AGE = r"(?i)(^|[^a-z])age($|[^a-z])"
 _OLDEST = 120
 _FEW_NUMBERS = 10
@@ -198,7 +199,7 @@ def odd_ids(ids: pl.Series) -> list[Odd]:
     'a//1.wav and a/1.wav'
     """
     found = []
-    digits = ids.filter(ids.str.contains(r"^[+-]?\d"))
+    digits = ids.filter(ids.str.head(1).is_in(_BEFORE_NUMBERS))
     for what, pattern in _REWRITTEN.items() if len(digits) else ():
         hits = digits.filter(digits.str.contains(pattern))
         if len(hits):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parivox.core.tallies import summed
 from parivox.errors import ConfigError
 from parivox.trials.grades import grade_codes
 from parivox.trials.lists import alike
@@ -204,7 +205,8 @@ class _KeyCounts:
 
     def __init__(self, speakers: int, shared: int, groups: int) -> None:
         self.speakers, self.groups = speakers, groups
-        if math.log2(max(speakers, 1) ** 2 * 3 * shared * groups**2) > 62:
+        self.size = max(speakers, 1) ** 2 * 3 * shared * groups**2
+        if math.log2(self.size) > 62:
             msg = (
                 f"{speakers:,} speakers and {groups - 1:,} groups that are not of speakers make "
                 "too many combinations to count; group by fewer values, or by bands of a number"
@@ -223,11 +225,10 @@ class _KeyCounts:
     def total(self) -> tuple[Ints, Ints]:
         """Every key and how often it occurs."""
         if self._waiting:
-            more, counts = np.unique(np.concatenate(self._waiting), return_counts=True)
+            more, (counts,) = summed(np.concatenate(self._waiting), self.size)
             keys = np.concatenate((self._keys, more))
-            self._keys, place = np.unique(keys, return_inverse=True)
             counts = np.concatenate((self._counts, counts))
-            self._counts = np.bincount(place, counts, self._keys.size).astype(np.int64)
+            self._keys, (self._counts,) = summed(keys, self.size, counts)
             self._waiting = []
         return self._keys, self._counts
 
