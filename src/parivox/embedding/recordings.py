@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import polars as pl
 
 from parivox.embedding.audio import MIX
+from parivox.embedding.datasets import unpacked
 from parivox.errors import ConfigError, DataError
 from parivox.progress import each
 from parivox.read.columns import SPEAKER
@@ -33,6 +34,7 @@ from parivox.read.people import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from parivox.disk import Scratch
 
 COLUMNS = {
     "utterance": pl.String,
@@ -88,6 +90,7 @@ class Source:
     speaker_by: str = ""  # what tells whose each recording is, in words; empty where nothing does
     is_guess: bool = False  # whether that is the first folder, which nobody said
     others: tuple[str, ...] = ()  # columns, or folders, that could tell it, if nobody said which
+    scratch: Scratch | None = None  # holds the files of a dataset, for as long as they are needed
 
     @cached_property
     def speakers(self) -> dict[str, int]:
@@ -101,8 +104,9 @@ def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Sou
 
     The source is a folder of recordings at any depth (the path below it is the utterance; the first
     folder is the speaker, and the second, where there are two or more, the recording, else the
-    file); a Kaldi data folder or ``wav.scp``; or a table of utterance, file and, perhaps, speaker,
-    recording, channel, start, end and attributes. Without a column of recordings each file is one,
+    file); a Kaldi data folder or ``wav.scp``; a table that holds the recordings, as a dataset of
+    Hugging Face does; or a table of utterance, file and, perhaps, speaker, recording, channel,
+    start, end and attributes. Without a column of recordings each file is one,
     unless utterances are paths of two folders or more. `columns` maps these roles to columns of the
     table; of a folder, speaker and recording to the number of a folder of the path. No recording,
     an id that is there twice or a missing file is an error.
@@ -119,6 +123,9 @@ def read_source(source: Any, *, columns: Mapping[str, str] | None = None) -> Sou
         found = _of_kaldi(scp, name, asked)
     elif is_folder:
         found = _of_folder(path, name, asked)
+    elif (held := unpacked(source, name)) is not None:
+        table, scratch = held
+        found = replace(_of_table(table, name, scratch.path, asked), scratch=scratch)
     else:
         found = _of_table(source, name, path.parent, asked)
     if not found.table.height:

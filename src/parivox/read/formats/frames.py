@@ -133,10 +133,13 @@ def frame_of(source: Any, name: str) -> pl.DataFrame:
         if isinstance(source, pl.LazyFrame):
             return source.collect()
         if isinstance(source, Mapping):
+            _check_no_splits(source, name)
             return pl.DataFrame({str(key): _series(cells) for key, cells in source.items()})
         if hasattr(source, "__arrow_c_stream__"):
             with suppress(ImportError):  # pandas needs pyarrow for this
                 return pl.DataFrame(source)
+        if hasattr(source, "to_polars") and hasattr(source, "select_columns"):
+            return _of_dataset(source)
         if hasattr(source, "columns"):
             return pl.DataFrame({str(c): _series(source[c]) for c in source.columns})
     except (*ENGINE_ERRORS, TypeError) as error:
@@ -147,6 +150,26 @@ def frame_of(source: Any, name: str) -> pl.DataFrame:
         "give a path, a dataframe or a mapping of arrays"
     )
     raise DataError(msg)
+
+
+def _of_dataset(source: Any) -> pl.DataFrame:
+    """The columns of a dataset of Hugging Face, without those of audio and other objects."""
+    kinds = source.select(range(min(1, len(source)))).to_polars().schema
+    flat = [name for name, kind in kinds.items() if not kind.is_nested()]
+    found = source.select_columns(flat).to_polars()
+    assert isinstance(found, pl.DataFrame)
+    return found
+
+
+def _check_no_splits(source: Mapping[Any, Any], name: str) -> None:
+    """Refuse the splits of a dataset, of which one is a table."""
+    splits = [str(key) for key, one in source.items() if hasattr(one, "select_columns")]
+    if splits:
+        msg = (
+            f"{name}: holds the splits {', '.join(map(repr, splits))}; give one of them, as in "
+            f"dataset[{splits[0]!r}]"
+        )
+        raise DataError(msg)
 
 
 def _series(cells: Any) -> pl.Series:

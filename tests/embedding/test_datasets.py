@@ -1,0 +1,134 @@
+"""Datasets that hold their recordings themselves, as those of Hugging Face do.
+
+The library `datasets` takes 300 MB, so what it gives is stood in for: `select`, `select_columns`,
+`to_polars` and a length, with audio as ``bytes`` and ``path``.
+"""
+
+import io
+
+import numpy as np
+import polars as pl
+import pytest
+import soundfile
+
+import parivox as pv
+from parivox.embedding.recordings import read_source
+from parivox.errors import DataError
+
+RATE = 8_000
+SPEAKERS = {"s0": "f", "s1": "m"}
+
+
+class Dataset:
+    """As much of a dataset as a table takes."""
+
+    def __init__(self, frame):
+        self.frame = frame
+
+    def __len__(self):
+        return self.frame.height
+
+    def select(self, indices):
+        return Dataset(self.frame[list(indices)])
+
+    def select_columns(self, names):
+        return Dataset(self.frame.select(names))
+
+    def to_polars(self):
+        return self.frame
+
+
+def packed(wave):
+    data = io.BytesIO()
+    soundfile.write(data, wave, RATE, "FLOAT", format="WAV")
+    return data.getvalue()
+
+
+@pytest.fixture
+def recordings():
+    """Samples of each recording, by its id."""
+    return {
+        f"{s}/{k}": np.random.default_rng(10 * n + k).normal(size=RATE).astype("f4") / 10
+        for n, s in enumerate(SPEAKERS)
+        for k in range(2)
+    }
+
+
+@pytest.fixture
+def dataset(recordings):
+    """Make a dataset whose audio is made of the samples of each."""
+
+    def made(cell):
+        audio = [cell(id_, wave) for id_, wave in recordings.items()]
+        speakers = [id_[:2] for id_ in recordings]
+        gender = [SPEAKERS[one] for one in speakers]
+        columns = {"id": list(recordings), "speaker": speakers, "gender": gender, "audio": audio}
+        return Dataset(pl.DataFrame(columns))
+
+    return made
+
+
+def test_a_dataset_embeds_as_its_files_do(dataset, recordings, small, tmp_path):
+    for id_, wave in recordings.items():
+        path = tmp_path / "audio" / id_
+        path.parent.mkdir(parents=True, exist_ok=True)
+        soundfile.write(path.with_suffix(".wav"), wave, RATE, "FLOAT")
+    wanted = pv.embed(tmp_path / "audio", small.load, tmp_path / "a", workers=1)
+    packed_ones = dataset(lambda id_, wave: {"bytes": packed(wave), "path": f"{id_}.wav"})
+    packed_ones.frame.write_parquet(tmp_path / "hub.parquet")
+    for name, source in {
+        "bytes": packed_ones,
+        "paths": dataset(lambda id_, _: {"bytes": None, "path": f"{tmp_path}/audio/{id_}.wav"}),
+        "arrays": dataset(lambda _, wave: {"array": wave.tolist(), "sampling_rate": RATE}),
+        "frame": packed_ones.frame,
+        "file": tmp_path / "hub.parquet",
+    }.items():
+        found = pv.embed(source, small.load, tmp_path / name, workers=1)
+        assert found.statuses == {"ok": 4}
+        assert found.store.table["utterance"].to_list() == list(recordings)
+        assert found.store.table["gender"].to_list() == ["f", "f", "m", "m"]
+        vectors = [one.store.vectors for one in (wanted, found)]
+        np.testing.assert_allclose(*vectors, rtol=1e-6)
+        assert pv.embed(source, small.load, tmp_path / name, workers=1).new == 0
+
+
+def test_without_ids_the_paths_or_the_rows_are_taken(dataset):
+    named = dataset(lambda id_, wave: {"bytes": packed(wave), "path": f"{id_}.wav"})
+    named.frame = named.frame.drop("id")
+    ids = ["s0/0.wav", "s0/1.wav", "s1/0.wav", "s1/1.wav"]
+    assert read_source(named).table["utterance"].to_list() == ids
+    nameless = dataset(lambda _, wave: {"bytes": packed(wave), "path": None})
+    nameless.frame = nameless.frame.drop("id")
+    ids = ["00000001", "00000002", "00000003", "00000004"]
+    assert read_source(nameless).table["utterance"].to_list() == ids
+
+
+def test_a_dataset_is_a_table_wherever_one_is(dataset, recordings):
+    audio = dataset(lambda _, wave: {"bytes": packed(wave), "path": None})
+    ids = list(recordings)
+    pairs = [(a, b) for at, a in enumerate(ids) for b in ids[at + 1 :]]
+    columns = {"enrol": [a for a, _ in pairs], "test": [b for _, b in pairs]}
+    scores = Dataset(pl.DataFrame({**columns, "score": [0.1 * n for n in range(len(pairs))]}))
+    audit = pv.audit(scores, utterances=audio, by="gender", intervals=False)
+    assert {row["group"] for row in audit.groups} >= {"f", "m"}
+    with pytest.raises(DataError, match=r"holds the splits 'train', 'test'; give one of them"):
+        pv.audit({"S": {"train": scores, "test": scores}}, utterances=audio, by="gender")
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ({"bytes": None, "path": "gone.wav"}, "row 1, column 'audio': names 'gone.wav', which is"),
+        ({"bytes": None, "path": None}, "row 1, column 'audio': holds no audio"),
+    ],
+)
+def test_a_dataset_without_its_recordings_says_so(dataset, cell, said):
+    with pytest.raises(DataError, match=said):
+        read_source(dataset(lambda *_: cell))
+
+
+def test_two_columns_of_audio_are_refused(dataset):
+    two = dataset(lambda _, wave: {"bytes": packed(wave), "path": None})
+    two.frame = two.frame.with_columns(other="audio")
+    with pytest.raises(DataError, match="columns 'audio' and 'other' both hold audio"):
+        read_source(two)
