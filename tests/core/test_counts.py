@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_curve
 
+import parivox as pv
 from parivox import Counts
 from parivox.core.counts import Steps, as_counts
 from parivox.errors import DataError
@@ -127,3 +128,47 @@ def test_each_cell_may_be_read_at_thresholds_of_its_own(stacked):
         assert part.at(own).fp[row].tolist() == alone.fp.tolist()
     assert together.fnr[0].tolist() == [0.5, 0.5]
     assert together.fp[1].tolist() == [1, 0]
+
+
+Y_TRUE, Y_SCORE = [0, 0, 1, 1, 0, 1], [0, 1, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels"),
+    [
+        (Y_TRUE, Y_SCORE),
+        (Y_SCORE, Y_TRUE),  # which nothing tells from the above
+        (np.array(Y_TRUE, bool), Y_SCORE),
+        (np.array(Y_TRUE), np.array(Y_SCORE, float)),
+        (Y_TRUE, [0.1, 0.7, 0.8, 0.3, 0.2, 0.0]),
+        (Y_TRUE, [0, 2, 3, 0, 0, 0]),
+    ],
+)
+def test_what_may_be_in_the_order_of_scikit_learn_is_refused(scores, labels):
+    with pytest.raises(DataError, match="scores come first and labels second"):
+        pv.eer(scores, labels)
+
+
+def test_scores_that_cannot_be_labels_are_taken():
+    floats = pv.eer(np.array(Y_SCORE, float), Y_TRUE)
+    assert (
+        floats
+        == pv.eer(Y_SCORE, np.array(Y_TRUE, bool))
+        == pv.eer([2 * s for s in Y_SCORE], Y_TRUE)
+    )
+
+
+def test_the_scorer_of_the_docs_searches_for_a_small_eer():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import make_scorer
+
+    draw = np.random.default_rng(0)
+    label = np.repeat([0, 1], 50)
+    data = draw.normal(size=(100, 1)) + label[:, None]
+    eer = make_scorer(
+        lambda y_true, y_score: pv.eer(y_score, y_true),
+        response_method="decision_function",
+        greater_is_better=False,
+    )
+    fitted = LogisticRegression().fit(data, label)
+    assert eer(fitted, data, label) == -pv.eer(fitted.decision_function(data), label)

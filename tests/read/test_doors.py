@@ -4,6 +4,7 @@ Files are written here as the toolkits print them; none is copied.
 """
 
 import json
+import pickle
 import shlex
 import subprocess
 
@@ -314,3 +315,13 @@ def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, pari
     told, audited = proposed("win.csv", "people.csv")
     assert "--utterances '*/*/{speaker}/**'" in told
     assert audited.startswith("72 trials · 6 speakers")
+
+
+# ---- what cannot be taken
+
+
+def test_a_pickle_is_refused_with_the_safe_way(write):
+    path = write("embeddings.pkl", pickle.dumps({"id00@v@0.wav": [0.5, 0.25]}))
+    for said in (inspect(path).files[0].problems[0], refused(path)):
+        assert "may run code when it is opened, so it is not; save embeddings as ids" in said
+        assert "numpy.savez(FILE, ids=list(all), " in said

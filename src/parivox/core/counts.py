@@ -74,6 +74,13 @@ class Steps:
         return cells.clip(0, _CELLS - 1).astype(np.int32)
 
 
+_LABELS = (-1, 0, 1)
+_ORDER = (
+    "scores come first and labels second, unlike scikit-learn's y_true, y_score; scores of 0 and 1 "
+    "are given as floats"
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Curve:
     """Error counts at thresholds; a trial is accepted iff its score >= threshold.
@@ -136,7 +143,8 @@ class Counts:
         Raises
         ------
         DataError
-            If the shapes differ, a score is NaN or a label is none of these.
+            If the shapes differ, a score is NaN or a label is none of these; or if scores are
+            whole numbers that are labels, too, so that nothing shows which of the two they are.
 
         Examples
         --------
@@ -144,8 +152,13 @@ class Counts:
         >>> counts.values.tolist(), counts.target.tolist(), counts.nontarget.tolist()
         ([0.2, 0.9], [1, 1], [1, 0])
         """
-        score = np.asarray(scores, dtype=np.float64)
-        label = np.asarray(labels)
+        given, label = np.asarray(scores), np.asarray(labels)
+        score = given.astype(np.float64)
+        is_bool = [one.dtype.kind == "b" for one in (given, label)]
+        may_be_labels = is_bool[0] or (given.dtype.kind in "iu" and not is_bool[1])
+        if may_be_labels and given.size and np.isin(given, _LABELS).all():
+            msg = f"scores hold {given.max()} and the like alone, as labels do: {_ORDER}"
+            raise DataError(msg)
         if score.ndim != 1 or score.shape != label.shape:
             msg = (
                 f"scores and labels must be flat and of one length; found shapes {score.shape} "
@@ -159,7 +172,8 @@ class Counts:
         odd = ~(target | (label == 0) | (label == -1))
         if odd.any():
             at = int(odd.argmax())
-            msg = f"label {at} is {label[at]!r}; labels are 1 or True (target), 0, -1 or False"
+            msg = f"label {at} is {label[at]!r}; labels are 1 or True (target), 0, -1 or False; "
+            msg += _ORDER
             raise DataError(msg)
         order = np.argsort(score)
         return cls.from_sorted(score[order], target[order])

@@ -29,6 +29,7 @@ import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.content import check_unpacked
+from parivox.read.formats.delimited import PICKLED
 from parivox.read.formats.format import why
 
 if TYPE_CHECKING:
@@ -101,10 +102,7 @@ def _read(path: Path) -> tuple[Sequence[Any], Any]:
     if not path.exists():
         msg = f"{path}: is not there; give a file or folder of embeddings"
     elif suffix in _PICKLES:
-        msg = (
-            f"{path}: may run code when it is opened, so it is not; save its ids and vectors with "
-            "numpy.savez(FILE, ids=..., vectors=...)"
-        )
+        msg = f"{path}: {PICKLED}, or as Kaldi's ark"
     else:
         msg = f"{path}: is of no known kind; embeddings are in {', '.join(SUFFIXES)} or a folder"
     raise DataError(msg)

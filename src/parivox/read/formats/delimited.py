@@ -31,6 +31,11 @@ _SEPARATOR_HINT = re.compile(r'"?sep=([,\t;|])"?', re.IGNORECASE)  # for Excel, 
 _STAR = re.compile(rb"(?m)^([^*\s]*)\*")
 BLOCK = 64 << 20
 """Bytes read at once."""
+PICKLED = (
+    "may run code when it is opened, so it is not; save embeddings as ids and vectors with "
+    "numpy.savez(FILE, ids=list(all), vectors=numpy.stack(list(all.values())))"
+)
+"""What is said of a pickle, and of what may be one."""
 
 
 def header_of(content: Content) -> tuple[list[str], str, int]:
@@ -123,6 +128,9 @@ def is_text(head: bytes) -> bool:
 def check_text(content: Content) -> None:
     """Refuse what is no text with rows, in words that tell what it is instead."""
     head, name = content.head, content.name
+    if head[:1] == b"\x80" and head[1:2] in {b"\2", b"\3", b"\4", b"\5"}:
+        msg = f"{name}: is a pickle: it {PICKLED}, and tables as CSV or Parquet"
+        raise DataError(msg)
     if not content.encoding or b"\x00" in head:
         msg = f"{name}: is neither text nor Parquet, Arrow or XLSX; save it in one of these formats"
         raise DataError(msg)
