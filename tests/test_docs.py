@@ -141,9 +141,11 @@ def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bring-your-data.md", "trials.md", "balanced.md", "plan.md"])
+@pytest.mark.parametrize(
+    "name", ["bring-your-data.md", "trials.md", "balanced.md", "plan.md", "monitor.md"]
+)
 def test_a_page_shows_what_its_commands_print(name, pages, program, tmp_path, request):
-    if name == "balanced.md":
+    if name in {"balanced.md", "monitor.md"}:
         request.getfixturevalue("bt4vt_data")
     assert name in pages.PAGES
     page = text(name)

@@ -19,6 +19,7 @@ from parivox.options import papers, recordings, shards
 from parivox.options import trials as lists
 from parivox.options.audit import AuditOptions, CountOptions
 from parivox.options.kinds import Direction, Flag, option, options_of, sections_of
+from parivox.options.monitor import MonitorCommand, MonitorOptions
 from parivox.options.plan import PlanCommand, PlanOptions
 from parivox.options.thresholds import ThresholdCommand, ThresholdOptions
 
@@ -36,6 +37,7 @@ COMMANDS = {
         LAST[1],
     ),
     "inspect": (described.InspectOptions, described.InspectCommand, LAST[1]),
+    "monitor": (MonitorOptions, MonitorCommand, LAST[1]),
     "papers list": (papers.PapersListCommand,),
     "papers run": (papers.PapersRunCommand,),
     "plan": (PlanOptions, PlanCommand),

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from parivox.embedding.store import Store, open_store
     from parivox.errors import ConfigError, DataError, ParivoxError
     from parivox.mitigation.thresholds import Thresholds, thresholds
+    from parivox.monitoring.monitor import Monitor, monitor
     from parivox.progress import Progress
     from parivox.read.inspection.findings import Inspection
     from parivox.report.figures import write_figures
@@ -120,6 +121,7 @@ _HOMES = {
     "parivox.embedding.store": ("Store", "open_store"),
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
     "parivox.mitigation.thresholds": ("Thresholds", "thresholds"),
+    "parivox.monitoring.monitor": ("Monitor", "monitor"),
     "parivox.progress": ("Progress",),
     "parivox.report.figures": ("write_figures",),
     "parivox.report.files": ("write_page", "write_tables"),
@@ -143,6 +145,7 @@ __all__ = [
     "Curve",
     "DataError",
     "Inspection",
+    "Monitor",
     "ParivoxError",
     "Plan",
     "Progress",
@@ -184,6 +187,7 @@ __all__ = [
     "min_cdet",
     "min_cllr",
     "min_max",
+    "monitor",
     "neg_log_ratio",
     "nrb",
     "open_store",

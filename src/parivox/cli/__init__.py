@@ -37,6 +37,7 @@ COMMANDS = {
     "criteria": "how far FDR, IR and GARBE meet what measures of fairness should, on an audit",
     "embed": "embeddings of recordings, made once by any system",
     "inspect": "what files hold, how they fit together, what is odd; no audit",
+    "monitor": "a system in production, day by day: alarms where a group fares worse",
     "papers": "what four papers print, beside what their data say and how sure that is",
     "plan": "how many speakers and trials an audit needs; what today's data can detect",
     "report": "the page of an audit, its figures and tables for papers",

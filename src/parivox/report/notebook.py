@@ -28,6 +28,7 @@ _IN_WORDS = {
     "Embedded": ("systems", "embedded"),
     "Graded": ("trials", "grades_in_words"),
     "Inspection": ("inspection", "plain_lines"),
+    "Monitor": ("monitor", "monitor_in_words"),
     "Plan": ("plan", "plan_in_words"),
     "Scored": ("systems", "scored"),
     "Thresholds": ("thresholds", "thresholds_in_words"),

@@ -37,6 +37,7 @@ SHORTEST, LONGEST = 16, 64
 """Bytes of a key: fewer could be guessed, more are none of BLAKE2b's."""
 _TOO_MUCH = 1 << 12
 _NAME, _SITE, _BLOCK = b"parivox name", b"parivox site", b"parivox block"  # uses of one key
+_MARK = b"parivox mark"
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,10 @@ class SiteKey:
     def name_of_block(self, names: Iterable[str]) -> str:
         """The name of a block, from those of its speakers."""
         return self._hash(_BLOCK, sorted(names))
+
+    def mark(self, text: str) -> str:
+        """What tells whether two texts are the same, and without the key nothing of them."""
+        return self._hash(_MARK, [text])
 
     def _hash(self, use: bytes, words: Iterable[str]) -> str:
         made = hashlib.blake2b(use, digest_size=8, key=self.secret)

@@ -82,11 +82,11 @@ def page(
     known = read_context(context)
     check_speaker_ids(audit, speaker_ids)
     audit = labelled(audit, known)
-    template = _environment().get_template("page.html.j2")
+    template = environment().get_template("page.html.j2")
     drawn = _drawn(audit)
     scripts = [_asset(name) for name in _SCRIPTS]
     how = method(audit, known)
-    style = _style(how["sha256"])
+    style = stylesheet(how["sha256"])
     names = ", ".join(name_of(*one.values()) for one in systems(audit))
     whose = f"{'systems ' * (len(systems(audit)) > 1)}{names}"
     by_default = f"Fairness audit of {whose} by {', '.join(audit.record['groupings'])}"
@@ -117,11 +117,12 @@ def page(
         offenders=offenders(audit) if speaker_ids == "offenders" else None,
         style=style,
         scripts=scripts,
-        policy=_policy(scripts, style),
+        policy=policy(scripts, style),
     )
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """What fills templates in: every text is escaped."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
     except ImportError as error:
@@ -158,14 +159,15 @@ def _drawn(audit: Audit) -> dict[str, list[list[Drawn]]]:
             row = []
             for one in same:
                 in_short = f"{one.reading.removesuffix('.').partition('. ')[0]}."
-                row.append(_figure(one, in_short if one.reading in read else one.reading))
+                row.append(as_svg(one, in_short if one.reading in read else one.reading))
                 read.add(one.reading)
             rows.append(row)
         made[section] = abreast(rows)
     return made
 
 
-def _figure(one: Figure, caption: str) -> Drawn:
+def as_svg(one: Figure, caption: str) -> Drawn:
+    """A figure as the template takes it."""
     svg = draw.svg(one.chart, id=one.id, title=one.title, description=one.description)
     return Drawn(one.id, one.title, caption, svg)
 
@@ -174,7 +176,7 @@ def _asset(name: str) -> str:
     return resources.files("parivox.report").joinpath("assets", name).read_text("utf-8")
 
 
-def _style(sha256: str) -> str:
+def stylesheet(sha256: str) -> str:
     """The stylesheet, with the inks of charts for light, dark and print, and the foot of paper."""
     light, dark = (
         "".join(f"--{name}:{ink};" for name, ink in inks.named().items()) for inks in (LIGHT, DARK)
@@ -187,7 +189,7 @@ def _style(sha256: str) -> str:
     return inks + foot + "".join(map(_asset, _STYLES))
 
 
-def _policy(scripts: list[str], style: str) -> str:
+def policy(scripts: list[str], style: str) -> str:
     """What the page may do: run and use what stands in it, by hash, and fetch nothing."""
     allowed = " ".join(map(_hash, scripts))
     return (

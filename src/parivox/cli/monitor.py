@@ -1,0 +1,74 @@
+"""``parivox monitor``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from parivox.cli.options import TABLES, add_command, check_standard_input, given_options
+from parivox.cli.process import print_json, printing
+from parivox.errors import ConfigError
+from parivox.options.audit import ProgressCommand
+from parivox.options.monitor import MonitorCommand, MonitorOptions
+
+if TYPE_CHECKING:
+    import argparse
+
+EXAMPLES = """\
+examples:
+  parivox monitor 2026-11-22.csv --state bank.state --key bank.key \
+--speakers customers.csv --by gender
+  parivox monitor 2026-11-22.csv --state bank.state --key bank.key \
+--speakers customers.csv --by gender --limit fnr=0.05 --report stream.html
+  parivox monitor --state bank.state
+"""
+ALARM = 1
+"""Exit code where an alarm was raised."""
+
+
+def add_to(commands: Any, words: str) -> None:
+    """Add the command and its options."""
+    add_command(
+        commands,
+        "monitor",
+        _run,
+        *(MonitorOptions, MonitorCommand, ProgressCommand),
+        help=words,
+        usage="parivox monitor [TRIALS] --state FILE [--key FILE] [--by GROUPING] [options]",
+        description="Count the decisions of each day, and raise an alarm where a group fares worse "
+        "than it did or others do. It may be looked at every day. Exit code 1 where an alarm was "
+        "ever raised.",
+        examples=EXAMPLES,
+    )
+
+
+def _run(given: argparse.Namespace) -> None:
+    from parivox.monitoring.monitor import EXAMPLE, monitor  # noqa: PLC0415
+    from parivox.report.files import check_page  # noqa: PLC0415
+
+    if given.example:
+        with printing():
+            sys.stdout.write(EXAMPLE)
+        return
+    if given.state is None:
+        msg = "--state: is missing; name the file that holds what was counted, as in bank.state"
+        raise ConfigError(msg)
+    if given.report is not None:
+        check_page(given.report)
+    tables = [getattr(given, table, None) for table in (*TABLES, "groups")]
+    check_standard_input([given.scores, *tables])
+    found = monitor(given.scores, **given_options(given, MonitorOptions))
+    given.outcome = "the day is counted" if given.scores else "nothing was written"
+    if given.report is not None:
+        from parivox.report.page.stream import write_stream  # noqa: PLC0415
+
+        write_stream(found, given.report)
+    with printing():
+        if given.json:
+            print_json(found.to_json())
+        else:
+            from parivox.report.monitor import print_monitor  # noqa: PLC0415
+
+            print_monitor(found, page=given.report)
+    if len(found.alarms):
+        sys.exit(ALARM)

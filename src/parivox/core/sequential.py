@@ -1,0 +1,223 @@
+"""Tests of rates that may be looked at every day: mixture e-processes of sums over speakers.
+
+See docs/methods/monitoring.md. A speaker comes again and again, so that the sample is the speakers:
+what each has contributed by now is one term of a sum, and how these terms vary is how sure the sum
+is. Two samples are held against each other: ``now`` and a ``reference``, of the same speakers at an
+earlier time, or of other ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from parivox.core.counts import FloatArray
+
+TUNED = 10.0
+"""Variance, in errors squared, by which the mixture is about as wide as a single bet: it is
+tightest where some 20 to 200 errors are expected."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over speakers of their errors and trials, and of products of these, ``[...]``."""
+
+    errors: FloatArray
+    trials: FloatArray
+    errors_errors: FloatArray
+    errors_trials: FloatArray
+    trials_trials: FloatArray
+
+    @classmethod
+    def of(cls, errors: ArrayLike, trials: ArrayLike, where: ArrayLike) -> Moments:
+        """Of counts ``[..., speaker]``, over the speakers of each group, ``[group, speaker]``.
+
+        Examples
+        --------
+        >>> Moments.of([1, 0, 2], [10, 10, 20], [[1, 1, 0], [0, 0, 1]]).errors.tolist()
+        [1.0, 2.0]
+        """
+        e, n = np.asarray(errors, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+        return cls(*(_over(one, where) for one in (e, n, e * e, e * n, n * n)))
+
+    def without(self, part: Moments) -> Moments:
+        """Of all speakers but some."""
+        both = zip(vars(self).values(), vars(part).values(), strict=True)
+        return Moments(*(whole - some for whole, some in both))
+
+    def at(self, index: object) -> Moments:
+        """Some of them."""
+        return Moments(*(one[index] for one in vars(self).values()))
+
+    @property
+    def rate(self) -> FloatArray:
+        """Errors per trial; NaN without trials."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.errors / self.trials
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Sums over speakers of products of what they have now and what they had in the reference."""
+
+    errors_errors: FloatArray
+    errors_trials: FloatArray  # errors now, trials then
+    trials_errors: FloatArray
+    trials_trials: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        now: tuple[FloatArray, FloatArray],
+        reference: tuple[FloatArray, FloatArray],
+        where: ArrayLike,
+    ) -> Shared:
+        """Of errors and trials ``[..., speaker]``, now and then."""
+        (e, n), (f, m) = now, reference
+        return cls(*(_over(one, where) for one in (e * f, e * m, n * f, n * m)))
+
+    def at(self, index: object) -> Shared:
+        """Some of them."""
+        return Shared(*(one[index] for one in vars(self).values()))
+
+
+def _over(values: FloatArray, where: ArrayLike) -> FloatArray:
+    """Sums over the speakers of each group, ``[..., group]``."""
+    is_of = np.asarray(where, dtype=np.float64)
+    return np.asarray(values @ is_of.T)
+
+
+def intra_class_correlation(moments: Moments, axis: int = -1) -> FloatArray:
+    """Correlation of two trials of one speaker being errors, of all groups together, in [0, 1].
+
+    Of moments ``[..., group]``, each group about its own rate; 0 where it is not known.
+    docs/methods/monitoring.md#how-sure.
+
+    Examples
+    --------
+    >>> same = Moments.of([4, 0, 0, 0], [4, 4, 4, 4], [[1, 1, 1, 1]])
+    >>> float(intra_class_correlation(same))
+    1.0
+    """
+    m = np.nan_to_num(moments.rate)
+    each = m * (1 - m)
+    square = _squares(moments, m)
+    above = (square - each * moments.trials).sum(axis=axis)
+    below = (each * (moments.trials_trials - moments.trials)).sum(axis=axis)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.where(below > 0, above / below, 0)
+    return np.clip(np.nan_to_num(found), 0, 1)
+
+
+def _squares(of: Moments, rate: FloatArray) -> FloatArray:
+    """Sum over speakers of the squares of errors beyond those that a rate leads to expect."""
+    found: FloatArray = of.errors_errors - 2 * rate * of.errors_trials + rate**2 * of.trials_trials
+    return found
+
+
+def score(
+    now: Moments,
+    reference: Moments | ArrayLike,
+    ratio: ArrayLike = 1.0,
+    *,
+    correlation: ArrayLike = 0.0,
+    shared: Shared | None = None,
+    error: float = 0.0,
+    impostors: float = 0.0,
+) -> tuple[FloatArray, FloatArray]:
+    """Errors beyond those that ``rate = ratio * reference`` leads to expect, and their variance.
+
+    See docs/methods/monitoring.md#how-sure.
+
+    Parameters
+    ----------
+    now
+        Of the speakers watched.
+    reference
+        Of those that they are compared with; or a rate in [0, 1].
+    ratio : array_like, above 0
+        Of both rates, under the hypothesis; broadcasts with the moments.
+    correlation : array_like in [0, 1]
+        `intra_class_correlation`.
+    shared
+        Of the same speakers now and in the reference; None where they are other people.
+    error
+        Standard error of a reference that is a rate.
+    impostors : in [0, 1)
+        Largest share of trials, now, that may have been of impostors who were rejected; negative
+        for those of the reference, where the side that fares better is asked for.
+
+    Returns
+    -------
+    tuple of float64 arrays
+        Score and variance, in errors and errors squared; the variance is NaN where either has no
+        trials, or neither any error.
+    """
+    r, rho = (np.asarray(one, dtype=np.float64) for one in (ratio, correlation))
+    e, n = now.errors - max(impostors, 0) * now.trials, now.trials
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if isinstance(reference, Moments):
+            m = reference.trials
+            f = reference.errors - max(-impostors, 0) * m
+            b = np.clip((now.errors + reference.errors) / (r * n + m), 0, 1)
+        else:
+            m, f = np.ones(()), np.asarray(reference, dtype=np.float64)
+            b = f
+        a, k = np.clip(r * b, 0, 1), r * n / m
+        found = _squares(now, np.nan_to_num(now.rate))
+        expected = a * (1 - a) * ((1 - rho) * n + rho * now.trials_trials)
+        if isinstance(reference, Moments):
+            found = found + k**2 * _squares(reference, np.nan_to_num(reference.rate))
+            own = (1 - rho) * m + rho * reference.trials_trials
+            expected = expected + k**2 * b * (1 - b) * own
+        if shared is not None and isinstance(reference, Moments):
+            x, y = np.nan_to_num(now.rate), np.nan_to_num(reference.rate)
+            both = shared.errors_errors - y * shared.errors_trials - x * shared.trials_errors
+            found = found - 2 * k * (both + x * y * shared.trials_trials)
+            joint = np.sqrt(a * (1 - a) * b * (1 - b)) * shared.trials_trials
+            expected = expected - 2 * k * rho * joint
+        variance = (found + 2 * np.maximum(found, expected)) / 3 + (k * error) ** 2
+        excess: FloatArray = e - k * f
+        return excess, np.where((n > 0) & (m > 0) & (variance > 0), variance, np.nan)
+
+
+def log_evidence(score: ArrayLike, variance: ArrayLike, tuned: float = TUNED) -> FloatArray:
+    """Natural logarithm of the evidence that a sum has a mean above 0; -inf where undefined.
+
+    A half-normal mixture of ``exp(x * score - x**2 * variance / 2)`` over x > 0. Where the mean is
+    at most 0, it ever reaches ``log(1 / alpha)`` with probability `alpha` at most: however often
+    one looks. Robbins (1970), Howard et al. (2021); docs/methods/monitoring.md#every-day.
+
+    Examples
+    --------
+    >>> log_evidence([0.0, 30.0], 60.0).round(2).tolist()
+    [-0.97, 6.15]
+    """
+    from scipy.special import log_ndtr  # noqa: PLC0415 - takes time to load
+
+    s, v = np.asarray(score, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+    both = v + tuned
+    found = np.log(2) + np.log(tuned / both) / 2 + s**2 / (2 * both) + log_ndtr(s / np.sqrt(both))
+    return np.where(np.isnan(found), -np.inf, found)
+
+
+def least_score(variance: ArrayLike, alpha: float, tuned: float = TUNED) -> FloatArray:
+    """The score at which the evidence reaches ``1 / alpha``.
+
+    Examples
+    --------
+    >>> float(least_score(60.0, 0.01).round(2))
+    26.15
+    """
+    v = np.asarray(variance, dtype=np.float64)
+    low, high = np.zeros_like(v), np.sqrt((v + tuned) * (4 - 4 * np.log(alpha) + np.log1p(v)))
+    for _ in range(60):
+        middle = (low + high) / 2
+        is_there = log_evidence(middle, v, tuned) >= -np.log(alpha)
+        low, high = np.where(is_there, low, middle), np.where(is_there, middle, high)
+    return high

@@ -1,0 +1,1 @@
+"""A system in production, watched day by day."""

@@ -1,0 +1,241 @@
+"""What was counted so far: errors of each day and group, and of each speaker and week; its file.
+
+Speakers are known by keyed hashes only. The file is a ZIP archive of arrays (NumPy's ``.npz``) and
+one text of JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.disk import whole_file, writing
+from parivox.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+VERSION = 1
+WEEK = 7
+STARTS = 52
+"""Weeks in which a change is looked for; later days belong to the last of them."""
+_ARRAYS = {
+    "trials": np.int64,
+    "errors": np.int64,
+    "name": np.uint64,
+    "group": np.int64,
+    "speaker": np.int64,
+    "week": np.int64,
+    "speaker_trials": np.int64,
+    "speaker_errors": np.int64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Day:
+    """The trials of one day: of each speaker, named by a key."""
+
+    day: date
+    sha256: str
+    name: NDArray[np.uint64]
+    group: Ints
+    trials: Ints
+    errors: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """What a state file holds.
+
+    Groups are those that were known when it was begun; -1 stands for none. The entries of
+    ``speaker``, ``week``, ``speaker_trials`` and ``speaker_errors`` are of the weeks in which a
+    speaker had any trial.
+    """
+
+    settings: Mapping[str, Any]  # fixed when it was begun
+    days: Sequence[Mapping[str, Any]]  # each counted: ``day``, ``sha256``
+    alarms: Sequence[Mapping[str, Any]]  # as they were raised
+    trials: Ints  # [day, group], the last group is none
+    errors: Ints
+    name: NDArray[np.uint64]  # [speaker], rising
+    group: Ints  # [speaker]
+    speaker: Ints  # [entry]
+    week: Ints
+    speaker_trials: Ints
+    speaker_errors: Ints
+
+    @classmethod
+    def begun(cls, settings: Mapping[str, Any]) -> Stream:
+        """A stream without days."""
+        none = (0, len(settings["groups"]) + 1)
+        made = {
+            name: np.zeros(none if name in {"trials", "errors"} else 0, dtype)
+            for name, dtype in _ARRAYS.items()
+        }
+        return cls(settings, (), (), **made)
+
+    @property
+    def groups(self) -> list[str]:
+        """Names of the groups."""
+        return list(self.settings["groups"])
+
+    @property
+    def dates(self) -> list[date]:
+        """The days counted."""
+        return [date.fromisoformat(one["day"]) for one in self.days]
+
+    @property
+    def week_of_day(self) -> Ints:
+        """The week of each day counted, from the first one."""
+        first, *_ = dates = self.dates
+        return np.array([min((one - first).days // WEEK, STARTS - 1) for one in dates])
+
+    def check_next(self, day: date, sha256: str, name: str, *, skipped: bool) -> None:
+        """Refuse a day that is counted already, comes too early, or leaves some out.
+
+        Raises
+        ------
+        ConfigError
+            With what to do.
+        """
+        for one in self.days:
+            if one["day"] == day.isoformat():
+                msg = f"{name}: {day} is counted already; leave it out, or name its --day"
+                raise ConfigError(msg)
+            if one["sha256"] == sha256:
+                msg = (
+                    f"{name}: these are the trials of {one['day']}, which are counted already; "
+                    f"give those of {day}"
+                )
+                raise ConfigError(msg)
+        last = max(self.dates, default=day - timedelta(days=1))
+        if day < last:
+            msg = (
+                f"{name}: {day} comes before {last}, the last day counted; days are counted in "
+                "order, so begin a new --state with the earliest"
+            )
+            raise ConfigError(msg)
+        missing = (day - last).days - 1
+        if missing and not skipped:
+            which = last + timedelta(days=1)
+            msg = (
+                f"{name}: {which} is missing, the day after the last one counted; count it first, "
+                f"or say with --skipped that nothing is known of {_days(missing)}"
+            )
+            raise ConfigError(msg)
+
+    def with_day(self, new: Day) -> tuple[Stream, int]:
+        """The stream with one more day, and how many are in another group than before.
+
+        Who was in a group before stays there.
+        """
+        names = np.union1d(self.name, new.name)
+        old, at = np.searchsorted(names, self.name), np.searchsorted(names, new.name)
+        group = np.full(names.size, -1)
+        group[at] = new.group
+        known = self.group >= 0
+        group[old[known]] = self.group[known]
+        of = np.where(group[at] < 0, len(self.groups), group[at])
+        counts = [np.bincount(of, one, len(self.groups) + 1) for one in (new.trials, new.errors)]
+        days = [*self.days, {"day": new.day.isoformat(), "sha256": new.sha256}]
+        made = replace(
+            self,
+            days=days,
+            trials=np.vstack([self.trials, counts[0]]).astype(np.int64),
+            errors=np.vstack([self.errors, counts[1]]).astype(np.int64),
+            name=names,
+            group=group,
+        )
+        moved = int((group[at] != new.group).sum())
+        week = made.week_of_day[-1]
+        speaker = np.concatenate([old[self.speaker], at])
+        weeks = np.concatenate([self.week, np.full(at.size, week)])
+        key, where = np.unique(speaker * STARTS + weeks, return_inverse=True)
+        sums = [
+            np.bincount(where, np.concatenate(both), minlength=key.size).astype(np.int64)
+            for both in ((self.speaker_trials, new.trials), (self.speaker_errors, new.errors))
+        ]
+        made = replace(made, speaker=key // STARTS, week=key % STARTS)
+        return replace(made, speaker_trials=sums[0], speaker_errors=sums[1]), moved
+
+    def of_group(self, group: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Errors and trials of each speaker of a group from each week on, ``[week, speaker]``."""
+        place = np.cumsum(self.group == group) - 1
+        here = self.group[self.speaker] == group
+        at = self.week[here], place[self.speaker[here]]
+        found = []
+        for counts in (self.speaker_errors, self.speaker_trials):
+            made = np.zeros((STARTS, int((self.group == group).sum())))
+            made[at] = counts[here]
+            found.append(made[::-1].cumsum(axis=0)[::-1])
+        return found[0], found[1]
+
+    def write(self, path: str | os.PathLike[str]) -> int:
+        """Write it, whole or not at all; its bytes.
+
+        Raises
+        ------
+        ConfigError
+            If it cannot be written.
+        """
+        head = {"parivox-state": VERSION, "settings": self.settings}
+        head |= {"days": self.days, "alarms": self.alarms}
+        made = {name: getattr(self, name) for name in _ARRAYS}
+        small = {
+            name: one
+            if one.dtype == np.uint64
+            else one.astype(np.min_scalar_type(-1 - one.max()))
+            if one.size
+            else one
+            for name, one in made.items()
+        }
+        with writing(str(path)), whole_file(path) as aside:
+            with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as file:
+                file.writestr("state.json", json.dumps(head, ensure_ascii=False))
+                for name, one in small.items():
+                    held = io.BytesIO()
+                    np.save(held, one, allow_pickle=False)
+                    file.writestr(f"{name}.npy", held.getvalue())
+            return aside.stat().st_size
+
+
+def read_stream(path: str | os.PathLike[str]) -> Stream | None:
+    """The stream of a state file; None where there is no file.
+
+    Raises
+    ------
+    DataError
+        If it is no state file, or of another version.
+    """
+    try:
+        with zipfile.ZipFile(Path(path)) as file:
+            head = json.loads(file.read("state.json"))
+            if head.get("parivox-state") != VERSION:
+                msg = f"{path}: is a state of another version of Parivox; begin a new one"
+                raise DataError(msg)
+            arrays = {
+                name: np.load(io.BytesIO(file.read(f"{name}.npy")), allow_pickle=False).astype(kind)
+                for name, kind in _ARRAYS.items()
+            }
+            return Stream(head["settings"], head["days"], head["alarms"], **arrays)
+    except FileNotFoundError:
+        return None
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
+        msg = f"{path}: is no state of parivox monitor ({error}); name another file with --state"
+        raise DataError(msg) from error
+
+
+def _days(n: int) -> str:
+    return "that day" if n == 1 else f"these {n} days"

@@ -1,0 +1,292 @@
+"""A stream of days: alarms where a group fares worse, nothing counted twice, nobody named."""
+
+import datetime as dt
+import errno
+import json
+import re
+import subprocess
+import zipfile
+
+import numpy as np
+import polars as pl
+import pytest
+
+import parivox as pv
+
+WEEKS, RISE = 9, 6
+"""Days, a week apart; the first with more errors among `f`."""
+FIRST = dt.date(2026, 1, 5)
+PEOPLE = pl.DataFrame(
+    {
+        "customer": [f"kunde-{i:03d}" for i in range(160)],
+        "gender": ["f", "m"] * 80,
+        "age": [30] * 160,
+    }
+)
+ASKED = {"speakers": PEOPLE, "by": "gender", "skipped": True}
+
+
+def calls(week, rise=1.0):
+    """A day of some calls of everyone; goats among them call again and again."""
+    draw = np.random.default_rng(week)
+    goat = np.random.default_rng(0).beta(0.4, 7.6, 160)
+    who = np.repeat(np.arange(160), draw.poisson(6, 160))
+    rate = np.minimum(goat * np.where(np.arange(160) % 2 == 0, rise, 1.0), 1)
+    is_error = draw.random(who.size) < rate[who]
+    return pl.DataFrame(
+        {
+            "call": [f"w{week}/{k}" for k in range(who.size)],
+            "customer": PEOPLE["customer"][who],
+            "decision": np.where(is_error, "reject", "accept"),
+        }
+    )
+
+
+def day(week):
+    return (FIRST + dt.timedelta(days=7 * week)).isoformat()
+
+
+def streamed(home, rise=1.0, weeks=WEEKS, **more):
+    home.mkdir(exist_ok=True)
+    (home / "key").write_text("0123456789abcdef")
+    kept = {"state": home / "state", "key": home / "key"}
+    for week in range(weeks):
+        table = calls(week, rise if week >= RISE else 1.0)
+        found = pv.monitor(table, day=day(week), **kept, **ASKED, **more)
+    return found
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("stream")
+
+
+@pytest.fixture(scope="module")
+def found(home):
+    return streamed(home, rise=4.0)
+
+
+@pytest.fixture
+def again(home, found, tmp_path):
+    """Another day of the same stream, in a copy of its state."""
+    (tmp_path / "state").write_bytes((home / "state").read_bytes())
+
+    def give(table=None, **more):
+        asked = {"state": tmp_path / "state", "key": home / "key", "day": day(WEEKS)}
+        return pv.monitor(calls(WEEKS) if table is None else table, **{**ASKED, **asked, **more})
+
+    return give
+
+
+def test_an_alarm_tells_the_group_the_rate_since_when_and_what_would_silence_it(found):
+    (alarm,) = found.alarms.where(against="before").rows()
+    assert alarm["group"] == "f"
+    assert day(RISE) <= alarm["day"] <= day(WEEKS - 1)
+    assert alarm["changed"] == alarm["since"] == day(RISE)
+    assert alarm["fnr"] == alarm["errors"] / alarm["trials"]
+    assert alarm["ratio"] == pytest.approx(alarm["fnr"] / alarm["reference"])
+    assert 1.25 <= alarm["low"] < min(4, alarm["ratio"])
+    assert alarm["high"] is None or alarm["high"] > max(4, alarm["ratio"])
+    assert alarm["silent_at"] < alarm["errors"]
+    assert 0 < alarm["explained_by"] < alarm["fnr"]
+    assert alarm["chance"] <= 0.05
+    assert alarm["others_ratio"] == pytest.approx(1, abs=0.5)
+
+
+@pytest.mark.slow
+def test_a_stream_without_a_rise_has_no_alarm(tmp_path):
+    found = streamed(tmp_path)
+    assert len(found.alarms) == 0
+    assert not any(row["is_alarm"] for row in found.groups.rows())
+    for row in found.groups.rows():
+        assert row["low"] < 1.25
+
+
+def test_weeks_add_up_to_what_was_given(found):
+    weeks = found.weeks.to_polars()
+    given = pl.concat([calls(week, 4.0 if week >= RISE else 1.0) for week in range(WEEKS)])
+    assert found.record["trials"] == len(given) == weeks["trials"].sum()
+    errors = given.join(PEOPLE, on="customer").filter(decision="reject")
+    assert dict(weeks.group_by("group").agg(pl.col("errors").sum()).rows()) == dict(
+        errors.group_by("gender").len().rows()
+    )
+
+
+def test_the_present_state_is_told_without_trials_and_without_a_key(found, home):
+    now = pv.monitor(state=home / "state")
+    assert now.groups.to_dict() == found.groups.to_dict()
+    assert now.alarms.to_dict() == found.alarms.to_dict()
+
+
+def test_the_order_of_rows_changes_nothing(tmp_path):
+    (tmp_path / "key").write_text("0123456789abcdef")
+    made = []
+    for name, table in (("one", calls(0)), ("other", calls(0).reverse())):
+        kept = {"state": tmp_path / name, "key": tmp_path / "key"}
+        made.append(pv.monitor(table, day=day(0), **kept, **ASKED).groups.to_dict())
+    assert made[0] == made[1]
+
+
+def test_a_state_holds_no_id_and_little_of_anyone(found, home):
+    with zipfile.ZipFile(home / "state") as file:
+        held = b"".join(file.read(name) for name in file.namelist())
+    assert not re.search(rb"kunde|w\d/", held)
+    assert found.record["bytes"] / found.record["speakers"] < 100
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"day": day(2)}, f"{day(2)} is counted already"),
+        ({"day": "2026-01-06"}, f"comes before {day(WEEKS - 1)}, the last day counted"),
+        ({"skipped": False}, "is missing, the day after the last one counted; count it first"),
+        ({"alpha": 0.1}, "was begun with --alpha 0.05"),
+        ({"limits": "fnr=0.1"}, "was begun with --limit None"),
+        ({"by": "gender+age"}, "was begun with --by gender"),
+        ({"by": None}, "--by names no grouping"),
+        ({"limits": "fpr=0.1"}, "genuine trials tell FNR alone"),
+        ({"key": None}, "--key: is missing"),
+        ({"day": "someday"}, "--day someday: is no date"),
+        ({"day": None}, "tells no day"),
+        ({"state": "/no/such/folder/state"}, "cannot be written"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_in_a_sentence(again, change, said):
+    with pytest.raises(pv.ConfigError, match=re.escape(said)):
+        again(**change)
+
+
+def test_the_same_trials_are_not_counted_as_another_day(again):
+    with pytest.raises(pv.ConfigError, match=f"these are the trials of {day(3)}"):
+        again(calls(3))
+
+
+def test_a_state_of_another_key_is_refused(again, tmp_path):
+    (tmp_path / "other").write_text("fedcba9876543210")
+    with pytest.raises(pv.ConfigError, match="was begun with another key"):
+        again(key=tmp_path / "other")
+
+
+def test_a_file_that_is_no_state_is_refused(again, tmp_path):
+    (tmp_path / "no").write_text("trials")
+    with pytest.raises(pv.DataError, match="is no state of parivox monitor"):
+        again(state=tmp_path / "no")
+
+
+def test_scores_without_decisions_are_refused(again):
+    scores = calls(1).with_columns(pl.lit(0.5).alias("score")).drop("decision")
+    with pytest.raises(pv.DataError, match="holds scores and no decisions"):
+        again(scores)
+
+
+def test_a_day_that_cannot_be_written_is_not_counted(again, tmp_path, monkeypatch):
+    before = (tmp_path / "state").read_bytes()
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(np, "save", full)
+        with pytest.raises(pv.ConfigError, match="No space left on device"):
+            again()
+    assert (tmp_path / "state").read_bytes() == before
+    assert again().record["days"] == WEEKS + 1
+
+
+def test_what_is_left_out_is_told(again):
+    table = calls(WEEKS)
+    odd = table.with_columns(
+        customer=pl.when(pl.int_range(len(table)) < 3).then(pl.lit("x")).otherwise("customer")
+    )
+    people = pl.concat([PEOPLE, pl.DataFrame({"customer": ["x"], "gender": [None], "age": [30]})])
+    left = again(odd, speakers=people).record["left_out"]
+    assert left == {"of customers in none of the groups": 3}
+
+
+def test_who_changes_the_group_stays_where_they_were(again):
+    swapped = PEOPLE.with_columns(gender=pl.Series(["m", "f"] * 80))
+    found = again(speakers=swapped)
+    assert found.record["left_out"] == {
+        "customers in another group than before, who stay where they were": 160 - absent()
+    }
+
+
+def absent():
+    return 160 - calls(WEEKS)["customer"].n_unique()
+
+
+@pytest.mark.slow
+def test_impostors_that_may_explain_a_rise_silence_it(found, tmp_path):
+    (alarm,) = found.groups.where(against="before", group="f").rows()
+    loud = streamed(tmp_path / "loud", rise=4.0, impostors=0.5 * alarm["explained_by"])
+    silent = streamed(tmp_path / "silent", rise=4.0, impostors=1.5 * alarm["explained_by"])
+    assert len(loud.alarms.where(against="before")) == 1
+    assert len(silent.alarms.where(against="before")) == 0
+    (less,) = loud.groups.where(against="before", group="f").rows()
+    assert less["low"] < alarm["low"]
+
+
+@pytest.mark.slow
+def test_a_limit_and_a_saved_audit_are_held_against(tmp_path):
+    past = pl.concat([calls(50 + week) for week in range(4)])
+    pv.audit(past, speakers=PEOPLE, by="gender").write(tmp_path / "audit")
+    more = {"limits": "fnr=0.06", "baseline": tmp_path / "audit"}
+    found = streamed(tmp_path, rise=8.0, **more)
+    rows = {(row["against"], row["group"]): row for row in found.groups.rows()}
+    assert {against for against, _ in rows} == {"others", "baseline", "limit"}
+    assert rows["limit", "f"]["reference"] == 0.06
+    assert rows["limit", "f"]["is_alarm"]
+    assert rows["baseline", "f"]["is_alarm"]
+    assert not rows["baseline", "m"]["is_alarm"]
+    saved = pv.load(tmp_path / "audit").groups.where(grouping="gender", metric="fnr", group="f")
+    assert rows["baseline", "f"]["reference"] == pytest.approx(saved.rows()[0]["value"])
+
+
+def test_groups_too_small_and_weeks_too_few_are_told(tmp_path):
+    few = PEOPLE.with_columns(gender=pl.Series(["x"] * 5 + ["f", "m"] * 77 + ["f"]))
+    found = streamed(tmp_path, weeks=1)
+    assert {row["reason"] for row in found.groups.where(against="before").rows()} == {
+        "fewer than 4 weeks of earlier days"
+    }
+    (tmp_path / "key").write_text("0123456789abcdef")
+    kept = {"state": tmp_path / "few", "key": tmp_path / "key", "day": day(0)}
+    found = pv.monitor(calls(0), **kept, **{**ASKED, "speakers": few})
+    (row,) = found.groups.where(against="others", group="x").rows()
+    assert row["reason"] == "fewer than 10 speakers"
+    assert row["ratio"] is None
+
+
+@pytest.mark.slow
+def test_the_command_ends_with_1_where_an_alarm_was_raised(found, home, program, tmp_path):
+    def run(*words):
+        words = [program, "monitor", *map(str, words)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    state = str(home / "state")
+    code, out, _ = run("--state", state, "--report", tmp_path / "page.html")
+    assert code == 1
+    assert out.splitlines()[2].startswith("Alarm: locked out f ")
+    assert f"It began about {day(RISE)}" in " ".join(out.split())
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<script" not in html
+    assert "Alarm: locked out f " in html
+    code, out, _ = run("--state", state, "--json")
+    assert json.loads(out)["record"]["days"] == WEEKS
+    code, out, _ = run("--example")
+    assert code == 0
+    (tmp_path / "2026-11-22.csv").write_text(out)
+    pl.DataFrame({"customer": ["000017", "000023"], "gender": ["f", "m"]}).write_csv(
+        tmp_path / "customers.csv"
+    )
+    words = ["--state", tmp_path / "new", "--key", home / "key", "--by", "gender"]
+    words += ["--speakers", tmp_path / "customers.csv"]
+    code, out, _ = run(tmp_path / "2026-11-22.csv", *words)
+    assert code == 0
+    assert "No alarm" in out
+    code, _, told = run(tmp_path / "2026-11-22.csv", *words)
+    assert code == 2
+    assert told == (
+        "parivox: error: 2026-11-22.csv: 2026-11-22 is counted already; leave it out, or name its "
+        "--day\n"
+    )
