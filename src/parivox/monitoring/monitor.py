@@ -13,12 +13,12 @@ import numpy as np
 
 from parivox.auditing.counts.pseudonyms import SiteKey
 from parivox.auditing.inputs import by_name, count_files, gather, groups_file_of
-from parivox.auditing.options import parse_limits
 from parivox.auditing.result import load
 from parivox.auditing.schema import Rows
 from parivox.errors import ConfigError, DataError
 from parivox.monitoring.stream import STARTS, WEEK, Day, Stream, read_stream
 from parivox.monitoring.watching import BASELINE, BEFORE, LIMIT, OTHERS, TABLE, watch
+from parivox.options.limits import parse_limits
 from parivox.options.monitor import MonitorOptions
 from parivox.progress import stage, telling
 from parivox.read.content import in_encoding_given
@@ -131,7 +131,7 @@ def monitor(
     speakers, by, groups, trials, utterances, models, only
         As of `audit`; one grouping, of speakers.
     limits
-        ``fnr=X``: what the FNR of a group may be at most.
+        ``fnr=5%``: what the FNR of a group may be at most.
     baseline
         A saved audit that rates are held against, in the place of the days before.
     alpha
@@ -261,10 +261,11 @@ def _read(scores: Any, asked: MonitorOptions) -> tuple[TrialSet, Grouping]:
 
 def _settings(asked: MonitorOptions, site: SiteKey, grouping: Grouping) -> dict[str, Any]:
     """What is fixed when a stream is begun."""
-    limits = dict(parse_limits(asked.limit))
-    if limits.keys() - {"fnr"} or len(asked.limit) > 1:
+    given = parse_limits(asked.limit)
+    limits = [one.most for one in given if one == ("fnr", one.most, False, "")]
+    if len(limits) < len(given) or len(given) > 1:
         words = ", ".join(asked.limit)
-        msg = f"--limit {words}: genuine trials tell FNR alone; give one limit, as in fnr=0.05"
+        msg = f"--limit {words}: a stream has one limit, of the FNR of every group, as in fnr=5%"
         raise ConfigError(msg)
     rates = {} if asked.baseline is None else _baseline(asked.baseline, grouping)
     against = [OTHERS, BASELINE if rates else BEFORE, *[LIMIT] * bool(limits)]
@@ -273,7 +274,7 @@ def _settings(asked: MonitorOptions, site: SiteKey, grouping: Grouping) -> dict[
         "by": grouping.name,
         "groups": sorted({*grouping.groups, *grouping.unused}),
         "against": against,
-        "limit": limits.get("fnr"),
+        "limit": limits[0] if limits else None,
         "baseline": rates,
         "alpha": asked.alpha,
         "margin": asked.margin,
@@ -309,10 +310,8 @@ def _check_settings(begun: Mapping[str, Any], now: Mapping[str, Any], name: str)
     for what in ("by", "limit", "baseline", "alpha", "margin", "impostors"):
         if begun[what] != now[what]:
             was = "other rates" if what == "baseline" else begun[what]
-            msg = (
-                f"--state {name}: was begun with --{what} {was}; give the same, or begin another "
-                "--state"
-            )
+            how = f"without --{what}" if was is None else f"with --{what} {was}"
+            msg = f"--state {name}: was begun {how}; give the same, or begin another --state"
             raise ConfigError(msg)
 
 

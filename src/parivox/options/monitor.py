@@ -51,7 +51,7 @@ class MonitorOptions(ReadOptions):
     limit: tuple[str, ...] = same_as(
         AuditOptions,
         "limit",
-        words="what the FNR of a group may be at most: `fnr=0.05`",
+        words="what the FNR of a group may be at most: `fnr=5%`",
         section=WATCHED,
         is_repeatable=False,
     )
