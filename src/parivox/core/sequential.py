@@ -111,7 +111,7 @@ def intra_class_correlation(moments: Moments, axis: int = -1) -> FloatArray:
     below = (each * (moments.trials_trials - moments.trials)).sum(axis=axis)
     with np.errstate(invalid="ignore", divide="ignore"):
         found = np.where(below > 0, above / below, 0)
-    return np.clip(np.nan_to_num(found), 0, 1)
+    return np.asarray(np.clip(np.nan_to_num(found), 0, 1), dtype=np.float64)
 
 
 def _squares(of: Moments, rate: FloatArray) -> FloatArray:
@@ -203,7 +203,7 @@ def log_evidence(score: ArrayLike, variance: ArrayLike, tuned: float = TUNED) ->
     s, v = np.asarray(score, dtype=np.float64), np.asarray(variance, dtype=np.float64)
     both = v + tuned
     found = np.log(2) + np.log(tuned / both) / 2 + s**2 / (2 * both) + log_ndtr(s / np.sqrt(both))
-    return np.where(np.isnan(found), -np.inf, found)
+    return np.asarray(np.where(np.isnan(found), -np.inf, found), dtype=np.float64)
 
 
 def least_score(variance: ArrayLike, alpha: float, tuned: float = TUNED) -> FloatArray:
@@ -220,4 +220,4 @@ def least_score(variance: ArrayLike, alpha: float, tuned: float = TUNED) -> Floa
         middle = (low + high) / 2
         is_there = log_evidence(middle, v, tuned) >= -np.log(alpha)
         low, high = np.where(is_there, low, middle), np.where(is_there, middle, high)
-    return high
+    return np.asarray(high, dtype=np.float64)
