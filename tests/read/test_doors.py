@@ -238,11 +238,12 @@ def kaldi(tmp_path):
 def test_a_data_folder_audits_by_all_that_it_tells(kaldi, proposed):
     told, audited = proposed("scores", "trials", "data")
     assert "data: a table of utterances, in Kaldi's files; 18 rows" in told
-    assert "--utterances data --by gender" in told
+    assert "--speakers data --utterances data --by gender" in told
     assert audited.startswith("72 trials · 6 speakers")
     tables = {"trials": kaldi / "trials", "intervals": False}
-    whole = pv.audit({"S": kaldi / "scores"}, utterances=kaldi / "data", by="gender", **tables)
-    for people in ("data", "data/spk2gender", "people.csv"):
+    both = {"utterances": kaldi / "data", "speakers": kaldi / "data"}
+    whole = pv.audit({"S": kaldi / "scores"}, by="gender", **both, **tables)
+    for people in ("data/spk2gender", "people.csv"):
         apart = pv.audit(
             {"S": kaldi / "scores"},
             utterances=kaldi / "data" / "utt2spk",
@@ -269,14 +270,19 @@ def test_a_header_is_a_header_in_kaldis_files_too(kaldi):
         ("utt2spk", None, "is a folder without utt2spk"),
         ("utt2spk", "id00-v-0\n", "utt2spk: line 1: has fewer than 2 fields"),
         ("utt2spk", "id00-v-0 id00\n", "are not in data"),
-        ("spk2gender", "id00 f\nid00 m\n", "speaker 'id00' has two values"),
+        (
+            "spk2gender",
+            "id00 f\nid00 m\n",
+            "rows 1 and 2, column 'gender': speaker 'id00' is 'f' and 'm'",
+        ),
     ],
 )
 def test_folders_that_are_half_right_say_their_mend(kaldi, file, content, said):
     path = kaldi / "data" / file
     path.unlink() if content is None else path.write_text(content)
+    both = {"utterances": kaldi / "data", "speakers": kaldi / "data"}
     with pytest.raises(ParivoxError) as error:
-        pv.audit(kaldi / "scores", trials=kaldi / "trials", utterances=kaldi / "data", by="gender")
+        pv.audit(kaldi / "scores", trials=kaldi / "trials", by="gender", **both)
     assert said in str(error.value)
 
 
@@ -325,3 +331,54 @@ def test_a_pickle_is_refused_with_the_safe_way(write):
     for said in (inspect(path).files[0].problems[0], refused(path)):
         assert "may run code when it is opened, so it is not; save embeddings as ids" in said
         assert "numpy.savez(FILE, ids=list(all), " in said
+
+
+# ---- what Parivox wrote
+
+
+@pytest.fixture
+def written(kaldi, parivox):
+    """An audit, counts with their tally, a rule file and a context file."""
+    labelled = zip((kaldi / "trials").read_text().splitlines(), TRIALS, strict=True)
+    (kaldi / "scored").write_text(lines(f"{row} {one[3]}" for row, one in labelled))
+    how = ("scored", "--utterances", "data", "--speakers", "data", "--by", "gender")
+    parivox("audit", *how, "--out", "audit", "--no-intervals")
+    (kaldi / "site.key").write_text("0123456789abcdef" * 4)
+    counts = ("--key", "site.key", "--blocks", "3", "--step", "0.02", "--withhold", "0")
+    parivox("count", *how, *counts, "--out", "north.counts")
+    (kaldi / "rules.yaml").write_text(parivox("thresholds", "--example"))
+    (kaldi / "context.yaml").write_text(parivox("context"))
+    return kaldi
+
+
+def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, parivox):
+    commands = {}
+    for files, said in {
+        "audit": "audit: an audit, as parivox audit writes it",
+        "audit/groups.csv": "audit/groups.csv: part of an audit",
+        "audit/audit.json": "audit/audit.json: part of an audit",
+        "north.counts north.tally": "north.tally: a tally of counts, which goes beside them",
+        "rules.yaml": "rules.yaml: a rule file, as parivox thresholds writes it",
+        "context.yaml": "context.yaml: a context file, as parivox context prints it",
+    }.items():
+        told = parivox("inspect", *files.split())
+        assert said in told
+        commands[files] = told.rpartition("next: parivox ")[2].splitlines()[0]
+    assert commands["audit/groups.csv"] == commands["audit"] == "show audit"
+    given = {
+        "SCORES": "scored --utterances data --speakers data",
+        "AUDIT": "audit",
+        "report.html": "r.md",
+    }
+    for command in commands.values():
+        for word, file in given.items():
+            command = command.replace(word, file)  # noqa: PLW2901
+        assert parivox(*shlex.split(command))
+
+
+def test_a_folder_of_embeddings_is_known(tmp_path, parivox):
+    (tmp_path / "e").mkdir()
+    (tmp_path / "e" / "store.json").write_text("{}")
+    told = parivox("inspect", "e")
+    assert "e: embeddings, as parivox embed makes them" in told
+    assert "next: parivox score TRIALS --embeddings e --out scores.parquet" in told

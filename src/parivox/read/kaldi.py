@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,7 +17,6 @@ from parivox.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _NAMED = re.compile(r"(utt|spk)2(?!utt$)(\w+)")
 _WORDS = {"utt": "utterance", "spk": "speaker"}
@@ -25,14 +25,15 @@ _WORDS = {"utt": "utterance", "spk": "speaker"}
 def kaldi_table(path: Path, what: str) -> tuple[pl.DataFrame, dict[str, Any]] | None:
     """What a data folder, or a file of one, tells as a table, and what was read.
 
-    Of a folder, that is a row an utterance with all that is known of it and of its speaker; where
-    `what` is ``speakers``, a row a speaker. None for what is none of Kaldi's.
+    Of a folder, that is a row an utterance where `what` is ``utterances``, a row a speaker where it
+    is ``speakers``, and else a row an utterance with all that is known of its speaker, too. None
+    for what is none of Kaldi's.
     """
     if path.is_dir():
         files = [one for one in sorted(path.iterdir()) if _NAMED.fullmatch(one.name)]
         wanted = "spk2gender" if what == "speakers" else "utt2spk"
-        if what == "speakers":
-            files = [one for one in files if one.name.startswith("spk")]
+        own = {"speakers": "spk", "utterances": "utt"}.get(what, "")
+        files = [one for one in files if one.name.startswith(own)]
         if not files or (wanted == "utt2spk" and not (path / wanted).is_file()):
             mend = f"is a folder without {wanted}, as Kaldi's have one; name a file in it"
             msg = f"{path}: {mend}"
@@ -55,6 +56,20 @@ def kaldi_table(path: Path, what: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
                 raise DataError(msg)
             found = found.join(other, on=key, how="left", maintain_order="left")
     return found, {"name": path.name, "format": "kaldi", "sha256": digest.hexdigest()}
+
+
+def tells_speakers(source: Any) -> bool:
+    """Whether this is a folder that tells more of speakers than their utterances.
+
+    Examples
+    --------
+    >>> tells_speakers("scores.csv")
+    False
+    """
+    path = Path(str(source))
+    return path.is_dir() and any(
+        one.name.startswith("spk") and _NAMED.fullmatch(one.name) for one in path.iterdir()
+    )
 
 
 def _is_bare(path: Path) -> bool:

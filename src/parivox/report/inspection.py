@@ -25,6 +25,7 @@ _KINDS = {
     "models": "a table of enrolment models",
     "failures": "a table of failures",
     "counts": "counts of trials, as parivox count makes them",
+    "tally": "a tally of counts, which goes beside them, as parivox count --key makes it",
     "groups": "a groups file, as --groups takes it",
     "unknown": "neither trials nor a table that Parivox knows",
 }
@@ -33,6 +34,8 @@ _SEPARATORS = {" ": "blanks", "\t": "tabs", ",": "commas", ";": "semicolons", "|
 _LEVELS = {"speaker": "speakers", "recording": "recordings", "trial": "trials"}
 _MISSING = {
     "SCORES": "the file with the scores of these trials",
+    "TRIALS": "a list of trials of these recordings",
+    "AUDIT": "the folder of an audit",
     "PEOPLE": "a table of the speakers with their attributes",
     "RECORDINGS": "a table of the recordings with the speaker of each",
 }
@@ -157,7 +160,7 @@ def _odd(found: Found) -> Iterator[str]:
 
 
 def _headline(found: Found) -> str:
-    words = _KINDS[found.kind]
+    words = found.own or _KINDS[found.kind]
     is_trials = found.kind in {"scores", "trials"}
     if found.kind == "unknown" and len(found.problems) == 1:
         return "cannot be read"

@@ -24,6 +24,7 @@ from parivox.read.counts_file import holds_counts
 from parivox.read.formats import may_be_trials, scan, table_format
 from parivox.read.inspection.findings import Found, Inspection
 from parivox.read.inspection.joins import find_joins, settle_kinds, with_labels
+from parivox.read.inspection.own import own_file
 from parivox.read.inspection.plan import Plan, Source
 from parivox.read.inspection.tables import (
     InspectedTable,
@@ -125,8 +126,9 @@ def _identify(
     """What one source is; what is neither trials nor a table nor counts is unknown."""
     if holds_counts(source.data):
         return counts.see(source.name, source.data)
-    if (groups := inspect_groups(source.data, source.name)) is not None:
-        return groups
+    own = own_file(source.data, source.name) or inspect_groups(source.data, source.name)
+    if own is not None:
+        return own
     trials, problem = _trials(source, asked, format_)
     if trials is not None:
         return trials

@@ -104,7 +104,7 @@ class Found:
 
     name: str  # as it was given
     # ``scores``, ``trials``, ``speakers``, ``utterances``, ``models``, ``failures``, ``counts``,
-    # ``groups`` or ``unknown``
+    # ``tally``, ``groups``, ``own`` (what else Parivox wrote) or ``unknown``
     kind: str
     format: str = ""  # name of the format, as ``--scores-format`` takes it for trials
     # what else it took to read it: compression, encoding, separator, sheet, ...
@@ -125,6 +125,8 @@ class Found:
     # attribute.
     groups: Mapping[str, tuple[str, ...]] | None = None
     by: tuple[str, ...] = ()  # of a groups file: the groupings that it asks for
+    own: str = ""  # what it is, of what Parivox wrote
+    use: str = ""  # the command that takes it, likewise
     ignored: tuple[str, ...] = ()  # columns of trials without a header that are not read
 
 

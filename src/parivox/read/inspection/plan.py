@@ -18,6 +18,7 @@ from parivox.read.inspection.findings import Found, Shared
 from parivox.read.inspection.joins import differing_attributes
 from parivox.read.inspection.tables import InspectedTable
 from parivox.read.inspection.trials import InspectedTrials
+from parivox.read.kaldi import tells_speakers
 from parivox.read.people import read_speakers
 from parivox.read.trials import read_trials
 
@@ -93,7 +94,7 @@ class Plan:
         self.encoding = asked if is_used else ""
         self.of: dict[str, list[Source]] = {}
         for source in sources:
-            if source.found.rows or source.found.kind == "groups":
+            if source.found.rows or source.found.kind in {"groups", "tally", "own"}:
                 self.of.setdefault(source.found.kind, []).append(source)
         self.shared = list(self._shared())
         self.whose = ""  # a pattern of ids that tells their speakers, where no file does
@@ -146,6 +147,7 @@ class Plan:
     def _read(self, source: Source, groups: GroupsFile | None) -> TrialSet:
         """The trials of a source, as an audit reads them with the other files."""
         first = {kind: several[0].data for kind, several in self.of.items()}
+        people = first.get("speakers", next(iter(self._of_kaldi()), None))
         names = [shared.name for shared in self.shared]
         if groups is not None:
             names += [*(groups.by or ()), *(groups.within or ())]
@@ -153,7 +155,7 @@ class Plan:
             source.data,
             system="",
             list_="",
-            speakers=read_speakers(first["speakers"]) if "speakers" in first else None,
+            speakers=read_speakers(people) if people is not None else None,
             trials=first.get("trials"),
             utterances=first.get("utterances", self.whose or None),
             models=first.get("models"),
@@ -191,9 +193,10 @@ class Plan:
     def next(self) -> tuple[str, list[Differing]]:
         """The command to type next, empty where there is nothing to audit; and why so."""
         if "counts" in self.of and "scores" not in self.of:
-            return shlex.join(["parivox", "audit", *self._words("counts")]), []
+            files = [*self._words("counts"), *self._words("tally")]
+            return shlex.join(["parivox", "audit", *files]), []
         if "scores" not in self.of and "trials" not in self.of:
-            return "", []
+            return next((one.found.use for one in self.of.get("own", [])), ""), []
         groupings, because = self._groupings()
         words = ["parivox", "audit", *(self._scores() or ["SCORES"])]
         words += self._files(has_groups=bool(groupings) or "groups" in self.of)
@@ -208,12 +211,21 @@ class Plan:
         for kind in _TABLES:
             if kind in self.of:
                 yield from (f"--{kind}", self._words(kind)[0])
+            elif kind == "speakers" and (folders := self._of_kaldi()):
+                yield from ("--speakers", folders[0])
             elif kind == "speakers" and not has_groups:
                 yield from ("--speakers", "PEOPLE")
             elif kind == "utterances" and self.whose:
                 yield from ("--utterances", self.whose)
             elif kind == "utterances" and self._lacks_speakers():
                 yield from ("--utterances", "RECORDINGS")
+
+    def _of_kaldi(self) -> list[str]:
+        """Kaldi's folders that tell of speakers, too: as --utterances they tell of these alone."""
+        tables = self.of.get("utterances", [])
+        return [
+            one.word for one in tables if one.found.format == "kaldi" and tells_speakers(one.data)
+        ]
 
     def _reading(self) -> Iterator[str]:
         """How the files are read."""
