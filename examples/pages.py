@@ -23,6 +23,7 @@ DOCS = EXAMPLES.parent / "docs"
 TUTORIALS = ("student", "auditor", "bank", "product")
 PAGES = (
     *("bring-your-data.md", "trials.md", "balanced.md", "plan.md", "thresholds.md"),
+    "calibration.md",
     "monitor.md",
     *(f"tutorials/{name}.md" for name in TUTORIALS),
 )

@@ -19,9 +19,14 @@ from parivox.options import papers, recordings, shards
 from parivox.options import trials as lists
 from parivox.options.audit import AuditOptions, CountOptions
 from parivox.options.kinds import Direction, Flag, option, options_of, sections_of
+from parivox.options.mitigation import (
+    CalibrateCommand,
+    CalibrateOptions,
+    ThresholdCommand,
+    ThresholdOptions,
+)
 from parivox.options.monitor import MonitorCommand, MonitorOptions
 from parivox.options.plan import PlanCommand, PlanOptions
-from parivox.options.thresholds import ThresholdCommand, ThresholdOptions
 
 ROOT = Path(__file__).parents[1]
 TYPED = ROOT / "src" / "parivox" / "options" / "typed.py"
@@ -29,6 +34,7 @@ PAGE = ROOT / "docs" / "cli.md"
 LAST = (described.PageCommand, described.ProgressCommand)
 COMMANDS = {
     "audit": (AuditOptions, described.AuditCommand, *LAST),
+    "calibrate": (CalibrateOptions, CalibrateCommand, LAST[1]),
     "completion": (described.CompletionCommand,),
     "count": (CountOptions, described.CountCommand, LAST[1]),
     "criteria": (described.CriteriaCommand,),

@@ -16,8 +16,9 @@ from benchmarks.coverage.records import Row, interval_row, mean, stream
 from parivox.core.costs import parse_cost
 from parivox.core.crossfit import deal
 from parivox.mitigation.aims import parse_aim
-from parivox.mitigation.fitting import RATES, RULES, Material, fits_of, tell_apart
+from parivox.mitigation.fitting import RULES, fits_of, tell_apart
 from parivox.mitigation.judging import Scored, judge
+from parivox.mitigation.material import RATES, Material
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -62,9 +62,12 @@ if TYPE_CHECKING:
     from parivox.embedding.extract import embed
     from parivox.embedding.store import Store, open_store
     from parivox.errors import ConfigError, DataError, ParivoxError
+    from parivox.mitigation.applying import apply_calibrator
+    from parivox.mitigation.calibration import Calibration, calibrate
     from parivox.mitigation.thresholds import Thresholds, thresholds
     from parivox.monitoring.monitor import Monitor, monitor
     from parivox.progress import Progress
+    from parivox.read.calibrator_file import Calibrator
     from parivox.read.inspection.findings import Inspection
     from parivox.report.figures import write_figures
     from parivox.report.files import write_page, write_tables
@@ -120,6 +123,8 @@ _HOMES = {
     "parivox.embedding.extract": ("embed",),
     "parivox.embedding.store": ("Store", "open_store"),
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
+    "parivox.mitigation.applying": ("apply_calibrator",),
+    "parivox.mitigation.calibration": ("Calibration", "calibrate"),
     "parivox.mitigation.thresholds": ("Thresholds", "thresholds"),
     "parivox.monitoring.monitor": ("Monitor", "monitor"),
     "parivox.progress": ("Progress",),
@@ -127,6 +132,7 @@ _HOMES = {
     "parivox.report.files": ("write_page", "write_tables"),
     "parivox.report.labels": ("labelled",),
     "parivox.scoring.run": ("score",),
+    "parivox.read.calibrator_file": ("Calibrator",),
     "parivox.read.inspection.findings": ("Inspection",),
 }
 _ROOMS = ("papers", "shards", "trials")
@@ -138,6 +144,8 @@ __all__ = [
     "COST_MODELS",
     "MEASURES",
     "Audit",
+    "Calibration",
+    "Calibrator",
     "ConfigError",
     "CostModel",
     "Counts",
@@ -153,10 +161,12 @@ __all__ = [
     "Thresholds",
     "TrialCounts",
     "act_cdet",
+    "apply_calibrator",
     "au_fdr",
     "auc",
     "audit",
     "bayes_threshold",
+    "calibrate",
     "calibration_loss",
     "cdet",
     "cllr",

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__all__ = ["SHOWN_BY", "VARIATION_SHOWN_BY", "Shown"]
+__all__ = ["RELIABILITY_SHOWN_BY", "SHOWN_BY", "VARIATION_SHOWN_BY", "Shown"]
 
 SHOWN_BY = "parivox.report.notebook"
 VARIATION_SHOWN_BY = "parivox.report.charts.variation"
+RELIABILITY_SHOWN_BY = "parivox.report.charts.reliability"
 
 
 class Shown:

@@ -1,5 +1,8 @@
 """Simulated trials of two groups, of whom the second may be scored higher."""
 
+import os
+import subprocess
+
 import numpy as np
 import polars as pl
 import pytest
@@ -41,3 +44,22 @@ def shifted():
 def alike():
     """Trials of groups that are alike, and the speakers."""
     return scored(0.0)
+
+
+@pytest.fixture
+def run(program, tmp_path):
+    """Run a command; what it prints, or says where it `fails`."""
+
+    def printed(*words, fails=False, **environment):
+        done = subprocess.run(
+            [program, *words],
+            cwd=tmp_path,
+            env=os.environ | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == (2 if fails else 0), done.stderr
+        return done.stderr if fails else done.stdout
+
+    return printed

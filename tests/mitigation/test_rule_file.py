@@ -1,8 +1,12 @@
 """The rule file: written, read, audited, and refused where it is none."""
 
+import importlib.resources
+import json
+
 import numpy as np
 import polars as pl
 import pytest
+import yaml
 
 import parivox as pv
 from parivox.read.rule_file import EXAMPLE, read_rules
@@ -52,6 +56,32 @@ def test_the_example_can_be_audited(shifted, tmp_path):
     assert found.record["thresholds"]["unknown"] == 0.35
 
 
+@pytest.fixture
+def is_valid(optional):
+    """Whether a text is a rule file by the schema, for an editor and as it is read."""
+    told = importlib.resources.files("parivox.read") / "rules.schema.json"
+    validator = optional("jsonschema").Draft202012Validator(json.loads(told.read_text()))
+
+    def valid(text):
+        every = {
+            validator.is_valid(yaml.load(text, one)) for one in (yaml.BaseLoader, yaml.CSafeLoader)
+        }
+        (alike,) = every
+        return alike
+
+    return valid
+
+
+def test_what_is_written_and_the_example_are_right_by_the_schema(shifted, is_valid):
+    trials, speakers = shifted
+    assert is_valid(EXAMPLE)
+    assert is_valid(pv.thresholds(trials, speakers=speakers, **ASKED).rule.text())
+
+
+MEANING = ("none of its groups by gender occurs", "gnder")
+"""What a schema cannot tell."""
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -68,8 +98,9 @@ def test_the_example_can_be_audited(shifted, tmp_path):
         ("parivox-thresholds: 1\nby: gender\ncommon: 1\nthresholds: 3", "is no mapping"),
     ],
 )
-def test_what_is_no_rule_file_is_told_in_a_sentence(shifted, tmp_path, text, told):
+def test_what_is_no_rule_file_is_told_in_a_sentence(shifted, tmp_path, is_valid, text, told):
     trials, speakers = shifted
+    assert is_valid(text) == (told in MEANING)
     (tmp_path / "rules.yaml").write_text(text)
     with pytest.raises(pv.ConfigError, match=told):
         pv.audit(trials, speakers=speakers, thresholds=tmp_path / "rules.yaml", **FAST)

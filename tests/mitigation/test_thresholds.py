@@ -12,8 +12,9 @@ from parivox.core.counts import as_counts
 from parivox.core.crossfit import deal, outside
 from parivox.core.rates import threshold_at_fpr
 from parivox.mitigation.aims import parse_aim
-from parivox.mitigation.fitting import Material, fits_of
+from parivox.mitigation.fitting import fits_of
 from parivox.mitigation.judging import Scored, judge
+from parivox.mitigation.material import Material
 
 ASKED = {"by": "gender", "aim": "fpr=0.05", "folds": 6}
 

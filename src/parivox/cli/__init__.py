@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "audit": "how each group of people fares, by every measure",
+    "calibrate": "scores as log likelihood ratios: by one calibrator or several; on other speakers",
     "completion": "what makes bash, zsh or fish complete commands and options",
     "context": "a file to fill in: what only you know of an audit, and names for people",
     "count": "counts without ids, which others can audit",

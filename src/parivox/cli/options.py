@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -170,6 +171,14 @@ def given_options(given: argparse.Namespace, described: type[Options]) -> dict[s
             if value is not None and not is_off:
                 found[one.argument] = one.parse(value)
     return found
+
+
+def named_source(text: str) -> tuple[str, str]:
+    """The name, perhaps none, and the file of NAME=FILE; a file that is there is no such thing."""
+    name, equals, path = text.partition("=")
+    # any text, even what no path can be
+    is_named = equals and not os.path.exists(text)  # noqa: PTH110
+    return (name, path) if is_named else ("", text)
 
 
 def check_standard_input(paths: Iterable[str | None]) -> None:

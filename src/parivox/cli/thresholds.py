@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any
@@ -13,11 +12,12 @@ from parivox.cli.options import (
     check_out_is_named,
     check_standard_input,
     given_options,
+    named_source,
 )
 from parivox.cli.process import print_json, printing
 from parivox.errors import ConfigError
 from parivox.options.audit import ProgressCommand
-from parivox.options.thresholds import ThresholdCommand, ThresholdOptions
+from parivox.options.mitigation import ThresholdCommand, ThresholdOptions
 
 if TYPE_CHECKING:
     import argparse
@@ -58,15 +58,10 @@ def _run(given: argparse.Namespace) -> None:
         msg = "no scores are given; name a file, as in parivox thresholds scores.csv --by gender"
         raise ConfigError(msg)
     check_out_is_named(given.out, "file")
-    name, equals, path = given.scores.partition("=")
-    # any text, even what no path can be
-    is_named = equals and not os.path.exists(given.scores)  # noqa: PTH110
-    source = path if is_named else given.scores
+    name, source = named_source(given.scores)
     tables = [getattr(given, table) for table in (*TABLES, "groups", "normalised")]
     check_standard_input([source, *tables])
-    found = thresholds(
-        {name: source} if is_named else source, **given_options(given, ThresholdOptions)
-    )
+    found = thresholds({name: source} if name else source, **given_options(given, ThresholdOptions))
     if given.out is not None:
         found.write(given.out)
     with printing():

@@ -69,6 +69,71 @@ def sides(one: ArrayLike, other: ArrayLike) -> IntArray:
     return np.asarray(np.left_shift(1, one) | np.left_shift(1, other), dtype=np.int64)
 
 
+def standard_error(without: ArrayLike) -> FloatArray:
+    """Standard error of what was made and judged anew without each fold, shape (fold, ...).
+
+    See docs/methods/thresholds.md#intervals.
+
+    Examples
+    --------
+    >>> round(float(standard_error([0.2, 0.3, 0.3, 0.4])), 4)
+    0.1225
+    """
+    again = np.asarray(without, np.float64)
+    n = len(again)
+    variance = (n - 1) / n * ((again - again.mean(axis=0)) ** 2).sum(axis=0)
+    return np.asarray(np.sqrt(variance))[()]
+
+
+def share_moved(folds: int, held: int) -> float:
+    """How far what was made without some folds is moved by leaving out one fold more.
+
+    See docs/methods/thresholds.md#intervals.
+
+    Examples
+    --------
+    >>> share_moved(10, 0b1), round(share_moved(10, 0b11), 3)
+    (0.8888888888888888, 0.778)
+    """
+    return (folds - held.bit_count() - 1) / (folds - 1)
+
+
+def level_apart(difference: ArrayLike, without: ArrayLike) -> FloatArray:
+    """Level at which differences are told from nothing, by leaving out each fold in turn.
+
+    See docs/methods/calibration.md#told-apart: the T-squared of Hotelling.
+
+    Parameters
+    ----------
+    difference : array_like of shape (..., number)
+    without : array_like of shape (fold, ..., number)
+        The same without the speakers of each fold.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        NaN where any is, or nothing varies.
+
+    Examples
+    --------
+    >>> without = [[1.0, 0.2], [1.1, 0.1], [0.9, 0.3], [1.2, 0.1], [0.8, 0.1]]
+    >>> round(float(level_apart([1.0, 0.16], without)), 4)
+    0.076
+    """
+    from scipy.special import fdtrc  # noqa: PLC0415 - takes time to load
+
+    centre, again = np.asarray(difference, np.float64), np.asarray(without, np.float64)
+    n, m = len(again), centre.shape[-1]
+    off = again - again.mean(axis=0)
+    covariance = (n - 1) / n * np.einsum("k...i,k...j->...ij", off, off)
+    is_told = np.isfinite(centre).all(axis=-1) & np.isfinite(covariance).all(axis=(-2, -1))
+    is_told &= np.linalg.matrix_rank(np.where(is_told[..., None, None], covariance, 0)) == m
+    safe = np.where(is_told[..., None, None], covariance, np.eye(m))
+    t2 = (centre * np.linalg.solve(safe, centre[..., None])[..., 0]).sum(axis=-1)
+    p = fdtrc(m, n - m, (n - m) / (m * (n - 1)) * t2)
+    return np.asarray(np.where(is_told, p, np.nan))[()]
+
+
 def jackknife(value: ArrayLike, without: ArrayLike, confidence: float = 0.95) -> Limits:
     """Interval of what was cross-fitted, by leaving out each fold of speakers in turn.
 
@@ -96,9 +161,7 @@ def jackknife(value: ArrayLike, without: ArrayLike, confidence: float = 0.95) ->
     from scipy.special import stdtrit  # noqa: PLC0415 - takes time to load
 
     centre, again = np.asarray(value, np.float64), np.asarray(without, np.float64)
-    n = len(again)
-    variance = (n - 1) / n * ((again - again.mean(axis=0)) ** 2).sum(axis=0)
-    reach = stdtrit(n - 1, 0.5 + confidence / 2) * np.sqrt(variance)
+    reach = stdtrit(len(again) - 1, 0.5 + confidence / 2) * standard_error(again)
     return Limits((centre - reach)[()], (centre + reach)[()])
 
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from parivox.core.costs import cdet
 from parivox.core.counts import Curve
-from parivox.core.crossfit import Limits, jackknife, outside
+from parivox.core.crossfit import Limits, jackknife, outside, share_moved
 from parivox.core.intervals import rate_interval
 from parivox.core.tallies import moments
-from parivox.mitigation.fitting import RATES
+from parivox.mitigation.material import RATES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parivox.core.costs import CostModel
     from parivox.core.counts import FloatArray, IntArray
     from parivox.core.intervals import Interval
-    from parivox.mitigation.fitting import Material
+    from parivox.mitigation.material import Material
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,7 @@ class Judged:
     """Of the rates, with intervals of the whole procedure, ``[rule, cell]``."""
     cost: Measured  # [rule, cell]
     mean_cost: Measured  # mean over the groups that have both classes, [rule]
+    worst_cost: Measured  # the largest of these, [rule]
     trials: dict[str, IntArray]  # [cell]
     speakers: dict[str, IntArray]  # [cell]
 
@@ -94,7 +95,7 @@ def judge(
     fp, fn = (errors[:, k].swapaxes(-1, -2) for k in (0, 1))
     curve = Curve(np.empty(fp.shape[-1]), fp, fn, trials[:, 1], trials[:, 0])
     costs = cdet(curve, cost).swapaxes(-1, -2)
-    whole = ~np.isnan(costs[0, 0, :-1])
+    of_whole = costs[:, :, :-1][:, :, ~np.isnan(costs[0, 0, :-1])]
     sure = {}
     for rate in RATES:
         parts = []
@@ -117,7 +118,8 @@ def judge(
         {rate: _joined(*both) for rate, both in sure.items()},
         {rate: Measured.of(rates[rate], confidence) for rate in RATES},
         Measured.of(costs, confidence),
-        Measured.of(costs[:, :, :-1][:, :, whole].mean(axis=-1), confidence),
+        Measured.of(of_whole.mean(axis=-1), confidence),
+        Measured.of(of_whole.max(axis=-1), confidence),
         {rate: trials[0, k] for k, rate in enumerate(RATES)},
         speakers,
     )
@@ -134,6 +136,11 @@ def _wrong(
     place = np.zeros(1 << material.folds, dtype=np.int64)
     place[sets] = np.arange(sets.size)
     every = np.stack(list(scored.thresholds.values()), axis=1)  # [rule, set, group + 1]
+    for held in (held for held in sets.tolist() if left_out and held & left_out):
+        whole, again = every[:, place[held & ~left_out]], every[:, place[held]]
+        share = share_moved(material.folds, held & ~left_out)
+        # an infinite threshold stays one
+        every[:, place[held]] = whole + share * np.where(again == whole, 0, again - whole)
     at = place[material.bits[rows] | left_out] * every.shape[-1] + material.group[rows]
     score, target = scored.score[rows], material.target[rows]
     return np.stack([(score >= one.ravel()[at]) != target for one in every])

@@ -8,32 +8,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.inputs import by_name, count_files, gather, groups_file_of
-from parivox.auditing.layout import finest_groups
 from parivox.auditing.operating_points import missing_class
 from parivox.auditing.schema import Rows
 from parivox.auditing.system import check_polarity
 from parivox.core.costs import parse_cost
-from parivox.core.crossfit import Limits, deal, held_out
+from parivox.core.crossfit import Limits, held_out
 from parivox.disk import whole_file, writing
-from parivox.errors import ConfigError, DataError
+from parivox.errors import DataError
 from parivox.mitigation.aims import parse_aim
 from parivox.mitigation.fitting import (
     BETWEEN,
     COMMON,
     PER_GROUP,
-    RATES,
     RULES,
-    Material,
     fits_of,
     tell_apart,
+    too_small,
 )
 from parivox.mitigation.judging import Scored, judge
-from parivox.options.thresholds import ThresholdOptions
+from parivox.mitigation.material import (
+    EVERYONE,
+    NORMALISED,
+    RATES,
+    kept_of,
+    material_of,
+    read_one,
+)
+from parivox.options.mitigation import ThresholdOptions
 from parivox.progress import stage, telling
 from parivox.read.content import in_encoding_given
 from parivox.read.rule_file import RuleFile
-from parivox.read.trialset import CommonTrials, TrialSet
 from parivox.shown import Shown
 
 if TYPE_CHECKING:
@@ -44,13 +48,11 @@ if TYPE_CHECKING:
     from parivox.mitigation.aims import Aim
     from parivox.mitigation.fitting import Apart, Fit
     from parivox.mitigation.judging import Judged
+    from parivox.mitigation.material import Material
     from parivox.progress import Progress
-    from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
     from parivox.read.table import Table
-
-NORMALISED = "normalised"
-EVERYONE = "everyone"
+    from parivox.read.trialset import TrialSet
 
 _LIMITS = ("", "_low", "_high")
 TABLES: dict[str, dict[str, str]] = {
@@ -63,6 +65,7 @@ TABLES: dict[str, dict[str, str]] = {
         "gain": "float",
         "gain_low": "float",
         "gain_high": "float",
+        **{f"worst_{name}{end}": "float" for name in ("cost", "gain") for end in _LIMITS},
     },
     "groups": {
         "rule": "str",
@@ -96,7 +99,8 @@ class Thresholds(Shown):
     ----------
     rules : Table
         Each rule: how many groups have another threshold than the common one (``own``), the mean
-        over groups of the detection cost, and the gain over the common threshold.
+        over groups of the detection cost, the largest cost of a group (``worst_cost``, whichever
+        group has it), and the gains of both over the common threshold.
     groups : Table
         Each rule and group, and everyone: the threshold to be used, what it comes to, the change
         against the common threshold, the gain in cost; ``reason`` says why a group keeps the
@@ -258,12 +262,12 @@ def thresholds(
         conflicts=conflicts,
     )
     goal = parse_aim(asked.aim, parse_cost(asked.cost))
-    chosen, others, grouping = _read(scores, asked)
-    material = _material(chosen, grouping, asked)
+    chosen, others, grouping = read_one(scores, asked)
+    material = material_of(chosen, grouping, asked)
     fits, reasons, apart = _fitted(chosen, material, goal, asked)
     scored = [Scored(material.score, {held: one.thresholds for held, one in fits.items()})]
     for one in others:
-        normalised_too = replace(material, score=_kept(one).score)
+        normalised_too = replace(material, score=kept_of(one).score)
         found = fits_of(normalised_too, goal, np.zeros(len(reasons), dtype=bool), 3)
         common = {held: of.thresholds[:1] for held, of in found.items()}
         scored.append(Scored(normalised_too.score, common))
@@ -299,76 +303,23 @@ def _fitted(
     if not (material.enrolled.sum(axis=-1) > 0).all(axis=0).any():
         msg = f"{chosen.name}: no group has trials of both classes; choose another --by or --side"
         raise DataError(msg)
-    reasons = material.too_small(goal)
+    reasons = too_small(material, goal)
     may = np.array([not why for why in reasons])
     with stage("fitting thresholds"):
         fits = fits_of(material, goal, may, 3)
         return fits, reasons, tell_apart(material, goal, may, fits[0], asked.confidence)
 
 
-def _read(scores: Any, asked: ThresholdOptions) -> tuple[TrialSet, Sequence[TrialSet], Grouping]:
-    """The trials, the same with other scores if there are any, and the one grouping."""
-    asked, file = groups_file_of(asked)
-    if count_files(scores) is not None:
-        msg = "counts do not tell who the speakers are, of whom some are held out; give the scores"
-        raise ConfigError(msg)
-    sources = by_name(scores)
-    if len(sources) > 1:
-        msg = f"thresholds are of one system, but {len(sources)} are given; give one file"
-        raise ConfigError(msg)
-    if asked.by is None or len(asked.by) != 1:
-        n = "no grouping" if asked.by is None else f"{len(asked.by)} groupings"
-        msg = f"--by names {n}; name one, as in --by gender or --by gender+nationality"
-        raise ConfigError(msg)
-    if asked.normalised is not None:
-        sources[NORMALISED, ""] = asked.normalised
-    read = gather(sources, asked, file)
-    sets = [one for one in read.sets if isinstance(one, TrialSet)]
-    for one in sets:
-        if not one.is_scored:
-            why = "decisions without scores, on which no threshold can be found; give scores"
-            msg = f"{one.name}: holds {why}"
-            raise DataError(msg)
-        if not one.is_held:
-            why = "too many to hold in memory; take those of some speakers"
-            msg = f"{one.name}: {one.n_trials:,} trials are {why}"
-            raise ConfigError(msg)
-    if len(sets) > 1 and CommonTrials.of(sets).is_restricted(0, 1):
-        msg = (
-            f"--normalised {sets[1].name}: its trials are not those of {sets[0].name}; give the "
-            "same trials with other scores"
-        )
-        raise DataError(msg)
-    (grouping,) = read.groupings
-    return sets[0], sets[1:], grouping
-
-
-def _kept(chosen: TrialSet) -> Trials:
-    """The trials that contradict nothing."""
-    (part,) = chosen.partitions()
-    return part.without_conflicts()
-
-
-def _material(chosen: TrialSet, grouping: Grouping, asked: ThresholdOptions) -> Material:
-    """The trials with their folds."""
-    part, speaker = _kept(chosen), chosen.utterance_speaker
-    both = speaker[part.enrol].astype(np.int64), speaker[part.test].astype(np.int64)
-    at = 0 if asked.side == "enrol" else 1
-    group = grouping.on(chosen)(part)[at]
-    used = chosen.in_use
-    fold = np.zeros(int(used.max()) + 1, dtype=np.int64)
-    fold[used] = deal(finest_groups([grouping], fold.size)[used], asked.folds, asked.seed)
-    return Material.of(part.score, part.target, both, both[at], group, fold, grouping.groups)
-
-
 def _rules(rules: Sequence[str], judged: Judged, whole: FloatArray) -> Table:
     rows = Rows(TABLES["rules"])
-    mean = judged.mean_cost
+    mean, worst = judged.mean_cost, judged.worst_cost
     rows.add(
         rule=list(rules),
         own=(whole[:, :-1] != whole[:, -1:]).sum(axis=-1),
         **_with_limits("cost", mean.value, mean.limits),
-        **_gain(mean.change, mean.change_limits),
+        **_gain("gain", mean.change, mean.change_limits),
+        **_with_limits("worst_cost", worst.value, worst.limits),
+        **_gain("worst_gain", worst.change, worst.change_limits),
     )
     return rows.table()
 
@@ -392,7 +343,7 @@ def _groups(
             cells |= _with_limits(f"{rate}_change", changed.change[r], changed.change_limits.at(r))
         cost = judged.cost
         cells |= _with_limits("cost", cost.value[r], cost.limits.at(r))
-        cells |= _gain(cost.change[r], cost.change_limits.at(r))
+        cells |= _gain("gain", cost.change[r], cost.change_limits.at(r))
         is_own = rule in {PER_GROUP, BETWEEN}
         everyones = np.nan if is_own else whole[r, -1]
         rows.add(
@@ -421,9 +372,9 @@ def _with_limits(name: str, value: FloatArray, limits: Limits) -> dict[str, Floa
     return {name: value, f"{name}_low": limits.low, f"{name}_high": limits.high}
 
 
-def _gain(change: FloatArray, ends: Limits) -> dict[str, FloatArray]:
+def _gain(name: str, change: FloatArray, ends: Limits) -> dict[str, FloatArray]:
     """By how much the cost falls against the common threshold."""
-    return _with_limits("gain", 0 - change, Limits(0 - ends.high, 0 - ends.low))
+    return _with_limits(name, 0 - change, Limits(0 - ends.high, 0 - ends.low))
 
 
 def _record(

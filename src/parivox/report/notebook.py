@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from parivox.report.sheets.sheet import Sheet
 
 _IN_WORDS = {
+    "Calibration": ("calibration", "calibration_in_words"),
     "Checked": ("trials", "check_in_words"),
     "Description": ("trials", "description_in_words"),
     "Embedded": ("systems", "embedded"),

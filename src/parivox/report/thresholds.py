@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 
 from parivox.mitigation.fitting import BETWEEN, COMMON, PER_GROUP
-from parivox.mitigation.thresholds import EVERYONE, NORMALISED
+from parivox.mitigation.material import EVERYONE, NORMALISED
 from parivox.report.scopes import RATES
 from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
 from parivox.report.words import listed, number, percent, show, text
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 _MOST = 6
-_SIDE = {"enrol": "of the enrolled person", "test": "of the person at the door"}
+_SIDE = {"enrol": "enrolled person", "test": "person at the door"}
 _RULES = {
     NORMALISED: "one, normalised scores",
     COMMON: "one for all",
@@ -42,7 +42,7 @@ def thresholds_in_words(found: Thresholds, out: str | None = None) -> Iterator[R
     record = found.record
     yield text(
         f"{number(record['trials'])} trials · {number(record['speakers'])} speakers · "
-        f"{record['system']} · by {record['by']} {_SIDE[record['side']]} · aim {record['aim']}"
+        f"{record['system']} · by {record['by']} of the {whose(record)} · aim {record['aim']}"
     )
     own = {row["group"]: row for row in found.groups.rows() if row["rule"] == PER_GROUP}
     common = {row["group"]: row for row in found.groups.rows() if row["rule"] == COMMON}
@@ -57,7 +57,7 @@ def thresholds_in_words(found: Thresholds, out: str | None = None) -> Iterator[R
     each = [f"{name} {own[name]['threshold']:.4g}" for name in apart]
     yield text(", ".join([f"Thresholds: one for all {record['common']:.4g}", *each]) + ".")
     yield from _kept(own, apart)
-    yield from _caveats(record)
+    yield needs_groups(record, "threshold")
     yield from _next(apart, out)
 
 
@@ -66,7 +66,7 @@ def _answer(
 ) -> Iterator[RenderableType]:
     """Whether a threshold per group helps: on average, and whom."""
     gain = next(row for row in found.rules.rows() if row["rule"] == PER_GROUP)
-    interval = f"{gain['gain']:.3f} {_ends(gain, 'gain', places=3)}"
+    interval = f"{gain['gain']:.3f} {ends(gain, 'gain', places=3)}"
     if not any(row["reason"] == "" for row in own.values()):
         yield text(
             "No group is large enough to have a threshold of its own.", style="bold", apart=True
@@ -80,31 +80,43 @@ def _answer(
         need = "needs" if n == 1 else "need"
         words = f"{n} of {len(own)} groups {need} another threshold than the one for all: {names}."
     yield text(words, style="bold", apart=True)
-    if gain["gain_low"] is None:
-        tells = "is not known"
-    elif gain["gain_low"] > 0:
-        tells = "is told from nothing"
-    elif gain["gain_high"] < 0:
-        tells = "is less than nothing"
-    else:
-        tells = "can't be told from nothing"
-    yield text(f"What one per group gains in mean cost {tells}: {interval}.")
+    yield text(f"What one per group gains in mean cost {told(gain, 'gain')}: {interval}.")
+    worst = f"{gain['worst_gain']:.3f} {ends(gain, 'worst_gain', places=3)}"
+    yield text(f"What the group with the largest cost gains {told(gain, 'worst_gain')}: {worst}.")
+
+
+def told(row: Row, name: str) -> str:
+    """Whether a gain is told from nothing."""
+    if row[f"{name}_low"] is None:
+        return "is not known"
+    words = {"better": "is told from nothing", "worse": "is less than nothing"}
+    verdict = better(row[f"{name}_low"], row[f"{name}_high"])
+    return words.get(verdict, "can't be told from nothing")
 
 
 def rules_sheet(found: Thresholds) -> Sheet:
     """Each rule: groups that it moves, mean cost and gain."""
     sheet = Sheet.headed(
-        f"Cost ({found.record['cost']}), mean over groups, on speakers held out on both sides:",
-        ("threshold", "groups moved", "cost", "gain"),
+        f"Cost ({found.record['cost']}), mean over groups and of the group with the largest, on "
+        "speakers held out on both sides:",
+        ("threshold", "moved", "mean", "gain", "worst", "gain of the worst"),
     )
     for row in found.rules.rows():
         is_common = row["rule"] == COMMON
-        gain = "" if is_common else f"{row['gain']:.3f} {_ends(row, 'gain', places=3)}"
+        gain, worst = (
+            Cell(
+                "" if is_common else f"{row[name]:.3f} {ends(row, name, places=3)}",
+                verdict=better(row[f"{name}_low"], row[f"{name}_high"]),
+            )
+            for name in ("gain", "worst_gain")
+        )
         sheet.add(
             _RULES.get(row["rule"], row["rule"]),
             "" if is_common else number(row["own"]),
             f"{row['cost']:.3f}",
-            Cell(gain, verdict=_better(row["gain_low"], row["gain_high"])),
+            gain,
+            f"{row['worst_cost']:.3f}",
+            worst,
         )
     return sheet
 
@@ -127,19 +139,20 @@ def groups_sheet(rows: Sequence[tuple[Row, Row]]) -> Sheet:
                 percent(common[metric]),
                 percent(own[metric]),
                 Cell(
-                    f"{100 * change:+.2f} {_ends(own, f'{metric}_change', 100)}",
-                    verdict=_better(*fell),
+                    f"{100 * change:+.2f} {ends(own, f'{metric}_change', 100)}",
+                    verdict=better(*fell),
                 ),
             )
     return sheet
 
 
-def _ends(row: Row, name: str, times: float = 1, places: int = 2) -> str:
+def ends(row: Row, name: str, times: float = 1, places: int = 2) -> str:
+    """Its interval, or nothing."""
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     return "" if low is None else f"[{times * low:.{places}f}, {times * high:.{places}f}]"
 
 
-def _better(low: float | None, high: float | None) -> str:
+def better(low: float | None, high: float | None) -> str:
     """The verdict of a gain with these limits."""
     if low is None or high is None or low <= 0 <= high:
         return "cannot_tell"
@@ -158,8 +171,13 @@ def _kept(own: dict[str, Row], apart: Sequence[str]) -> Iterator[RenderableType]
             yield text(f"Keep the one for all, {why}: {', '.join(listed(names, most=_MOST))}.")
 
 
-def _caveats(record: Row) -> Iterator[RenderableType]:
-    whose = "enrolled person" if record["side"] == "enrol" else "person at the door"
+def whose(record: Row) -> str:
+    """Whose group it is."""
+    return _SIDE[record["side"]]
+
+
+def needs_groups(record: Row, what: str) -> RenderableType:
+    """That groups must be known at every decision, and of how many trials they are."""
     unknown = record["unknown"]
     taken = (
         f"unknown in {number(unknown)} of {number(record['trials'])} trials, which take the one "
@@ -167,9 +185,9 @@ def _caveats(record: Row) -> Iterator[RenderableType]:
         if unknown
         else "known in every trial here; who has none takes the one for all"
     )
-    yield text(
-        f"! A threshold per group needs the group of the {whose} at every decision: {taken}. A "
-        "group guessed from the voice is wrong more often in some groups, and so is its threshold.",
+    return text(
+        f"! A {what} per group needs the group of the {whose(record)} at every decision: {taken}. "
+        f"A group guessed from the voice is wrong more often in some groups, and so is its {what}.",
         apart=True,
     )
 

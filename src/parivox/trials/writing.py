@@ -132,15 +132,19 @@ class ListWriter:
         self,
         enrol_ids: pl.Series,
         test_ids: pl.Series,
-        target: NDArray[np.bool_],
+        target: NDArray[np.bool_] | None,
         more: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add trials at the end, with further columns, the same in every block."""
+        """Add trials at the end, with further columns, the same in every block.
+
+        CSV and Parquet have room for trials whose labels are not known.
+        """
         if more and self.format not in HOLDS_MORE:
             msg = f"a list in the format {self.format} holds no {', '.join(more)}; write it as csv"
             raise ConfigError(msg)
-        words = label_words(target, _TEXTS.get(self.format, _TEXTS["csv"]).words)
-        trial = {"enrol": enrol_ids, "test": test_ids, "label": words}
+        trial = {"enrol": enrol_ids, "test": test_ids}
+        if target is not None:
+            trial["label"] = label_words(target, _TEXTS.get(self.format, _TEXTS["csv"]).words)
         frame = pl.DataFrame(trial | dict(more or {}))
         if self._scratch is not None:
             for part in frame.iter_slices(ROWS):
@@ -157,10 +161,13 @@ class ListWriter:
         form = _TEXTS[self.format]
         if form.forbids:
             self._check_ids(frame, form.forbids)
+        columns = [name for name in form.columns if name in frame.columns]
+        frame = frame.select(*columns, pl.exclude(*columns))
         if form.header and not self.rows:
-            names = (*form.header, *frame.columns[len(form.header) :])
+            called = dict(zip(form.columns, form.header, strict=True))
+            names = [called.get(name, name) for name in frame.columns]
             pl.DataFrame(schema=names).write_csv(self._file, separator=form.separator)
-        frame.select(*form.columns, pl.exclude(*form.columns)).write_csv(
+        frame.write_csv(
             self._file,
             include_header=False,
             separator=form.separator,
@@ -301,15 +308,15 @@ def convert(
     """
     ConvertOptions.of(id=id, columns=columns, format=format, to=to, encoding=encoding)
     path = check_new(out)
-    scanned = _opened(source, dict(columns or {}), format)
-    more = _further_columns(scanned)
+    scanned = opened(source, dict(columns or {}), format)
+    more = further_columns(scanned)
     known = None
     if "label" not in scanned.columns and not {*_SPEAKERS} <= set(scanned.columns):
         known = _speakers_of(scanned, speakers, utterances, id)
     target = 0
     with ListWriter(path, to) as writer:
         for chunk in chunks_of_trials(scanned):
-            is_target = _is_target(chunk, known)
+            targets = is_target(chunk, known)
             cells = {
                 name: pl.Series(scores(chunk, scanned)).fill_nan(None)
                 if role == "score"
@@ -317,17 +324,17 @@ def convert(
                 for role, name in more.items()
             }
             enrol, test = map(chunk.ids, _SIDES)
-            writer.write(enrol, test, is_target, cells if to in HOLDS_MORE else None)
-            target += int(is_target.sum())
+            writer.write(enrol, test, targets, cells if to in HOLDS_MORE else None)
+            target += int(targets.sum())
     nameless = tuple(f"column {place}" for place in scanned.ignored)  # of files without a header
     left_out = nameless if to in HOLDS_MORE else (*more.values(), *nameless)
     labels_from = "list" if "label" in scanned.columns else "speakers"
     return Converted(path, to, target, writer.rows - target, left_out, labels_from)
 
 
-def _opened(source: Any, columns: dict[str, str], format_: str | None) -> Scan:
+def opened(source: Any, columns: dict[str, str], format_: str | None) -> Scan:
     """The list with every column that it has, those without a role as attributes."""
-    if source == "-":
+    if isinstance(source, str) and source == "-":
         msg = "-: a list to be converted is read more than once; save it as a file"
         raise ConfigError(msg)
     scanned = scan(source, columns=Columns(columns), format=format_, name="trials")
@@ -335,7 +342,7 @@ def _opened(source: Any, columns: dict[str, str], format_: str | None) -> Scan:
     return scan(source, columns=asked, format=format_, name="trials")
 
 
-def _further_columns(scanned: Scan) -> dict[str, str]:
+def further_columns(scanned: Scan) -> dict[str, str]:
     """Names of the columns beside ids and labels, by role; what is known is called by its role."""
     named = {role: role.removeprefix(ATTRIBUTE) for role in scanned.columns if role not in _TRIAL}
     taken = [*_TRIAL, *named.values()]
@@ -346,7 +353,7 @@ def _further_columns(scanned: Scan) -> dict[str, str]:
     return named
 
 
-def _is_target(chunk: Chunk, known: pl.DataFrame | None) -> NDArray[np.bool_]:
+def is_target(chunk: Chunk, known: pl.DataFrame | None) -> NDArray[np.bool_]:
     """Which trials are target trials: by their labels, else by whether their speakers are one."""
     if "label" in chunk.columns:
         return np.asarray(labels(chunk) == 1)

@@ -1,0 +1,173 @@
+"""Calibrations in words: is a calibrator of its own another one, whom does it serve, who loses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import group
+
+from parivox.core.calibration import Logistic
+from parivox.mitigation.calibration import SCORED
+from parivox.mitigation.fitting import COMMON, PER_GROUP
+from parivox.mitigation.material import EVERYONE, NORMALISED
+from parivox.report.sheets.sheet import Cell, Column, Sheet, in_terminal
+from parivox.report.thresholds import better, ends, needs_groups, told, whose
+from parivox.report.words import listed, number, show, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from parivox.mitigation.calibration import Calibration
+
+    Row = dict[str, Any]
+
+_MOST = 6
+_RULES = {
+    COMMON: "one for all",
+    PER_GROUP: "one per group",
+    NORMALISED: "one, normalised scores",
+    SCORED: "none: as scored",
+}
+
+
+def print_calibration(found: Calibration, out: str | None = None) -> None:
+    """Print it: with colours in a terminal, plain lines elsewhere."""
+    show(calibration_in_words(found, out))
+
+
+@group()
+def calibration_in_words(found: Calibration, out: str | None = None) -> Iterator[RenderableType]:
+    """The answer, the rules, every group, caveats, what to do next."""
+    record = found.record
+    yield text(
+        f"{number(record['trials'])} trials · {number(record['speakers'])} speakers · "
+        f"{record['system']} · by {record['by']} of the {whose(record)} · {record['method']}"
+    )
+    own = {row["group"]: row for row in found.groups.where(rule=PER_GROUP).rows()}
+    common = {row["group"]: row for row in found.groups.where(rule=COMMON).rows()}
+    apart = found.apart
+    yield from _answer(found, own, apart)
+    yield text("")
+    yield from in_terminal(rules_sheet(found), above=1, below=1)
+    judged = [name for name in own if name != EVERYONE and not own[name]["reason"]]
+    if judged:
+        sheet = groups_sheet([(common[name], own[name]) for name in judged], apart)
+        yield from in_terminal(sheet, above=1, below=1)
+    if apart:
+        yield text("* its own calibrator can be told from the one for all")
+    yield text(", ".join(_lines(found)) + ".")
+    yield from _kept(own, apart)
+    if apart:
+        yield needs_groups(record, "calibrator")
+    yield from _next(out)
+
+
+def _answer(
+    found: Calibration, own: dict[str, Row], apart: Sequence[str]
+) -> Iterator[RenderableType]:
+    n = len(own) - 1
+    if not any(row["reason"] == "" for name, row in own.items() if name != EVERYONE):
+        words = "No group is large enough to have a calibrator of its own."
+        yield text(words, style="bold", apart=True)
+        return
+    if apart:
+        some = ", ".join(listed(apart, most=_MOST))
+        need = "needs" if len(apart) == 1 else "need"
+        words = (
+            f"{len(apart)} of {n} groups {need} another calibrator than the one for all: {some}."
+        )
+    else:
+        words = "One calibrator for all: that of no group can be told from it."
+    yield text(words, style="bold", apart=True)
+    gain = next(row for row in found.rules.rows() if row["rule"] == PER_GROUP)
+    yield text(
+        f"What one per group gains in mean Cllr {told(gain, 'gain')}: {_bits(gain, 'gain')} bits."
+    )
+
+
+def rules_sheet(found: Calibration) -> Sheet:
+    """Each rule: Cllr, the least that it could be, what is lost to calibration, and the gain."""
+    sheet = Sheet.headed(
+        "Cllr in bits, mean over groups, on speakers held out on both sides:",
+        ("calibrator", "Cllr", "least", "lost to calibration", "gain"),
+    )
+    for row in found.rules.rows():
+        gain = "" if row["rule"] == COMMON else _bits(row, "gain")
+        sheet.add(
+            _RULES[row["rule"]],
+            f"{row['cllr']:.4f}",
+            f"{row['min_cllr']:.4f}",
+            _bits(row, "cal_loss"),
+            Cell(gain, verdict=better(row["gain_low"], row["gain_high"])),
+        )
+    return sheet
+
+
+def groups_sheet(rows: Sequence[tuple[Row, Row]], apart: Sequence[str]) -> Sheet:
+    """Each group by the one for all and by its own: Cllr, what is lost, and the gain."""
+    columns = [
+        Column("group", is_words=True, key="group"),
+        Column("speakers", key="speakers"),
+        Column("Cllr"),
+        Column("lost to calibration"),
+        Column("own Cllr"),
+        Column("gain by its own"),
+    ]
+    sheet = Sheet("Groups by the one for all, and by their own, who gains and who loses:", columns)
+    for common, own in rows:
+        sheet.add(
+            Cell(own["group"], "*" if own["group"] in apart else ""),
+            number(own["speakers"]),
+            f"{common['cllr']:.4f}",
+            _bits(common, "cal_loss"),
+            f"{own['cllr']:.4f}",
+            Cell(_bits(own, "gain"), verdict=better(own["gain_low"], own["gain_high"])),
+        )
+    return sheet
+
+
+def _bits(row: Row, name: str) -> str:
+    return f"{row[name]:.4f} {ends(row, name, places=4)}".rstrip()
+
+
+def _lines(found: Calibration) -> Iterator[str]:
+    """The calibrators that are written."""
+    made = found.calibrator
+    for name, line in {"one for all": made.common, **made.groups}.items():
+        start = "" if name != "one for all" else "Log likelihood ratio, "
+        if isinstance(line, Logistic):
+            yield f"{start}{name} {line.slope:.4g} x score {line.offset:+.4g}"
+        else:
+            yield f"{start}{name} through {number(line.scores.size)} points"
+
+
+def _kept(own: dict[str, Row], apart: Sequence[str]) -> Iterator[RenderableType]:
+    """Groups that have none of their own, and why."""
+    reasons = dict.fromkeys(row["reason"] for row in own.values() if row["reason"])
+    groups = {name: row for name, row in own.items() if name != EVERYONE}
+    small = [name for name, row in groups.items() if "needed" in row["reason"]]
+    others = [name for name, row in groups.items() if not row["reason"] and name not in apart]
+    alike = [name for name in others if groups[name]["p"] is not None]
+    few = [name for name in others if groups[name]["p"] is None]
+    for names, why in (
+        (alike, "can't be told from it"),
+        (few, "too few speakers to tell theirs from it"),
+        (small, "too small to be held out"),
+    ):
+        if names:
+            some = ", ".join(listed(names, most=_MOST))
+            yield text(f"Keep the one for all, {why}: {some}.")
+    for why in reasons:
+        if "needed" not in why:
+            some = ", ".join(name for name, row in own.items() if row["reason"] == why)
+            yield text(f"Keep the one for all: {some} ({why}).")
+
+
+def _next(out: str | None) -> Iterator[RenderableType]:
+    apply = f"parivox calibrate NEW --apply {out or 'calibrator.json'} --out llr.csv"
+    start = (
+        "Write the calibrator: --out calibrator.json" if out is None else f"The calibrator: {out}"
+    )
+    yield text(f"{start}; apply it: {apply}; audit that: parivox audit llr.csv --llr", apart=True)

@@ -1,0 +1,96 @@
+"""Calibrators against others' code, and what they cannot be found on."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parivox import Counts, cllr, min_cllr
+from parivox.core.calibration import Isotonic, Logistic, isotonic, logistic, unfit
+from parivox.core.counts import as_counts
+
+
+@pytest.fixture(scope="module")
+def trials():
+    """Scores rounded so that some are equal, and labels of unequal classes."""
+    draw = np.random.default_rng(5)
+    label = (draw.random(4000) < 0.1).astype(int)
+    return draw.normal(-1.1 + 0.2 * label, 0.1).round(3), label
+
+
+def after(line, scores, labels):
+    return as_counts(line.llr(np.asarray(scores, dtype=float)), labels)
+
+
+def test_a_line_is_that_of_scikit_learn_where_both_classes_weigh_alike(trials, optional):
+    scores, labels = trials
+    made = optional("sklearn.linear_model").LogisticRegression(C=np.inf, tol=1e-12, max_iter=10_000)
+    weight = np.where(labels == 1, 0.5 / labels.sum(), 0.5 / (1 - labels).sum()) * labels.size
+    made.fit(scores[:, None], labels, sample_weight=weight)
+    line = logistic(as_counts(scores, labels))
+    assert line.slope == pytest.approx(made.coef_[0, 0], rel=1e-6)
+    assert line.offset == pytest.approx(made.intercept_[0], rel=1e-6)
+
+
+def test_steps_are_those_of_scikit_learn_with_two_trials_more_at_either_end(trials, optional):
+    scores, labels = trials
+    line = isotonic(as_counts(scores, labels))
+    low, high = scores.min() - 1, scores.max() + 1
+    x, y = np.append(scores, [low, low, high, high]), np.append(labels, [0, 1, 0, 1])
+    made = optional("sklearn.isotonic").IsotonicRegression().fit(x, y)
+    share = made.predict(line.scores)
+    prior = labels.sum() / (1 - labels).sum()
+    np.testing.assert_allclose(line.llrs, np.log(share / (1 - share) / prior), rtol=1e-9)
+
+
+def test_no_line_nearby_costs_less(trials):
+    scores, labels = trials
+    line = logistic(as_counts(scores, labels))
+    least = cllr(after(line, scores, labels))
+    for by in ((1e-3, 0), (-1e-3, 0), (0, 1e-3), (0, -1e-3)):
+        other = Logistic(line.slope + by[0], line.offset + by[1])
+        assert cllr(after(other, scores, labels)) > least
+
+
+def test_a_start_nearby_leads_to_the_same_line(trials):
+    counts = as_counts(*trials)
+    line = logistic(counts)
+    again = logistic(counts, Logistic(0.8 * line.slope, line.offset + 1))
+    assert again == pytest.approx(line, rel=1e-9)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-9, 9), st.booleans()), min_size=3, max_size=40).filter(
+        lambda some: len({label for _, label in some}) == 2 and len({s for s, _ in some}) > 1
+    )
+)
+def test_steps_rise_and_cost_little_more_than_the_least(some):
+    scores, labels = zip(*some, strict=True)
+    line = isotonic(as_counts(scores, labels))
+    assert (np.diff(line.scores) > 0).all()
+    assert (np.diff(line.llrs) >= 0).all()
+    assert np.isfinite(line.llrs).all()
+    assert min_cllr(as_counts(scores, labels)) <= cllr(after(line, scores, labels)) + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "told"),
+    [
+        ([1.0, 2.0], [0, 0], "no target trials"),
+        ([1.0, 2.0], [1, 1], "no nontarget trials"),
+        ([1.0, 1.0], [0, 1], "all scores are equal"),
+        ([0.0, 1.0, np.inf], [0, 1, 1], "infinite scores"),
+        ([0.0, 1.0, 1.0], [0, 0, 1], "the slope has no limit"),
+        ([0.0, 1.0, 2.0], [1, 0, 0], "every nontarget trial outscores"),
+    ],
+)
+def test_where_there_is_no_line_it_is_said_why(scores, labels, told):
+    counts = as_counts(scores, labels)
+    assert told in unfit(counts)
+    assert np.isnan(logistic(counts)).all()
+
+
+def test_classes_apart_have_steps_but_no_line():
+    counts = Counts.from_scores([0.0, 1.0, 2.0, 3.0], [0, 0, 1, 1])
+    assert unfit(counts, Isotonic) == ""
+    assert isotonic(counts).llrs == pytest.approx(np.log([1 / 3, 1 / 3, 3, 3]))
