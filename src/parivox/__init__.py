@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from parivox.progress import Progress
     from parivox.read.calibrator_file import Calibrator
     from parivox.read.inspection.findings import Inspection
+    from parivox.report.exports import log_mlflow
     from parivox.report.figures import write_figures
     from parivox.report.files import write_page, write_tables
     from parivox.report.labels import labelled
@@ -128,6 +129,7 @@ _HOMES = {
     "parivox.mitigation.thresholds": ("Thresholds", "thresholds"),
     "parivox.monitoring.monitor": ("Monitor", "monitor"),
     "parivox.progress": ("Progress",),
+    "parivox.report.exports": ("log_mlflow",),
     "parivox.report.figures": ("write_figures",),
     "parivox.report.files": ("write_page", "write_tables"),
     "parivox.report.labels": ("labelled",),
@@ -191,6 +193,7 @@ __all__ = [
     "ir",
     "labelled",
     "load",
+    "log_mlflow",
     "max_geomean",
     "max_mean",
     "max_min",

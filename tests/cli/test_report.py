@@ -89,13 +89,15 @@ def test_json_stays_json_with_a_page(parivox, files, optional, tmp_path):
     [
         (("--format", "markdown"), "<!-- Parivox"),
         (("--format", "latex"), "% Parivox"),
+        (("--format", "metrics"), '{\n "parivox/version"'),
+        (("--format", "model-index"), "# Parivox"),
     ],
 )
 def test_text_goes_to_standard_output(parivox, home, words, begins):
     done = parivox("report", "audit", *words, "--quiet", cwd=home)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(begins)
-    name = {"<": "a.md", "%": "a.tex"}[begins[0]]
+    name = {"<": "a.md", "%": "a.tex", "{": "a.json", "#": "a.yaml"}[begins[0]]
     parivox("report", "audit", "--out", name, cwd=home)
     assert (home / name).read_text(encoding="utf-8") == done.stdout
 
@@ -131,7 +133,7 @@ def test_figures_and_page_may_be_asked_for_at_once(parivox, home, optional):
         (("--out", "-"), "--out -: standard output is no file"),
         (("--out", "no/a.html"), "there is no folder"),
         (("--out", "audit"), "its name tells no format"),
-        (("--format", "docx"), "choose from markdown, latex, xlsx"),
+        (("--format", "docx"), "choose from markdown, latex, xlsx, metrics, model-index"),
         (("--format", "xlsx"), "name a file with --out"),
         (("--format", "latex", "--title", "T"), "--title is of a page"),
         (("--out", "a2.md", "--context", "c.yaml"), "c.yaml"),

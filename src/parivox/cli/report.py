@@ -105,7 +105,7 @@ def _run(given: argparse.Namespace) -> None:
 
 def _kind(given: argparse.Namespace) -> str:
     """What is written to the file, or printed: the page, or tables in a format; perhaps nothing."""
-    from parivox.report.files import check_format, format_of  # noqa: PLC0415
+    from parivox.report.files import TABLES, check_format, format_of  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")
     if given.format is not None:
@@ -121,7 +121,7 @@ def _kind(given: argparse.Namespace) -> str:
     else:
         msg = (
             "nothing is asked for; give --out report.html for the page, --figures FOLDER, or "
-            "--format markdown, latex or xlsx"
+            f"--format {', '.join(TABLES)}"
         )
         raise ConfigError(msg)
     for name in _OF_PAGE:

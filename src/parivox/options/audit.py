@@ -606,11 +606,13 @@ class ReportCommand(Options):
     audit: Any = option(WRITTEN, "folder of an audit (its --out)", metavar="AUDIT", position="1")
     out: Any = option(
         WRITTEN,
-        "page (`.html`) or tables (`.md`, `.tex`, `.xlsx`); an earlier report there is replaced",
+        "page (`.html`), tables (`.md`, `.tex`, `.xlsx`) or numbers (`.json`, `.yaml`); an earlier "
+        "report there is replaced",
     )
     format: str | None = option(
         WRITTEN,
-        "tables as `markdown`, `latex` or `xlsx` (default: as FILE ends); the first two go to "
+        "tables as `markdown`, `latex` or `xlsx`, numbers as flat `metrics` (JSON) or as the "
+        "`model-index` of a model card (YAML) (default: as FILE ends); all but `xlsx` go to "
         "standard output without `--out`",
         Text,
         metavar="KIND",

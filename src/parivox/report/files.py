@@ -24,12 +24,19 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.context import Context
 
-TABLES = {"markdown": ".md", "latex": ".tex", "xlsx": ".xlsx"}
+TABLES = {
+    "markdown": ".md",
+    "latex": ".tex",
+    "xlsx": ".xlsx",
+    "metrics": ".json",
+    "model-index": ".yaml",
+}
 """What tables are written as, and how names of such files end."""
 _PAGES = (".html", ".htm")
 _HEAD = 4096
 _MARK = re.compile(
-    rb'<meta name="generator" content="Parivox\b|(?:<!--|%) Parivox [^\n]*: parivox report'
+    rb'<meta name="generator" content="Parivox\b|(?:<!--|[%#]) Parivox [^\n]*: parivox report'
+    rb'|^\{\s*"parivox/version"'
 )
 """How files of a report begin."""
 
@@ -79,7 +86,7 @@ def write_tables(
     *,
     format: str | None = None,  # noqa: A002 - the option's word
 ) -> None:
-    """Write an audit's tables for a paper, a model card or an annex.
+    """Write an audit's tables for a paper, a model card, an annex, or what keeps metrics.
 
     Parameters
     ----------
@@ -87,8 +94,8 @@ def write_tables(
         From `pv.audit` or `pv.load`.
     path
         File to write; an earlier report there is replaced, any other file is not.
-    format : {"markdown", "latex", "xlsx"}, optional
-        By default as the name ends: .md, .tex, .xlsx.
+    format : {"markdown", "latex", "xlsx", "metrics", "model-index"}, optional
+        By default as the name ends: .md, .tex, .xlsx, .json, .yaml.
 
     Raises
     ------
@@ -105,6 +112,11 @@ def tables_as(audit: Audit, kind: str) -> bytes:
         from parivox.report.sheets.workbook import workbook  # noqa: PLC0415 - openpyxl is optional
 
         return workbook(audit)
+    if kind in {"metrics", "model-index"}:
+        from parivox.report import exports  # noqa: PLC0415 - what takes time to load
+
+        made = exports.metrics if kind == "metrics" else exports.model_index
+        return made(audit).encode()
     from parivox.report.sheets import paper  # noqa: PLC0415 - what takes time to load
 
     return (paper.latex(audit) if kind == "latex" else paper.markdown(audit)).encode()

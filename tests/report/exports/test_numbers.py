@@ -1,0 +1,113 @@
+"""Numbers of an audit as the tools that keep those of models read them."""
+
+import json
+import math
+import warnings
+
+import pytest
+
+import parivox as pv
+from parivox.report.exports import numbers
+
+
+@pytest.fixture(scope="module")
+def flat(odd, tmp_path_factory):
+    file = tmp_path_factory.mktemp("numbers") / "metrics.json"
+    pv.write_tables(odd, file)
+    pv.write_tables(odd, file)  # its own file may be replaced
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_every_number_of_every_table_has_a_name_of_its_own(odd, flat):
+    assert len(numbers(odd)) == len(odd.groups) + len(odd.meta)
+    values = [
+        row["value"]
+        for row in (*odd.groups.rows(), *odd.meta.rows())
+        if row["value"] is not None and math.isfinite(row["value"])
+    ]
+    ends = tuple(numbers(odd))
+    assert sorted(flat[f"{name}/value"] for name in ends if f"{name}/value" in flat) == sorted(
+        values
+    )
+    missing = {name for name in ends if f"{name}/value" not in flat}
+    assert missing
+    assert all(flat[f"{name}/reason"] for name in missing)
+
+
+def test_a_rate_has_its_interval_counts_and_verdict(odd, flat):
+    where = {"system": "C", "grouping": "sex", "group": "f", "operating_point": "fpr=0.05"}
+    (row,) = odd.groups.where(**where, metric="fnr").rows()
+    judged = odd.verdicts.where(**where, metric="fnr").rows()[0]
+    name = "C/sex/f/fpr=0.05/fnr"
+    assert flat[f"{name}/value"] == row["value"] == row["errors"] / row["trials"]
+    for what in ("low", "high", "errors", "trials", "speakers"):
+        assert flat[f"{name}/{what}"] == row[what]
+    assert flat[f"{name}/verdict"] == judged["verdict"]
+    assert flat[f"{name}/ratio"] == judged["ratio"]
+    assert flat[f"{name}/ratio_low"] == judged["low"]
+
+
+def test_a_model_card_is_read_by_the_hub_and_has_the_same_numbers(odd, tmp_path):
+    pytest.importorskip("huggingface_hub")
+    from huggingface_hub import ModelCard
+
+    one = pv.audit(odd_trials(), by=["sex"], speakers=odd_people(), operating_points=["fpr=0.05"])
+    for name in ("card.yaml", "card.md"):
+        pv.write_tables(one, tmp_path / name)
+    index, section = ((tmp_path / name).read_text() for name in ("card.yaml", "card.md"))
+    card = ModelCard(f"---\n{index}---\n{section}", ignore_metadata_errors=False)
+    found = {result.metric_name: result for result in card.data.eval_results}
+    (row,) = one.groups.where(grouping="sex", group="f", metric="fnr").rows()
+    told = found["FNR of sex=f at fpr=0.05"]
+    assert told.metric_value == row["value"]
+    assert told.metric_args["errors"] == row["errors"]
+    assert told.metric_args["verdict"]
+    assert told.task_type == "speaker-verification"
+    assert len(found) == 8
+    again = ModelCard(str(card)).data
+    assert {one.metric_name: one.metric_value for one in again.eval_results} == {
+        name: one.metric_value for name, one in found.items()
+    }
+    assert "## Groups of people" in card.text
+
+
+def odd_trials():
+    ids = [f"s{i}/{k}" for i in range(12) for k in range(3)]
+    pairs = [(one, other) for i, one in enumerate(ids) for other in ids[i + 1 :]]
+    score = [
+        math.sin(37 * i) + 3 * (one.split("/")[0] == other.split("/")[0])
+        for i, (one, other) in enumerate(pairs)
+    ]
+    return {"enrol": [a for a, _ in pairs], "test": [b for _, b in pairs], "score": score}
+
+
+def odd_people():
+    return {"id": [f"s{i}" for i in range(12)], "sex": ["f", "m"] * 6}
+
+
+@pytest.mark.slow
+def test_mlflow_keeps_every_number_and_the_verdicts(odd, tmp_path, monkeypatch):
+    pytest.importorskip("mlflow")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what MLflow plans for folders
+        import mlflow
+
+        where = (tmp_path / "mlruns").as_uri()
+        monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+        run = pv.log_mlflow(odd, tracking_uri=where, experiment="audits", run_name="odd")
+        client = mlflow.MlflowClient(where)
+        found = client.get_run(run)
+        kept = next((tmp_path / "mlruns").rglob("parivox.json"))
+    assert found.info.status == "FINISHED"
+    assert found.info.run_name == "odd"
+    (row,) = odd.groups.where(
+        system="C", grouping="sex", group="f", metric="fnr", operating_point="fpr=0.05"
+    ).rows()
+    name = "C/sex/f/fpr_0.05/fnr"
+    assert found.data.metrics[f"{name}/value"] == row["value"]
+    assert found.data.metrics[f"{name}/errors"] == row["errors"]
+    assert found.data.tags[f"{name}/verdict"]
+    every = numbers(odd).values()
+    told = sum(not isinstance(value, str) for one in every for value in one.values())
+    assert len(found.data.metrics) == told
+    assert len(json.loads(kept.read_text(encoding="utf-8"))) > told
