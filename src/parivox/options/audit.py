@@ -662,6 +662,15 @@ class CriteriaCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class DemoCommand(Options):
+    """The command line of `demo`."""
+
+    out: Any = option(
+        SHOWN, "folder for the audit and its page", Text, "parivox-demo", metavar="DIR"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class CompletionCommand(Options):
     """The command line of `completion`."""
 

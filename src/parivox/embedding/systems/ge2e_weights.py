@@ -12,6 +12,7 @@ import hashlib
 import io
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +26,7 @@ from parivox.disk import whole_file
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -164,29 +165,42 @@ def _fetched() -> Weights:
         f"parivox: ge2e needs the weights in {WHEEL} (15.7 MB, Apache-2.0): pip downloads it "
         f"once, and the weights are kept in {cached_file().parent}\n"
     )
+    said = ""
     with tempfile.TemporaryDirectory(prefix="parivox-") as folder:
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
-        command += ["--no-input", "--disable-pip-version-check", "--quiet", "--dest", folder]
-        try:
-            done = subprocess.run(  # noqa: S603 - this Python's own pip
-                [*command, PACKAGE],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=PATIENCE,
-                check=False,
-            )
-            lines, code = done.stderr.strip().splitlines(), done.returncode
-        except (OSError, subprocess.TimeoutExpired) as error:
-            lines, code = [str(error)], 1
         wheel = Path(folder) / WHEEL
-        if code or not wheel.is_file():
-            said = next((line for line in lines if line.startswith("ERROR")), "") or (
-                lines[-1] if lines else "no wheel came"
-            )
-            msg = f"the weights of ge2e could not be fetched ({said.strip()}); {by_hand}"
-            raise ConfigError(msg)
-        return read_weights(wheel)
+        for pip in _pips():
+            why = _downloaded(pip, folder)
+            if wheel.is_file():
+                return read_weights(wheel)
+            said = said if not why or "No module named pip" in why else why
+    msg = f"the weights of ge2e could not be fetched ({said or 'there is no pip'}); {by_hand}"
+    raise ConfigError(msg)
+
+
+def _pips() -> Iterator[list[str]]:
+    """Commands that may be a pip: of this environment, of Python itself, of the system."""
+    yield [sys.executable, "-m", "pip"]
+    with contextlib.suppress(ImportError):  # some systems take it out of Python
+        import ensurepip  # noqa: PLC0415 - where an environment has no pip
+
+        bundled = Path(ensurepip.__file__).parent / "_bundled"
+        yield from ([sys.executable, f"{one}/pip"] for one in sorted(bundled.glob("pip-*.whl")))
+    yield from ([found] for name in ("pip3", "pip") if (found := shutil.which(name)))
+
+
+def _downloaded(pip: list[str], folder: str) -> str:
+    """Have the wheel downloaded into a folder; what is said if it is not."""
+    command = [*pip, "download", "--no-deps", "--only-binary=:all:", "--no-input"]
+    command += ["--disable-pip-version-check", "--quiet", "--dest", folder, PACKAGE]
+    try:
+        done = subprocess.run(  # noqa: S603 - a pip
+            command, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    lines = done.stderr.strip().splitlines()
+    first = next((line for line in lines if line.startswith("ERROR")), "")
+    return (first or (lines[-1] if lines else "no wheel came")).strip()
 
 
 def _keep(weights: Weights, path: Path) -> None:

@@ -1,0 +1,76 @@
+"""``parivox demo``: a first audit, of two real systems, from nothing but an installed package."""
+
+from __future__ import annotations
+
+import shlex
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parivox.cli.options import add_command, check_out_is_named
+from parivox.cli.process import print_lines, say
+from parivox.errors import ConfigError
+from parivox.options.audit import DemoCommand, ProgressCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+EXAMPLES = """\
+examples:
+  pip install "parivox[demo]"
+  parivox demo
+"""
+NOTE = (
+    "VoxCeleb1 was retracted by its authors. These are scores, without audio and names: to look "
+    "at, not to build on."
+)
+
+
+def add_to(commands: Any, words: str) -> None:
+    """Add the command and its options."""
+    add_command(
+        commands,
+        "demo",
+        _run,
+        *(DemoCommand, ProgressCommand),
+        help=words,
+        usage="parivox demo [--out DIR]",
+        description="Audit two published systems on the 550,894 trials of VoxCeleb1-H, whose "
+        "scores come with parivox[demo], and write the page.",
+        examples=EXAMPLES,
+    )
+
+
+def demo_data() -> Path:
+    """Folder with two systems' scores on VoxCeleb1-H and the speakers' attributes.
+
+    They are read where the package bt4vt 1.0.1 is installed, which is not imported.
+    """
+    spec = find_spec("bt4vt")
+    if spec is None or spec.origin is None:
+        msg = "the scores of the demo are not installed; pip install 'parivox[demo]' brings them"
+        raise ConfigError(msg)
+    return Path(spec.origin).parent / "data"
+
+
+def _run(given: argparse.Namespace) -> None:
+    from parivox.cli import parser  # noqa: PLC0415 - which imports this file
+
+    data, out = demo_data(), given.out or DemoCommand.out
+    check_out_is_named(out, "folder")
+    folder, page = Path(out) / "audit", Path(out) / "report.html"
+    words = ["audit", f"V2={data / 'resnetse34v2_H-eval_scores.csv'}"]
+    words += [f"L={data / 'resnetse34l_H-eval_scores.csv'}"]
+    words += ["--speakers", str(data / "vox1_meta.csv"), "--by", "gender"]
+    words += ["--by", "gender+nationality", "--compare"]
+    words += ["--out", str(folder), "--report", str(page)]
+    for line in (NOTE, f"$ {shlex.join(['parivox', *words])}"):
+        say(line)
+    Path(out).mkdir(parents=True, exist_ok=True)
+    quiet = ["--quiet"] if given.quiet else []
+    chosen = parser("audit").parse_args([*words, *quiet], given)
+    chosen.run(chosen)
+    own = (
+        "Your own files: parivox inspect SCORES SPEAKERS says what they are, and what to type next."
+    )
+    print_lines([own])
