@@ -25,6 +25,7 @@ from benchmarks.coverage import (
     heterogeneity,
     measures,
     mitigation,
+    monitor,
     page,
     plans,
     rates,
@@ -55,6 +56,7 @@ STUDIES = {
     "thresholds": thresholds,
     "blocks": blocks,
     "mitigation": mitigation,
+    "monitor": monitor,
     "plans": plans,
 }
 SEED = 2026

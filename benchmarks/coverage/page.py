@@ -410,6 +410,50 @@ def _mitigation(results: dict[str, list[Row]]) -> list[str]:
     return _table((*head, "coverage"), lines)
 
 
+def _streams(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            *(row["speakers"], _percent(row["rate"]), f"{row['icc']:g}", f"{row['calls']:g}"),
+            row["against"],
+            f"{row['streams']:,}",
+            _share(row["alarms"], row["alarms_error"]),
+        )
+        for row in _rows(results, "monitor")
+        if "alarms" in row and "rate" in row
+    ]
+    head = ("speakers", "FNR", "correlation", "calls a day", "against", "streams")
+    return _table((*head, "**ever an alarm**"), lines)
+
+
+def _delays(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            row["speakers"],
+            *(f"{row['margin']:g}", row["against"], _share(row["before"], row["before_error"])),
+            _share(row["found"]),
+            *(
+                NONE if row.get(name) is None else f"{row[name]}"
+                for name in ("delay_50", "delay_80", "once_50", "once_80")
+            ),
+        )
+        for row in _rows(results, "monitor", times=2.0)
+    ]
+    head = ("speakers", "margin", "against", "alarm before", "alarm after", "days to 50 %")
+    return _table((*head, "80 %", "one look, 50 %", "80 %"), lines)
+
+
+def _replays(results: dict[str, list[Row]]) -> list[str]:
+    lines = []
+    for row in _rows(results, "monitor"):
+        if "replay" in row:
+            name = "before" if "before" in row else "alarms"
+            days = (f"{row[of]}" if row.get(of) else NONE for of in ("delay_50", "delay_80"))
+            false = _share(row[name], row[f"{name}_error"])
+            lines.append((row["replay"], row["against"], f"{row['streams']}", false, *days))
+    head = ("decided by", "against", "streams", "**false alarm**", "days to 50 %", "80 %")
+    return _table(head, lines)
+
+
 def _alike(results: dict[str, list[Row]]) -> list[str]:
     shares = ("within_95", "said", "within_99")
     lines = [
@@ -626,6 +670,9 @@ TABLES = {
     "thresholds": _thresholds,
     "blocks": _blocks,
     "mitigation": _mitigation,
+    "streams": _streams,
+    "delays": _delays,
+    "replays": _replays,
     "blocks, found again": _blocks_found_again,
     "type I": lambda results: _null(results, fair=True),
     "joint": _joint,
