@@ -205,7 +205,7 @@ def test_what_a_calibrator_cannot_be_applied_to_is_told(shifted, written, tmp_pa
 # ---- what is refused ----
 
 
-def test_one_class_decisions_and_counts_are_refused(shifted, tmp_path):
+def test_one_class_decisions_and_infinite_scores_are_refused(shifted):
     trials, speakers = shifted
     asked = {"speakers": speakers, **ASKED}
     with pytest.raises(pv.DataError, match="no nontarget trials"):
@@ -218,6 +218,18 @@ def test_one_class_decisions_and_counts_are_refused(shifted, tmp_path):
     )
     with pytest.raises(pv.DataError, match="infinite scores"):
         pv.calibrate(infinite, **asked)
+
+
+@pytest.mark.parametrize("find", [pv.thresholds, pv.calibrate])
+def test_lists_beyond_memory_and_counts_are_refused(shifted, tmp_path, monkeypatch, find):
+    trials, speakers = shifted
+    pv.count(trials, speakers=speakers, by="gender", step=0.1).write(tmp_path / "some.counts")
+    with pytest.raises(pv.ConfigError, match="counts do not tell who the speakers are"):
+        find(tmp_path / "some.counts", by="gender")
+    for most in ("IN_MEMORY_TRIALS", "PART_TRIALS"):
+        monkeypatch.setattr(f"parivox.read.spill.{most}", 100)
+    with pytest.raises(pv.ConfigError, match=r"2,130 trials are too many to hold in memory; take"):
+        find(trials, speakers=speakers, **ASKED)
 
 
 def test_a_group_too_small_or_without_a_line_keeps_the_common_calibrator(shifted):

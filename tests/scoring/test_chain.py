@@ -172,3 +172,13 @@ def test_children_fare_worse_on_real_recordings(run, tmp_path):
     }
     assert rates["false"] < rates["true"]
     assert 0.02 < rates["pooled"] < 0.2
+    calibrated = pv.calibrate(
+        tmp_path / "s.parquet",
+        utterances=tmp_path / "utterances.csv",
+        speakers=tmp_path / "speakers.csv",
+        by="band",
+        folds=4,
+    )
+    for rule in ("common", "per group"):
+        costs = {row["group"]: row["min_cllr"] for row in calibrated.groups.where(rule=rule).rows()}
+        assert costs["false"] < costs["true"]
