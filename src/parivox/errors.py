@@ -31,8 +31,14 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that steer a terminal, reorder its text or break the line."""
 
 _PICTURE = "[\u2190-\u2bff\U0001f000-\U0001faff]"
-_IN_EMOJI = re.compile(f"((?<={_PICTURE})\u200d|(?<={_PICTURE}\ufe0f)\u200d)(?={_PICTURE})")
-"""A joiner that makes one emoji of two; any other is not seen, and may hide in a name."""
+_CURSIVE = "[\u0620-\u06ff\u0900-\u0dff]"
+_SHOWS = re.compile(
+    f"((?<={_PICTURE})|(?<={_PICTURE}\ufe0f))\u200d(?={_PICTURE})"
+    f"|(?<={_CURSIVE})[\u200c\u200d](?={_CURSIVE})"
+    "|(?<=\U0001f3f4)[\U000e0020-\U000e007e]+\U000e007f"
+)
+"""What makes one emoji of two, parts letters that else are joined (or joins them), or makes a flag
+of a region; any other is not seen, and may hide in a name."""
 
 _LONG_WORD = re.compile(r"\S{300,}")
 _FEW = 12
@@ -46,7 +52,8 @@ def shown(text: str) -> str:
 
     Control and formatting characters, line and paragraph separators and surrogates are written
     as ``\xNN``, ``\uNNNN`` or ``\UNNNNNNNN``, a byte of a name that is not UTF-8 as ``\xNN``;
-    the rest is as it is, also what joins emoji. Done twice it changes nothing more.
+    the rest is as it is, also what joins emoji or Persian letters. Done twice it changes nothing
+    more.
 
     Examples
     --------
@@ -55,9 +62,9 @@ def shown(text: str) -> str:
     """
     if text.isprintable():
         return text
-    joiners = {found.start() for found in _IN_EMOJI.finditer(text)}
+    kept = {i for found in _SHOWS.finditer(text) for i in range(*found.span())}
     return "".join(
-        _escaped(c) if unicodedata.category(c) in _UNSEEN and i not in joiners else c
+        _escaped(c) if unicodedata.category(c) in _UNSEEN and i not in kept else c
         for i, c in enumerate(text)
     )
 

@@ -327,6 +327,11 @@ def test_a_lazy_frame_is_not_resolved(optional):
         ("\udcff\ud800\U000e0001", r"\xff\ud800\U000e0001"),
         ("👩🏽\u200d🚀 🏳️\u200d🌈", "👩🏽\u200d🚀 🏳️\u200d🌈"),
         ("a\u200db 👩\u200d \u200d👩\u202e", r"a\u200db 👩\u200d \u200d👩\u202e"),
+        ("می\u200cخواهم क\u200dष f\u200cm", "می\u200cخواهم क\u200dष f\\u200cm"),
+        (
+            "🏴\U000e0067\U000e0062\U000e007f \U000e0067",
+            "🏴\U000e0067\U000e0062\U000e007f \\U000e0067",
+        ),
     ],
 )
 def test_shown(text, wanted):

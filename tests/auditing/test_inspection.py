@@ -50,7 +50,7 @@ def test_counts_are_told_in_five_lines_below_their_name(counted):
     assert "other groups" in one.counted.lacks
     assert shlex.split(found.next) == ["parivox", "audit", str(path)]
     shown = [label for label, _ in lines(found)]
-    assert shown == ["", "trials", "scores", "grouped by", "withheld", "not in it", "next"]
+    assert shown == ["", "next", "", "trials", "scores", "grouped by", "withheld", "not in it"]
     words = told(path)
     assert "of sys;" in words
     assert "trials: target 12, nontarget 132\n" in words

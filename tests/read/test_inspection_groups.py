@@ -73,7 +73,7 @@ def test_a_groups_file_that_is_refused_is_still_known_as_one(files, write, text)
         pv.audit(files[0], speakers=files[1], groups=groups)
     found = pv.inspect(*files, groups)
     assert (found.files[2].kind, found.files[2].problems) == ("groups", (str(refused.value),))
-    assert f"then: parivox audit {files[0]}" in told(found)
+    assert f"when mended: parivox audit {files[0]}" in told(found)
 
 
 def test_a_table_with_the_words_of_a_groups_file_is_no_groups_file(write):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, given_options
@@ -39,4 +40,4 @@ def _run(given: argparse.Namespace) -> None:
     from parivox.report.plan import print_plan  # noqa: PLC0415
 
     found = plan(given.pilot, **given_options(given, PlanOptions))
-    print_result(found, print_plan, json=given.json)
+    print_result(found, partial(print_plan, details=given.verbose), json=given.json)

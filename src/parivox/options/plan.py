@@ -159,3 +159,4 @@ class PlanCommand(Options):
         without="all that is known is to be given, for two groups",
     )
     json: bool = option(WRITTEN, "print the plan as JSON", Flag, False)
+    verbose: bool = option(WRITTEN, "tables of every grouping", Flag, False, letter="v")

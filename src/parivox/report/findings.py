@@ -32,7 +32,7 @@ SET_APART = {"G8": "impostors in", "G9": "lock-outs"}
 """Checks of a list without which a difference between groups may be one between their trials."""
 _COUNTED_AT = "counted at thresholds "
 _FEW_THRESHOLDS = 5
-EXPLORED = "in up to 19 of 100 (study: three groupings, two thresholds and EERs)"
+EXPLORED = "in up to 19 of 100 (simulated, three groupings)"
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
 """Groups that differ whose figures are told."""
@@ -85,14 +85,15 @@ def how_sure(audit: Audit) -> str:
     primary, level = primary_in_words(audit), 1 - audit.record["options"]["confidence"]
     held = (
         f"against chance, firm by {primary} (confirmatory): of a fair system, chance calls some "
-        f"group worse or better in about {100 * level:.3g} of 100 audits. All else is a lead "
-        "(exploratory)"
+        f"group worse or better in about {100 * level:.3g} of 100 audits. What else "
+        "is said of groups is a lead (exploratory)"
         if primary
         else "all are leads (exploratory), as the primary operating point has no threshold"
     )
     several = len(audit.record["groupings"]) > 1
-    searched = f": there it does so {EXPLORED}" * several
-    return f"{held}, to confirm on new trials{searched}."
+    searched = f": with that, {EXPLORED}" * several
+    own = " Systems against each other go by their own p." * bool(len(audit.comparison))
+    return f"{held}, to confirm on new trials{searched}.{own}"
 
 
 def differing_in_words(of: Mapping[str, Row]) -> str:

@@ -1,4 +1,4 @@
-"""What an inspection found, in words: a few lines for each file, then how the files fit."""
+"""What an inspection found, in words: the command to type next, how files fit, then each file."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def print_inspection(inspection: Inspection) -> None:
     from parivox.report.words import STYLES, terminal  # noqa: PLC0415
 
     styles = {"": "bold", "odd": "bold", "problem": STYLES["worse"]}
-    styles |= dict.fromkeys(("next", "then"), STYLES["better"])
+    styles |= dict.fromkeys(("next", "when mended"), STYLES["better"])
     console = terminal()
     for label, words in lines(inspection):
         style = styles.get(label, "")
         text = Text(f"  {label}: ", style=style) if label else Text(words, style=style)
         # a command is left to the terminal to wrap, so that it can be copied whole
-        is_command = label in {"next", "then"}
+        is_command = label in {"next", "when mended"}
         console.print(text.append(words, style="") if label else text, soft_wrap=is_command)
 
 
@@ -74,12 +74,12 @@ def to_json(inspection: Inspection) -> str:
 
 
 def lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
-    """Lines to print: what each is about, empty for a file's first one, and its words."""
+    """Lines to print: what each is about, empty where a part begins, and its words."""
     placed = {join.of for join in inspection.joins if join.what in {"utterances", "enrolments"}}
     of_files = [_file(one, is_placed=one.name in placed) for one in inspection.files]
-    together = list(_together(inspection))
-    heading = [("", "together")] if together else []
-    for label, words in chain(*of_files, heading, together, _next(inspection)):
+    n = len(inspection.problems) + sum(len(found.problems) for found in inspection.files)
+    answer = [("", f"{_many(n, 'problems') if n else 'no problem'} found")]
+    for label, words in chain(answer, _next(inspection, n), _together(inspection), *of_files):
         yield label, shown(words)
 
 
@@ -100,12 +100,11 @@ def _together(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "problem", problem
 
 
-def _next(inspection: Inspection) -> Iterator[tuple[str, str]]:
+def _next(inspection: Inspection, n_problems: int) -> Iterator[tuple[str, str]]:
     """The command, what is yet to be given, and why it is so."""
     if not inspection.next:
         return
-    problems = inspection.problems or any(found.problems for found in inspection.files)
-    yield "then" if problems else "next", inspection.next
+    yield "when mended" if n_problems else "next", inspection.next
     missing = [f"{w} is {_MISSING[w]}" for w in inspection.next.split() if w in _MISSING]
     if missing:
         yield "where", f"{'; '.join(missing)}, yet to be given"

@@ -30,6 +30,7 @@ from parivox.report.scopes import (
     verdicts_of,
 )
 from parivox.report.sheets.comparison import pairs
+from parivox.report.sheets.groups import errors_over_trials
 from parivox.report.words import capital, chance, listed, number, percent, short, span
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ _DOES = {
     "fpr": ("lets in fewer impostors", "lets in fewest impostors"),
 }
 """What is said of the better of two systems, and of the best."""
+_BY = {"fnr": "people locked out", "fpr": "impostors let in"}
 _OTHER = "other"
 _NOT_AMONG_SO_MANY = verdict.WHY["not_after_holm"]
 _LIKELY = 0.5
@@ -100,6 +102,8 @@ class Judged(NamedTuple):
     """Why it can't be told, or why there is no rate."""
     best_guess: str = ""
     """The likely ratio, where power is low, as ratios that are found then look too large."""
+    counts: str = ""
+    """Errors and trials."""
     is_mirror: bool = False
     """Whether it says again, of one of two groups, that the other one is worse."""
 
@@ -351,16 +355,17 @@ def _are_a_pair(of: Sequence[Line], reference: str) -> bool:
 
 
 def _judged(scope: Scope, rate: Row, row: Row | None) -> Judged:
-    name = name_of(scope.system, scope.list)
+    name, counts = name_of(scope.system, scope.list), errors_over_trials(rate)
     if row is None or rate["value"] is None:
         why = "" if rate["value"] is not None else str(rate["reason"])
-        return Judged(name, rate["value"], None, None, None, "", why=verdict.WHY.get(why, why))
+        why = verdict.WHY.get(why, why)
+        return Judged(name, rate["value"], None, None, None, "", why=why, counts=counts)
     code, why = row["verdict"], verdict.WHY.get(row["reason"], row["reason"] or "")
     if row.get("because_of"):
         code, why = "cannot_tell", f"better, but not shown without {row['because_of']}"
     ratio = None if row["ratio"] == math.inf else row["ratio"]
     limits, guess = (row["low"], row["high"]), findings.best_guess(row).partition(" ")[0]
-    return Judged(name, rate["value"], ratio, *limits, code, row["p_holm"], why, guess)
+    return Judged(name, rate["value"], ratio, *limits, code, row["p_holm"], why, guess, counts)
 
 
 def _order(line: Line) -> tuple[int, float, str]:
@@ -394,7 +399,7 @@ def _findings(audit: Audit, every: Sequence[Line], standing: str) -> Iterator[Se
         (name, list(same)) for name, same in groupby(every, key=lambda line: line.grouping)
     )
     yield from _of_grouping(audit, of, f" by {grouping}" * bool(others), figures=True)
-    yield from ([Said(words)] for words in _better(audit))
+    yield from ([Said(words)] for words in (*_better(audit), *_fairer(audit, of)))
     for grouping, of in others:
         joined = [Said(capital(f"{standing}by {grouping}: "))]
         for place, (first, *rest) in enumerate(_of_grouping(audit, of, "", figures=False)):
@@ -411,7 +416,8 @@ def _counted_highest(every: Sequence[Line]) -> Iterator[Sentence]:
         if rates:
             most, group = max(rates, key=lambda found: found[0].rate or 0)
             with_ = f" with {most.system}" if len(of[0].of[metric]) > 1 else ""
-            said = f"Counted highest, {words}: {group}, {percent(most.rate)}{with_}"
+            rate = f"{percent(most.rate)} ({most.counts})"
+            said = f"Counted highest, {words}: {group}, {rate}{with_}"
             yield [Said(said)]
 
 
@@ -673,9 +679,6 @@ def _better(audit: Audit) -> Iterator[str]:
         ]
         if not rows:
             continue
-        shared = ", on the trials in common" * all(
-            str(row["speakers"]).endswith(_RESTRICTED) for row in rows
-        )
         p_holm = verdict.holm([math.nan if row["p"] is None else row["p"] for row in rows]).tolist()
         rates: dict[str, float] = {}
         against: dict[str, dict[str, tuple[float, bool]]] = {}
@@ -687,7 +690,49 @@ def _better(audit: Audit) -> Iterator[str]:
             against.setdefault(one, {})[other] = p, is_sure
             against.setdefault(other, {})[one] = p, is_sure
         best = min(against, key=lambda name: rates[name])
-        yield _held_against(metric, best, rates, against[best]) + shared
+        yield _held_against(metric, best, rates, against[best]) + _shared(rows)
+
+
+def _fairer(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
+    """Which of two systems is fairer, by each error and to each group that is worse off in either.
+
+    The group's ratio must differ between them for the number of groups and errors (Holm), and the
+    smaller one surely not be as far below 1 as the larger one is above.
+    """
+    worse = [
+        (line, metric, line.of[metric])
+        for line in of
+        for metric in RATES
+        if any(one.verdict == "worse" for one in line.of[metric])
+    ]
+    reference, at = audit.record["options"]["reference"][0], points(audit, systems(audit)[0])[:1]
+    asked = {"grouping": of[0].grouping, "measure": "ratio", "reference": reference, "zero": "none"}
+    asked |= {"within": "", "operating_point": at[0]["operating_point"] if at else ""}
+    rows = [row for row in audit.comparison.where(**asked).rows() if row["metric"] in RATES]
+    if len(systems(audit)) != _PAIR or not rows or not worse:
+        return
+    p_holm = verdict.holm([math.nan if row["p"] is None else row["p"] for row in rows]).tolist()
+    known = {(row["group"], row["metric"]): (row, p) for row, p in zip(rows, p_holm, strict=True)}
+    said = []
+    for line, metric, judged in worse:
+        row, p = known.get((line.group, metric), ({}, math.nan))
+        if not p < 1 - audit.record["options"]["confidence"]:
+            continue
+        ratios = zip((row["value"], row["other"]), judged, strict=True)
+        (low, less), (high, more) = sorted(ratios, key=lambda one: float(one[0]))
+        if more.verdict == "worse" and (less.low or 0) * (more.low or 0) > 1:
+            said.append(
+                f"By {_BY[metric]}, {less.system} is fairer to {line.group} than {more.system}: "
+                f"{short(low)} times against {short(high)}, p {chance(p)}{_shared(rows)}"
+            )
+    either = " or ".join(one.system for one in worse[0][2])
+    yield from said[:_MOST_NAMED] or [f"Whether {either} is fairer can't be told{_shared(rows)}"]
+
+
+def _shared(rows: Sequence[Row]) -> str:
+    """That systems are compared on some of their trials, if so."""
+    is_shared = all(str(row["speakers"]).endswith(_RESTRICTED) for row in rows)
+    return ", on the trials in common" * is_shared
 
 
 def _held_against(
@@ -801,7 +846,8 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
             told.append((of[0].grouping, small))
             n = len(rates_of(audit, of[0].where).keys() - {POOLED})
             by = f" by {of[0].of}" if len(by_each) > 1 else ""
-            words = f"{f'{len(small)} of {n}' if len(small) < n else f'all {n}'} groups{by} small"
+            of_all = {1: "the one group", 2: "both groups"}.get(n, f"all {n} groups")
+            words = f"{f'{len(small)} of {n} groups' if len(small) < n else of_all}{by} small"
             gates = findings.gates_in_words(audit)
             sentence = f"{capital(words)}: {gates} at {at}, for one error or both"
             yield Caveat(words, sentence, "groups")

@@ -115,7 +115,8 @@ def _told(
         yield text(no_threshold(audit, systems(audit)[0]))
         return
     several = len(systems(audit)) > 1
-    heads = {key: head for key, head in GROUP_RATES.items() if key != "speakers"}
+    first = ("group", "verdict")  # with the name, in a terminal however narrow
+    heads = {key: GROUP_RATES[key] for key in (*first, *GROUP_RATES) if key != "speakers"}
     for metric, words in RATES.items():
         columns = [Column(head, is_words=key == "verdict") for key, head in heads.items()]
         made = Sheet("", [Column("at", is_words=True), *columns[1:]])

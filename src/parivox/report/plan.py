@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from parivox.auditing.plan import Plan
-    from parivox.report.grids import Grid
 
     Row = dict[str, Any]
 
@@ -39,14 +38,17 @@ _SUPPORT = "FPR that the nontarget trials support: from 30 independent errors on
 _FAMILY = (*_SCOPE, "grouping", "allocation")
 
 
-def print_plan(plan: Plan) -> None:
+def print_plan(plan: Plan, *, details: bool = False) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""
-    show(plan_in_words(plan))
+    show(plan_in_words(plan, details=details))
 
 
 @group()
-def plan_in_words(plan: Plan) -> Iterator[RenderableType]:
-    """What was asked and, of each system and list, what its first operating point tells."""
+def plan_in_words(plan: Plan, *, details: bool = False) -> Iterator[RenderableType]:
+    """What was asked and, of each system and list, what its first operating point tells.
+
+    With `details` that of every grouping, else of the first.
+    """
     asked = plan.asked
     designs, lists = plan.designs.rows(), plan.lists.rows()
     yield from _needed(designs)
@@ -71,11 +73,16 @@ def plan_in_words(plan: Plan) -> Iterator[RenderableType]:
         if asked["target_fpr"] is not None:
             title += f", of those in the pilot nearest to FPR {_percent(asked['target_fpr'])}"
         yield text(title, style="bold", apart=True)
+        every = [*dict.fromkeys(row["grouping"] for row in rows)]
+        told = every if details else every[:1]
+        left_out |= dict.fromkeys(f"{grouping} (-v)" for grouping in every[len(told) :])
         for family, own in _by(rows, _FAMILY).items():
-            yield from _groups(own)
-            yield from _designs(_by(designs, _FAMILY).get(family, []))
+            if own[0]["grouping"] in told:
+                yield from _groups(own)
+                yield from _designs(_by(designs, _FAMILY).get(family, []))
         yield text(_SUPPORT, style="bold", apart=True)
-        yield from _supported(_by(lists, _SCOPE).get(scope, []))
+        of_lists = _by(lists, _SCOPE).get(scope, [])
+        yield from _supported([row for row in of_lists if row["grouping"] in {"all", *told}])
     caution = (
         "Needed is for each group, if all are as large; every number is for one group tested by "
         "itself, if speakers vary as in the pilot."
@@ -127,9 +134,10 @@ def _groups(rows: Sequence[Row]) -> Iterator[RenderableType]:
     yield text(f"{rows[0]['grouping']}{how}", style="bold", apart=True)
     for (metric,), own in _by(rows, ("metric",)).items():
         title = metric.upper()
-        table = _grid(
+        table = grid(
             *(title, "speakers", "errors", "design effect", "detects worse", "better"),
             *("speakers needed", "trials needed"),
+            fixed=(0,),
         )
         for row in own:
             mark = " *" if row["icc_from"] == "pooled" else "  "
@@ -184,7 +192,8 @@ def _supported(rows: Sequence[Row]) -> Iterator[RenderableType]:
         return
     target = rows[0]["target_fpr"]
     wished = [] if target is None else [f"FPR {_percent(target)} takes", "known to"]
-    table = _grid("", "nontarget trials", "design effect", "supports FPR from", *wished)
+    heads = "", "nontarget trials", "design effect", "supports FPR from", *wished
+    table = grid(*heads, fixed=(0,))
     for row in rows:
         supported, width = row["supported_fpr"], row["half_width"]
         cells = [
@@ -197,12 +206,6 @@ def _supported(rows: Sequence[Row]) -> Iterator[RenderableType]:
         ]
         add(table, *cells)
     yield Padding(table, (1, 0, 0, 2))
-
-
-def _grid(*columns: str) -> Grid:
-    table = grid(*columns)
-    table.columns[0].no_wrap = True
-    return table
 
 
 def _times(ratio: float | None) -> str:

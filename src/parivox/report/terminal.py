@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from parivox.auditing.result import Audit
-    from parivox.report.overview import Judged, Overview, Whole
+    from parivox.report.overview import Judged, Line, Overview, Whole
 
 _MOST_LINES = 6
 """Groups that are shown to differ in one error."""
+_MOST_UNPROVEN = 3
+"""Groups that are shown where none is shown to differ."""
 _MOST_BESIDE = 3
 """Systems whose rates stand beside each other."""
 _ANY_WIDTH = 10_000
@@ -62,8 +64,9 @@ def _parts(
     yield _Figures(of)
     if of.tally:
         yield _tally(of)
-    if of.proven:
-        yield how_to_read(audit)
+    if any(_shown(of)):
+        yield Text("( ): speakers; ") + how_to_read(audit, over="them")
+        yield from _not_among_so_many(of)
         yield from _likely(of)
     yield Text()
     weaken = (
@@ -103,20 +106,40 @@ def _tally(of: Overview) -> Text:
     return words
 
 
-def how_to_read(audit: Audit) -> Text:
+def how_to_read(audit: Audit, *, over: str = "speakers") -> Text:
     """What stands for what beside a rate."""
     options = audit.record["options"]
-    sure = f"; [ ]: {100 * options['confidence']:g} % interval over speakers, each alone"
+    sure = f"; [ ]: {100 * options['confidence']:g} % interval over {over}"
     return text(f"x: times as often as {reference_in_words(audit)}{sure * options['intervals']}")
+
+
+def _shown(of: Overview) -> Iterator[tuple[Line, Judged]]:
+    """The groups that have a row, and what was judged of each."""
+    for metric in RATES:
+        for line in _lines(of, metric)[:_MOST_LINES]:
+            yield from ((line, one) for one in line.of[metric])
+
+
+def _lines(of: Overview, metric: str) -> list[Line]:
+    """The groups shown to differ in an error; if none is in any, some of most speakers."""
+    if of.proven or not of.tally or len(of.whole[0].rates) > _MOST_BESIDE:
+        return of.differing(metric)
+    first = of.first(_MOST_UNPROVEN)
+    return [line for line in first if any(one.rate is not None for one in line.of[metric])]
+
+
+def _not_among_so_many(of: Overview) -> Iterator[Text]:
+    """Why it can't be told of a group although its interval leaves out 1."""
+    near = [one for _, one in _shown(of) if one.is_near]
+    if any((one.low or 0) > 1 or (one.high or 1) < 1 for one in near):
+        yield text("? though [ ] leaves out 1: of so many groups, chance alone makes some such")
 
 
 def _likely(of: Overview) -> Iterator[Text]:
     """The best guesses beside ratios that look too far off; the headline has those of its own."""
     told = [
         f"{line.name} {one.best_guess}x{f' with {one.system}' * (len(of.whole[0].rates) > 1)}"
-        for metric in RATES
-        for line in of.differing(metric)[:_MOST_LINES]
-        for one in line.of[metric]
+        for line, one in _shown(of)
         if one.best_guess
     ]
     if told:
@@ -168,7 +191,7 @@ class _Figures:
     def _told(self, *, is_beside: bool) -> Iterator[tuple[str, str, list[tuple[str, list[Text]]]]]:
         """Everyone and each group, in which style, and with each system what is told of them."""
         for whole in self.of.whole:
-            differ, error = self.of.differing(whole.metric), capital(RATES[whole.metric])
+            differ, error = _lines(self.of, whole.metric), capital(RATES[whole.metric])
             rule = text(axis() if differ else "")
             if not self.are_many:
                 is_named = is_beside and len(self.systems) > 1
@@ -183,7 +206,8 @@ class _Figures:
             for line in differ[:_MOST_LINES]:
                 judged = line.of[whole.metric]
                 told = [(one.system, _in_parts(one)) for one in judged]
-                yield f"  {line.name}", "", [_of_many(judged)] if self.are_many else told
+                of_whom = "" if line.speakers is None else f" ({number(line.speakers)})"
+                yield f"  {line.name}{of_whom}", "", [_of_many(judged)] if self.are_many else told
             if left := differ[_MOST_LINES:]:
                 n = sum(any(one.verdict == "worse" for one in of.of[whole.metric]) for of in left)
                 more = [f"{n} worse"] * (n > 0) + [f"{len(left) - n} better"] * (n < len(left))

@@ -405,7 +405,14 @@
       all("[data-x-ratio]", `Times ${state.reference}`);
       all("[data-x-difference]", `Points above ${state.reference}`);
       all("[data-x-above]", `Above ${state.reference}`);
-      all("#x-sentence", judged() || counted(tables.common.rows.slice(0, -1)));
+      const unknown = N.RATES.filter((_, m) => Number.isNaN(rates[m]));
+      for (const metric of N.RATES) {
+        tables.common.table.classList.toggle(`x-no-${metric}`, unknown.includes(metric));
+      }
+      all("#x-sentence", [
+        judged() || counted(tables.common.rows.slice(0, -1)),
+        ...unknown.map((metric) => `Of ${data.errors[metric]} nothing is known: no trials.`),
+      ].join(" "));
       all("#x-note", note());
       for (const button of at("points").querySelectorAll("button")) {
         const { k: there } = list().points.find((one) => one.text === button.dataset.point);

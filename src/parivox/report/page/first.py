@@ -52,7 +52,9 @@ def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, 
         "shown": [_line(audit, one) for one in shown],
         "caption": f"{what}, against {findings.reference_in_words(audit)}{others}",
         "caveats": [*of.caveats, *more],
-        "legend": [
+        "legend": ["rates as counted, errors/trials below: without intervals none is judged"]
+        if not of.tally
+        else [
             "▲ worse ▼ better: shown to differ, allowing for all groups",
             "○ ? can’t tell: too few errors or speakers; with a p: not beyond chance of all groups",
             *["▼ in grey: the other group's ▲, counted once"] * is_mirrored,
@@ -84,7 +86,7 @@ def words_of_page(audit: Audit, of: Overview) -> dict[str, Any]:
         "verdicts": VERDICTS,
         "events": _events(of),
         "signs": SIGNS,
-        "ticks": [(round(100 * place(ratio), 1), words) for ratio, words in TICKS.items()],
+        "ticks": [(round(100 * place(at), 1), words) for at, words in TICKS.items() if of.tally],
         "several": len(systems(audit)) > 1,
         "capital": capital,
         "number": number,
@@ -100,7 +102,8 @@ def every_group(audit: Audit, of: Overview) -> list[dict[str, Any]]:
         n_rows += sum(line["n"] for line in lines)
         title = f"By {grouping}, at the first threshold"
         n = f": {number(len(lines))} groups" if len(lines) > 1 else ""
-        folded = f"{title}{', as above, with the intervals in figures' if is_seen_above else n}"
+        above = f", as above{', with the intervals in figures' * bool(of.tally)}"
+        folded = f"{title}{above if is_seen_above else n}"
         is_folded = is_seen_above or n_rows > _MOST_SEEN
         made.append({"title": title, "lines": lines, "folded": folded if is_folded else ""})
     return made
@@ -140,6 +143,7 @@ def _drawn(audit: Audit, one: Judged) -> dict[str, Any]:
         "guess": one.best_guess,
         "p": f"p {chance(one.p)}" if one.is_near else "",
         "rate": percent(one.rate),
+        "counts": "" if one.verdict else one.counts,
     }
 
 

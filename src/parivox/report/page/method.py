@@ -72,8 +72,12 @@ def method(audit: Audit, context: Context | None) -> dict[str, Any]:
 
 
 def _flat(value: Any, above: str = "") -> Iterator[tuple[str, str]]:
-    """What is nested, as pairs of a name and a text."""
-    if isinstance(value, dict):
+    """What is nested, as pairs of a name and a text; of a measure all in one."""
+    if isinstance(value, dict) and "says" in value:
+        fairer = f"{'higher' if value['higher_is_fairer'] else 'lower'} is fairer"
+        told = (value["says"], fairer, value["joins_both_rates"] and "joins both rates")
+        yield above, "; ".join(filter(None, (*told, value["source"])))
+    elif isinstance(value, dict):
         for key, one in value.items():
             yield from _flat(one, f"{above}, {key}" if above else str(key))
     elif isinstance(value, (list, tuple)):
