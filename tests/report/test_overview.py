@@ -201,7 +201,8 @@ def test_systems_with_other_trials_are_compared_on_those_in_common(material):
         {"A": trials, "B": fewer}, speakers=speakers, by="gender", compare=True, replicates=50
     )
     found = overview(audit)
-    (words,) = [one for one in found.found if "trials in common" in one]
+    words, fairer = (one for one in found.found if "trials in common" in one)
+    assert fairer.startswith("Whether A or B is fairer")
     assert words.startswith("Whether A or B locks out fewer people can't be told: ")
     assert any("in common, which are compared" in one.short for one in found.caveats)
 
