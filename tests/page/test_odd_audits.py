@@ -53,6 +53,10 @@ def test_an_odd_audit_can_be_explored_from_end_to_end(opened, alone, odd, audite
         assert "NaN" not in text
         assert "undefined" not in text
         assert "Infinity" not in text
+        unknown = {"no impostors": "impostors in (FPR)", "no own trials": "locked out (FNR)"}
+        told = re.findall("Of (.*?) nothing is known: no trials", text)
+        assert told == [words for name, words in unknown.items() if name == odd]
+        assert shown.locator("#x-common thead th:visible").count() == 7 - 3 * (odd in unknown)
 
 
 def test_of_many_groups_the_explorer_shows_some_until_all_are_asked_for(opened, alone, audited):

@@ -30,6 +30,8 @@ _MOST_LINES = 6
 """Groups that are shown to differ in one error."""
 _MOST_UNPROVEN = 3
 """Groups that are shown where none is shown to differ."""
+_SHORT = 60
+"""Letters of all systems' names together, beside which there is room for these."""
 _MOST_BESIDE = 3
 """Systems whose rates stand beside each other."""
 _ANY_WIDTH = 10_000
@@ -122,7 +124,8 @@ def _shown(of: Overview) -> Iterator[tuple[Line, Judged]]:
 
 def _lines(of: Overview, metric: str) -> list[Line]:
     """The groups shown to differ in an error; if none is in any, some of most speakers."""
-    if of.proven or not of.tally or len(of.whole[0].rates) > _MOST_BESIDE:
+    names = [name for name, _ in of.whole[0].rates]
+    if of.proven or not of.tally or len("".join(names)) > _SHORT or len(names) > _MOST_BESIDE:
         return of.differing(metric)
     first = of.first(_MOST_UNPROVEN)
     return [line for line in first if any(one.rate is not None for one in line.of[metric])]

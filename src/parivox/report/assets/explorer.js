@@ -409,24 +409,22 @@
       for (const metric of N.RATES) {
         tables.common.table.classList.toggle(`x-no-${metric}`, unknown.includes(metric));
       }
-      all("#x-sentence", [
-        judged() || counted(tables.common.rows.slice(0, -1)),
-        ...unknown.map((metric) => `Of ${data.errors[metric]} nothing is known: no trials.`),
-      ].join(" "));
-      all("#x-note", note());
+      all("#x-sentence", judged() || counted(tables.common.rows.slice(0, -1)));
+      all("#x-note", note(unknown));
       for (const button of at("points").querySelectorAll("button")) {
         const { k: there } = list().points.find((one) => one.text === button.dataset.point);
         button.setAttribute("aria-pressed", String(there === k));
       }
     }
 
-    /** How the table is read. */
-    function note() {
+    /** How the table is read, and of which errors nothing is known. */
+    function note(unknown) {
       const { groups, nodes } = grouping();
       const line = nodes.length ? `${data.confidence} % interval over speakers` : "none computed";
       const isAnySmall = N.RATES.some((metric) => groups.some((_, i) => lacks(metric)(i)));
       const { words } = list().points.find((one) => one.text === state.point) || {};
       return [
+        ...unknown.map((metric) => `Of ${data.errors[metric]} nothing is known: no trials.`),
         `Mark: rate; line: ${line}; upright line: all groups together.`,
         "The axes never move; 0 stands at their left edge.",
         `Only where the audit tested there are verdicts: ${Object.values(data.verdicts).join(", ")}.`,
