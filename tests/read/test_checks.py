@@ -108,7 +108,9 @@ def test_options_that_are_not_known(read, csv, rows):
         read(csv(rows), conflicts="ignore")
     with pytest.raises(ConfigError, match="orientation 'down' is not known"):
         read(csv(rows), orientation="down")
-    with pytest.raises(ConfigError, match="--columns: 'who' is no role; known are enrol, test"):
+    with pytest.raises(
+        ConfigError, match="--columns: 'who' is no role or word; known are enrol, test"
+    ):
         read(csv(rows), columns={"who": "enrol"})
     refused(
         read,

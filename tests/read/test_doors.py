@@ -382,3 +382,69 @@ def test_a_folder_of_embeddings_is_known(tmp_path, parivox):
     told = parivox("inspect", "e")
     assert "e: embeddings, as parivox embed makes them" in told
     assert "next: parivox score TRIALS --embeddings e --out scores.parquet" in told
+
+
+# ---- words of the user's own
+
+
+def decided(yes, no, odd=""):
+    """A row a trial, its result in words; every fifth is odd, if there is a word for that."""
+    rows = [
+        (e, t, odd if odd and n % 5 == 4 else (no, yes)[s > 1])
+        for n, (e, t, _, s) in enumerate(TRIALS)
+    ]
+    return lines(["enrol,test,result", *map(",".join, rows)])
+
+
+@pytest.mark.parametrize(
+    ("words", "columns"),
+    [
+        (("Accepted", "rejected"), {}),
+        (("angenommen", "abgelehnt"), {"accept": "Angenommen", "reject": "abgelehnt"}),
+        (("oui", "non"), {"accept": "oui|si", "reject": "non|no"}),
+    ],
+)
+def test_decisions_in_any_words_are_the_same_decisions(write, words, columns):
+    wanted = pv.audit(
+        {"S": write("a.csv", decided("accept", "reject"))},
+        columns={"decision": "result"},
+        speakers=PEOPLE,
+        by="gender",
+        intervals=False,
+    )
+    found = pv.audit(
+        {"S": write("b.csv", decided(*words))},
+        columns={"decision": "result", **columns},
+        speakers=PEOPLE,
+        by="gender",
+        intervals=False,
+    )
+    assert found.groups.to_dict() == wanted.groups.to_dict()
+
+
+def test_a_word_for_failures_is_one_by_the_option_that_inspect_writes(write, parivox):
+    write("people.csv", lines(["speaker,gender", *map(",".join, SPEAKERS.items())]))
+    write("bank.csv", decided("accepted", "rejected", "too short"))
+    told = parivox("inspect", "bank.csv", "people.csv")
+    assert "column 'result' may hold decisions" in told
+    option = shlex.split(told.partition("audit it with ")[2].splitlines()[0])
+    assert option == ["--columns", "decision=result,failed=too short"]
+    told = parivox("inspect", "bank.csv", "people.csv", *option)
+    command = shlex.split(told.rpartition("next: parivox ")[2])
+    assert option[1] in command
+    assert "58 trials · 6 speakers" in parivox(*command, "--no-intervals")
+
+
+def test_a_word_for_failures_stands_in_scores_too_beside_decisions(read):
+    rows = {"enrol": ["a/1"] * 4, "test": ["a/2", "a/3", "b/1", "b/2"]}
+    cells = {"score": ["0.5", "zu kurz", "", "0.2"], "decision": ["ja", "", "leer", "nein"]}
+    columns = {"accept": "ja", "reject": "nein", "failed": "zu kurz|leer"}
+    found = read({**rows, **cells}, columns=columns)
+    assert sum(len(part.failed.score) for part in found.partitions() if part.failed) == 2
+
+
+def test_a_word_that_nobody_explains_says_how_to(write):
+    said = refused(write("d.csv", decided("ja", "nein")), columns={"decision": "result"})
+    assert "as in --columns accept=WORD,reject=WORD,failed=WORD" in said
+    said = refused(write("d.csv", decided("ja", "nein")), columns={"yes": "ja"})
+    assert "'yes' is no role or word; known are enrol" in said

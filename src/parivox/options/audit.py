@@ -112,7 +112,8 @@ class ReadOptions(Options):
     columns: Mapping[str, str] | None = option(
         READ,
         "[columns of the roles](bring-your-data.md#columns-with-names): "
-        "`enrol=ref_file,test=com_file,score=sc,label=lab`",
+        "`enrol=ref_file,test=com_file,score=sc,label=lab`; and words of the cells: "
+        "`accept=ja,reject=nein,failed=too short`",
         Names,
         metavar="ROLES",
         of="str",

@@ -27,7 +27,8 @@ class OtherAuditOptions(TypedDict, total=False):
     scores_format: str | None
     """format of the scores (default: by content)"""
     columns: Mapping[str, str] | None
-    """columns of the roles: enrol=ref_file,test=com_file,score=sc,label=lab"""
+    """columns of the roles: enrol=ref_file,test=com_file,score=sc,label=lab; and words of the
+    cells: accept=ja,reject=nein,failed=too short"""
     id: str | None
     """id column of the speaker table (default: the one that covers the ids: one called speaker or
     id goes before all others, one without a name behind them, and of others that cover alike none
@@ -135,7 +136,8 @@ class OtherCountOptions(TypedDict, total=False):
     scores_format: str | None
     """format of the scores (default: by content)"""
     columns: Mapping[str, str] | None
-    """columns of the roles: enrol=ref_file,test=com_file,score=sc,label=lab"""
+    """columns of the roles: enrol=ref_file,test=com_file,score=sc,label=lab; and words of the
+    cells: accept=ja,reject=nein,failed=too short"""
     id: str | None
     """id column of the speaker table (default: the one that covers the ids: one called speaker or
     id goes before all others, one without a name behind them, and of others that cover alike none

@@ -149,7 +149,10 @@ def _coded(words: pl.Series, codes: dict[str, int]) -> NDArray[np.int8]:
 def decisions(chunk: Chunk) -> NDArray[np.int8]:
     """1 for accepted, 0 for rejected, -1 where the cell is empty."""
     codes = _coded(_words(chunk["decision"]), DECISIONS)
-    mend = "use accept or reject, or leave the cell empty"
+    mend = (
+        "use accept or reject, or leave the cell empty; or say what such words mean, as in "
+        "--columns accept=WORD,reject=WORD,failed=WORD"
+    )
     chunk.refuse(codes == -2, "decision", "is no decision", mend)
     return codes
 

@@ -77,6 +77,13 @@ ALIASES: dict[str, frozenset[str]] = {
 }
 """Names that columns are known by, in lower case, letters and digits only."""
 
+WORDS = {
+    **dict.fromkeys(("accept", "reject"), ("decision",)),
+    **dict.fromkeys(("target", "nontarget"), ("label",)),
+    "failed": ("decision", "score"),
+}
+"""What cells may say in words of the user's own, and the roles of the columns where they do."""
+
 _TRIAL = ("enrol", "test", "score", "label", "enrol_speaker", "test_speaker")
 _CUSTOMER = {"enrol", "enrol_speaker", "test_speaker"}
 """Roles that one column may have, as that of the customers in a log of calls has."""
@@ -93,12 +100,18 @@ class Columns:
     # attributes that trials are grouped by, of which columns may be in the file
     attributes: tuple[str, ...] = ()
     option: str = "--scores-format"  # with which the user names the format, as messages say it
+    words: Mapping[str, str] = field(default_factory=dict)  # the user's for some of `WORDS`
 
     def __post_init__(self) -> None:
         for role in self.by_role:
-            if role not in ALIASES:
-                msg = f"--columns: {role!r} is no role; known are {', '.join(ALIASES)}"
+            if role not in {*ALIASES, *WORDS}:
+                known = ", ".join((*ALIASES, *WORDS))
+                msg = f"--columns: {role!r} is no role or word; known are {known}"
                 raise ConfigError(msg)
+        of_cells = {word: text for word, text in self.by_role.items() if word in WORDS}
+        of_columns = {role: name for role, name in self.by_role.items() if role not in WORDS}
+        object.__setattr__(self, "words", {**self.words, **of_cells})
+        object.__setattr__(self, "by_role", of_columns)
         named = list(self.by_role.values())
         for column in dict.fromkeys(named):
             roles = [role for role, one in self.by_role.items() if one == column]

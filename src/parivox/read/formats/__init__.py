@@ -14,7 +14,7 @@ import polars as pl
 
 from parivox.errors import ConfigError, DataError
 from parivox.read.cells import is_label
-from parivox.read.columns import Columns, plain
+from parivox.read.columns import WORDS, Columns, plain
 from parivox.read.content import FileRows, read_content
 from parivox.read.formats.delimited import DELIMITED, check_text, head_lines, header_of, is_text
 from parivox.read.formats.format import CERTAIN, FORMATS, MAYBE, Format, Scan, register
@@ -56,7 +56,7 @@ def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Sca
         msg = f"{columns.option} {format!r} is not known; choose from {', '.join(FORMATS)}"
         raise ConfigError(msg)
     if not isinstance(source, (str, os.PathLike)):
-        return with_sides(scan_frame(source, columns, name), columns)
+        return _as_meant(scan_frame(source, columns, name), columns)
     content = read_content(source)
     if isinstance(source, FileRows):
         content = replace(content, rows=source)
@@ -64,7 +64,12 @@ def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Sca
     scanned = chosen.scan(content, columns)
     if content.rows is not None and chosen not in BINARY:
         scanned = replace(scanned, chunks=partial(_only, content.rows, scanned.chunks))
-    return with_sides(scanned, columns)
+    return _as_meant(scanned, columns)
+
+
+def _as_meant(scanned: Scan, columns: Columns) -> Scan:
+    """The same trials, with segments on their sides, and in the words that are known."""
+    return with_words(with_sides(scanned, columns), columns)
 
 
 def _only(rows: FileRows, chunks: Callable[[], Iterator[Chunk]]) -> Iterator[Chunk]:
@@ -82,8 +87,8 @@ def _only(rows: FileRows, chunks: Callable[[], Iterator[Chunk]]) -> Iterator[Chu
 def scan_again(scanned: Scan, source: Any, columns: Columns) -> Scan:
     """Open a source again in the format that it has, for other columns."""
     if scanned.content is None:
-        return with_sides(scan_frame(source, columns, scanned.name), columns)
-    return with_sides(FORMATS[scanned.format].scan(scanned.content, columns), columns)
+        return _as_meant(scan_frame(source, columns, scanned.name), columns)
+    return _as_meant(FORMATS[scanned.format].scan(scanned.content, columns), columns)
 
 
 def table_format(content: Content) -> Format:
@@ -231,6 +236,40 @@ def with_sides(scanned: Scan, asked: Columns) -> Scan:
             ),
         )
     return replace(scanned, chunks=lambda: map(_joined, scanned.chunks()))
+
+
+def with_words(scanned: Scan, asked: Columns) -> Scan:
+    """The same trials, the user's words in their cells replaced by those that are known.
+
+    A word for what failed takes the decision or the score away, and is the status of the trial.
+    """
+    here = {w: text for w, text in asked.words.items() if {*WORDS[w]} & {*scanned.columns}}
+    if not here:
+        return scanned
+    meant = {text.strip().lower(): w for w, several in here.items() for text in several.split("|")}
+    found = {role for word in here for role in WORDS[word] if role in scanned.columns}
+    failing = found & {*WORDS["failed"]} if "failed" in here else set()
+    columns = dict(scanned.columns)
+    if failing:
+        columns.setdefault("status", columns[min(failing)])
+
+    def translated(chunk: Chunk) -> Chunk:
+        cells = {role: pl.col(role).cast(pl.String) for role in found}
+        bare = {role: cell.str.strip_chars().str.to_lowercase() for role, cell in cells.items()}
+        words = {role: cell.replace_strict(meant, default="") for role, cell in bare.items()}
+        failed = [words[role].fill_null("") == "failed" for role in failing]
+        made: dict[str, pl.Expr] = {}
+        for role, word in words.items():
+            is_known = word.is_in([one for one in here if role in WORDS[one] and one != "failed"])
+            is_left = word.fill_null("") != "failed" if role in failing else True
+            made[role] = pl.when(is_known).then(word).when(is_left).then(cells[role])
+        if failed:
+            status = pl.col("status") if "status" in chunk.frame.columns else pl.lit("ok")
+            is_failed = pl.any_horizontal(failed)
+            made["status"] = pl.when(is_failed).then(pl.lit("failed")).otherwise(status)
+        return replace(chunk, frame=chunk.frame.with_columns(**made), columns=columns)
+
+    return replace(scanned, columns=columns, chunks=lambda: map(translated, scanned.chunks()))
 
 
 def are_segments(model: str, segment: str) -> bool:

@@ -199,7 +199,7 @@ def _trials_by_content(source: Source, asked: Columns) -> InspectedTrials | None
     roles = roles_of_trials(first_rows(raw, source.data, asked), asked)
     if not roles:
         return None
-    named = Columns(roles)
+    named = Columns(roles, words=asked.words)
     scanned = scan(source.data, columns=named, format=None, name="scores")
     inspected = inspect_trials(scanned, source.data, source.name, named)
     odd = inspected.found.odd

@@ -48,6 +48,7 @@ _EXAMPLES = 3
 _MOST = 10_000
 _FEW_NUMBERS = 12
 _FEW_CUSTOMERS = 10
+_FEW_OUTCOMES = 8
 _CLAIMS = 0.2  # of the calls in a log are at least genuine
 _COUNTS = {"value": pl.String, "count": pl.Int64}
 _HEAD = 1 << 16
@@ -336,6 +337,15 @@ class Cells:
         if self._counts is not None:
             both = pl.concat((self._counts, counted)).group_by("value").agg(pl.col("count").sum())
             self._counts = None if self._most and both.height > self._most else both
+
+    def outcome(self, name: str) -> str:
+        """What ``--columns`` would say if these are decisions: a few words, some of them known."""
+        words = [] if self._counts is None else self._counts["value"].sort().to_list()
+        known = [word for word in words if is_decision(word)]
+        if not known or len(words) > _FEW_OUTCOMES:
+            return ""
+        others = "|".join(word for word in words if not is_decision(word))
+        return f"decision={name}" + (f",failed={others}" if others else "")
 
     def column(self, name: str, role: str = "") -> Column:
         """What they are."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -225,6 +226,13 @@ class _TrialInspector:
         speaker, rule = self._speakers(ids, place)
         self._count_pairs(rows, len(ids))
         columns = scanned.columns
+        if not {"score", "decision"} & set(columns):
+            for role, cells in self.cells.items():
+                name = self._column(role, cells).name
+                if recipe := cells.outcome(name):
+                    what = f"column {name!r} may hold decisions; if all else that it says is of "
+                    what += f"failures, audit it with --columns {shlex.quote(recipe)}"
+                    self.odd[recipe] = Odd(what, 0)
         n_of = [int((rows.label == code).sum()) for code in (0, 1)]
         content = scanned.content
         found = Found(
