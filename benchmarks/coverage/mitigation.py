@@ -1,4 +1,4 @@
-"""Thresholds of groups, cross-fitted: do intervals of what they gain hold what is gained elsewhere?
+"""Thresholds and calibrators of groups: do intervals hold what is gained on other speakers?
 
 Speakers of VoxCeleb1-H are drawn and dealt into two groups at random, so that no group needs a
 threshold of its own; then the scores of everyone compared with a person of the first are shifted.
@@ -15,7 +15,9 @@ from benchmarks.coverage.records import Row, interval_row, mean, stream
 
 from parivox.core.costs import parse_cost
 from parivox.core.crossfit import deal
+from parivox.core.llr import cllr
 from parivox.mitigation.aims import parse_aim
+from parivox.mitigation.calibration import Said, find_lines, judge_lines
 from parivox.mitigation.fitting import RULES, fits_of, tell_apart
 from parivox.mitigation.judging import Scored, judge
 from parivox.mitigation.material import RATES, Material
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 DATASETS = 200
 SPEAKERS = 400
 FOLDS = 10
+CALIBRATE = "calibrate"
 CASES = (
     ("V2", "fpr=0.01", 0.0),
     ("L", "fpr=0.01", 0.0),
@@ -39,8 +42,10 @@ CASES = (
     ("V2", "fpr=0.01", 0.03),
     ("L", "fpr=0.01", 0.05),
     ("L", "min-cdet", 0.05),
+    ("L", CALIBRATE, 0.0),
+    ("L", CALIBRATE, 0.05),
 )
-"""System, aim, and by how much the scores of the first group are shifted."""
+"""System, aim (or calibration), and by how much the scores of the first group are shifted."""
 MEASURES = ("mean gain", "gain", "fpr change", "fnr change")
 """Over both groups, then of the first one."""
 LEVEL = 0.95
@@ -53,7 +58,8 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
         name = f"mitigation/{system}/{text}/{shift:g}"
         if not wanted(name):
             continue
-        trials, aim, rng = real.voxceleb(system), parse_aim(text, cost), stream(seed, name)
+        trials, rng = real.voxceleb(system), stream(seed, name)
+        aim = None if text == CALIBRATE else parse_aim(text, cost)
         drawn = [_drawn(trials, aim, shift, rng) for _ in range(datasets)]
         found, low, high, true = (np.stack(one) for one in list(zip(*drawn, strict=True))[:4])
         truth = true.mean(axis=0)
@@ -66,14 +72,14 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
             | {"found": float(f"{found[:, r, m].mean():.5g}")}
             | {"holds_0": float(np.mean((low[:, r, m] <= 0) & (high[:, r, m] >= 0)))}
             | interval_row(truth[r, m], low[:, r, m : m + 1], high[:, r, m : m + 1])
-            for r, rule in enumerate(RULES)
-            for m, measure in enumerate(MEASURES)
+            for r, rule in enumerate(RULES[: found.shape[1]])
+            for m, measure in enumerate(MEASURES[: found.shape[2]])
             if r
         ]
 
 
 def _drawn(
-    trials: Trials, aim: Aim, shift: float, rng: np.random.Generator
+    trials: Trials, aim: Aim | None, shift: float, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
     """What one draw finds, its limits, what it comes to on other speakers, ``[rule, measure]``."""
     n = trials.group.size
@@ -86,6 +92,8 @@ def _drawn(
     fold[is_drawn] = deal(group[is_drawn], FOLDS, int(rng.integers(2**31)))
     made = [_material(trials, group, fold, shift, both) for both in (is_drawn, ~is_drawn)]
     here, there = made
+    if aim is None:
+        return _calibrated(here, there)
     may = np.ones(2, dtype=bool)
     fits = fits_of(here, aim, may, 3)
     thresholds = {held: one.thresholds for held, one in fits.items()}
@@ -109,6 +117,31 @@ def _drawn(
     found, low, high = (np.stack(one, axis=-1) for one in zip(*every[0], strict=True))
     apart = tell_apart(here, aim, may, fits[0], LEVEL).p.min() <= 1 - LEVEL
     return found, low, high, np.stack([one[0] for one in every[1]], axis=-1), bool(apart)
+
+
+def _calibrated(
+    here: Material, there: Material
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
+    """The same of calibrators; their gains are falls of Cllr."""
+    own, p = find_lines("V", here, "logistic", ["", ""])
+    common = {held: [one[-1]] * len(one) for held, one in own.items()}
+    judged = judge_lines(here, [Said(here, lines) for lines in (common, own)], LEVEL)
+    mean, first = judged.mean["cllr"], judged.costs["cllr"]
+    ends = first.change_limits
+    costs = np.empty((2, 2))  # [rule, group]
+    for r, lines in enumerate((common, own)):
+        rows, said = Said(there, dict.fromkeys(own, lines[0])).without()
+        for g in range(2):
+            some = there.group[rows] == g
+            costs[r, g] = cllr(said[some], there.target[rows[some]])
+    true = costs[0] - costs
+    return (
+        np.stack((-mean.change, -first.change[:, 0]), axis=-1),
+        np.stack((-mean.change_limits.high, -ends.high[:, 0]), axis=-1),
+        np.stack((-mean.change_limits.low, -ends.low[:, 0]), axis=-1),
+        np.stack((true.mean(axis=-1), true[:, 0]), axis=-1),
+        bool(np.nanmin(p) <= 1 - LEVEL),
+    )
 
 
 def _material(

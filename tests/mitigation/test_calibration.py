@@ -251,6 +251,23 @@ def test_a_group_too_small_or_without_a_line_keeps_the_common_calibrator(shifted
     assert why == "every target trial outscores all nontarget trials: the slope has no limit"
 
 
+def test_people_alone_in_their_group_and_of_unknown_group_take_the_common_calibrator(shifted):
+    trials, speakers = shifted
+    some = speakers.with_columns(
+        gender=pl.when(pl.col("speaker") == "p00")
+        .then(pl.lit("x"))
+        .when(pl.col("speaker") != "p01")
+        .then("gender")
+    )
+    found = pv.calibrate(trials, speakers=some, **ASKED)
+    own = rows(found, "per group")
+    assert own["x"]["reason"] == "0 of its speakers are left to fit on, 5 needed"
+    assert own["x"]["cllr"] == rows(found, "common")["x"]["cllr"]
+    assert own["x"]["cllr_low"] is None
+    assert found.record["unknown"] > 0
+    assert own["everyone"]["target"] == 360
+
+
 # ---- the command ----
 
 
@@ -262,6 +279,7 @@ def files(shifted, tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_command_writes_applies_and_draws(run, files):
     asked = ["--speakers", "people.csv", "--by", "gender", "--folds", "6", "--quiet"]
     told = run("calibrate", "scores.csv", *asked, "--out", "c.json", "--figure", "r.json")

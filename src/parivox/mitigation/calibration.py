@@ -270,19 +270,18 @@ def calibrate(
     check_polarity(chosen, material.in_order(RATES)[0].without(0), asked.orientation)
     reasons = material.too_few()
     with stage("fitting calibrators"):
-        own = _fits(chosen.name, material, asked.method, reasons)
-        p = _levels_apart(material, own, reasons)
+        own, p = find_lines(chosen.name, material, asked.method, reasons)
         common = {held: [lines[-1]] * len(lines) for held, lines in own.items()}
-        said = {COMMON: _Said(material, common), PER_GROUP: _Said(material, own)}
+        said = {COMMON: Said(material, common), PER_GROUP: Said(material, own)}
         for one in others:
             same = replace(material, score=kept_of(one).score)
             none = ["not asked for"] * len(reasons)
-            said[NORMALISED] = _Said(same, _fits(one.name, same, asked.method, none))
+            said[NORMALISED] = Said(same, _fits(one.name, same, asked.method, none))
         if asked.llr:
             as_is: list[Line] = [Logistic(1.0, 0.0)] * len(own[0])
-            said[SCORED] = _Said(material, dict.fromkeys(own, as_is))
+            said[SCORED] = Said(material, dict.fromkeys(own, as_is))
     with stage("judging"):
-        judged = _judge(material, [*said.values()], asked.confidence)
+        judged = judge_lines(material, [*said.values()], asked.confidence)
     return Calibration(
         _rules(said, judged),
         _groups(material, said, judged, p, reasons),
@@ -292,11 +291,19 @@ def calibrate(
     )
 
 
-def _fits(name: str, material: Material, method: str, reasons: list[str]) -> Lines:
-    """The calibrators of each group, and of unknown ones, without each set of three folds at most.
+def find_lines(
+    name: str, material: Material, method: str, reasons: list[str]
+) -> tuple[Lines, FloatArray]:
+    """The calibrators, and at which level that of each group is told from the one for all.
 
-    A group with a reason takes the common one; those whose own cannot be found are given one.
+    Those are of each group, and of unknown ones, without each set of three folds at most. A group
+    with a reason takes the common one; those whose own cannot be found are given one.
     """
+    own = _fits(name, material, method, reasons)
+    return own, _levels_apart(material, own, reasons)
+
+
+def _fits(name: str, material: Material, method: str, reasons: list[str]) -> Lines:
     find, kind = _FINDS[method]
     everything, groups = material.in_order(RATES)
     found: dict[int, list[Line]] = {}
@@ -349,7 +356,7 @@ def _falls(line: Line) -> str:
     return "higher scores are no more often of target trials" if is_falling else ""
 
 
-class _Said:
+class Said:
     """Log likelihood ratios that are said of trials by calibrators of other speakers."""
 
     def __init__(self, material: Material, lines: Lines) -> None:
@@ -387,7 +394,7 @@ class _Judged(NamedTuple):
     steps: IntArray  # trials there, [class, rule, cell, step]
 
 
-def _judge(material: Material, said: Sequence[_Said], confidence: float) -> _Judged:
+def judge_lines(material: Material, said: Sequence[Said], confidence: float) -> _Judged:
     """Judge the rules on all trials, and on those without the speakers of each fold."""
     costs, means, weights, counted = [], [], [], []
     for left_out in (0, *(1 << fold for fold in range(material.folds))):
@@ -430,7 +437,7 @@ def _cells(material: Material, group: NDArray[np.int32]) -> Iterator[NDArray[np.
     yield slice(None)
 
 
-def _rules(said: Mapping[str, _Said], judged: _Judged) -> Table:
+def _rules(said: Mapping[str, Said], judged: _Judged) -> Table:
     rows = Rows(TABLES["rules"])
     own = [sum(line is not one.lines[0][-1] for line in one.lines[0][:-1]) for one in said.values()]
     rows.add(rule=[*said], own=own, **_told(judged.mean, slice(None)))
@@ -450,7 +457,7 @@ def _told(measured: Mapping[str, Measured], at: Any) -> dict[str, FloatArray]:
 
 def _groups(
     material: Material,
-    said: Mapping[str, _Said],
+    said: Mapping[str, Said],
     judged: _Judged,
     p: FloatArray,
     reasons: Sequence[str],
@@ -487,7 +494,7 @@ def _groups(
 
 
 def _reliability(
-    material: Material, said: Mapping[str, _Said], judged: _Judged, confidence: float
+    material: Material, said: Mapping[str, Said], judged: _Judged, confidence: float
 ) -> Table:
     rows = Rows(TABLES["reliability"])
     with np.errstate(invalid="ignore"):  # without a class in some fold
