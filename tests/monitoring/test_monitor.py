@@ -193,6 +193,18 @@ def test_a_day_that_cannot_be_written_is_not_counted(again, tmp_path, monkeypatc
     assert again().record["days"] == WEEKS + 1
 
 
+def test_groups_may_be_those_of_a_file(tmp_path):
+    (tmp_path / "key").write_text("0123456789abcdef")
+    file = {
+        "by": ["gender"],
+        "groups": {"gender": {"women": ["f"], "men": ["m"]}},
+        "within": ["age"],
+    }
+    kept = {"state": tmp_path / "state", "key": tmp_path / "key", "day": day(0)}
+    found = pv.monitor(calls(0), groups=file, speakers=PEOPLE, **kept)
+    assert found.record["settings"]["groups"] == ["men", "women"]
+
+
 def test_what_is_left_out_is_told(again):
     table = calls(WEEKS)
     odd = table.with_columns(

@@ -179,9 +179,9 @@ def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:
     if asked.groups is None:
         return asked, None
     file = read_groups_file(asked.groups)
-    by = file.by if asked.by is None else asked.by
-    within = file.within if asked.within is None else asked.within
-    return replace(asked, by=by, within=within), file
+    known = options_of(type(asked)).keys() & {"by", "within"}  # not all repeat within levels
+    said = {name: getattr(file, name) for name in known if getattr(asked, name) is None}
+    return replace(asked, **said), file
 
 
 def gather(

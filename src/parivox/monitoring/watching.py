@@ -159,7 +159,9 @@ def _rows(
 
     found = log_evidence(*tested(sides, margin, noise))
     found = np.where(sides.speakers >= LEAST, found, -np.inf)
-    week = found.argmax(axis=0)
+    # where nothing speaks for a rise, since the first week that can be told of
+    said = np.where(found.max(axis=0) > 0, found, np.where(np.isfinite(found), 0, -np.inf))
+    week = said.argmax(axis=0)
     best, evidence = sides.at(week), found.max(axis=0)
     low, high = (
         _ratio(lambda ratio, sign=sign: tested(best, ratio, sign * noise), each, sign)

@@ -124,7 +124,7 @@ def groups_sheet(found: Monitor, most: int | None = None) -> Sheet:
     left = f" ({len(rows) - len(shown)} more: --json)" if len(shown) < len(rows) else ""
     heads = ("group", "against", "since", "errors / trials", "FNR", "there", "times")
     sheet = Sheet.headed(
-        f"Locked out, each group since the week in which most speaks for a rise{left}:"
+        f"Locked out, each group since the week from which most speaks for a rise{left}:"
         if rows
         else "Nothing can be told yet.",
         heads,
