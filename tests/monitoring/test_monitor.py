@@ -255,17 +255,18 @@ def test_a_limit_and_a_saved_audit_are_held_against(tmp_path):
 
 
 def test_groups_too_small_and_weeks_too_few_are_told(tmp_path):
-    few = PEOPLE.with_columns(gender=pl.Series(["x"] * 5 + ["f", "m"] * 77 + ["f"]))
     found = streamed(tmp_path, weeks=1)
     assert {row["reason"] for row in found.groups.where(against="before").rows()} == {
         "fewer than 4 weeks of earlier days"
     }
-    (tmp_path / "key").write_text("0123456789abcdef")
+    few = PEOPLE.with_columns(gender=pl.Series(["x"] * 5 + ["f", "m"] * 77 + ["f"]))
     kept = {"state": tmp_path / "few", "key": tmp_path / "key", "day": day(0)}
     found = pv.monitor(calls(0), **kept, **{**ASKED, "speakers": few})
-    (row,) = found.groups.where(against="others", group="x").rows()
-    assert row["reason"] == "fewer than 10 speakers"
-    assert row["ratio"] is None
+    assert found.record["settings"]["watched"] == ["f", "m"]
+    assert len(found.groups.where(group="x")) == 0
+    (row,) = found.groups.where(group="m", against="others").rows()
+    others = calls(0).join(few.filter(pl.col("gender") != "m"), on="customer")
+    assert row["reference"] == others["decision"].eq("reject").mean()  # x is of everyone else
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from parivox.auditing.result import load
 from parivox.auditing.schema import Rows
 from parivox.errors import ConfigError, DataError
 from parivox.monitoring.stream import STARTS, WEEK, Day, Stream, read_stream
-from parivox.monitoring.watching import BASELINE, BEFORE, LIMIT, OTHERS, TABLE, watch
+from parivox.monitoring.watching import BASELINE, BEFORE, LEAST, LIMIT, OTHERS, TABLE, watch
 from parivox.options.limits import parse_limits
 from parivox.options.monitor import MonitorOptions
 from parivox.progress import stage, telling
@@ -268,11 +268,16 @@ def _settings(asked: MonitorOptions, site: SiteKey, grouping: Grouping) -> dict[
         msg = f"--limit {words}: a stream has one limit, of the FNR of every group, as in fnr=5%"
         raise ConfigError(msg)
     rates = {} if asked.baseline is None else _baseline(asked.baseline, grouping)
+    assert grouping.of_speaker is not None
+    known = np.bincount(grouping.of_speaker + 1)[1:].tolist()
+    sizes = dict(zip(grouping.groups, known, strict=False)) | dict(grouping.unused)
+    watched = sorted(group for group, n in sizes.items() if n >= LEAST) or sorted(sizes)
     against = [OTHERS, BASELINE if rates else BEFORE, *[LIMIT] * bool(limits)]
     return {
         "site": site.site,
         "by": grouping.name,
-        "groups": sorted({*grouping.groups, *grouping.unused}),
+        "groups": sorted(sizes),
+        "watched": watched,
         "against": against,
         "limit": limits[0] if limits else None,
         "baseline": rates,

@@ -90,7 +90,7 @@ class _Sides:
 
 def tests(settings: Mapping[str, Any]) -> int:
     """Over how many tests the chance of a false alarm is split."""
-    return len(settings["against"]) * len(settings["groups"]) * STARTS
+    return len(settings["against"]) * len(settings["watched"]) * STARTS
 
 
 def watch(stream: Stream) -> list[dict[str, Any]]:
@@ -172,6 +172,8 @@ def _rows(
     chance = np.minimum(np.exp(-np.maximum(evidence, -1.0)) * tests(settings), 1)
     first = stream.dates[0]
     for g, group in enumerate(stream.groups):
+        if group not in settings["watched"]:
+            continue
         e, n = best.now.errors[g], best.now.trials[g]
         row: dict[str, Any] = dict.fromkeys(TABLE)
         row |= {"against": against, "group": group, "is_alarm": False, "reason": ""}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.console import group
 
-from parivox.monitoring.watching import BASELINE, BEFORE, LIMIT, OTHERS
+from parivox.monitoring.watching import BASELINE, BEFORE, LEAST, LIMIT, OTHERS
 from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
 from parivox.report.words import listed, number, percent, short, show, text
 
@@ -119,10 +120,10 @@ def _alarm(raised: str, row: Row, is_shown: bool) -> str:  # noqa: FBT001
 def groups_sheet(found: Monitor, most: int | None = None) -> Sheet:
     """Groups and what they are held against, the surest first."""
     rows = [row for row in found.groups.rows() if not row["reason"]]
-    rows.sort(key=lambda row: (not row["is_alarm"], row["chance"]))
+    rows.sort(key=lambda row: (not row["is_alarm"], row["chance"], -row["low"]))
     shown = rows[:most]
     left = f" ({len(rows) - len(shown)} more: --json)" if len(shown) < len(rows) else ""
-    heads = ("group", "against", "since", "errors / trials", "FNR", "there", "times")
+    heads = ("group", "against", "since", "errors/trials", "FNR", "there", "times")
     sheet = Sheet.headed(
         f"Locked out, each group since the week from which most speaks for a rise{left}:"
         if rows
@@ -130,13 +131,15 @@ def groups_sheet(found: Monitor, most: int | None = None) -> Sheet:
         heads,
         words=(1, 2, 3),
     )
+    keyed = [one._replace(key="counts" * (one.head == heads[3])) for one in sheet.columns]
+    sheet = replace(sheet, columns=keyed)  # counts are what a narrow terminal has no room for
     for row in shown:
         times = f"{short(row['ratio'])} {_ends(row['low'], row['high'])}"
         sheet.add(
             row["group"],
             _AGAINST[row["against"]],
             row["since"],
-            f"{number(row['errors'])} / {number(row['trials'])}",
+            f"{number(row['errors'])}/{number(row['trials'])}",
             percent(row["fnr"]),
             percent(row["reference"]),
             Cell(times, verdict="worse" if row["is_alarm"] else "cannot_tell"),
@@ -159,7 +162,7 @@ def notes(found: Monitor) -> Iterator[str]:
     )
     if settings["impostors"]:
         yield (
-            f"Taken for granted: at most {percent(settings['impostors'])} of the trials of any "
+            f"Taken for granted: at most {100 * settings['impostors']:g} % of the trials of any "
             "group were impostors'."
         )
     reasons: dict[str, list[str]] = {}
@@ -168,9 +171,13 @@ def notes(found: Monitor) -> Iterator[str]:
             key = f"against {_TOLD[row['against']]} ({row['reason']})"
             reasons.setdefault(key, []).append(row["group"])
     for why, groups in reasons.items():
-        every = len(groups) == len(settings["groups"])
+        every = len(groups) == len(settings["watched"])
         names = "any group" if every else ", ".join(listed(groups, most=_NAMED))
         yield f"Can't be told {why}: {names}."
+    small = [one for one in settings["groups"] if one not in settings["watched"]]
+    if small:
+        names = ", ".join(listed(small, most=_NAMED))
+        yield f"Not watched, as fewer than {LEAST} speakers were known when it was begun: {names}."
     left = found.record.get("left_out", {})
     if left:
         words = ", ".join(f"{number(n)} {what}" for what, n in left.items())

@@ -70,7 +70,7 @@ def _weeks(found: Monitor) -> Figure:
         total[0] += row["errors"]
         total[1] += row["trials"]
     raised = dict.fromkeys(row["group"] for row in alarms)
-    every = [*raised, *(g for g in found.record["settings"]["groups"] if g not in raised)]
+    every = [*raised, *(g for g in found.record["settings"]["watched"] if g not in raised)]
     shown = every[:_MOST]
     for row in weeks:
         errors, trials = sums[row["week"]]
