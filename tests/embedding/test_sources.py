@@ -1,5 +1,7 @@
 """Which recordings a folder, a table or a Kaldi list names."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -261,3 +263,28 @@ def test_a_kaldi_folder_that_cannot_be_is_one_sentence(tmp_path, files, told):
     with pytest.raises(DataError) as raised:
         read_source(tmp_path / "data")
     assert told in str(raised.value)
+
+
+def test_manifests_of_nemo_and_lhotse_name_recordings_and_excerpts(tmp_path):
+    soundfile.write(tmp_path / "a.wav", np.zeros((16_000, 2), "f4"), 8_000)
+    path = f"{tmp_path}/a.wav"
+    nemo = {"audio_filepath": path, "offset": 0.5, "duration": 1.0, "label": "s1"}
+    supervision = {"id": "u-1", "recording_id": "r", "start": 0, "duration": 1.0, "channel": 1}
+    recording = {"id": "r", "sources": [{"type": "file", "channels": [0, 1], "source": path}]}
+    cut = {
+        "id": "u",
+        "start": 0.5,
+        "duration": 1.0,
+        "channel": 1,
+        "type": "MonoCut",
+        "supervisions": [{**supervision, "speaker": "s1"}],
+        "recording": recording,
+    }
+    columns = ("utterance", "speaker", "channel", "start", "end", "path")
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(json.dumps(nemo) + "\n")
+    assert rows(read_source(manifest), *columns) == [(path, "s1", None, 0.5, 1.5, path)]
+    manifest.write_text(json.dumps(cut) + "\n")
+    assert rows(read_source(manifest), *columns) == [("u", "s1", 2, 0.5, 1.5, path)]
+    manifest.write_text(json.dumps(recording) + "\n")
+    assert rows(read_source(manifest), *columns) == [("r", None, None, None, None, path)]

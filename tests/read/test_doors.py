@@ -102,6 +102,11 @@ def test_the_scores_of_each_toolkit_give_the_same_rates(write, content):
     assert groups[0] == groups[1]
 
 
+def proposed_in(told):
+    """The command that inspect proposes."""
+    return shlex.split(told.rpartition("next: parivox ")[2].splitlines()[0])
+
+
 @pytest.fixture
 def parivox(program, tmp_path):
     """What the command prints; it ends well."""
@@ -122,7 +127,7 @@ def proposed(parivox):
 
     def run(*files):
         told = parivox("inspect", *files)
-        command = shlex.split(told.rpartition("next: parivox ")[2])
+        command = proposed_in(told)
         return told, parivox(*command, "--no-intervals", "--quiet")
 
     return run
@@ -136,7 +141,7 @@ def test_inspect_names_each_and_its_command_runs(write, proposed, content, word)
     write("people.csv", lines(["speaker,gender", *map(",".join, SPEAKERS.items())]))
     write("scores", content)
     told, audited = proposed("scores", "people.csv")
-    assert word in told.splitlines()[0]
+    assert f"scores: scores of trials, in {word}" in told
     assert audited.startswith("72 trials · 6 speakers")
 
 
@@ -264,6 +269,17 @@ def test_a_header_is_a_header_in_kaldis_files_too(kaldi):
     assert [column.name for column in found.columns] == ["speaker", "sex"]
 
 
+def test_a_data_folder_is_what_lists_are_built_of(kaldi, parivox):
+    tables = ("--utterances", "data", "--speakers", "data", "--by", "gender")
+    size = ("--speakers-per-group", "3", "--utterances-per-speaker", "3")
+    parivox("trials", "build", "balanced", *tables, *size, "--out", "built")
+    assert list((kaldi / "built").glob("*.manifest.json"))
+    (kaldi / "data" / "segments").write_text(
+        lines(f"{s}-v-{k} {s}-v 0.0 1.0" for s in SPEAKERS for k in (0, 1, 9))
+    )
+    assert "recording (6 values" in parivox("inspect", "data")
+
+
 @pytest.mark.parametrize(
     ("file", "content", "said"),
     [
@@ -363,7 +379,7 @@ def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, pari
     }.items():
         told = parivox("inspect", *files.split())
         assert said in told
-        commands[files] = told.rpartition("next: parivox ")[2].splitlines()[0]
+        commands[files] = shlex.join(proposed_in(told))
     assert commands["audit/groups.csv"] == commands["audit"] == "show audit"
     given = {
         "SCORES": "scored --utterances data --speakers data",
@@ -430,7 +446,7 @@ def test_a_word_for_failures_is_one_by_the_option_that_inspect_writes(write, par
     option = shlex.split(told.partition("audit it with ")[2].splitlines()[0])
     assert option == ["--columns", "decision=result,failed=too short"]
     told = parivox("inspect", "bank.csv", "people.csv", *option)
-    command = shlex.split(told.rpartition("next: parivox ")[2])
+    command = proposed_in(told)
     assert option[1] in command
     assert "58 trials · 6 speakers" in parivox(*command, "--no-intervals")
 

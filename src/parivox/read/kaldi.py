@@ -55,7 +55,20 @@ def kaldi_table(path: Path, what: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
                 msg = f"{one}: {key} {first!r} has two values; keep one"
                 raise DataError(msg)
             found = found.join(other, on=key, how="left", maintain_order="left")
+    if path.is_dir() and what != "speakers":
+        found = found.join(_recordings(path), on="utterance", how="left", maintain_order="left")
     return found, {"name": path.name, "format": "kaldi", "sha256": digest.hexdigest()}
+
+
+def _recordings(folder: Path) -> pl.DataFrame:
+    """The recording that each utterance is cut from; without segments, each is one."""
+    cut, whole = folder / "segments", folder / "wav.scp"
+    if cut.is_file():
+        pairs = [(key, rest.split()[0]) for _, key, rest in lines(cut, 4)]
+    else:
+        pairs = [(key, key) for _, key, _ in lines(whole, 1)] if whole.is_file() else []
+    made = pl.DataFrame(pairs, {"utterance": pl.String, "recording": pl.String}, orient="row")
+    return made.unique("utterance", maintain_order=True)
 
 
 def tells_speakers(source: Any) -> bool:
