@@ -68,6 +68,7 @@ def dataset(recordings):
     return made
 
 
+@pytest.mark.slow
 def test_a_dataset_embeds_as_its_files_do(dataset, recordings, small, tmp_path):
     for id_, wave in recordings.items():
         path = tmp_path / "audio" / id_
@@ -89,7 +90,8 @@ def test_a_dataset_embeds_as_its_files_do(dataset, recordings, small, tmp_path):
         assert found.store.table["gender"].to_list() == ["f", "f", "m", "m"]
         vectors = [one.store.vectors for one in (wanted, found)]
         np.testing.assert_allclose(*vectors, rtol=1e-6)
-        assert pv.embed(source, small.load, tmp_path / name, workers=1).new == 0
+        if name == "arrays":  # whose files are made anew
+            assert pv.embed(source, small.load, tmp_path / name, workers=1).new == 0
 
 
 def test_without_ids_the_paths_or_the_rows_are_taken(dataset):

@@ -89,6 +89,7 @@ def cut(*supervisions):
 # ---- scores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", [espnet(), normalised(), objects()])
 def test_the_scores_of_each_toolkit_give_the_same_rates(write, content):
     wanted = {"enrol": [], "test": [], "label": [], "score": []}
@@ -133,6 +134,7 @@ def proposed(parivox):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "word"),
     [(espnet(), "ESPnet"), (normalised(), "WeSpeaker"), (objects(), "JSON lines")],
@@ -174,6 +176,7 @@ def test_ids_cut_at_a_dot_are_told_from_those_of_the_list(write):
 # ---- JSON lines of recordings
 
 
+@pytest.mark.slow
 def test_manifests_of_nemo_and_lhotse_tell_whose_recordings_are(write):
     every = [supervision(one, k) for one in SPEAKERS for k in (0, 1, 9)]
     nemo = [
@@ -240,6 +243,7 @@ def kaldi(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_data_folder_audits_by_all_that_it_tells(kaldi, proposed):
     told, audited = proposed("scores", "trials", "data")
     assert "data: a table of utterances, in Kaldi's files; 18 rows" in told
@@ -269,6 +273,7 @@ def test_a_header_is_a_header_in_kaldis_files_too(kaldi):
     assert [column.name for column in found.columns] == ["speaker", "sex"]
 
 
+@pytest.mark.slow
 def test_a_data_folder_is_what_lists_are_built_of(kaldi, parivox):
     tables = ("--utterances", "data", "--speakers", "data", "--by", "gender")
     size = ("--speakers-per-group", "3", "--utterances-per-speaker", "3")
@@ -302,6 +307,7 @@ def test_folders_that_are_half_right_say_their_mend(kaldi, file, content, said):
     assert said in str(error.value)
 
 
+@pytest.mark.slow
 def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, parivox):
     tables = {"trials": kaldi / "trials", "speakers": kaldi / "people.csv", "by": "gender"}
     with pytest.raises(ParivoxError, match=r"say so with --utterances '\{speaker\}-\*\*'"):
@@ -367,6 +373,7 @@ def written(kaldi, parivox):
     return kaldi
 
 
+@pytest.mark.slow
 def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, parivox):
     commands = {}
     for files, said in {
@@ -392,6 +399,7 @@ def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, pari
         assert parivox(*shlex.split(command))
 
 
+@pytest.mark.slow
 def test_a_folder_of_embeddings_is_known(tmp_path, parivox):
     (tmp_path / "e").mkdir()
     (tmp_path / "e" / "store.json").write_text("{}")
@@ -412,6 +420,7 @@ def decided(yes, no, odd=""):
     return lines(["enrol,test,result", *map(",".join, rows)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "columns"),
     [
@@ -438,6 +447,7 @@ def test_decisions_in_any_words_are_the_same_decisions(write, words, columns):
     assert found.groups.to_dict() == wanted.groups.to_dict()
 
 
+@pytest.mark.slow
 def test_a_word_for_failures_is_one_by_the_option_that_inspect_writes(write, parivox):
     write("people.csv", lines(["speaker,gender", *map(",".join, SPEAKERS.items())]))
     write("bank.csv", decided("accepted", "rejected", "too short"))

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -10,6 +11,16 @@ ROOT = Path(__file__).parents[2]
 def printed_by_the_demo():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     return text.split("<!-- demo:start -->\n```text\n")[1].split("\n```\n<!-- demo:end -->")[0]
+
+
+def test_an_index_page_shows_no_picture_or_link_that_is_not_there():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    hook = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    shown = (ROOT / "README.md").read_text(encoding="utf-8")
+    for one in hook["substitutions"]:
+        shown = re.sub(one["pattern"], one["replacement"], shown)
+    assert "parivox audit scores.csv --speakers speakers.csv" in shown
+    assert re.findall(r"<img|<source|\]\((?!http)|\]\(docs", shown) == []
 
 
 def test_the_study_quotes_what_the_demo_prints():
