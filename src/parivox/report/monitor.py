@@ -75,11 +75,11 @@ def headline(found: Monitor) -> str:
         than = [_THAN.get(one, "the limit allows") for one in found.record["settings"]["against"]]
         return f"No alarm: no group is shown to be locked out more often than {', or '.join(than)}."
     said = [
-        f"{row['group']} {short(row['ratio'])} times as often as "
+        f"{row['group']} locked out {short(row['ratio'])} times as often as "
         f"{_THAN.get(row['against'], 'the limit allows')}"
         for row in rows
     ]
-    return f"Alarm: locked out {'; '.join(listed(said, most=_NAMED))}."
+    return f"Alarm: {'; '.join(listed(said, most=_NAMED))}."
 
 
 def alarms_in_words(found: Monitor) -> list[str]:
@@ -111,9 +111,9 @@ def _alarm(raised: str, row: Row, is_shown: bool) -> str:  # noqa: FBT001
         said += f"; everyone else {short(row['others_ratio'])} times as often as before"
     still = "" if is_shown else " It shows no more."
     return (
-        f"{said}. It began about {row['changed']}; raised {raised}.{still} Silent at "
-        f"{number(row['silent_at'])} errors or fewer, or if {percent(row['explained_by'])} of "
-        "these trials were impostors' who were rejected."
+        f"{said}. It began about {row['changed']}; raised {raised}.{still} It would not stand "
+        f"with {number(row['silent_at'])} errors or fewer, nor if {percent(row['explained_by'])} "
+        "of these trials were impostors' who were rejected."
     )
 
 
