@@ -25,6 +25,7 @@ PAGES = (
     *("bring-your-data.md", "trials.md", "balanced.md", "plan.md", "thresholds.md"),
     "calibration.md",
     "monitor.md",
+    "gate.md",
     *(f"tutorials/{name}.md" for name in TUTORIALS),
 )
 BLOCK = re.compile(

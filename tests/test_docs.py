@@ -145,11 +145,11 @@ def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
     "name",
     [
         *("bring-your-data.md", "trials.md", "balanced.md", "plan.md", "monitor.md"),
-        *("thresholds.md", "calibration.md"),
+        *("thresholds.md", "calibration.md", "gate.md"),
     ],
 )
 def test_a_page_shows_what_its_commands_print(name, pages, program, tmp_path, request):
-    if name in {"balanced.md", "monitor.md", "thresholds.md", "calibration.md"}:
+    if name in {"balanced.md", "monitor.md", "thresholds.md", "calibration.md", "gate.md"}:
         request.getfixturevalue("bt4vt_data")
     assert name in pages.PAGES
     page = text(name)

@@ -15,6 +15,7 @@ import parivox as pv
 from parivox.cli import parser
 from parivox.cli.options import add_option, given_options
 from parivox.options import audit as described
+from parivox.options import gate as gates
 from parivox.options import papers, recordings, shards
 from parivox.options import trials as lists
 from parivox.options.audit import AuditOptions, CountOptions
@@ -35,6 +36,7 @@ LAST = (described.PageCommand, described.ProgressCommand)
 COMMANDS = {
     "audit": (AuditOptions, described.AuditCommand, *LAST),
     "calibrate": (CalibrateOptions, CalibrateCommand, LAST[1]),
+    "compare": (gates.CompareCommand,),
     "completion": (described.CompletionCommand,),
     "count": (CountOptions, described.CountCommand, LAST[1]),
     "criteria": (described.CriteriaCommand,),
@@ -43,6 +45,7 @@ COMMANDS = {
         *(recordings.EmbedCommand, recordings.EmbedOptions, recordings.SystemOptions),
         LAST[1],
     ),
+    "gate": (gates.GateCommand,),
     "inspect": (described.InspectOptions, described.InspectCommand, LAST[1]),
     "monitor": (MonitorOptions, MonitorCommand, LAST[1]),
     "papers list": (papers.PapersListCommand,),
@@ -75,7 +78,18 @@ SIGNED = {
     name: [one for one in options if not one.__name__.endswith("Command")]
     for name, options in COMMANDS.items()
     if name.partition(" ")[0]
-    not in {"completion", "criteria", "demo", "papers", "report", "shards", "show", "systems"}
+    not in {
+        "compare",
+        "completion",
+        "criteria",
+        "demo",
+        "gate",
+        "papers",
+        "report",
+        "shards",
+        "show",
+        "systems",
+    }
     and name != "trials build"
 }
 """What describes the options of the function that a command is in the library."""

@@ -22,6 +22,7 @@ from benchmarks.coverage import (
     curves,
     findings,
     floors,
+    gates,
     heterogeneity,
     measures,
     mitigation,
@@ -58,6 +59,7 @@ STUDIES = {
     "mitigation": mitigation,
     "monitor": monitor,
     "plans": plans,
+    "gate": gates,
 }
 SEED = 2026
 QUICK = 4

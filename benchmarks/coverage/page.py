@@ -454,6 +454,17 @@ def _replays(results: dict[str, list[Row]]) -> list[str]:
     return _table(head, lines)
 
 
+def _gates(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            *(row["system"], f"{row['times']:g}", str(row["speakers"]), row["condition"]),
+            _share(row["fails"], row["fails_error"]),
+        )
+        for row in _rows(results, "gate")
+    ]
+    return _table(("scores", "one group is", "speakers", "condition", "fails"), lines)
+
+
 def _alike(results: dict[str, list[Row]]) -> list[str]:
     shares = ("within_95", "said", "within_99")
     lines = [
@@ -673,6 +684,7 @@ TABLES = {
     "streams": _streams,
     "delays": _delays,
     "replays": _replays,
+    "gates": _gates,
     "blocks, found again": _blocks_found_again,
     "type I": lambda results: _null(results, fair=True),
     "joint": _joint,

@@ -275,7 +275,7 @@ def test_the_plan_is_json(pilot):
     plan = pv.plan(pilot([*ROWS, row("x", "fnr", 0, 400, 1, None)]), target_fpr=0.01)
     record = json.loads(plan.to_json())
     assert record["asked"]["target_fpr"] == 0.01
-    assert set(record["tables"]) == {"groups", "designs", "curves", "lists"}
+    assert set(record["tables"]) == {"groups", "designs", "curves", "conditions", "lists"}
     assert record == json.loads(json.dumps(plan.to_dict()))
     assert "ratio of 2" in repr(plan)
 

@@ -60,14 +60,14 @@ def strict(text):
 
 def test_files(out):
     tables = {f"{name}.csv" for name in NAMES}
-    curves = {f"{name}.parquet" for name in ("det", "bins", "bands", "sweep")}
+    curves = {f"{name}.parquet" for name in ("det", "bins", "bands", "sweep", "pairing")}
     assert files(out) == tables | curves | MORE
     assert [path.name for path in out.parent.iterdir()] == ["audit"]
 
 
 def test_parquet(small, tmp_path):
     small.write(tmp_path / "a", format="parquet")
-    tables = {f"{name}.parquet" for name in (*NAMES, "det", "bins", "bands", "sweep")}
+    tables = {f"{name}.parquet" for name in (*NAMES, "det", "bins", "bands", "sweep", "pairing")}
     assert files(tmp_path / "a") == tables | MORE
     for name, table in small.tables().items():
         again = Table.read(tmp_path / "a" / f"{name}.parquet")

@@ -8,34 +8,39 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parivox.auditing.pilot import KEY, PilotGroups, pilot_groups, without_pilot
-from parivox.auditing.result import Audit, load
+from parivox.auditing.result import in_memory, system_name
 from parivox.auditing.schema import Rows
 from parivox.core.planning import (
     FEWEST_SPEAKERS,
     Sample,
     design_effect,
     detectable_ratio,
+    icc_at,
     power_to_detect,
     relative_half_width,
     speakers_needed,
     supported_rate,
     trials_needed,
 )
-from parivox.errors import ConfigError
+from parivox.core.verdict import ALIKE
+from parivox.options.audit import AuditOptions
 from parivox.options.plan import PlanOptions
+from parivox.read.policy_file import BASELINE, read_policy
 from parivox.shown import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from parivox.auditing.result import Audit
     from parivox.core.counts import FloatArray
+    from parivox.read.policy_file import Condition
     from parivox.read.table import Table
 
 _DESIGN = {
@@ -75,6 +80,16 @@ TABLES: dict[str, dict[str, str]] = {
         "power": "float",
         **_DETECTED,
     },
+    "conditions": {
+        **KEY,
+        "condition": "str",
+        "groups": "int",
+        "confidence": "float",
+        "fail_at": "float",
+        "speakers_to_fail": "int",
+        "speakers_to_pass": "int",
+        "reason": "str",
+    },
     "lists": {
         **KEY,
         "group": "str",
@@ -111,6 +126,9 @@ class Plan(Shown):
         speakers saved against the pilot's number of trials.
     curves : Table
         Power for the wished ratio, and nearest ratios, over both numbers.
+    conditions : Table
+        Of each condition of a policy, the speakers each group needs for it to fail a group that has
+        the wished ratio times what is allowed, and to pass one that fares like all others.
     lists : Table
         FPR that a list supports, which is that of 30 independent errors, and what the target
         takes.
@@ -121,6 +139,7 @@ class Plan(Shown):
     groups: Table
     designs: Table
     curves: Table
+    conditions: Table
     lists: Table
     asked: dict[str, Any]
 
@@ -148,6 +167,7 @@ def plan(
     rate: Mapping[str, float] | None = None,
     icc: Mapping[str, float] | None = None,
     trials_per_speaker: Mapping[str, float] | None = None,
+    policy: Any = None,
 ) -> Plan:
     """Tell how many speakers and trials an audit needs, and what the data at hand can detect.
 
@@ -169,6 +189,8 @@ def plan(
         By metric, ``fnr`` or ``fpr``, in place of what the pilot tells: rate of the other
         groups, correlation of two trials that share a speaker, trials that a speaker takes part
         in. Without a pilot all three are needed, for two groups.
+    policy
+        A policy of `gate`, a file or a mapping, whose conditions are planned for, too.
 
     Raises
     ------
@@ -191,9 +213,13 @@ def plan(
         rate=rate,
         icc=icc,
         trials_per_speaker=trials_per_speaker,
+        policy=None if policy is None else read_policy(policy),
     )
     making = {name: Rows(columns) for name, columns in TABLES.items()}
-    families = without_pilot(asked) if pilot is None else pilot_groups(_audit(pilot).groups, asked)
+    families = (
+        without_pilot(asked) if pilot is None else pilot_groups(in_memory(pilot).groups, asked)
+    )
+    told: list[tuple[dict[str, str], PilotGroups]] = []
     for key, groups in families:
         if key["metric"] == "fpr":
             making["lists"].add(**key, **_list_columns(groups, asked))
@@ -202,18 +228,77 @@ def plan(
                 making["groups"].add(**key, **_group_columns(groups, asked))
             for name, columns in _design_columns(groups, asked).items():
                 making[name].add(**key, **columns)
-    return Plan(**{name: rows.table() for name, rows in making.items()}, asked=asdict(asked))
+            told.append((key, groups))
+    for row in condition_rows(told, asked) if asked.policy is not None else ():
+        making["conditions"].add(**row)
+    said = {one: value for one, value in vars(asked).items() if one != "policy"}
+    return Plan(**{name: rows.table() for name, rows in making.items()}, asked=said)
 
 
-def _audit(pilot: Audit | str | os.PathLike[str]) -> Audit:
-    if isinstance(pilot, Audit):
-        return pilot
-    try:
-        folder = os.fsdecode(pilot)
-    except TypeError:
-        msg = f"pilot={pilot!r} is neither an audit nor a folder; give one of them"
-        raise ConfigError(msg) from None
-    return load(folder)
+def condition_rows(
+    told: Sequence[tuple[Mapping[str, str], PilotGroups]], asked: PlanOptions
+) -> Iterator[dict[str, Any]]:
+    """How many speakers the conditions of a policy need, by each grouping.
+
+    See docs/methods/gates.md#plans.
+    """
+    first: dict[tuple[str, str], str] = {}
+    for key, _ in told:
+        first.setdefault((key["system"], key["list"]), key["operating_point"])
+    for one in asked.policy.conditions:
+        families = [
+            (key, groups)
+            for key, groups in told
+            if key["metric"] == one.rate
+            and not key["within"]
+            and one.by in {"", key["grouping"]}
+            and one.system in {"", system_name(key["system"], key["list"])}
+            and key["operating_point"] == (one.at or first[key["system"], key["list"]])
+        ]
+        if not families:
+            why = "no such rate, grouping or operating point is planned for"
+            yield {"condition": one.name, "reason": why}
+        n = sum(len(one.groups or groups.names) for _, groups in families)
+        for key, groups in families:
+            # all that a condition looks at are allowed for; verdicts allow for both rates, and
+            # take two groups as one question
+            k = 1 if len(groups.names) == 2 else len(groups.names)
+            tests = 2 * k * len(families) if one.most is None else n
+            yield {**key, **condition_columns(one, groups, tests, asked)}
+
+
+def condition_columns(
+    one: Condition, groups: PilotGroups, tests: int, asked: PlanOptions
+) -> dict[str, Any]:
+    """How many speakers one condition needs in one grouping, allowing for so many tests."""
+    rate, icc, each = _average(groups, asked)
+    most, level = one.most or 1.0, 1 - (1 - asked.confidence) / tests
+    # real speakers vary more than planned for: half of what is missed is taken off
+    how: dict[str, Any] = {"sides": groups.sides, "power": (1 + asked.power) / 2}
+    how["others"] = 1 if one.than == BASELINE else max(len(groups.names) - 1, 1)
+    limit, sure = most, asked.confidence
+    if one.most is None:  # shown alike: docs/methods/verdicts.md#verdicts
+        limit, sure = AuditOptions.margin, max(ALIKE, sure)
+    if one.most is not None and not one.is_ratio:
+        how["others"], limit = np.inf, most / rate
+        own = icc_at(icc, rate, most, sides=groups.sides)
+        fails = speakers_needed(asked.detect_ratio, most, each, own, confidence=level, **how)
+    else:
+        times = asked.detect_ratio * most
+        own = icc_at(icc, rate, times * rate, sides=groups.sides)  # as if each erred more often
+        fails = speakers_needed(
+            *(times, rate, each, icc), own_icc=own, confidence=level, limit=most, **how
+        )
+    passes = speakers_needed(1.0, rate, each, icc, confidence=sure, limit=limit, **how)
+    return {
+        "condition": one.name,
+        "groups": len(groups.names),
+        "confidence": level,
+        "fail_at": asked.detect_ratio * most,
+        "speakers_to_fail": _whole(np.atleast_1d(fails)),
+        "speakers_to_pass": _whole(np.atleast_1d(passes)),
+        "reason": "" if np.isfinite(fails + passes) else "none would do",
+    }
 
 
 def _group_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, Any]:

@@ -8,6 +8,7 @@ files themselves (names, hashes of their bytes) stands apart, in ``provenance.js
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -15,12 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.folder import read_folder, write_folder
 from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
-from parivox.errors import shown, storable
+from parivox.errors import ConfigError, shown, storable
 from parivox.shown import SHOWN_BY, Shown
 
 if TYPE_CHECKING:
-    import os
-
     from parivox.read.table import Table
 
 
@@ -43,6 +42,8 @@ class Audit(Shown):
         Empty where no reason of a failure is told.
     comparison, offenders, sweep : Table
         Empty unless a comparison, the ids of speakers, or a sweep, was asked for.
+    pairing : Table
+        What pairs it with an audit of the same trials by another system; may be empty.
     record : dict
         Options, definitions, versions and content hashes.
     provenance : list of dict
@@ -64,6 +65,7 @@ class Audit(Shown):
     bands: Table
     offenders: Table
     sweep: Table
+    pairing: Table
     record: dict[str, Any]
     provenance: list[dict[str, Any]]
 
@@ -130,6 +132,18 @@ def _storable(value: Any) -> Any:
     if isinstance(value, dict):
         return {_storable(key): _storable(one) for key, one in value.items()}
     return [_storable(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+def in_memory(audit: Audit | str | os.PathLike[str]) -> Audit:
+    """An audit, or the one that a folder holds."""
+    if isinstance(audit, Audit):
+        return audit
+    try:
+        folder = os.fsdecode(audit)
+    except TypeError:
+        msg = f"{audit!r:.200} is neither an audit nor a folder; give one of them"
+        raise ConfigError(msg) from None
+    return load(folder)
 
 
 def load(folder: str | os.PathLike[str]) -> Audit:

@@ -224,12 +224,22 @@ _BEST_GUESS = {"best_guess": "float", "best_guess_low": "float", "best_guess_hig
 ADDED: dict[str, dict[str, str]] = {
     "groups": _BEST_GUESS,
     "verdicts": {**_BEST_GUESS, "power": "float", "confirmatory": "bool", "because_of": "str"},
+    "pairing": {
+        **_GROUP,
+        "allocation": "str",
+        **_POINT,
+        "list_sha256": "str",
+        "se": "float",
+        "log_se": "float",
+        "fit": "float",
+        "draws": "str",
+    },
 }
-"""Columns that came later, by table: they stand at its end, and audits may lack them."""
+"""Columns, or tables, that came later: columns stand at the end, and audits may lack them."""
 TABLES = {name: FIRST.get(name, {}) | ADDED.get(name, {}) for name in (*FIRST, *ADDED)}
 """Columns of each table, in order, with their kinds: str, float, int or bool."""
 
-CURVES = ("det", "bins", "bands", "sweep")
+CURVES = ("det", "bins", "bands", "sweep", "pairing")
 """Tables too long for text: always Parquet."""
 ON_REQUEST = ("verdicts", "limits", "failures", "comparison", "offenders", "sweep")
 """Tables that are left out where they are empty."""

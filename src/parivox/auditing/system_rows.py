@@ -17,6 +17,7 @@ from parivox.auditing.limits import limit_rows, people_rows
 from parivox.auditing.meta import meta_rows, sweep_rows
 from parivox.auditing.operating_points import DEPLOYED, NO_TRIALS, find_all
 from parivox.auditing.options import OFFENDERS
+from parivox.auditing.pairing import Pairing, pairing_rows
 from parivox.auditing.shrinkage import interaction_rows
 from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import measured_cells, withheld
@@ -46,6 +47,7 @@ def add_rows(
     options, sample, points = system.design.options, system.sample, system.points
     for level in system.tally.levels:
         _operating_points(rows["operating_points"], system, level)
+    pairing = Pairing.of(system)
     n = len(system.tally.levels) + sum(len(one.groups) + 1 for one in system.tally.cells)
     for one in _told(measured_cells(system), n):
         if compared is not None:
@@ -53,6 +55,7 @@ def add_rows(
         where = {**system.name, **one.where}
         _group_rows(rows["groups"], system, one, where)
         _curves(rows, system, one, where)
+        pairing_rows(rows["pairing"], where, one, pairing)
         if one.cells is None or one.area is None:
             continue
         grouping, names, of = one.cells.grouping, one.names, one.uncertainty

@@ -117,7 +117,8 @@ def add_option(group: Any, one: Option) -> list[Any]:
         return []
     if one.position:
         how: dict[str, Any] = {} if one.position == "1" else {"nargs": one.position}
-        made = group.add_argument(one.name, metavar=one.metavar, help=one.plain, **how)
+        words = one.plain.replace("%", "%%")
+        made = group.add_argument(one.name, metavar=one.metavar, help=words, **how)
         made.required = one.position not in {"*", "?"}  # which says what is missing, if anything
         made.known = getattr(one, "choices", ())
         return [made]
@@ -143,6 +144,7 @@ def add_option(group: Any, one: Option) -> list[Any]:
     if one.is_needed:
         how["required"] = True
     letters = [f"-{one.letter}"] if one.letter else []
+    words = words.replace("%", "%%")  # which argparse would fill in
     made = group.add_argument(*letters, one.flag, help=words, **how)
     made.known = getattr(one, "choices", ())  # not argparse's choices, which say less if missed
     return [made]

@@ -124,13 +124,15 @@ def power_to_detect(
     ratio: ArrayLike,
     rate: ArrayLike,
     group: Sample,
-    reference: Sample,
+    reference: Sample | None,
     *,
     confidence: float = 0.95,
+    limit: ArrayLike = 1,
 ) -> FloatArray:
     """Probability that a group's rate is told from that of the reference, of other speakers.
 
-    In [0, 1]; NaN where either rate is not in (0, 1) or there are fewer than two speakers.
+    In [0, 1]; NaN where either rate is not in (0, 1) or there are fewer than two speakers. With a
+    `limit` that the ratio is told from it, with no `reference` that it is told from a known rate.
 
     Examples
     --------
@@ -146,8 +148,10 @@ def power_to_detect(
         own = np.where((own > 0) & (own < 1), own, np.nan)
         icc = icc_at(group.icc, rate, own, sides=group.sides)
         one = _spread(group, own, icc, confidence)
-        other = _spread(reference, rate, reference.icc, confidence)
-        away = np.log(_numbers(ratio))
+        other = _Spread(*np.zeros((4, 1)))
+        if reference is not None:
+            other = _spread(reference, rate, reference.icc, confidence)
+        away = np.log(_numbers(ratio) / _numbers(limit))
         own_reach = np.where(away > 0, one.below, one.above)
         reach = np.where(away > 0, other.above, other.below)
         wide = np.hypot(own_reach, reach)
@@ -211,12 +215,15 @@ def speakers_needed(
     sides: int = 1,
     power: float = 0.8,
     confidence: float = 0.95,
+    limit: ArrayLike = 1,
+    own_icc: ArrayLike | None = None,
 ) -> FloatArray:
     """Speakers that each group needs for a ratio to be detected with a stated power.
 
     Whole numbers, at least `FEWEST_SPEAKERS`; NaN where a rate is not in (0, 1) or the ratio
-    is 1. Trials per speaker and correlation, as in `Sample`, are alike in all groups;
-    `others` is how many groups the group is compared with, each of as many speakers.
+    is the `limit` that it is told from. Trials per speaker and correlation, as in `Sample`, are
+    alike in all groups, but for `own_icc` of the group; `others` is how many groups the group is
+    compared with, each of as many speakers, infinitely many for a known rate.
 
     Examples
     --------
@@ -225,14 +232,16 @@ def speakers_needed(
     """
 
     def reaches(speakers: FloatArray) -> NDArray[np.bool_]:
-        one = Sample(speakers, trials_per_speaker, icc, sides)
+        own = icc if own_icc is None else own_icc
+        one = Sample(speakers, trials_per_speaker, own, sides)
         rest = Sample(speakers * _numbers(others), trials_per_speaker, icc, sides)
-        found = power_to_detect(ratio, rate, one, rest, confidence=confidence)
+        known = None if np.isinf(others).all() else rest
+        found = power_to_detect(ratio, rate, one, known, confidence=confidence, limit=limit)
         return np.asarray(found >= power)
 
     least = least_speakers(
         ratio, rate, trials_per_speaker, icc, others=others, sides=sides, power=power,
-        confidence=confidence,
+        confidence=confidence, limit=limit,
     )  # fmt: skip
     high = np.maximum(least, FEWEST_SPEAKERS)
     low = np.full_like(high, FEWEST_SPEAKERS - 1)
@@ -255,6 +264,7 @@ def least_speakers(
     sides: int = 1,
     power: float = 0.8,
     confidence: float = 0.95,
+    limit: ArrayLike = 1,
 ) -> FloatArray:
     """As `speakers_needed`, by normal quantiles, which many speakers come close to.
 
@@ -269,7 +279,9 @@ def least_speakers(
         deff = design_effect(trials_per_speaker, icc, sides=sides)
         errors = (1 - own) / own + (1 - rate) / (rate * _numbers(others))
         variance = deff * errors * sides / _numbers(trials_per_speaker)
-        found = np.ceil(_quantiles(power, confidence) ** 2 * variance / np.log(ratio) ** 2)
+        found = np.ceil(
+            _quantiles(power, confidence) ** 2 * variance / np.log(np.divide(ratio, limit)) ** 2
+        )
     is_defined = (rate > 0) & (rate < 1) & (own > 0) & (own < 1)
     return np.where(is_defined & np.isfinite(found), found, np.nan)[()]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.tallies import ByPair
 
-    Weights: TypeAlias = NDArray[np.integer[Any]]
+    Weights: TypeAlias = NDArray[np.integer[Any]] | NDArray[np.floating[Any]]
 
 Scale: TypeAlias = Literal["log", "linear"]
 SCALES = ("log", "linear")
@@ -109,13 +109,14 @@ def weighted(tally: BySpeaker | ByPair, weights: Weights) -> tuple[FloatArray, F
     ----------
     tally : BySpeaker or ByPair
         With errors of shape (..., entry).
-    weights : integer ndarray of shape (replicate, speaker)
+    weights : ndarray of shape (replicate, speaker)
 
     Returns
     -------
     errors, trials : float64 ndarrays of shape (replicate, ..., cell)
-        Whole numbers. Axes that the trials of the tally lack have length 1, so that both
-        divide. A cell whose speakers were not drawn has 0 trials: its rate is undefined.
+        Whole numbers where weights are. Axes that the trials of the tally lack have length 1,
+        so that both divide. A cell whose speakers were not drawn has 0 trials: its rate is
+        undefined.
 
     Notes
     -----

@@ -208,6 +208,37 @@ def meets_limit(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np
     )[()]
 
 
+def exceeds(
+    value: ArrayLike,
+    low: ArrayLike,
+    most: ArrayLike,
+    df: ArrayLike = np.inf,
+    confidence: float = 0.95,
+) -> FloatArray:
+    """Two-sided p value of a rate or ratio larger than a limit, from the interval's lower arm.
+
+    The arm is stretched on the logarithmic scale as quantiles of t are, so that p is
+    1 - confidence where `low` is the limit; 1 where the value does not exceed it, NaN without an
+    interval. Shapes broadcast. docs/methods/gates.md#conditions.
+
+    Examples
+    --------
+    >>> exceeds([2.0, 2.0, 1.2], [1.5, 1.2, 0.7], 1.5).round(4).tolist()
+    [0.05, 0.2697, 1.0]
+    """
+    from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - takes time to load
+
+    x, lower, limit, freedom = np.broadcast_arrays(
+        *(np.asarray(a, dtype=np.float64) for a in (value, low, most, df))
+    )
+    freedom = np.where(freedom > 0, freedom, np.inf)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        away = np.log(x / limit) / np.log(x / lower)
+        found = 2 * stdtr(freedom, -away * stdtrit(freedom, 0.5 + confidence / 2))
+    found = np.where(x > limit, found, 1.0)
+    return np.where(np.isnan(lower) | np.isnan(x), np.nan, found)[()]
+
+
 _Code = Literal["worse", "better", "no_difference", "cannot_tell"]
 
 _IMPOSTORS = {

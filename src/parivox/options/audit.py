@@ -551,7 +551,8 @@ class AuditCommand(Options):
     fail_on: tuple[str, ...] = option(
         WRITTEN,
         "end with exit code 1 if a limit is `not-met`, if of any it can't be told "
-        "(`cannot-tell`), or if any group is shown `worse`: `not-met,cannot-tell`",
+        "(`cannot-tell`), or if any group is shown `worse`: `not-met,cannot-tell`; a "
+        "[gate](gate.md) asks for more",
         Texts,
         (),
         metavar="FINDINGS",

@@ -134,6 +134,11 @@ class PlanOptions(Options):
         wanted="from 1 to 1,000,000",
     )
 
+    policy: Any = option(
+        DETECTED,
+        "a [policy](gate.md#what-a-policy-says): how many speakers each of its conditions needs",
+    )
+
     def __post_init__(self) -> None:
         """Check every option, and those that must agree."""
         super().__post_init__()

@@ -184,6 +184,11 @@ class TrialSet:
                     keys[i] += np.bincount(self.utterance_speaker[side], piece, minlength=n)
         return keys.astype(np.int64)
 
+    @cached_property
+    def list_digest(self) -> bytes:
+        """Hash of the pairs and labels of all trials, whatever their scores."""
+        return _digest(self)
+
     @property
     def is_exact(self) -> bool:
         """Whether every distinct score can be counted by itself."""
@@ -378,7 +383,7 @@ class CommonTrials:
         ConfigError
             If systems on one list have no trial in common, or too many to be matched.
         """
-        digests = [_digest(one) for one in sets]
+        digests = [one.list_digest for one in sets]
         on_list: dict[str, list[int]] = {}
         for i, one in enumerate(sets):
             on_list.setdefault(one.list, []).append(i)
@@ -434,7 +439,6 @@ def _names(sets: Sequence[TrialSet], of: Sequence[int]) -> str:
 
 
 def _digest(trials: TrialSet) -> bytes:
-    """Hash of the pairs and labels of all trials, whatever their scores."""
     used = np.zeros(len(trials.utterance_ids), dtype=bool)
     for part in trials.partitions():
         kept = part.without_conflicts()

@@ -51,6 +51,7 @@ def plan_in_words(plan: Plan, *, details: bool = False) -> Iterator[RenderableTy
     """
     asked = plan.asked
     designs, lists = plan.designs.rows(), plan.lists.rows()
+    yield from _conditions(plan)
     yield from _needed(designs)
     yield text(
         f"To be detected: a group whose rate is {asked['detect_ratio']:g} times that of all others "
@@ -97,6 +98,30 @@ def plan_in_words(plan: Plan, *, details: bool = False) -> Iterator[RenderableTy
     yield text(caution, apart=True)
     if left_out:
         yield text(f"Not shown, but in --json: {', '.join(left_out)}.")
+
+
+def _conditions(plan: Plan) -> Iterator[RenderableType]:
+    """How many speakers each group needs for each condition of a policy."""
+    rows, asked = plan.conditions.rows(), plan.asked
+    if not rows:
+        return
+    yield text(
+        f"Speakers that each group needs, with probability {asked['power']:g}, for a condition to "
+        f"fail a group at {asked['detect_ratio']:g} times what is allowed, and to pass one that "
+        "fares like all others:",
+        style="bold",
+    )
+    yield text("")
+    several = len({(row["system"], row["list"]) for row in rows if row["groups"]}) > 1
+    made = grid("condition", "by", "to fail", "to pass", left=(0, 1))
+    for row in rows:
+        name = f", {name_of(row['system'], row['list'])}" if several and row["groups"] else ""
+        needed = (number(row[f"speakers_to_{one}"]) for one in ("fail", "pass"))
+        add(made, f"{row['condition']}{name}", row["grouping"] or "–", *needed)
+    yield Padding(made, (0, 0, 1, 2))
+    why = [f"{row['condition']}: {row['reason']}" for row in rows if not row["groups"]]
+    if why:
+        yield text(f"Not planned: {'; '.join(why)}.")
 
 
 def _needed(designs: Sequence[Row]) -> Iterator[RenderableType]:

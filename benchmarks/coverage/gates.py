@@ -1,0 +1,185 @@
+"""Gates on real speakers: how often fair systems fail, and one that is unfair to a group.
+
+Speakers of the largest group of VoxCeleb1-H are dealt into three groups at random, so that all have
+one rate. Each error is kept with probability one half, and in one group with a higher one, which
+makes its rate so many times that of the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from benchmarks.coverage import real
+from benchmarks.coverage.records import Row, mean, stream
+
+from parivox.auditing.pairing import DRAWS, coded
+from parivox.auditing.pilot import PilotGroups
+from parivox.auditing.plan import condition_columns
+from parivox.auditing.releases import Rate, contrast
+from parivox.core.intervals import rate_interval
+from parivox.core.planning import icc_of
+from parivox.core.ratios import others, ratio_interval
+from parivox.core.resampling import weighted
+from parivox.core.tallies import ByPair, BySpeaker, moments, over
+from parivox.core.verdict import exceeds, holm, verdicts
+from parivox.options.plan import PlanOptions
+from parivox.read.policy_file import read_policy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from benchmarks.coverage.simulate import FloatArray, IntArray
+
+DATASETS = 500
+FPR, LEVEL, POWER, GROUPS = 0.01, 0.95, 0.8, 3
+LIMIT = 1.5
+KEPT = 0.5
+"""Of the errors, in groups that fare alike."""
+CONDITION = read_policy(
+    {"parivox-policy": 1, "conditions": [{"name": "FNR", "rate": "fnr", "not": "worse"}]}
+).conditions[0]
+CASES = (("V2", 1.0), ("L", 1.0), ("V2", LIMIT), ("L", LIMIT), ("V2", 2.0), ("L", 2.0))
+"""System, and by how many times the first group is locked out more often."""
+
+
+class Lot(NamedTuple):
+    """Everyone who is dealt, with what a plan asks for."""
+
+    target: BySpeaker
+    nontarget: ByPair
+    people: IntArray
+    speakers: int  # of each group, as planned for twice the rate
+    rate: float  # of FNR where errors are kept as in groups that fare alike
+
+
+def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+    """Study each case; a row for each condition."""
+    for system, times in CASES:
+        name = f"gates/{system}/{times:g}"
+        if not wanted(name):
+            continue
+        rng = stream(seed, name)
+        lot = _lot(system)
+        fails = [_fails(lot, times, rng) for _ in range(datasets)]
+        where: dict[str, Any] = {"cell": name, "system": system, "times": times, "level": LEVEL}
+        where |= {"speakers": lot.speakers, "groups": GROUPS, "rate": float(f"{lot.rate:.3g}")}
+        yield [
+            where
+            | {"condition": condition, "datasets": datasets}
+            | mean(np.array([[one[condition]] for one in fails], dtype=np.float64), "fails")
+            for condition in fails[0]
+        ]
+
+
+def _lot(system: str) -> Lot:
+    trials = real.voxceleb(system)
+    chosen = real.within(trials, real.GROUPS[0])
+    at = real.threshold(trials, "fpr", FPR, chosen)
+    target, nontarget = (real.tally(trials, kind, at, chosen) for kind in ("fnr", "fpr"))
+    assert isinstance(target, BySpeaker)
+    assert isinstance(nontarget, ByPair)
+    target = target.chosen(cell=np.zeros_like(target.cell), n_cells=1)
+    nontarget = nontarget.chosen(cell=np.zeros_like(nontarget.cell), n_cells=1)
+    thinned = _thinned(target, np.full(1, KEPT), np.random.default_rng(1))
+    known = moments(thinned)
+    each = float(target.trials.sum() / target.speaker.size)
+    rate = float(target.errors.sum() / target.trials.sum()) * KEPT
+    icc = float(icc_of(rate_interval(known).deff, each)[0])
+    names, every = [str(i) for i in range(GROUPS)], np.ones(GROUPS)
+    pilot = PilotGroups(
+        metric="fnr",
+        names=names,
+        errors=rate * each * every,
+        trials=each * every,
+        speakers=every,
+        df=np.nan * every,
+        each=each * every,
+        icc=icc * every,
+        icc_from=np.full(GROUPS, "pooled"),
+        icc_now=icc * every,
+        are_apart=True,
+    )
+    # both errors, as verdicts have it
+    needed = condition_columns(CONDITION, pilot, 2 * GROUPS, PlanOptions(power=POWER))
+    return Lot(target, nontarget, np.unique(target.speaker), needed["speakers_to_fail"][0], rate)
+
+
+def _thinned(tally: Any, kept: FloatArray, rng: np.random.Generator) -> Any:
+    """The tally with errors kept by chance, of each cell so many."""
+    return tally.chosen(errors=rng.binomial(tally.errors, kept[tally.cell]))
+
+
+def _dealt(lot: Lot, rng: np.random.Generator) -> tuple[BySpeaker, ByPair, IntArray]:
+    """Groups at random, of whom pairs within a group count."""
+    some = rng.permutation(lot.people)[: GROUPS * lot.speakers]
+    group = np.full(int(lot.people.max()) + 1, -1)
+    group[some] = np.arange(some.size) % GROUPS
+    cell = group[lot.target.speaker]
+    order = np.argsort(cell, kind="stable")[np.count_nonzero(cell < 0) :]
+    target = lot.target.chosen(order, cell=cell[order], n_cells=GROUPS)
+    pair = np.where(
+        group[lot.nontarget.one] == group[lot.nontarget.other], group[lot.nontarget.one], -1
+    )
+    order = np.argsort(pair, kind="stable")[np.count_nonzero(pair < 0) :]
+    return target, lot.nontarget.chosen(order, cell=pair[order], n_cells=GROUPS), some
+
+
+def _fails(lot: Lot, times: float, rng: np.random.Generator) -> dict[str, bool]:
+    """Which conditions one draw fails."""
+    target, nontarget, _ = _dealt(lot, rng)
+    kept = np.full(GROUPS, KEPT)
+    more = np.where(np.arange(GROUPS) == 0, KEPT * times, KEPT)
+    first, second = _thinned(target, more, rng), _thinned(target, kept, rng)
+    tallies = (first, _thinned(nontarget, kept, rng))
+    rates = [rate_interval(moments(one)) for one in tallies]
+    ratios = [
+        ratio_interval(rate, rate_interval(others(one)))
+        for rate, one in zip(rates, tallies, strict=True)
+    ]
+    p_holm = holm(np.concatenate([one.p for one in ratios])).reshape(2, -1)
+    codes = [
+        verdicts(one.value, one.low, one.high, p, confidence=LEVEL).code
+        for one, p in zip(ratios, p_holm, strict=True)
+    ]
+
+    def broken(value: FloatArray, low: FloatArray, most: float, df: FloatArray) -> bool:
+        return bool((holm(exceeds(value, low, most, df, LEVEL)) < 1 - LEVEL).any())
+
+    fnr, ratio = rates[0], ratios[0]
+    changes = _changes(first, second, rng)
+    return {
+        "FNR not worse": bool((codes[0] == "worse").any()),
+        "FPR not worse": bool((codes[1] == "worse").any()),
+        "FNR at most 1.5x": broken(ratio.value, ratio.low, LIMIT, fnr.df),
+        "FNR at most its rate": broken(fnr.rate, fnr.low, lot.rate, fnr.df),
+        "FNR at most 1x the baseline": broken(*changes[:2], 1.0, changes[2]),
+        "FNR at most 1.5x the baseline": broken(*changes[:2], LIMIT, changes[2]),
+    }
+
+
+def _changes(
+    new: BySpeaker, old: BySpeaker, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Ratio of two releases in each group, with its lower limit and df, paired."""
+    weights = rng.exponential(size=(DRAWS, int(new.speaker.max()) + 1))
+    made = []
+    for one in (old, new):
+        drawn = over(*weighted(one, weights))
+        value = over(one.by_cell(one.errors), one.by_cell(one.trials))
+        texts = coded(drawn)
+        made.append(
+            [
+                Rate(
+                    float(value[i]),
+                    float(drawn[:, i].std(ddof=1)),
+                    float(np.log(drawn[:, i]).std(ddof=1)),
+                    *(float(one.speakers[i] - 1), "list", texts[i], 1.0, ""),
+                )
+                for i in range(GROUPS)
+            ]
+        )
+    rows = [contrast([a, b], [-1, 1], LEVEL) for a, b in zip(*made, strict=True)]
+    found = [[row[name] for row in rows] for name in ("log_ratio", "log_low", "df")]
+    logs, low, df = (np.array(one, dtype=np.float64) for one in found)
+    return np.exp(logs), np.exp(low), df

@@ -1,0 +1,166 @@
+"""What pairs an audit with a later one of the same trials, without telling of any speaker.
+
+See docs/methods/gates.md#paired-releases.
+
+Two systems err on the same speakers. How much so is told by drawing the same speakers for both,
+which two audits do apart if what they draw follows from the trials alone: each speaker weighs, in
+each draw, an exponential number that a key makes of the id. The key is a hash of all ids and labels
+of the list. Who does not hold the list cannot make the weights, without which the draws of a rate
+tell nothing but how it varies.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.auditing.estimates import columns_of
+from parivox.core.measures import RATES
+from parivox.core.resampling import from_replicates, weighted
+from parivox.core.tallies import over
+from parivox.read.trialset import TrialSet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parivox.auditing.schema import Rows
+    from parivox.auditing.speaker_errors import SpeakerErrors
+    from parivox.auditing.system import Measured, System
+    from parivox.core.counts import FloatArray
+
+DRAWS = 1000
+MOST_SPEAKERS = 20_000
+"""Of more speakers, audits are not paired."""
+_SIZE = 16
+_FINEST = 32_000 / 8
+"""Steps of a draw: so many in a standard deviation of which eight are the most there is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairing:
+    """Weights of the speakers of one list, and what follows from them for its thresholds."""
+
+    list_sha256: str
+    own: FloatArray  # weights of the audit's own draws, [draw, speaker]
+    keyed: FloatArray  # those that a key makes, likewise
+    thresholds: tuple[FloatArray, FloatArray]
+    """How both rates of all trials move at the thresholds as they are, ``[draw, rate, point]``, in
+    the audit's own draws and by the key: thresholds that are found on the trials follow."""
+
+    @classmethod
+    def of(cls, system: System) -> Pairing | None:
+        """None where speakers are not known, are in blocks, too many, or not drawn."""
+        trials, draws = system.trials, system.design.draws
+        if system.sample is None or draws is None or not isinstance(trials, TrialSet):
+            return None
+        whole, people = system.sample.levels[0], trials.people
+        n = draws.weights.shape[1]
+        is_plain = not whole.in_blocks and trials.is_held and people is not None
+        if not is_plain or whole.draws is None or n > MOST_SPEAKERS:
+            return None
+        assert people is not None
+        digest = trials.list_digest
+        key = hashlib.blake2b(digest, digest_size=_SIZE, person=b"parivox weights").digest()
+        keyed = np.zeros((DRAWS, n))
+        for i in trials.in_use.tolist():
+            name = hashlib.blake2b(people.ids[i].encode(), digest_size=_SIZE, key=key).digest()
+            own = np.random.default_rng(int.from_bytes(name, "little"))
+            keyed[:, i] = own.exponential(size=DRAWS)
+        weights = draws.weights.astype(np.float64)
+        moves = tuple(_drawn(whole.pooled, one)[..., 0] for one in (weights, keyed))
+        rates = np.stack([whole.intervals.rates[metric].rate[:, -1] for metric in RATES])
+        list_sha256 = hashlib.blake2b(digest, digest_size=_SIZE, person=b"parivox list")
+        thresholds = (np.nan_to_num(moves[0] - rates), np.nan_to_num(moves[1] - rates))
+        return cls(list_sha256.hexdigest(), weights, keyed, thresholds)
+
+
+def pairing_rows(
+    rows: Rows, where: Mapping[str, Any], one: Measured, pairing: Pairing | None
+) -> None:
+    """Draws of both rates of every cell at every operating point, but within levels."""
+    uncertainty, draws = one.uncertainty, one.draws
+    if pairing is None or uncertainty is None or draws is None or where["within"]:
+        return
+    texts = list(uncertainty.points)
+    if not texts:
+        return
+    keys = [(metric, "", text) for metric in RATES for text in texts]
+    cells = one.cells is not None
+    tallies = (uncertainty.groups, uncertainty.pooled) if cells else (uncertainty.pooled,)
+    n, shape = len(one.names), (-1, len(RATES), len(texts), len(one.names))
+    drawn = draws.having(keys).values
+    own, keyed = (
+        np.concatenate([_drawn(tally, weights) for tally in tallies], axis=-1)
+        for weights in (pairing.own, pairing.keyed)
+    )
+    follows = np.logical_or(*(uncertainty.moving[metric] for metric in RATES))
+    for i in np.flatnonzero(follows).tolist():
+        off = np.nan_to_num(drawn.reshape(shape)[:, :, i] - own[:, :, i]).reshape(len(own), -1)
+        slope = np.linalg.lstsq(pairing.thresholds[0][..., i], off, rcond=None)[0]
+        for again, moves in zip((own, keyed), pairing.thresholds, strict=True):
+            again[:, :, i] += (moves[..., i] @ slope).reshape(-1, len(RATES), n)
+    speakers = uncertainty.speakers_behind([key[0] for key in keys])[:, -n:]
+    df = np.where(speakers < uncertainty.options.gates.inference, np.nan, speakers - 1.0)
+    value = one.data.having(keys).values
+    plain, log = (from_replicates(value, drawn, df, scale=scale) for scale in ("linear", "log"))
+    known = ~np.isnan(plain.se)
+    fit = _correlations(own.reshape(drawn.shape), drawn)
+    texts_of = coded(keyed.reshape(DRAWS, len(keys), n)[:, known])
+    columns = columns_of(keys, n)
+    chosen = np.flatnonzero(known.ravel()).tolist()
+    names = list(one.names) * len(keys)
+    rows.add(
+        **{name: value for name, value in where.items() if name != "within"},
+        list_sha256=pairing.list_sha256,
+        group=[names[i] for i in chosen],
+        metric=[columns["metric"][i] for i in chosen],
+        operating_point=[columns["operating_point"][i] for i in chosen],
+        se=plain.se[known],
+        log_se=log.se[known],
+        fit=fit[known],
+        draws=texts_of,
+    )
+
+
+def _drawn(tally: SpeakerErrors, weights: FloatArray) -> FloatArray:
+    """Both rates at the thresholds as they are, ``[draw, rate, point, cell]``."""
+    rates = [over(*weighted(tally.of(metric), weights)) for metric in RATES]
+    return np.stack(np.broadcast_arrays(*rates), axis=1)
+
+
+def _correlations(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Of two rates over the draws that both have, ``[draw, ...]``; 0 where one does not vary."""
+    known = np.isfinite(one) & np.isfinite(other)
+    n = np.maximum(known.sum(axis=0), 1)
+    a, b = (np.where(known, x - np.where(known, x, 0).sum(axis=0) / n, 0) for x in (one, other))
+    return over((a * b).sum(axis=0), np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0)), 0.0)
+
+
+def coded(drawn: FloatArray) -> list[str]:
+    """Draws ``[draw, row]`` as text, in units that do not matter: a row each."""
+    off = drawn - drawn.mean(axis=0)
+    unit = np.sqrt(np.square(off).mean(axis=0))
+    steps = np.clip(np.rint(over(off, unit, 0.0) * _FINEST), -32767, 32767).astype("<i2")
+    return [base64.b64encode(row.tobytes()).decode() for row in np.ascontiguousarray(steps.T)]
+
+
+def correlation(one: str, other: str) -> float:
+    """How two rates go together over draws, in [-1, 1].
+
+    Examples
+    --------
+    >>> up, down = coded(np.array([[1.0, 3.0], [2.0, 2.0], [6.0, -2.0]]))
+    >>> round(correlation(up, up), 6), round(correlation(up, down), 6)
+    (1.0, -1.0)
+    """
+    a, b = (
+        np.frombuffer(base64.b64decode(text, validate=True), "<i2").astype(np.float64)
+        for text in (one, other)
+    )
+    if a.size != b.size or not (a.any() and b.any()):
+        return 0.0
+    return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1, 1))

@@ -1,0 +1,67 @@
+"""``parivox gate``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parivox.cli.options import add_command, check_out_is_named
+from parivox.cli.process import print_result, printing
+from parivox.cli.report import loaded
+from parivox.disk import whole_file, writing
+from parivox.errors import ConfigError
+from parivox.options.gate import GateCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+EXAMPLES = """\
+examples:
+  parivox gate --example > policy.yaml
+  parivox gate audit/ --policy policy.yaml
+  parivox gate new/ --policy policy.yaml --baseline old/ --junit gate.xml
+exit codes: 0 pass, 1 fail, 2 a mistake, 3 can't tell
+"""
+
+
+def add_to(commands: Any, words: str) -> None:
+    """Add the command and its options."""
+    add_command(
+        commands,
+        "gate",
+        _run,
+        GateCommand,
+        help=words,
+        usage="parivox gate AUDIT --policy FILE [--baseline OLD] [options]",
+        description="Hold an audit against a policy: does every group keep every condition?",
+        examples=EXAMPLES,
+    )
+
+
+def _run(given: argparse.Namespace) -> None:
+    from parivox.auditing.gate import gate  # noqa: PLC0415 - what takes time to load
+    from parivox.read.policy_file import EXAMPLE  # noqa: PLC0415
+    from parivox.report.gate import junit, markdown, print_gate  # noqa: PLC0415
+
+    if given.example:
+        with printing():
+            sys.stdout.write(EXAMPLE)
+        return
+    for name in ("audit", "policy"):
+        if getattr(given, name) is None:
+            msg = f"no {name} is given; give both, as in parivox gate audit/ --policy policy.yaml"
+            raise ConfigError(msg)
+    files = {"markdown": markdown, "junit": junit}
+    for name in files:
+        check_out_is_named(getattr(given, name), "file")
+    baseline = None if given.baseline is None else loaded(given.baseline)
+    found = gate(loaded(given.audit), given.policy, baseline=baseline)
+    for name, made in files.items():
+        path = getattr(given, name)
+        if path is not None:
+            with writing(str(path)), whole_file(path) as aside:
+                Path(aside).write_text(made(found), encoding="utf-8", newline="\n")
+    print_result(found, print_gate, json=given.json)
+    if found.exit_code:
+        sys.exit(found.exit_code)

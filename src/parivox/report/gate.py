@@ -1,0 +1,180 @@
+"""What a gate says: in the terminal, as a Markdown summary, as JUnit XML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from rich.console import group
+from rich.padding import Padding
+
+from parivox.auditing.gate import CANNOT_TELL, FAIL, NOT_APPLICABLE, OUTCOMES, PASS
+from parivox.auditing.releases import PAIRED
+from parivox.errors import shown
+from parivox.report.scopes import name_of
+from parivox.report.sheets.paper import markdown_escaped
+from parivox.report.words import STYLES, listed, percent, short, show, span, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import RenderableType
+
+    from parivox.auditing.gate import Gate
+
+    Row = dict[str, Any]
+
+_MOST = 5
+_WORDS = {FAIL: "fail", CANNOT_TELL: "can't tell", PASS: "pass", NOT_APPLICABLE: "not applicable"}
+_INKS = {FAIL: "worse", PASS: "better"}
+_OF_GROUPS = {FAIL: "broken by", CANNOT_TELL: "can't tell of", PASS: "kept by"}
+_MEND = (
+    "What can't be told does not pass. More speakers settle it: parivox plan --pilot AUDIT "
+    "--policy FILE says how many; or accept it in the policy, with a reason and a date."
+)
+
+
+def print_gate(found: Gate) -> None:
+    """Print it: with colours in a terminal, plain lines elsewhere."""
+    show(gate_in_words(found))
+
+
+@group()
+def gate_in_words(found: Gate) -> Iterator[RenderableType]:
+    """The answer, then each condition, what is broken first."""
+    yield text(answer(found), style="bold")
+    for outcome, name, words in _conditions(found):
+        yield text(
+            f"{_WORDS[outcome].upper()}: {name}",
+            style=STYLES.get(_INKS.get(outcome, ""), "bold"),
+            apart=True,
+        )
+        yield Padding(text(f"{words}."), (0, 0, 0, 2))
+    for i, words in enumerate(_remarks(found)):
+        yield text(words, apart=i == 0)
+
+
+def answer(found: Gate) -> str:
+    """The outcome, and how many conditions came to which.
+
+    Examples
+    --------
+    >>> from parivox.auditing.gate import TABLES, Gate
+    >>> from parivox.read.table import Table
+    >>> cells = {name: [1] for name in TABLES["conditions"]} | {"outcome": ["pass"]}
+    >>> cells["condition"] = ["FNR"]
+    >>> one = Table.of(cells, TABLES["conditions"])
+    >>> answer(Gate(conditions=one, groups=Table.empty(TABLES["groups"]), record={}))
+    'Gate: pass. Of 1 condition: 1 pass.'
+    """
+    outcomes = [row["outcome"] for row in found.conditions.rows()]
+    n = [f"{outcomes.count(one)} {_WORDS[one]}" for one in OUTCOMES if one in outcomes]
+    many = f"{len(outcomes)} condition{'s' * (len(outcomes) != 1)}"
+    return f"Gate: {_WORDS[found.outcome]}. Of {many}: {', '.join(n)}."
+
+
+def _conditions(found: Gate) -> Iterator[tuple[str, str, str]]:
+    """Outcome and name of each condition, and what it asks of whom, what is broken first."""
+    order = {one: i for i, one in enumerate(OUTCOMES)}
+    for row in sorted(found.conditions.rows(), key=lambda one: order[one["outcome"]]):
+        rows = found.groups.where(condition=row["condition"]).rows()
+        words = _asked(rows[0], found) if rows else "no group is looked at"
+        parts = [
+            f"{_OF_GROUPS[code]} {', '.join(_named(of, found))}"
+            for code in _OF_GROUPS
+            if (of := [one for one in rows if one["outcome"] == code and not one["accepted"]])
+        ]
+        accepted: dict[str, list[str]] = {}
+        for one in rows:
+            if one["accepted"]:
+                accepted.setdefault(one["accepted"], []).append(one["group"])
+        parts += [
+            f"accepted of {', '.join(listed(of, most=_MOST))}: {why}"
+            for why, of in accepted.items()
+        ]
+        yield row["outcome"], row["condition"], f"{words}: {'; '.join(parts)}" if parts else words
+
+
+def _asked(row: Row, found: Gate) -> str:
+    """What a condition asks of a group."""
+    at = f" at {row['operating_point']}" if row["operating_point"] else ""
+    rate = f"{row['rate'].upper()}{at}"
+    if row["asked"] == "rate":
+        return f"{rate} at most {100 * row['most']:g} %"
+    if row["asked"] == "not worse":
+        return f"{rate} not worse than {found.record['reference']}"
+    if row["asked"] == "ratio":
+        return f"{rate} at most {row['most']:g} times that of {found.record['reference']}"
+    how = "paired, the same trials" if found.record["pairing"] == PAIRED else "unpaired"
+    return f"{rate} at most {row['most']:g} times that of the baseline ({how})"
+
+
+def _named(rows: Sequence[Row], found: Gate) -> list[str]:
+    """Groups with what is held against the limit, the worst first; of those that keep it none."""
+    several = len({(row["system"], row["list"]) for row in found.groups.rows()}) > 1
+    if all(row["outcome"] == PASS for row in rows):
+        return [f"{len(rows)} group{'s' * (len(rows) > 1)}"]
+    names = []
+    for row in sorted(rows, key=lambda one: -(one["high"] or 0)):
+        with_ = f" with {name_of(row['system'], row['list'])}" if several else ""
+        names.append(f"{row['group']}{with_} {_held(row)}")
+    return listed(names, most=_MOST)
+
+
+def _held(row: Row) -> str:
+    """What is held against the limit, with its interval, or why there is none."""
+    if row["value"] is None or row["high"] is None:
+        return f"({row['reason'] or 'no interval'})"
+    if row["asked"] == "rate":
+        return f"{percent(row['value'])} {span(row['low'], row['high'], times=100)}"
+    return f"{short(row['value'])} times {span(row['low'], row['high'])}"
+
+
+def _remarks(found: Gate) -> Iterator[str]:
+    if found.record["ended"]:
+        yield f"No longer accepted: {'; '.join(found.record['ended'])}."
+    if any(row["outcome"] == CANNOT_TELL for row in found.conditions.rows()):
+        yield _MEND
+
+
+def markdown(found: Gate) -> str:
+    """A summary for the page of a job, headings from ``##``."""
+    lines = [
+        f"<!-- Parivox {found.record['version']}: parivox gate -->",
+        f"## {answer(found)}",
+        "",
+        "| outcome | condition | what was found |",
+        "|---|---|---|",
+    ]
+    for outcome, name, words in _conditions(found):
+        mark = f"**{_WORDS[outcome]}**"
+        lines.append(f"| {mark} | {markdown_escaped(name)} | {markdown_escaped(words)} |")
+    lines += ["", *(markdown_escaped(words) for words in _remarks(found))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def junit(found: Gate) -> str:
+    """A test case for each condition and group: what can't be told is an error, not a pass."""
+    suites = ET.Element("testsuites", name="parivox gate")
+    for row in found.conditions.rows():
+        rows = found.groups.where(condition=row["condition"]).rows()
+        skipped = sum(bool(one["accepted"]) or one["outcome"] == NOT_APPLICABLE for one in rows)
+        errors = row[CANNOT_TELL] - row["accepted"]
+        counts = {"tests": len(rows), "failures": row[FAIL], "errors": errors, "skipped": skipped}
+        suite = ET.SubElement(suites, "testsuite", name=shown(row["condition"]))
+        for name, n in counts.items():
+            suite.set(name, str(n))
+        for one in rows:
+            system = name_of(one["system"], one["list"])
+            name = shown(f"{system}, {one['grouping']}: {one['group']}")
+            case = ET.SubElement(suite, "testcase", classname=shown(row["condition"]), name=name)
+            words = shown(f"{_asked(one, found)}: {_held(one)}")
+            if one["accepted"] or one["outcome"] == NOT_APPLICABLE:
+                why = one["accepted"] or one["reason"]
+                ET.SubElement(case, "skipped", message=shown(f"{words}; {why}"))
+            elif one["outcome"] != PASS:
+                kind = "failure" if one["outcome"] == FAIL else "error"
+                ET.SubElement(case, kind, message=words, type=one["outcome"])
+    ET.indent(suites)
+    body = ET.tostring(suites, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}\n'

@@ -1,0 +1,230 @@
+"""A gate: what is shown broken, what is kept, what can't be told, and what that ends with."""
+
+import json
+import math
+from datetime import date
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+
+import parivox as pv
+from parivox.core.intervals import rate_interval
+from parivox.core.ratios import others, ratio_interval
+from parivox.core.tallies import BySpeaker, moments
+from parivox.core.verdict import exceeds, holm
+from parivox.report.gate import answer, junit, markdown
+
+SIZE, TRIALS = 24, 60
+ERRORS = {
+    "a": lambda i: i % 4,
+    "b": lambda i: i % 4,
+    "c": lambda i: 8 + i % 5,
+    "d": lambda i: i % 4,
+}
+
+
+def condition(name="one", rate="fnr", **more):
+    return {"name": name, "rate": rate, **more}
+
+
+def policy(*conditions, accept=()):
+    said = {"parivox-policy": 1, "conditions": list(conditions)}
+    return said | ({"accept": list(accept)} if accept else {})
+
+
+@pytest.fixture(scope="module")
+def made(people):
+    sizes = {**dict.fromkeys("abc", SIZE), "d": 4}
+    return people(sizes, fnr=lambda group, i: (ERRORS[group](i), TRIALS))
+
+
+@pytest.fixture(scope="module")
+def audit(made):
+    return made.audit()
+
+
+def outcomes(found, name="one"):
+    return {row["group"]: row["outcome"] for row in found.groups.where(condition=name)}
+
+
+def test_rates_are_held_against_a_limit_by_their_intervals(audit):
+    found = pv.gate(audit, policy(condition(**{"at-most": "5%"})))
+    assert outcomes(found) == {"a": "pass", "b": "pass", "c": "fail", "d": "cannot_tell"}
+    assert (found.outcome, found.exit_code) == ("fail", 1)
+    for row in found.groups.rows():
+        (own,) = audit.groups.where(grouping="group", group=row["group"], metric="fnr")
+        assert [row[end] for end in ("value", "low", "high")] == [
+            own[end] for end in ("value", "low", "high")
+        ]
+
+
+def test_ratios_are_those_to_everyone_else(audit):
+    found = pv.gate(audit, policy(condition(**{"at-most": "1.5x"})))
+    assert outcomes(found) == {"a": "pass", "b": "pass", "c": "fail", "d": "cannot_tell"}
+    (row,) = [row for row in found.groups.rows() if row["group"] == "d"]
+    assert row["reason"] == "fewer than 5 speakers"
+
+
+def test_verdicts_are_those_of_the_audit(audit):
+    found = pv.gate(audit, policy(condition(**{"not": "worse"})))
+    for row in found.groups.rows():
+        (own,) = audit.verdicts.where(group=row["group"], metric="fnr")
+        wanted = {"worse": "fail", "better": "pass", "no_difference": "pass"}
+        assert row["outcome"] == wanted.get(own["verdict"], "cannot_tell")
+        assert row["p_holm"] == own["p_holm"]
+
+
+def test_whole_audits_say_what_the_study_says_of_counts(people):
+    for seed in range(3):
+        draw = np.random.default_rng(seed)
+        errors = {
+            group: draw.binomial(TRIALS, 0.08 if group == "c" else 0.04, SIZE) for group in "abc"
+        }
+        made = people(
+            dict.fromkeys(errors, SIZE),
+            fnr=lambda group, i, errors=errors: (int(errors[group][i]), TRIALS),
+        )
+        said = policy(condition(**{"at-most": "1.25x"}), condition("two", **{"at-most": "4%"}))
+        found = pv.gate(made.audit(), said)
+        tally = BySpeaker(
+            np.repeat(np.arange(3), SIZE),
+            np.arange(3 * SIZE),
+            np.concatenate([*errors.values()]),
+            np.full(3 * SIZE, TRIALS),
+            3,
+        )
+        rates = rate_interval(moments(tally))
+        ratios = ratio_interval(rates, rate_interval(others(tally)))
+        for name, of, most in (("one", ratios, 1.25), ("two", rates, 0.04)):
+            value = of.value if name == "one" else of.rate
+            fails = holm(exceeds(value, of.low, most, rates.df)) < 0.05
+            codes = np.where(fails, "fail", np.where(of.high <= most, "pass", "cannot_tell"))
+            assert [*outcomes(found, name).values()] == codes.tolist()
+
+
+def test_all_that_a_condition_looks_at_is_allowed_for(audit):
+    one = {"at-most": "12%", "groups": ["c"]}
+    (alone,) = pv.gate(audit, policy(condition(**one))).groups.rows()
+    every = pv.gate(audit, policy(condition(**one | {"groups": ["a", "b", "c"]}))).groups
+    (among,) = every.where(group="c").rows()
+    assert alone["low"] > alone["most"]
+    assert among["p_holm"] == pytest.approx(min(3 * alone["p_holm"], 1))
+    assert alone["p_holm"] == pytest.approx(
+        exceeds(alone["value"], alone["low"], 0.12, _df(audit, "c"))
+    )
+    assert alone["outcome"] == "fail"
+
+
+def _df(audit, group):
+    (row,) = audit.groups.where(grouping="group", group=group, metric="fnr")
+    return row["df"]
+
+
+@pytest.mark.parametrize("df", [3.0, 20.0, math.inf])
+def test_p_is_that_of_the_interval_where_its_end_is_the_limit(df):
+    assert exceeds(0.1, 0.05, 0.05, df) == pytest.approx(0.05)
+    assert exceeds(0.1, 0.05, 0.04, df) < 0.05 < exceeds(0.1, 0.05, 0.06, df)
+    assert exceeds(0.1, 0.05, 0.2, df) == 1
+    assert math.isnan(exceeds(0.1, math.nan, 0.05, df))
+
+
+def test_what_cannot_be_told_passes_only_where_it_is_accepted(audit):
+    asked = condition(**{"at-most": "5%", "groups": ["a", "d"]})
+    found = pv.gate(audit, policy(asked))
+    assert (found.outcome, found.exit_code) == ("cannot_tell", 3)
+    accepted = {"condition": "one", "groups": ["d"], "reason": "few", "until": "2027-06-30"}
+    said = policy(asked, accept=[accepted])
+    found = pv.gate(audit, said, today=date(2027, 6, 30))
+    assert (found.outcome, found.exit_code) == ("pass", 0)
+    (row,) = found.groups.where(group="d").rows()
+    assert (row["outcome"], row["accepted"]) == ("cannot_tell", "few (until 2027-06-30)")
+    ended = pv.gate(audit, said, today=date(2027, 7, 1))
+    assert ended.exit_code == 3
+    assert ended.record["ended"] == ["one: few (until 2027-06-30)"]
+
+
+def test_what_is_broken_is_not_accepted(audit):
+    accepted = {"condition": "one", "reason": "we like it", "until": "2027-06-30"}
+    said = policy(condition(**{"at-most": "5%", "groups": ["c"]}), accept=[accepted])
+    assert pv.gate(audit, said, today=date(2027, 1, 1)).exit_code == 1
+
+
+def test_a_group_is_no_reference_of_itself(made):
+    audit = made.audit(reference=["a"])
+    found = pv.gate(audit, policy(condition(**{"at-most": "1.5x", "groups": ["a", "b"]})))
+    assert outcomes(found)["a"] == "not_applicable"
+    alone = pv.gate(audit, policy(condition(**{"at-most": "1.5x", "groups": ["a"]})))
+    assert (alone.outcome, alone.exit_code) == ("cannot_tell", 3)  # nothing was judged
+
+
+def test_rates_of_failures_that_nobody_told_cannot_be_told(audit):
+    found = pv.gate(audit, policy(condition(rate="fta", **{"at-most": "5%"})))
+    assert {*outcomes(found).values()} == {"cannot_tell"}
+    assert found.groups.rows()[0]["reason"] == "nothing is told of failures"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"by": "groups"}, "'groups' is no grouping of the audit; did you mean group"),
+        ({"groups": ["A"]}, "'A' is no group of the audit; did you mean a"),
+        ({"at": "fpr=0.01"}, "'fpr=0.01' is no operating point of the audit"),
+        ({"system": "V2"}, "'V2' is no system of the audit"),
+        ({"at-most": "1.25x", "than": "baseline"}, "give --baseline OLD"),
+    ],
+)
+def test_what_the_audit_does_not_have_is_refused(audit, more, told):
+    with pytest.raises(pv.ConfigError, match="--policy") as error:
+        pv.gate(audit, policy(condition(**{"at-most": "5%", **more})))
+    assert told in str(error.value)
+
+
+def test_an_audit_without_intervals_is_refused(made):
+    with pytest.raises(pv.DataError, match="audit scores again"):
+        pv.gate(made.audit(intervals=False), policy(condition(**{"at-most": "5%"})))
+
+
+def test_a_release_before_is_held_against_the_next(made, audit, people):
+    sizes = dict.fromkeys("abc", SIZE)
+    before = people(sizes, fnr=lambda _, i: (i % 4, TRIALS)).audit()
+    asked = condition(**{"at-most": "1.25x", "than": "baseline"})
+    found = pv.gate(audit, policy(asked), baseline=before)
+    assert outcomes(found)["c"] == "fail"
+    assert outcomes(found)["d"] == "not_applicable"  # new
+    assert found.record["pairing"] == "unpaired"
+    changes = {
+        row["group"]: row
+        for row in pv.compare(before, audit).changes.where(metric="fnr", grouping="group")
+    }
+    for row in found.groups.where(outcome="fail").rows():
+        assert math.log(row["low"]) == pytest.approx(changes[row["group"]]["log_low"])
+
+
+def test_summaries_are_well_formed_and_say_the_same(audit):
+    name = "a|b <script> & ]]> \x1b"
+    accepted = {
+        "condition": name.strip(),
+        "groups": ["d"],
+        "reason": "<few>",
+        "until": "2999-01-01",
+    }
+    said = policy(
+        condition(name, **{"at-most": "5%"}),
+        condition("pass", **{"at-most": "50%", "groups": ["a"]}),
+        accept=[accepted],
+    )
+    found = pv.gate(audit, said)
+    assert answer(found) == "Gate: fail. Of 2 conditions: 1 fail, 1 pass."
+    suites = ET.fromstring(junit(found))
+    assert [int(one.get("failures")) for one in suites] == [1, 0]
+    assert [int(one.get("errors")) for one in suites] == [0, 0]
+    assert [int(one.get("skipped")) for one in suites] == [1, 0]
+    assert len(suites[0].findall("testcase/failure")) == 1
+    text = markdown(found)
+    assert "<script>" not in text
+    assert "\x1b" not in text
+    assert text.splitlines()[1] == f"## {answer(found)}"
+    held = json.loads(found.to_json())
+    assert held["outcome"] == "fail"
+    assert len(held["groups"]) == 5
