@@ -67,7 +67,7 @@ def _commands(of: Any, words: tuple[str, ...]) -> Iterator[Command]:
             inner = dict(action.choices)
             below = {one.dest: str(one.help) for one in action._choices_actions}  # noqa: SLF001
         elif action.help != argparse.SUPPRESS or action in more:
-            told = str(more.get(action, action.help))
+            told = str(more.get(action, action.help)).replace("%%", "%")
             known = getattr(action, "known", ())
             flags = [one for one in action.option_strings if one.startswith("--")]
             options |= dict.fromkeys(flags, told)
