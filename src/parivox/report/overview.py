@@ -706,8 +706,10 @@ def _fairer(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
         if any(one.verdict == "worse" for one in line.of[metric])
     ]
     reference, at = audit.record["options"]["reference"][0], points(audit, systems(audit)[0])[:1]
-    asked = {"grouping": of[0].grouping, "measure": "ratio", "reference": reference, "zero": "none"}
-    asked |= {"within": "", "operating_point": at[0]["operating_point"] if at else ""}
+    scope = next(one for one in scopes(audit) if one.of == of[0].grouping)
+    asked = {"grouping": scope.grouping, "allocation": scope.allocation, "within": ""}
+    asked |= {"measure": "ratio", "reference": reference, "zero": "none"}
+    asked |= {"operating_point": at[0]["operating_point"] if at else ""}
     rows = [row for row in audit.comparison.where(**asked).rows() if row["metric"] in RATES]
     if len(systems(audit)) != _PAIR or not rows or not worse:
         return
