@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be told"
-"""What becomes of what is printed."""
+"""What becomes of what is printed: `recounted`, `of_groups` and `elsewhere` say which, and when."""
 
 RUNS, NOTHING, MISSING = "runs", "no data", "not reachable"
-"""Whether an item can be computed."""
+"""Whether an item can be computed; `NOTHING` is a drawing, a design or a list of attributes."""
 
 SIDE = 0.05
 """Of p adjusted for all groups of a table: below it, a group is on one side of the others."""
@@ -68,11 +68,17 @@ class Item:
     needs: str = ""  # the data that it takes; why there is nothing to compute, or what is missing
     compute: Callable[[Any], Reproduced] | None = None
     """From `Voxceleb1H`, or from nothing where it needs none; None unless it runs."""
+    part: str = ""  # what of it can be computed, or on what else, where that is not all of it
 
     @property
     def name(self) -> str:
         """Kind and number."""
         return f"{self.kind} {self.number}"
+
+    @property
+    def reach(self) -> str:
+        """Its state, and what of it that is."""
+        return f"{self.state}: {self.part}" if self.part else self.state
 
 
 class Claim(NamedTuple):
@@ -81,6 +87,58 @@ class Claim(NamedTuple):
     sentence: str
     verdict: str  # `HOLDS`, `FAILS` or `OPEN`
     why: str
+    on: str = ""  # what it was put to, where that is not what the paper has it from
+
+    @property
+    def told(self) -> str:
+        """The verdict, and on what."""
+        return f"{self.verdict}, on {self.on}" if self.on else self.verdict
+
+
+def recounted(is_so: bool) -> str:  # noqa: FBT001 - its one argument
+    """Verdict on what is printed, defined, or counted: it is so, or it is not.
+
+    So it is of a claim about all groups that print itself contradicts.
+    """
+    return HOLDS if is_so else FAILS
+
+
+def of_groups(shown: Iterable[bool | None]) -> str:
+    """Verdict on where groups or systems stand, whatever their figures: where each is shown to.
+
+    Each of `shown` is True where chance between speakers is excluded, False where it is and the
+    figures say the opposite, None where it is not.
+
+    Examples
+    --------
+    >>> of_groups([True, True]), of_groups([True, None]), of_groups([False, None])
+    ('holds', 'cannot be told', 'does not hold')
+    """
+    sides = [*shown]
+    return FAILS if False in sides else OPEN if None in sides else HOLDS
+
+
+def elsewhere(recurs: bool) -> str:  # noqa: FBT001 - its one argument
+    """Verdict on data that are not here, put to those that are: others contradict nothing."""
+    return HOLDS if recurs else OPEN
+
+
+def is_above(row: Mapping[str, Any], neutral: float = 1.0) -> bool | None:
+    """Whether a figure is shown to be above a value, or below it, after adjusting; None if not."""
+    return bool(row["value"] > neutral) if is_shown(row["p_holm"]) else None
+
+
+def is_below(row: Mapping[str, Any], neutral: float = 1.0) -> bool | None:
+    """Whether a figure is shown to be below a value, or above it, after adjusting; None if not."""
+    above = is_above(row, neutral)
+    return None if above is None else not above
+
+
+def clear_of(row: Mapping[str, Any], neutral: float = 0.0) -> bool | None:
+    """Whether an interval lies above a value, or below it; None where it holds it, or is none."""
+    if row["low"] is None or row["low"] <= neutral <= row["high"]:
+        return None
+    return bool(row["low"] > neutral)
 
 
 @dataclass(frozen=True)
@@ -137,7 +195,7 @@ class Figures:
         agrees = None if printed is None else as_printed(exact, decimals) == printed
         verdict = ""
         if printed is not None:
-            verdict = HOLDS if agrees else FAILS
+            verdict = recounted(bool(agrees))
             if neutral is not None:
                 verdict = on_side(printed, exact, neutral, found["p_holm"])
         cells = {"row": row, "quantity": quantity, "printed": printed, "exact": exact}
@@ -198,6 +256,5 @@ def on_side(printed: float, exact: float, neutral: float, p: float | None) -> st
     >>> on_side(1.2, 1.3, 1.0, 0.01), on_side(0.6, 1.6, 1.0, 0.01), on_side(1.2, 1.3, 1.0, 0.4)
     ('holds', 'does not hold', 'cannot be told')
     """
-    if not is_shown(p):
-        return OPEN
-    return HOLDS if np.sign(exact - neutral) == np.sign(printed - neutral) else FAILS
+    is_same = bool(np.sign(exact - neutral) == np.sign(printed - neutral))
+    return of_groups([is_same if is_shown(p) else None])

@@ -34,7 +34,7 @@ def print_items(papers: Sequence[Paper]) -> None:
         parts.append(text(f"{one.name}  {one.authors} ({one.year}): {one.title}"))
         made = grid("item", "state", "what it shows", "needs", left=(0, 1, 2, 3))
         for item in one.items:
-            add(made, item.name, item.state, item.title, item.needs)
+            add(made, item.name, item.reach, item.title, item.needs)
         parts.append(Padding(made, (0, 0, 1, 2)))
     show(Group(*parts))
 
@@ -61,7 +61,7 @@ def _parts(item: Item, found: Reproduced) -> Iterator[RenderableType]:
 
 def _claim(claim: Claim) -> RenderableType:
     made = text("")
-    made.append(f"{claim.verdict}: ", style=_STYLES[claim.verdict])
+    made.append(f"{claim.told}: ", style=_STYLES[claim.verdict])
     made.append(f"{claim.sentence}. ")
     made.append(f"({claim.why})")
     return made
@@ -151,7 +151,7 @@ def _lines(found: Sequence[tuple[Item, Reproduced]]) -> Iterator[str]:
     yield from ("# What four papers say, and what holds", "")
     for item, one in found:
         yield from (f"## {item.paper}, {item.name}: {item.title}", "")
-        yield from (f"- **{c.verdict}**: {c.sentence}. {capital(c.why)}." for c in one.claims)
+        yield from (f"- **{c.told}**: {c.sentence}. {capital(c.why)}." for c in one.claims)
         yield from (f"- {note}" for note in one.notes)
         yield from (f"- Figures: [{_name(item)}.csv]({_name(item)}.csv)", "")
         for name in _charts(item, one):
