@@ -311,17 +311,17 @@ def _figure2(data: Voxceleb1H) -> Reproduced:
     )
 
 
-def _at_strict(data: Voxceleb1H, *, gated: bool) -> dict[str, dict[str, Any]]:
-    """Both meta-measures of false accepts at the strictest threshold."""
+def _both(data: Voxceleb1H, fpr: float, *, gated: bool = False) -> dict[str, dict[str, Any]]:
+    """Both meta-measures of false accepts, over all groups or those of enough people."""
     audit = _sweep(data)
     return {
-        "FDR": _of_all(audit, "fdr", FPRS[0], alpha=1.0, gated=gated),
-        "NRB": _of_all(audit, "nrb", FPRS[0], metric="fpr", gated=gated),
+        "FDR": _of_all(audit, "fdr", fpr, alpha=1.0, gated=gated),
+        "NRB": _of_all(audit, "nrb", fpr, metric="fpr", gated=gated),
     }
 
 
 def _claim42(data: Voxceleb1H) -> Reproduced:
-    figures, rows = Figures(), _at_strict(data, gated=False)
+    figures, rows = Figures(), _both(data, FPRS[0])
     for quantity, row in rows.items():
         figures.add("all groups", quantity, None, row["value"], 4, of=row, p_holm=row["p"])
     fdr, nrb = rows.values()
@@ -357,7 +357,7 @@ def _claim43(data: Voxceleb1H) -> Reproduced:
         figures.add(group, "hours, on VoxCeleb1-H", None, _hours(row["value"]), 2, of=of)
     told, shown = [], []
     for gated, whom in ((False, "all groups"), (True, "those of enough people")):
-        of_whom = _at_strict(data, gated=gated)
+        of_whom = _both(data, FPRS[0], gated=gated)
         for quantity, row in of_whom.items():
             name = f"{quantity} of false accepts"
             figures.add(whom, name, None, row["value"], 4, of=row, p_holm=row["p"])
@@ -424,10 +424,7 @@ def _claim6(data: Voxceleb1H) -> Reproduced:
         figures.add(name, "over that of rates of a tenth", None, changes[-1], 4)
     told, sides = [], []
     for fpr in (FPRS[0], FPRS[-1]):
-        rows = {
-            "FDR": _of_all(audit, "fdr", fpr, alpha=1.0),
-            "NRB": _of_all(audit, "nrb", fpr, metric="fpr"),
-        }
+        rows = _both(data, fpr)
         for name, row in rows.items():
             figures.add(f"FPR {fpr:g}", name, None, row["value"], 4, of=row, p_holm=row["p"])
         sides.append([is_shown(row["p"]) for row in rows.values()])

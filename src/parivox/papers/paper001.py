@@ -290,8 +290,8 @@ def _table4(data: Voxceleb1H) -> Reproduced:
             )
     above, below = _shown(biases)
     sides = [
-        is_above(row) if bias > 1 else is_below(row)
-        for row, bias in ((biases[group], bias) for group, (_, _, bias, *_) in TABLE_4.items())
+        (is_above if bias > 1 else is_below)(biases[group])
+        for group, (_, _, bias, *_) in TABLE_4.items()
     ]
     means = [
         np.mean([row["value"] for group, row in gains.items() if group.endswith(sex)])
@@ -417,10 +417,8 @@ def _figure4(data: Voxceleb1H) -> Reproduced:
                 of_groups([is_below(nations["USA"])]),
                 f"their subgroup bias is {spanned(nations['USA'])}, p "
                 f"{nations['USA']['p_holm']:.3f} adjusted for {len(nations)} nationalities, though "
-                f"{100 * own:.0f} % of all trials are their own; of no other it is shown to be "
-                "below 1"
-                if better == ["USA"]
-                else f"below 1 are {named(better)}",
+                f"{100 * own:.0f} % of all trials are their own; shown to be below 1: "
+                f"{named(better)}",
             ),
             spread,
         ),
@@ -555,18 +553,18 @@ def _figure9(data: Voxceleb1H) -> Reproduced:
             for system, ratio in zip((V2, L), ratios, strict=True):
                 figures.add(nationality, f"EER of women over men, {system}", None, ratio, 3)
             # above 0 the curves move apart, whichever of the two is the upper
-            wider = change if ratios[0] * ratios[1] > 1 else -change
+            wider = abs(math.log(ratios[1])) - abs(math.log(ratios[0]))
             span = {"low": half and wider - half, "high": half and wider + half}
             figures.add(nationality, f"wider from {V2} to {L}, ln", None, wider, 3, of=span)
             if half is None:
                 sides.append(None)
             elif way == "unchanged":
-                is_small, is_great = abs(wider) + half < _SAME_GAP, abs(wider) - half > _SAME_GAP
+                is_small, is_great = abs(change) + half < _SAME_GAP, abs(change) - half > _SAME_GAP
                 sides.append(True if is_small else False if is_great else None)
             else:
                 is_wider = clear_of(span)
                 sides.append(None if is_wider is None else is_wider == (way == "wider"))
-            told = spanned({"value": wider, **span}) if half else f"{wider:.2f}, of five women"
+            told = spanned({"value": wider, **span}) if half else f"{wider:.2f}, of too few people"
             found.append(f"{nationality} {ratios[0]:.2f} and {ratios[1]:.2f}, wider by {told}")
         claims.append(
             Claim(

@@ -126,7 +126,7 @@ def _claim5(_: object) -> Reproduced:
                 f"a nationality shows a GARBE of {min(usual.values()):.2f} to "
                 f"{max(usual.values()):.2f} on average, and less the more errors it makes; beyond "
                 f"that are {excess}. Above 95 % of fair systems are {len(beyond['plausibly'])} of "
-                "the five if speakers differ as they plausibly do, and "
+                f"{len(rows)} if speakers differ as they plausibly do, and "
                 f"{named(beyond['more'])} if they differ more. No interval tells two apart",
             ),
         ),
