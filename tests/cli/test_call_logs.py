@@ -79,7 +79,7 @@ def test_the_command_that_inspect_prints_runs(parivox, tmp_path, name):
     (tmp_path / "calls.csv").write_text(text)
     seen = parivox("inspect", "calls.csv", cwd=tmp_path)
     assert (seen.returncode, seen.stderr) == (0, "")
-    proposed = seen.stdout.splitlines()[-1].partition(": ")[2]
+    proposed = seen.stdout.splitlines()[1].partition(": ")[2]
     command, *words = shlex.split(proposed)
     assert command == "parivox"
     found = parivox(*words, "--out", "audit", "--quiet", cwd=tmp_path)

@@ -20,7 +20,7 @@ RICH = {
     "operating_points": ["fpr=0.01", "deployed", "eer"],
     "limits": ["fnr=0.2"],
 }
-OF_ROWS = {"audit.json", "data.csv", "provenance.json", "SHA256SUMS"}
+OF_ROWS = {"audit.json", "data.csv", "pairing.parquet", "provenance.json", "SHA256SUMS"}
 """Files of an audit that also tell of rows and recordings."""
 
 

@@ -238,7 +238,11 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
     provenance: dict[str, Any] = {"role": what, "name": what, "format": "dataframe"}
     if not isinstance(source, (str, os.PathLike)):
         frame = frame_of(source, what)
-    elif what in _OF_KALDI and (kaldi := kaldi_table(Path(source), what)) is not None:
+    elif (
+        source != ""
+        and what in _OF_KALDI
+        and (kaldi := kaldi_table(Path(source), what)) is not None
+    ):
         frame, rows = kaldi[0].drop("row"), kaldi[0]["row"].to_numpy()
         provenance |= kaldi[1]
     else:

@@ -302,7 +302,7 @@ def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(au
         "Speakers at fpr=0.05: share whose own FNR is above the limit",
         "At fpr=0.05 with equal weight for each level of nation",
         "Each group at a threshold of its own (EER), exploratory, to see whom",
-        "Limit of 5.00 % on FNR at fpr=0.05",
+        "Limit of 5 % on FNR at fpr=0.05",
     ):
         assert words in text
 
