@@ -48,6 +48,8 @@ pv.audit = parivox.auditing.run.audit = with_few_replicates(pv.audit)
 
 SLOW = {"bank", "bt4vt_data", "chromium", "torch", "whole"}
 """Fixtures that take seconds: a browser, networks, real lists, audits with every option."""
+SLOW_PAGES = {"coming-from.md"}
+"""Pages of docs/ whose examples take seconds: they import other tools."""
 
 
 TOGETHER = ("h_page", "chromium", "whole", "forking", "pages", "reproduced")
@@ -57,7 +59,7 @@ TOGETHER = ("h_page", "chromium", "whole", "forking", "pages", "reproduced")
 def pytest_collection_modifyitems(items):
     """Leave what asks for a slow fixture out of `make quick`, too, and put those in order."""
     for item in items:
-        if SLOW & {*getattr(item, "fixturenames", ())}:
+        if SLOW & {*getattr(item, "fixturenames", ())} or item.name in SLOW_PAGES:
             item.add_marker("slow")
     items.sort(
         key=lambda item: next(

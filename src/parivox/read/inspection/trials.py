@@ -228,9 +228,9 @@ class _TrialInspector:
         columns = scanned.columns
         if not {"score", "decision"} & set(columns):
             for role, cells in self.cells.items():
-                name = self._column(role, cells).name
-                if recipe := cells.outcome(name):
-                    what = f"column {name!r} may hold decisions; if all else that it says is of "
+                column = self._column(role, cells).name
+                if recipe := cells.outcome(column):
+                    what = f"column {column!r} may hold decisions; if all else that it says is of "
                     what += f"failures, audit it with --columns {shlex.quote(recipe)}"
                     self.odd[recipe] = Odd(what, 0)
         n_of = [int((rows.label == code).sum()) for code in (0, 1)]
