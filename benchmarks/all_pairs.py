@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from benchmarks import performance
 from benchmarks.measure import Gate, machine
 
 import parivox as pv
@@ -140,6 +141,7 @@ def main() -> None:
     if given.write:
         head = ["# All pairs", "", "Written by `python -m benchmarks.all_pairs --write`.", ""]
         RESULTS.write_text("\n".join([*head, machine(), "", *text, ""]), encoding="utf-8")
+        performance.write()
     raise SystemExit(not all(gate.passed for gate in gates))
 
 

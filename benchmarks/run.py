@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import bank, bootstrap, parts, report, scale, startup, trials
+from benchmarks import bank, bootstrap, parts, performance, report, scale, startup, trials
 from benchmarks.compute import report as compute_report
 from benchmarks.measure import (
     Gate,
@@ -215,6 +215,7 @@ def main() -> int:
         lines += ["", f"## {title}", "", *table, "", *verdicts(found)]
     if not options.no_write:
         RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        performance.write()
     failed = [gate.name for gate in everything if not gate.passed]
     print(f"{len(everything) - len(failed)} of {len(everything)} gates pass")
     return int(bool(failed))

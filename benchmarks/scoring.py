@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from benchmarks import performance
 from benchmarks.measure import Gate, machine
 
 from parivox.scoring.run import score
@@ -305,6 +306,7 @@ def main() -> int:
     print(*written, sep="\n")
     if options.write:
         RESULTS.write_text("\n".join(written) + "\n", encoding="utf-8")
+        performance.write()
     return int(not all(gate.passed for _, gates in found for gate in gates))
 
 

@@ -1,0 +1,49 @@
+"""What README and docs say of time and memory is what the benchmarks found."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "performance.md"
+FOUND = re.compile(r"<!-- found in .*?<!-- /found -->", flags=re.DOTALL)
+FIGURE = re.compile(r"(\d[\d.,]*) (?:[GM]B|CPU s|processor seconds)\b")
+MARK = re.compile(r"<!-- measured: (.+?) -->")
+
+
+@pytest.fixture
+def results():
+    folder = ROOT / "benchmarks"
+    if not folder.is_dir():
+        pytest.skip("the benchmarks are not part of this copy")
+    return "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("[A-Z]*S.md")))
+
+
+def test_the_page_holds_what_was_found(results, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)
+    from benchmarks.performance import render
+
+    page = PAGE.read_text(encoding="utf-8")
+    assert len(FOUND.findall(page)) > 8
+    assert render(page) == page, "mend with: python -m benchmarks.performance"
+
+
+def claims(file):
+    """Paragraphs, list items and rows with a figure of time or memory, and what they rest on."""
+    prose = FOUND.sub("", file.read_text(encoding="utf-8"))
+    for part in re.split(r"\n(?=\n|- |\|)", prose):
+        if figures := FIGURE.findall(MARK.sub("", part)):
+            yield part, figures, MARK.findall(part)
+
+
+def test_figures_rest_on_results(results):
+    elsewhere = PAGE.read_text(encoding="utf-8").split("## Measured elsewhere")[1]
+    apart = {PAGE.parent / name for name in re.findall(r"\]\(([\w-]+\.md)", elsewhere)}
+    files = {ROOT / "README.md", *(ROOT / "docs").rglob("*.md")} - apart
+    told = [claim for file in sorted(files) for claim in claims(file)]
+    assert len(told) > 3
+    for part, figures, marks in told:
+        assert [mark for mark in marks if mark not in results] == []
+        quoted = " ".join(marks)
+        assert [one for one in figures if one not in quoted] == [], part
