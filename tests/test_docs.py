@@ -1,10 +1,12 @@
 """The documentation names everything that a user can write or will read."""
 
 import re
+import shlex
 from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")])
@@ -157,6 +159,17 @@ def test_a_page_shows_what_its_commands_print(name, pages, program, tmp_path, re
     assert pages.fresh(page, tmp_path, program.parent) == page, (
         "mend with: python examples/pages.py"
     )
+
+
+def test_the_workflow_of_a_gate_gives_options_that_there_are():
+    from parivox.cli import parser
+
+    (workflow,) = re.findall(r"```yaml\n(name: .*?)```", text("gate.md"), flags=re.DOTALL)
+    (job,) = yaml.safe_load(workflow)["jobs"].values()
+    runs = [shlex.split(step["run"]) for step in job["steps"] if "run" in step]
+    assert runs[0][:2] == ["pip", "install"]
+    given = [parser().parse_args(words) for name, *words in runs if name == "parivox"]
+    assert given[1].audit == given[0].out
 
 
 def heading_anchors(page):

@@ -17,6 +17,7 @@ import re
 import shutil
 import tempfile
 import weakref
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,13 @@ _NEXT, _GONE = f"{HIDDEN}next", ".gone"
 _HOST = re.sub("[^0-9A-Za-z]+", "-", platform.node())[:64]
 _OF_HOST = re.compile(rf"\.parivox-{_HOST}-\d+-[0-9a-f]{{8}}")
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_HEAD = 4096
+_MARK = re.compile(
+    rb'<meta name="generator" content="Parivox\b|<testsuites name="parivox gate"'
+    rb"|(?:<!--|[%#]) Parivox [^\n]*: parivox (?:report|gate)"
+    rb'|^\{\s*"parivox[-/]|^(?:#[^\n]*\n|\s)*parivox-thresholds:'
+)
+"""How files begin that say of themselves what wrote them."""
 _IN_WORDS = re.compile(r"os error (\d+)|\d+ requested and \d+ written")
 """How Polars and NumPy tell an error of the system."""
 
@@ -108,6 +116,50 @@ def hold(folder: Path, lock: contextlib.ExitStack, *, waits: bool = False) -> bo
         fcntl.flock(number, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
         return os.path.samestat(os.fstat(number), folder.stat())
     except (BlockingIOError, FileNotFoundError):
+        return False
+
+
+def check_file(path: str | os.PathLike[str], example: str) -> Path:
+    """A file to write, links followed; refused if it is another's, or may not be written.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be written, or is there already and is neither empty nor of an earlier run.
+    """
+    text = os.fsdecode(path)
+    try:
+        file = Path(os.path.realpath(text))
+        if not text:
+            msg = f"'': names no file; name one, as in {example}"
+            raise ConfigError(msg)
+        if file.is_dir():
+            msg = f"{text}: is a folder; name a file, as in {example}"
+            raise ConfigError(msg)
+        if not file.parent.is_dir():
+            msg = f"{text}: there is no folder {file.parent}; name a file in a folder that exists"
+            raise ConfigError(msg)
+        is_other = file.exists() and not is_ours(file)
+    except (OSError, ValueError) as error:
+        raise unwritable(text, error) from error
+    if is_other:
+        msg = f"{text}: is there already, and is no such file of Parivox's; name another file"
+        raise ConfigError(msg)
+    if not os.access(file.parent, os.W_OK | os.X_OK):
+        raise unwritable(text, PermissionError(f"{file.parent} is not a folder to write to"))
+    return file
+
+
+def is_ours(file: Path) -> bool:
+    """Whether a file says that it is a report, rule file or calibrator, or holds nothing."""
+    with file.open("rb") as opened:
+        head = opened.read(_HEAD)
+    if not head or _MARK.search(head):
+        return True
+    try:
+        with zipfile.ZipFile(file) as book:
+            return b"<dc:creator>Parivox</dc:creator>" in book.read("docProps/core.xml")
+    except (zipfile.BadZipFile, KeyError, OSError, ValueError):
         return False
 
 

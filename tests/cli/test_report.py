@@ -151,7 +151,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(refused, words, told):
 
 
 def test_the_files_of_an_audit_are_not_replaced(refused):
-    refused("audit", "--format", "markdown", "--out", "audit/audit.json", told="is no report")
+    refused("audit", "--format", "markdown", "--out", "audit/audit.json", told="is no such file")
 
 
 @pytest.mark.parametrize("damage", ["gone", "part", "altered", "newer"])
@@ -203,7 +203,7 @@ def test_a_report_of_someone_else_is_kept(parivox, files, tmp_path, optional):
     (tmp_path / "a.html").write_text("<title>mine</title>")
     done = parivox("audit", *scores(files), "--no-intervals", "--report", tmp_path / "a.html")
     assert done.returncode == 2
-    assert "is no report of Parivox's; name another file" in done.stderr
+    assert "is no such file of Parivox's; name another file" in done.stderr
     assert (tmp_path / "a.html").read_text() == "<title>mine</title>"
 
 

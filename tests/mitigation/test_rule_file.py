@@ -16,11 +16,15 @@ RULES = {"parivox-thresholds": 1, "by": "gender", "common": 2.0, "thresholds": {
 FAST = {"by": "gender", "operating_points": "deployed", "intervals": False}
 
 
-def test_a_rule_that_is_written_is_read_as_it_was(shifted, tmp_path):
+@pytest.mark.parametrize("name", ["rules.yaml", "rules.json"])
+def test_a_rule_that_is_written_is_read_as_it_was(shifted, tmp_path, name):
     trials, speakers = shifted
     found = pv.thresholds(trials, speakers=speakers, **ASKED)
-    found.write(tmp_path / "rules.yaml")
-    told = read_rules(tmp_path / "rules.yaml")
+    found.write(tmp_path / name)
+    found.write(tmp_path / name)  # an earlier one may be replaced
+    told = read_rules(tmp_path / name)
+    if name.endswith("json"):
+        assert json.loads((tmp_path / name).read_text())["thresholds"] == found.apart
     assert told.thresholds == found.apart
     assert (told.by, told.side, told.common) == ("gender", "enrol", found.record["common"])
     assert told.record()["trials_sha256"] == found.record["trials_sha256"]
@@ -114,3 +118,14 @@ def test_a_rule_decides_scores_of_one_system_alone(shifted):
     decided = trials.with_columns(decision=pl.lit("accept"))
     with pytest.raises(pv.ConfigError, match="tells its decisions or thresholds itself"):
         pv.audit(decided, **asked)
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [("thresholds", "--out"), ("calibrate", "--out"), ("gate", "--junit")]
+)
+def test_a_file_of_somebody_else_is_kept(run, tmp_path, command, option):
+    (tmp_path / "people.csv").write_text("speaker,gender\n")
+    words = ["--policy", "p.yaml"] if command == "gate" else ["--by", "gender"]
+    said = run(command, "scores.csv", *words, option, "people.csv", fails=True)
+    assert "people.csv: is there already, and is no such file of Parivox's" in said
+    assert (tmp_path / "people.csv").read_text() == "speaker,gender\n"

@@ -26,7 +26,7 @@ from parivox.version import __version__
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
     from parivox.read.policy_file import Condition, Policy
@@ -208,8 +208,11 @@ class _Judge:
         self.points = list(
             dict.fromkeys(row["operating_point"] for row in audit.operating_points.rows())
         )
+        named = {one.name: one for one in policy.conditions}
         for one in policy.conditions:
-            self._check(one)
+            self._check(one, one.groups, one.where)
+        for accepted in policy.accepted:
+            self._check(named[accepted.condition], accepted.groups, accepted.where)
         self.changes: list[Row] = []
         if any(one.than == BASELINE for one in policy.conditions):
             if baseline is None:
@@ -219,18 +222,23 @@ class _Judge:
         pairings = {row["pairing"] for row in self.changes}
         self.pairing = next((one for one in (UNPAIRED, PAIRED) if one in pairings), "")
 
-    def _check(self, one: Condition) -> None:
+    def _check(self, one: Condition, groups: Sequence[str], where: str) -> None:
         """Refuse what the audit does not have."""
         audit = self.audit
-        groups = {row["group"] for row in audit.groups.rows() if row["grouping"] != "all"}
-        for what, asked, known in (
+        known = {
+            row["group"]
+            for row in audit.groups.rows()
+            if row["grouping"] == one.by or (not one.by and row["grouping"] != "all")
+        }
+        of = f"group by {one.by}" if one.by else "group"
+        for what, asked, there in (
             ("grouping", one.by, audit.record["groupings"]),
             ("system", one.system, [*self.systems]),
             ("operating point", one.at, self.points),
-            *(("group", group, sorted(groups)) for group in one.groups),
+            *((of, group, sorted(known)) for group in groups),
         ):
-            if asked and asked not in known:
-                msg = f"{one.where}: {asked!r} is no {what} of the audit; {nearest(asked, known)}"
+            if asked and asked not in there:
+                msg = f"{where}: {asked!r} is no {what} of the audit; {nearest(asked, there)}"
                 raise ConfigError(msg)
 
     def outcomes(self, one: Condition) -> list[Row]:

@@ -14,6 +14,7 @@ from parivox.cli.options import (
     named_source,
 )
 from parivox.cli.process import print_json, print_lines, printing
+from parivox.disk import check_file
 from parivox.errors import ConfigError
 from parivox.options.audit import ProgressCommand
 from parivox.options.kinds import options_of
@@ -70,6 +71,8 @@ def _run(given: argparse.Namespace) -> None:
         from parivox.report.charts.variation import check_chart, save  # noqa: PLC0415
 
         check_chart("--figure", given.figure)
+    if given.out is not None:
+        check_file(given.out, "calibrator.json")
     scores = {name: source} if name else source
     found = calibrate(scores, **given_options(given, CalibrateOptions))
     if given.out is not None:

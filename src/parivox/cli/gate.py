@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.cli.options import add_command, check_out_is_named
 from parivox.cli.process import print_result, printing
 from parivox.cli.report import loaded
-from parivox.disk import whole_file, writing
+from parivox.disk import check_file, whole_file, writing
 from parivox.errors import ConfigError
 from parivox.options.gate import GateCommand
 
@@ -54,12 +54,13 @@ def _run(given: argparse.Namespace) -> None:
             raise ConfigError(msg)
     files = {"markdown": markdown, "junit": junit}
     for name in files:
-        check_out_is_named(getattr(given, name), "file")
+        if (path := getattr(given, name)) is not None:
+            check_out_is_named(path, "file", f"--{name}")
+            check_file(path, "gate.xml" if name == "junit" else "gate.md")
     baseline = None if given.baseline is None else loaded(given.baseline)
     found = gate(loaded(given.audit), given.policy, baseline=baseline)
     for name, made in files.items():
-        path = getattr(given, name)
-        if path is not None:
+        if (path := getattr(given, name)) is not None:
             with writing(str(path)), whole_file(path) as aside:
                 Path(aside).write_text(made(found), encoding="utf-8", newline="\n")
     print_result(found, print_gate, json=given.json)

@@ -15,6 +15,7 @@ from parivox.cli.options import (
     named_source,
 )
 from parivox.cli.process import print_json, printing
+from parivox.disk import check_file
 from parivox.errors import ConfigError
 from parivox.options.audit import ProgressCommand
 from parivox.options.mitigation import ThresholdCommand, ThresholdOptions
@@ -58,6 +59,8 @@ def _run(given: argparse.Namespace) -> None:
         msg = "no scores are given; name a file, as in parivox thresholds scores.csv --by gender"
         raise ConfigError(msg)
     check_out_is_named(given.out, "file")
+    if given.out is not None:
+        check_file(given.out, "rules.yaml")
     name, source = named_source(given.scores)
     tables = [getattr(given, table) for table in (*TABLES, "groups", "normalised")]
     check_standard_input([source, *tables])

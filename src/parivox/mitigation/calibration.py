@@ -17,7 +17,7 @@ from parivox.core.counts import Counts
 from parivox.core.crossfit import held_out, jackknife, level_apart, share_moved
 from parivox.core.llr import cllr, min_cllr
 from parivox.core.verdict import holm
-from parivox.disk import whole_file, writing
+from parivox.disk import check_file, whole_file, writing
 from parivox.errors import DataError
 from parivox.mitigation.fitting import COMMON, PER_GROUP
 from parivox.mitigation.judging import Measured
@@ -156,9 +156,10 @@ class Calibration(Shown):
         Raises
         ------
         ConfigError
-            If it cannot be written.
+            If it cannot be written, or a file of another kind is there.
         """
-        with writing(str(path)), whole_file(path) as aside:
+        file = check_file(path, "calibrator.json")
+        with writing(str(path)), whole_file(file) as aside:
             aside.write_text(self.calibrator.text(), encoding="utf-8")
 
     def chart(self) -> Any:

@@ -13,7 +13,7 @@ from parivox.auditing.schema import Rows
 from parivox.auditing.system import check_polarity
 from parivox.core.costs import parse_cost
 from parivox.core.crossfit import Limits, held_out
-from parivox.disk import whole_file, writing
+from parivox.disk import check_file, whole_file, writing
 from parivox.errors import DataError
 from parivox.mitigation.aims import parse_aim
 from parivox.mitigation.fitting import (
@@ -152,15 +152,16 @@ class Thresholds(Shown):
         return RuleFile(self.record["by"], self.record["side"], common, common, own, found)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the rule file.
+        """Write the rule file: YAML, or JSON where its name ends with .json.
 
         Raises
         ------
         ConfigError
-            If it cannot be written.
+            If it cannot be written, or a file of another kind is there.
         """
-        with writing(str(path)), whole_file(path) as aside:
-            aside.write_text(self.rule.text(), encoding="utf-8")
+        file = check_file(path, "rules.yaml")
+        with writing(str(path)), whole_file(file) as aside:
+            aside.write_text(self.rule.text(as_json=file.suffix == ".json"), encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""

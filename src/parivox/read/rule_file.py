@@ -66,9 +66,11 @@ class RuleFile:
     found: Mapping[str, Any] = field(default_factory=dict)  # how they were found
     provenance: Mapping[str, Any] = field(default_factory=dict)  # what was read
 
-    def text(self) -> str:
-        """The file."""
+    def text(self, *, as_json: bool = False) -> str:
+        """The file, as YAML or JSON."""
         entries = {_VERSION: VERSION} | {name: getattr(self, name) for name in _KEYS[1:]}
+        if as_json:
+            return json.dumps(entries, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         return "\n".join([_HEAD, *_lines(entries)]) + "\n"
 
     def record(self) -> dict[str, Any]:

@@ -10,10 +10,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parivox.disk import HIDDEN, finish, unwritable, whole_folder, writing
+from parivox.disk import HIDDEN, finish, is_ours, unwritable, whole_folder, writing
 from parivox.errors import ConfigError
 from parivox.progress import each, stage
-from parivox.report.files import is_ours, need
+from parivox.report.files import need
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import re
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parivox.disk import unwritable, whole_file, writing
+from parivox.disk import check_file, whole_file, writing
 from parivox.errors import ConfigError
 from parivox.progress import stage
 from parivox.report.scopes import check_speaker_ids
@@ -33,12 +31,6 @@ TABLES = {
 }
 """What tables are written as, and how names of such files end."""
 _PAGES = (".html", ".htm")
-_HEAD = 4096
-_MARK = re.compile(
-    rb'<meta name="generator" content="Parivox\b|(?:<!--|[%#]) Parivox [^\n]*: parivox report'
-    rb'|^\{\s*"parivox/version"'
-)
-"""How files of a report begin."""
 
 
 def write_page(
@@ -125,14 +117,14 @@ def tables_as(audit: Audit, kind: str) -> bytes:
 def check_page(path: str | os.PathLike[str]) -> Path:
     """The file of a page; refused if it may not be written, or what draws it is not installed."""
     need("pages", "vl_convert", "jinja2")
-    return _check_file(path, _PAGES[0])
+    return check_file(path, f"report{_PAGES[0]}")
 
 
 def check_tables(path: str | os.PathLike[str], format: str | None = None) -> tuple[Path, str]:  # noqa: A002
     """The file of tables and their format; refused if it may not be written, or is of no format."""
     kind = format or format_of(path)
     check_format(kind)
-    return _check_file(path, TABLES[kind]), kind
+    return check_file(path, f"report{TABLES[kind]}"), kind
 
 
 def check_format(format: str) -> None:  # noqa: A002 - the option's word
@@ -164,44 +156,6 @@ def need(what: str, *packages: str, extra: str = "report") -> None:
     if any(importlib.util.find_spec(one) is None for one in packages):
         msg = f"{what} need {' and '.join(packages)}: pip install 'parivox[{extra}]'"
         raise ConfigError(msg)
-
-
-def _check_file(path: str | os.PathLike[str], ending: str) -> Path:
-    """A file to write, links followed, if it is new or of an earlier report."""
-    text = os.fsdecode(path)
-    try:
-        file = Path(os.path.realpath(text))
-        if not text:
-            msg = f"'': names no file; name one, as in report{ending}"
-            raise ConfigError(msg)
-        if file.is_dir():
-            msg = f"{text}: is a folder; name a file, as in report{ending}"
-            raise ConfigError(msg)
-        if not file.parent.is_dir():
-            msg = f"{text}: there is no folder {file.parent}; name a file in a folder that exists"
-            raise ConfigError(msg)
-        is_other = file.exists() and not is_ours(file)
-    except (OSError, ValueError) as error:
-        raise unwritable(text, error) from error
-    if is_other:
-        msg = f"{text}: is there already, and is no report of Parivox's; name another file"
-        raise ConfigError(msg)
-    if not os.access(file.parent, os.W_OK | os.X_OK):
-        raise unwritable(text, PermissionError(f"{file.parent} is not a folder to write to"))
-    return file
-
-
-def is_ours(file: Path) -> bool:
-    """Whether a file is of an earlier report, or holds nothing."""
-    with file.open("rb") as opened:
-        head = opened.read(_HEAD)
-    if not head or _MARK.search(head):
-        return True
-    try:
-        with zipfile.ZipFile(file) as book:
-            return b"<dc:creator>Parivox</dc:creator>" in book.read("docProps/core.xml")
-    except (zipfile.BadZipFile, KeyError, OSError, ValueError):
-        return False
 
 
 def _put(file: Path, data: bytes) -> None:

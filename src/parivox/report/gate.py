@@ -168,7 +168,7 @@ def junit(found: Gate) -> str:
             system = name_of(one["system"], one["list"])
             name = shown(f"{system}, {one['grouping']}: {one['group']}")
             case = ET.SubElement(suite, "testcase", classname=shown(row["condition"]), name=name)
-            words = shown(f"{_asked(one, found)}: {_held(one)}")
+            words = shown(f"{_asked(one, found)}: {_held(one).strip('()')}")
             if one["accepted"] or one["outcome"] == NOT_APPLICABLE:
                 why = one["accepted"] or one["reason"]
                 ET.SubElement(case, "skipped", message=shown(f"{words}; {why}"))

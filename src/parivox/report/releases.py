@@ -69,14 +69,14 @@ def _pair(title: str, rows: Sequence[Row], *, apart: bool) -> Iterator[Renderabl
     sheet = _changed(groups)
     if sheet.rows:
         yield text("")
-        yield from in_terminal(sheet, above=1, below=1)
+        yield from in_terminal(sheet, above=1)
     for code, words in ((NEW, "New groups"), (GONE, "Groups that are gone")):
         names = list(dict.fromkeys(row["group"] for row in here if row["pairing"] == code))
         if names:
-            yield text(f"{words}: {', '.join(listed(names, most=_MOST_NAMED))}.")
+            yield text(f"{words}: {', '.join(listed(names, most=_MOST_NAMED))}.", apart=True)
     more = list(dict.fromkeys(row["operating_point"] for row in rows))[1:]
     if more:
-        yield text(f"At {', '.join(more)}: --json.")
+        yield text(f"At {', '.join(more)}: --json.", apart=True)
 
 
 def _of_everyone(row: Row) -> str:

@@ -169,6 +169,7 @@ def test_rates_of_failures_that_nobody_told_cannot_be_told(audit):
     [
         ({"by": "groups"}, "'groups' is no grouping of the audit; did you mean group"),
         ({"groups": ["A"]}, "'A' is no group of the audit; did you mean a"),
+        ({"by": "group", "groups": ["A"]}, "'A' is no group by group of the audit; did you mean a"),
         ({"at": "fpr=0.01"}, "'fpr=0.01' is no operating point of the audit"),
         ({"system": "V2"}, "'V2' is no system of the audit"),
         ({"at-most": "1.25x", "than": "baseline"}, "give --baseline OLD"),
@@ -178,6 +179,12 @@ def test_what_the_audit_does_not_have_is_refused(audit, more, told):
     with pytest.raises(pv.ConfigError, match="--policy") as error:
         pv.gate(audit, policy(condition(**{"at-most": "5%", **more})))
     assert told in str(error.value)
+
+
+def test_nothing_is_accepted_of_a_group_that_there_is_not(audit):
+    accepted = {"condition": "one", "groups": ["e"], "reason": "few", "until": "2999-01-01"}
+    with pytest.raises(pv.ConfigError, match="'e' is no group of the audit; there are a, b, c, d"):
+        pv.gate(audit, policy(condition(**{"at-most": "5%"}), accept=[accepted]))
 
 
 def test_an_audit_without_intervals_is_refused(made):
