@@ -42,7 +42,8 @@ def rows(found: Found, paper: str, item: str, quantity: str) -> list[Row]:
 
 def tally(found: Found) -> Iterator[str]:
     """How many claims hold, of each paper."""
-    yield "| paper | claims looked at | hold | hold on other data | do not hold | cannot be told |"
+    on = "hold on other or part of data"
+    yield f"| paper | claims looked at | hold | {on} | do not hold | cannot be told |"
     yield "|---|---|---|---|---|---|"
     for paper in pv.papers.PAPERS.values():
         said = Counter(

@@ -53,8 +53,30 @@ def test_its_bullets_are_of_the_figures(reproduced):
         f"people from elsewhere {others['exact']:.1f} times as much as those from the USA" in text
     )
     assert of("001", "claim 8", "EER over that of everyone")["women"]["p_holm"] > 0.05
-    bias = sorted(row["exact"] for row in of("001", "table 4", "subgroup bias").values())
-    assert bias[-4] == of("001", "table 4", "subgroup bias")["mexico_m"]["exact"], "fourth worst"
+    biases = of("001", "table 4", "subgroup bias")
+    bias = sorted(row["exact"] for row in biases.values())
+    assert bias[-4] == biases["mexico_m"]["exact"], "fourth worst"
+    turned = [g for g, row in biases.items() if (row["exact"] > 1) != (row["printed"] > 1)]
+    off = [g for g, row in biases.items() if abs(row["exact"] - row["printed"]) > 0.05]
+    assert turned == off == ["mexico_m"]
+    assert "Three of 18 intervals keep clear of the line, most span a factor of two" in text
+    assert sum(not row["low"] < 1 < row["high"] for row in biases.values()) == 3
+    assert sum(row["high"] > 2 * row["low"] for row in biases.values()) > 18 / 2
+    assert [g for g, row in biases.items() if row["p_holm"] < 0.05] == ["usa_m"], "one of 18"
+    few = sum(int(row["note"].split()[0]) < 30 for row in biases.values())
+    assert f"{few} of the 18 groups by gender and nationality have fewer than 30 people" in text
+    assert biases["india_f"]["high"] > 8, "eight times"
+    assert biases["india_f"]["low"] < 1, "or below"
+    india = of("001", "table 5", "FPR ratio")["india_f"]
+    possible = f"anything from {india['low']:.1f} to {india['high']:.0f} is possible"
+    assert f"to everyone it is {india['exact']:.0f} times, and {possible}" in text
+    trials, spoken = (of("001", "table 2", f"{what}, %") for what in ("trials", "utterances"))
+    apart = max(abs(row["exact"] - trials[name]["exact"]) for name, row in spoken.items())
+    assert f"the two are the same to {apart:.2f} points" in text
+    fnr = [
+        f"{row['exact']:.2f} %" for row in of("002", "figure 1", "FNR at an FPR of 1 %, %").values()
+    ]
+    assert f"leaving out trivial pairs alone moves {' to '.join(fnr)}" in text
     fdr, nrb = (of("000", "claim 4.2", name)["all groups"]["exact"] for name in ("FDR", "NRB"))
     assert f"At an FPR of 0.1 % FDR is {fdr:.3f} and NRB {nrb:.3f}" in text
     assert "beyond its floor only where rates are large" in text
@@ -65,6 +87,7 @@ def test_its_bullets_are_of_the_figures(reproduced):
     assert min(times, key=times.get) == "Canada, n = 25"
     assert 1.5 < sorted(times.values())[1] < max(times.values()) < 5.5, "two to five times"
     garbe = of("003", "claim 5", "GARBE")
+    assert all(row["exact"] > row["floor_95"] for row in garbe.values()), "all five"
     fair = {name: float(row["note"].split()[3]) for name, row in garbe.items()}
     least = "ResNetSE34L"
     gaps = {

@@ -34,7 +34,8 @@ def add_to(commands: Any, words: str) -> None:
     )
     inner = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     words = "their tables, figures and claims, and which can be computed"
-    add_command(inner, "list", _list, PapersListCommand, help=words)
+    usage = "parivox papers list [PAPER]"
+    add_command(inner, "list", _list, PapersListCommand, help=words, usage=usage)
     words = "compute items of a paper beside print"
     add_command(
         inner,
@@ -42,6 +43,7 @@ def add_to(commands: Any, words: str) -> None:
         _run,
         PapersRunCommand,
         help=words,
+        usage="parivox papers run [PAPER] [options]",
         description="Compute items of a paper, beside print.",
     )
 

@@ -35,7 +35,8 @@ def add_to(commands: Any, words: str) -> None:
     )
     inner = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     words = "systems that can be named, and why not"
-    add_command(inner, "list", _list, SystemsListCommand, help=words)
+    usage = "parivox systems list [options]"
+    add_command(inner, "list", _list, SystemsListCommand, help=words, usage=usage)
     add_command(
         inner,
         "check",
@@ -43,6 +44,7 @@ def add_to(commands: Any, words: str) -> None:
         SystemOptions,
         SystemsCheckCommand,
         help="load a system and probe it",
+        usage="parivox systems check SYSTEM [options]",
         description="Load a system and give it the same synthetic voices twice, alone and in a "
         "batch, in another order, quieter and longer. A fault ends with exit code 1.",
     )

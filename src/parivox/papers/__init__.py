@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, nearest
 from parivox.papers import paper000, paper001, paper002, paper003
-from parivox.papers.items import RUNS, Claim, Item, Paper, Reproduced
+from parivox.papers.items import MISSING, RUNS, Claim, Item, Paper, Reproduced
 from parivox.papers.voxceleb import Voxceleb1H
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def _chosen(paper: str, named: dict[str, str | None]) -> Iterator[Item]:
             raise ConfigError(msg)
         if known[number].compute is None:
             one = known[number]
-            msg = f"{one.name} of paper {paper} ({one.title}): {one.state}, it needs {one.needs}"
+            why = f"it needs {one.needs}" if one.state == MISSING else f"it is {one.needs}"
+            msg = f"{one.name} of paper {paper} ({one.title}): {one.state}, {why}"
             raise ConfigError(msg)
         yield known[number]

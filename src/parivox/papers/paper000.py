@@ -141,7 +141,7 @@ def _sweep(data: Voxceleb1H) -> Audit:
 
 
 def _base(data: Voxceleb1H) -> Audit:
-    """At the least cost, as paper 001: one interval for one figure."""
+    """At the least cost, as `paper001` has it: one interval for one figure."""
     return data.audit(V2, L, **AT_LEAST_COST)
 
 

@@ -255,7 +255,7 @@ class Draws:
         sparse: list[Ints] = []
         while missing.any():
             each = np.repeat(np.arange(own.size), missing)
-            fresh = np.unique(starts[each] + numbers_below(population[each], words))
+            fresh, _ = without_repeats(starts[each] + numbers_below(population[each], words))
             for before in sparse:
                 fresh = fresh[~is_among(fresh, before)]
             sparse.append(fresh)
