@@ -6,6 +6,7 @@ import functools
 import importlib
 import importlib.util
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from hypothesis import settings
 
 import parivox as pv
 import parivox.auditing.run
+import parivox.workers
 from parivox import Counts
 
 # Read when torch is imported. Test workers share the processors: threads that wait for each other
@@ -44,6 +46,14 @@ def with_few_replicates(audit):
 
 
 pv.audit = parivox.auditing.run.audit = with_few_replicates(pv.audit)
+
+
+if "forkserver" in multiprocessing.get_all_start_methods():
+    # Worker processes of a test begin at once, as forks of one that has imported what they take;
+    # those of commands begin anew, as everywhere.
+    AT_ONCE = multiprocessing.get_context("forkserver")
+    AT_ONCE.set_forkserver_preload(["parivox.embedding.extract"])
+    parivox.workers.get_context = lambda _: AT_ONCE
 
 
 SLOW = {"bank", "bt4vt_data", "chromium", "torch", "whole"}

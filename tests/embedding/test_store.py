@@ -26,9 +26,17 @@ from parivox.errors import ConfigError, DataError
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Place of the store of which every test has a copy."""
+    return tmp_path_factory.mktemp("made") / "out"
+
+
 @pytest.fixture
-def out(folder, small, tmp_path):
-    return embed(folder, small.load, tmp_path / "out", workers=1).store.path
+def out(made, folder, small, tmp_path):
+    if not made.exists():
+        embed(folder, small.load, made, workers=1)
+    return shutil.copytree(made, tmp_path / "out")
 
 
 def content(path):
@@ -123,7 +131,7 @@ def test_a_closed_folder_is_one_sentence(out, monkeypatch):
         find_store(out)
 
 
-def test_a_run_that_ended_before_its_plan_was_written_goes_on(out, folder, small, tmp_path):
+def test_a_run_that_ended_before_its_plan_was_written_goes_on(tmp_path):
     for name in ("parts/.parivox-x/plan.parquet", "parts/plan.parquet"):
         begun = tmp_path / "begun"
         (begun / name).parent.mkdir(parents=True, exist_ok=True)
