@@ -32,13 +32,11 @@ def test_the_study_quotes_what_the_demo_prints():
     assert [words for words in quoted if words not in printed] == []
 
 
-def test_the_excerpt_is_what_the_demo_prints(bt4vt_data, program):
+def test_the_excerpt_is_what_the_demo_prints_and_it_writes_an_audit_and_its_page(
+    bt4vt_data, program, tmp_path
+):
     block = printed_by_the_demo()
-    command = [program, "audit", "--quiet"]
-    for system, name in (("V2", "resnetse34v2"), ("L", "resnetse34l")):
-        command.append(f"{system}={bt4vt_data / name}_H-eval_scores.csv")
-    command += ["--speakers", str(bt4vt_data / "vox1_meta.csv")]
-    command += ["--by", "gender", "--by", "gender+nationality", "--compare"]
+    command = [program, "demo", "--out", tmp_path / "d", "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
     printed = done.stdout.splitlines()
     shown = [line for line in block.splitlines() if line != "..."]
@@ -47,3 +45,7 @@ def test_the_excerpt_is_what_the_demo_prints(bt4vt_data, program):
     for line in shown:
         assert line in printed[at:], line
         at += printed[at:].index(line) + 1
+    assert "550,894 trials · 1,190 speakers · 2 systems" in done.stdout
+    assert printed[-1].startswith("Your own files: parivox inspect SCORES SPEAKERS")
+    assert (tmp_path / "d" / "report.html").stat().st_size > 100_000
+    assert (tmp_path / "d" / "audit" / "groups.csv").is_file()
