@@ -89,14 +89,30 @@ def voices(tmp_path_factory):
     return home
 
 
-def test_recordings_become_an_audit(run, voices):
-    run(voices, "embed", "utterances.csv", "--system", "spectrum:embed", "--out", "embeddings",
-        "--workers", 1, "--quiet")  # fmt: skip
-    told = run(voices, "score", "trials.csv", "--embeddings", "embeddings", "--out", "s.parquet",
-               "--quiet")  # fmt: skip
+@pytest.fixture(scope="module")
+def chain(run, voices):
+    """Embed and score under a name: the scores, and what was said of them."""
+
+    def scored(name):
+        scores = voices / f"{name}.parquet"
+        run(voices, "embed", "utterances.csv", "--system", "spectrum:embed", "--out", name,
+            "--workers", 1, "--quiet")  # fmt: skip
+        told = run(voices, "score", "trials.csv", "--embeddings", name, "--out", scores, "--quiet")
+        return scores, told
+
+    return scored
+
+
+@pytest.fixture(scope="module")
+def first(chain):
+    return chain("first")
+
+
+def test_recordings_become_an_audit(first, voices):
+    scores, told = first
     assert "scored, by minus distance" in told
     assert "recording silent" in told
-    found = pl.read_parquet(voices / "s.parquet")
+    found = pl.read_parquet(scores)
     lost = {"v00-1", "v02-3"}
     failed = found.filter(pl.col("status") != "ok")
     assert failed.filter(
@@ -106,8 +122,8 @@ def test_recordings_become_an_audit(run, voices):
     scored = found.filter(pl.col("status") == "ok")
     assert eer(scored["score"].to_numpy(), (scored["label"] == "target").to_numpy()) < 0.35
     audit = pv.audit(
-        voices / "s.parquet",
-        utterances=voices / "embeddings" / "recordings.parquet",
+        scores,
+        utterances=voices / "first" / "recordings.parquet",
         speakers=voices / "speakers.csv",
         by=["gender"],
         intervals=False,
@@ -120,14 +136,8 @@ def test_recordings_become_an_audit(run, voices):
     assert rates["f", "fta"] > 0 == rates["m", "fta"]
 
 
-def test_a_second_run_gives_the_same_bytes(run, voices, tmp_path):
-    for out in ("a", "b"):
-        run(voices, "embed", "utterances.csv", "--system", "spectrum:embed", "--out",
-            tmp_path / out, "--workers", 1, "--quiet")  # fmt: skip
-        run(voices, "score", "trials.csv", "--embeddings", tmp_path / out, "--out",
-            tmp_path / f"{out}.parquet", "--quiet")  # fmt: skip
-    one, other = ((tmp_path / f"{out}.parquet").read_bytes() for out in ("a", "b"))
-    assert one == other
+def test_a_second_run_gives_the_same_bytes(first, chain):
+    assert chain("second")[0].read_bytes() == first[0].read_bytes()
 
 
 @pytest.mark.slow
