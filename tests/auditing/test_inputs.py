@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import parivox as pv
-from parivox.auditing.inputs import by_name, developments
+from parivox.auditing.inputs import by_name, count_files, developments
 from parivox.errors import ConfigError
 from parivox.read.content import stem_of
 
@@ -32,6 +32,13 @@ def test_a_system_is_named_after_its_file(path, name):
 
 def test_a_table_has_no_name():
     assert by_name(ROWS) == {("scores", ""): ROWS}
+
+
+def test_cells_of_a_table_are_no_names_of_files(monkeypatch):
+    asked = []
+    monkeypatch.setattr("os.path.isfile", lambda path: bool(asked.append(path)))
+    assert count_files(ROWS) is None
+    assert asked == []
 
 
 def test_names_before_files():

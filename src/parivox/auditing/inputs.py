@@ -86,9 +86,12 @@ def count_files(scores: Any) -> Named | None:
     """
     named: list[tuple[tuple[str, str] | None, Any]] = []
     if isinstance(scores, Mapping):
-        for name, source in scores.items():
-            several = source if isinstance(source, (list, tuple)) else [source]
-            named += [(split_name(name) if name else None, one) for one in several]
+        sources = [one if isinstance(one, (list, tuple)) else [one] for one in scores.values()]
+        if not all(_is_source(one) for several in sources for one in several[:1]):
+            return None  # columns of trials, whose cells are no names of files
+        for name, several in zip(scores, sources, strict=True):
+            of = split_name(name) if name else None
+            named += [(of, one) for one in several]
     else:
         several = scores if isinstance(scores, (list, tuple)) else [scores]
         named = [(None, one) for one in several]
