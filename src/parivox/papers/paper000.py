@@ -52,7 +52,7 @@ FPRS = (0.001, 0.01, 0.025, 0.05, 0.1)
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """FPR over all trials, and weights of FPR, at which the paper evaluates both meta-measures."""
 _GATED = "Figures are over all groups, as the paper's; the chart is of those of enough people."
-_ELSEWHERE = "the paper's list, VoxCeleb1-I, is not public: the same on VoxCeleb1-H"
+_ELSEWHERE = "The paper's list, VoxCeleb1-I, is not public: the same on VoxCeleb1-H"
 
 
 def _table2(data: Voxceleb1H) -> Reproduced:
