@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
+from parivox.read.content import zstd
 
 pytestmark = pytest.mark.slow
 
@@ -59,10 +60,6 @@ def compressed(how):
     return write
 
 
-def zst(content):
-    return pytest.importorskip("zstandard").compress(content)
-
-
 WRITERS = {
     "s.csv": lambda t, p: t.write_csv(p),
     "s.tsv": lambda t, p: t.write_csv(p, separator="\t"),
@@ -76,7 +73,7 @@ WRITERS = {
     "s.csv.gz": compressed(gzip.compress),
     "s.csv.bz2": compressed(bz2.compress),
     "s.csv.xz": compressed(lzma.compress),
-    "s.csv.zst": compressed(zst),
+    "s.csv.zst": compressed(zstd().compress),
     "wrongly-named.parquet": lambda t, p: t.write_csv(p),
     "headerless.txt": lambda t, p: t.select("label", "enrol", "test", "score").write_csv(
         p, separator=" "

@@ -12,11 +12,11 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-import zstandard
 
 import parivox as pv
 from parivox.errors import ConfigError, DataError, ParivoxError
 from parivox.read.columns import Columns
+from parivox.read.content import zstd
 from parivox.read.formats import FORMATS, headerless, register, scan
 from parivox.read.formats.format import Example
 from parivox.read.people import read_speakers
@@ -26,7 +26,7 @@ PACKERS = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lzma.compress,
-    "zst": lambda data: zstandard.ZstdCompressor().compress(data),
+    "zst": zstd().compress,
 }
 
 

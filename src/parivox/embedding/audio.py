@@ -97,7 +97,10 @@ def check_decoders() -> None:
         try:
             import_module(name)
         except (ImportError, OSError) as error:
-            msg = f"{name} cannot be loaded ({error}); install it again: pip install {name}"
+            msg = (
+                f"recordings need {name}, which cannot be loaded ({error}); "
+                "install it with: pip install 'parivox[audio]'"
+            )
             raise ConfigError(msg) from error
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from parivox.disk import Scratch
+from parivox.embedding.audio import check_decoders
 from parivox.errors import DataError
 from parivox.read.people import UTTERANCE, find_column
 
@@ -74,15 +75,16 @@ def _parts(source: Any) -> Iterator[pl.DataFrame]:
 
 def _write(cell: dict[str, Any] | None, folder: Scratch, file: str, where: str) -> str | None:
     """Make a file of a cell, a link where it names one; give what the cell calls it."""
-    import soundfile  # noqa: PLC0415 - what takes time to load
-
     cell = cell or {}
     called, samples = cell.get("path"), cell.get("array")
     with folder.writing(file) as path:
         if cell.get("bytes") is not None:
             path.write_bytes(cell["bytes"])
         elif samples is not None and cell.get("sampling_rate"):
+            check_decoders()
             waveform = np.asarray(samples, np.float32)
+            import soundfile  # noqa: PLC0415 - what takes time to load
+
             soundfile.write(path, waveform, int(cell["sampling_rate"]), "FLOAT", format="AU")
         elif called and os.path.isfile(called):  # noqa: PTH113
             path.symlink_to(os.path.realpath(called))

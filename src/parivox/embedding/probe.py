@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.embedding.audio import check_decoders
 from parivox.embedding.systems import EmbeddingSystem
 from parivox.embedding.voices import RATE, draw_voice, speak
 
@@ -92,6 +93,7 @@ def _voices(rate: int, least_seconds: float) -> list[Waveform]:
     ]
     if rate == RATE:
         return said
+    check_decoders()
     import soxr  # noqa: PLC0415 - what takes time to load
 
     return [np.asarray(soxr.resample(one, RATE, rate), np.float32) for one in said]

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, wraps
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
@@ -229,7 +230,6 @@ _STARTS = {
 }
 _OPENERS: dict[str, Any] = {"gz": gzip.open, "bz2": bz2.open, "xz": lzma.open}
 _PACKED_BLOCK = 1 << 20
-_ZST_BLOCK = 1 << 10  # bytes: no more than a few MiB come of them, while of 128 KiB 4 GiB may
 UNPACKED_FREELY = 128 << 20
 """Bytes to which anything may be unpacked."""
 MOST_TIMES = 200
@@ -473,12 +473,12 @@ def compression_of(head: bytes) -> str:
 
 def unpacked(file: IO[bytes], compression: str, name: str) -> Iterator[bytes]:
     """Blocks of the unpacked file."""
+    opened: Any = file
+    errors: tuple[type[Exception], ...] = (OSError, lzma.LZMAError, zlib.error, ValueError)
     try:
-        if compression == "zst":
-            yield from _zst(file)
-            return
-        opened: Any = file
-        if compression:
+        if compression == "zst":  # loaded for these files only
+            opened, errors = zstd().open(file), (*errors, zstd().ZstdError)
+        elif compression:
             opened = _OPENERS[compression](file)
         while block := opened.read(_PACKED_BLOCK):
             yield block
@@ -488,7 +488,7 @@ def unpacked(file: IO[bytes], compression: str, name: str) -> Iterator[bytes]:
             "copy or download it again"
         )
         raise DataError(msg) from error
-    except (OSError, lzma.LZMAError, zlib.error, ValueError) as error:
+    except errors as error:
         msg = (
             f"{name}: cannot be unpacked as {compression or 'a file'} ({error}); "
             "copy or download it again"
@@ -496,33 +496,9 @@ def unpacked(file: IO[bytes], compression: str, name: str) -> Iterator[bytes]:
         raise DataError(msg) from error
 
 
-def _zst(file: IO[bytes]) -> Iterator[bytes]:
-    """Blocks of a zst file of any number of frames; the package itself hides a missing end."""
-    import zstandard  # noqa: PLC0415 - for these files only
-
-    decoder = zstandard.ZstdDecompressor().decompressobj()
-    data = file.read(_ZST_BLOCK)
-    pieces: list[bytes] = []
-    size = 0
-    while data:
-        try:
-            pieces.append(decoder.decompress(data))
-        except zstandard.ZstdError as error:
-            raise ValueError(*error.args) from error
-        size += len(pieces[-1])
-        if size >= _PACKED_BLOCK:
-            yield b"".join(pieces)
-            pieces, size = [], 0
-        if decoder.eof:
-            data = decoder.unused_data or file.read(_ZST_BLOCK)
-            if data:
-                decoder = zstandard.ZstdDecompressor().decompressobj()
-        else:
-            data = file.read(_ZST_BLOCK)
-    if not decoder.eof:
-        raise EOFError
-    if size:
-        yield b"".join(pieces)
+def zstd() -> Any:
+    """What packs and unpacks zst files, which Python itself has from 3.14 on."""
+    return import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 
 
 ENDINGS = {
