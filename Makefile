@@ -23,7 +23,7 @@ STAMP := $(VENV)/.installed-$(shell { sed '/^\[tool.ruff/,$$d' pyproject.toml; p
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := setup
-.PHONY: setup demo demo-audio demo-trials test quick coverage coverage-study same lint format types docs examples bench check wheel clean help
+.PHONY: setup demo demo-audio demo-trials test quick coverage coverage-study same lint format types docs examples bench check wheel release clean help
 
 setup: $(STAMP) ## set up .venv with everything (the default)
 
@@ -106,6 +106,9 @@ bench: $(STAMP) ## measure speed and memory, write the tables
 wheel: $(STAMP) ## build the wheel and the source archive into dist/
 	rm -rf dist
 	$(PY) -m build
+
+release: $(STAMP) ## build what is released into dist/, each twice and the same, and try it on every Python that is there
+	.ci/release
 
 check: lint types test docs examples demo demo-trials ## everything but the benchmarks and the fresh installs of .ci/run
 

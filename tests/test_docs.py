@@ -2,11 +2,14 @@
 
 import re
 import shlex
+import tomllib
 from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
 import yaml
+
+import parivox as pv
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted([*DOCS.rglob("*.md"), *DOCS.parent.glob("*.md")])
@@ -47,6 +50,20 @@ def test_every_option_on_the_command_line_page_exists(options):
         set(re.findall(r"--[a-z][a-z-]*", text("cli.md"))) - options - {"--help", "--help-all"}
         == set()
     )
+
+
+def test_the_table_of_an_install_has_core_and_every_extra():
+    held = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [f"parivox[{one}]" for one in held["optional-dependencies"] if one != "dev"]
+    rows = re.findall(
+        r"^\| `(parivox.*)` \| .+ \| \+?\d+ \| \+?\d+ \|$", text("install.md"), re.MULTILINE
+    )
+    assert rows == ["parivox", *extras]
+
+
+def test_what_is_cited_is_this_version():
+    cited = (DOCS.parent / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {pv.__version__}\n" in cited
 
 
 def test_every_column_is_on_the_output_page():

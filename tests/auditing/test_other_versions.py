@@ -41,6 +41,10 @@ def old(request, tmp_path):
     return folder
 
 
+COUNTS = sorted(OLD[0].parent.glob("*.counts"))
+"""Of the same 496 trials."""
+
+
 @pytest.fixture
 def folder(small, tmp_path):
     small.write(tmp_path / "audit")
@@ -81,6 +85,19 @@ def test_an_old_audit_is_read_and_shown(old, tmp_path, capsys):
         assert (tmp_path / name).stat().st_size > 1000
     main(["report", str(old), "--format", "markdown", "--quiet"])
     assert "| group |" in capsys.readouterr().out
+    main(["show", str(old)])
+    assert "Locked out, all" in capsys.readouterr().out
+    main(["compare", str(old), str(old)])
+    assert "locked out, everyone" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", COUNTS, ids=lambda path: path.stem)
+def test_old_counts_are_audited(path):
+    audit = pv.audit(path, operating_points=["threshold=0.5"], intervals=False)
+    rows = audit.groups.where(grouping="gender", operating_point="threshold=0.5")
+    found = {(row["group"], row["metric"]): (row["errors"], row["trials"]) for row in rows}
+    expected = {("f", "fnr"): (12, 24), ("m", "fnr"): (5, 24), ("f", "fpr"): (1, 96)}
+    assert {key: found[key] for key in expected} == expected
 
 
 def test_an_old_audit_is_written_again_as_it_was(old, tmp_path):

@@ -45,6 +45,7 @@ COMMANDS = {
     "papers": "what four papers print, beside what their data say and how sure that is",
     "plan": "how many speakers and trials an audit needs; what today's data can detect",
     "report": "the page of an audit, its figures and tables for papers",
+    "report-bug": "versions and extras, to send with a report: no names, no paths",
     "score": "score a list of trials, from embeddings or with a system that compares itself",
     "shards": "an audit in parts: on several processors, or machines that run them as an array",
     "show": "a written audit again: its finding, any group, every table",
@@ -101,7 +102,7 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, words in COMMANDS.items():
         if only in {None, name}:
-            import_module(f"parivox.cli.{name}").add_to(commands, words)
+            import_module(f"parivox.cli.{name.replace('-', '_')}").add_to(commands, words)
         else:
             commands.add_parser(name, help=words)
     return whole

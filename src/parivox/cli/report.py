@@ -75,7 +75,8 @@ def loaded(folder: str) -> Audit:
 
     audit = load(folder)
     if other := audit.record.get("other_version"):
-        parts = "; ".join(map(": ".join, other.items()))
+        names = {why: [name for name in other if other[name] == why] for why in other.values()}
+        parts = "; ".join(f"{', '.join(found)}: {why}" for why, found in names.items())
         say(f"written by another version of Parivox: {parts}")
     return audit
 

@@ -7,6 +7,7 @@ of a temporary folder, a few rows at a time.
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,7 +88,10 @@ def _write(cell: dict[str, Any] | None, folder: Scratch, file: str, where: str) 
 
             soundfile.write(path, waveform, int(cell["sampling_rate"]), "FLOAT", format="AU")
         elif called and os.path.isfile(called):  # noqa: PTH113
-            path.symlink_to(os.path.realpath(called))
+            try:
+                path.symlink_to(os.path.realpath(called))
+            except OSError:  # as on Windows, where few may
+                shutil.copyfile(called, path)
         else:
             lacks = f"names {called!r}, which is not there" if called else "holds no audio"
             msg = f"{where}: {lacks}; give the dataset with its recordings"

@@ -238,7 +238,9 @@ def _write(path: Path, what: pl.DataFrame | NDArray[np.float32] | dict[str, Any]
     if isinstance(what, pl.DataFrame):
         what.write_parquet(path, compression="zstd", compression_level=3, row_group_size=1 << 17)
     elif isinstance(what, dict):
-        path.write_text(json.dumps(what, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        path.write_text(
+            json.dumps(what, indent=2, sort_keys=True) + "\n", encoding="utf-8", newline="\n"
+        )
     else:
         np.save(path, what)
 

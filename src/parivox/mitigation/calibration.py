@@ -160,7 +160,7 @@ class Calibration(Shown):
         """
         file = check_file(path, "calibrator.json")
         with writing(str(path)), whole_file(file) as aside:
-            aside.write_text(self.calibrator.text(), encoding="utf-8")
+            aside.write_text(self.calibrator.text(), encoding="utf-8", newline="\n")
 
     def chart(self) -> Any:
         """What is said against what is so, a panel for each group, as an Altair chart."""

@@ -161,7 +161,9 @@ class Thresholds(Shown):
         """
         file = check_file(path, "rules.yaml")
         with writing(str(path)), whole_file(file) as aside:
-            aside.write_text(self.rule.text(as_json=file.suffix == ".json"), encoding="utf-8")
+            aside.write_text(
+                self.rule.text(as_json=file.suffix == ".json"), encoding="utf-8", newline="\n"
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""

@@ -66,7 +66,7 @@ class Parts:
         for path in sorted(others, key=lambda one: one == plan):  # last, as it tells what they are
             path.unlink()
         with whole_file(plan) as aside:
-            aside.write_text(self.plan, encoding="utf-8")
+            aside.write_text(self.plan, encoding="utf-8", newline="\n")
 
     def __exit__(self, *_: object) -> None:
         """Let go of the folder, and remove it if the file is whole, or no part is."""

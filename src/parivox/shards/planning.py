@@ -297,7 +297,9 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_json(path: Path, found: Mapping[str, Any]) -> None:
     """Write an object, all of it or nothing."""
     with writing(str(path)), whole_file(path) as aside:
-        aside.write_text(json.dumps(found, ensure_ascii=False, indent=1), encoding="utf-8")
+        aside.write_text(
+            json.dumps(found, ensure_ascii=False, indent=1), encoding="utf-8", newline="\n"
+        )
 
 
 def damaged(path: Path) -> DataError:

@@ -38,7 +38,7 @@ def write_stream(found: Monitor, path: str | os.PathLike[str]) -> None:
     """
     file = check_page(path)
     with stage(f"writing {file.name}"), writing(str(file)), whole_file(file) as aside:
-        aside.write_text(stream_page(found), encoding="utf-8")
+        aside.write_text(stream_page(found), encoding="utf-8", newline="\n")
 
 
 def stream_page(found: Monitor) -> str:

@@ -1,0 +1,74 @@
+"""``parivox report-bug``: what a report of a bug needs to tell, without names, paths or data."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import locale
+import platform
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from parivox.cli.options import add_command
+from parivox.cli.process import print_lines
+from parivox.version import __version__
+from parivox.workers import processors
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+EXAMPLES = """\
+examples:
+  parivox report-bug >> report.txt
+"""
+_REQUIRED = re.compile(r"""([\w.-]+)[^;]*(?:;.*extra == ['"]([\w-]+)['"])?""")
+
+
+def add_to(commands: Any, words: str) -> None:
+    """Add the command, which has no options."""
+    add_command(
+        commands,
+        "report-bug",
+        _run,
+        help=words,
+        usage="parivox report-bug",
+        description="Print versions, the system, and which extras are there: no names, paths or "
+        "data. What else to send: the page Support of the documentation.",
+        examples=EXAMPLES,
+    )
+
+
+def _run(_: argparse.Namespace) -> None:
+    print_lines(_lines())
+
+
+def _lines() -> Iterator[str]:
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    system = " ".join((platform.system(), platform.machine(), *platform.libc_ver())).strip()
+    encodings = f"{sys.stdout.encoding} out, {locale.getpreferredencoding(do_setlocale=False)} else"
+    yield f"Parivox {__version__}, {python}, {system}, {processors()} processors, {encodings}"
+    for extra, packages in _packages().items():
+        found = ", ".join(f"{name} {_version(name)}" for name in packages)
+        yield f"{extra or 'core'}: {found}"
+
+
+def _packages() -> dict[str, list[str]]:
+    """Names of the packages that core and each extra need; none where Parivox is no package."""
+    found: dict[str, list[str]] = {}
+    try:
+        required = importlib.metadata.requires("parivox") or []
+    except importlib.metadata.PackageNotFoundError:
+        required = []
+    for line in required:
+        name, extra = _REQUIRED.fullmatch(line.strip()).groups(default="")  # type: ignore[union-attr]
+        if extra != "dev" and name != "parivox" and "python_version" not in line:
+            found.setdefault(extra, []).append(name)
+    return found
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "missing"

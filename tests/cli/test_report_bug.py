@@ -1,0 +1,29 @@
+"""``parivox report-bug`` tells what a report needs, and nothing of who reports."""
+
+import platform
+import subprocess
+from importlib.metadata import version
+
+import parivox as pv
+
+
+def test_versions_are_told_without_names_or_paths(program, tmp_path):
+    folder = tmp_path / "acme-voices"
+    folder.mkdir()
+    who = {"HOME": str(folder), "USER": "jdoe", "LOGNAME": "jdoe", "USERNAME": "jdoe"}
+    done = subprocess.run(
+        [program, "report-bug"], cwd=folder, env=who, capture_output=True, text=True, check=True
+    )
+    for told in (f"Parivox {pv.__version__}", platform.python_version(), platform.system()):
+        assert told in done.stdout
+    assert f"numpy {version('numpy')}" in done.stdout
+    for private in ("acme-voices", "jdoe", "/", "\\", platform.node()):
+        assert private not in done.stdout
+
+
+def test_what_is_not_installed_is_missing(monkeypatch, capsys):
+    from parivox.cli import main
+
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: ["none-such>=1; extra == 'x'"])
+    main(["report-bug"])
+    assert capsys.readouterr().out.splitlines()[1:] == ["x: none-such missing"]
