@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from parivox.auditing.count import count
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.criteria import Criteria, criteria
+    from parivox.auditing.gate import Gate, gate
     from parivox.auditing.inspection import inspect
     from parivox.auditing.plan import Plan, plan
+    from parivox.auditing.releases import Comparison, compare
     from parivox.auditing.result import Audit, load
     from parivox.auditing.run import audit
     from parivox.core.bias import (
