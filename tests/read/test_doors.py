@@ -164,6 +164,16 @@ def test_scores_that_are_half_right_say_their_mend(write, content, said):
     assert said in refused(write("scores", content))
 
 
+def test_labels_may_be_words_in_some_rows_and_numbers_in_others(write):
+    word = ("nontarget", "target")
+    mixed = espnet(lambda row: row[:-1] + word[int(row[-1])] if "id03/v/1" in row else row)
+    audits = [
+        pv.audit({"S": write("scores", text)}, speakers=PEOPLE, by="gender", intervals=False)
+        for text in (espnet(), mixed)
+    ]
+    assert audits[0].groups.to_dict() == audits[1].groups.to_dict()
+
+
 def test_ids_cut_at_a_dot_are_told_from_those_of_the_list(write):
     """SpeechBrain's scores have no endings, and so fit no list that has them."""
     rows = [(e.partition(".")[0], t.partition(".")[0], int(y), s) for e, t, y, s in TRIALS]
@@ -173,7 +183,45 @@ def test_ids_cut_at_a_dot_are_told_from_those_of_the_list(write):
     assert "the ids differ by their endings" in refused(scores, trials=list_)
 
 
+@pytest.mark.parametrize(
+    ("cut", "told"),
+    [
+        (lambda id_: id_.partition(".")[0], "('anna' is 'anna.0.wav')"),
+        (lambda id_: id_.rpartition(".")[0], "('anna.0' is 'anna.0.wav')"),
+    ],
+)
+def test_ids_cut_within_a_name_are_told_from_whole_ones(write, cut, told):
+    whole = ["anna.0.wav", "anna.1.wav", "bob.0.wav", "bob.1.wav"]
+    table = {"utterance": whole, "speaker": ["anna", "anna", "bob", "bob"]}
+    pairs = [(cut(one), cut(other)) for one, other in ((whole[0], whole[1]), (whole[2], whole[3]))]
+    scores = write("scores", lines(f"{e} {t} 0.5" for e, t in pairs))
+    people = {"speaker": ["anna", "bob"], "gender": ["f", "m"]}
+    with pytest.raises(ParivoxError, match="as SpeechBrain cuts ids; write them whole") as error:
+        pv.audit(scores, utterances=table, speakers=people, by="gender")
+    assert told in str(error.value)
+    rows = [(f"{e[0]}/{e}", f"{t[0]}/{t}") for e, t in (whole[:2], whole[2:])]
+    list_ = write("list", lines(f"{e} {t} target" for e, t in rows))
+    scores = write("scores", lines(f"{cut(e)} {cut(t)} 0.5" for e, t in rows))
+    with pytest.raises(ParivoxError, match="the ids of the scores end at a full stop"):
+        pv.audit(scores, trials=list_)
+
+
+def test_speakers_cut_within_their_names_are_told_from_whole_ones(write):
+    scores = write("scores", "s s 0.37\n")
+    with pytest.raises(ParivoxError, match=r"\('s' is 's.0'\), as SpeechBrain cuts ids"):
+        pv.audit(scores, speakers={"speaker": ["s.0", "s.1"], "gender": ["f", "m"]}, by="gender")
+
+
 # ---- JSON lines of recordings
+
+
+def test_a_manifest_of_recordings_is_no_list_of_pairs(write):
+    one = write(
+        "nemo.json", lines(json.dumps({"audio_filepath": e, "label": 1}) for e, *_ in TRIALS)
+    )
+    assert "it tells of recordings, not of pairs; give it as --utterances" in refused(
+        write("scores.jsonl", objects()), trials=one
+    )
 
 
 @pytest.mark.slow

@@ -52,6 +52,8 @@ DIFFERENCES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
     "in slashes and backslashes": lambda ids: ids.str.replace_all("\\", "/", literal=True),
 }
 """What ids of two files may differ in, and what makes them alike."""
+_CUTS = (r"\..*$", r"\.[^.]*$")
+"""Behind the first full stop, where SpeechBrain cuts ids, and behind the last."""
 _PAIRS_SHOWN = 2
 _EXAMPLES = 3
 _MOST = 0.5
@@ -138,6 +140,9 @@ def pattern_of(scores: Scan, trials: Scan) -> str:
     for how, change in DIFFERENCES.items():
         if explains(ours.select(change(pl.all())), theirs.select(change(pl.all()))):
             return f"the ids differ {how}"
+    for cut in _CUTS:
+        if explains(ours, theirs.select(pl.all().str.replace(cut, ""))):
+            return "the ids of the scores end at a full stop, as SpeechBrain cuts them"
     return ""
 
 
@@ -181,7 +186,9 @@ def utterance_speakers(
         and not _damage_of_speakers(components, speakers, share)
     ):
         given = "" if utterances is None else utterances.name
-        hint = _case_hint(components, speakers)
+        hint = _case_hint(components, speakers) or _cut_hint(
+            components.unique(), pl.concat(map(speakers.table_column, speakers.columns))
+        )
         pattern = hint or pattern_of_speakers(ids, speakers, share, utterances=given)[0]
         if pattern:
             missing = ids.filter(~components.is_in(_known_ids(speakers, share)))
@@ -282,7 +289,30 @@ def mend_of_ids(missing: pl.Series, known: pl.Series) -> str:
         is_met |= tail.is_in(theirs.implode())
     if is_met.all():
         return "they differ from ids there by folder or ending only, so make them alike"
-    return "add them to it"
+    return _cut_hint(missing, known) or "add them to it"
+
+
+def _cut_hint(found: pl.Series, known: pl.Series) -> str:
+    """What to say of ids most of which go on there behind a full stop; else nothing.
+
+    Examples
+    --------
+    >>> _cut_hint(pl.Series(["anna"]), pl.Series(["anna.b", "tom"]))
+    "they end where those there have a full stop ('anna' is 'anna.b'), as SpeechBrain cuts ids; \
+write them whole"
+    """
+    for cut in _CUTS:
+        whole = pl.DataFrame({"whole": known, "cut": known.str.replace(cut, "")})
+        whole = (
+            whole.filter(pl.col("whole") != pl.col("cut")).sort("whole").unique("cut", keep="first")
+        )
+        met = pl.DataFrame({"cut": found}).join(whole, on="cut", maintain_order="left")
+        if 2 * met.height > len(found):
+            return (
+                f"they end where those there have a full stop ({met['cut'][0]!r} is "
+                f"{met['whole'][0]!r}), as SpeechBrain cuts ids; write them whole"
+            )
+    return ""
 
 
 def _case_hint(found: pl.Series, speakers: Speakers) -> str:

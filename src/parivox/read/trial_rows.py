@@ -261,9 +261,11 @@ def chunks_of_trials(scanned: Scan) -> Iterator[Chunk]:
     """Chunks without blank rows; no trial, or no column of either side, is an error."""
     for role in ("enrol", "test"):
         if role not in scanned.columns:
+            mend = f"name it with --columns {role}=..."
+            if scanned.format == "jsonl" and "file" in scanned.ignored:
+                mend = "it tells of recordings, not of pairs; give it as --utterances"
             msg = (
-                f"{scanned.name}: has no column of {role} utterances{scanned.columns_shown}; "
-                f"name it with --columns {role}=..."
+                f"{scanned.name}: has no column of {role} utterances{scanned.columns_shown}; {mend}"
             )
             raise DataError(msg)
     is_empty = True

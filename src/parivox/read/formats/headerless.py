@@ -167,16 +167,22 @@ def sample(head: bytes) -> Sample:
 
 
 def _is_starred(line: str) -> bool:
-    """Whether a line is one of ESPnet's: two ids with a star between them, and numbers.
+    """Whether a line is one of ESPnet's: two ids with a star between them, a score, a label.
 
     Examples
     --------
     >>> _is_starred("a/1*b/1 -0.5 0"), _is_starred("a*1 b*2 target")
     (True, False)
     """
-    pair, *numbers = line.split()
-    ids = pair.split(STAR)
-    return len(ids) == 2 and all(ids) and 1 <= len(numbers) <= 2 and all(map(_is_number, numbers))
+    pair, *cells = line.split()
+    ids, last = pair.split(STAR), cells[-1] if cells else ""
+    return (
+        len(ids) == 2
+        and all(ids)
+        and len(cells) <= 2
+        and all(map(_is_number, cells[:-1]))
+        and (_is_number(last) or is_label(last))
+    )
 
 
 def mostly_numbers(cells: Cells) -> bool:
