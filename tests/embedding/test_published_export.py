@@ -33,17 +33,15 @@ def seeded(torch, name, shapes):
     """A system with values by which no layer fades or explodes."""
     entry = PUBLISHED[name]
     network = entry.build(shapes).to_empty(device="cpu")
-    random = np.random.default_rng(6)
+    random = torch.Generator().manual_seed(6)
     for key, value in network.state_dict().items():
         if key.endswith("num_batches_tracked"):
             value.zero_()
-            continue
-        if key.endswith("running_var") or (key.endswith("weight") and value.ndim == 1):
-            values = random.uniform(0.7, 1.3, value.shape)
+        elif key.endswith("running_var") or (key.endswith("weight") and value.ndim == 1):
+            value.uniform_(0.7, 1.3, generator=random)
         else:
             scale = (1.0 / max(1, value[0].numel())) ** 0.5 if value.ndim > 1 else 0.1
-            values = scale * random.standard_normal(value.shape)
-        value.copy_(torch.from_numpy(values))
+            value.normal_(0.0, scale, generator=random)
     front = FRONTENDS[entry.frontend]
     return PublishedSystem(
         name, network, front, entry.recipe, device="cpu", provenance={"weights_sha256": "ab"}
