@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -38,8 +39,11 @@ BLOCK = re.compile(
 WIDTH = 100
 
 
-def fresh(page: str, folder: Path, programs: Path = Path(sys.executable).parent) -> str:
-    """The page with what its commands print now, by the `parivox` in a folder of programs."""
+def fresh(page: str, folder: Path, kept: Path, programs: Path = Path(sys.executable).parent) -> str:
+    """The page with what its commands print now, by the `parivox` in a folder of programs.
+
+    What a script writes is kept for other pages that begin with the same.
+    """
     who = folder
 
     def block(found: re.Match[str]) -> str:
@@ -50,8 +54,10 @@ def fresh(page: str, folder: Path, programs: Path = Path(sys.executable).parent)
             return whole
         if head is None:
             who = folder / found["who"]
-            script = EXAMPLES / f"{who.name}.py"
-            subprocess.run([sys.executable, script, who], check=True)  # noqa: S603 - our own
+            if not (made := kept / who.name).exists():
+                script = EXAMPLES / f"{who.name}.py"
+                subprocess.run([sys.executable, script, made], check=True)  # noqa: S603 - our own
+            shutil.copytree(made, who)
             return whole
         lines = printed(head.removeprefix("$ "), who, programs)
         if found["first"] is not None:
@@ -110,7 +116,8 @@ def wrapped(line: str) -> str:
 
 
 if __name__ == "__main__":
-    for name in PAGES:
-        page = DOCS / name
-        with TemporaryDirectory() as folder:
-            page.write_text(fresh(page.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")
+    with TemporaryDirectory() as home:
+        for n, name in enumerate(PAGES):
+            page, folder = DOCS / name, Path(home, str(n))
+            now = fresh(page.read_text(encoding="utf-8"), folder, Path(home, "kept"))
+            page.write_text(now, encoding="utf-8")

@@ -108,6 +108,12 @@ def pages():
     return module_of(Path(__file__).parents[1] / "examples" / "pages.py")
 
 
+@pytest.fixture(scope="session")
+def kept(tmp_path_factory):
+    """Folder for what scripts wrote, with which several pages begin."""
+    return tmp_path_factory.mktemp("kept")
+
+
 def module_of(file):
     spec = importlib.util.spec_from_file_location(file.stem, file)
     module = importlib.util.module_from_spec(spec)

@@ -167,13 +167,13 @@ def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
         *("thresholds.md", "calibration.md", "gate.md"),
     ],
 )
-def test_a_page_shows_what_its_commands_print(name, pages, program, tmp_path, request):
+def test_a_page_shows_what_its_commands_print(name, pages, kept, program, tmp_path, request):
     if name in {"balanced.md", "monitor.md", "thresholds.md", "calibration.md", "gate.md"}:
         request.getfixturevalue("bt4vt_data")
     assert name in pages.PAGES
     page = text(name)
     assert page.count("```console\n$ ") > 1
-    assert pages.fresh(page, tmp_path, program.parent) == page, (
+    assert pages.fresh(page, tmp_path, kept, program.parent) == page, (
         "mend with: python examples/pages.py"
     )
 

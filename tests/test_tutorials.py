@@ -5,7 +5,7 @@ import pytest
 
 @pytest.mark.slow
 @pytest.mark.parametrize("who", ["student", "auditor", "bank", "product"])
-def test_a_tutorial_shows_what_its_commands_print(who, pages, program, tmp_path, request):
+def test_a_tutorial_shows_what_its_commands_print(who, pages, kept, program, tmp_path, request):
     if who == "student":
         request.getfixturevalue("bt4vt_data")
     name = f"tutorials/{who}.md"
@@ -13,6 +13,6 @@ def test_a_tutorial_shows_what_its_commands_print(who, pages, program, tmp_path,
     page = (pages.DOCS / name).read_text(encoding="utf-8")
     assert page.count("```console\n$ ") > 4
     assert "may not" in page or "do not say" in page
-    assert pages.fresh(page, tmp_path, program.parent) == page, (
+    assert pages.fresh(page, tmp_path, kept, program.parent) == page, (
         "mend with: python examples/pages.py"
     )
