@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import importlib.util
 import json
@@ -64,6 +65,17 @@ SLOW_PAGES = {"coming-from.md"}
 
 TOGETHER = ("h_page", "chromium", "whole", "forking", "pages", "reproduced")
 """Fixtures whose tests stand together, and first: one worker makes them, no long test is last."""
+
+
+def pytest_collection():
+    """Of what is collected nothing is garbage: it is not looked for."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """Nor while the tests run."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):
