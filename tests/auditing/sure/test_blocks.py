@@ -1,5 +1,7 @@
 """Very many speakers of a list that does not fit in memory: taken in blocks."""
 
+import functools
+
 import pytest
 
 from parivox.read import spill
@@ -7,21 +9,37 @@ from parivox.read import spill
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def many(people, monkeypatch):
-    """Two groups of 150 who vary, and the list audited with and without blocks."""
+@pytest.fixture(scope="module")
+def audit(people):
+    """Two groups of 60 who vary, audited."""
     found = people(
         {"a": 60, "b": 60},
         fnr=lambda group, i: ((7 * i + (group == "b")) % 11, 20),
         fpr=lambda group, i: (int(i % 40 == 0), 2),
     )
-    whole = found.audit(reference=["others", "pooled"])
-    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 500)
-    monkeypatch.setattr(spill, "PART_TRIALS", 400)
-    alone = found.audit(reference=["others", "pooled"])
-    monkeypatch.setattr("parivox.auditing.run.MOST_BY_THEMSELVES", 50)
-    monkeypatch.setattr("parivox.auditing.run.BLOCKS", 60)
-    return whole, alone, found.audit(reference=["others", "pooled"], limits="fnr=0.3", attempts=2)
+    return functools.partial(found.audit, reference=["others", "pooled"])
+
+
+def beyond_memory(patch):
+    patch.setattr(spill, "IN_MEMORY_TRIALS", 500)
+    patch.setattr(spill, "PART_TRIALS", 400)
+
+
+def in_blocks(patch):
+    beyond_memory(patch)
+    patch.setattr("parivox.auditing.run.MOST_BY_THEMSELVES", 50)
+    patch.setattr("parivox.auditing.run.BLOCKS", 60)
+
+
+@pytest.fixture(scope="module")
+def many(audit):
+    """The list audited in memory, beyond it, and in blocks."""
+    with pytest.MonkeyPatch.context() as patch:
+        whole = audit()
+        beyond_memory(patch)
+        alone = audit()
+        in_blocks(patch)
+        return whole, alone, audit(limits="fnr=0.3", attempts=2)
 
 
 COLUMNS = ("value", "errors", "trials", "low", "high", "deff", "n_eff", "df", "se", "note")
@@ -58,7 +76,7 @@ def test_groups_in_blocks_are_compared_and_judged(many):
     whole, _, blocks = many
     for metric in ("fnr", "fpr"):
         asked = {"metric": metric, "measure": "ratio", "zero": "none", "reference": "others"}
-        before, after = (audit.bias.where(**asked).rows() for audit in (whole, blocks))
+        before, after = (each.bias.where(**asked).rows() for each in (whole, blocks))
         for one, other in zip(before, after, strict=True):
             assert other["value"] == one["value"]
             assert other["low"] < other["value"] < other["high"]
@@ -75,26 +93,22 @@ def test_what_takes_each_speaker_is_left_out(many):
 
 def test_blocks_are_drawn_for_all_but_rates(many):
     whole, _, blocks = many
-    first, second = (audit.groups.where(metric="eer").rows() for audit in (whole, blocks))
+    first, second = (each.groups.where(metric="eer").rows() for each in (whole, blocks))
     for one, other in zip(first, second, strict=True):
         assert other["low"] < other["value"] < other["high"]
         assert other["high"] - other["low"] == pytest.approx(one["high"] - one["low"], rel=0.6)
 
 
-def test_of_very_many_trials_too_some_blocks_are_drawn_together(many, people, monkeypatch):
+def test_of_very_many_trials_too_some_blocks_are_drawn_together(many, audit, monkeypatch):
     whole, *_ = many
-    found = people(
-        {"a": 60, "b": 60},
-        fnr=lambda group, i: ((7 * i + (group == "b")) % 11, 20),
-        fpr=lambda group, i: (int(i % 40 == 0), 2),
-    )
+    in_blocks(monkeypatch)
     for module in ("run", "sample"):
         monkeypatch.setattr(f"parivox.auditing.{module}.MOST_ROWS", 6000)
     monkeypatch.setattr("parivox.auditing.run.DRAWN", 30)
-    drawn = found.audit(reference=["others", "pooled"])
+    drawn = audit()
     for one, other in zip(rates(whole), rates(drawn), strict=True):
         assert other["value"] == one["value"]
-    first, second = (audit.groups.where(metric="auc").rows() for audit in (whole, drawn))
+    first, second = (each.groups.where(metric="auc").rows() for each in (whole, drawn))
     for one, other in zip(first, second, strict=True):
         assert other["df"] < one["df"]
         assert other["high"] - other["low"] == pytest.approx(one["high"] - one["low"], rel=0.8)

@@ -16,7 +16,7 @@ CLOSED = ("value", "low", "high", "interval", "deff", "n_eff", "df", "se", "note
 OF_RATES = {"fpr", "fnr"}
 OPTIONS = {"by": "group", "operating_points": POINT, "reference": "others", "zero": "none"}
 QUICK = settings(
-    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
