@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import parivox as pv
+from parivox.report.charts import svg
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "papers.md"
@@ -33,7 +34,9 @@ def test_its_tables_are_of_today(reproduced, written_by):
 
 def test_its_figures_are_there_and_drawn(reproduced, written_by):
     shown = set(re.findall(r"assets/(papers-\w+)\.svg", PAGE.read_text(encoding="utf-8")))
-    assert shown == {name for name, _ in written_by.figures(reproduced)}
+    drawn = {name: svg(chart) for name, chart in written_by.figures(reproduced)}
+    assert shown == {*drawn}
+    assert all(one.startswith("<svg") for one in drawn.values())
     assert all((PAGE.parent / "assets" / f"{name}.svg").is_file() for name in shown)
 
 
