@@ -117,6 +117,15 @@ def test_a_dataset_is_a_table_wherever_one_is(dataset, recordings):
         pv.audit({"S": {"train": scores, "test": scores}}, utterances=audio, by="gender")
 
 
+def test_a_dataset_that_streams_is_no_table():
+    class Streaming:
+        def select_columns(self, names): ...
+        def to_polars(self): ...
+
+    with pytest.raises(DataError, match=r"is no table; .*load it without streaming=True"):
+        pv.audit(Streaming())
+
+
 @pytest.mark.parametrize(
     ("cell", "said"),
     [

@@ -138,17 +138,17 @@ def frame_of(source: Any, name: str) -> pl.DataFrame:
         if hasattr(source, "__arrow_c_stream__"):
             with suppress(ImportError):  # pandas needs pyarrow for this
                 return pl.DataFrame(source)
-        if hasattr(source, "to_polars") and hasattr(source, "select_columns"):
+        if hasattr(source, "select_columns") and hasattr(source, "select"):
             return _of_dataset(source)
         if hasattr(source, "columns"):
             return pl.DataFrame({str(c): _series(source[c]) for c in source.columns})
     except (*ENGINE_ERRORS, TypeError) as error:
         msg = f"{name}: cannot be read as columns of one length ({why(error)})"
         raise DataError(msg) from error
-    msg = (
-        f"{name}: a {type(source).__name__} is no table; "
-        "give a path, a dataframe or a mapping of arrays"
-    )
+    mend = "give a path, a dataframe or a mapping of arrays"
+    if hasattr(source, "select_columns"):
+        mend = "it gives its rows one by one, so load it without streaming=True"
+    msg = f"{name}: a {type(source).__name__} is no table; {mend}"
     raise DataError(msg)
 
 
