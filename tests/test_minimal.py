@@ -42,6 +42,45 @@ def test_an_audit_from_the_command_line(files):
     assert (out / "audit.json").stat().st_size > 0
 
 
+WITHOUT = """
+import os, sys
+for name in ("fcntl", "grp", "pwd", "readline", "resource", "syslog", "termios", "tty"):
+    sys.modules[name] = None
+for name in ("fork", "getuid", "killpg", "sched_getaffinity", "symlink", "sysconf", "wait4"):
+    if hasattr(os, name):
+        delattr(os, name)
+from parivox.cli import main
+main(sys.argv[1:])
+"""
+"""A command where nothing is that Windows lacks."""
+
+
+@pytest.mark.slow
+def test_an_audit_without_what_windows_lacks(files):
+    (files / "audit").mkdir()  # whose place is taken, file by file
+    words = ["audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender", "--quiet"]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            WITHOUT,
+            *words,
+            "--operating-point",
+            "fpr=0.1",
+            "--out",
+            "audit",
+            "--no-intervals",
+        ],
+        cwd=files,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert {"audit.json", "groups.csv"} <= {path.name for path in (files / "audit").iterdir()}
+    assert not list(files.rglob(".parivox-*"))
+
+
 def test_an_audit_from_python(files):
     import parivox as pv
 

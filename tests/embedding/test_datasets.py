@@ -12,6 +12,7 @@ import pytest
 import soundfile
 
 import parivox as pv
+from parivox.embedding.datasets import unpacked
 from parivox.embedding.recordings import read_source
 from parivox.errors import DataError
 
@@ -92,6 +93,19 @@ def test_a_dataset_embeds_as_its_files_do(dataset, recordings, small, tmp_path):
         np.testing.assert_allclose(*vectors, rtol=1e-6)
         if name == "arrays":  # whose files are made anew
             assert pv.embed(source, small.load, tmp_path / name, workers=1).new == 0
+
+
+def test_files_are_copied_where_links_are_refused(dataset, recordings, tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError
+
+    monkeypatch.setattr("pathlib.Path.symlink_to", refuse)
+    for id_, wave in recordings.items():
+        (tmp_path / id_.replace("/", "-")).write_bytes(packed(wave))
+    paths = dataset(lambda id_, _: {"bytes": None, "path": str(tmp_path / id_.replace("/", "-"))})
+    table, folder = unpacked(paths, "the dataset")
+    held = [(folder / file).read_bytes() for file in table["file"]]
+    assert held == [packed(wave) for wave in recordings.values()]
 
 
 def test_without_ids_the_paths_or_the_rows_are_taken(dataset):

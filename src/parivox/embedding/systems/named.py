@@ -153,8 +153,9 @@ def load(
 def known_systems() -> list[Known]:
     """Every system that can be named here, those of installed packages included."""
     cached = cached_file().is_file()
-    note = "weights are here" if cached else "weights come through pip once"
-    found = [Known("ge2e", "GE2E, 2018: weak, old", True, note)]
+    lacks_audio = _lacks("soundfile", "audio")
+    note = lacks_audio or ("weights are here" if cached else "weights come through pip once")
+    found = [Known("ge2e", "GE2E, 2018: weak, old", not lacks_audio, note)]
     lacks_torch = _lacks("torch", "torch")
     for name, entry in PUBLISHED.items():
         note = lacks_torch or f"from {entry.repository}"
