@@ -309,7 +309,7 @@ def test_what_to_install_is_said(home, monkeypatch):
     with pytest.raises(ConfigError, match=r"eres2net needs torch: pip install 'parivox\[torch\]'"):
         load("eres2nett")
     told = {one.name: one for one in known_systems()}
-    assert told["ge2e"].runs
+    assert told["ge2e"].note == "needs soundfile: pip install 'parivox[audio]'"
     assert not told["campplus:CHECKPOINT"].runs
     assert told["FILE.onnx"].note == "needs onnxruntime: pip install 'parivox[onnx]'"
 
