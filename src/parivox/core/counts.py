@@ -172,8 +172,10 @@ class Counts:
         odd = ~(target | (label == 0) | (label == -1))
         if odd.any():
             at = int(odd.argmax())
-            msg = f"label {at} is {label[at]!r}; labels are 1 or True (target), 0, -1 or False; "
-            msg += _ORDER
+            (found,) = label[at : at + 1].tolist()
+            msg = (
+                f"label {at} is {found!r}; labels are 1 or True (target), 0, -1 or False; {_ORDER}"
+            )
             raise DataError(msg)
         order = np.argsort(score)
         return cls.from_sorted(score[order], target[order])

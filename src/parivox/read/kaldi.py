@@ -35,8 +35,9 @@ def kaldi_table(path: Path, what: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
         own = {"speakers": "spk", "utterances": "utt"}.get(what, "")
         files = [one for one in files if one.name.startswith(own)]
         if not files or (wanted == "utt2spk" and not (path / wanted).is_file()):
-            mend = f"is a folder without {wanted}, as Kaldi's have one; name a file in it"
-            msg = f"{path}: {mend}"
+            is_kaldis = (path / "utt2spk").is_file()
+            mend = "give a table of speakers in its place" if is_kaldis else "name a file in it"
+            msg = f"{path}: is a folder without {wanted}, as Kaldi's have one; {mend}"
             raise DataError(msg)
         files.sort(key=lambda one: one.name != wanted)
     elif _NAMED.fullmatch(path.name) and path.is_file() and _is_bare(path):
@@ -95,7 +96,10 @@ def _read(path: Path) -> pl.DataFrame:
     found = _NAMED.fullmatch(path.name)
     assert found is not None
     names = ("row", _WORDS[found[1]], _WORDS.get(found[2], found[2]))
-    return pl.DataFrame(list(lines(path, 2)), schema=list(names), orient="row")
+    if not (rows := list(lines(path, 2))):
+        msg = f"{path}: holds no row; give one with a line for each {names[1]}"
+        raise DataError(msg)
+    return pl.DataFrame(rows, schema=list(names), orient="row")
 
 
 def lines(path: Path, fields: int) -> Iterator[tuple[int, str, str]]:
