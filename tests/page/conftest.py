@@ -158,7 +158,7 @@ ODD_NAMES = (
 
 @pytest.fixture(scope="session")
 def audited():
-    """Make a small audit, with six speakers in each group, of scores changed in any way."""
+    """Make a small audit, with six speakers in each group, of scores changed in any way; once."""
 
     def made(*, groups=ODD_NAMES, target=6, nontarget=30, seed=1, at=None, change=None, **options):
         """A small audit with six speakers in each group."""
@@ -187,4 +187,14 @@ def audited():
         points = {} if at is None else {"operating_points": at}
         return audit({"made": trials}, speakers=people, by="group", **points, **options)
 
-    return made
+    found = {}
+
+    def once(**options):
+        if "change" in options:  # a function, which has no name that lasts
+            return made(**options)
+        asked = repr(sorted(options.items()))
+        if asked not in found:
+            found[asked] = made(**options)
+        return found[asked]
+
+    return once
