@@ -245,6 +245,15 @@ def test_the_equalised_minimum_is_the_least_average_cost_at_one_threshold(partit
     assert several == pytest.approx(np.mean(each))
 
 
+def test_a_partition_of_one_class_counts_for_one_rate():
+    """As in NIST's scorer, which weighs a class that a partition lacks with 0."""
+    both = Counts.from_scores([3.0, 1.0, 2.0, 0.0], [1, 1, 0, 0])
+    targets = Counts.from_scores([3.0, 3.0, 3.0, 1.0], [1, 1, 1, 1])
+    cost = parse_cost("0.5,1,1")
+    assert equalised_min_cdet([both, targets], cost=cost) == 0.375
+    assert equalised_min_cdet([both, both], cost=cost) == 0.5
+
+
 def test_an_equalised_minimum_needs_partitions_with_both_classes():
     one = Counts.from_scores([1.0, 2.0], [1, 1])
     assert np.isnan(equalised_min_cdet([one], cost=parse_cost("voxsrc")))

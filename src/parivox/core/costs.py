@@ -237,8 +237,9 @@ def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> Floa
     """Smallest normalised cost at one threshold for all partitions, each of which counts the same.
 
     Rates are averaged over partitions (groups, languages, conditions) before the minimum is sought,
-    as NIST does since SRE16 (docs/methods/costs.md#equalised-minimum-cost). At least the mean of
-    the partitions' own minima, at most 1, lower is better.
+    as NIST does since SRE16 (docs/methods/costs.md#equalised-minimum-cost); a partition without
+    targets, or nontargets, counts for the other rate alone. At most 1, lower is better; at least
+    the mean of the partitions' own minima, where all have both.
 
     Parameters
     ----------
@@ -250,7 +251,7 @@ def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> Floa
     Returns
     -------
     float64 of shape (...)
-        NaN where a partition has no targets or no nontargets.
+        NaN where no partition has targets, or none has nontargets.
 
     Raises
     ------
@@ -270,10 +271,17 @@ def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> Floa
         raise ConfigError(msg)
     scores = np.unique(np.concatenate([one.values for one in parts]))[::-1]
     curves = [one.at(np.append(np.inf, scores)) for one in parts]
-    minima: list[FloatArray] = [
-        np.mean([cdet(curve, part) for curve in curves], axis=0).min(axis=-1) for part in cost.parts
-    ]
+    fnr, fpr = (_mean_of_known([getattr(one, rate) for one in curves]) for rate in ("fnr", "fpr"))
+    weights = [_mean_weights(part, normalised=True) for part in cost.parts]
+    minima: list[FloatArray] = [(miss * fnr + fa * fpr).min(axis=-1) for miss, fa in weights]
     return np.asarray(np.mean(minima, axis=0))[()]
+
+
+def _mean_of_known(rates: list[FloatArray]) -> FloatArray:
+    """Mean of rates, without those that are NaN; NaN where all are."""
+    every = np.array(rates)
+    known = np.isfinite(every).sum(axis=0)
+    return np.nansum(every, axis=0) / np.where(known, known, np.nan)
 
 
 def act_cdet(
