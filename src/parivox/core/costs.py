@@ -281,7 +281,8 @@ def _mean_of_known(rates: list[FloatArray]) -> FloatArray:
     """Mean of rates, without those that are NaN; NaN where all are."""
     every = np.array(rates)
     known = np.isfinite(every).sum(axis=0)
-    return np.nansum(every, axis=0) / np.where(known, known, np.nan)
+    mean: FloatArray = np.nansum(every, axis=0) / np.where(known, known, np.nan)
+    return mean
 
 
 def act_cdet(
