@@ -47,15 +47,13 @@ def test_a_rate_has_its_interval_counts_and_verdict(odd, flat):
     assert flat[f"{name}/ratio_low"] == judged["low"]
 
 
-def test_a_model_card_is_read_by_the_hub_and_has_the_same_numbers(odd, tmp_path):
-    pytest.importorskip("huggingface_hub")
-    from huggingface_hub import ModelCard
-
+def test_a_model_card_is_read_by_the_hub_and_has_the_same_numbers(optional, tmp_path):
+    card_of = optional("huggingface_hub").ModelCard
     one = pv.audit(odd_trials(), by=["sex"], speakers=odd_people(), operating_points=["fpr=0.05"])
     for name in ("card.yaml", "card.md"):
         pv.write_tables(one, tmp_path / name)
     index, section = ((tmp_path / name).read_text() for name in ("card.yaml", "card.md"))
-    card = ModelCard(f"---\n{index}---\n{section}", ignore_metadata_errors=False)
+    card = card_of(f"---\n{index}---\n{section}", ignore_metadata_errors=False)
     found = {result.metric_name: result for result in card.data.eval_results}
     (row,) = one.groups.where(grouping="sex", group="f", metric="fnr").rows()
     told = found["FNR of sex=f at fpr=0.05"]
@@ -64,7 +62,7 @@ def test_a_model_card_is_read_by_the_hub_and_has_the_same_numbers(odd, tmp_path)
     assert told.metric_args["verdict"]
     assert told.task_type == "speaker-verification"
     assert len(found) == 8
-    again = ModelCard(str(card)).data
+    again = card_of(str(card)).data
     assert {one.metric_name: one.metric_value for one in again.eval_results} == {
         name: one.metric_value for name, one in found.items()
     }
@@ -87,7 +85,7 @@ def odd_people():
 
 @pytest.mark.slow
 def test_mlflow_keeps_every_number_and_the_verdicts(odd, tmp_path, monkeypatch):
-    pytest.importorskip("mlflow")
+    pytest.importorskip("mlflow")  # of the extra `exports`, which is no part of dev
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what MLflow plans for folders
         import mlflow
