@@ -32,6 +32,23 @@ def test_a_line_is_that_of_scikit_learn_where_both_classes_weigh_alike(trials, o
     assert line.offset == pytest.approx(made.intercept_[0], rel=1e-6)
 
 
+def test_lines_and_costs_are_those_of_lir(trials):
+    pytest.importorskip("lir.metrics")  # no part of dev: it brings optuna, matplotlib and 20 more
+    from lir.algorithms.logistic_regression import LogitCalibrator
+    from lir.data.models import LLRData
+    from lir.metrics import cllr as their_cllr
+    from lir.metrics import cllr_min
+
+    scores, labels = trials
+    made = LogitCalibrator(C=np.inf, tol=1e-12, max_iter=10_000).fit(scores[:, None], labels)
+    theirs = made.transform(scores[:, None])
+    mine = logistic(as_counts(scores, labels)).llr(scores)
+    assert mine == pytest.approx(theirs[:, 0] * np.log(10), abs=1e-6)
+    told = LLRData(features=theirs, labels=labels)
+    assert cllr(mine, labels) == pytest.approx(their_cllr(told), abs=1e-6)
+    assert min_cllr(mine, labels) == pytest.approx(cllr_min(told), abs=1e-6)
+
+
 def test_steps_are_those_of_scikit_learn_with_two_trials_more_at_either_end(trials, optional):
     scores, labels = trials
     line = isotonic(as_counts(scores, labels))
