@@ -403,11 +403,12 @@ def _mitigation(results: dict[str, list[Row]]) -> list[str]:
             _share(row["told_apart"], row["told_apart_error"]),
             *(f"{row['true']:+.4f}", f"{row['found']:+.4f}", _share(row["holds_0"])),
             _share(row["coverage"], row["coverage_error"]),
+            f"{row['datasets']:,}",
         )
         for row in _rows(results, "mitigation")
     ]
     head = ("scores", "aim", "shift", "rule", "of", "told apart", "true", "found", "holds 0")
-    return _table((*head, "coverage"), lines)
+    return _table((*head, "coverage", "draws"), lines)
 
 
 def _streams(results: dict[str, list[Row]]) -> list[str]:

@@ -134,7 +134,9 @@ def level_apart(difference: ArrayLike, without: ArrayLike) -> FloatArray:
     return np.asarray(np.where(is_told, p, np.nan))[()]
 
 
-def jackknife(value: ArrayLike, without: ArrayLike, confidence: float = 0.95) -> Limits:
+def jackknife(
+    value: ArrayLike, without: ArrayLike, confidence: float = 0.95, once: float = 1.0
+) -> Limits:
     """Interval of what was cross-fitted, by leaving out each fold of speakers in turn.
 
     See docs/methods/thresholds.md#intervals.
@@ -145,6 +147,9 @@ def jackknife(value: ArrayLike, without: ArrayLike, confidence: float = 0.95) ->
     without : array_like of shape (fold, ...)
         The same, made and judged anew without the speakers of each fold.
     confidence : float in (0, 1)
+    once : float in [0.5, 1]
+        What is left of the variance once chance of pairs, which is left out with either speaker,
+        counts once.
 
     Returns
     -------
@@ -157,11 +162,13 @@ def jackknife(value: ArrayLike, without: ArrayLike, confidence: float = 0.95) ->
     >>> found = jackknife(0.3, [0.2, 0.3, 0.3, 0.4])
     >>> round(float(found.low), 4), round(float(found.high), 4)
     (-0.0898, 0.6898)
+    >>> [round(float(end), 4) for end in jackknife(0.3, [0.2, 0.3, 0.3, 0.4], once=0.5)]
+    [0.0244, 0.5756]
     """
     from scipy.special import stdtrit  # noqa: PLC0415 - takes time to load
 
     centre, again = np.asarray(value, np.float64), np.asarray(without, np.float64)
-    reach = stdtrit(len(again) - 1, 0.5 + confidence / 2) * standard_error(again)
+    reach = stdtrit(len(again) - 1, 0.5 + confidence / 2) * np.sqrt(once) * standard_error(again)
     return Limits((centre - reach)[()], (centre + reach)[()])
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from parivox.core.costs import CostModel
     from parivox.core.counts import FloatArray, IntArray
     from parivox.core.intervals import Interval
+    from parivox.core.tallies import Moments
     from parivox.mitigation.material import Material
 
 
@@ -46,12 +47,15 @@ class Measured:
     change_limits: Limits
 
     @classmethod
-    def of(cls, every: FloatArray, confidence: float) -> Measured:
-        """From values of all trials, and of those without each fold, ``[1 + fold, rule, ...]``."""
+    def of(cls, every: FloatArray, confidence: float, once: float = 1.0) -> Measured:
+        """From values of all trials, and of those without each fold, ``[1 + fold, rule, ...]``.
+
+        `once` is as of `jackknife`.
+        """
         change = every - every[:, :1]
         return cls(
-            *(every[0], jackknife(every[0], every[1:], confidence)),
-            *(change[0], jackknife(change[0], change[1:], confidence)),
+            *(every[0], jackknife(every[0], every[1:], confidence, once)),
+            *(change[0], jackknife(change[0], change[1:], confidence, once)),
         )
 
 
@@ -96,7 +100,7 @@ def judge(
     curve = Curve(np.empty(fp.shape[-1]), fp, fn, trials[:, 1], trials[:, 0])
     costs = cdet(curve, cost).swapaxes(-1, -2)
     of_whole = costs[:, :, :-1][:, :, ~np.isnan(costs[0, 0, :-1])]
-    sure = {}
+    told = {}
     for rate in RATES:
         parts = []
         for behind, first, last in (
@@ -106,7 +110,9 @@ def judge(
             tallies = [behind.with_errors(one) for one in wrong]
             tally = tallies[0].chosen(errors=np.stack([one.errors for one in tallies]))
             parts.append(moments(tally.part(first, last)))
-        sure[rate] = [rate_interval(one, confidence) for one in parts]
+        told[rate] = parts
+    sure = {rate: [rate_interval(one, confidence) for one in parts] for rate, parts in told.items()}
+    once = _once(told["fpr"][-1])
     speakers = {
         rate: np.append(
             material.enrolled[int(rate == "fnr")].sum(axis=-1),
@@ -116,10 +122,10 @@ def judge(
     }
     return Judged(
         {rate: _joined(*both) for rate, both in sure.items()},
-        {rate: Measured.of(rates[rate], confidence) for rate in RATES},
-        Measured.of(costs, confidence),
-        Measured.of(of_whole.mean(axis=-1), confidence),
-        Measured.of(of_whole.max(axis=-1), confidence),
+        {rate: Measured.of(rates[rate], confidence, once) for rate in RATES},
+        Measured.of(costs, confidence, once),
+        Measured.of(of_whole.mean(axis=-1), confidence, once),
+        Measured.of(of_whole.max(axis=-1), confidence, once),
         {rate: trials[0, k] for k, rate in enumerate(RATES)},
         speakers,
     )
@@ -144,6 +150,16 @@ def _wrong(
     at = place[material.bits[rows] | left_out] * every.shape[-1] + material.group[rows]
     score, target = scored.score[rows], material.target[rows]
     return np.stack([(score >= one.ravel()[at]) != target for one in every])
+
+
+def _once(fpr: Moments) -> float:
+    """The share of a variance by leaving out speakers that chance of pairs does not count twice in.
+
+    As of the FPR of all trials at the first rule; 1 where that is not known.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = (fpr.unbiased / fpr.jackknife)[0, 0]
+    return float(np.clip(np.nan_to_num(share, nan=1.0), 0.5, 1.0))
 
 
 def _with_everyone(counts: IntArray) -> IntArray:
