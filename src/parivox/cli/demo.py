@@ -21,8 +21,8 @@ examples:
   parivox demo
 """
 NOTE = (
-    "VoxCeleb1 was retracted by its authors. These are scores, without audio and names: to look "
-    "at, not to build on."
+    "VoxCeleb1 was retracted by its authors. These are scores, without audio: to look at, not to "
+    "build on."
 )
 
 

@@ -55,11 +55,11 @@ def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, 
         "legend": ["rates as counted, errors/trials below: without intervals none is judged"]
         if not of.tally
         else [
-            "▲ worse ▼ better: shown to differ, allowing for all groups",
-            "○ ? can’t tell: too few errors or speakers; with a p: not beyond chance of all groups",
+            "▲ worse ▼ better: shown to differ, however little, allowing for all groups",
+            "○ ? can’t tell: too few errors or speakers; with a p: chance does that among many groups",
             *["▼ in grey: the other group's ▲, counted once"] * is_mirrored,
             *[_WHOSE[audit.record["options"]["allocate"][0]]] * ("fpr" in _events(of)),
-            f"lines: {level:g} % intervals over speakers, each by itself; with an arrow they go on",
+            f"lines, [ ]: {level:g} % intervals over speakers, each by itself; arrows: on and on",
             f"grey band: within {margin:g} times; alike where the whole line is in it",
         ],
     }
