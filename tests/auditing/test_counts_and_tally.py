@@ -11,7 +11,7 @@ from parivox.auditing.tally import tally_trials
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
 
-OF_ROWS = {"audit.json", "data.csv", "provenance.json", "SHA256SUMS"}
+OF_ROWS = {"audit.json", "data.csv", "pairing.parquet", "provenance.json", "SHA256SUMS"}
 """Files of an audit that also tell of rows and recordings."""
 
 

@@ -49,7 +49,7 @@ def test_every_comparison_is_counted_once(audit):
     codes = [row["verdict"] for row in rows if (row["grouping"], row["group"]) != ("gender", "m")]
     assert found.tally == {code: codes.count(code) for code in found.tally}
     assert sum(found.tally.values()) == len(codes) == len(rows) - 2 == 14
-    assert found.compared.startswith("14 comparisons: (6 groups + 1 mirrored pair) × 2 errors")
+    assert found.compared.startswith("14 comparisons: (6 groups + 1 pair of groups) × 2 errors")
 
 
 @pytest.mark.slow
@@ -103,7 +103,7 @@ def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):
 def test_two_groups_of_whom_one_is_the_reference_are_one_comparison(audited):
     found = overview(audited(by="gender", reference="m", operating_points="fpr=0.01"))
     assert sum(found.tally.values()) == 2
-    assert found.compared.startswith("2 comparisons: 1 mirrored pair × 2 errors")
+    assert found.compared.startswith("2 comparisons: 1 pair of groups × 2 errors")
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ def how_sure(audit: Audit) -> str:
         else "all are leads (exploratory), as the primary operating point has no threshold"
     )
     several = len(audit.record["groupings"]) > 1
-    searched = f": with that, {EXPLORED}" * several
+    searched = f"; leads included, {EXPLORED}" * several
     own = " Systems against each other go by their own p." * bool(len(audit.comparison))
     return f"{held}, to confirm on new trials{searched}.{own}"
 

@@ -775,7 +775,7 @@ def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
         own = [line for line in of if any(one.why != IS_REFERENCE for one in line.every())]
         n_groups += 0 if is_pair else len(own)
     whom = [f"{n_groups} group{'s' * (n_groups > 1)}"] * (n_groups > 0)
-    whom += [f"{n_pairs} mirrored pair{'s' * (n_pairs > 1)}"] * (n_pairs > 0)
+    whom += [f"{n_pairs} pair{'s' * (n_pairs > 1)} of groups"] * (n_pairs > 0)
     groups = f"({' + '.join(whom)})" if len(whom) > 1 else "".join(whom)
     parts = [f"{n_systems} systems"] * (n_systems > 1) + [groups, "2 errors"]
     whole = n_systems * (n_groups + n_pairs) * len(RATES) == n

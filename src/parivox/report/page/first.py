@@ -56,7 +56,7 @@ def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, 
         if not of.tally
         else [
             "▲ worse ▼ better: shown to differ, however little, allowing for all groups",
-            "○ ? can’t tell: too few errors or speakers; with a p: chance does that among many groups",
+            "○ ? can’t tell: too few errors or speakers; with a p: chance does that in many groups",
             *["▼ in grey: the other group's ▲, counted once"] * is_mirrored,
             *[_WHOSE[audit.record["options"]["allocate"][0]]] * ("fpr" in _events(of)),
             f"lines, [ ]: {level:g} % intervals over speakers, each by itself; arrows: on and on",
