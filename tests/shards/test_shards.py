@@ -16,8 +16,8 @@ RICH = {
     "by": ["gender", "channel"],
     "within": ["channel"],
     "replicates": 60,
-    "allocate": ["both", "either"],
-    "operating_points": ["fpr=0.01", "deployed", "eer"],
+    "allocate": ["either"],
+    "operating_points": ["fpr=0.01", "deployed"],
     "limits": ["fnr=0.2"],
 }
 OF_ROWS = {"audit.json", "data.csv", "pairing.parquet", "provenance.json", "SHA256SUMS"}
