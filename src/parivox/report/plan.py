@@ -120,7 +120,8 @@ def _conditions(plan: Plan) -> Iterator[RenderableType]:
         add(made, f"{row['condition']}{name}", row["grouping"] or "–", *needed)
     yield Padding(made, (0, 0, 1, 2))
     if any(row["groups"] and row["reason"] for row in rows):
-        yield text("–: no number of speakers would do.\n")
+        yield text("–: no number of speakers would do.")
+        yield text("")
     why = [f"{row['condition']}: {row['reason']}" for row in rows if not row["groups"]]
     if why:
         yield text(f"Not planned: {'; '.join(why)}.")
