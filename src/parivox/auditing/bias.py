@@ -598,6 +598,9 @@ def _of_rates(
             ends = -np.log(ends[1]), -np.log(ends[0])
     own["low"][rows], own["high"][rows] = ends
     own["p"][rows] = closed.p[at]
+    itself = [at for at, group in enumerate(names) if group == block.reference]
+    for name in ("low", "high", "p"):
+        own[name][np.ix_(rows, itself)] = np.nan
 
 
 def _places(uncertainty: Uncertainty, stack: Estimates, metric: str) -> tuple[list[int], list[int]]:

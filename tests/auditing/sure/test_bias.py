@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+import parivox as pv
 from parivox.core.intervals import rate_interval
 from parivox.core.ratios import ratio_interval
 from parivox.core.tallies import moments
@@ -137,3 +138,16 @@ def test_groups_that_share_speakers_are_resampled(people):
         for row in rows:
             assert row["low"] < row["value"] < row["high"]
             assert (row["floor_mean"] is None) == is_shared  # no draw of a fair system is valid
+
+
+@pytest.mark.slow
+def test_a_group_against_itself_has_no_interval(trials, speakers):
+    audit = pv.audit(
+        trials, speakers=speakers, by="gender", reference="f", operating_points="threshold=1.25"
+    )
+    for metric in ("fpr", "fnr"):
+        where = {"metric": metric, "measure": "ratio", "zero": "none"}
+        (own,) = audit.bias.where(group="f", **where)
+        assert (own["value"], own["low"], own["high"], own["p"]) == (1.0, None, None, None)
+        (other,) = audit.bias.where(group="m", **where)
+        assert other["low"] is not None
