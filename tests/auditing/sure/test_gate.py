@@ -14,6 +14,7 @@ from parivox.core.ratios import others, ratio_interval
 from parivox.core.tallies import BySpeaker, moments
 from parivox.core.verdict import exceeds, holm
 from parivox.report.gate import answer, junit, markdown
+from parivox.report.plan import print_plan
 
 SIZE, TRIALS = 24, 60
 ERRORS = {
@@ -206,6 +207,20 @@ def test_a_release_before_is_held_against_the_next(made, audit, people):
     }
     for row in found.groups.where(outcome="fail").rows():
         assert math.log(row["low"]) == pytest.approx(changes[row["group"]]["log_low"])
+
+
+def test_a_plan_says_how_many_speakers_each_condition_needs(audit, capsys):
+    near, far, most = (
+        condition(name, **{"at-most": name, "groups": groups})
+        for name, groups in (("1.5x", ["a", "b"]), ("2x", ["a", "c"]), ("90%", ["a", "b"]))
+    )
+    found = pv.plan(audit, policy=policy(near, far, most))
+    rows = {row["condition"]: row for row in found.conditions.rows()}
+    assert rows["1.5x"]["speakers_to_pass"] > rows["2x"]["speakers_to_pass"] > 1
+    assert rows["1.5x"]["speakers_to_fail"] > 1
+    assert rows["90%"]["speakers_to_fail"] is None  # twice that is no rate
+    print_plan(found)
+    assert "–: no number of speakers would do." in capsys.readouterr().out
 
 
 def test_summaries_are_well_formed_and_say_the_same(audit):
