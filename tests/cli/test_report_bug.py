@@ -24,6 +24,12 @@ def test_versions_are_told_without_names_or_paths(program, tmp_path):
 def test_what_is_not_installed_is_missing(monkeypatch, capsys):
     from parivox.cli import main
 
-    monkeypatch.setattr("importlib.metadata.requires", lambda _: ["none-such>=1; extra == 'x'"])
+    lines = [
+        "a-b>=1",
+        "c; python_version < '3.14'",
+        "d>=1; extra == 'x'",
+        "parivox[x]; extra == 'y'",
+    ]
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: lines)
     main(["report-bug"])
-    assert capsys.readouterr().out.splitlines()[1:] == ["x: none-such missing"]
+    assert capsys.readouterr().out.splitlines()[1:] == ["core: a-b missing", "x: d missing"]

@@ -22,7 +22,7 @@ EXAMPLES = """\
 examples:
   parivox report-bug >> report.txt
 """
-_REQUIRED = re.compile(r"""([\w.-]+)[^;]*(?:;.*extra == ['"]([\w-]+)['"])?""")
+_NAME, _EXTRA = re.compile(r"[\w.-]+"), re.compile(r"""extra == ['"]([\w-]+)['"]""")
 
 
 def add_to(commands: Any, words: str) -> None:
@@ -61,7 +61,7 @@ def _packages() -> dict[str, list[str]]:
     except importlib.metadata.PackageNotFoundError:
         required = []
     for line in required:
-        name, extra = _REQUIRED.fullmatch(line.strip()).groups(default="")  # type: ignore[union-attr]
+        name, extra = _NAME.findall(line)[0], "".join(_EXTRA.findall(line))
         if extra != "dev" and name != "parivox" and "python_version" not in line:
             found.setdefault(extra, []).append(name)
     return found
