@@ -215,6 +215,16 @@ def test_speakers_cut_within_their_names_are_told_from_whole_ones(write):
 # ---- JSON lines of recordings
 
 
+def test_people_without_enrolments_may_be_enrolled_as_themselves(write):
+    rows = [f"{e[:4]},{t},{s}" for e, t, _, s in TRIALS if "/0.wav" in e]
+    path = write("scores.csv", lines(["enrol_speaker,test,score", *rows]))
+    assert "where people are enrolled once, as themselves, enrol=enrol_speaker" in refused(path)
+    audit = pv.audit(
+        path, speakers=PEOPLE, by="gender", columns={"enrol": "enrol_speaker"}, intervals=False
+    )
+    assert {row["group"] for row in audit.groups} >= {"f", "m"}
+
+
 def test_a_manifest_of_recordings_is_no_list_of_pairs(write):
     one = write(
         "nemo.json", lines(json.dumps({"audio_filepath": e, "label": 1}) for e, *_ in TRIALS)

@@ -261,7 +261,10 @@ def chunks_of_trials(scanned: Scan) -> Iterator[Chunk]:
     """Chunks without blank rows; no trial, or no column of either side, is an error."""
     for role in ("enrol", "test"):
         if role not in scanned.columns:
+            people = scanned.columns.get(f"{role}_speaker") if role == "enrol" else None
             mend = f"name it with --columns {role}=..."
+            if people is not None:
+                mend += f"; or, where people are enrolled once, as themselves, {role}={people}"
             if scanned.format == "jsonl" and "file" in scanned.ignored:
                 mend = "it tells of recordings, not of pairs; give it as --utterances"
             msg = (
