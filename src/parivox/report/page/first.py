@@ -59,7 +59,7 @@ def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, 
             "○ ? can’t tell: too few errors or speakers; with a p: chance does that in many groups",
             *["▼ in grey: the other group's ▲, counted once"] * is_mirrored,
             *[_WHOSE[audit.record["options"]["allocate"][0]]] * ("fpr" in _events(of)),
-            f"lines, [ ]: {level:g} % intervals over speakers, each by itself; arrows: on and on",
+            f"lines, [ ]: {level:g} % intervals over speakers, each by itself; arrows: they go on",
             f"grey band: within {margin:g} times; alike where the whole line is in it",
         ],
     }
