@@ -1,15 +1,17 @@
-"""Draw docs/assets/report*.png: the first screen of the page on the demo's audit.
+"""Draw docs/assets/*.png: the demo's audit as page, on paper and in a notebook; these docs' start.
 
     python examples/page_picture.py
 
-Needs the extras `demo`, `report` and `dev`, and a Chromium: the one named in the variable CHROMIUM,
-or Debian's package `chromium`.
+Needs the extras `demo`, `report` and `dev`, a Chromium (the one named in the variable CHROMIUM, or
+Debian's package `chromium`), `pdftoppm` (Debian's package `poppler-utils`) and the documentation as
+`make docs` builds it.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +28,12 @@ PICTURES = {
 """Width and colour scheme of each."""
 TALLEST = 900
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+SHEETS = 3
+"""Of paper: what is signed."""
+NOTEBOOK = """<!doctype html><meta charset="utf-8">
+<body style="font: 14px sans-serif; max-width: 54rem; margin: 1rem">
+<pre style="background: #f4f4f2; padding: 0.5rem">audit = pv.load("audit/")
+audit</pre>"""
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 
 
@@ -41,12 +49,15 @@ def main() -> None:
         by=["gender", "gender+nationality"],
         compare=True,
     )
-    pictures = Path(__file__).parents[1] / "docs" / "assets"
+    root = Path(__file__).parents[1]
+    pictures = root / "docs" / "assets"
     pictures.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
         file = Path(home) / "report.html"
         file.write_text(page(audit), encoding="utf-8")
-        photograph(file, pictures)
+        notebook = Path(home) / "notebook.html"
+        notebook.write_text(NOTEBOOK + audit._repr_html_(), encoding="utf-8")
+        photograph(file, notebook, root / "site" / "index.html", pictures)
 
 
 def folder() -> Path:
@@ -57,8 +68,8 @@ def folder() -> Path:
     return Path(spec.origin).parent / "data"
 
 
-def photograph(file: Path, pictures: Path) -> None:
-    """Write the first screen of a page as readers see it, as much as a picture should hold."""
+def photograph(file: Path, notebook: Path, start: Path, pictures: Path) -> None:
+    """Write what readers see first of each, as much as a picture should hold."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - of the extra `dev`
 
     browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
@@ -78,7 +89,15 @@ def photograph(file: Path, pictures: Path) -> None:
                 clip={"x": 0, "y": 0, "width": width, "height": height},
             )
             shown.close()
+        shown = chromium.new_page(viewport={"width": 900, "height": TALLEST})
+        for name, other in {"notebook": notebook, "start": start}.items():
+            shown.goto(other.as_uri())
+            shown.screenshot(path=str(pictures / f"{name}.png"))
+        shown.goto(file.as_uri())
+        shown.pdf(path=str(file.with_suffix(".pdf")), prefer_css_page_size=True)
         chromium.close()
+    drawn = ["pdftoppm", "-r", "70", "-l", str(SHEETS), "-png", str(file.with_suffix(".pdf"))]
+    subprocess.run([*drawn, str(pictures / "paper")], check=True)  # noqa: S603 - poppler's
 
 
 if __name__ == "__main__":
