@@ -2,9 +2,9 @@
 
     python examples/page_picture.py
 
-Needs the extras `demo`, `report` and `dev`, a Chromium (the one named in the variable CHROMIUM, or
-Debian's package `chromium`), `pdftoppm` (Debian's package `poppler-utils`) and the documentation as
-`make docs` builds it.
+Needs the extras `demo`, `report` and `dev`, and a Chromium: the one named in the variable CHROMIUM,
+or Debian's package `chromium`. Paper is drawn where there is `pdftoppm` (Debian's package
+`poppler-utils`), the docs' start after `make docs`.
 """
 
 from __future__ import annotations
@@ -91,13 +91,15 @@ def photograph(file: Path, notebook: Path, start: Path, pictures: Path) -> None:
             shown.close()
         shown = chromium.new_page(viewport={"width": 900, "height": TALLEST})
         for name, other in {"notebook": notebook, "start": start}.items():
-            shown.goto(other.as_uri())
-            shown.screenshot(path=str(pictures / f"{name}.png"))
+            if other.exists():
+                shown.goto(other.as_uri())
+                shown.screenshot(path=str(pictures / f"{name}.png"))
         shown.goto(file.as_uri())
         shown.pdf(path=str(file.with_suffix(".pdf")), prefer_css_page_size=True)
         chromium.close()
-    drawn = ["pdftoppm", "-r", "70", "-l", str(SHEETS), "-png", str(file.with_suffix(".pdf"))]
-    subprocess.run([*drawn, str(pictures / "paper")], check=True)  # noqa: S603 - poppler's
+    if drawer := shutil.which("pdftoppm"):
+        drawn = [drawer, "-r", "70", "-l", str(SHEETS), "-png", str(file.with_suffix(".pdf"))]
+        subprocess.run([*drawn, str(pictures / "paper")], check=True)  # noqa: S603 - poppler's
 
 
 if __name__ == "__main__":
