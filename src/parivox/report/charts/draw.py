@@ -140,7 +140,8 @@ def _tidied(root: ET.Element, prefix: str, title: str, description: str) -> str:
     fonts = _most_common(root, "font-family"), _most_common(root, "font-size")
     _rename_clips(root, prefix)
     for one in [*root.iter()]:
-        if _tag(one) in {"path", "rect"} and (words := one.get("aria-label")):
+        words = one.get("aria-label", "").removeprefix("; ")  # a panel without a name
+        if words and _tag(one) in {"path", "rect"}:
             ET.SubElement(one, f"{{{_SVG}}}title").text = words  # seen by who points at it
     _tidy(root)
     size = {name: root.get(name, "") for name in ("width", "height", "viewBox")}
