@@ -45,7 +45,7 @@ demo: $(DEMO)/parivox ## audit two real systems on 550,894 VoxCeleb1-H trials; t
 
 $(BUILD)/venv/bin/parivox:
 	$(PYTHON) -m venv $(BUILD)/venv
-	$(BUILD)/venv/bin/python -m pip install --quiet --editable '.[demo]'
+	$(BUILD)/venv/bin/python -m pip install --quiet --no-compile --editable '.[demo]'
 
 demo-audio: $(STAMP) ## from recordings to an audit, on synthetic voices (ge2e's weights come once, through pip)
 	@echo 'The voices are synthetic: what the audit says is about a synthesiser, not about people.'
