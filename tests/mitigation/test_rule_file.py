@@ -10,6 +10,7 @@ import yaml
 
 import parivox as pv
 from parivox.read.rule_file import EXAMPLE, read_rules
+from parivox.report.overview import overview
 
 ASKED = {"by": "gender", "aim": "fpr=0.05", "folds": 6}
 RULES = {"parivox-thresholds": 1, "by": "gender", "common": 2.0, "thresholds": {"m": 2.5}}
@@ -39,6 +40,23 @@ def test_an_audit_by_a_rule_is_that_of_its_decisions(shifted):
     theirs = pv.audit(decided, speakers=speakers, **FAST)
     assert mine.groups.to_dict() == theirs.groups.to_dict()
     assert mine.record["thresholds"]["thresholds"] == {"m": 2.5}
+
+
+def test_an_answer_says_whether_its_thresholds_were_found_on_the_same_trials(
+    shifted, alike, tmp_path
+):
+    trials, speakers = shifted
+    pv.thresholds(trials, speakers=speakers, **ASKED).write(tmp_path / "rules.yaml")
+
+    def weak(trials, points, **more):
+        asked = {"speakers": speakers, "by": "gender", "operating_points": points}
+        every = overview(pv.audit(trials, **asked, **more)).caveats
+        return [one.short for one in every if "very trials" in one.short]
+
+    both, rules = ["deployed", "fpr=0.05"], {"thresholds": tmp_path / "rules.yaml"}
+    assert weak(trials, both, **rules) == ["the rule file was found on these very trials"]
+    assert weak(alike[0], both, **rules) == []
+    assert weak(alike[0], ["fpr=0.05"]) == ["thresholds found on these very trials"]
 
 
 def test_the_group_may_be_that_of_the_person_at_the_door_and_unknown(shifted):

@@ -129,7 +129,8 @@ def gate(
     policy
         The file, or a mapping that holds the same.
     baseline
-        The audit of the release before, for conditions that ask for one.
+        The audit of the release before, for conditions that ask for one; where none does, that is
+        said.
     today
         The day by which what is accepted may have ended; without it, today.
 
@@ -191,6 +192,7 @@ def gate(
         "pairing": judge.pairing,
         "audit": held.record["inputs"],
         "baseline": None if before is None else before.record["inputs"],
+        "baseline_is_asked": judge.asks_before,
     }
     return Gate(**{name: of.table() for name, of in rows.items()}, record=record)
 
@@ -214,7 +216,8 @@ class _Judge:
         for accepted in policy.accepted:
             self._check(named[accepted.condition], accepted.groups, accepted.where)
         self.changes: list[Row] = []
-        if any(one.than == BASELINE for one in policy.conditions):
+        self.asks_before = any(one.than == BASELINE for one in policy.conditions)
+        if self.asks_before:
             if baseline is None:
                 msg = f"{policy.name}: asks for the release before; give --baseline OLD, its audit"
                 raise ConfigError(msg)

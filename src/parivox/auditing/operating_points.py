@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from parivox.core.counts import Counts, FloatArray
 
 DEPLOYED = "deployed"
+HERE = "these trials"
+"""The source of a threshold that was found on the trials of which it is told."""
 NO_SCORES = "decisions without scores"
 NO_TRIALS = {"fpr": "no nontarget trials", "fnr": "no target trials"}
 """Why there is no rate of trials that there are none of."""

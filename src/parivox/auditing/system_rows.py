@@ -15,7 +15,7 @@ from parivox.auditing.estimates import columns_of
 from parivox.auditing.failures import cause_rows
 from parivox.auditing.limits import limit_rows, people_rows
 from parivox.auditing.meta import meta_rows, sweep_rows
-from parivox.auditing.operating_points import DEPLOYED, NO_TRIALS, find_all
+from parivox.auditing.operating_points import DEPLOYED, HERE, NO_TRIALS, find_all
 from parivox.auditing.options import OFFENDERS
 from parivox.auditing.pairing import Pairing, pairing_rows
 from parivox.auditing.shrinkage import interaction_rows
@@ -177,7 +177,7 @@ def _curves(
 def _operating_points(rows: Rows, system: System, level: Level) -> None:
     """The thresholds, and what each gives on all trials or within a level."""
     found = system.points.found
-    source = "these trials" if system.development is None else "development trials"
+    source = HERE if system.development is None else "development trials"
     if level.name:
         found = [f if f.reason else _again(system, f, level) for f in found]
     rows.add(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.padding import Padding
 
+from parivox.auditing.operating_points import HERE
 from parivox.core.measures import BOTH
 from parivox.core.verdict import ALIKE
 from parivox.report.findings import (
@@ -126,7 +127,7 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     points = audit.operating_points.where(**name, within="").rows()
     yield text(
         "Thresholds, each one for all groups, found on all trials:"
-        if all(point["source"] == "these trials" for point in points)
+        if all(point["source"] == HERE for point in points)
         else "Thresholds, each one for all groups:"
     )
     thresholds = operating_points(audit, {key: deployed_at(audit, name)})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from parivox.auditing.account import ODDITIES, POINTS, WITHOUT_TRIALS
 from parivox.auditing.limits import LIMITS
+from parivox.auditing.operating_points import HERE
 from parivox.auditing.options import parse_gates
 from parivox.core.measures import BOTH
 from parivox.core.shrinkage import LOW_POWER
@@ -18,6 +19,8 @@ from parivox.report.scopes import (
     RATES,
     VERDICTS,
     name_of,
+    points,
+    systems,
 )
 from parivox.report.words import chance, number, percent, share_of_people, short, span
 
@@ -296,6 +299,20 @@ def groups_without_trials(audit: Audit) -> dict[str, int]:
 def odd_points(audit: Audit) -> list[str]:
     """Operating points that miss their rate or have an infinite threshold, for each system."""
     return list(_of_systems(audit, POINTS))
+
+
+def first_sources(audit: Audit) -> set[str]:
+    """Where the thresholds come from at which everything is told."""
+    return {rows[0]["source"] for one in systems(audit) if (rows := points(audit, one))}
+
+
+def found_here(audit: Audit) -> str:
+    """Which thresholds were found on the audited trials, as a sentence begins; empty if none."""
+    rows = audit.operating_points.where(within="").rows()
+    found = [row["operating_point"] for row in rows if row["source"] == HERE]
+    if len(found) in {0, len(rows)}:
+        return "Thresholds were" if found else ""
+    return f"Thresholds of {', '.join(dict.fromkeys(found))} were"
 
 
 def oddities(audit: Audit) -> list[str]:

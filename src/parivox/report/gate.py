@@ -131,6 +131,8 @@ def _held(row: Row) -> str:
 
 
 def _remarks(found: Gate) -> Iterator[str]:
+    if found.record["baseline"] is not None and not found.record["baseline_is_asked"]:
+        yield "The baseline is not looked at: no condition of the policy says than: baseline."
     if found.record["ended"]:
         yield f"No longer accepted: {'; '.join(found.record['ended'])}."
     if any(row["outcome"] == CANNOT_TELL for row in found.conditions.rows()):

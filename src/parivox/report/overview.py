@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.auditing.operating_points import NO_TRIALS, is_far
+from parivox.auditing.operating_points import HERE, NO_TRIALS, is_far
 from parivox.core import verdict
 from parivox.report import findings
 from parivox.report.scopes import (
@@ -794,9 +794,7 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
             yield Caveat(f"{pair.label}: {pair.speakers}", f"{pair.label}: {pair.speakers}", "data")
     for words in findings.odd_points(audit):
         yield Caveat(words.partition(":")[2].strip(), words, "points")
-    known = [row for one in systems(audit) for row in points(audit, one)]
-    sources = {row["source"] for row in known}
-    if "these trials" in sources:
+    if HERE in findings.first_sources(audit):
         words = "Thresholds were found on these very trials, not taken from use"
         yield Caveat("thresholds found on these very trials", words, "points")
     rules = audit.record.get("thresholds", {})

@@ -209,6 +209,14 @@ def test_a_release_before_is_held_against_the_next(made, audit, people):
         assert math.log(row["low"]) == pytest.approx(changes[row["group"]]["log_low"])
 
 
+def test_a_baseline_that_no_condition_asks_for_is_not_passed_over_in_silence(audit):
+    said = "The baseline is not looked at"
+    for asked, is_said in ({"not": "worse"}, True), ({"at-most": "2x", "than": "baseline"}, False):
+        found = pv.gate(audit, policy(condition(**asked)), baseline=audit)
+        assert (said in markdown(found)) == is_said
+    assert said not in markdown(pv.gate(audit, policy(condition(**{"not": "worse"}))))
+
+
 def test_a_plan_says_how_many_speakers_each_condition_needs(audit, capsys):
     near, far, most = (
         condition(name, **{"at-most": name, "groups": groups})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
-from parivox.auditing.operating_points import is_far
+from parivox.auditing.operating_points import HERE, is_far
 from parivox.report.scopes import given_as
 from parivox.report.words import percent
 
@@ -51,7 +51,7 @@ def point_in_words(row: Row) -> str:
     if kind in {"fpr", "fnr"}:
         of = "impostor trials are let in" if kind == "fpr" else "own trials are locked out"
         aim, reached = float(rest), row[kind]
-        if reached is None or (row["source"] == "these trials" and not is_far(aim, reached)):
+        if reached is None or (row["source"] == HERE and not is_far(aim, reached)):
             return f"at one threshold, at which {100 * aim:g} % of all {of}"
         return (
             f"at one threshold, chosen so that {100 * aim:g} % of all {of}; here it is "

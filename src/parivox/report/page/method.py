@@ -11,6 +11,7 @@ import hashlib
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from parivox.auditing.operating_points import HERE
 from parivox.auditing.options import Options
 from parivox.auditing.result import system_name
 from parivox.options.audit import AuditOptions
@@ -303,9 +304,8 @@ def _evaluation(audit: Audit) -> Iterator[str]:
             ids = ", ".join(one["id"] for one in failed)
             unlike = f" The trials of groups are unlike: {'; '.join(apart)}." if apart else ""
             yield f"The list of {', '.join(names)} fails the checks {ids}.{unlike}"
-    sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
-    if "these trials" in sources:
-        yield "Thresholds were found on the audited trials: other trials would give other ones."
+    if found := findings.found_here(audit):
+        yield f"{found} found on the audited trials: other trials would give other ones."
     for one in audit.record["inputs"]:
         name = {"system": one["system"], "list": one["list"]}
         why = findings.why_unsure(audit, name)
@@ -370,8 +370,7 @@ def _of_standard(audit: Audit, context: Context) -> list[Item]:
     is_of_known_people = bool(context.recruitment and context.population)
     has_shifts = _has(audit, "shift_target", "shift_nontarget")
     # thresholds found on these trials are in nobody's use yet
-    sources = {row["source"] for row in audit.operating_points.rows()} or {"these trials"}
-    is_in_use = context.threshold != Choice() or "these trials" not in sources
+    is_in_use = context.threshold != Choice() or bool(findings.first_sources(audit) - {HERE})
     has_intervals = any(audit.groups.to_dict()["interval"])
     shifts = "definitions; the figures: groups.csv of the audit"
     return [

@@ -169,9 +169,8 @@ def _chosen(audit: Audit, context: Context) -> Iterator[str]:
     if primary := findings.primary_in_words(audit):
         how = "named for the audit" if options["primary"] else "the first of all, as none was named"
         yield f"Primary: {primary}, {how}."
-    sources = {row["source"] for row in audit.operating_points.where(within="").rows()}
-    if "these trials" in sources:
-        yield "Thresholds were found on the audited trials themselves" + (
+    if found := findings.found_here(audit):
+        yield f"{found} found on the audited trials themselves" + (
             "; a threshold chosen elsewhere would give other rates."
             if findings.odd_points(audit)
             else ", so the pooled rate that they hold is met exactly here; a threshold chosen "
