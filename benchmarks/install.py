@@ -109,10 +109,10 @@ def sizes(wheel: Path, work: Path) -> list[str]:
     for name, words in extras().items():
         more, larger, _ = found[name]
         lines.append(f"| `parivox[{name}]` | {words} | +{more - packages} | +{larger - size:.0f} |")
-    more = "(none with `pip install --no-compile`)"
+    spared = "(none with `pip install --no-compile`)"
     lines += [
         "",
-        f"Without bytecode, of which pip writes {bytecode:.0f} MB for the first row {more}.",
+        f"Without bytecode, of which pip writes {bytecode:.0f} MB for the first row {spared}.",
     ]
     return lines
 
