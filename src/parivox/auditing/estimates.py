@@ -58,7 +58,8 @@ class Variant(NamedTuple):
 
 def variants(needs: Iterable[str], points: Points, options: Options) -> Iterator[Variant]:
     """Metrics that need some of the trials, each by each definition, in the order of rows."""
-    measures = (one for one in base_metrics().values() if one.needs in set(needs))
+    asked = set(needs)
+    measures = (one for one in base_metrics().values() if one.needs in asked)
     for _, alike in groupby(measures, key=lambda one: one.id if one.per == "held" else one.per):
         same = list(alike)
         for definition, arguments in _definitions(same[0], points, options):

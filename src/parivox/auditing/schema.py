@@ -279,12 +279,10 @@ class Rows:
 
         A column that is not given is missing: None, or empty where it holds text.
         """
-        blank = {name: "" if kind == "str" else None for name, kind in self.columns.items()}
-        block = blank | block
         block = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in block.items()}
         n = next((len(cells) for cells in block.values() if isinstance(cells, list)), 1)
         for name, mine in self.cells.items():
-            cells = block.pop(name)
+            cells = block.pop(name, "" if self.columns[name] == "str" else None)
             mine.extend(cells if isinstance(cells, list) else [cells] * n)
         assert not block, f"no such columns: {list(block)}"
 

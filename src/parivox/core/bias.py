@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from parivox.core.registry import ANY, ZERO_POLICIES, BiasMeasure
+from parivox.core.spread import first_reason
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Measured:
         """The first reason that holds of each value."""
         conditions = self._conditions()
         holds = [np.broadcast_to(each, self.value.shape) for each in conditions.values()]
-        return np.select(holds, list(conditions), default="")
+        return first_reason(holds, list(conditions))
 
 
 def smoothed(errors: ArrayLike, trials: ArrayLike, zero: ZeroPolicy = "none") -> FloatArray:

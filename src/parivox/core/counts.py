@@ -285,5 +285,7 @@ def _at(errors: IntArray, index: NDArray[np.intp]) -> IntArray:
 
 
 def _rate(errors: IntArray, trials: IntArray) -> FloatArray:
+    if trials.all():  # as almost always
+        return np.asarray(errors / trials[..., None])
     with np.errstate(invalid="ignore"):
         return np.where(trials[..., None] > 0, errors / trials[..., None], np.nan)

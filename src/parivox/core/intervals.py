@@ -211,9 +211,10 @@ def level(interval: Interval, at: ArrayLike) -> FloatArray:
             (errors, q, q < interval.rate),
             (trials - errors, 1 - q, q > interval.rate),
         ):
-            tail = np.minimum(2 * betainc(k, trials - k + 1, rate), 1)
             exact = below & (k < _HANDFUL - 0.5)
-            by_spread = np.where(exact, np.fmax(by_spread, tail), by_spread)
+            if exact.any():
+                tail = betainc(k, trials - k + 1, rate, out=np.zeros(exact.shape), where=exact)
+                by_spread = np.where(exact, np.fmax(by_spread, np.minimum(2 * tail, 1)), by_spread)
     by_rule = np.exp(-away * interval.n_eff / _reach(1 - np.exp(-1)))
     found = np.where(interval.method == "zero-errors", by_rule, by_spread)
     return np.where(interval.method == "", np.nan, found)

@@ -53,6 +53,7 @@ _LEAST_SPREAD, _MOST_SPREAD = 1e-6, 0.99
 """Correlation within speakers that still gives a proper beta distribution."""
 _LEVELS = 40
 """Error counts at which the worst tenth under equal rates is summed."""
+_AT_ONCE = 1 << 16  # numbers held of them at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,8 +259,10 @@ def _worst_of_equals(tally: BySpeaker, errors: FloatArray, tenth: IntArray) -> F
     # every count up to 64, beyond that evenly spread ones that stand for their neighbours
     step = np.maximum(highest / _LEVELS, 1.0)
     found = np.zeros(errors.shape)
-    for level in range(_LEVELS):
-        count = (0.5 + step * (level + 0.5))[..., cell]
+    at_once = max(_AT_ONCE // max(mean.size, 1), 1)
+    for first in range(0, _LEVELS, at_once):
+        levels = np.arange(first, min(first + at_once, _LEVELS)).reshape(-1, *[1] * errors.ndim)
+        count = (0.5 + step * (levels + 0.5))[..., cell]
         reach = np.where(
             count <= trials,
             betainc(count, np.maximum(trials - count + 1, 1e-9), rate[..., cell]),
@@ -267,10 +270,11 @@ def _worst_of_equals(tally: BySpeaker, errors: FloatArray, tenth: IntArray) -> F
         )
         share = np.clip(by_cell(reach * alike, cell, tally.n_cells) / people, 0.0, 1.0)
         # mean of min(tenth, M), where M speakers of `people` have that count
-        found += step * (
+        for each in step * (
             people * share * bdtr(tenth - 1, people - 1, share)
             + tenth * (1 - bdtr(tenth, people, share))
-        )
+        ):
+            found += each
     return found
 
 

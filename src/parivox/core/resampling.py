@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from parivox.core.spread import first_reason
 from parivox.core.tallies import BySpeaker, by_cell
 from parivox.errors import ConfigError
 
@@ -263,7 +264,7 @@ def from_replicates(
     known = finite if is_whole else ~np.isnan(drawn)
     if not is_whole:
         drawn = np.where(known, np.clip(drawn, lowest, highest), np.nan)
-    reason = np.select(
+    reason = first_reason(
         [
             ~np.isfinite(centre),
             dropped > MOST_DROPPED,
@@ -276,7 +277,6 @@ def from_replicates(
             "fewer than two speakers",
             "the same in all replicates",
         ],
-        "",
     )
     fine = reason == ""
     freedom, n = np.where(fine, freedom, 1.0), np.maximum(known.sum(axis=0), 2)
@@ -289,7 +289,7 @@ def from_replicates(
             mean = at.sum(axis=0) / n
             sd = np.sqrt(np.where(known & fine, np.square(at - mean), 0.0).sum(axis=0) / (n - 1))
     fine &= (sd > 0) & np.isfinite(sd)
-    reason = np.where((reason == "") & ~fine, "beyond what numbers can hold", reason)
+    reason = first_reason([reason != "", ~fine], [reason, "beyond what numbers can hold"])
     share = (1 - confidence) / 2
     half = stdtrit(freedom, 1 - share) * sd
     low, high = centre - half, centre + half

@@ -40,13 +40,21 @@ class Meta:
     """Why the value is undefined, infinite or a convention; else empty."""
 
 
-def _first(
+def first_reason(
     holds: Sequence[NDArray[np.bool_]], reasons: Sequence[NDArray[np.str_] | str]
 ) -> NDArray[np.str_]:
-    """The first reason that holds of each value; of draws there is almost always none."""
-    if any(each.any() for each in holds):
-        return np.select(holds, reasons, default="")
-    return np.zeros(np.broadcast_shapes(*(each.shape for each in holds)), dtype="<U1")
+    """The first reason that holds of each value, else empty; of draws there is almost always none.
+
+    Examples
+    --------
+    >>> first_reason([np.array([True, False]), np.array([True, True])], ["one", "other"]).tolist()
+    ['one', 'other']
+    """
+    found = np.zeros(np.broadcast_shapes(*(each.shape for each in holds)), dtype="<U1")
+    for each, reason in zip(reversed(holds), reversed(reasons), strict=True):
+        if each.any():
+            found = np.where(each, reason, found)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +107,7 @@ class GroupSet:
         empty = self.high_value == 0
         with np.errstate(invalid="ignore", divide="ignore"):
             value = np.where(empty, 1.0, self.high_value / smallest)
-        reason = _first([empty, smallest == 0], ["zero_over_zero", "zero_cell"])
+        reason = first_reason([empty, smallest == 0], ["zero_over_zero", "zero_cell"])
         return np.where(~empty & (smallest == 0), np.nan, value), reason
 
     def best_to_worst(self) -> tuple[FloatArray, NDArray[np.str_]]:
@@ -107,7 +115,7 @@ class GroupSet:
         empty = self.high_value == 0
         with np.errstate(invalid="ignore", divide="ignore"):
             value = np.where(empty, 1.0, self.low_value / self.high_value)
-        return value, _first([empty], ["zero_over_zero"])
+        return value, first_reason([empty], ["zero_over_zero"])
 
     def gini(self) -> FloatArray:
         """Normalised Gini; 0 if all values are 0.
@@ -144,12 +152,12 @@ class GroupSet:
         mean = self.mean()
         with np.errstate(invalid="ignore", divide="ignore"):
             value = np.where(mean == 0, np.nan, numerator / mean)
-        return self.meta(value, _first([mean == 0], ["no_errors"]))
+        return self.meta(value, first_reason([mean == 0], ["no_errors"]))
 
     def meta(self, value: FloatArray, reason: NDArray[np.str_] | str = "") -> Meta:
         """The result, with the reasons that hold for every measure put first."""
         infinite = np.isinf(self.values).any(axis=0) & ~np.isfinite(value)
-        reason = _first(
+        reason = first_reason(
             [self.n == 0, self.n == 1, np.asarray(reason) != "", infinite],
             ["no_groups", "one_group", reason, "infinite_value"],
         )
@@ -160,7 +168,7 @@ class GroupSet:
 
 def _groups_first(values: NDArray[Any]) -> NDArray[Any]:
     """``[group, ...]`` of ``[..., group]``, in that order in memory."""
-    return np.ascontiguousarray(np.moveaxis(values, -1, 0))
+    return np.ascontiguousarray(values.transpose(-1, *range(values.ndim - 1)))
 
 
 def gini(values: ArrayLike, *, normalised: bool = True) -> Meta:
@@ -180,7 +188,7 @@ def gini(values: ArrayLike, *, normalised: bool = True) -> Meta:
     if not normalised:
         with np.errstate(invalid="ignore", divide="ignore"):
             value = value * (groups.n - 1) / groups.n
-    return groups.meta(value, _first([groups.high_value == 0], ["no_errors"]))
+    return groups.meta(value, first_reason([groups.high_value == 0], ["no_errors"]))
 
 
 def nrb(values: ArrayLike, average: ArrayLike) -> Meta:
@@ -214,7 +222,7 @@ def rb(values: ArrayLike, average: ArrayLike) -> Meta:
     with np.errstate(invalid="ignore", divide="ignore"):
         logs = np.abs(np.log(groups.values / ref))
     value = np.where(groups.used, logs, 0).sum(axis=0)
-    reason = _first(
+    reason = first_reason(
         [np.isnan(ref), ref == 0, groups.low_value == 0],
         ["undefined_reference", "zero_reference", "zero_cell"],
     )
@@ -285,7 +293,7 @@ def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> M
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.exp(np.log(np.where(groups.used, below, 1)).sum(axis=0) / groups.n)
         value = groups.high_value / mean
-    reason = _first([groups.high_value == 0, mean == 0], ["no_errors", "zero_cell"])
+    reason = first_reason([groups.high_value == 0, mean == 0], ["no_errors", "zero_cell"])
     return groups.meta(np.where(reason == "", value, np.nan), reason)
 
 

@@ -450,7 +450,7 @@ def rest_of(total: FloatArray, own: FloatArray) -> FloatArray:
 
 def over(a: ArrayLike, b: ArrayLike, otherwise: float = np.nan) -> FloatArray:
     """Quotients where the divisor is greater than 0."""
-    above, below = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(b, np.float64))
-    found = np.full(above.shape, otherwise, dtype=np.float64)
+    above, below = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    found = np.full(np.broadcast_shapes(above.shape, below.shape), otherwise, dtype=np.float64)
     np.divide(above, below, out=found, where=below > 0)
     return found

@@ -71,7 +71,7 @@ class Table:
         for name, kind in columns.items():
             if kind == "float":  # an array makes None NaN, and text a number
                 array = np.array(cells[name], dtype=np.float64)
-                made.append(pl.Series(name, array).fill_nan(None))
+                made.append(pl.Series(name, array, nan_to_null=True))
             else:
                 made.append(pl.Series(name, cells[name], dtype=_KINDS[kind]))
         return cls(pl.DataFrame(made))
