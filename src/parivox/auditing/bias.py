@@ -49,7 +49,7 @@ _FEWEST = 3  # groups of which one can be left out
 _NOT_CROSSED = f"fewer than {LEAST} speakers to split, or no replicates"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BiasBlock:
     """One bias measure against one reference, of every metric that it applies to."""
 
@@ -214,7 +214,7 @@ def _crossed(plain: BiasBlock, crossed: FloatArray) -> BiasBlock:
 # --- rows ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ratios:
     """Rates of all groups against one reference, each ``[group]``, and that of all together."""
 

@@ -35,7 +35,7 @@ STAGES = (ACQUIRE, ENROL)
 _SLICE = 4_000_000  # utterances counted at once
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Level:
     """All scored trials, or those within one level of a grouping."""
 
@@ -46,7 +46,7 @@ class Level:
     outcomes: Outcomes = NO_OUTCOMES
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cells:
     """Counts of each group of one grouping under one allocation, within one level."""
 

@@ -241,7 +241,7 @@ class _Cell:
         return Base(value, wrong, self.trials[of], threshold, reason)
 
 
-def _errors(at: Curve, i: int = 0) -> dict[str, int]:
+def _errors(at: Curve, i: int) -> dict[str, int]:
     """False accepts, false rejects and both at one of the thresholds."""
     fp, fn = int(at.fp[i]), int(at.fn[i])
     return {"nontarget": fp, "target": fn, "both": fp + fn}
@@ -303,6 +303,8 @@ def _rows_of_counts(cell: _Cell, points: Points, options: Options) -> Iterator[t
     """Metrics at the cell's own threshold, and of the scores themselves."""
     lacks = cell.lacks["both"]
     values = {} if lacks else of_counts(cell.counts, points, options)
+    at = cell.counts.at([float(one.threshold) for one in values.values()])
+    place = {asked: i for i, asked in enumerate(values)}
     for measure, definition, arguments in variants(["counts", "llr"], points, options):
         key = measure.id, definition, ""
         reason = lacks or (_NO_LLR if measure.needs == "llr" and not options.llr else "")
@@ -316,7 +318,7 @@ def _rows_of_counts(cell: _Cell, points: Points, options: Options) -> Iterator[t
             continue
         value, threshold = values[measure.id, definition]
         t = float(threshold)
-        errors = None if math.isnan(t) else _errors(cell.counts.at([t]))
+        errors = None if math.isnan(t) else _errors(at, place[measure.id, definition])
         yield key, cell.base(measure.of, value, "", errors, t)
 
 
@@ -353,7 +355,7 @@ def columns_of(keys: Sequence[Key], n: int = 1) -> dict[str, list[str]]:
     return {name: [key[i] for key in keys for _ in range(n)] for i, name in enumerate(names)}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimates:
     """Base metrics of some cells: of the groups of one grouping and, last, of all of them."""
 

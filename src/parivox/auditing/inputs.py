@@ -136,7 +136,7 @@ def developments(
     return dict.fromkeys(sources, threshold_from)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Gathered:
     """Trials, or counts of them, with what they are grouped by."""
 

@@ -57,7 +57,7 @@ _NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeff
 # --- rates at operating points ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RateIntervals:
     """Intervals of both rates of the groups of one grouping, by ``"fpr"`` and ``"fnr"``."""
 

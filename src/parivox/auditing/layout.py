@@ -256,7 +256,7 @@ def group_of_blocks(of_speaker: NDArray[Any], block: NDArray[Any], used: NDArray
     return group
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Members:
     """Who the speakers of a list are: each by itself or, of very many, in blocks.
 

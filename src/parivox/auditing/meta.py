@@ -38,7 +38,7 @@ AXES = ("log10", "linear")
 """Scales of FPR that the area under FDR is taken on."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MetaBlock:
     """One meta-measure under one rule for rates of 0, of every metric that it applies to."""
 

@@ -48,7 +48,7 @@ _REFUSED = {
 }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Nulls:
     """Draws of a system that treats the groups alike, whose speakers vary as these do.
 

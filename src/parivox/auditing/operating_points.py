@@ -106,7 +106,7 @@ class OperatingPoint:
         return ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Points:
     """Operating points as replicates see them."""
 

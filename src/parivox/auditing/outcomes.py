@@ -41,7 +41,7 @@ class Share:
     of: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Outcomes:
     """What became of the trials of one cell; None for what nothing is told of."""
 

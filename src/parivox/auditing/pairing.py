@@ -40,7 +40,7 @@ _FINEST = 32_000 / 8
 """Steps of a draw: so many in a standard deviation of which eight are the most there is."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pairing:
     """Weights of the speakers of one list, and what follows from them for its thresholds."""
 

@@ -44,7 +44,7 @@ COARSER = (COARSE, 2 * COARSE, 4 * COARSE)
 """In probits: steps of such a tally, the finest that there is room for."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sample:
     """Everything that the uncertainty of one system on one list is told from."""
 

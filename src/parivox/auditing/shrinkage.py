@@ -37,7 +37,7 @@ NAMES = ("best_guess", "best_guess_low", "best_guess_high")
 """Columns of a best guess and its limits."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BestGuesses:
     """Of both rates of the groups of one grouping."""
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 CHANCE = 0.5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class System:
     """One system on one list: its counts, common thresholds, and who its speakers are."""
 
@@ -199,7 +199,7 @@ def _is_exact_at(trials: TrialSet | TrialCounts, found: Found) -> bool:
 # --- 2. base metrics ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Measured:
     """Base metrics of the cells of one grouping, or of all trials, within one level."""
 

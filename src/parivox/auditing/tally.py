@@ -55,7 +55,7 @@ _BITS = 62
 """Of a number that tells rows apart."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Tally:
     """Trials by class, members of both sides, groups, step and decision.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -365,6 +365,7 @@ def _minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
     )
 
 
+@cache
 def _mean_weights(cost: CostModel, *, normalised: bool) -> tuple[float, float]:
     """Weights of FNR and FPR, averaged over the priors before rounding to floats."""
     miss = false_accept = Fraction(0)

@@ -173,7 +173,7 @@ def sum_over_trials(
         stretch = slice(start, start + _STRETCH)
         n, each = trials[..., stretch], of(values[stretch])
         if np.isfinite(each).all():
-            total = total + np.einsum("...v,...v->...", n, each)
+            total = total + np.vecdot(n, each)
         else:
             with np.errstate(invalid="ignore"):
                 total = total + np.where(n > 0, n * each, 0.0).sum(axis=-1)
@@ -212,7 +212,9 @@ def _quantiles(counts: Counts, of: TrialClass, shares: FloatArray) -> FloatArray
 
     lead = total.shape[:-1]
     at = first_where(is_below, rank.shape, counts.values.size + 1)
-    return np.where(total > 0, np.append(counts.values, np.nan)[counts.values.size - at], np.nan)
+    if not counts.values.size:
+        return np.full(at.shape, np.nan)
+    return np.where(total > 0, counts.values.take(counts.values.size - at, mode="clip"), np.nan)
 
 
 def _class(counts: Counts, of: TrialClass) -> tuple[IntArray, IntArray]:

@@ -44,7 +44,7 @@ FAIL_ON = ("not-met", "cannot-tell", "worse")
 _LLR = "scores are natural-log likelihood ratios"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReadOptions(Options):
     """What `audit` and `count` read alike."""
 
@@ -166,7 +166,7 @@ class ReadOptions(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AuditOptions(ReadOptions):
     """Options of an audit."""
 
@@ -445,7 +445,7 @@ class AuditOptions(ReadOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CountOptions(ReadOptions):
     """Options of counts for others to audit."""
 
@@ -499,7 +499,7 @@ class CountOptions(ReadOptions):
     llr: bool = option(COUNTED, _LLR, Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ProgressCommand(Options):
     """What commands that take long have."""
 
@@ -513,7 +513,7 @@ class ProgressCommand(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PageCommand(Options):
     """What is told of a page, and of whatever else shows an audit."""
 
@@ -529,7 +529,7 @@ class PageCommand(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AuditCommand(Options):
     """The command line of `audit`."""
 
@@ -565,7 +565,7 @@ class AuditCommand(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CountCommand(Options):
     """The command line of `count`."""
 
@@ -577,7 +577,7 @@ class CountCommand(Options):
     out: Any = option(WRITTEN, "file of counts", is_needed=True, is_common=True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class InspectOptions(Options):
     """Options of `inspect`."""
 
@@ -586,7 +586,7 @@ class InspectOptions(Options):
     encoding: str | None = same_as(ReadOptions, "encoding")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class InspectCommand(Options):
     """The command line of `inspect`."""
 
@@ -601,7 +601,7 @@ class InspectCommand(Options):
     json: bool = option(WRITTEN, "print the findings as JSON", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReportCommand(Options):
     """The command line of `report`."""
 
@@ -631,7 +631,7 @@ class ReportCommand(Options):
     speaker_ids: str = same_as(AuditOptions, "speaker_ids")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ShowCommand(Options):
     """The command line of `show`."""
 
@@ -654,7 +654,7 @@ class ShowCommand(Options):
     verbose: bool = same_as(AuditCommand, "verbose", section=SHOWN)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CriteriaCommand(Options):
     """The command line of `criteria`."""
 
@@ -663,7 +663,7 @@ class CriteriaCommand(Options):
     json: bool = option(SHOWN, "print as JSON", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DemoCommand(Options):
     """The command line of `demo`."""
 
@@ -672,7 +672,7 @@ class DemoCommand(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CompletionCommand(Options):
     """The command line of `completion`."""
 

@@ -11,7 +11,7 @@ from parivox.options.kinds import Flag, Options, option, same_as
 HELD = "what is held against what"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GateCommand(Options):
     """The command line of `gate`."""
 
@@ -28,7 +28,7 @@ class GateCommand(Options):
     example: bool = option(WRITTEN, "print a policy to start from", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CompareCommand(Options):
     """The command line of `compare`."""
 

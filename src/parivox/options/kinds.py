@@ -25,7 +25,7 @@ MOST_WEIGHTS = 1000
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Option:
     """One option; its subclasses are the kinds."""
 
@@ -110,7 +110,7 @@ def _written(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Value(Option):
     """What is checked where it is read: a path, a table, several of them."""
 
@@ -129,7 +129,7 @@ class Value(Option):
         return self.annotated
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Flag(Option):
     """True or False; on the command line an option without a value."""
 
@@ -154,7 +154,7 @@ class Flag(Option):
         return [] if value == self.default else [self.flag]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Text(Option):
     """One text, perhaps one of several choices."""
 
@@ -184,7 +184,7 @@ class Text(Option):
             raise ConfigError(msg)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Texts(Text):
     """One or several texts, each once."""
 
@@ -224,7 +224,7 @@ class Texts(Text):
         return tuple(one.strip() for one in found)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Number(Option):
     """A number, or a whole number, between two others."""
 
@@ -326,7 +326,7 @@ def _is_range(low: float, high: float, step: float) -> bool:
     return step > 0 and low <= high and (high - low) / step <= MOST_WEIGHTS
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Names(Option):
     """A mapping from names to something, such as roles to columns."""
 
@@ -369,7 +369,7 @@ class Names(Option):
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Direction(Text):
     """One of several words, each an option of its own on the command line: ``--distance``."""
 
@@ -399,7 +399,8 @@ def option(
 
 def same_as(described: type[Options], name: str, **changes: Any) -> Any:
     """A field that is the option of another command, but for some changes."""
-    made = replace(options_of(described)[name], **changes)
+    (known,) = (one for one in fields(described) if one.name == name)
+    made = replace(known.metadata["option"], **{"name": name} | changes)
     return field(default=made.default, metadata={"option": made})
 
 
@@ -412,7 +413,7 @@ def options_of(described: type[Options]) -> dict[str, Option]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options:
     """What a command is asked to do: each option checked once.
 

@@ -13,7 +13,7 @@ SIDES = ("enrol", "test")
 CALIBRATORS = ("logistic", "isotonic")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class HeldOutOptions(ReadOptions):
     """What is found on some speakers and judged on others."""
 
@@ -63,7 +63,7 @@ class HeldOutOptions(ReadOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ThresholdOptions(HeldOutOptions):
     """Options of thresholds."""
 
@@ -87,7 +87,7 @@ class ThresholdOptions(HeldOutOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CalibrateOptions(HeldOutOptions):
     """Options of calibrations."""
 
@@ -107,7 +107,7 @@ class CalibrateOptions(HeldOutOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class _MitigationCommand(Options):
     """What both command lines take."""
 
@@ -119,7 +119,7 @@ class _MitigationCommand(Options):
     json: bool = option(WRITTEN, "print every number as JSON", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ThresholdCommand(_MitigationCommand):
     """The command line of `thresholds`."""
 
@@ -131,7 +131,7 @@ class ThresholdCommand(_MitigationCommand):
     example: bool = option(WRITTEN, "print a rule file to start from", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CalibrateCommand(_MitigationCommand):
     """The command line of `calibrate`."""
 

@@ -11,7 +11,7 @@ from parivox.options.kinds import Flag, Number, Options, Text, option, same_as
 WATCHED = "what is watched"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MonitorOptions(ReadOptions):
     """Options of monitoring."""
 
@@ -94,7 +94,7 @@ class MonitorOptions(ReadOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MonitorCommand(Options):
     """The command line of `monitor`."""
 

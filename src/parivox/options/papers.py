@@ -14,7 +14,7 @@ from parivox.options.kinds import Options, Text, option
 CHOSEN = "which items"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PapersListCommand(Options):
     """The command line of `papers list`."""
 
@@ -23,7 +23,7 @@ class PapersListCommand(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PapersRunCommand(Options):
     """The command line of `papers run`."""
 

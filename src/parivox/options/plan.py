@@ -17,7 +17,7 @@ METRICS = ("fnr", "fpr")
 _FRACTION = {"low": 0.5, "high": 0.999}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Rates(Number):
     """A number for FNR, FPR or both."""
 
@@ -57,7 +57,7 @@ class Rates(Number):
         return found
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PlanOptions(Options):
     """Options of a plan."""
 
@@ -151,7 +151,7 @@ class PlanOptions(Options):
         return self.rate.get(metric, self.target_fpr if metric == "fpr" else None)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PlanCommand(Options):
     """The command line of `plan`."""
 

@@ -26,7 +26,7 @@ READ = "how the list is read"
 _COUNT: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**31 - 1}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SystemOptions(Options):
     """How a system is loaded."""
 
@@ -38,7 +38,7 @@ class SystemOptions(Options):
     device: str = option(SYSTEM, "`cpu` or `cuda`", Text, "cpu")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EmbedOptions(Options):
     """What is embedded, what of it stays, and by how many processes."""
 
@@ -91,7 +91,7 @@ class EmbedOptions(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EmbedCommand(Options):
     """The command line of `embed`."""
 
@@ -115,14 +115,14 @@ class EmbedCommand(Options):
     check: Any = option(WRITTEN, "check that a folder holds what was written", metavar="DIR")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SystemsListCommand(Options):
     """The command line of `systems list`."""
 
     json: bool = option(WRITTEN, "print as JSON", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SystemsCheckCommand(SystemsListCommand):
     """The command line of `systems check`."""
 
@@ -135,7 +135,7 @@ class SystemsCheckCommand(SystemsListCommand):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ScoredOptions(Options):
     """What is scored, by embeddings or by a system that compares itself."""
 
@@ -157,7 +157,7 @@ class ScoredOptions(Options):
     encoding: str | None = same_as(ListOptions, "encoding", section=READ)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ScoreOptions(Options):
     """How embeddings are compared."""
 
@@ -198,7 +198,7 @@ class ScoreOptions(Options):
     ray: str | None = same_as(EmbedOptions, "ray", section=COMPARED, without="by this process")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AllPairsOptions(Options):
     """How all pairs of recordings are counted, of which no rows are written."""
 
@@ -238,7 +238,7 @@ class AllPairsOptions(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class VerifyOptions(Options):
     """A system that enrols and verifies, and its recordings."""
 
@@ -256,7 +256,7 @@ class VerifyOptions(Options):
     device: str = same_as(SystemOptions, "device", section=VERIFIED)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ScoreCommand(Options):
     """The command line of `score`."""
 

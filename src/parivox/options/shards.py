@@ -12,7 +12,7 @@ from parivox.options.recordings import EmbedOptions
 PARTS = "parts"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ShardsPlanCommand(Options):
     """The command line of `shards plan`, beside the options of an audit."""
 
@@ -39,7 +39,7 @@ class ShardsPlanCommand(Options):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ShardsRunCommand(Options):
     """The command line of `shards run`."""
 
@@ -57,7 +57,7 @@ class ShardsRunCommand(Options):
     ray: str | None = same_as(EmbedOptions, "ray", section=PARTS)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ShardsMergeCommand(Options):
     """The command line of `shards merge`."""
 

@@ -69,7 +69,7 @@ def _thresholds(texts: list[str]) -> dict[str, Any]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ListOptions(Options):
     """How a list is read."""
 
@@ -90,7 +90,7 @@ class ListOptions(Options):
     encoding: str | None = same_as(ReadOptions, "encoding", section=LIST)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GradedOptions(ListOptions):
     """How trials are graded."""
 
@@ -106,7 +106,7 @@ class GradedOptions(ListOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DescribeOptions(GradedOptions):
     """Options of `describe`."""
 
@@ -121,7 +121,7 @@ class DescribeOptions(GradedOptions):
     speaker_ids: bool = option(CHECKED, "name speakers", Flag, False, without="counts and ranges")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CheckOptions(DescribeOptions):
     """Options of `check`."""
 
@@ -161,7 +161,7 @@ class CheckOptions(DescribeOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ListCommand(Options):
     """What commands that look at a list have."""
 
@@ -170,14 +170,14 @@ class ListCommand(Options):
     list: Any = option(LIST, "trial list or file of scores, or -", metavar="LIST", position="1")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DescribeCommand(ListCommand):
     """The command line of `describe`."""
 
     json: bool = option(WRITTEN, "print everything as JSON", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CheckCommand(DescribeCommand):
     """The command line of `check`."""
 
@@ -191,14 +191,14 @@ class CheckCommand(DescribeCommand):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GradeOptions(GradedOptions):
     """Options of `grade`."""
 
     out: Any = option(WRITTEN, "CSV or Parquet file", is_needed=True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ConvertOptions(ListOptions):
     """Options of `convert`."""
 
@@ -216,7 +216,7 @@ class ConvertOptions(ListOptions):
     out: Any = option(WRITTEN, "a new file", is_needed=True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BuildOptions(Options):
     """Options of every kind of list that is built; these tables and `out` may stand before it."""
 
@@ -263,14 +263,14 @@ class BuildOptions(Options):
     progress: Callable[[Progress], None] | None = same_as(ReadOptions, "progress", section=BUILT)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BuildCommand(Options):
     """What the command line of each kind of list has."""
 
     json: bool = option(WRITTEN, "print the manifest", Flag, False)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RebuildCommand(Options):
     """What the command line of `build` takes before a kind of list, or without one."""
 
@@ -281,7 +281,7 @@ class RebuildCommand(Options):
     before_json: bool = same_as(BuildCommand, "json", command="json")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class InclusiveOptions(BuildOptions):
     """Options of inclusive lists."""
 
@@ -345,7 +345,7 @@ class InclusiveOptions(BuildOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BalancedOptions(BuildOptions):
     """Options of balanced lists."""
 
@@ -372,7 +372,7 @@ class BalancedOptions(BuildOptions):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CrossOptions(BuildOptions):
     """Options of cross lists."""
 
@@ -399,7 +399,7 @@ KINDS: dict[str, type[BuildOptions]] = {
 PER_SPEAKER = options_of(InclusiveOptions)["per_speaker"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class VariantsOptions(ListOptions):
     """Options of `variants`."""
 
@@ -432,7 +432,7 @@ class VariantsOptions(ListOptions):
     cost: str = option(DRAWN, "cost model of the minimum cost", Text, "voxsrc", metavar="COST")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class VariantsCommand(Options):
     """The command line of `variants`."""
 

@@ -251,7 +251,7 @@ def whole_of(key: str) -> str:
     return key
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Levels:
     """Values of an attribute in order, or None where they are bands, and the numbers in these."""
 

@@ -52,7 +52,7 @@ class Encoded(NamedTuple):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trials:
     """Checked trials in the order of their ids, whatever the order of the rows."""
 

@@ -250,7 +250,7 @@ class FileRows:
         return self.path
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Content:
     """Unpacked bytes of a file or of standard input; text is in UTF-8."""
 

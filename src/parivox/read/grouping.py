@@ -30,7 +30,7 @@ SAME = ("different", "same")
 """Values of ``same:x``."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Grouping:
     """Disjoint groups of either side of a trial."""
 
@@ -148,7 +148,7 @@ class Grouping:
         return [one for part in self._values for one in part.left_out(trials)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OfAttribute:
     """One attribute: its values in order, and where each speaker, recording or trial has which.
 

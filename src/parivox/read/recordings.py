@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from parivox.read.people import Speakers
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Utterances:
     """Table of utterances, each of which is a recording: the speaker of each, and what else."""
 
@@ -157,7 +157,7 @@ _MODEL = "model modelid enrol enrolment enroll enrollment enrolmentid template"
 MODEL = tuple(_MODEL.split())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Models:
     """Table of enrolment models, a row for each recording of one."""
 
@@ -356,7 +356,7 @@ def _speaker_of(table: pl.DataFrame, name: str) -> pl.DataFrame:
     return table.unique("model", keep="first", maintain_order=True).select("model", "speaker")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Failures:
     """Recordings that failed."""
 

@@ -126,7 +126,7 @@ class Table:
             self._frame.write_parquet(path)
         else:
             text = pl.col(pl.String)
-            odd = self._frame.select(text.str.contains(_ODD).any())
+            odd = self._frame.select(text.unique().str.contains(_ODD).any())
             suspect = pl.col([one.name for one in odd if one.item()])
             is_formula = suspect.str.contains(_FORMULA) & ~suspect.str.contains(_NUMBER)
             inside = suspect.str.replace_all(_INNER_FORMULA, "${1}'${2}")

@@ -314,7 +314,7 @@ def _hash_trials(part: Trials, digest: Any, of_failed: Any) -> None:
 _FAILURES = 2  # where an utterance stands that is in no trial
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrialTables:
     """The tables that are given with trials, each of which may be missing."""
 

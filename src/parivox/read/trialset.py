@@ -52,7 +52,7 @@ class Causes(NamedTuple):
     test: NDArray[np.int32]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Recordings:
     """Where each utterance stands in the table of utterances."""
 
@@ -105,7 +105,7 @@ class GroupsTrials(Protocol):
         """What gives the group of either side of each trial of a partition, -1 for none."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrialSet:
     """All trials of one system on one list."""
 
@@ -364,7 +364,7 @@ def with_common_speakers(
     return whole, made
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CommonTrials:
     """What each two of several sets of trials have in common."""
 

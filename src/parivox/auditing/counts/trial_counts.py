@@ -71,7 +71,7 @@ class Seen:
     failed: dict[str, list[list[list[int] | None]]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrialCounts:
     """Trials of one system on one list as counts, without any id.
 

@@ -31,7 +31,7 @@ MAYBE = 1
 """What a format says that a file may be in, though nothing shows it: it is named, never taken."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Chunk:
     """Some rows of a source."""
 
@@ -81,7 +81,7 @@ class Chunk:
             raise DataError(msg)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scan:
     """One source of trials, read as often as needed."""
 
@@ -127,7 +127,7 @@ class Example(NamedTuple):
     takes: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Format:
     """A file format of trials."""
 

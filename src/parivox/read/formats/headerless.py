@@ -38,7 +38,7 @@ _LINES = 200
 _DECISIONS = ("accept", "accepted", "reject", "rejected")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sample:
     """First lines of a text without a header."""
 

@@ -56,7 +56,7 @@ class Fault(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sheet:
     """A sheet of a workbook."""
 

@@ -56,7 +56,7 @@ _ENTRY = re.compile(r"[A-Za-z_]\w* *:(\s|$)")
 _KEY = re.compile(r"(by|within|reference|groups|others) *:(\s|$)")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class InspectedTable:
     """A table, and what it takes to join it with other files."""
 

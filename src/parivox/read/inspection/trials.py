@@ -53,7 +53,7 @@ _ID_ROLES = ("enrol", "test")
 _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class InspectedTrials:
     """Trials, and what it takes to join them with other files."""
 
