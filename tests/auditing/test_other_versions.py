@@ -1,11 +1,14 @@
-"""Folders that another version of Parivox wrote: what they lack, and what they have besides."""
+"""What another version of Parivox wrote: what it lacks, what it has besides, what it means."""
 
+import datetime as dt
 import importlib.resources
 import json
+import runpy
 import zipfile
 from hashlib import sha256
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -13,7 +16,7 @@ import parivox as pv
 from parivox import Audit
 from parivox.auditing import schema
 from parivox.cli import main
-from parivox.errors import DataError
+from parivox.errors import ConfigError, DataError
 from parivox.read.table import Table
 
 pytestmark = pytest.mark.slow
@@ -30,7 +33,8 @@ LATER |= dict.fromkeys(
     ("option only", "option primary"),
     "missing: Parivox 0.1.0 has no such option; audit again to have it",
 )
-OLD = sorted((Path(__file__).parents[1] / "old_audits").glob("*.zip"))
+KEPT = Path(__file__).parents[1] / "old_audits"
+OLD = sorted(KEPT.glob("*.zip"))
 
 
 @pytest.fixture(params=OLD, ids=lambda path: path.stem)
@@ -41,7 +45,15 @@ def old(request, tmp_path):
     return folder
 
 
-COUNTS = sorted(OLD[0].parent.glob("*.counts"))
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """The scores and speakers of which counts and tallies are kept."""
+    folder = tmp_path_factory.mktemp("tiny")
+    runpy.run_path(str(KEPT.parents[1] / "examples" / "tiny_scores.py"))["write"](folder)
+    return folder / "scores.csv", folder / "speakers.csv"
+
+
+COUNTS = sorted(KEPT.glob("*.counts"))
 """Of the same 496 trials."""
 
 
@@ -98,6 +110,82 @@ def test_old_counts_are_audited(path):
     found = {(row["group"], row["metric"]): (row["errors"], row["trials"]) for row in rows}
     expected = {("f", "fnr"): (12, 24), ("m", "fnr"): (5, 24), ("f", "fpr"): (1, 96)}
     assert {key: found[key] for key in expected} == expected
+
+
+def test_an_old_tally_says_how_sure_its_counts_are(tiny):
+    scores, speakers = tiny
+    at = {"operating_points": ["threshold=0.5"]}
+    old = pv.audit([KEPT / "0.1.0-bins.counts", KEPT / "1-bins.tally"], **at)
+    new = pv.audit(scores, speakers=speakers, by="gender", **at)
+    of = {"grouping": "all", "metric": "fnr"}
+    (one,), (other,) = (audit.groups.where(**of).rows() for audit in (old, new))
+    names = ["value", "errors", "speakers", "low", "high", "interval"]
+    assert [one[name] for name in names] == [other[name] for name in names]
+    assert one["interval"] == "speakers"
+
+
+def test_an_old_rule_file_decides_as_it_was_meant(tiny):
+    scores, speakers = tiny
+    asked = {"by": "gender", "operating_points": ["deployed"], "intervals": False}
+    audit = pv.audit(scores, speakers=speakers, thresholds=KEPT / "1-rules.yaml", **asked)
+    at = {"f": 0.3284, "m": 0.4642}
+    trials = pl.read_csv(scores).join(
+        pl.read_csv(speakers), left_on=pl.col("enrol").str.slice(0, 2), right_on="speaker"
+    )
+    for group in "fm":
+        own = trials.filter(pl.col("gender") == group, pl.col("label") == 1)
+        (row,) = audit.groups.where(group=group, metric="fnr").rows()
+        assert row["errors"] == (own["score"] < at[group]).sum() > 0
+    assert len(audit.record["thresholds"]["trials_sha256"]) == 64
+
+
+@pytest.mark.parametrize("method", ["logistic", "isotonic"])
+def test_an_old_calibrator_gives_the_llrs_that_it_gave(method, tmp_path):
+    path, out = KEPT / f"1-{method}.json", tmp_path / "llr.csv"
+    scores = np.array([0.2, 0.345, 0.5])
+    table = {"enrol": ["a/1"] * 3 + ["b/1"] * 3, "test": ["a/2", "a/3", "b/2"] * 2}
+    speakers = {"speaker": ["a", "b"], "gender": ["f", "m"]}
+    pv.apply_calibrator(table | {"score": [*scores] * 2}, path, out, speakers=speakers)
+    groups = json.loads(path.read_text())["groups"]
+    llrs = [
+        of["slope"] * scores + of["offset"]
+        if method == "logistic"
+        else np.interp(scores, of["scores"], of["llrs"])
+        for of in (groups["f"], groups["m"])
+    ]
+    assert pl.read_csv(out)["score"].to_list() == pytest.approx(np.concatenate(llrs).tolist())
+
+
+def test_an_old_policy_asks_what_it_asked(tmp_path):
+    zipfile.ZipFile(KEPT / "0.1.0-plain.zip").extractall(tmp_path)
+    days = dt.date(2026, 1, 31), dt.date(2026, 2, 1)
+    before, after = (
+        pv.gate(tmp_path, KEPT / "1-policy.yaml", baseline=tmp_path, today=day) for day in days
+    )
+    assert before.conditions.to_dict()["outcome"] == ["pass", "pass", "cannot_tell", "cannot_tell"]
+    assert before.conditions.to_dict()["accepted"] == [0, 2, 0, 1]
+    assert after.conditions.to_dict()["accepted"] == [0, 2, 0, 0]
+    assert after.record["ended"] == [
+        "impostors get in alike: its door is watched (until 2026-01-31)"
+    ]
+    asked = [(row["group"], row["asked"], row["most"]) for row in before.groups.rows()]
+    assert asked[:3] == [("m", "rate", 0.5), ("pooled", "rate", 0.5), ("f", "ratio", 1.5)]
+
+
+def test_an_old_state_goes_on(tmp_path):
+    path = tmp_path / "state"
+    path.write_bytes((KEPT / "1-stream.state").read_bytes())
+    old = pv.monitor(state=path)
+    assert (old.record["days"], old.record["trials"], old.record["errors"]) == (2, 320, 60)
+    names = [f"c{i:02}" for i in range(40)]
+    people = {"customer": names, "gender": ["f", "m"] * 20}
+    calls = {"call": names, "customer": names, "decision": ["reject", "accept"] * 20}
+    asked = {"state": path, "key": KEPT / "1-stream.key", "speakers": people, "by": "gender"}
+    with pytest.raises(ConfigError, match="2026-01-12 is counted already"):
+        pv.monitor(calls, day="2026-01-12", **asked)
+    new = pv.monitor(calls, day="2026-01-13", **asked)
+    assert (new.record["trials"], new.record["errors"]) == (360, 80)
+    assert new.record["speakers"] == old.record["speakers"] == 40  # the same names of the same key
 
 
 def test_an_old_audit_is_written_again_as_it_was(old, tmp_path):
