@@ -25,7 +25,7 @@ TrialClass: TypeAlias = Literal["target", "nontarget"]
 
 # Products of trial numbers below this are exact in int64, doubled and summed.
 _EXACT = 2.0**61
-_STRETCH = 2**14
+_STRETCH = 2**13  # longer ones are handed to threads, which wait for each other
 
 
 def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
