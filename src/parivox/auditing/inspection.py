@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from parivox.errors import DataError
 from parivox.options.audit import ReadOptions
 from parivox.read.content import in_encoding_given, stem_of
-from parivox.read.counts_file import read_counts
 from parivox.read.inspection import inspect_files
 from parivox.read.inspection.findings import Counted, Found, Labels
 
@@ -63,10 +62,12 @@ class _Counts:
 
     def see(self, name: str, path: Any) -> Found:
         """What one file holds."""
-        from parivox.auditing.counts.header import parsed  # noqa: PLC0415 - for files of counts only
+        from parivox.auditing.counts.header import (  # noqa: PLC0415 - for files of counts only
+            read_trial_counts,
+        )
 
         try:
-            one = parsed(*read_counts(path))
+            one = read_trial_counts(path)
         except DataError as error:
             return Found(name, "counts", "parquet", problems=(str(error),))
         first = one.columns["block"] == 0  # each block holds every trial

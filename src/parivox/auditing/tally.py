@@ -10,9 +10,10 @@ trials add up, whichever way the trials are dealt.
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,16 @@ import numpy as np
 
 from parivox.auditing.layout import FEWEST_BLOCKS, Layout, Members, group_of_blocks, walk
 from parivox.core.counts import Steps
-from parivox.core.tallies import summed
+from parivox.core.tallies import Fields, Sums, is_full, summed
 from parivox.errors import ConfigError, ParivoxError
 from parivox.read.checks import ACQUIRE, ENROL, Trials
 from parivox.read.counts_file import (
     MOST,
     TALLY_KEY,
     TALLY_KEYS,
+    TALLY_TYPES,
     damaged,
+    read_header,
     read_tally,
     write_tally,
 )
@@ -36,7 +39,7 @@ from parivox.read.trialset import PIECES
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -45,8 +48,6 @@ if TYPE_CHECKING:
     from parivox.read.trialset import TrialSet
 
 MOST_THRESHOLDS = (1 << 16) - 1
-_KEPT = 1 << 22
-"""Rows of several partitions that are kept before they are added up."""
 _MOST, _MOST_SIDES = 1 << 44, 1 << 62
 """Combinations of groups of recordings and trials: in a number with step and decision; in all."""
 _AT_ONCE = 1 << 17
@@ -98,37 +99,42 @@ class Tally:
         return Tally.total([self, other])
 
     @classmethod
-    def total(cls, tallies: Sequence[Tally]) -> Tally:
-        """The tally of several sets of trials, which share none.
+    def total(cls, tallies: Iterable[Tally]) -> Tally:
+        """The tally of several sets of trials, which share none; one is held at a time.
 
         Raises
         ------
         ConfigError
             If they were made at other thresholds, of other members or other groups.
         """
-        if any(one.sites for one in tallies):
-            tallies = _recognised(tallies)
-        first = tallies[0]
-        for other in tallies[1:]:
-            others = other.made_of()
+        tallies = iter(tallies)
+        first = next(tallies)
+        if first.sites:
+            first, *tallies = _recognised([first, *tallies])
+        several, rows = [], _Rows(first.is_used.size, first.groupings, first.thresholds.size)
+        for one in chain([first], tallies):
+            _check_kind(first, one)
+            several.append(replace(one, columns={}))
+            others = one.made_of()
             for what, mine in first.made_of().items():
                 if mine != others[what]:
                     msg = f"tallies of other {what} do not add up; make all with the same"
                     raise ConfigError(msg)
-        sources = sorted(source for one in tallies for source in one.sources)
+            rows.add(one.columns)
+        sources = sorted(source for one in several for source in one.sources)
         if len(set(sources)) < len(sources):
             msg = "two tallies are of the same trials, which would count twice; leave out one"
             raise ConfigError(msg)
-        groupings = tuple(map(_joined, zip(*(one.groupings for one in tallies), strict=True)))
+        groupings = tuple(map(_joined, zip(*(one.groupings for one in several), strict=True)))
         return replace(
             first,
             groupings=groupings,
-            is_used=np.any([one.is_used for one in tallies], axis=0),
-            keys=np.sum([one.keys for one in tallies], axis=0),
+            is_used=np.any([one.is_used for one in several], axis=0),
+            keys=np.sum([one.keys for one in several], axis=0),
             sources=tuple(sources),
-            sites=tuple(sorted({site for one in tallies for site in one.sites})),
-            least=min(one.least for one in tallies),
-            columns=_total([one.columns for one in tallies]),
+            sites=tuple(sorted({site for one in several for site in one.sites})),
+            least=min(one.least for one in several),
+            columns=rows.total(),
             failed=None,
         )
 
@@ -205,13 +211,15 @@ class Tally:
             rows[side] = place[rows[side]]
         step = np.searchsorted(thresholds, self.edges[rows["step"]], side="right")
         rows["step"] = step.astype(np.uint16)
+        made = _Rows(known.size, groupings, thresholds.size)
+        made.add(rows)
         return replace(
             self,
             thresholds=thresholds,
             is_used=is_here & self.is_used[known],
             keys=np.where(is_here, self.keys[:, known], 0),
             groupings=tuple(groupings),
-            columns=_total([rows]),
+            columns=made.total(),
             failed=None,
         )
 
@@ -337,15 +345,15 @@ class Tally:
         write_tally(path, self.columns, header)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Tally:
-        """Read what `write` wrote.
+    def read(cls, path: str | os.PathLike[str], *, rows: bool = True) -> Tally:
+        """Read what `write` wrote, or what its metadata say, without its rows.
 
         Raises
         ------
         DataError
             If it is none, is damaged, or was made in another version.
         """
-        columns, header = read_tally(path)
+        columns, header = read_tally(path) if rows else ({}, read_header(path, TALLY_KEY))
         try:
             made = cls(
                 np.array([float.fromhex(one) for one in header["thresholds"]], dtype=np.float64),
@@ -369,7 +377,8 @@ class Tally:
                 least=whole(header.get("least", 1)),
                 name=Path(path).name,
             )
-            need(made.n_trials == header["trials"] and _fits(made), "rows of other members")
+            is_whole = not rows or (made.n_trials == header["trials"] and _fits(made))
+            need(is_whole, "rows of other members")
         except (KeyError, TypeError, ValueError, OverflowError, ParivoxError) as error:
             raise damaged(str(path), f"its metadata: {error}", TALLY_KEY) from error
         return made
@@ -406,14 +415,13 @@ def tally_trials(
     stages = () if trials.failures is None else (ACQUIRE, ENROL)
     sided = [one for one in groupings if one.of_speaker is None]
     sizes = [len(one.groups) + 1 for one in sided]
-    if thresholds.size > MOST_THRESHOLDS or np.prod([float(n) ** 2 for n in sizes]) > _MOST_SIDES:
+    if thresholds.size > MOST_THRESHOLDS or _sides(groupings) > _MOST_SIDES:
         msg = (
             f"a tally of {thresholds.size} thresholds by {len(sided)} groupings of recordings and "
             f"trials is too large; take at most {MOST_THRESHOLDS} thresholds, and fewer groupings"
         )
         raise ConfigError(msg)
-    sums: list[Mapping[str, NDArray[Any]]] = []
-    failed: list[Mapping[str, NDArray[Any]]] = []
+    sums, failed = (_Rows(n, groupings, thresholds.size) for _ in range(2))
     steps = Steps(thresholds)
     for here in walk(trials, [Layout(one, "both", None) for one in sided], failed=stages):
         part = here.part
@@ -436,10 +444,7 @@ def tally_trials(
         }
         if "count" in part.more:
             rows["trials"] = part.more["count"]
-        into = failed if here.have_failed else sums
-        into.append(_total([rows]))
-        if sum(one["trials"].size for one in into[1:]) > _KEPT:
-            into.append(_total(into))
+        (failed if here.have_failed else sums).add(rows)
     used = trials.in_use
     is_used = np.zeros(n, dtype=np.bool_)
     is_used[member[used]] = True
@@ -452,6 +457,7 @@ def tally_trials(
     of_member = np.zeros((n, PIECES), dtype=np.int64)
     keys = trials.score_keys
     np.add.at(of_member, member[: keys.shape[1]], keys.T)
+    lost = failed.total()
     return Tally(
         thresholds,
         is_used,
@@ -460,8 +466,8 @@ def tally_trials(
         block is not None,
         people.content_sha256,
         (trials.content_sha256,),
-        _total(sums),
-        _total(failed) if failed else None,
+        sums.total(),
+        lost if lost["trials"].size else None,
     )
 
 
@@ -473,14 +479,20 @@ def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:
     return Trials(rows["enrol"], rows["test"], rows["target"], score, none, more)
 
 
+def _check_kind(first: Tally, other: Tally) -> None:
+    """Refuse a tally of a site beside one that tells of the speakers of a table."""
+    if bool(first.sites) != bool(other.sites):
+        both = f"{first.name} and {other.name}"
+        msg = f"{both}: tell of speakers in different ways; make both with one key"
+        raise ConfigError(msg)
+
+
 def _recognised(tallies: Sequence[Tally]) -> list[Tally]:
     """Tallies that left their sites, with one number for each name and the thresholds of all."""
     first = tallies[0]
     for i, other in enumerate(tallies[1:], 1):
         both = f"{first.name} and {other.name}"
-        if not (first.sites and other.sites):
-            msg = f"{both}: tell of speakers in different ways; make both with one key"
-            raise ConfigError(msg)
+        _check_kind(first, other)
         if first.are_blocks != other.are_blocks:
             msg = (
                 f"{both}: one tells of speakers, the other of blocks of them; make both with "
@@ -531,76 +543,69 @@ def _joined(same: Sequence[Grouping]) -> Grouping:
     return replace(same[0], of_speaker=group)
 
 
-def _total(several: list[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    """Rows of several tables: each combination once, in rising order; rows of 1 may go unsaid.
+class _Rows:
+    """Rows of tables that come in turn, added up; a row that does not say so is of one trial."""
 
-    The tables, which are large, are let go of: no list of them is left.
-    """
-    kinds = {name: several[0][name].dtype for name in TALLY_KEYS}
-    most = {
-        name: max(int(one[name].max(initial=low)) for one in several) - low
-        for name, low in (*((name, 0) for name in TALLY_KEYS[:-1]), ("accepted", -1))
+    def __init__(self, members: int, groupings: Sequence[Grouping], thresholds: int) -> None:
+        steps = max(thresholds, ACQUIRE, ENROL)  # of those that failed, stages
+        most = (1, members - 1, members - 1, _sides(groupings) - 1, steps)
+        ranges = {name: (0, n) for name, n in zip(TALLY_KEYS[:-1], most, strict=True)}
+        self.fields = Fields({**ranges, "accepted": (-1, 1)})
+        self.sums = Sums(1 << self.fields.width) if self.fields.width <= _BITS else None
+        self.tables: list[Mapping[str, NDArray[Any]]] = []  # too wide for one number
+
+    def add(self, rows: Mapping[str, NDArray[Any]]) -> None:
+        """Add a table."""
+        if self.sums is not None:
+            self.sums.add(self.fields.code(rows), rows.get("trials"))
+            return
+        ones = {"trials": np.ones(rows["target"].size, dtype=np.int64)}
+        self.tables.append(_total([{**ones, **rows}]))
+        if is_full([one["trials"].size for one in self.tables]):
+            self.tables = [_total(self.tables)]
+
+    def total(self) -> dict[str, NDArray[Any]]:
+        """Each combination once, in rising order."""
+        if self.sums is None:
+            return _total(self.tables)
+        codes, trials = self.sums.total()
+        made = {name: self.fields.column(name, codes, TALLY_TYPES[name]) for name in TALLY_KEYS}
+        return {**made, "trials": trials}
+
+
+def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """The sum of tables whose rows are told apart by two numbers: people; groups and the rest."""
+    several = [one for one in several if one["trials"].size]
+    if not several:
+        return {name: np.empty(0, dtype=kind) for name, kind in TALLY_TYPES.items()}
+    joined = {name: np.concatenate([one[name] for one in several]) for name in TALLY_TYPES}
+    sides, joined["side"] = np.unique(joined["side"], return_inverse=True)  # few of so many
+    halves = [Fields.of([joined], names) for names in (TALLY_KEYS[:3], TALLY_KEYS[3:])]
+    (one, first), (other, second) = (
+        np.unique(fields.code(joined), return_inverse=True) for fields in halves
+    )
+    found, (trials,) = summed(first * other.size + second, one.size * other.size, joined["trials"])
+    places = np.divmod(found, other.size)
+    made = {
+        name: fields.column(name, codes[place], TALLY_TYPES[name])
+        for fields, codes, place in zip(halves, (one, other), places, strict=True)
+        for name in fields.bits
     }
-    sides: IntArray | None = None
-    if most["side"] >= _MOST:  # few of so many occur
-        sides = np.unique(np.concatenate([one["side"] for one in several]))
-        several[:] = [{**one, "side": np.searchsorted(sides, one["side"])} for one in several]
-        most["side"] = sides.size
-    # people; side, step and decision: two numbers that tell rows apart, in their order
-    halves = TALLY_KEYS[:3], TALLY_KEYS[3:]
-    bits = [sum(most[name].bit_length() for name in names) for names in halves]
-    known: list[IntArray | None] = [None, None]
-    if sum(bits) <= _BITS:
-        whole = np.concatenate([_coded(one, TALLY_KEYS, most) for one in several])
-    else:
-        codes = [np.concatenate([_coded(one, names, most) for one in several]) for names in halves]
-        for i in range(2):
-            known[i], codes[i] = np.unique(codes[i], return_inverse=True)
-            bits[i] = codes[i].size.bit_length()
-        whole = codes[0] << bits[1] | codes[1]
-    weights = [np.concatenate([one["trials"] for one in several])] if "trials" in several[0] else []
-    several.clear()
-    found, (total,) = summed(whole, 1 << sum(bits), *weights)
-    del whole, weights
-    made = {name: np.empty(found.size, dtype=kind) for name, kind in kinds.items()}
-    for start in range(0, found.size, _AT_ONCE):
-        here = slice(start, start + _AT_ONCE)
-        parts = found[here] >> bits[1], found[here] & ((1 << bits[1]) - 1)
-        for names, code, own in zip(halves, parts, known, strict=True):
-            rest = code if own is None else own[code]
-            for name in reversed(names):
-                n = most[name].bit_length()
-                made[name][here] = rest & ((1 << n) - 1)
-                rest = rest >> n
-    made["accepted"] -= 1
-    if sides is not None:
-        made["side"] = sides[made["side"]]
-    return {**made, "trials": total}
+    return {**made, "side": sides[made["side"]], "trials": trials}
 
 
-def _coded(
-    rows: Mapping[str, NDArray[Any]], names: Sequence[str], most: Mapping[str, int]
-) -> IntArray:
-    """One number of several columns, in their order."""
-    code = np.zeros(rows["target"].size, dtype=np.int64)
-    for start in range(0, code.size, _AT_ONCE):
-        here, part = slice(start, start + _AT_ONCE), code[start : start + _AT_ONCE]
-        for name in names:
-            if most[name]:
-                part <<= most[name].bit_length()
-                column = rows[name][here]
-                part |= column + np.int8(1) if name == "accepted" else column
-    return code
+def _sides(groupings: Sequence[Grouping]) -> int:
+    """Combinations of groups of recordings and trials, or of none, on both sides."""
+    return math.prod((len(one.groups) + 1) ** 2 for one in groupings if one.of_speaker is None)
 
 
 def _fits(tally: Tally) -> bool:
     """Whether all that the rows name is there."""
     rows, n = tally.columns, tally.is_used.size
-    sizes = [len(one.groups) + 1 for one in tally.groupings if one.of_speaker is None]
     limits = {
         "enrol": (0, n - 1),
         "test": (0, n - 1),
-        "side": (0, int(np.prod(np.square(sizes), dtype=np.int64)) - 1),
+        "side": (0, _sides(tally.groupings) - 1),
         "step": (0, tally.thresholds.size),
         "accepted": (-1, 1),
         "trials": (1, MOST),

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -32,6 +32,10 @@ _FEW = 4
 """Codes for each that is counted one by one; where there are more, they are sorted."""
 _AT_ONCE = 2**22
 """Numbers of errors above which operating points are taken one by one, to save memory."""
+_BLOCK = 1 << 16
+"""Numbers, so that all that is made of them stays near the processor."""
+_WAITING = 1 << 22
+"""Rows of several tables that are kept before they are added up."""
 
 
 class _Tally:
@@ -217,15 +221,150 @@ def summed(
         n = np.bincount(codes)
         used = np.flatnonzero(n)
         return used, [n[used]]
+    if len(weights) == 1:
+        bits = int(weights[0].max(initial=0)).bit_length()
+        if (size - 1).bit_length() + bits < 64:
+            distinct, n = _summed_as_one([(codes, weights[0])], bits)
+            return distinct, [n]
     if size <= 1 << 32:  # which is sorted in half the time
         codes = codes.astype(np.uint32)
-    order = np.argsort(codes, kind="stable") if weights else None  # sums of sums come in runs
+    order = np.argsort(codes, kind="stable") if weights else None
     rising = np.sort(codes) if order is None else codes[order]
-    starts = np.flatnonzero(np.concatenate(([True], rising[1:] != rising[:-1])))[: rising.size]
+    starts = _starts(rising)
     found: IntArray = rising[starts].astype(np.int64)
     if order is None:
         return found, [np.diff(starts, append=rising.size)]
     return found, [np.add.reduceat(one[order], starts) for one in weights]
+
+
+def _summed_as_one(
+    tables: Sequence[tuple[NDArray[np.integer[Any]], IntArray]], bits: int
+) -> tuple[IntArray, IntArray]:
+    """Sums of weights of so many bits, which are sorted in one number with their codes."""
+    whole = np.empty(sum(codes.size for codes, _ in tables), dtype=np.int64)
+    at = 0
+    for codes, weights in tables:
+        part = whole[at : (at := at + codes.size)]
+        np.left_shift(codes, bits, out=part)
+        part |= weights
+    whole.sort(kind="stable")  # sums of sums come in runs
+    starts = _starts(whole, bits)
+    found: IntArray = whole[starts]
+    found >>= bits
+    whole &= (1 << bits) - 1
+    return found, np.add.reduceat(whole, starts)
+
+
+def _starts(rising: NDArray[np.integer[Any]], bits: int = 0) -> NDArray[np.intp]:
+    """Where numbers that rise differ from the one before, but for their last bits."""
+    is_first = np.ones(rising.size, dtype=np.bool_)
+    for start in range(1, rising.size, _BLOCK):
+        one = rising[start - 1 : start + _BLOCK] >> bits
+        np.not_equal(one[1:], one[:-1], out=is_first[start : start + _BLOCK])
+    return np.flatnonzero(is_first)
+
+
+class Fields:
+    """Bit fields of one number that tells rows of whole numbers apart, and orders them.
+
+    Parameters
+    ----------
+    ranges
+        The least and the largest number of each column, the first column first.
+
+    Examples
+    --------
+    >>> fields = Fields({"step": (0, 5), "accepted": (-1, 1)})
+    >>> codes = fields.code({"step": np.array([4, 5]), "accepted": np.array([1, -1])})
+    >>> codes.tolist(), fields.column("accepted", codes, np.dtype(np.int8)).tolist()
+    ([18, 20], [1, -1])
+    """
+
+    def __init__(self, ranges: Mapping[str, tuple[int, int]]) -> None:
+        self.low = {name: low for name, (low, _) in ranges.items()}
+        self.bits = {name: (high - low).bit_length() for name, (low, high) in ranges.items()}
+        self.width = sum(self.bits.values())
+
+    @classmethod
+    def of(cls, tables: Sequence[Mapping[str, NDArray[Any]]], names: Iterable[str]) -> Fields:
+        """The fields of tables of which some have rows."""
+        every = {name: [one[name] for one in tables if one[name].size] for name in names}
+        return cls(
+            {
+                name: (min(int(one.min()) for one in some), max(int(one.max()) for one in some))
+                for name, some in every.items()
+            }
+        )
+
+    def code(self, columns: Mapping[str, NDArray[Any]]) -> IntArray:
+        """One number for each row, below ``2 ** width``."""
+        some = [(columns[name], self.low[name], n) for name, n in self.bits.items() if n]
+        codes = np.zeros(next(columns[name].size for name in self.bits), dtype=np.int64)
+        for start in range(0, codes.size, _BLOCK):
+            here, part = slice(start, start + _BLOCK), codes[start : start + _BLOCK]
+            for column, low, n in some:
+                part <<= n
+                part |= column[here] - low if low else column[here]
+        return codes
+
+    def column(self, name: str, codes: IntArray, kind: np.dtype[Any]) -> NDArray[Any]:
+        """One column of numbers; it takes no memory where it does not vary."""
+        low, bits = kind.type(self.low[name]), self.bits[name]
+        if not bits:
+            return np.broadcast_to(low, codes.size)
+        names = list(self.bits)
+        above = sum(self.bits[one] for one in names[names.index(name) + 1 :])
+        made = np.empty(codes.size, dtype=kind)
+        for start in range(0, codes.size, _BLOCK):
+            here = slice(start, start + _BLOCK)
+            made[here] = codes[here] >> above & ((1 << bits) - 1)
+            if low:
+                made[here] += low
+        return made
+
+
+class Sums:
+    """Sums by code of tables that come in turn, which are let go of.
+
+    Examples
+    --------
+    >>> sums = Sums(9)
+    >>> sums.add(np.array([7, 2, 7]))
+    >>> sums.add(np.array([2, 3]), np.array([10, 20]))
+    >>> [one.tolist() for one in sums.total()]
+    [[2, 3, 7], [11, 20, 2]]
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        # the sum so far, then what waits
+        self._tables: list[tuple[NDArray[np.integer[Any]], IntArray]] = []
+
+    def add(self, codes: NDArray[np.integer[Any]], weights: IntArray | None = None) -> None:
+        """Add codes, each as often as it is there or with its weight."""
+        if weights is None:
+            codes, (weights,) = summed(codes, self.size)
+        self._tables.append((codes, weights))
+        if is_full([one.size for one, _ in self._tables]):
+            self.total()
+
+    def total(self) -> tuple[IntArray, IntArray]:
+        """Codes that occur, rising, and the sum of each."""
+        if not self._tables:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        bits = max(int(weights.max(initial=0)) for _, weights in self._tables).bit_length()
+        if (self.size - 1).bit_length() + bits < 64:
+            found, sums = _summed_as_one(self._tables, bits)
+        else:
+            codes, weights = map(np.concatenate, zip(*self._tables, strict=True))
+            found, (sums,) = summed(codes, self.size, weights)
+        self._tables = [(found, sums)]
+        return found, sums
+
+
+def is_full(sizes: Sequence[int]) -> bool:
+    """Whether so many rows wait that they are added to the sum so far, the first."""
+    return sum(sizes[1:]) > max(_WAITING, sizes[0])
 
 
 def by_cell(

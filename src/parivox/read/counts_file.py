@@ -17,6 +17,7 @@ import hashlib
 import io
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -24,6 +25,7 @@ import numpy as np
 import polars as pl
 
 from parivox.core.counts import Steps
+from parivox.core.tallies import Fields, Sums, is_full, summed
 from parivox.disk import unwritable, whole_file, writing
 from parivox.errors import ConfigError, DataError
 from parivox.read.content import read_content
@@ -31,7 +33,7 @@ from parivox.read.formats.format import ENGINE_ERRORS, why
 from parivox.read.formats.frames import binary_frame, parquet_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -59,10 +61,18 @@ _KEYS = {
     "accepted": pl.Int8,
     "threshold": pl.Float64,
 }
-_CELL = ("block", "level", "enrol_group", "test_group")
+SIDES = ("enrol_group", "test_group")
+_CELL = ("block", "level", *SIDES)
 SUMS = {"count": pl.Int64, "microseconds": pl.Int64, "timed": pl.Int64}
 _KINDS = {**_KEYS, **SUMS}
 _MAY_LACK = ("value", "threshold")
+_FLAGS = ("has value", "has threshold")
+_TYPES: dict[str, np.dtype[Any]] = {
+    **{name: pl.Series(dtype=kind).to_numpy().dtype for name, kind in _KINDS.items()},
+    **dict.fromkeys(_FLAGS, np.dtype(np.bool_)),
+}
+_BITS = 62
+"""Of a number that tells rows apart."""
 _TALLY_KINDS = {
     "target": pl.Boolean,
     "enrol": pl.Int32,
@@ -74,6 +84,7 @@ _TALLY_KINDS = {
 }
 TALLY_KEYS = tuple(_TALLY_KINDS)[:-1]
 """Columns that tell rows of a tally apart."""
+TALLY_TYPES = {name: pl.Series(dtype=kind).to_numpy().dtype for name, kind in _TALLY_KINDS.items()}
 
 
 class CountRows:
@@ -89,23 +100,47 @@ class CountRows:
         self.columns = {name: columns[name] for name in _KINDS}
 
     @classmethod
-    def total(cls, parts: Sequence[CountRows]) -> CountRows:
-        """The sum of several: each combination once, in a fixed order."""
-        joined = {name: _joined([one.columns[name] for one in parts]) for name in _KINDS}
-        keys = _order(joined)
-        if _rises(*keys):
-            return cls({name: np.ascontiguousarray(column) for name, column in joined.items()})
-        whole = _numbered_rows(*keys)
-        order = np.argsort(whole, kind="stable")  # mostly several tables, each in order
-        rising = whole[order]
-        starts = np.flatnonzero(np.concatenate(([True], rising[1:] != rising[:-1])))
-        first = order[starts[: rising.size]]
-        made = {name: joined[name][first] for name in _KEYS}
-        for name in SUMS:
-            column = joined[name]
-            made[name] = np.zeros(first.size, dtype=column.dtype)
-            if column.any():
-                made[name] = np.add.reduceat(column[order], starts)
+    def total(cls, parts: Iterable[CountRows]) -> CountRows:
+        """The sum of several, which come in turn: each combination once, in a fixed order."""
+        waiting: list[CountRows] = []
+        for one in parts:
+            waiting.append(one)
+            if is_full([*map(len, waiting)]):
+                waiting = [cls._total(waiting)]
+        return cls._total(waiting)
+
+    @classmethod
+    def _total(cls, parts: Sequence[CountRows]) -> CountRows:
+        tables = [_with_flags(one.columns) for one in parts if len(one)]
+        if not tables:
+            return NO_ROWS
+        fields = Fields.of(tables, [*(name for name in _KEYS if name not in _MAY_LACK), *_FLAGS])
+        codes = [fields.code(one) for one in tables]
+        if _rise(tables, codes):
+            return cls({name: _joined([one[name] for one in tables]) for name in _KINDS})
+        steps, width = [], fields.width
+        for name in _MAY_LACK:
+            values, places = _numbered_values([one[name] for one in tables])
+            bits = values.size.bit_length()
+            distinct = None
+            if width + bits > _BITS:  # few of so many occur
+                distinct, joined = np.unique(np.concatenate(codes), return_inverse=True)
+                codes = np.split(joined, np.cumsum([one.size for one in codes])[:-1])
+                width = distinct.size.bit_length()
+            codes = [code << bits | place for code, place in zip(codes, places, strict=True)]
+            width += bits
+            steps.append((name, values, bits, distinct))
+        names = [name for name in SUMS if any(one[name].any() for one in tables)]
+        found, sums = _summed(codes, 1 << width, [[one[name] for name in names] for one in tables])
+        made = dict.fromkeys(SUMS, np.broadcast_to(np.int64(0), found.size))
+        made |= zip(names, sums, strict=True)
+        for name, values, bits, distinct in reversed(steps):
+            made[name] = values[found & ((1 << bits) - 1)]
+            found >>= bits
+            found = found if distinct is None else distinct[found]
+        made |= {name: fields.column(name, found, _TYPES[name]) for name in fields.bits}
+        for name, flag in zip(_MAY_LACK, _FLAGS, strict=True):
+            made[name] = np.where(made[flag], made[name], np.nan)
         return cls(made)
 
     def timed_by_cell(self) -> CountRows:
@@ -140,6 +175,10 @@ class CountRows:
         return digest.hexdigest()
 
 
+NO_ROWS = CountRows({name: np.empty(0, dtype=_TYPES[name]) for name in _KINDS})
+"""Those of a file of which nothing but its metadata is read."""
+
+
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """One column of several tables; it takes no memory where all its cells are the same."""
     first = next((one[0] for one in parts if one.size), None)
@@ -153,45 +192,62 @@ def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 def _is_all(column: NDArray[Any], cell: Any) -> bool:
     """Whether all cells of a column are the same as another, NaN as well."""
+    column = column[:1] if column.strides == (0,) else column
     return bool((np.isnan(column) if cell != cell else column == cell).all())  # noqa: PLR0124
 
 
-def _order(columns: Mapping[str, NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    """What rows are ordered by: one number for all that is whole; score, threshold if they vary."""
-    code = np.zeros(columns["count"].size, dtype=np.int64)
-    varying = {name: column for name, column in columns.items() if column.strides != (0,)}
-    for name in (name for name in _KEYS if name in varying and name not in _MAY_LACK):
-        code *= int(varying[name].max(initial=0)) + 2
-        code += varying[name]
-        code += 1
-    # no score and no threshold are told apart from 0
-    keys = []
-    for name in (name for name in _MAY_LACK if name in varying):
-        is_known = ~np.isnan(varying[name])
-        code *= 2
-        code += is_known
-        keys.append(np.where(is_known, varying[name], 0.0))
-    return code, *keys
+def _with_flags(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The columns, and whether there is a score and a threshold, which comes before what it is."""
+    flags = {}
+    for name, flag in zip(_MAY_LACK, _FLAGS, strict=True):
+        column = columns[name]
+        varies = column.strides != (0,)
+        is_known = ~np.isnan(column if varies else column[:1])
+        flags[flag] = is_known if varies else np.broadcast_to(is_known, column.size)
+    return {**columns, **flags}
 
 
-def _numbered_rows(code: NDArray[Any], *values: NDArray[Any]) -> NDArray[np.int64]:
-    """One number that tells rows apart and orders them, by a code and then by numbers."""
-    for value in values:
-        known = np.unique(value)
-        if int(code.max(initial=0)) >= MOST // known.size if known.size else False:
-            code = np.unique(code, return_inverse=True)[1]
-        code = code * known.size + Steps(known).of(value) - 1
-    return code
+def _numbered_values(
+    columns: Sequence[NDArray[Any]],
+) -> tuple[NDArray[Any], list[NDArray[np.integer[Any]]]]:
+    """Values that occur in some columns, rising, and the place of each cell; of NaN it is any."""
+    each = [pl.Series(one if one.strides != (0,) else one[:1]).unique() for one in columns]
+    values = pl.concat(each).fill_nan(0.0).unique().sort().to_numpy() + 0.0
+    steps = Steps(values)
+    return values, [
+        steps.of(np.where(np.isnan(one), 0.0, one)) - 1
+        if one.strides != (0,)
+        else np.broadcast_to(steps.of(np.nan_to_num(one[:1])) - 1, one.size)
+        for one in columns
+    ]
 
 
-def _rises(*keys: NDArray[Any]) -> bool:
-    """Whether rows are in order by some keys, the first one first, each combination once."""
-    n = max(keys[0].size - 1, 0)
-    rises, ties = np.zeros(n, dtype=np.bool_), np.ones(n, dtype=np.bool_)
-    for key in keys:
-        rises |= ties & (key[1:] > key[:-1])
-        ties &= key[1:] == key[:-1]
-    return bool(rises.all())
+def _summed(
+    codes: Sequence[NDArray[Any]], size: int, weights: Sequence[Sequence[NDArray[Any]]]
+) -> tuple[NDArray[Any], Sequence[NDArray[Any]]]:
+    """Codes of some tables that occur, rising, and sums of weights of each."""
+    if len(weights[0]) == 1:
+        sums = Sums(size)
+        for code, (weight,) in zip(codes, weights, strict=True):
+            sums.add(code, weight)
+        found, n = sums.total()
+        return found, [n]
+    return summed(np.concatenate(codes), size, *map(np.concatenate, zip(*weights, strict=True)))
+
+
+def _rise(tables: Sequence[Mapping[str, NDArray[Any]]], codes: Sequence[NDArray[Any]]) -> bool:
+    """Whether rows of tables are in order as they come, each combination once."""
+    if any(code[-1] >= after[0] for code, after in pairwise(codes)):
+        return False
+    for one, code in zip(tables, codes, strict=True):
+        n = code.size - 1
+        rises, ties = np.zeros(n, dtype=np.bool_), np.ones(n, dtype=np.bool_)
+        for key in (code, *(one[name] for name in _MAY_LACK if one[name].strides != (0,))):
+            rises |= ties & (key[1:] > key[:-1])
+            ties &= key[1:] == key[:-1]
+        if not rises.all():
+            return False
+    return True
 
 
 def _json(header: Mapping[str, Any]) -> str:
@@ -232,8 +288,19 @@ def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any]
     """
     content, header, frame = _read(source, KEY, _KINDS)
     _check(frame, content.name)
-    filled = frame.with_columns(pl.col(_MAY_LACK).fill_null(np.nan))
-    return content, header, CountRows({name: filled[name].to_numpy() for name in _KINDS})
+    return content, header, CountRows(_columns(frame))
+
+
+def _columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
+    """Columns, NaN in empty cells; one whose cells are all the same takes no memory."""
+    made = {}
+    for column in frame.get_columns():
+        n, empty = len(column), column.null_count()
+        if n and (empty == n or (not empty and column.min() == column.max())):
+            made[column.name] = np.broadcast_to(column.head(1).to_numpy(), n)
+        else:
+            made[column.name] = column.to_numpy()  # which has NaN in empty cells of numbers
+    return made
 
 
 def _check(frame: pl.DataFrame, name: str) -> None:
@@ -253,8 +320,11 @@ def _check(frame: pl.DataFrame, name: str) -> None:
     if (frame["timed"] != 0).any():  # which takes a while to look at
         few = (pl.col("timed").sum() <= pl.col("count").sum()).over(_CELL)
         good["impossible times"] &= few
-    for what, is_good in good.items():
-        if not frame.select(is_good.fill_null(False).all()).item():
+    found = frame.select(
+        is_good.fill_null(False).all().alias(what) for what, is_good in good.items()
+    )
+    for what, is_good in found.row(0, named=True).items():
+        if not is_good:
             raise damaged(name, f"it holds {what}")
     if frame.select(pl.col(list(SUMS)).cast(pl.Float64).sum()).row(0) > (MOST,) * 3:
         raise damaged(name, "its counts are too large")
@@ -273,9 +343,35 @@ def read_tally(
     content, header, frame = _read(path, TALLY_KEY, _TALLY_KINDS)
     if frame.null_count().sum_horizontal().sum():
         raise damaged(content.name, "some cells are empty", TALLY_KEY)
-    if _sha256(frame) != header.get("sha256"):
+    columns = _columns(frame)
+    if _sha256(columns) != header.get("sha256"):
         raise damaged(content.name, "its rows are not those that were written", TALLY_KEY)
-    return {name: frame[name].to_numpy() for name in _TALLY_KINDS}, header
+    return columns, header
+
+
+def read_header(source: str | os.PathLike[str], key: str = KEY) -> dict[str, Any]:
+    """What the metadata of a file say under a key: those of counts, or of a tally.
+
+    Raises
+    ------
+    DataError
+        If it is none, is damaged, or was made in another version.
+    """
+    name = Path(source).name
+    try:
+        header = json.loads(parquet_metadata(Path(source))[key])
+    except (*ENGINE_ERRORS, KeyError, RecursionError) as error:
+        raise damaged(name, why(error), key) from error
+    if not isinstance(header, dict):
+        raise damaged(name, "its metadata are no object", key)
+    if header.get(key) != VERSION:
+        what, _, again = _WORDS[key]
+        msg = (
+            f"{name}: {what} of version {header.get(key)!r}, this Parivox reads {VERSION!r}; "
+            f"{again}"
+        )
+        raise DataError(msg)
+    return header
 
 
 def _read(
@@ -283,21 +379,7 @@ def _read(
 ) -> tuple[Content, dict[str, Any], pl.DataFrame]:
     """A Parquet file whose metadata say under a key what it holds, with columns of known kinds."""
     content = read_content(source)
-    try:
-        found = content.for_polars
-        file = io.BytesIO(found) if isinstance(found, bytes) else found
-        header = json.loads(parquet_metadata(file)[key])
-    except (*ENGINE_ERRORS, KeyError, RecursionError) as error:
-        raise damaged(content.name, why(error), key) from error
-    if not isinstance(header, dict):
-        raise damaged(content.name, "its metadata are no object", key)
-    if header.get(key) != VERSION:
-        what, _, again = _WORDS[key]
-        msg = (
-            f"{content.name}: {what} of version {header.get(key)!r}, this Parivox reads "
-            f"{VERSION!r}; {again}"
-        )
-        raise DataError(msg)
+    header = read_header(source, key)
     frame = binary_frame(content, "parquet")
     if dict(frame.schema) != kinds:
         raise damaged(content.name, f"its columns are {', '.join(frame.columns)}", key)
@@ -371,15 +453,19 @@ def write_tally(
     ConfigError
         If the file cannot be written.
     """
-    made = [pl.Series(name, columns[name], kind) for name, kind in _TALLY_KINDS.items()]
-    frame = pl.DataFrame(made)
-    whole = {**header, TALLY_KEY: VERSION, "sha256": _sha256(frame)}
+    made = pl.DataFrame(
+        [pl.Series(name, columns[name], kind) for name, kind in _TALLY_KINDS.items()]
+    )
+    whole = {**header, TALLY_KEY: VERSION, "sha256": _sha256(_columns(made))}
     with writing(str(path)), whole_file(path) as aside:
-        frame.write_parquet(aside, metadata={TALLY_KEY: _json(whole)})
+        made.write_parquet(aside, metadata={TALLY_KEY: _json(whole)})
 
 
-def _sha256(frame: pl.DataFrame) -> str:
+def _sha256(columns: Mapping[str, NDArray[Any]]) -> str:
+    """Hash of columns; of one that does not vary, its number of cells and the first."""
     digest = hashlib.sha256()
-    for column in frame.get_columns():
-        digest.update(np.ascontiguousarray(column.to_numpy()).tobytes())
+    for column in columns.values():
+        digest.update(column.size.to_bytes(8, "little"))
+        varies = column.strides != (0,)
+        digest.update(np.ascontiguousarray(column if varies else column[:1]).data)
     return digest.hexdigest()

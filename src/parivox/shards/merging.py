@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing.counts.merging import read_all
 from parivox.auditing.run import audit, tally_thresholds
+from parivox.disk import sha256_of
 from parivox.errors import DataError
 from parivox.read.groups_file import read_groups_file
 from parivox.shards.planning import THRESHOLDS, read_json, read_plan, write_json
@@ -24,7 +26,7 @@ _OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding")
 
 
 def find_thresholds(folder: str | os.PathLike[str]) -> None:
-    """Find the thresholds of the tallies on the counts of all parts, and write them.
+    """Add up the counts of all parts, find the thresholds of the tallies on them, and write both.
 
     Raises
     ------
@@ -32,9 +34,12 @@ def find_thresholds(folder: str | os.PathLike[str]) -> None:
         If a part is missing, failed, damaged or of another plan.
     """
     plan = read_plan(folder)
-    found = tally_thresholds(_files(plan, COUNTS), **plan.audited())
+    (counts,) = read_all([(None, one) for one in _files(plan, COUNTS)])
+    counts.write(plan.folder / COUNTS)
+    found = tally_thresholds(str(plan.folder / COUNTS), **plan.audited())
     texts = [one.hex() for one in found.tolist()]
-    write_json(plan.folder / THRESHOLDS, {"plan": plan.id, "thresholds": texts})
+    made = {"thresholds": texts, "counts": sha256_of(plan.folder / COUNTS)}
+    write_json(plan.folder / THRESHOLDS, {"plan": plan.id, **made})
 
 
 def merge(
@@ -59,7 +64,10 @@ def merge(
     if plan.thresholds() is None:
         find_thresholds(folder)
         return None
-    files = [*_files(plan, COUNTS), *_files(plan, TALLY)]
+    counts, whole = _files(plan, COUNTS), plan.folder / COUNTS
+    if whole.exists() and sha256_of(whole) == read_json(plan.folder / THRESHOLDS).get("counts"):
+        counts = [str(whole)]
+    files = [*counts, *_files(plan, TALLY)]
     options: dict[str, Any] = plan.audited()
     asked = plan.asked
     options |= {name: value for name, value in plan.options.items() if name in _OF_SPEAKERS}

@@ -1,9 +1,9 @@
 """What an audit in parts is of: inputs with their hashes, options, and the rows of each part.
 
 A plan is a folder: ``plan.json``, one folder for each part (``00007-of-00032``) with its counts,
-its tally and ``shard.json``, which names both by their hashes, and ``thresholds.json`` once the
-counts of all parts are there. It is private: it holds the names of files, and tallies are personal
-data.
+its tally and ``shard.json``, which names both by their hashes, and, once the counts of all parts
+are there, their sum and ``thresholds.json``. It is private: it holds the names of files, and
+tallies are personal data.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.tallies import summed
+from parivox.core.tallies import Sums, summed
 from parivox.errors import ConfigError
 from parivox.trials.grades import grade_codes
 from parivox.trials.lists import alike
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Flags = NDArray[np.int8]
 
-WAITING = 4_000_000
-"""Keys that wait before they are added up."""
 MARKED = 10_000_000
 """Groups times speakers that are marked in a table; of more, pairs are sorted, which is slower."""
 
@@ -126,7 +124,7 @@ class SpeakerCounts:
         cells = self.counts.cells.take(~self.counts.cells.target)
         one, other = cells.enrol.astype(np.int64), cells.test.astype(np.int64)
         n = len(self.counts.trial_list.people.ids)
-        both = np.unique(np.concatenate((one * n + other, other * n + one)))
+        both, _ = summed(np.concatenate((one * n + other, other * n + one)), n * n)
         return np.bincount(both // n, minlength=n)[self.speaker]
 
     @property
@@ -200,37 +198,18 @@ def count_list(trial_list: TrialList) -> ListCounts:
     return ListCounts(trial_list, cells, by, (int(reversed_[0]), int(reversed_[1])), itself, uses)
 
 
-class _KeyCounts:
+class _KeyCounts(Sums):
     """Keys and how often they occur."""
 
     def __init__(self, speakers: int, shared: int, groups: int) -> None:
         self.speakers, self.groups = speakers, groups
-        self.size = max(speakers, 1) ** 2 * 3 * shared * groups**2
+        super().__init__(max(speakers, 1) ** 2 * 3 * shared * groups**2)
         if math.log2(self.size) > 62:
             msg = (
                 f"{speakers:,} speakers and {groups - 1:,} groups that are not of speakers make "
                 "too many combinations to count; group by fewer values, or by bands of a number"
             )
             raise ConfigError(msg)
-        self._keys = np.empty(0, dtype=np.int64)
-        self._counts = np.empty(0, dtype=np.int64)
-        self._waiting: list[Ints] = []
-
-    def add(self, keys: Ints) -> None:
-        """Add trials."""
-        self._waiting.append(keys)
-        if sum(map(len, self._waiting)) > WAITING:
-            self.total()
-
-    def total(self) -> tuple[Ints, Ints]:
-        """Every key and how often it occurs."""
-        if self._waiting:
-            more, (counts,) = summed(np.concatenate(self._waiting), self.size)
-            keys = np.concatenate((self._keys, more))
-            counts = np.concatenate((self._counts, counts))
-            self._keys, (self._counts,) = summed(keys, self.size, counts)
-            self._waiting = []
-        return self._keys, self._counts
 
 
 def _decoded(adding: _KeyCounts, trial_list: TrialList, agreements: Sequence[Agreement]) -> Cells:

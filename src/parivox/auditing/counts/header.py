@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,17 +21,17 @@ from parivox.auditing.counts.trial_counts import (
     TrialCounts,
 )
 from parivox.auditing.layout import ALLOCATIONS
-from parivox.errors import ParivoxError
+from parivox.errors import DataError, ParivoxError
 from parivox.read.bins import parse_bins
-from parivox.read.counts_file import damaged
+from parivox.read.counts_file import NO_ROWS, SIDES, damaged, read_counts, read_header
 from parivox.read.metadata import grouping_of, need, several, text, texts, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.read.content import Content
     from parivox.read.counts_file import CountRows
     from parivox.read.grouping import Grouping
 
@@ -37,27 +39,42 @@ _KINDS = {DECISIONS, FAILURES, LLR, SCORES, SECONDS, SIMILARITY, THRESHOLDS}
 _HEX = frozenset("0123456789abcdef")
 
 
-def parsed(content: Content, header: dict[str, Any], rows: CountRows) -> TrialCounts:
-    """The counts of one file.
+def read_trial_counts(path: str | os.PathLike[str], *, rows: bool = True) -> TrialCounts:
+    """The counts of one file, or what its metadata say of them, without their rows.
 
     Raises
     ------
     DataError
         If the metadata and the rows are not what counts are.
     """
-    try:
-        made = _made(content, header, rows)
+    if not rows:
+        with _checked(name := Path(path).name):
+            return _made(name, read_header(path), NO_ROWS, {})
+    content, header, read = read_counts(path)
+    with _checked(content.name):
+        made = _made(content.name, header, read, content.provenance)
         _check_rows(made)
         n = whole(header["trials"])
         need(made.n_trials == n, f"its rows are of {made.n_trials:,} trials, not of {n:,}")
-    except KeyError as error:
-        raise damaged(content.name, f"its metadata lack {error}") from error
-    except (ValueError, IndexError, TypeError, AttributeError, ParivoxError) as error:
-        raise damaged(content.name, str(error)) from error
     return made
 
 
-def _made(content: Content, header: dict[str, Any], rows: CountRows) -> TrialCounts:
+@contextmanager
+def _checked(name: str) -> Iterator[None]:
+    """Say of which file it is that something is wrong."""
+    try:
+        yield
+    except DataError:
+        raise
+    except KeyError as error:
+        raise damaged(name, f"its metadata lack {error}") from error
+    except (ValueError, IndexError, TypeError, AttributeError, ParivoxError) as error:
+        raise damaged(name, str(error)) from error
+
+
+def _made(
+    name: str, header: dict[str, Any], rows: CountRows, provenance: Mapping[str, Any]
+) -> TrialCounts:
     groupings = tuple(grouping_of(one) for one in several(header["groupings"]))
     within = tuple(grouping_of(one) for one in several(header["within"]))
     need(groupings, "no grouping")
@@ -95,10 +112,8 @@ def _made(content: Content, header: dict[str, Any], rows: CountRows) -> TrialCou
         seen=tuple(_seen(header["seen"], groupings, within)),
         notes=tuple(_note(one, names) for one in several(header["notes"])),
         chosen_by=text(header["groupings_chosen_by"]),
-        name=content.name,
-        provenance=[
-            {"role": "counts", "name": content.name, "format": "parquet", **content.provenance}
-        ],
+        name=name,
+        provenance=[{"role": "counts", "name": name, "format": "parquet", **provenance}],
     )
 
 
@@ -149,30 +164,35 @@ def _check_rows(one: TrialCounts) -> None:
     """Refuse rows of groups and levels that there are not, or that do not add up."""
     rows = one.rows.columns
     n = len(one.groupings)
-    n_blocks = n * (len(one.within) + 1)
+    levels = [1, *(len(of.groups) for of in one.within)]
+    n_blocks = n * len(levels)
     need(len(one.rows) and _between(rows["block"], 0, n_blocks - 1), "rows of an unknown block")
-    levels = np.repeat([1, *(len(of.groups) for of in one.within)], n)[rows["block"]]
-    groups = np.array([len(of.groups) for of in one.groupings])[rows["block"] % n]
-    lowest = np.where(rows["block"] < n, 0, -1)
-    for name, low, limit in (
-        ("level", lowest, levels),
-        ("enrol_group", -1, groups),
-        ("test_group", -1, groups),
-    ):
-        need(_between(rows[name], low, limit - 1), f"rows of an unknown {name}")
+    total = []
+    for block in range(n_blocks):
+        here = _run(rows["block"], block)
+        at, i = divmod(block, n)
+        groups = len(one.groupings[i].groups)
+        limits = {"level": (-1 if at else 0, levels[at]), **dict.fromkeys(SIDES, (-1, groups))}
+        for name, (low, limit) in limits.items():
+            need(_between(rows[name][here], low, limit - 1), f"rows of an unknown {name}")
+        kind = 2 * rows["failed"][here] + rows["target"][here]
+        total.append(np.bincount(kind, rows["count"][here], minlength=6).tolist())
     _check_values(one, rows)
-    kind = 2 * rows["failed"] + rows["target"]
-    total = [
-        np.bincount(kind[here], rows["count"][here], minlength=6).tolist()
-        for here in (rows["block"] == block for block in range(n_blocks))
-    ]
     need(all(each == total[0] for each in total), "groupings with other numbers of trials")
+
+
+def _run(column: NDArray[np.integer], value: int) -> slice | NDArray[np.bool_]:
+    """Where a column that mostly rises has a value."""
+    is_here = column == value
+    first, n = int(is_here.argmax()), int(is_here.sum())
+    run = slice(first, first + n)
+    return run if is_here[run].all() else is_here
 
 
 def _check_values(one: TrialCounts, rows: dict[str, NDArray[Any]]) -> None:
     """Refuse scores that are no edges, and rows that tell what the file does not."""
     scored = rows["failed"] == 0
-    value = rows["value"][scored]
+    value = rows["value"] if scored.all() else rows["value"][scored]
     if one.is_scored:
         need(np.array_equal(one.bins.of(value), value), "scores between the edges of the bins")
     else:
@@ -189,7 +209,5 @@ def _check_values(one: TrialCounts, rows: dict[str, NDArray[Any]]) -> None:
         )
 
 
-def _between(
-    column: NDArray[np.integer], low: int | NDArray[np.integer], high: int | NDArray[np.integer]
-) -> bool:
-    return bool(((column >= low) & (column <= high)).all())
+def _between(column: NDArray[np.integer], low: int, high: int) -> bool:
+    return bool(not column.size or (column.min() >= low and column.max() <= high))

@@ -5,29 +5,28 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.counts.header import parsed
+from parivox.auditing.counts.header import read_trial_counts
 from parivox.auditing.counts.trial_counts import Seen
 from parivox.auditing.counts.withholding import shown
 from parivox.auditing.tally import Tally
 from parivox.errors import DataError
 from parivox.read.attributes import has_bands, in_order
 from parivox.read.content import stem_of
-from parivox.read.counts_file import CountRows, holds_tally, read_counts
+from parivox.read.counts_file import NO_ROWS, SIDES, CountRows, holds_tally
 from parivox.read.grouping import Grouping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from parivox.auditing.counts.trial_counts import Note, TrialCounts
     from parivox.read.counts_file import Named
 
 APART = "only of each file by itself"
-_SIDES = ("enrol_group", "test_group")
 
 
 def read_all(named: Named) -> list[TrialCounts]:
@@ -38,34 +37,39 @@ def read_all(named: Named) -> list[TrialCounts]:
     DataError
         If one is damaged, or two of them do not fit together.
     """
-    tallies = [(str(source), Tally.read(source)) for _, source in named if holds_tally(source)]
-    named = [(name, source) for name, source in named if not holds_tally(source)]
+    tallies = [source for _, source in named if holds_tally(source)]
+    named = [(name, source) for name, source in named if source not in tallies]
     if not named:
-        msg = f"{tallies[0][0]}: is a tally; give the counts of its trials beside it"
+        msg = f"{tallies[0]}: is a tally; give the counts of its trials beside it"
         raise DataError(msg)
+    # what the metadata say first: rows are read of one file after the other
     read: list[TrialCounts] = []
     for name, source in named:
-        content, header, rows = read_counts(source)
-        one = parsed(content, header, rows)
+        one = read_trial_counts(source, rows=False)
         system, list_ = name or (one.system, one.list)
         read.append(replace(one, system=system, list=list_))
     _name(read, [source for _, source in named])
     _check_twice(read)
     for one in read[1:]:
         _check_fit(read[0], one)
-    read.sort(key=lambda one: (one.system, one.list, one.sources))
-    groupings = _united([one.groupings for one in read], read)
-    within = _united([one.within for one in read], read)
-    placed = [_placed(one, groupings, within) for one in read]
-    made = [
-        _sum(list(several))
-        for _, several in groupby(placed, key=lambda one: (one.system, one.list))
-    ]
-    for path, tally in tallies:
+    files = [*zip(read, (source for _, source in named), strict=True)]
+    files.sort(key=lambda file: (file[0].system, file[0].list, file[0].sources))
+    groupings = _united([one.groupings for one, _ in files], read)
+    within = _united([one.within for one, _ in files], read)
+
+    def placed(several: Iterable[tuple[TrialCounts, Any]]) -> Iterator[TrialCounts]:
+        for one, source in several:
+            whole = replace(read_trial_counts(source), system=one.system, list=one.list)
+            yield _placed(whole, groupings, within)
+
+    same = groupby(files, key=lambda file: (file[0].system, file[0].list))
+    made = [_sum(placed(several)) for _, several in same]
+    found = [(source, Tally.read(source, rows=False)) for source in tallies]
+    for path, tally in found:
         if not any(source in one.sources for one in made for source in tally.sources):
             msg = f"{path}: is a tally of other trials than the counts beside it; give its own"
             raise DataError(msg)
-    made = [_with_tally(one, [tally for _, tally in tallies]) for one in made]
+    made = [_with_tally(one, found) for one in made]
     known = {one.tally.names for one in made if one.tally is not None}
     if len(known) > 1:
         msg = (
@@ -76,19 +80,19 @@ def read_all(named: Named) -> list[TrialCounts]:
     return made
 
 
-def _with_tally(one: TrialCounts, tallies: Sequence[Tally]) -> TrialCounts:
+def _with_tally(one: TrialCounts, tallies: Sequence[tuple[Any, Tally]]) -> TrialCounts:
     """The counts with the tally of the same trials, if it is there."""
-    mine = [tally for tally in tallies if set(tally.sources) & set(one.sources)]
+    mine = [(path, tally) for path, tally in tallies if set(tally.sources) & set(one.sources)]
     if not mine:
         return one
-    if (one.withheld or one.levels_withheld) and not all(tally.sites for tally in mine):
+    if (one.withheld or one.levels_withheld) and not all(tally.sites for _, tally in mine):
         msg = (
             f"{one.name}: withholds groups, which its tally would tell; count again with "
             "--withhold 0, or leave the tally out"
         )
         raise DataError(msg)
-    placed = [tally.placed((*one.groupings, *one.within)) for tally in mine]
-    whole = Tally.total(placed)
+    every = (*one.groupings, *one.within)
+    whole = Tally.total(Tally.read(path).placed(every) for path, _ in mine)
     whole = replace(whole, groupings=tuple(shown(of, one.withheld) for of in whole.groupings))
     if whole.sources != one.sources or whole.n_trials != one.n_trials:
         msg = (
@@ -225,12 +229,12 @@ def _placed(
 ) -> TrialCounts:
     """The counts of one file with the groups and levels of all, and who is seen in them."""
     columns = dict(one.rows.columns)
-    for name in (*_SIDES, "level"):
+    for name in (*SIDES, "level"):
         columns[name] = columns[name].copy()
     for block in range((len(within) + 1) * len(groupings)):
         here = columns["block"] == block
         at, i = divmod(block, len(groupings))
-        moves = [(side, one.groupings[i], groupings[i]) for side in _SIDES]
+        moves = [(side, one.groupings[i], groupings[i]) for side in SIDES]
         if at:
             moves.append(("level", one.within[at - 1], within[at - 1]))
         for name, mine, theirs in moves:
@@ -292,18 +296,27 @@ def _seen_in_all(several: Sequence[TrialCounts]) -> Iterator[Seen]:
         yield Seen(speakers, failed)
 
 
-def _sum(several: list[TrialCounts]) -> TrialCounts:
-    """The counts of all files of one system and list."""
-    first = several[0]
-    if len(several) == 1:
+def _sum(parts: Iterable[TrialCounts]) -> TrialCounts:
+    """The counts of all files of one system and list, of which one is held at a time."""
+    parts = iter(parts)
+    first, second = next(parts), next(parts, None)
+    if second is None:
         return first
+    several: list[TrialCounts] = []
+
+    def rows() -> Iterator[CountRows]:
+        for one in chain([first, second], parts):
+            several.append(replace(one, rows=NO_ROWS))
+            yield one.rows
+
+    total = CountRows.total(rows())
     withheld = {place: why for one in several for place, why in sorted(one.withheld.items())}
     no_levels = {
         place: why for one in several for place, why in sorted(one.levels_withheld.items())
     }
     whole = replace(
         first,
-        rows=CountRows.total([one.rows for one in several]),
+        rows=total,
         withheld=withheld,
         levels_withheld=no_levels,
         sources=tuple(sorted(source for one in several for source in one.sources)),
@@ -320,7 +333,7 @@ def _without_withheld(one: TrialCounts) -> TrialCounts:
     """The counts without groups and levels that are withheld in some file."""
     lost = {f"{of}={level}" for of, level in one.levels_withheld}
     columns = dict(one.rows.columns)
-    for side in _SIDES:
+    for side in SIDES:
         columns[side] = columns[side].copy()
     for block in range((len(one.within) + 1) * len(one.groupings)):
         here = columns["block"] == block
@@ -333,7 +346,7 @@ def _without_withheld(one: TrialCounts) -> TrialCounts:
         for level, name in enumerate(names):
             if name not in lost:
                 is_shown[level, :-1] = [not why for why in one.missing(grouping, name)]
-        for side in _SIDES:
+        for side in SIDES:
             group = columns[side][here]
             columns[side][here] = np.where(is_shown[columns["level"][here], group], group, -1)
     within = []
