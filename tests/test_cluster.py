@@ -55,19 +55,20 @@ nodes.shutdown()
 """
 
 
-@pytest.fixture
-def home(tmp_path):
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
     """Twelve recordings of three speakers, one of them silent, and a system."""
+    folder = tmp_path_factory.mktemp("home")
     for i in range(12):
-        path = tmp_path / "calls" / f"anna{i % 3}" / f"{i}.wav"
+        path = folder / "calls" / f"anna{i % 3}" / f"{i}.wav"
         path.parent.mkdir(parents=True, exist_ok=True)
         wave = np.random.default_rng(i).normal(size=4_000) / 10
         soundfile.write(path, wave * (i > 0), 8_000)
-    (tmp_path / "mine.py").write_text(SYSTEM)
-    return tmp_path
+    (folder / "mine.py").write_text(SYSTEM)
+    return folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def run(home, optional):
     """A command in that folder."""
     optional("ray")
@@ -104,9 +105,9 @@ def test_a_node_of_this_machine_makes_the_bytes_of_processes(run, home):
     assert content(home / "there") == content(home / "here")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def address(run, home):
-    """Of a cluster whose one node says that it has a GPU."""
+    """Of a cluster that takes seconds to start, whose one node says that it has a GPU."""
     pipe = subprocess.PIPE
     environment = run.environment | {"RAY_USAGE_STATS_ENABLED": "0"}
     words = [sys.executable, "-c", NODES]
@@ -193,7 +194,7 @@ def test_where_nothing_answers_it_is_said_at_once(run, home):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{closed.getsockname()[1]}"
-        words = ("embed", "calls", "--system", "mine:small", "--out", "out", "--ray", address)
+        words = ("embed", "calls", "--system", "mine:small", "--out", "none", "--ray", address)
         done = run("-m", "parivox", *words, "--quiet")
     assert done.returncode == 2
     assert done.stderr.startswith(f"parivox: error: --ray {address}: nothing answers there (")
@@ -201,7 +202,7 @@ def test_where_nothing_answers_it_is_said_at_once(run, home):
 
 
 @pytest.mark.slow
-def test_scores_of_a_node_have_the_bytes_of_one_process(run, home):
+def test_scores_of_a_node_have_the_bytes_of_one_process(run, home, address):
     draw = np.random.default_rng(3)
     ids = [f"s{i % 9}/{i:03d}" for i in range(520)]
     np.savez(home / "vectors.npz", ids=np.array(ids), vectors=draw.normal(size=(520, 8)))
@@ -211,7 +212,7 @@ def test_scores_of_a_node_have_the_bytes_of_one_process(run, home):
     )
     (home / "cohort.txt").write_text("\n".join(ids[510:]))
     words = ("score", "list.parquet", "--embeddings", "vectors.npz", "--as-norm", "cohort.txt")
-    for out, more in (("here", ()), ("there", ("--ray",))):
+    for out, more in (("here", ()), ("there", ("--ray", address))):
         done = run("-m", "parivox", *words, "--out", f"{out}.parquet", *more, "--quiet")
         assert (done.returncode, done.stderr) == (0, "")
     assert (home / "here.parquet").read_bytes() == (home / "there.parquet").read_bytes()
