@@ -25,6 +25,9 @@ OPTIONS = (
     "--disable-sync",
 )
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+USUAL = {"width": 1280, "height": 720}
+"""The size of a window for which none is asked."""
+WRONG = {"error", "warning"}
 
 
 def absent(reason):
@@ -59,33 +62,52 @@ def chromium(optional):
 
 @pytest.fixture(scope="session")
 def opened(chromium, tmp_path_factory):
-    """Open a page from a file, offline: nothing but that file may be asked for, nothing fail."""
+    """Open a page from a file, offline: nothing but that file may be asked for, nothing fail.
+
+    A window serves one test after the other, as it takes longer to open than what is shown in it;
+    a `fresh` one is new, and closed again.
+    """
     folder = tmp_path_factory.mktemp("pages")
-    written = {}
+    written, windows = {}, {}
 
     @contextmanager
-    def open_page(html, **options):
+    def open_page(html, *, fresh=False, **options):
         if html not in written:
             written[html] = folder / f"{len(written)}.html"
             written[html].write_text(html, encoding="utf-8")
         address = written[html].as_uri()
-        context = chromium.new_context(offline=True, **options)
-        context.set_default_timeout(600_000)  # a busy machine is slow, not broken
+        name = repr(sorted(options.items()))
+        shown = None if fresh else windows.pop(name, None)
+        if shown is None:
+            context = chromium.new_context(offline=True, **options)
+            context.set_default_timeout(600_000)  # a busy machine is slow, not broken
+            shown = context.new_page()
+        else:
+            shown.set_viewport_size(options.get("viewport", USUAL))
+            shown.emulate_media(media="null")
+            shown.mouse.move(0, 0)
         asked, said = [], []
-        context.on("request", lambda request: asked.append(request.url))
-        context.on(
-            "console",
-            lambda one: said.append(one.text) if one.type in {"error", "warning"} else None,
-        )
-        context.on("weberror", lambda one: said.append(str(one.error)))
-        shown = context.new_page()
+        watched = {
+            "request": lambda request: asked.append(request.url),
+            "console": lambda one: said.append(one.text) if one.type in WRONG else None,
+            "weberror": lambda one: said.append(str(one.error)),
+        }
+        for event, seen in watched.items():
+            shown.context.on(event, seen)
+        is_sound = False
         try:
             shown.goto(address)
             yield shown
             assert not said
             assert {url for url in asked if not url.startswith(("data:", "blob:"))} == {address}
+            is_sound = not fresh
         finally:
-            context.close()
+            for event, seen in watched.items():
+                shown.context.remove_listener(event, seen)
+            if is_sound:
+                windows[name] = shown
+            else:
+                shown.context.close()
 
     return open_page
 
