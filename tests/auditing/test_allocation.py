@@ -31,6 +31,7 @@ def audit():
         by="team",
         allocate=RULES,
         operating_points=f"threshold={given['threshold']}",
+        intervals=False,
     )
 
 
@@ -157,6 +158,7 @@ def test_speakers_without_the_attribute_are_in_no_group_but_in_all():
         by="g",
         allocate=RULES,
         operating_points="threshold=0.5",
+        intervals=False,
     )
     assert {row["group"] for row in audit.groups} == {"x", "y", "pooled", "all"}
     (whole,) = audit.groups.where(group="all", metric="fnr")
@@ -204,7 +206,12 @@ def fair():
         "nation": ["ABC"[i % 3] for i in range(n)],
     }
     return pv.audit(
-        trials, speakers=table, by="gender+nation", operating_points="threshold=1", allocate="both"
+        trials,
+        speakers=table,
+        by="gender+nation",
+        operating_points="threshold=1",
+        allocate="both",
+        intervals=False,
     )
 
 

@@ -659,6 +659,7 @@ def test_beyond_memory_failures_and_seconds_count_the_same(combined, beyond_memo
 def test_beyond_memory_failures_have_the_intervals_of_those_in_memory(combined, beyond_memory):
     paths = combined("csv")
     options = {"by": ["gender", "channel"], "within": "device", "operating_points": ["deployed"]}
+    options |= CHEAP
     scores = paths.pop("scores")
     whole = pv.audit(scores, **paths, **options)
     beyond_memory()
