@@ -321,6 +321,8 @@ def test_a_data_folder_audits_by_all_that_it_tells(kaldi, proposed):
         assert apart.groups.to_dict() == whole.groups.to_dict()
     other = pv.audit(kaldi / "scores", utterances=kaldi / "data", by="lang", **tables)
     assert {row["group"] for row in other.groups} >= {"de", "fr"}
+    with pytest.raises(ParivoxError, match="--speakers FILE, as which Kaldi's folder may be given"):
+        pv.audit(kaldi / "scores", utterances=kaldi / "data", by="gender", **tables)
 
 
 def test_a_header_is_a_header_in_kaldis_files_too(kaldi):

@@ -370,6 +370,8 @@ class AttributeLookup:
         mend = nearest(asked, columns)
         if not mend.startswith("did") and not self.speakers.provenance:
             mend = "add the table of speakers that has it, with --speakers FILE"
+            if self.table is not None and self.table.provenance.get("format") == "kaldi":
+                mend += ", as which Kaldi's folder may be given again"
         return ConfigError(f"{self.option} {shown_as!r} {problem} of {where}; {mend}")
 
     def _read(self, one: Attribute, level: str) -> OfAttribute:
