@@ -56,7 +56,7 @@ def bare(bank, audit_of, groupings):
         bank.scored,
         "decision",
         without=["score"],
-        intervals=True,
+        intervals=False,
         by=[*groupings],
         allocate=RULES,
         operating_points=["deployed", "fpr=0.1", "threshold=1", "eer"],

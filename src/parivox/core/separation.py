@@ -172,10 +172,10 @@ def sum_over_trials(
     for start in range(0, values.size, _STRETCH):
         stretch = slice(start, start + _STRETCH)
         n, each = trials[..., stretch], of(values[stretch])
-        if np.isfinite(each).all():
-            total = total + np.vecdot(n, each)
-        else:
-            with np.errstate(invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(each).all():
+                total = total + np.vecdot(n, each)
+            else:
                 total = total + np.where(n > 0, n * each, 0.0).sum(axis=-1)
     return total
 
