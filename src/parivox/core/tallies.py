@@ -34,6 +34,8 @@ _AT_ONCE = 2**22
 """Numbers of errors above which operating points are taken one by one, to save memory."""
 _BLOCK = 1 << 16
 """Numbers, so that all that is made of them stays near the processor."""
+_RANGE = 1 << 19
+"""Codes that are added up at once."""
 _WAITING = 1 << 22
 """Rows of several tables that are kept before they are added up."""
 
@@ -255,6 +257,27 @@ def _summed_as_one(
     return found, np.add.reduceat(whole, starts)
 
 
+def _summed_by_range(
+    tables: Sequence[tuple[NDArray[np.integer[Any]], IntArray]], bits: int
+) -> tuple[IntArray, IntArray]:
+    """The same of tables whose codes rise: a few at a time, which stay near the processor."""
+    n = sum(codes.size for codes, _ in tables)
+    longest = max((codes for codes, _ in tables), key=len)
+    cuts = longest[:: max(longest.size * _RANGE // max(n, 1), 1)][1:]
+    ends = [[0, *np.searchsorted(codes, cuts).tolist(), codes.size] for codes, _ in tables]
+    found, sums = (np.empty(n, dtype=np.int64) for _ in range(2))  # what is not used is not held
+    at = 0
+    for k in range(cuts.size + 1):
+        some = [
+            (codes[end[k] : end[k + 1]], weights[end[k] : end[k + 1]])
+            for (codes, weights), end in zip(tables, ends, strict=True)
+        ]
+        codes, weights = _summed_as_one(some, bits)
+        here = slice(at, at := at + codes.size)
+        found[here], sums[here] = codes, weights
+    return found[:at], sums[:at]
+
+
 def _starts(rising: NDArray[np.integer[Any]], bits: int = 0) -> NDArray[np.intp]:
     """Where numbers that rise differ from the one before, but for their last bits."""
     is_first = np.ones(rising.size, dtype=np.bool_)
@@ -342,8 +365,8 @@ class Sums:
 
     def add(self, codes: NDArray[np.integer[Any]], weights: IntArray | None = None) -> None:
         """Add codes, each as often as it is there or with its weight."""
-        if weights is None:
-            codes, (weights,) = summed(codes, self.size)
+        if weights is None or (codes[1:] < codes[:-1]).any():
+            codes, (weights,) = summed(codes, self.size, *([] if weights is None else [weights]))
         self._tables.append((codes, weights))
         if is_full([one.size for one, _ in self._tables]):
             self.total()
@@ -354,7 +377,7 @@ class Sums:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         bits = max(int(weights.max(initial=0)) for _, weights in self._tables).bit_length()
         if (self.size - 1).bit_length() + bits < 64:
-            found, sums = _summed_as_one(self._tables, bits)
+            found, sums = _summed_by_range(self._tables, bits)
         else:
             codes, weights = map(np.concatenate, zip(*self._tables, strict=True))
             found, (sums,) = summed(codes, self.size, weights)
