@@ -6,7 +6,9 @@ Files are written here as the toolkits print them; none is copied.
 import json
 import pickle
 import shlex
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,7 @@ import parivox as pv
 from parivox import inspect
 from parivox.errors import ParivoxError
 
+KEPT = Path(__file__).parents[1] / "old_audits"
 SPEAKERS = {f"id{n:02d}": "fm"[n % 2] for n in range(6)}
 TRIALS = [
     (
@@ -423,7 +426,7 @@ def test_a_pickle_is_refused_with_the_safe_way(write):
 
 @pytest.fixture
 def written(kaldi, parivox):
-    """An audit, counts with their tally, a rule file and a context file."""
+    """An audit, counts with their tally, and files of other commands."""
     labelled = zip((kaldi / "trials").read_text().splitlines(), TRIALS, strict=True)
     (kaldi / "scored").write_text(lines(f"{row} {one[3]}" for row, one in labelled))
     how = ("scored", "--utterances", "data", "--speakers", "data", "--by", "gender")
@@ -433,6 +436,7 @@ def written(kaldi, parivox):
     parivox("count", *how, *counts, "--out", "north.counts")
     (kaldi / "rules.yaml").write_text(parivox("thresholds", "--example"))
     (kaldi / "context.yaml").write_text(parivox("context"))
+    shutil.copy(KEPT / "1-logistic.json", kaldi)
     return kaldi
 
 
@@ -446,6 +450,7 @@ def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, pari
         "north.counts north.tally": "north.tally: a tally of counts, which goes beside them",
         "rules.yaml": "rules.yaml: a rule file, as parivox thresholds writes it",
         "context.yaml": "context.yaml: a context file, as parivox context prints it",
+        "1-logistic.json": "1-logistic.json: a calibrator, as parivox calibrate writes it",
     }.items():
         told = parivox("inspect", *files.split())
         assert said in told
@@ -460,6 +465,19 @@ def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, pari
         for word, file in given.items():
             command = command.replace(word, file)  # noqa: PLW2901
         assert parivox(*shlex.split(command))
+
+
+@pytest.mark.parametrize(
+    ("file", "said", "command"),
+    [
+        ("1-policy.yaml", "a policy, as parivox gate takes it", "gate AUDIT --policy"),
+        ("1-stream.state", "the state of a stream, as parivox monitor keeps", "monitor --state"),
+    ],
+)
+def test_what_gate_and_monitor_take_is_known(file, said, command):
+    (found,) = inspect(KEPT / file).files
+    assert said in found.own
+    assert f"parivox {command} " in found.use
 
 
 @pytest.mark.slow

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +27,19 @@ _TEXTS = {
         "a rule file, as parivox thresholds writes it",
         "parivox audit SCORES --thresholds {}",
     ),
+    "parivox-calibrator:": (
+        "a calibrator, as parivox calibrate writes it",
+        "parivox calibrate SCORES --apply {} --out llr.csv",
+    ),
+    "parivox-policy:": ("a policy, as parivox gate takes it", "parivox gate AUDIT --policy {}"),
     "labels:": (
         "a context file, as parivox context prints it",
         "parivox report AUDIT --context {} --out report.html",
     ),
 }
 """Likewise of a text, by the beginning of a line."""
+_STATE = ("the state of a stream, as parivox monitor keeps it", "parivox monitor --state {}")
+_JSON = re.compile(r'\{\s*"(parivox-\w+)":')
 _SUMS = "SHA256SUMS"
 
 
@@ -43,7 +52,7 @@ def own_file(source: Any, name: str) -> Found | None:
     path = Path(source)
     try:
         found = _of_folder(path, name) if path.is_dir() else _of_file(path)
-    except (OSError, ValueError):  # what cannot be read is said by who reads it
+    except (OSError, ValueError, zipfile.BadZipFile):  # that is said by who reads it
         return None
     if found is None:
         return None
@@ -63,9 +72,15 @@ def _of_file(path: Path) -> tuple[str, str, str] | None:
         if path.name in {line.rpartition(" ")[2].lstrip("*") for line in sums}:
             words, command = _FOLDERS["audit.json"]
             return f"part of {words}", command, str(home)
-    if path.suffix.lower() not in {".yaml", ".yml"}:
+    if path.is_file() and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as file:
+            is_state = "state.json" in file.namelist()
+        return (*_STATE, str(path)) if is_state else None
+    if path.suffix.lower() not in {".yaml", ".yml", ".json"}:
         return None
-    with path.open("rb") as file:
-        lines = file.read(_HEAD).decode("utf-8-sig", errors="replace").splitlines()
+    with path.open("rb") as text:
+        head = text.read(_HEAD).decode("utf-8-sig", errors="replace")
+    first = _JSON.match(head)
+    lines = head.splitlines() if first is None else [f"{first[1]}:"]
     start = next((one for one in _TEXTS if any(line.startswith(one) for line in lines)), None)
     return None if start is None else (*_TEXTS[start], str(path))
