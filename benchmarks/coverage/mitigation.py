@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from benchmarks.coverage import real
 from benchmarks.coverage.records import Row, interval_row, mean, stream
+from scipy.special import stdtrit
 
 from parivox.core.costs import parse_cost
-from parivox.core.crossfit import deal
+from parivox.core.crossfit import deal, held_out
 from parivox.core.llr import cllr
 from parivox.mitigation.aims import parse_aim
 from parivox.mitigation.calibration import Said, find_lines, judge_lines
@@ -62,7 +63,8 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
         aim = None if text == CALIBRATE else parse_aim(text, cost)
         drawn = [_drawn(trials, aim, shift, rng) for _ in range(datasets)]
         found, low, high, true = (np.stack(one) for one in list(zip(*drawn, strict=True))[:4])
-        truth = true.mean(axis=0)
+        truth, reach = true.mean(axis=0), stdtrit(FOLDS - 1, 0.5 + LEVEL / 2)
+        errors = np.sqrt(np.mean(((high - low) / 2 / reach) ** 2, axis=0))
         told = np.array([one[4] for one in drawn])
         where = {"cell": name, "system": system, "aim": text, "shift": shift, "level": LEVEL}
         where |= {"speakers": SPEAKERS, "folds": FOLDS, **mean(told[:, None], "told_apart")}
@@ -70,6 +72,7 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
             where
             | {"rule": rule, "measure": measure, "true": float(f"{truth[r, m]:.5g}")}
             | {"found": float(f"{found[:, r, m].mean():.5g}")}
+            | {"wide": float(f"{errors[r, m] / found[:, r, m].std(ddof=1):.3g}")}
             | {"holds_0": float(np.mean((low[:, r, m] <= 0) & (high[:, r, m] >= 0)))}
             | interval_row(truth[r, m], low[:, r, m : m + 1], high[:, r, m : m + 1])
             for r, rule in enumerate(RULES[: found.shape[1]])
@@ -90,16 +93,16 @@ def _drawn(
     is_drawn[order[:SPEAKERS]] = True
     fold = np.zeros(n, dtype=np.int64)
     fold[is_drawn] = deal(group[is_drawn], FOLDS, int(rng.integers(2**31)))
-    made = [_material(trials, group, fold, shift, both) for both in (is_drawn, ~is_drawn)]
-    here, there = made
+    here = _material(trials, group, fold, shift, is_drawn)
+    there = _material(trials, group, np.arange(n) % 2, shift, ~is_drawn)  # folds are not asked for
     if aim is None:
         return _calibrated(here, there)
     may = np.ones(2, dtype=bool)
     fits = fits_of(here, aim, may, 3)
     thresholds = {held: one.thresholds for held, one in fits.items()}
-    judged = judge(here, [Scored(here.score, thresholds)], aim.cost, LEVEL)
-    elsewhere = dict.fromkeys(thresholds, fits[0].thresholds)
-    true = judge(there, [Scored(there.score, elsewhere)], aim.cost, LEVEL)
+    judged = judge(here, [Scored(here.score, thresholds)], aim, LEVEL)
+    elsewhere = dict.fromkeys(held_out(2).tolist(), fits[0].thresholds)
+    true = judge(there, [Scored(there.score, elsewhere)], aim, LEVEL)
     every = []
     for one in (judged, true):
         cost, first = one.mean_cost, one.cost

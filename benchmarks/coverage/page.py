@@ -401,14 +401,15 @@ def _mitigation(results: dict[str, list[Row]]) -> list[str]:
         (
             *(row["system"], row["aim"], f"{row['shift']:g}", row["rule"], row["measure"]),
             _share(row["told_apart"], row["told_apart_error"]),
-            *(f"{row['true']:+.4f}", f"{row['found']:+.4f}", _share(row["holds_0"])),
+            *(f"{row['true']:+.4f}", f"{row['found']:+.4f}", f"{row['wide']:.2f}"),
+            _share(row["holds_0"]),
             _share(row["coverage"], row["coverage_error"]),
             f"{row['datasets']:,}",
         )
         for row in _rows(results, "mitigation")
     ]
-    head = ("scores", "aim", "shift", "rule", "of", "told apart", "true", "found", "holds 0")
-    return _table((*head, "coverage", "draws"), lines)
+    head = ("scores", "aim", "shift", "rule", "of", "told apart", "true", "found", "wide")
+    return _table((*head, "holds 0", "coverage", "draws"), lines)
 
 
 def _streams(results: dict[str, list[Row]]) -> list[str]:

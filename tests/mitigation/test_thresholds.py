@@ -120,10 +120,26 @@ def test_a_speaker_on_both_sides_is_a_gain_that_is_none():
         aim = parse_aim("min-cdet", parse_cost("0.5,1,1"))
         fits = {held: one.thresholds for held, one in fits_of(made, aim, MAY, 3).items()}
         leaky = dict.fromkeys(fits, fits[0])
-        each = (judge(made, [Scored(made.score, by)], aim.cost, 0.95) for by in (fits, leaky))
+        each = (judge(made, [Scored(made.score, by)], aim, 0.95) for by in (fits, leaky))
         gains.append([-one.mean_cost.change[1] for one in each])
     honest, leaked = np.mean(gains, axis=0)
     assert leaked > 0 > honest
+
+
+# ---- how sure ----
+
+
+def test_chance_of_pairs_is_no_part_of_thresholds_that_target_trials_alone_set():
+    aim, made = parse_aim("fnr=0.1", parse_cost("voxsrc")), material(None)
+    alike = replace(made, score=np.where(made.target, made.score, np.round(made.score)))
+    told = []
+    for one in (made, alike):
+        fits = {held: fit.thresholds for held, fit in fits_of(one, aim, MAY, 3).items()}
+        told.append(judge(one, [Scored(one.score, fits)], aim, 0.95).changes)
+    low, high = told[0]["fnr"].change_limits
+    assert (low[1] < high[1]).all()
+    assert np.array_equal((low, high), told[1]["fnr"].change_limits)
+    assert not np.array_equal(told[0]["fpr"].change_limits, told[1]["fpr"].change_limits)
 
 
 # ---- aims ----

@@ -85,19 +85,6 @@ def standard_error(without: ArrayLike) -> FloatArray:
     return np.asarray(np.sqrt(variance))[()]
 
 
-def share_moved(folds: int, held: int) -> float:
-    """How far what was made without some folds is moved by leaving out one fold more.
-
-    See docs/methods/thresholds.md#intervals.
-
-    Examples
-    --------
-    >>> share_moved(10, 0b1), round(share_moved(10, 0b11), 3)
-    (0.8888888888888888, 0.778)
-    """
-    return (folds - held.bit_count() - 1) / (folds - 1)
-
-
 def level_apart(difference: ArrayLike, without: ArrayLike) -> FloatArray:
     """Level at which differences are told from nothing, by leaving out each fold in turn.
 

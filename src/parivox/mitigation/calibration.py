@@ -14,7 +14,7 @@ from parivox.auditing.schema import Rows
 from parivox.auditing.system import check_polarity
 from parivox.core.calibration import Isotonic, Logistic, isotonic, logistic, unfit
 from parivox.core.counts import Counts
-from parivox.core.crossfit import held_out, jackknife, level_apart, share_moved
+from parivox.core.crossfit import held_out, jackknife, level_apart
 from parivox.core.llr import cllr, min_cllr
 from parivox.core.verdict import holm
 from parivox.disk import check_file, whole_file, writing
@@ -376,12 +376,8 @@ class Said:
             if bits & left_out:
                 continue
             score = self.score[start:end]
-            said = self.lines[bits][g].llr(score)
-            if left_out:
-                again = self.lines[bits | left_out][g].llr(score)
-                said += share_moved(self.material.folds, bits) * (again - said)
             rows.append(self.order[start:end])
-            llrs.append(said)
+            llrs.append(self.lines[bits | left_out][g].llr(score))
         return np.concatenate(rows), np.concatenate(llrs)
 
 

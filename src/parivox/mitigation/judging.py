@@ -5,6 +5,7 @@ See docs/methods/thresholds.md#cross-fitting.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from parivox.core.costs import cdet
 from parivox.core.counts import Curve
-from parivox.core.crossfit import Limits, jackknife, outside, share_moved
+from parivox.core.crossfit import Limits, held_out, jackknife, outside
 from parivox.core.intervals import rate_interval
 from parivox.core.tallies import moments
 from parivox.mitigation.material import RATES
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.core.costs import CostModel
     from parivox.core.counts import FloatArray, IntArray
     from parivox.core.intervals import Interval
     from parivox.core.tallies import Moments
+    from parivox.mitigation.aims import Aim
     from parivox.mitigation.material import Material
 
 
@@ -74,31 +75,38 @@ class Judged:
     speakers: dict[str, IntArray]  # [cell]
 
 
-def judge(
-    material: Material, scored: Sequence[Scored], cost: CostModel, confidence: float
-) -> Judged:
-    """Judge the rules of one or several kinds of scores, in this order."""
+def judge(material: Material, scored: Sequence[Scored], aim: Aim, confidence: float) -> Judged:
+    """Judge the rules of one or several kinds of scores, in this order.
+
+    See docs/methods/thresholds.md#intervals.
+    """
     n_groups = len(material.groups)
     counted = []  # errors [1 + fold, class, rule, group + 1]
     numbers = []  # trials [1 + fold, class, group + 1]
     wrong = np.concatenate([_wrong(material, one) for one in scored])
+    step = math.sqrt(material.folds - 1)
     for left_out in (None, *range(material.folds)):
-        rows, decided = np.arange(material.score.size), wrong
+        rows, weighed = np.arange(material.score.size), [(wrong, 1.0)]
         if left_out is not None:
             rows = np.flatnonzero(outside(material.bits, 1 << left_out))
-            own = [_wrong(material, one, rows, 1 << left_out) for one in scored]
-            decided = np.concatenate(own)
+            weighed = [(wrong[:, rows], 1.0)]
+            for way in (step, -step):
+                moved = [_wrong(material, one, rows, 1 << left_out, way) for one in scored]
+                weighed.append((np.concatenate(moved), 0.5 / way))
         cell = material.target[rows].astype(np.int64) * (n_groups + 1) + material.group[rows]
         size = 2 * (n_groups + 1)
         numbers.append(np.bincount(cell, minlength=size).reshape(2, -1))
-        each = [np.bincount(cell[row], minlength=size).reshape(2, -1) for row in decided]
-        counted.append(np.stack(each, axis=1))
+        each = [
+            weight * np.stack([np.bincount(cell[row], minlength=size) for row in decided])
+            for decided, weight in weighed
+        ]
+        counted.append(np.sum(each, axis=0).reshape(len(wrong), 2, -1).swapaxes(0, 1))
     trials, errors = _with_everyone(np.stack(numbers)), _with_everyone(np.stack(counted))
     with np.errstate(invalid="ignore", divide="ignore"):
         rates = dict(zip(RATES, (errors / trials[:, :, None]).swapaxes(0, 1), strict=True))
     fp, fn = (errors[:, k].swapaxes(-1, -2) for k in (0, 1))
     curve = Curve(np.empty(fp.shape[-1]), fp, fn, trials[:, 1], trials[:, 0])
-    costs = cdet(curve, cost).swapaxes(-1, -2)
+    costs = cdet(curve, aim.cost).swapaxes(-1, -2)
     of_whole = costs[:, :, :-1][:, :, ~np.isnan(costs[0, 0, :-1])]
     told = {}
     for rate in RATES:
@@ -112,7 +120,7 @@ def judge(
             parts.append(moments(tally.part(first, last)))
         told[rate] = parts
     sure = {rate: [rate_interval(one, confidence) for one in parts] for rate, parts in told.items()}
-    once = _once(told["fpr"][-1])
+    once = _once(told["fpr"][-1]) if aim.rates == ("fpr",) else 1.0
     speakers = {
         rate: np.append(
             material.enrolled[int(rate == "fnr")].sum(axis=-1),
@@ -136,18 +144,23 @@ def _wrong(
     scored: Scored,
     rows: NDArray[np.intp] | slice = slice(None),
     left_out: int = 0,
+    step: float = 0.0,
 ) -> NDArray[np.bool_]:
-    """Trials that each rule decides wrongly by thresholds of other speakers, ``[rule, trial]``."""
+    """Trials that each rule decides wrongly by thresholds of other speakers, ``[rule, trial]``.
+
+    Thresholds are moved by so many times what leaving out a fold, as a bit, moves them by.
+    """
     sets = np.array(list(scored.thresholds))
     place = np.zeros(1 << material.folds, dtype=np.int64)
     place[sets] = np.arange(sets.size)
     every = np.stack(list(scored.thresholds.values()), axis=1)  # [rule, set, group + 1]
-    for held in (held for held in sets.tolist() if left_out and held & left_out):
-        whole, again = every[:, place[held & ~left_out]], every[:, place[held]]
-        share = share_moved(material.folds, held & ~left_out)
+    if left_out:
+        held = held_out(material.folds)
+        held = held[outside(held, left_out)]
+        whole, again = every[:, place[held]], every[:, place[held | left_out]]
         # an infinite threshold stays one
-        every[:, place[held]] = whole + share * np.where(again == whole, 0, again - whole)
-    at = place[material.bits[rows] | left_out] * every.shape[-1] + material.group[rows]
+        every[:, place[held]] = whole + step * np.where(again == whole, 0, again - whole)
+    at = place[material.bits[rows]] * every.shape[-1] + material.group[rows]
     score, target = scored.score[rows], material.target[rows]
     return np.stack([(score >= one.ravel()[at]) != target for one in every])
 

@@ -275,7 +275,7 @@ def thresholds(
         common = {held: of.thresholds[:1] for held, of in found.items()}
         scored.append(Scored(normalised_too.score, common))
     with stage("judging"):
-        judged = judge(material, scored, goal.cost, asked.confidence)
+        judged = judge(material, scored, goal, asked.confidence)
     whole = np.concatenate([one.thresholds[0] for one in scored])
     rules = (*RULES, NORMALISED)[: len(whole)]
     return Thresholds(
