@@ -47,14 +47,17 @@ def files_of(audit, folder):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("n", "by", "within", "allocate"),
+    ("n", "by", "within", "rules"),
     [
-        (1, ["gender"], None, ["enrol", "either"]),
-        (3, ["gender", "gender+nation", "channel"], ["channel"], ["both", "either"]),
+        (3, ["gender"], None, {"allocate": ["enrol", "either"]}),
+        (
+            *(2, ["gender", "gender+nation", "channel"], ["channel"]),
+            {"allocate": ["both", "either"], "reference": ["others", "macro"], "zero": "none"},
+        ),
     ],
 )
 def test_counts_with_tallies_give_the_bytes_of_the_audit_in_one_piece(
-    trials, speakers, tmp_path, n, by, within, allocate
+    trials, speakers, tmp_path, n, by, within, rules
 ):
     draw = np.random.default_rng(9)
     size = len(trials["score"])
@@ -65,7 +68,7 @@ def test_counts_with_tallies_give_the_bytes_of_the_audit_in_one_piece(
     }
     options = {"speakers": speakers, "by": by, "within": within}
     points = ("fpr=0.01", "deployed", "eer")
-    rules = {"allocate": allocate, "operating_points": points}
+    rules = {**rules, "operating_points": points}
     whole = pv.audit({"S": rows}, replicates=60, **rules, **options)
     counts, tallies = added_up(parts_of(rows, n), tmp_path, points=points, **options)
     made = pv.audit([*counts, *tallies], replicates=60, **rules)
