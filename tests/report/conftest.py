@@ -34,11 +34,16 @@ def material():
 
 @pytest.fixture(scope="session")
 def audited(material):
-    """Audit the trials under a name, with any options."""
+    """Audit the trials under a name, with any options; with each of them once."""
     trials, speakers = material
+    made = {}
 
     def audit(**options):
-        return pv.audit({"model": trials}, speakers=speakers, **{"replicates": 100, **options})
+        asked = repr(sorted(options.items()))
+        if asked not in made:
+            told = {"replicates": 100, **options}
+            made[asked] = pv.audit({"model": trials}, speakers=speakers, **told)
+        return made[asked]
 
     return audit
 
