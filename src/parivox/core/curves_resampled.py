@@ -191,7 +191,12 @@ class ResampledCurves:
         # rows: class, atom, value
         n_atoms = atom_codes.shape[1]
         rows, row = _distinct((target * np.int64(n_atoms) + atom) * n + value, 2 * n_atoms * n)
+        del value, atom  # as long as there are trials
+        of_row = np.bincount(row, number, minlength=rows.size)
+        most = int(of_row.max(initial=1))
+        number = number.astype(_narrowest(most))
         self.trials = csr_array((number, (row, pair)), shape=(rows.size, pairs.size))
+        del number, row, pair
         of_class, of_atom, of_value = rows // n // n_atoms, rows // n % n_atoms, rows % n
         # cells: layout, cell, value; first all nontarget, then all target rows
         first = np.concatenate(([0], np.cumsum([n_cells for _, n_cells in layouts])))
@@ -212,8 +217,7 @@ class ResampledCurves:
         self.used = used % n
         self.ends = np.searchsorted(used, np.arange(first[-1] + 1) * n)
         self.first = first
-        of_row = np.bincount(row, number, minlength=rows.size)
-        self._most = int((self.cells @ of_row).max(initial=1)), int(of_row.max(initial=1))
+        self._most = int((self.cells @ of_row).max(initial=1)), most
 
     def original(self) -> list[list[Counts]]:
         """Counts of each cell of each layout, as they are, of shape (value,)."""
@@ -244,7 +248,7 @@ class ResampledCurves:
         """
         heaviest = int(weights.max(initial=1)) ** 2
         cells, trials = (
-            matrix.astype(_narrowest(most * heaviest))
+            matrix.astype(_narrowest(most * heaviest), copy=False)
             for matrix, most in zip((self.cells, self.trials), self._most, strict=True)
         )
         one, other = self.pair
@@ -274,7 +278,7 @@ class ResampledCurves:
 
 def _binned(
     score: FloatArray, times: IntArray, edges: FloatArray | None, means: FloatArray | None
-) -> tuple[FloatArray, NDArray[np.intp]]:
+) -> tuple[FloatArray, Codes]:
     """Value of each bin in use, rising, and the bin of each trial."""
     if edges is None:
         values, code = np.unique(score + 0.0, return_inverse=True)
@@ -287,30 +291,30 @@ def _binned(
         nobody = np.zeros(score.size, dtype=np.int64)
         order = np.argsort(score)
         means = bin_means(Counts(score[order], times[order], nobody), edges)
-    used, code = _distinct(code, edges.size)
-    return means[used], code
+    used, place = _distinct(code, edges.size)
+    return means[used], place
 
 
-def _atoms(codes: Sequence[Codes], size: int) -> tuple[IntArray, IntArray]:
+def _atoms(codes: Sequence[Codes], size: int) -> tuple[IntArray, NDArray[np.int32]]:
     """Combinations of codes that occur, ``[code, atom]``, and that of each trial."""
-    key, found = np.zeros(size, dtype=np.int64), np.zeros((0, 1), dtype=np.int64)
+    key, found = np.zeros(size, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
     for code in codes:
         span = int(code.max(initial=-1)) + 2
-        used, key = _distinct(key * span + code + 1, found.shape[1] * span)
+        used, key = _distinct(key * np.int64(span) + code + 1, found.shape[1] * span)
         found = np.vstack((found[:, used // span], used % span - 1))
     return found, key
 
 
-def _distinct(key: Codes, span: int) -> tuple[IntArray, IntArray]:
+def _distinct(key: Codes, span: int) -> tuple[IntArray, NDArray[np.int32]]:
     """Distinct keys, rising, and the place of each key among them; keys are in [0, span)."""
     if span > 16 * key.size + (1 << 20):
         distinct, at = np.unique(key, return_inverse=True)
-        return distinct.astype(np.int64, copy=False), at
+        return distinct.astype(np.int64, copy=False), at.astype(np.int32)
     is_used = np.zeros(span, dtype=np.bool_)
     is_used[key] = True
-    distinct = np.flatnonzero(is_used)
-    place = np.cumsum(is_used) - 1
-    return distinct, place[key]
+    place = np.cumsum(is_used, dtype=np.int32)
+    place -= 1
+    return np.flatnonzero(is_used), place.take(key)
 
 
 def _narrowest(most: int) -> type[np.signedinteger[Any]]:
