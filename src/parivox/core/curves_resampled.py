@@ -28,6 +28,7 @@ BINS = 1 << 12
 
 # of one chunk of replicates: counts, and weights of pairs
 _CELLS, _PAIRS = 1 << 22, 1 << 25
+_AT_ONCE = 1 << 14  # pairs whose weights are made at once
 _CHUNK = 160  # replicates in a chunk: more would leave the cache
 
 
@@ -259,7 +260,10 @@ class ResampledCurves:
             part = slice(first, min(first + step, len(weights)))
             of_speaker = np.ascontiguousarray(weights[part].T, dtype=trials.dtype)
             of_pair = of_speaker[one]
-            np.multiply(of_pair, of_speaker[other], out=of_pair, where=apart)
+            for start in range(0, one.size, _AT_ONCE):
+                some = slice(start, start + _AT_ONCE)
+                twice = of_pair[some]
+                np.multiply(twice, of_speaker[other[some]], out=twice, where=apart[some])
             yield part, self._by_cell(cells @ (trials @ of_pair))
 
     def _by_cell(self, found: NDArray[np.signedinteger[Any]]) -> list[list[Counts]]:
