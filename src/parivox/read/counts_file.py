@@ -209,19 +209,27 @@ def _with_flags(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     return {**columns, **flags}
 
 
+def distinct(column: NDArray[Any]) -> NDArray[Any]:
+    """Values that occur in a column, in any order."""
+    return pl.Series(column if column.strides != (0,) else column[:1]).unique().to_numpy()
+
+
 def _numbered_values(
     columns: Sequence[NDArray[Any]],
 ) -> tuple[NDArray[Any], list[NDArray[np.integer[Any]]]]:
-    """Values that occur in some columns, rising, and the place of each cell; of NaN it is any."""
-    each = [pl.Series(one if one.strides != (0,) else one[:1]).unique() for one in columns]
-    values = pl.concat(each).fill_nan(0.0).unique().sort().to_numpy() + 0.0
+    """Values that occur in some columns, rising, and the place of each cell; NaN counts as 0."""
+    values = np.sort(distinct(np.concatenate([_filled(distinct(one)) for one in columns]))) + 0.0
     steps = Steps(values)
-    return values, [
-        steps.of(np.where(np.isnan(one), 0.0, one)) - 1
-        if one.strides != (0,)
-        else np.broadcast_to(steps.of(np.nan_to_num(one[:1])) - 1, one.size)
-        for one in columns
-    ]
+    places: list[NDArray[np.integer[Any]]] = []
+    for one in columns:
+        varies = one.strides != (0,)
+        place = steps.of(_filled(one if varies else one[:1])) - 1
+        places.append(place if varies else np.broadcast_to(place, one.size))
+    return values, places
+
+
+def _filled(column: NDArray[Any]) -> NDArray[Any]:
+    return np.where(np.isnan(column), 0.0, column)
 
 
 def _summed(

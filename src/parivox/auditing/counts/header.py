@@ -23,7 +23,7 @@ from parivox.auditing.counts.trial_counts import (
 from parivox.auditing.layout import ALLOCATIONS
 from parivox.errors import DataError, ParivoxError
 from parivox.read.bins import parse_bins
-from parivox.read.counts_file import NO_ROWS, SIDES, damaged, read_counts, read_header
+from parivox.read.counts_file import NO_ROWS, SIDES, damaged, distinct, read_counts, read_header
 from parivox.read.metadata import grouping_of, need, several, text, texts, whole
 
 if TYPE_CHECKING:
@@ -194,7 +194,8 @@ def _check_values(one: TrialCounts, rows: dict[str, NDArray[Any]]) -> None:
     scored = rows["failed"] == 0
     value = rows["value"] if scored.all() else rows["value"][scored]
     if one.is_scored:
-        need(np.array_equal(one.bins.of(value), value), "scores between the edges of the bins")
+        each = distinct(value)
+        need(np.array_equal(one.bins.of(each), each), "scores between the edges of the bins")
     else:
         is_decision = np.isin(value, (0.0, 1.0)) & (rows["accepted"][scored] == value)
         need(is_decision.all(), "decisions other than 0 and 1")
