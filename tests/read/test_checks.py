@@ -97,7 +97,7 @@ def test_files_that_are_no_list_of_trials(read, text, match):
 
 def test_tables_in_python_that_are_no_list_of_trials(read):
     refused(read, {"enrol": ["a"], "test": ["b", "c"], "score": [1.0]}, "columns of one length")
-    refused(read, 7, "a int is no table; give a path, a dataframe or a mapping of arrays")
+    refused(read, 7, "type int is no table; give a path, a dataframe or a mapping of arrays")
     refused(read, {"enrol": [], "test": [], "score": []}, "scores: holds no trial")
     rows = {"enrol": ["a/1"], "test": ["b/1"], "score": [float("nan")]}
     refused(read, rows, "scores: row 1, column 'score': 'nan' is no score")
