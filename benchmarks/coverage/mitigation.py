@@ -47,8 +47,8 @@ CASES = (
     ("L", CALIBRATE, 0.05),
 )
 """System, aim (or calibration), and by how much the scores of the first group are shifted."""
-MEASURES = ("mean gain", "gain", "fpr change", "fnr change")
-"""Over both groups, then of the first one."""
+MEASURES = ("mean gain", "gain", "fpr change", "fnr change", "worst's gain")
+"""Over both groups, of the first one, of the one that the common threshold costs most."""
 LEVEL = 0.95
 
 
@@ -103,7 +103,7 @@ def _drawn(
     judged = judge(here, [Scored(here.score, thresholds)], aim, LEVEL)
     elsewhere = dict.fromkeys(held_out(2).tolist(), fits[0].thresholds)
     true = judge(there, [Scored(there.score, elsewhere)], aim, LEVEL)
-    every = []
+    every, worst = [], int(judged.cost.value[0, :-1].argmax())
     for one in (judged, true):
         cost, first = one.mean_cost, one.cost
         ends = first.change_limits
@@ -115,6 +115,7 @@ def _drawn(
                     (of.change[:, 0], of.change_limits.low[:, 0], of.change_limits.high[:, 0])
                     for of in (one.changes[rate] for rate in RATES)
                 ),
+                (-first.change[:, worst], -ends.high[:, worst], -ends.low[:, worst]),
             ]
         )
     found, low, high = (np.stack(one, axis=-1) for one in zip(*every[0], strict=True))

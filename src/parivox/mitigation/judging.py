@@ -70,7 +70,6 @@ class Judged:
     """Of the rates, with intervals of the whole procedure, ``[rule, cell]``."""
     cost: Measured  # [rule, cell]
     mean_cost: Measured  # mean over the groups that have both classes, [rule]
-    worst_cost: Measured  # the largest of these, [rule]
     trials: dict[str, IntArray]  # [cell]
     speakers: dict[str, IntArray]  # [cell]
 
@@ -133,7 +132,6 @@ def judge(material: Material, scored: Sequence[Scored], aim: Aim, confidence: fl
         {rate: Measured.of(rates[rate], confidence, once) for rate in RATES},
         Measured.of(costs, confidence, once),
         Measured.of(of_whole.mean(axis=-1), confidence, once),
-        Measured.of(of_whole.max(axis=-1), confidence, once),
         {rate: trials[0, k] for k, rate in enumerate(RATES)},
         speakers,
     )

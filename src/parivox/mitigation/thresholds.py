@@ -65,7 +65,6 @@ TABLES: dict[str, dict[str, str]] = {
         "gain": "float",
         "gain_low": "float",
         "gain_high": "float",
-        **{f"worst_{name}{end}": "float" for name in ("cost", "gain") for end in _LIMITS},
     },
     "groups": {
         "rule": "str",
@@ -99,8 +98,7 @@ class Thresholds(Shown):
     ----------
     rules : Table
         Each rule: how many groups have another threshold than the common one (``own``), the mean
-        over groups of the detection cost, the largest cost of a group (``worst_cost``, whichever
-        group has it), and the gains of both over the common threshold.
+        over groups of the detection cost, and its gain over the common threshold.
     groups : Table
         Each rule and group, and everyone: the threshold to be used, what it comes to, the change
         against the common threshold, the gain in cost; ``reason`` says why a group keeps the
@@ -315,14 +313,12 @@ def _fitted(
 
 def _rules(rules: Sequence[str], judged: Judged, whole: FloatArray) -> Table:
     rows = Rows(TABLES["rules"])
-    mean, worst = judged.mean_cost, judged.worst_cost
+    mean = judged.mean_cost
     rows.add(
         rule=list(rules),
         own=(whole[:, :-1] != whole[:, -1:]).sum(axis=-1),
         **_with_limits("cost", mean.value, mean.limits),
         **_gain("gain", mean.change, mean.change_limits),
-        **_with_limits("worst_cost", worst.value, worst.limits),
-        **_gain("worst_gain", worst.change, worst.change_limits),
     )
     return rows.table()
 

@@ -81,8 +81,17 @@ def _answer(
         words = f"{n} of {len(own)} groups {need} another threshold than the one for all: {names}."
     yield text(words, style="bold", apart=True)
     yield text(f"What one per group gains in mean cost {told(gain, 'gain')}: {interval}.")
-    worst = f"{gain['worst_gain']:.3f} {ends(gain, 'worst_gain', places=3)}"
-    yield text(f"What the group with the largest cost gains {told(gain, 'worst_gain')}: {worst}.")
+    worst = own[worst_of(found)]
+    interval = f"{worst['gain']:.3f} {ends(worst, 'gain', places=3)}"
+    whose = f"What {worst['group']}, with the largest cost, gains"
+    yield text(f"{whose} {told(worst, 'gain')}: {interval}.")
+
+
+def worst_of(found: Thresholds) -> str:
+    """The group that the common threshold costs most; what it gains is not chosen by its gain."""
+    rows = found.groups.where(rule=COMMON).rows()
+    known = [one for one in rows if one["group"] != EVERYONE and one["cost"] is not None]
+    return str(max(known, key=lambda one: one["cost"])["group"])
 
 
 def told(row: Row, name: str) -> str:
@@ -95,29 +104,23 @@ def told(row: Row, name: str) -> str:
 
 
 def rules_sheet(found: Thresholds) -> Sheet:
-    """Each rule: groups that it moves, mean cost and gain."""
+    """Each rule: groups that it moves, cost and gain, on average and of who is worst off."""
+    worst = worst_of(found)
     sheet = Sheet.headed(
-        f"Cost ({found.record['cost']}), mean over groups and of the group with the largest, on "
-        "speakers held out on both sides:",
+        f"Cost ({found.record['cost']}), mean over groups and of {worst}, the largest by one for "
+        "all, on speakers held out on both sides:",
         ("threshold", "moved", "mean", "gain", "worst", "gain of the worst"),
     )
-    for row in found.rules.rows():
+    of_worst = found.groups.where(group=worst).rows()
+    for row, own in zip(found.rules.rows(), of_worst, strict=True):
         is_common = row["rule"] == COMMON
-        gain, worst = (
-            Cell(
-                "" if is_common else f"{row[name]:.3f} {ends(row, name, places=3)}",
-                verdict=better(row[f"{name}_low"], row[f"{name}_high"]),
-            )
-            for name in ("gain", "worst_gain")
-        )
-        sheet.add(
-            _RULES.get(row["rule"], row["rule"]),
-            "" if is_common else number(row["own"]),
-            f"{row['cost']:.3f}",
-            gain,
-            f"{row['worst_cost']:.3f}",
-            worst,
-        )
+        cells: list[str | Cell] = []
+        for one in (row, own):
+            gain = "" if is_common else f"{one['gain']:.3f} {ends(one, 'gain', places=3)}"
+            verdict = better(one["gain_low"], one["gain_high"])
+            cells += [f"{one['cost']:.3f}", Cell(gain, verdict=verdict)]
+        moved = "" if is_common else number(row["own"])
+        sheet.add(_RULES.get(row["rule"], row["rule"]), moved, *cells)
     return sheet
 
 
