@@ -169,10 +169,10 @@ def sum_over_trials(
     """
     total = np.zeros(trials.shape[:-1])
     # stretches that fit the cache: several times faster than one pass over a million values
-    for start in range(0, values.size, _STRETCH):
-        stretch = slice(start, start + _STRETCH)
-        n, each = trials[..., stretch], of(values[stretch])
-        with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, values.size, _STRETCH):
+            stretch = slice(start, start + _STRETCH)
+            n, each = trials[..., stretch], of(values[stretch])
             if np.isfinite(each).all():
                 total = total + np.vecdot(n, each)
             else:
