@@ -127,6 +127,21 @@ def test_an_array_is_run_twice_and_merged_twice(lists, done, tmp_path):
     )
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("content", [None, b"of another plan"], ids=["missing", "changed"])
+def test_the_sum_of_the_counts_is_made_of_the_parts_where_it_is_not_what_it_was(
+    done, copied, content, tmp_path
+):
+    whole = copied / "trials.counts"
+    assert whole.exists()
+    whole.unlink()
+    if content is not None:
+        whole.write_bytes(content)
+    found = files_of(merge(copied), tmp_path / "a")
+    kept = files_of(merge(done), tmp_path / "b")
+    assert differing(found, kept) <= {"audit.json", "provenance.json", "SHA256SUMS"}
+
+
 def test_what_is_done_is_not_done_again(done):
     before = {path: path.stat().st_mtime_ns for path in done.rglob("*") if path.is_file()}
     run(done)

@@ -192,8 +192,7 @@ def _moments(counts: Counts, of: TrialClass, ddof: int) -> tuple[FloatArray, Flo
     mean = _mean(counts, of)
     trials, total = _class(counts, of)
     centre = np.where(np.isfinite(mean), mean, np.nan)[..., None]
-    with np.errstate(over="ignore"):  # then it is infinite
-        squares = sum_over_trials(counts.values, trials, lambda v: np.square(v - centre))
+    squares = sum_over_trials(counts.values, trials, lambda v: np.square(v - centre))
     return mean, np.where(total > ddof, squares / np.maximum(total - ddof, 1), np.nan)
 
 

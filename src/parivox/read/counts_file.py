@@ -370,9 +370,12 @@ def read_header(source: str | os.PathLike[str], key: str = KEY) -> dict[str, Any
     DataError
         If it is none, is damaged, or was made in another version.
     """
-    name = Path(source).name
+    return _header(Path(source), Path(source).name, key)
+
+
+def _header(file: Path | io.BytesIO, name: str, key: str) -> dict[str, Any]:
     try:
-        header = json.loads(parquet_metadata(Path(source))[key])
+        header = json.loads(parquet_metadata(file)[key])
     except (*ENGINE_ERRORS, KeyError, RecursionError) as error:
         raise damaged(name, why(error), key) from error
     if not isinstance(header, dict):
@@ -392,7 +395,8 @@ def _read(
 ) -> tuple[Content, dict[str, Any], pl.DataFrame]:
     """A Parquet file whose metadata say under a key what it holds, with columns of known kinds."""
     content = read_content(source)
-    header = read_header(source, key)
+    found = content.for_polars
+    header = _header(io.BytesIO(found) if isinstance(found, bytes) else found, content.name, key)
     frame = binary_frame(content, "parquet")
     if dict(frame.schema) != kinds:
         raise damaged(content.name, f"its columns are {', '.join(frame.columns)}", key)

@@ -228,7 +228,7 @@ def _drawn(wanted: _Wanted, n: int, draws: Draws) -> Iterator[Block]:
     return speaker_by_speaker(target, nontarget)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class _Wanted:
     """Speakers, utterances and pairs wanted of some groups of a pool, and what these can give.
 

@@ -49,7 +49,7 @@ _UNITS = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6))
 _ENDINGS = {"voxceleb": "txt", "kaldi": "txt", "nist": "tsv"}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Built(Shown):
     """Lists that were built, with their manifest.
 

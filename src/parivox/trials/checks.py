@@ -60,7 +60,7 @@ _CLASS = {"fnr": ("target", 1), "fpr": ("nontarget", 2)}
 """Trials whose errors a rate counts, and the speakers of such a trial."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Checked(Description):
     """What a list can and cannot show.
 

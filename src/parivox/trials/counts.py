@@ -35,7 +35,7 @@ MARKED = 10_000_000
 """Groups times speakers that are marked in a table; of more, pairs are sorted, which is slower."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Cells:
     """Trials alike in everything that counts, with how many there are; shape (cell,) each."""
 
@@ -70,7 +70,7 @@ class Cells:
         return np.bincount(key[known], self.count[known], minlength=n).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class ListCounts:
     """Counts of a list."""
 
@@ -93,7 +93,7 @@ class ListCounts:
         return SpeakerCounts(self, there, own[there], enrolled[there], tested[there])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class SpeakerCounts:
     """Speakers who take part, and in how much; shape (speaker,) each."""
 

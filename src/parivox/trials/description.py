@@ -81,7 +81,7 @@ TABLES: dict[str, dict[str, str]] = {
 """Columns of each table, in order, with their kinds."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Description(Shown):
     """What a list holds.
 

@@ -155,7 +155,7 @@ def parse_mixes(text: Any, grades: int = 4) -> Mixes:
     return found
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Graded(Shown):
     """Graded trials.
 

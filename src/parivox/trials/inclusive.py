@@ -327,7 +327,7 @@ class _Part(NamedTuple):
     is_one: bool  # whether these are the same
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class _PairsWanted:
     """Pairs that each speaker is to have, and who has enough of them."""
 

@@ -44,7 +44,7 @@ _USUAL = (("gender", "sex"), ("nationality",))
 _OF_SPEAKER = "speaker."
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Agreement:
     """Whether the sides of a trial share the value of an attribute: 1, 0 or -1 for unknown."""
 
@@ -97,7 +97,7 @@ def alike(one: Codes, other: Codes) -> NDArray[np.int8]:
     return same
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class TrialList:
     """A list with its speakers and their recordings."""
 

@@ -42,7 +42,7 @@ class Classes(NamedTuple):
     grade: NDArray[np.int8]  # of a nontarget pair: [class, class]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Pool:
     """Utterances in order: of speakers by id, of each by recording, then by id."""
 
@@ -228,7 +228,7 @@ class Block(NamedTuple):
     target: NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Design:
     """A list that can be drawn again and again."""
 

@@ -70,7 +70,7 @@ _POINTS = 30  # of either tail of a DET curve
 _BOOTSTRAP = 1 << 32  # seeds of draws of speakers, away from those of pairs
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Variation(Shown):
     """Results of several lists drawn from one pool of pairs.
 
@@ -378,7 +378,7 @@ def _det(counts: Counts) -> Iterator[tuple[float, float]]:
     return zip(fpr[inside].tolist(), fnr[inside].tolist(), strict=True)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class ScoredPairs:
     """Pairs that lists may be drawn from, each in one order only."""
 

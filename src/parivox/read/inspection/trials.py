@@ -320,11 +320,11 @@ def _whose(rule: str, speaker: pl.Series, rows: Encoded) -> Whose:
 
 
 def _score_summary(rows: Encoded) -> Scores | None:
-    values = rows.score[np.isfinite(rows.score)]
+    values = np.sort(rows.score[np.isfinite(rows.score)])
     if not values.size:
         return None
-    low, high = float(values.min()), float(values.max())
-    different = 1 + int(np.count_nonzero(np.diff(np.sort(values))))
+    different = 1 + int(np.count_nonzero(values[1:] != values[:-1]))
+    low, high = float(values[0]), float(values[-1])
     return Scores(low, high, different, auc_of(rows.score, rows.label))
 
 

@@ -38,7 +38,7 @@ class Drawing(NamedTuple):
     description: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Figure:
     """A chart with its words, which hold names from users' files: escape them."""
 
@@ -55,7 +55,7 @@ class Figure:
     """What it shows, for those who do not see it."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Chart:
     """A kind of chart: called with an audit, it tells what Vega-Lite draws."""
 
@@ -96,7 +96,7 @@ _JOINER = "\u200d"
 """Of emoji; none ends a name that is cut."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Chosen:
     """One system, list, grouping and operating point of an audit."""
 

@@ -30,7 +30,7 @@ _COARSER = 1.6
 _BEYOND = 0.5
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Binned:
     """The groups of one grouping of one system and list under one allocation.
 
