@@ -1,6 +1,6 @@
 """Sites that may not share rows: counts with tallies of names that a key makes, or of blocks."""
 
-import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -9,7 +9,7 @@ import pytest
 import parivox as pv
 from parivox.auditing.tally import Tally
 from parivox.errors import ConfigError, DataError
-from parivox.read.counts_file import read_tally
+from parivox.read.counts_file import read_tally, write_tally
 
 KEYS = {"north": "north's own secret, which stays", "south": "south's own secret, which stays"}
 HOW = {"by": "gender", "step": 0.1}
@@ -262,10 +262,16 @@ def test_a_key_that_is_not_there_is_told_how_to_make(trials, speakers, tmp_path)
 def test_a_damaged_name_is_refused(trials, speakers, shared, tmp_path):
     file = shared("north", trials, speakers, withhold=0)[1]
     columns, header = read_tally(file)
-    frame = pl.DataFrame(columns)
     header["names"] = header["names"][1:]
-    frame.write_parquet(file, metadata={"parivox_tally": json.dumps(header)})
-    with pytest.raises(DataError, match="does not hold a whole tally"):
+    write_tally(file, columns, header)
+    with pytest.raises(DataError, match="does not hold a whole tally .*rows of other members"):
+        Tally.read(file)
+
+
+def test_a_tally_of_which_a_letter_was_changed_is_refused(trials, speakers, shared):
+    file = Path(shared("north", trials, speakers, withhold=0)[1])
+    file.write_bytes(file.read_bytes().replace(b'"least": 1', b'"least": 2'))
+    with pytest.raises(DataError, match="bytes are not those that were written"):
         Tally.read(file)
 
 

@@ -156,8 +156,7 @@ class Tally:
             If it was made without one of them.
         """
         own = {one.name: one for one in self.groupings}
-        made, side = [], np.zeros(len(self), dtype=np.int64)
-        (part, _), *_ = self.parts(())
+        made, side = [], np.broadcast_to(np.int64(0), len(self))
         for one in groupings:
             mine = own.get(one.name)
             if mine is None:
@@ -169,6 +168,7 @@ class Tally:
                 made.append(replace(one, of_speaker=place[mine.of_speaker]))
                 continue
             made.append(replace(one, of_speaker=None))
+            (part, _), *_ = self.parts(())
             for group in self.sides(mine)(part):
                 side = side * (len(one.groups) + 1) + place[group] + 1
         return replace(self, groupings=tuple(made), columns={**self.columns, "side": side})
@@ -357,7 +357,7 @@ class Tally:
         try:
             made = cls(
                 np.array([float.fromhex(one) for one in header["thresholds"]], dtype=np.float64),
-                np.array([whole(one) for one in several(header["used"])], dtype=np.bool_),
+                np.array(several(header["used"]), dtype=np.bool_),
                 np.array(header["keys"], dtype=np.int64),
                 tuple(
                     replace(
@@ -568,9 +568,15 @@ class _Rows:
         """Each combination once, in rising order."""
         if self.sums is None:
             return _total(self.tables)
-        codes, trials = self.sums.total()
-        made = {name: self.fields.column(name, codes, TALLY_TYPES[name]) for name in TALLY_KEYS}
-        return {**made, "trials": trials}
+        trials = np.empty(self.sums.n_codes, dtype=np.int64)
+
+        def codes() -> Iterator[IntArray]:
+            at = 0
+            for some, sums in self.sums.ranges():
+                trials[at : (at := at + some.size)] = sums
+                yield some
+
+        return {**self.fields.columns(codes(), trials.size, TALLY_TYPES), "trials": trials}
 
 
 def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
@@ -586,11 +592,9 @@ def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[A
     )
     found, (trials,) = summed(first * other.size + second, one.size * other.size, joined["trials"])
     places = np.divmod(found, other.size)
-    made = {
-        name: fields.column(name, codes[place], TALLY_TYPES[name])
-        for fields, codes, place in zip(halves, (one, other), places, strict=True)
-        for name in fields.bits
-    }
+    made: dict[str, NDArray[Any]] = {}
+    for fields, codes, place in zip(halves, (one, other), places, strict=True):
+        made |= fields.columns([codes[place]], found.size, TALLY_TYPES)
     return {**made, "side": sides[made["side"]], "trials": trials}
 
 
@@ -625,7 +629,7 @@ def _fits(tally: Tally) -> bool:
         and are_named
         and all(low < high for low, high in pairwise(tally.names))
         and all(
-            bool(((rows[name] >= low) & (rows[name] <= high)).all())
+            bool(low <= rows[name].min(initial=high) and rows[name].max(initial=low) <= high)
             for name, (low, high) in limits.items()
         )
     )

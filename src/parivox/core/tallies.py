@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -36,7 +36,7 @@ _BLOCK = 1 << 16
 """Numbers, so that all that is made of them stays near the processor."""
 _RANGE = 1 << 19
 """Codes that are added up at once."""
-_WAITING = 1 << 22
+_WAITING = 1 << 23
 """Rows of several tables that are kept before they are added up."""
 
 
@@ -225,8 +225,10 @@ def summed(
         return used, [n[used]]
     if len(weights) == 1:
         bits = int(weights[0].max(initial=0)).bit_length()
-        if (size - 1).bit_length() + bits < 64:
-            distinct, n = _summed_as_one([(codes, weights[0])], bits)
+        if bits <= _room(size):  # sorted as one number
+            packed = np.left_shift(codes, bits, dtype=np.int64)
+            packed |= weights[0]
+            distinct, n = _added_up(packed, bits)
             return distinct, [n]
     if size <= 1 << 32:  # which is sorted in half the time
         codes = codes.astype(np.uint32)
@@ -239,43 +241,19 @@ def summed(
     return found, [np.add.reduceat(one[order], starts) for one in weights]
 
 
-def _summed_as_one(
-    tables: Sequence[tuple[NDArray[np.integer[Any]], IntArray]], bits: int
-) -> tuple[IntArray, IntArray]:
-    """Sums of weights of so many bits, which are sorted in one number with their codes."""
-    whole = np.empty(sum(codes.size for codes, _ in tables), dtype=np.int64)
-    at = 0
-    for codes, weights in tables:
-        part = whole[at : (at := at + codes.size)]
-        np.left_shift(codes, bits, out=part)
-        part |= weights
-    whole.sort(kind="stable")  # sums of sums come in runs
-    starts = _starts(whole, bits)
-    found: IntArray = whole[starts]
+def _room(size: int) -> int:
+    """Bits of a number that holds a code below `size` besides."""
+    return 63 - (size - 1).bit_length()
+
+
+def _added_up(packed: IntArray, bits: int) -> tuple[IntArray, IntArray]:
+    """Codes that occur, rising, and the sum of each, of numbers whose last bits are weights."""
+    packed.sort(kind="stable")  # sums of sums come in runs
+    starts = _starts(packed, bits)
+    found: IntArray = packed[starts]
     found >>= bits
-    whole &= (1 << bits) - 1
-    return found, np.add.reduceat(whole, starts)
-
-
-def _summed_by_range(
-    tables: Sequence[tuple[NDArray[np.integer[Any]], IntArray]], bits: int
-) -> tuple[IntArray, IntArray]:
-    """The same of tables whose codes rise: a few at a time, which stay near the processor."""
-    n = sum(codes.size for codes, _ in tables)
-    longest = max((codes for codes, _ in tables), key=len)
-    cuts = longest[:: max(longest.size * _RANGE // max(n, 1), 1)][1:]
-    ends = [[0, *np.searchsorted(codes, cuts).tolist(), codes.size] for codes, _ in tables]
-    found, sums = (np.empty(n, dtype=np.int64) for _ in range(2))  # what is not used is not held
-    at = 0
-    for k in range(cuts.size + 1):
-        some = [
-            (codes[end[k] : end[k + 1]], weights[end[k] : end[k + 1]])
-            for (codes, weights), end in zip(tables, ends, strict=True)
-        ]
-        codes, weights = _summed_as_one(some, bits)
-        here = slice(at, at := at + codes.size)
-        found[here], sums[here] = codes, weights
-    return found[:at], sums[:at]
+    packed &= (1 << bits) - 1
+    return found, np.add.reduceat(packed, starts)
 
 
 def _starts(rising: NDArray[np.integer[Any]], bits: int = 0) -> NDArray[np.intp]:
@@ -285,6 +263,11 @@ def _starts(rising: NDArray[np.integer[Any]], bits: int = 0) -> NDArray[np.intp]
         one = rising[start - 1 : start + _BLOCK] >> bits
         np.not_equal(one[1:], one[:-1], out=is_first[start : start + _BLOCK])
     return np.flatnonzero(is_first)
+
+
+def cells(column: NDArray[Any]) -> NDArray[Any]:
+    """The cells of a column, but one of them where it is known that all are the same."""
+    return column[:1] if column.strides == (0,) else column
 
 
 class Fields:
@@ -299,7 +282,8 @@ class Fields:
     --------
     >>> fields = Fields({"step": (0, 5), "accepted": (-1, 1)})
     >>> codes = fields.code({"step": np.array([4, 5]), "accepted": np.array([1, -1])})
-    >>> codes.tolist(), fields.column("accepted", codes, np.dtype(np.int8)).tolist()
+    >>> kinds = dict.fromkeys(fields.bits, np.dtype(np.int8))
+    >>> codes.tolist(), fields.columns([codes], 2, kinds)["accepted"].tolist()
     ([18, 20], [1, -1])
     """
 
@@ -311,7 +295,7 @@ class Fields:
     @classmethod
     def of(cls, tables: Sequence[Mapping[str, NDArray[Any]]], names: Iterable[str]) -> Fields:
         """The fields of tables of which some have rows."""
-        every = {name: [one[name] for one in tables if one[name].size] for name in names}
+        every = {name: [cells(one[name]) for one in tables if one[name].size] for name in names}
         return cls(
             {
                 name: (min(int(one.min()) for one in some), max(int(one.max()) for one in some))
@@ -330,59 +314,122 @@ class Fields:
                 part |= column[here] - low if low else column[here]
         return codes
 
-    def column(self, name: str, codes: IntArray, kind: np.dtype[Any]) -> NDArray[Any]:
-        """One column of numbers; it takes no memory where it does not vary."""
-        low, bits = kind.type(self.low[name]), self.bits[name]
-        if not bits:
-            return np.broadcast_to(low, codes.size)
-        names = list(self.bits)
-        above = sum(self.bits[one] for one in names[names.index(name) + 1 :])
-        made = np.empty(codes.size, dtype=kind)
-        for start in range(0, codes.size, _BLOCK):
-            here = slice(start, start + _BLOCK)
-            made[here] = codes[here] >> above & ((1 << bits) - 1)
-            if low:
-                made[here] += low
+    def columns(
+        self, codes: Iterable[IntArray], n: int, kinds: Mapping[str, np.dtype[Any]]
+    ) -> dict[str, NDArray[Any]]:
+        """Columns of `n` numbers, some at a time; one that does not vary takes no memory."""
+        made = {name: np.broadcast_to(kinds[name].type(low), n) for name, low in self.low.items()}
+        fields, above = [], self.width
+        for name, bits in self.bits.items():
+            above -= bits
+            if bits:
+                made[name] = np.empty(n, dtype=kinds[name])
+                fields.append((made[name], above, (1 << bits) - 1, self.low[name]))
+        at = 0
+        for some in codes:
+            for start in range(0, some.size, _BLOCK):
+                part = some[start : start + _BLOCK]
+                here = slice(at, at := at + part.size)
+                for column, shift, mask, low in fields:
+                    column[here] = part >> shift & mask
+                    if low:
+                        column[here] += low
         return made
 
 
 class Sums:
-    """Sums by code of tables that come in turn, which are let go of.
+    """Sums by code of tables that come in turn, which are lost.
 
     Examples
     --------
     >>> sums = Sums(9)
     >>> sums.add(np.array([7, 2, 7]))
     >>> sums.add(np.array([2, 3]), np.array([10, 20]))
+    >>> sums.n_codes
+    3
     >>> [one.tolist() for one in sums.total()]
     [[2, 3, 7], [11, 20, 2]]
     """
 
     def __init__(self, size: int) -> None:
         self.size = size
-        # the sum so far, then what waits
-        self._tables: list[tuple[NDArray[np.integer[Any]], IntArray]] = []
+        self._bits = _room(size)
+        self._most = 0  # no sum is larger
+        # packed: the sum so far as ranges of codes, each of which stays near the processor, and
+        # what waits
+        self._ranges: list[IntArray] = []
+        self._waiting: list[IntArray] = []
+        # all of it, where sums have no room beside codes
+        self._apart: list[tuple[NDArray[np.integer[Any]], IntArray]] = []
 
     def add(self, codes: NDArray[np.integer[Any]], weights: IntArray | None = None) -> None:
         """Add codes, each as often as it is there or with its weight."""
-        if weights is None or (codes[1:] < codes[:-1]).any():
+        if weights is None or (codes[1:] <= codes[:-1]).any():
             codes, (weights,) = summed(codes, self.size, *([] if weights is None else [weights]))
-        self._tables.append((codes, weights))
-        if is_full([one.size for one, _ in self._tables]):
-            self.total()
+        self._most += int(weights.max(initial=0))
+        if self._apart or self._most.bit_length() > self._bits:
+            self._apart = [*self.ranges(), (codes, weights)]
+            return
+        whole: IntArray = codes.astype(np.int64, copy=False)
+        whole <<= self._bits
+        whole |= weights
+        self._waiting.append(whole)
+        if is_full([sum(map(len, self._ranges)), *map(len, self._waiting)]):
+            self._add_up()
+
+    @property
+    def n_codes(self) -> int:
+        """Codes that occur."""
+        self._add_up()
+        return sum(map(len, self._ranges)) + sum(one.size for one, _ in self._apart)
+
+    def ranges(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """Codes that occur, rising, and the sum of each, so many at a time; once only."""
+        self._add_up()
+        while self._apart:
+            yield self._apart.pop()
+        while self._ranges:
+            sums = self._ranges.pop(0)
+            yield sums >> self._bits, sums & ((1 << self._bits) - 1)
 
     def total(self) -> tuple[IntArray, IntArray]:
-        """Codes that occur, rising, and the sum of each."""
-        if not self._tables:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        bits = max(int(weights.max(initial=0)) for _, weights in self._tables).bit_length()
-        if (self.size - 1).bit_length() + bits < 64:
-            found, sums = _summed_by_range(self._tables, bits)
-        else:
-            codes, weights = map(np.concatenate, zip(*self._tables, strict=True))
+        """Codes that occur, rising, and the sum of each; once only."""
+        codes, sums = (np.empty(self.n_codes, dtype=np.int64) for _ in range(2))
+        at = 0
+        for some, their in self.ranges():
+            here = slice(at, at := at + some.size)
+            codes[here], sums[here] = some, their
+        return codes, sums
+
+    def _add_up(self) -> None:
+        """Add what waits to the sum so far."""
+        if len(self._apart) > 1:
+            codes, weights = map(np.concatenate, zip(*self._apart, strict=True))
             found, (sums,) = summed(codes, self.size, weights)
-        self._tables = [(found, sums)]
-        return found, sums
+            self._apart = [(found, sums)]
+        if not self._waiting:
+            return
+        n, longest = sum(map(len, self._waiting)), max(self._waiting, key=len)
+        cuts = longest[:: max(longest.size * _RANGE // max(n, 1), 1)][1:]
+        before = self._ranges or [longest[:0]] * (cuts.size + 1)
+        if self._ranges:
+            cuts = np.array([one[0] for one in before[1:]], dtype=np.int64)
+        cuts = cuts >> self._bits << self._bits
+        ends = [[0, *np.searchsorted(one, cuts).tolist(), one.size] for one in self._waiting]
+        self._ranges = []
+        for k in range(cuts.size + 1):
+            tables = [
+                one[end[k] : end[k + 1]] for one, end in zip(self._waiting, ends, strict=True)
+            ]
+            packed = np.concatenate([before[k], *tables])
+            before[k] = longest[:0]
+            codes, sums = _added_up(packed, self._bits)
+            codes <<= self._bits
+            codes |= sums
+            self._ranges += [
+                codes[start : start + _RANGE] for start in range(0, codes.size, _RANGE)
+            ]
+        self._waiting = []
 
 
 def is_full(sizes: Sequence[int]) -> bool:

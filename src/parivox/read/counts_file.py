@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 
 from parivox.core.counts import Steps
-from parivox.core.tallies import Fields, Sums, is_full, summed
+from parivox.core.tallies import Fields, Sums, cells, is_full, summed
 from parivox.disk import unwritable, whole_file, writing
 from parivox.errors import ConfigError, DataError
 from parivox.read.content import read_content
@@ -82,6 +82,8 @@ _TALLY_KINDS = {
     "accepted": pl.Int8,
     "trials": pl.Int64,
 }
+_UNSEALED = "0" * 64
+"""In the metadata of a tally, where the hash of the file as it is with this comes to stand."""
 TALLY_KEYS = tuple(_TALLY_KINDS)[:-1]
 """Columns that tell rows of a tally apart."""
 TALLY_TYPES = {name: pl.Series(dtype=kind).to_numpy().dtype for name, kind in _TALLY_KINDS.items()}
@@ -96,8 +98,24 @@ class CountRows:
     decision.
     """
 
-    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, NDArray[Any]],
+        occur: Mapping[str, NDArray[Any]] | None = None,
+    ) -> None:
         self.columns = {name: columns[name] for name in _KINDS}
+        self._occur = dict(occur or {})
+
+    def occur(self, name: str) -> NDArray[Any]:
+        """Values that occur in a column, in any order."""
+        if name not in self._occur:
+            self._occur[name] = _distinct(cells(self.columns[name]))
+        return self._occur[name]
+
+    def with_columns(self, columns: Mapping[str, NDArray[Any]]) -> CountRows:
+        """The same rows with other columns."""
+        known = {name: one for name, one in self._occur.items() if name not in columns}
+        return CountRows({**self.columns, **columns}, known)
 
     @classmethod
     def total(cls, parts: Iterable[CountRows]) -> CountRows:
@@ -111,17 +129,18 @@ class CountRows:
 
     @classmethod
     def _total(cls, parts: Sequence[CountRows]) -> CountRows:
-        tables = [_with_flags(one.columns) for one in parts if len(one)]
-        if not tables:
+        parts = [one for one in parts if len(one)]
+        if not parts:
             return NO_ROWS
+        tables = [_with_flags(one.columns) for one in parts]
         fields = Fields.of(tables, [*(name for name in _KEYS if name not in _MAY_LACK), *_FLAGS])
         codes = [fields.code(one) for one in tables]
         if _rise(tables, codes):
             return cls({name: _joined([one[name] for one in tables]) for name in _KINDS})
         steps, width = [], fields.width
         for name in _MAY_LACK:
-            values, places = _numbered_values([one[name] for one in tables])
-            bits = values.size.bit_length()
+            values, places = _numbered_values(name, parts)
+            bits = (values.size - 1).bit_length()
             distinct = None
             if width + bits > _BITS:  # few of so many occur
                 distinct, joined = np.unique(np.concatenate(codes), return_inverse=True)
@@ -136,14 +155,19 @@ class CountRows:
         found, sums = _summed(codes, 1 << width, [[one[name] for name in names] for one in tables])
         made = dict.fromkeys(SUMS, np.broadcast_to(np.int64(0), found.size))
         made |= zip(names, sums, strict=True)
+        occur = {}
         for name, values, bits, distinct in reversed(steps):
             made[name] = values[found & ((1 << bits) - 1)]
+            occur[name] = values
             found >>= bits
             found = found if distinct is None else distinct[found]
-        made |= {name: fields.column(name, found, _TYPES[name]) for name in fields.bits}
+        made |= fields.columns([found], found.size, _TYPES)
         for name, flag in zip(_MAY_LACK, _FLAGS, strict=True):
-            made[name] = np.where(made[flag], made[name], np.nan)
-        return cls(made)
+            is_known = made[flag]
+            if not is_known.all():
+                del occur[name]
+                made[name] = np.where(is_known, made[name], np.nan)
+        return cls(made, occur)
 
     def timed_by_cell(self) -> CountRows:
         """The same, what trials took summed up over those of the same groups, in the first row."""
@@ -194,37 +218,35 @@ def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 def _is_all(column: NDArray[Any], cell: Any) -> bool:
     """Whether all cells of a column are the same as another, NaN as well."""
-    column = column[:1] if column.strides == (0,) else column
-    return bool((np.isnan(column) if cell != cell else column == cell).all())  # noqa: PLR0124
+    each = cells(column)
+    return bool((np.isnan(each) if cell != cell else each == cell).all())  # noqa: PLR0124
 
 
 def _with_flags(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """The columns, and whether there is a score and a threshold, which comes before what it is."""
     flags = {}
     for name, flag in zip(_MAY_LACK, _FLAGS, strict=True):
-        column = columns[name]
-        varies = column.strides != (0,)
-        is_known = ~np.isnan(column if varies else column[:1])
-        flags[flag] = is_known if varies else np.broadcast_to(is_known, column.size)
+        is_known = ~np.isnan(cells(columns[name]))
+        flags[flag] = np.broadcast_to(is_known, columns[name].size)
     return {**columns, **flags}
 
 
-def distinct(column: NDArray[Any]) -> NDArray[Any]:
-    """Values that occur in a column, in any order."""
-    return pl.Series(column if column.strides != (0,) else column[:1]).unique().to_numpy()
+def _distinct(column: NDArray[Any]) -> NDArray[Any]:
+    return pl.Series(column).unique().to_numpy()
 
 
 def _numbered_values(
-    columns: Sequence[NDArray[Any]],
+    name: str, tables: Sequence[CountRows]
 ) -> tuple[NDArray[Any], list[NDArray[np.integer[Any]]]]:
-    """Values that occur in some columns, rising, and the place of each cell; NaN counts as 0."""
-    values = np.sort(distinct(np.concatenate([_filled(distinct(one)) for one in columns]))) + 0.0
+    """Values that occur in a column, rising, and the place of each cell; NaN counts as 0."""
+    values = np.sort(_distinct(_filled(np.concatenate([one.occur(name) for one in tables])))) + 0.0
     steps = Steps(values)
     places: list[NDArray[np.integer[Any]]] = []
-    for one in columns:
-        varies = one.strides != (0,)
-        place = steps.of(_filled(one if varies else one[:1])) - 1
-        places.append(place if varies else np.broadcast_to(place, one.size))
+    for one in tables:
+        column = cells(one.columns[name])
+        lacks = np.isnan(one.occur(name)).any()
+        place = steps.of(_filled(column) if lacks else column) - 1
+        places.append(np.broadcast_to(place, len(one)))
     return values, places
 
 
@@ -297,8 +319,9 @@ def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any]
     Their numbers are checked, but for the groups and levels that the metadata name.
     """
     content, header, frame = _read(source, KEY, _KINDS)
-    _check(frame, content.name)
-    return content, header, CountRows(_columns(frame))
+    columns = _columns(frame)
+    _check(frame, columns, content.name)
+    return content, header, CountRows(columns)
 
 
 def _columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
@@ -313,34 +336,38 @@ def _columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
     return made
 
 
-def _check(frame: pl.DataFrame, name: str) -> None:
+def lies_between(column: NDArray[Any], low: float, high: float) -> bool:
+    """Whether all cells are at least `low` and at most `high`."""
+    each = cells(column)
+    return bool(not each.size or (low <= each.min() and each.max() <= high))
+
+
+def _check(frame: pl.DataFrame, columns: Mapping[str, NDArray[Any]], name: str) -> None:
     """Refuse numbers that no counts have."""
-    value, threshold, failed = pl.col("value"), pl.col("threshold"), pl.col("failed")
-
-    def between(name: str, low: int, high: int) -> pl.Expr:
-        return (pl.col(name).min() >= low) & (pl.col(name).max() <= high)
-
-    are_scored = frame["failed"].max() == 0 and frame["failed"].min() == 0
-    is_value = value.is_not_null() if are_scored else value.is_not_null() == (failed == 0)
+    empty = {one: frame[one].null_count() for one in columns}
+    if sum(empty.values()) > sum(empty[one] for one in _MAY_LACK):
+        raise damaged(name, "it holds empty cells")
+    is_none = {one: np.isnan(columns[one]) for one in _MAY_LACK}
     good = {
-        "empty cells": pl.all_horizontal(pl.col(set(_KINDS) - set(_MAY_LACK)).null_count() == 0),
-        "a score that is no number": is_value.all()
-        & ~value.is_nan().any()
-        & ~threshold.is_nan().any(),
-        "a failure of no known kind": between("failed", 0, 2),
-        "a decision of no known kind": between("accepted", -1, 1),
-        "a count below 1": between("count", 1, MOST),
-        "impossible times": between("microseconds", 0, MOST) & between("timed", 0, MOST),
+        "a score that is no number": all(n.sum() == empty[one] for one, n in is_none.items())
+        and np.array_equal(is_none["value"], columns["failed"] != 0),
+        "a failure of no known kind": lies_between(columns["failed"], 0, 2),
+        "a decision of no known kind": lies_between(columns["accepted"], -1, 1),
+        "a count below 1": lies_between(columns["count"], 1, MOST),
+        "impossible times": all(lies_between(columns[one], 0, MOST) for one in SUMS)
+        and (lies_between(columns["timed"], 0, 0) or _are_timed_once(frame)),
     }
-    if frame["timed"].max() != 0:  # which takes a while to look at
-        few = (pl.col("timed").sum() <= pl.col("count").sum()).over(_CELL)
-        good["impossible times"] &= few.all()
-    found = frame.select(is_good.alias(what) for what, is_good in good.items())
-    for what, is_good in found.row(0, named=True).items():
-        if is_good is False:  # None of no rows
+    for what, is_good in good.items():
+        if not is_good:
             raise damaged(name, f"it holds {what}")
-    if frame.select(pl.col(list(SUMS)).cast(pl.Float64).sum()).row(0) > (MOST,) * 3:
+    if any(columns[one].sum(dtype=np.float64) > MOST for one in SUMS):
         raise damaged(name, "its counts are too large")
+
+
+def _are_timed_once(frame: pl.DataFrame) -> bool:
+    """Whether no more trials of the same groups are timed than there are."""
+    few = (pl.col("timed").sum() <= pl.col("count").sum()).over(_CELL)
+    return bool(frame.select(few.all()).item())
 
 
 def read_tally(
@@ -356,10 +383,12 @@ def read_tally(
     content, header, frame = _read(path, TALLY_KEY, _TALLY_KINDS)
     if frame.null_count().sum_horizontal().sum():
         raise damaged(content.name, "some cells are empty", TALLY_KEY)
-    columns = _columns(frame)
-    if _sha256(columns) != header.get("sha256"):
-        raise damaged(content.name, "its rows are not those that were written", TALLY_KEY)
-    return columns, header
+    seal = str(header.get("sha256"))
+    data = content.path.read_bytes() if content.data is None else content.data
+    start, _, end = data.rpartition(seal.encode())
+    if hashlib.sha256(start + _UNSEALED.encode() + end).hexdigest() != seal:
+        raise damaged(content.name, "its bytes are not those that were written", TALLY_KEY)
+    return _columns(frame), header
 
 
 def read_header(source: str | os.PathLike[str], key: str = KEY) -> dict[str, Any]:
@@ -473,16 +502,10 @@ def write_tally(
     made = pl.DataFrame(
         [pl.Series(name, columns[name], kind) for name, kind in _TALLY_KINDS.items()]
     )
-    whole = {**header, TALLY_KEY: VERSION, "sha256": _sha256(_columns(made))}
+    file = io.BytesIO()
+    whole = {**header, TALLY_KEY: VERSION, "sha256": _UNSEALED}
+    made.write_parquet(file, metadata={TALLY_KEY: _json(whole)})
+    start, unsealed, end = file.getvalue().rpartition(_UNSEALED.encode())
+    seal = hashlib.sha256(start + unsealed + end).hexdigest().encode()
     with writing(str(path)), whole_file(path) as aside:
-        made.write_parquet(aside, metadata={TALLY_KEY: _json(whole)})
-
-
-def _sha256(columns: Mapping[str, NDArray[Any]]) -> str:
-    """Hash of columns; of one that does not vary, its number of cells and the first."""
-    digest = hashlib.sha256()
-    for column in columns.values():
-        digest.update(column.size.to_bytes(8, "little"))
-        varies = column.strides != (0,)
-        digest.update(np.ascontiguousarray(column if varies else column[:1]).data)
-    return digest.hexdigest()
+        aside.write_bytes(start + seal + end)

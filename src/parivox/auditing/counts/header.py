@@ -21,9 +21,17 @@ from parivox.auditing.counts.trial_counts import (
     TrialCounts,
 )
 from parivox.auditing.layout import ALLOCATIONS
+from parivox.core.tallies import cells
 from parivox.errors import DataError, ParivoxError
 from parivox.read.bins import parse_bins
-from parivox.read.counts_file import NO_ROWS, SIDES, damaged, distinct, read_counts, read_header
+from parivox.read.counts_file import (
+    NO_ROWS,
+    SIDES,
+    damaged,
+    lies_between,
+    read_counts,
+    read_header,
+)
 from parivox.read.metadata import grouping_of, need, several, text, texts, whole
 
 if TYPE_CHECKING:
@@ -166,7 +174,7 @@ def _check_rows(one: TrialCounts) -> None:
     n = len(one.groupings)
     levels = [1, *(len(of.groups) for of in one.within)]
     n_blocks = n * len(levels)
-    need(len(one.rows) and _between(rows["block"], 0, n_blocks - 1), "rows of an unknown block")
+    need(len(one.rows) and lies_between(rows["block"], 0, n_blocks - 1), "rows of an unknown block")
     total = []
     for block in range(n_blocks):
         here = _run(rows["block"], block)
@@ -174,9 +182,11 @@ def _check_rows(one: TrialCounts) -> None:
         groups = len(one.groupings[i].groups)
         limits = {"level": (-1 if at else 0, levels[at]), **dict.fromkeys(SIDES, (-1, groups))}
         for name, (low, limit) in limits.items():
-            need(_between(rows[name][here], low, limit - 1), f"rows of an unknown {name}")
+            need(lies_between(rows[name][here], low, limit - 1), f"rows of an unknown {name}")
         kind = 2 * rows["failed"][here] + rows["target"][here]
-        total.append(np.bincount(kind, rows["count"][here], minlength=6).tolist())
+        starts = np.append(0, 1 + np.flatnonzero(kind[1:] != kind[:-1]))
+        runs = np.add.reduceat(rows["count"][here], starts) if kind.size else []
+        total.append(np.bincount(kind[starts[: kind.size]], runs, minlength=6).tolist())
     _check_values(one, rows)
     need(all(each == total[0] for each in total), "groupings with other numbers of trials")
 
@@ -191,24 +201,21 @@ def _run(column: NDArray[np.integer], value: int) -> slice | NDArray[np.bool_]:
 
 def _check_values(one: TrialCounts, rows: dict[str, NDArray[Any]]) -> None:
     """Refuse scores that are no edges, and rows that tell what the file does not."""
-    scored = rows["failed"] == 0
-    value = rows["value"] if scored.all() else rows["value"][scored]
     if one.is_scored:
-        each = distinct(value)
+        each = one.rows.occur("value")
+        each = each[~np.isnan(each)]
         need(np.array_equal(one.bins.of(each), each), "scores between the edges of the bins")
     else:
+        scored = rows["failed"] == 0
+        value = rows["value"][scored]
         is_decision = np.isin(value, (0.0, 1.0)) & (rows["accepted"][scored] == value)
         need(is_decision.all(), "decisions other than 0 and 1")
     for what, column, is_told in (
-        (DECISIONS, "accepted", rows["accepted"] >= 0),
-        (FAILURES, "failed", ~scored),
-        (SECONDS, "timed", rows["timed"] > 0),
-        (THRESHOLDS, "threshold", ~np.isnan(rows["threshold"])),
+        (DECISIONS, "accepted", cells(rows["accepted"]) >= 0),
+        (FAILURES, "failed", cells(rows["failed"]) != 0),
+        (SECONDS, "timed", cells(rows["timed"]) > 0),
+        (THRESHOLDS, "threshold", ~np.isnan(cells(rows["threshold"]))),
     ):
         need(
             what in one.contents or not is_told.any(), f"{what} in {column}, of which it tells none"
         )
-
-
-def _between(column: NDArray[np.integer], low: int, high: int) -> bool:
-    return bool(not column.size or (column.min() >= low and column.max() <= high))

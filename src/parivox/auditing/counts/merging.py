@@ -23,6 +23,8 @@ from parivox.read.grouping import Grouping
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from parivox.auditing.counts.trial_counts import Note, TrialCounts
     from parivox.read.counts_file import Named
 
@@ -228,11 +230,8 @@ def _placed(
     one: TrialCounts, groupings: Sequence[Grouping], within: Sequence[Grouping]
 ) -> TrialCounts:
     """The counts of one file with the groups and levels of all, and who is seen in them."""
-    columns = dict(one.rows.columns)
-    for name in (*SIDES, "level"):
-        columns[name] = columns[name].copy()
+    columns: dict[str, NDArray[Any]] = {}
     for block in range((len(within) + 1) * len(groupings)):
-        here = columns["block"] == block
         at, i = divmod(block, len(groupings))
         moves = [(side, one.groupings[i], groupings[i]) for side in SIDES]
         if at:
@@ -240,7 +239,9 @@ def _placed(
         for name, mine, theirs in moves:
             place = np.array([*_places(mine, theirs), -1], dtype=np.int32)
             if (place[:-1] != np.arange(place.size - 1)).any():
-                columns[name][here] = place[columns[name][here]]
+                column = columns.get(name, one.rows.columns[name])
+                here = one.rows.columns["block"] == block
+                columns[name] = np.where(here, place[column], column)
     of_levels = [[0], *(_places(to, of) for of, to in zip(one.within, within, strict=True))]
     of_groups = [_places(to, of) for of, to in zip(one.groupings, groupings, strict=True)]
     places = [(levels, groups) for levels in of_levels for groups in of_groups]
@@ -262,7 +263,7 @@ def _placed(
     )
     return replace(
         one,
-        rows=CountRows(columns),
+        rows=one.rows.with_columns(columns),
         groupings=tuple(groupings),
         within=tuple(within),
         seen=seen,

@@ -1,0 +1,27 @@
+"""Numbers that occur, and sums by them."""
+
+import numpy as np
+import pytest
+
+from parivox.core import tallies
+from parivox.core.tallies import Sums
+
+
+@pytest.mark.parametrize("size", [7, 1 << 40, 1 << 61])  # few codes, many, no room beside them
+@pytest.mark.parametrize("largest", [3, 1 << 30])
+@pytest.mark.parametrize("waiting", [1, 200, 1 << 23])
+def test_sums_do_not_depend_on_how_tables_come(size, largest, waiting, monkeypatch):
+    monkeypatch.setattr(tallies, "_WAITING", waiting)
+    monkeypatch.setattr(tallies, "_RANGE", 16)
+    draw = np.random.default_rng(1)
+    sums, every = Sums(size), []
+    for n in (0, 90, 1, 200, 200, 30):
+        codes = draw.integers(0, min(size, 1 << 50), n)
+        codes = np.sort(codes) if n % 3 else codes
+        every.append((codes.copy(), draw.integers(1, largest + 1, n)))
+        sums.add(codes, every[-1][1].copy())
+    codes, weights = map(np.concatenate, zip(*every, strict=True))
+    distinct, place = np.unique(codes, return_inverse=True)
+    found, total = sums.total()
+    assert found.tolist() == distinct.tolist()
+    assert total.tolist() == [weights[place == i].sum() for i in range(distinct.size)]
