@@ -264,7 +264,7 @@ def test_a_damaged_name_is_refused(trials, speakers, shared, tmp_path):
     columns, header = read_tally(file)
     header["names"] = header["names"][1:]
     write_tally(file, columns, header)
-    with pytest.raises(DataError, match="does not hold a whole tally .*rows of other members"):
+    with pytest.raises(DataError, match=r"does not hold a whole tally .*rows of other members"):
         Tally.read(file)
 
 

@@ -568,11 +568,11 @@ class _Rows:
         """Each combination once, in rising order."""
         if self.sums is None:
             return _total(self.tables)
-        trials = np.empty(self.sums.n_codes, dtype=np.int64)
+        ranges, trials = self.sums.ranges, np.empty(self.sums.n_codes, dtype=np.int64)
 
         def codes() -> Iterator[IntArray]:
             at = 0
-            for some, sums in self.sums.ranges():
+            for some, sums in ranges():
                 trials[at : (at := at + some.size)] = sums
                 yield some
 

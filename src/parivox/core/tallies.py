@@ -360,7 +360,7 @@ class Sums:
         self._ranges: list[IntArray] = []
         self._waiting: list[IntArray] = []
         # all of it, where sums have no room beside codes
-        self._apart: list[tuple[NDArray[np.integer[Any]], IntArray]] = []
+        self._apart: list[tuple[IntArray, IntArray]] = []
 
     def add(self, codes: NDArray[np.integer[Any]], weights: IntArray | None = None) -> None:
         """Add codes, each as often as it is there or with its weight."""
@@ -368,7 +368,7 @@ class Sums:
             codes, (weights,) = summed(codes, self.size, *([] if weights is None else [weights]))
         self._most += int(weights.max(initial=0))
         if self._apart or self._most.bit_length() > self._bits:
-            self._apart = [*self.ranges(), (codes, weights)]
+            self._apart = [*self.ranges(), (codes.astype(np.int64, copy=False), weights)]
             return
         whole: IntArray = codes.astype(np.int64, copy=False)
         whole <<= self._bits

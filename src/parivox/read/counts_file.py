@@ -383,8 +383,8 @@ def read_tally(
     content, header, frame = _read(path, TALLY_KEY, _TALLY_KINDS)
     if frame.null_count().sum_horizontal().sum():
         raise damaged(content.name, "some cells are empty", TALLY_KEY)
-    seal = str(header.get("sha256"))
-    data = content.path.read_bytes() if content.data is None else content.data
+    seal, found = str(header.get("sha256")), content.for_polars
+    data = found if isinstance(found, bytes) else found.read_bytes()
     start, _, end = data.rpartition(seal.encode())
     if hashlib.sha256(start + _UNSEALED.encode() + end).hexdigest() != seal:
         raise damaged(content.name, "its bytes are not those that were written", TALLY_KEY)

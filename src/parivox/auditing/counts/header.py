@@ -184,9 +184,9 @@ def _check_rows(one: TrialCounts) -> None:
         for name, (low, limit) in limits.items():
             need(lies_between(rows[name][here], low, limit - 1), f"rows of an unknown {name}")
         kind = 2 * rows["failed"][here] + rows["target"][here]
-        starts = np.append(0, 1 + np.flatnonzero(kind[1:] != kind[:-1]))
-        runs = np.add.reduceat(rows["count"][here], starts) if kind.size else []
-        total.append(np.bincount(kind[starts[: kind.size]], runs, minlength=6).tolist())
+        starts = np.flatnonzero(np.diff(kind, prepend=-1))
+        runs = np.add.reduceat(rows["count"][here], starts)
+        total.append(np.bincount(kind[starts], runs, minlength=6).tolist())
     _check_values(one, rows)
     need(all(each == total[0] for each in total), "groupings with other numbers of trials")
 
