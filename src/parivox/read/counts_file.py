@@ -151,7 +151,7 @@ class CountRows:
                 code |= place  # noqa: PLW2901 - likewise
             width += bits
             steps.append((name, values, bits, distinct))
-        names = [name for name in SUMS if any(one[name].any() for one in tables)]
+        names = [name for name in SUMS if any(cells(one[name]).any() for one in tables)]
         found, sums = _summed(codes, 1 << width, [[one[name] for name in names] for one in tables])
         made = dict.fromkeys(SUMS, np.broadcast_to(np.int64(0), found.size))
         made |= zip(names, sums, strict=True)

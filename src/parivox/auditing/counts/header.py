@@ -48,7 +48,7 @@ _HEX = frozenset("0123456789abcdef")
 
 
 def read_trial_counts(path: str | os.PathLike[str], *, rows: bool = True) -> TrialCounts:
-    """The counts of one file, or what its metadata say of them, without their rows.
+    """The counts of one file, or of its metadata alone: without rows, notes and who is seen.
 
     Raises
     ------
@@ -117,8 +117,8 @@ def _made(
         withheld=withheld,
         levels_withheld=of_levels,
         sources=tuple(sorted(sources)),
-        seen=tuple(_seen(header["seen"], groupings, within)),
-        notes=tuple(_note(one, names) for one in several(header["notes"])),
+        seen=tuple(_seen(header["seen"], groupings, within)) if len(rows) else (),
+        notes=tuple(_note(one, names) for one in several(header["notes"])) if len(rows) else (),
         chosen_by=text(header["groupings_chosen_by"]),
         name=name,
         provenance=[{"role": "counts", "name": name, "format": "parquet", **provenance}],
