@@ -119,8 +119,8 @@ class PlacedTrials(NamedTuple):
         return everyone, everyone
 
     def only(self, layouts: Sequence[int]) -> PlacedTrials:
-        """In some of the layouts, numbered anew."""
-        return self._replace(at={i: self.at[one] for i, one in enumerate(layouts)})
+        """In some of the layouts, numbered anew, and without the groups of both sides."""
+        return self._replace(at={i: self.at[one] for i, one in enumerate(layouts)}, sides={})
 
 
 class TrialsInParts(Protocol):
@@ -161,11 +161,12 @@ def walk(
 
 def _placed(layout: Layout, sides: dict[int, Sides], n: int) -> Placed:
     """Where `n` trials count in a layout, from the groups of both sides by each grouping."""
-    grouping = layout.grouping
-    if grouping is None:
-        cells = [np.zeros(n, dtype=np.int32)]
-    else:
+    grouping, everyone = layout.grouping, np.broadcast_to(np.int32(0), n)
+    cells = [everyone]
+    if grouping is not None:
         cells = groups_of_trials(*sides[id(grouping)], layout.allocation, len(grouping.groups))
+    elif layout.within is None:
+        return Placed(cells, everyone)
     if layout.within is not None:
         (level,) = groups_of_trials(*sides[id(layout.within)], "both")
         size = np.int32(layout.groups)

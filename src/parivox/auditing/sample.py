@@ -78,7 +78,7 @@ def steps(
 class Tallied(NamedTuple):
     """Trials of one list by who takes part in them."""
 
-    rows: TrialSet | Tally
+    rows: TrialSet | Tally | Callable[[], Tally]  # or what makes them, so that nobody holds them
     # makes those that curves are drawn again from, where they are others: coarser ones
     curves: Callable[[], Tally] | None = None
     why: str = ""  # why none are drawn
@@ -99,7 +99,8 @@ def tally_list(
     together = None if design.draws is None else design.draws.together
 
     def tallied(at: FloatArray, block: NDArray[np.int32] | None) -> Tally:
-        return tally_trials(trials, at, [*every.values()], block)
+        with stage("adding up who takes part"):
+            return tally_trials(trials, at, [*every.values()], block)
 
     def fits(at: FloatArray, block: NDArray[np.int32] | None) -> bool:
         n = trials.in_use.size if block is None else int(block.max(initial=0)) + 1
@@ -108,14 +109,14 @@ def tally_list(
     if together is None:
         at = steps(everything, points, nodes, trials.n_trials, design.options.bins)
         if fits(at, design.block):
-            return Tallied(tallied(at, design.block))
+            return Tallied(partial(tallied, at, design.block))
     else:
         block = together if design.block is None else together[design.block]
         for coarse in COARSER:
             at = np.union1d(step_thresholds(everything, points.kept, coarse), kept)
             if fits(at, block):
-                return Tallied(tallied(kept, design.block), partial(tallied, at, block))
-    return Tallied(tallied(kept, design.block), why="too many trials to hold in memory")
+                return Tallied(partial(tallied, kept, design.block), partial(tallied, at, block))
+    return Tallied(partial(tallied, kept, design.block), why="too many trials to hold in memory")
 
 
 def expected_rows(everything: Counts, steps: FloatArray, n: int, sided: Sequence[int]) -> float:
@@ -140,7 +141,8 @@ def sample_speakers(
     `tally` are the counts, in whose order the uncertainty of cells comes, and `nodes` thresholds
     at which intervals are told beside those of the operating points.
     """
-    trials, curves, why = tallied
+    rows, curves, why = tallied
+    trials = rows() if callable(rows) else rows
     if design.draws is None:
         why = why or "too many speakers to draw from"
     if why:
@@ -160,7 +162,7 @@ def sample_speakers(
         for grouping in own.groupings
         for rule in options.allocate
     ]
-    walked = list(walk(trials, layouts))
+    walked = [one.only(range(len(layouts))) for one in walk(trials, layouts)]
     with stage("errors by speaker"):
         errors = tally_errors(trials, layouts, walked, found, members)
     failures = tally_failures(trials, layouts[:n], members, found, errors[:n], tally, design)
@@ -169,18 +171,21 @@ def sample_speakers(
     if nodes.size and options.interval != "bootstrap":
         whole = [i for i, one in enumerate(layouts[:n]) if one.within is None]
         pairs = max(cells.nontarget.cell.size for cells, _ in errors)
-        here = [one.only(whole) for one in walked]
         kept = [layouts[i] for i in whole]
-        between = bands(trials, kept, here, members, nodes, options, pairs)
+        between = bands(
+            trials, kept, [one.only(whole) for one in walked], members, nodes, options, pairs
+        )
     drawn: list[tuple[Replicated, Replicated] | None] = [None] * n
     bound = 0.0
     if draws is not None:
-        of_curves, at_curves = layouts[:n], walked[0].only(range(n))
+        of_curves = layouts[:n]
         if curves is not None:
+            walked.clear()
             trials = curves()
             of_blocks = _of_members(design, trials)
             of_curves = cell_layouts(of_blocks.groupings, options.allocate, of_blocks.within)
-            (at_curves,) = walk(trials, of_curves)
+            walked += walk(trials, of_curves)
+        at_curves = walked[0].only(range(n))
         walked.clear()
         drawn[:], bound = replicate(
             *(trials, tally.everything, of_curves, at_curves, errors[:n]),

@@ -169,8 +169,7 @@ def measure_system(
         if isinstance(rows, Tally):
             _check_steps(rows, points.found)
         elif design.block is not None or not rows.is_held:
-            with stage("adding up who takes part"):
-                tallied = tally_list(rows, design, everything, points, at)
+            tallied = tally_list(rows, design, everything, points, at)
         sample = sample_speakers(tallied, design, tally, points, at)
     return System(
         *(trials, design, no_curve, development, tally, points, grid, shared, sample, why_none)
