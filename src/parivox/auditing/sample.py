@@ -16,7 +16,7 @@ from parivox.auditing.intervals import Uncertainty, rate_intervals
 from parivox.auditing.layout import Layout, Members, cell_layouts, walk
 from parivox.auditing.nulls import draw_nulls
 from parivox.auditing.shrinkage import best_guesses
-from parivox.auditing.speaker_errors import SpeakerErrors, tally_errors
+from parivox.auditing.speaker_errors import SpeakerErrors, count_matrices, tally_errors
 from parivox.auditing.tally import Tally, tally_trials
 from parivox.core.curves_resampled import BINS, curve_edges
 from parivox.core.measures import RATES
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from parivox.auditing.estimates import GridDraws
     from parivox.auditing.failures import SpeakerFailures
     from parivox.auditing.inputs import Design
+    from parivox.auditing.layout import PlacedTrials
     from parivox.auditing.operating_points import Points
+    from parivox.auditing.speaker_errors import Matrix
     from parivox.core.counts import Counts, FloatArray
+    from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
 MOST_EXACT = 1 << 21
@@ -56,6 +59,8 @@ class Sample:
     strata: list[tuple[Layout, SpeakerErrors]]  # groupings with what they are standardised over
     between: dict[tuple[str, str], Band]
     """Intervals at thresholds that are no operating point's, by grouping and allocation."""
+    matrices: list[tuple[Grouping, str, Matrix]] | None
+    """Cross-group matrices, where these were counted without another pass over the trials."""
 
 
 def steps(
@@ -165,6 +170,7 @@ def sample_speakers(
     walked = [one.only(range(len(layouts))) for one in walk(trials, layouts)]
     with stage("errors by speaker"):
         errors = tally_errors(trials, layouts, walked, found, members)
+    matrices = count_matrices(trials, own.groupings, found, own.within) if callable(rows) else None
     failures = tally_failures(trials, layouts[:n], members, found, errors[:n], tally, design)
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]
@@ -182,9 +188,7 @@ def sample_speakers(
         if curves is not None:
             walked.clear()
             trials = curves()
-            of_blocks = _of_members(design, trials)
-            of_curves = cell_layouts(of_blocks.groupings, options.allocate, of_blocks.within)
-            walked += walk(trials, of_curves)
+            of_curves, walked = _placed_in_blocks(trials, design)
         at_curves = walked[0].only(range(n))
         walked.clear()
         drawn[:], bound = replicate(
@@ -205,7 +209,14 @@ def sample_speakers(
             into.append(one)
     assert (len(levels), len(cells)) == (len(tally.levels), len(tally.cells))
     strata = list(zip(layouts[n:], (of for of, _ in errors[n:]), strict=True))
-    return Sample(levels, cells, bound, strata, between)
+    return Sample(levels, cells, bound, strata, between, matrices)
+
+
+def _placed_in_blocks(tally: Tally, design: Design) -> tuple[list[Layout], list[PlacedTrials]]:
+    """The layouts of the members of a tally, and where its rows count in them."""
+    of_blocks = _of_members(design, tally)
+    layouts = cell_layouts(of_blocks.groupings, design.options.allocate, of_blocks.within)
+    return layouts, list(walk(tally, layouts))
 
 
 def _of_members(design: Design, tally: TrialSet | Tally) -> Design:

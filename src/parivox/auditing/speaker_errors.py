@@ -91,7 +91,7 @@ class Matrix(NamedTuple):
 
 
 def count_matrices(
-    trials: TrialSet | TrialCounts,
+    trials: TrialSet | TrialCounts | Tally,
     groupings: Sequence[Grouping],
     found: Sequence[Found],
     within: Sequence[Grouping] = (),

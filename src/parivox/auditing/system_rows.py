@@ -210,7 +210,10 @@ def _again(system: System, found: Found, level: Level) -> Found:
 def _matrices(rows: Rows, system: System) -> None:
     """False accepts between groups."""
     design = system.design
-    matrices = count_matrices(system.trials, design.groupings, system.points.found, design.within)
+    matrices = None if system.sample is None else system.sample.matrices
+    if matrices is None:
+        found, outer = system.points.found, design.within
+        matrices = count_matrices(system.trials, design.groupings, found, outer)
     missing = {
         (cells.grouping.name, cells.level.name): cells.missing for cells in system.tally.cells
     }
