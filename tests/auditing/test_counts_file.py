@@ -293,6 +293,23 @@ def test_at_thresholds_alone_the_curve_is_missing_with_that_reason(trials, peopl
     assert whole.matrix.to_polars().equals(audit.matrix.to_polars())
 
 
+@pytest.mark.parametrize("how", [{}, {"step": "0.1"}, {"thresholds": ["0.5"]}])
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+def test_infinite_scores_are_counted_among_others_and_alone(
+    infinite, every, how, trials, people, tmp_path
+):
+    scores = [score if i % every else infinite for i, score in enumerate(trials["score"])]
+    made = {**trials, "score": scores}
+    files = counted(shards(made, 2), tmp_path, speakers=people, by="gender", withhold=0, **how)
+    at = {"operating_points": "threshold=0.5", "orientation": "similarity"}
+    whole = measured({"S": made}, speakers=people, by="gender", **at)
+    audit = measured(files, **at)
+    for metric in ("fpr", "fnr"):
+        one, two = (each.groups.where(metric=metric).to_polars() for each in (whole, audit))
+        assert one.drop(SPEAKERS).equals(two.drop(SPEAKERS))
+
+
 @pytest.mark.parametrize("how", [{"step": "0.1"}, {"thresholds": ["0.5"]}])
 def test_a_threshold_between_edges_is_refused(trials, people, tmp_path, how):
     (path,) = counted([trials], tmp_path, speakers=people, by="gender", **how)

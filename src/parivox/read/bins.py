@@ -119,11 +119,12 @@ class Bins:
         """
         finite = scores if np.isfinite(scores).all() else scores[np.isfinite(scores)]
         low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
-        if self.is_exact or not high - low < MOST_PLACES * (self.width or np.inf):
+        are_few = high - low < MOST_PLACES * (self.width or np.inf)
+        if self.is_exact or not finite.size or not are_few:
             values, place = np.unique(self.of(scores), return_inverse=True)
             return values, place
-        ends = [-np.inf], self.between(low, high), [np.inf]
-        values = np.unique(np.concatenate(ends))
+        inside = self.between(low, high if self.step else np.inf)
+        values = np.unique(np.concatenate(([-np.inf], inside, [np.inf] if self.step else [])))
         return values, Steps(values).of(scores) - 1
 
     def has(self, threshold: float) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.tallies import Sums, summed
+from parivox.core.tallies import Sums, distinct, summed
 from parivox.errors import ConfigError
 from parivox.trials.grades import grade_codes
 from parivox.trials.lists import alike
@@ -278,7 +278,7 @@ def distinct_by_group(group: Codes, who: Codes, k: int) -> Ints:
     width = int(who.max(initial=0)) + 1
     key = group[group >= 0].astype(np.int64) * width + who[group >= 0]
     if k * width > MARKED:
-        return np.bincount(np.unique(key) // width, minlength=k)
+        return np.bincount(distinct(key)[0] // width, minlength=k)
     there = np.zeros((k, width), dtype=bool)
     there.ravel()[key] = True
     return np.asarray(there.sum(axis=1))

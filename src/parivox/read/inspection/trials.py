@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from parivox.core.separation import auc
+from parivox.core.tallies import distinct
 from parivox.errors import DataError
 from parivox.progress import stage
 from parivox.read.attributes import sides_of, whole_of
@@ -320,12 +321,11 @@ def _whose(rule: str, speaker: pl.Series, rows: Encoded) -> Whose:
 
 
 def _score_summary(rows: Encoded) -> Scores | None:
-    values = np.sort(rows.score[np.isfinite(rows.score)])
+    values, _ = distinct(rows.score[np.isfinite(rows.score)])
     if not values.size:
         return None
-    different = 1 + int(np.count_nonzero(values[1:] != values[:-1]))
     low, high = float(values[0]), float(values[-1])
-    return Scores(low, high, different, auc_of(rows.score, rows.label))
+    return Scores(low, high, values.size, auc_of(rows.score, rows.label))
 
 
 def auc_of(score: NDArray[np.float64], label: NDArray[np.int8]) -> float | None:
