@@ -33,7 +33,7 @@ def test_a_line_is_that_of_scikit_learn_where_both_classes_weigh_alike(trials, o
 
 
 def test_lines_and_costs_are_those_of_lir(trials):
-    pytest.importorskip("lir.metrics")  # no part of dev: it brings optuna, matplotlib and 20 more
+    pytest.importorskip("lir.metrics")  # it brings 22 packages: .ci/release has it
     from lir.algorithms.logistic_regression import LogitCalibrator
     from lir.data.models import LLRData
     from lir.metrics import cllr as their_cllr

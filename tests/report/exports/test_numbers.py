@@ -2,6 +2,9 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -85,7 +88,7 @@ def odd_people():
 
 @pytest.mark.slow
 def test_mlflow_keeps_every_number_and_the_verdicts(odd, tmp_path, monkeypatch):
-    pytest.importorskip("mlflow")  # of the extra `exports`, which is no part of dev
+    pytest.importorskip("mlflow")  # of the extra `exports`; .ci/release has it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what MLflow plans for folders
         import mlflow
@@ -109,3 +112,33 @@ def test_mlflow_keeps_every_number_and_the_verdicts(odd, tmp_path, monkeypatch):
     told = sum(not isinstance(value, str) for one in every for value in one.values())
     assert len(found.data.metrics) == told
     assert len(json.loads(kept.read_text(encoding="utf-8"))) > told
+
+
+@pytest.mark.slow
+def test_wandb_keeps_every_kind_of_number_in_the_summary_of_a_run(flat, tmp_path):
+    wandb = pytest.importorskip("wandb")  # .ci/release has it
+    settings = wandb.Settings(console="off", silent=True)
+    with wandb.init(project="audits", mode="offline", dir=tmp_path, settings=settings) as run:
+        run.summary.update(flat)
+        name = "C/sex/f/fpr=0.05/fnr"
+        asked = [one for one in flat if one.startswith(f"{name}/")]
+        assert {one: run.summary[one] for one in asked} == {one: flat[one] for one in asked}
+        assert f"{name}/verdict" in asked
+
+
+@pytest.mark.slow
+def test_dvc_shows_the_file_as_it_is(odd, flat, tmp_path):
+    pytest.importorskip("dvc")  # .ci/release has it
+    pv.write_tables(odd, tmp_path / "metrics.json")
+    (tmp_path / "dvc.yaml").write_text("metrics: [metrics.json]\n", encoding="utf-8")
+    for command in (["init", "--no-scm", "--quiet"], ["metrics", "show", "--json"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "dvc", *command],
+            cwd=tmp_path,
+            env={**os.environ, "DVC_NO_ANALYTICS": "1"},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+    (shown,) = json.loads(done.stdout).values()
+    assert shown["data"]["metrics.json"]["data"] == flat
