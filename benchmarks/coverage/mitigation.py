@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from benchmarks.coverage.real import Trials
     from benchmarks.coverage.simulate import FloatArray, IntArray
-    from numpy.typing import NDArray
 
     from parivox.mitigation.aims import Aim
 
@@ -86,15 +85,12 @@ def _drawn(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
     """What one draw finds, its limits, what it comes to on other speakers, ``[rule, measure]``."""
     n = trials.group.size
-    order = rng.permutation(n)
-    group = np.empty(n, dtype=np.int64)
-    group[order] = np.arange(n) % 2
-    is_drawn = np.zeros(n, dtype=bool)
-    is_drawn[order[:SPEAKERS]] = True
-    fold = np.zeros(n, dtype=np.int64)
-    fold[is_drawn] = deal(group[is_drawn], FOLDS, int(rng.integers(2**31)))
-    here = _material(trials, group, fold, shift, is_drawn)
-    there = _material(trials, group, np.arange(n) % 2, shift, ~is_drawn)  # folds are not asked for
+    drawn = np.sort(rng.integers(n, size=SPEAKERS))
+    group = rng.permutation(SPEAKERS) % 2
+    fold = deal(group, FOLDS, int(rng.integers(2**31)))
+    here = _material(trials, drawn, group, fold, shift)
+    everyone = rng.permutation(n) % 2
+    there = _material(trials, np.arange(n), everyone, everyone, shift)  # folds are not asked for
     if aim is None:
         return _calibrated(here, there)
     may = np.ones(2, dtype=bool)
@@ -149,11 +145,21 @@ def _calibrated(
 
 
 def _material(
-    trials: Trials, group: IntArray, fold: IntArray, shift: float, both: NDArray[np.bool_]
+    trials: Trials, drawn: IntArray, group: IntArray, fold: IntArray, shift: float
 ) -> Material:
-    """Trials between some speakers, those of enrolments of the first group shifted."""
-    rows = both[trials.one] & both[trials.other]
-    one, other = trials.one[rows], trials.other[rows]
+    """Trials of the speakers drawn, sorted; with enrolments of the first group shifted.
+
+    Who is drawn twice is two people, who are not compared with each other.
+    """
+    n = trials.group.size
+    times, first = np.bincount(drawn, minlength=n), np.searchsorted(drawn, np.arange(n))
+    same = trials.one == trials.other
+    copies = times[trials.one] * np.where(same, 1, times[trials.other])
+    rows = np.repeat(np.arange(copies.size), copies)
+    turn = np.arange(rows.size) - np.repeat(np.cumsum(copies) - copies, copies)
+    of_other = times[trials.other][rows]
+    one = first[trials.one][rows] + np.where(same[rows], turn, turn // of_other)
+    other = np.where(same[rows], one, first[trials.other][rows] + turn % of_other)
     owner = group[one].astype(np.int32)
     score = trials.score[rows] + shift * (owner == 0)
     return Material.of(score, trials.target[rows], (one, other), one, owner, fold, ("a", "b"))

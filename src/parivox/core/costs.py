@@ -185,7 +185,7 @@ def cdet(curve: Curve, cost: CostModel, *, normalised: bool = True) -> FloatArra
     >>> cdet(curve, parse_cost("0.5,1,1")).tolist()
     [0.5, 0.5]
     """
-    miss, false_accept = _mean_weights(cost, normalised=normalised)
+    miss, false_accept = rate_weights(cost, normalised=normalised)
     return miss * curve.fnr + false_accept * curve.fpr
 
 
@@ -272,7 +272,7 @@ def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> Floa
     scores = np.unique(np.concatenate([one.values for one in parts]))[::-1]
     curves = [one.at(np.append(np.inf, scores)) for one in parts]
     fnr, fpr = (_mean_of_known([getattr(one, rate) for one in curves]) for rate in ("fnr", "fpr"))
-    weights = [_mean_weights(part, normalised=True) for part in cost.parts]
+    weights = [rate_weights(part, normalised=True) for part in cost.parts]
     minima: list[FloatArray] = [(miss * fnr + fa * fpr).min(axis=-1) for miss, fa in weights]
     return np.asarray(np.mean(minima, axis=0))[()]
 
@@ -352,8 +352,8 @@ def _minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
         value, raw = (
             weights[0] * fnr + weights[1] * fpr
             for weights in (
-                _mean_weights(cost, normalised=normalised),
-                _mean_weights(cost, normalised=False),
+                rate_weights(cost, normalised=normalised),
+                rate_weights(cost, normalised=False),
             )
         )
     return MinCost(
@@ -366,7 +366,7 @@ def _minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
 
 
 @cache
-def _mean_weights(cost: CostModel, *, normalised: bool) -> tuple[float, float]:
+def rate_weights(cost: CostModel, *, normalised: bool) -> tuple[float, float]:
     """Weights of FNR and FPR, averaged over the priors before rounding to floats."""
     miss = false_accept = Fraction(0)
     for part in cost.parts:

@@ -122,7 +122,10 @@ def level_apart(difference: ArrayLike, without: ArrayLike) -> FloatArray:
 
 
 def jackknife(
-    value: ArrayLike, without: ArrayLike, confidence: float = 0.95, once: float = 1.0
+    value: ArrayLike,
+    without: ArrayLike,
+    confidence: float = 0.95,
+    moved: ArrayLike | None = None,
 ) -> Limits:
     """Interval of what was cross-fitted, by leaving out each fold of speakers in turn.
 
@@ -134,28 +137,36 @@ def jackknife(
     without : array_like of shape (fold, ...)
         The same, made and judged anew without the speakers of each fold.
     confidence : float in (0, 1)
-    once : float in [0.5, 1]
-        What is left of the variance once chance of pairs, which is left out with either speaker,
-        counts once.
+    moved : array_like of shape (fold, fold, ...), optional
+        How much of that is due to what was made without the speakers of the first fold, judged
+        without those of the second: how it varies with the second is counted once too often.
 
     Returns
     -------
     Limits
-        Variance (K - 1) / K times the square sum about the mean, quantile of t with K - 1 degrees
-        of freedom. NaN where any is.
+        Variance (K - 1) / K times the square sum about the mean, less what is counted twice, at
+        most half of it; quantile of t with K - 1 degrees of freedom. NaN where any is.
 
     Examples
     --------
     >>> found = jackknife(0.3, [0.2, 0.3, 0.3, 0.4])
     >>> round(float(found.low), 4), round(float(found.high), 4)
     (-0.0898, 0.6898)
-    >>> [round(float(end), 4) for end in jackknife(0.3, [0.2, 0.3, 0.3, 0.4], once=0.5)]
-    [0.0244, 0.5756]
+    >>> moved = np.add.outer([-0.1, 0, 0, 0.1], [0, -0.02, 0, 0.02])
+    >>> [round(float(end), 4) for end in jackknife(0.3, [0.2, 0.3, 0.3, 0.4], moved=moved)]
+    [-0.0757, 0.6757]
     """
     from scipy.special import stdtrit  # noqa: PLC0415 - takes time to load
 
     centre, again = np.asarray(value, np.float64), np.asarray(without, np.float64)
-    reach = stdtrit(len(again) - 1, 0.5 + confidence / 2) * np.sqrt(once) * standard_error(again)
+    n = len(again)
+    variance = standard_error(again) ** 2
+    if moved is not None:
+        others = np.asarray(moved, np.float64)[~np.eye(n, dtype=np.bool_)]
+        others = others.reshape(n, n - 1, *others.shape[1:]).swapaxes(0, 1)
+        twice = (n - 1) / n * (standard_error(others) ** 2).sum(axis=0)
+        variance = np.maximum(variance - np.nan_to_num(twice), variance / 2)
+    reach = stdtrit(n - 1, 0.5 + confidence / 2) * np.sqrt(variance)
     return Limits((centre - reach)[()], (centre + reach)[()])
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.costs import cdet
-from parivox.core.counts import Curve
+from parivox.core.costs import rate_weights
 from parivox.core.crossfit import Limits, held_out, jackknife, outside
 from parivox.core.intervals import rate_interval
 from parivox.core.tallies import moments
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
     from parivox.core.intervals import Interval
-    from parivox.core.tallies import Moments
     from parivox.mitigation.aims import Aim
     from parivox.mitigation.material import Material
 
@@ -48,15 +46,16 @@ class Measured:
     change_limits: Limits
 
     @classmethod
-    def of(cls, every: FloatArray, confidence: float, once: float = 1.0) -> Measured:
+    def of(cls, every: FloatArray, confidence: float, moved: FloatArray | None = None) -> Measured:
         """From values of all trials, and of those without each fold, ``[1 + fold, rule, ...]``.
 
-        `once` is as of `jackknife`.
+        `moved`, ``[fold, fold, rule, ...]``, is as of `jackknife`.
         """
         change = every - every[:, :1]
+        apart = None if moved is None else moved - moved[:, :, :1]
         return cls(
-            *(every[0], jackknife(every[0], every[1:], confidence, once)),
-            *(change[0], jackknife(change[0], change[1:], confidence, once)),
+            *(every[0], jackknife(every[0], every[1:], confidence, moved)),
+            *(change[0], jackknife(change[0], change[1:], confidence, apart)),
         )
 
 
@@ -80,33 +79,26 @@ def judge(material: Material, scored: Sequence[Scored], aim: Aim, confidence: fl
     See docs/methods/thresholds.md#intervals.
     """
     n_groups = len(material.groups)
-    counted = []  # errors [1 + fold, class, rule, group + 1]
-    numbers = []  # trials [1 + fold, class, group + 1]
     wrong = np.concatenate([_wrong(material, one) for one in scored])
+    by_folds = _ByFolds.of(material)
+    trials = by_folds.count(np.ones((1, material.score.size), dtype=np.bool_))
+    errors = by_folds.count(wrong)
+    whole = np.ones(errors.shape[1], dtype=np.bool_)
+    rates, moved = [_rates(errors, trials, whole)], []
     step = math.sqrt(material.folds - 1)
-    for left_out in (None, *range(material.folds)):
-        rows, weighed = np.arange(material.score.size), [(wrong, 1.0)]
-        if left_out is not None:
-            rows = np.flatnonzero(outside(material.bits, 1 << left_out))
-            weighed = [(wrong[:, rows], 1.0)]
-            for way in (step, -step):
-                moved = [_wrong(material, one, rows, 1 << left_out, way) for one in scored]
-                weighed.append((np.concatenate(moved), 0.5 / way))
-        cell = material.target[rows].astype(np.int64) * (n_groups + 1) + material.group[rows]
-        size = 2 * (n_groups + 1)
-        numbers.append(np.bincount(cell, minlength=size).reshape(2, -1))
-        each = [
-            weight * np.stack([np.bincount(cell[row], minlength=size) for row in decided])
-            for decided, weight in weighed
-        ]
-        counted.append(np.sum(each, axis=0).reshape(len(wrong), 2, -1).swapaxes(0, 1))
-    trials, errors = _with_everyone(np.stack(numbers)), _with_everyone(np.stack(counted))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rates = dict(zip(RATES, (errors / trials[:, :, None]).swapaxes(0, 1), strict=True))
-    fp, fn = (errors[:, k].swapaxes(-1, -2) for k in (0, 1))
-    curve = Curve(np.empty(fp.shape[-1]), fp, fn, trials[:, 1], trials[:, 0])
-    costs = cdet(curve, aim.cost).swapaxes(-1, -2)
-    of_whole = costs[:, :, :-1][:, :, ~np.isnan(costs[0, 0, :-1])]
+    for fold, kept in enumerate(by_folds.outside):
+        rows, moves = np.flatnonzero(outside(material.bits, 1 << fold)), np.zeros(errors.shape)
+        for way in (step, -step):
+            decided = [_wrong(material, one, rows, 1 << fold, way) for one in scored]
+            moves += 0.5 / way * by_folds.count(np.concatenate(decided), rows)
+        rates.append(_rates(errors + moves, trials, kept))
+        moved.append(_rates(moves, trials, kept & by_folds.outside))
+    of_rates, of_moves = np.stack(rates), np.stack(moved)  # [1 + fold, ...], [fold, fold, ...]
+    miss, false_accept = rate_weights(aim.cost, normalised=True)
+    costs, dearer = (
+        false_accept * one[..., 0, :, :] + miss * one[..., 1, :, :] for one in (of_rates, of_moves)
+    )
+    compared = np.flatnonzero(~np.isnan(costs[0, 0, :-1]))
     told = {}
     for rate in RATES:
         parts = []
@@ -119,7 +111,6 @@ def judge(material: Material, scored: Sequence[Scored], aim: Aim, confidence: fl
             parts.append(moments(tally.part(first, last)))
         told[rate] = parts
     sure = {rate: [rate_interval(one, confidence) for one in parts] for rate, parts in told.items()}
-    once = _once(told["fpr"][-1]) if aim.rates == ("fpr",) else 1.0
     speakers = {
         rate: np.append(
             material.enrolled[int(rate == "fnr")].sum(axis=-1),
@@ -129,12 +120,53 @@ def judge(material: Material, scored: Sequence[Scored], aim: Aim, confidence: fl
     }
     return Judged(
         {rate: _joined(*both) for rate, both in sure.items()},
-        {rate: Measured.of(rates[rate], confidence, once) for rate in RATES},
-        Measured.of(costs, confidence, once),
-        Measured.of(of_whole.mean(axis=-1), confidence, once),
-        {rate: trials[0, k] for k, rate in enumerate(RATES)},
+        {
+            rate: Measured.of(of_rates[:, k], confidence, of_moves[:, :, k])
+            for k, rate in enumerate(RATES)
+        },
+        Measured.of(costs, confidence, dearer),
+        Measured.of(
+            costs[..., compared].mean(axis=-1), confidence, dearer[..., compared].mean(axis=-1)
+        ),
+        {rate: trials[0, :, k].sum(axis=0) for k, rate in enumerate(RATES)},
         speakers,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _ByFolds:
+    """Trials by the folds of both speakers, so that they are counted without any of them."""
+
+    cell: IntArray  # of each trial: of a set of folds, a class and a group
+    shape: tuple[int, int, int]
+    outside: NDArray[np.bool_]  # no speaker of the set is in the fold, [fold, set]
+
+    @classmethod
+    def of(cls, material: Material) -> _ByFolds:
+        """Number the trials."""
+        sets = np.flatnonzero(np.bincount(material.bits))
+        shape = (sets.size, 2, len(material.groups) + 1)
+        place = np.zeros(1 << material.folds, dtype=np.int64)
+        place[sets] = np.arange(sets.size)
+        cell = (place[material.bits] * 2 + material.target) * shape[2] + material.group
+        held = 1 << np.arange(material.folds)
+        return cls(cell, shape, (sets & held[:, None]) == 0)
+
+    def count(
+        self, chosen: NDArray[np.bool_], rows: NDArray[np.intp] | slice = slice(None)
+    ) -> IntArray:
+        """Trials chosen by each rule, ``[rule, set, class, group + 1]``; everyone comes last."""
+        cell, size = self.cell[rows], math.prod(self.shape)
+        counted = np.stack([np.bincount(cell[one], minlength=size) for one in chosen])
+        counted = counted.reshape(-1, *self.shape)
+        return np.concatenate((counted[..., :-1], counted.sum(axis=-1, keepdims=True)), axis=-1)
+
+
+def _rates(errors: FloatArray | IntArray, trials: IntArray, kept: NDArray[np.bool_]) -> FloatArray:
+    """Rates over the sets of folds that are kept, ``[..., class, rule, cell]``; 0 / 0 is NaN."""
+    each = [np.einsum("...s,rsck->...crk", kept, one) for one in (errors, trials)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(each[0] / each[1])
 
 
 def _wrong(
@@ -161,21 +193,6 @@ def _wrong(
     at = place[material.bits[rows]] * every.shape[-1] + material.group[rows]
     score, target = scored.score[rows], material.target[rows]
     return np.stack([(score >= one.ravel()[at]) != target for one in every])
-
-
-def _once(fpr: Moments) -> float:
-    """The share of a variance by leaving out speakers that chance of pairs does not count twice in.
-
-    As of the FPR of all trials at the first rule; 1 where that is not known.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = (fpr.unbiased / fpr.jackknife)[0, 0]
-    return float(np.clip(np.nan_to_num(share, nan=1.0), 0.5, 1.0))
-
-
-def _with_everyone(counts: IntArray) -> IntArray:
-    """Groups, then all trials, those of unknown group among them."""
-    return np.concatenate((counts[..., :-1], counts.sum(axis=-1, keepdims=True)), axis=-1)
 
 
 def _joined(groups: Interval, everyone: Interval) -> Interval:
