@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from parivox.auditing.layout import Layout, Members, PlacedTrials
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Rows
-    from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.auditing.tally import Tally
     from parivox.core.counts import Counts, FloatArray, IntArray
     from parivox.read.trialset import TrialSet
@@ -222,7 +221,7 @@ def bands(
         whole = band_of(rate_intervals(every[0].part(0, 0), every[1], options), at)
         parts[0].append(whole)
         for into, (cells, level) in zip(parts[1:], rest, strict=True):
-            if not _is_all(level, every[1]):
+            if level is not every[1]:
                 into.append(band_of(rate_intervals(cells, level, options), at))
                 continue
             own = band_of(rate_intervals(cells, level.part(0, 0), options), at)
@@ -236,12 +235,6 @@ def bands(
 def _stacked(parts: Sequence[Band]) -> Band:
     """Several bands of the same cells, one after the other."""
     return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
-
-
-def _is_all(some: SpeakerErrors, every: SpeakerErrors) -> bool:
-    """Whether some of the trials are all of them."""
-    n = [(one.target.trials.sum(), one.nontarget.trials.sum()) for one in (some, every)]
-    return bool(n[0] == n[1])
 
 
 def band_rows(

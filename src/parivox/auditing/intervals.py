@@ -73,6 +73,7 @@ def rate_intervals(
     pooled: SpeakerErrors,
     options: Options,
     draws: Mapping[str, FloatArray] | None = None,
+    of_pooled: Mapping[str, Moments] | None = None,
 ) -> RateIntervals:
     """Intervals of both rates, and of the ratios of each group to all others.
 
@@ -82,13 +83,17 @@ def rate_intervals(
         Errors and trials by speaker and by pair, of each group and of all of them.
     draws
         The rates in each draw, ``[draw, point, cell]``, where these are to tell the variance.
+    of_pooled
+        How the speakers of all groups vary, where that is known.
     """
     confidence, gates = options.confidence, options.gates
     are_disjoint = {metric: disjoint(groups.of(metric)) for metric in RATES}
     n_groups = groups.target.speakers.size
     of_groups, speakers, rates, to_others = {}, {}, {}, {}
     for metric in RATES:
-        own, whole = (moments(one.of(metric)) for one in (groups, pooled))
+        own = moments(groups.of(metric))
+        known = {metric: own} if pooled is groups else of_pooled
+        whole = moments(pooled.of(metric)) if known is None else known[metric]
         floored = other_kappa2(own) if metric == "fnr" and options.pooled_floor else None
         both = rate_interval(own, confidence, floored), rate_interval(whole, confidence)
         columns = zip(*(vars(one).values() for one in both), strict=True)

@@ -47,7 +47,9 @@ class Pairing:
     list_sha256: str
     own: FloatArray  # weights of the audit's own draws, [draw, speaker]
     keyed: FloatArray  # those that a key makes, likewise
-    thresholds: tuple[FloatArray, FloatArray]
+    pooled: SpeakerErrors  # all trials
+    drawn: tuple[FloatArray, FloatArray]  # both rates of them by either weights
+    thresholds: tuple[FloatArray, ...]
     """How both rates of all trials move at the thresholds as they are, ``[draw, rate, point]``, in
     the audit's own draws and by the key: thresholds that are found on the trials follow."""
 
@@ -71,11 +73,11 @@ class Pairing:
             own = np.random.default_rng(int.from_bytes(name, "little"))
             keyed[:, i] = own.exponential(size=DRAWS)
         weights = draws.weights.astype(np.float64)
-        moves = tuple(_drawn(whole.pooled, one)[..., 0] for one in (weights, keyed))
+        of_all = _drawn(whole.pooled, weights), _drawn(whole.pooled, keyed)
         rates = np.stack([whole.intervals.rates[metric].rate[:, -1] for metric in RATES])
         list_sha256 = hashlib.blake2b(digest, digest_size=_SIZE, person=b"parivox list")
-        thresholds = (np.nan_to_num(moves[0] - rates), np.nan_to_num(moves[1] - rates))
-        return cls(list_sha256.hexdigest(), weights, keyed, thresholds)
+        thresholds = tuple(np.nan_to_num(one[..., 0] - rates) for one in of_all)
+        return cls(list_sha256.hexdigest(), weights, keyed, whole.pooled, of_all, thresholds)
 
 
 def pairing_rows(
@@ -89,14 +91,16 @@ def pairing_rows(
     if not texts:
         return
     keys = [(metric, "", text) for metric in RATES for text in texts]
-    cells = one.cells is not None
-    tallies = (uncertainty.groups, uncertainty.pooled) if cells else (uncertainty.pooled,)
     n, shape = len(one.names), (-1, len(RATES), len(texts), len(one.names))
     drawn = draws.having(keys).values
-    own, keyed = (
-        np.concatenate([_drawn(tally, weights) for tally in tallies], axis=-1)
-        for weights in (pairing.own, pairing.keyed)
-    )
+    drawn_anew = []
+    for weights, of_all in zip((pairing.own, pairing.keyed), pairing.drawn, strict=True):
+        is_known = uncertainty.pooled is pairing.pooled
+        parts = [of_all if is_known else _drawn(uncertainty.pooled, weights)]
+        if one.cells is not None:
+            parts.insert(0, _drawn(uncertainty.groups, weights))
+        drawn_anew.append(np.concatenate(parts, axis=-1))
+    own, keyed = drawn_anew
     follows = np.logical_or(*(uncertainty.moving[metric] for metric in RATES))
     for i in np.flatnonzero(follows).tolist():
         off = np.nan_to_num(drawn.reshape(shape)[:, :, i] - own[:, :, i]).reshape(len(own), -1)

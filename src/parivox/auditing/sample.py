@@ -23,7 +23,7 @@ from parivox.core.measures import RATES
 from parivox.progress import each, stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Points
     from parivox.auditing.speaker_errors import Matrix
     from parivox.core.counts import Counts, FloatArray
+    from parivox.core.tallies import Moments
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
 
@@ -205,7 +206,10 @@ def sample_speakers(
         again, drawn[i] = drawn[i], None  # let go of once its levels are made of it: it is large
         into = levels if layout.grouping is None else cells
         for at in range(layout.levels):
-            one = _uncertainty(layout, at, of, failed, again, points, design, why, members)
+            one = _uncertainty(
+                *(layout, at, of, failed, again, points, design, why, members),
+                levels[0].intervals.moments if levels and of[1] is errors[0][1] else None,
+            )
             into.append(one)
     assert (len(levels), len(cells)) == (len(tally.levels), len(tally.cells))
     strata = list(zip(layouts[n:], (of for of, _ in errors[n:]), strict=True))
@@ -240,6 +244,7 @@ def _uncertainty(
     design: Design,
     why: str,
     members: Members,
+    of_pooled: Mapping[str, Moments] | None,
 ) -> Uncertainty:
     """Intervals and draws of the cells of one level of a layout."""
     options, draws = design.options, design.draws
@@ -262,7 +267,7 @@ def _uncertainty(
         grid = [one.level(at) for one in of_cells.grid]
         rates = {m: estimates.having([(m, "", text) for text in texts]).values for m in RATES}
         crossed = of_cells.crossed[:, first:last]
-    intervals = rate_intervals(groups, pooled, options, rates)
+    intervals = rate_intervals(groups, pooled, options, rates, of_pooled)
     together = None if draws is None else draws.together
     rank = None if draws is None else draws.rank
     are_valid = {} if layout.grouping is None else intervals.are_disjoint

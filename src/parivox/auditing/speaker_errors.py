@@ -42,6 +42,8 @@ class SpeakerErrors(NamedTuple):
 
     def part(self, start: int, stop: int) -> SpeakerErrors:
         """Cells `start` to `stop`, the latter excluded."""
+        if (start, stop) == (0, self.target.n_cells):
+            return self
         return SpeakerErrors(self.target.part(start, stop), self.nontarget.part(start, stop))
 
 
@@ -54,7 +56,8 @@ def tally_errors(
 ) -> list[tuple[SpeakerErrors, SpeakerErrors]]:
     """Tally the trials of every layout, by cell (``level * groups + group``) and by level.
 
-    A level has every trial that counts in one of its cells, once.
+    A level has every trial that counts in one of its cells, once; where that is all trials, it is
+    the very tally of the first layout.
 
     Parameters
     ----------
@@ -77,10 +80,14 @@ def tally_errors(
             cells[i].add(classes, at.cells, accepted)
             if layouts[i].allocation == "either":  # cells share trials
                 levels[i].add(classes, [at.level], accepted)
-    for one, many, few in zip(layouts, cells, levels, strict=True):
+    every = cells[0].finish()
+    made = [(every, every)]
+    for one, many, few in zip(layouts[1:], cells[1:], levels[1:], strict=True):
         if one.allocation != "either":
             few.pieces = many.rolled_up(one.groups)
-    return [(many.finish(), few.finish()) for many, few in zip(cells, levels, strict=True)]
+        is_all = one.levels == 1 and few.trials == cells[0].trials
+        made.append((many.finish(), every if is_all else few.finish()))
+    return made
 
 
 class Matrix(NamedTuple):
@@ -278,6 +285,14 @@ class _Gathering:
             )
             whole_code = used // span * reach + one.codes[used % span]
             self.pieces[is_target].append(_Piece(whole_code, n, errors))
+
+    @property
+    def trials(self) -> list[list[int]]:
+        """How many of either class, at each point if they differ."""
+        return [
+            np.sum([p.trials.sum(axis=-1) for p in pieces], axis=0).tolist()
+            for pieces in self.pieces
+        ]
 
     def rolled_up(self, groups: int) -> tuple[list[_Piece], list[_Piece]]:
         """The same by level, of which each has so many cells."""

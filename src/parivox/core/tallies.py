@@ -631,17 +631,17 @@ def moments(tally: BySpeaker | ByPair) -> Moments:
     cell, n_cells = tally.members[0], tally.n_cells
     e, n = np.asarray(tally.errors, np.float64), np.asarray(tally.trials, np.float64)
     errors, trials = tally.by_cell(e), tally.by_cell(n)
+    wrong, own = tally.by_speaker(e), tally.by_speaker(n)
     # Deviations times N are whole numbers, exact below 2**53: equal rates leave exactly 0.
-    scaled = e * trials[..., tally.cell] - errors[..., tally.cell] * n
-    r = over(tally.by_speaker(scaled), trials[..., cell], 0)
-    own = tally.by_speaker(n)
+    r = over(wrong * trials[..., cell] - errors[..., cell] * own, trials[..., cell], 0)
     left = rest_of(trials[..., cell], own)
     sums = [by_cell(each, cell, n_cells) for each in (own > 0, r**2, r**4, own**2)]
     deleted = by_cell(over(r, left, 0) ** 2, cell, n_cells)
-    largest = by_cell(tally.by_speaker(e), cell, n_cells, np.maximum)
+    largest = by_cell(wrong, cell, n_cells, np.maximum)
     shared = by_cell((left == 0) & (own > 0), cell, n_cells, np.maximum) > 0
     of_pairs = [np.array(np.nan)] * 4
     if isinstance(tally, ByPair):
+        scaled = e * trials[..., tally.cell] - errors[..., tally.cell] * n
         squares = over(scaled, trials[..., tally.cell], 0) ** 2
         parts = (n > 0, squares, n**2)
         halves = over(tally.by_speaker(squares), 2 * left**2, 0)
