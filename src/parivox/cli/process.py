@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import io
@@ -28,7 +29,8 @@ class Ended(KeyboardInterrupt):
 def set_up() -> None:
     """End in order, start no BLAS threads, look for garbage seldom, and keep freed memory at hand.
 
-    Counting has no use for the threads, and makes rows by the thousand but hardly a cycle.
+    Counting has no use for the threads, and makes rows by the thousand but hardly a cycle. At the
+    end, when Python would look through all there is, all of it goes anyway.
     Arrays of a megabyte are handed back to the system and taken anew otherwise, hundreds of
     times, and every page is cleared again. Larger ones are handed back: kept, they would leave
     gaps that the next one does not fit.
@@ -37,6 +39,7 @@ def set_up() -> None:
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _end)
     gc.set_threshold(50_000)
+    atexit.register(gc.freeze)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.platform == "linux":
         import ctypes  # noqa: PLC0415 - nothing else needs it
