@@ -18,6 +18,8 @@ import numpy as np
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     FloatArray: TypeAlias = NDArray[np.float64]
@@ -28,6 +30,7 @@ _CELLS = 1 << 16
 _AT_ONCE = 1 << 16
 """Scores, so that all that is made of them stays near the processor."""
 _CROWDED, _FEW = 8, 32
+_STRETCH = 2**13  # longer ones are handed to threads, which wait for each other
 
 
 class Steps:
@@ -189,16 +192,15 @@ class Counts:
         Each counts once or, with `weight`, as often as that.
         """
         first = np.flatnonzero(np.concatenate(([True], score[1:] != score[:-1])))[: score.size]
-        ends = np.append(first[1:], score.size) if first.size else first
         running = np.zeros(score.size + 1, dtype=np.int64)
         np.cumsum(target if weight is None else target * weight, dtype=np.int64, out=running[1:])
-        n_target = running[ends] - running[first]
-        n = ends - first
+        n_target = np.diff(running.take(first), append=running[-1])
+        n = np.diff(first, append=score.size)
         if weight is not None:
             np.cumsum(weight, out=running[1:])
-            n = running[ends] - running[first]
+            n = np.diff(running.take(first), append=running[-1])
         # + 0.0 makes -0.0 and 0.0 one value with one spelling
-        return cls(score[first] + 0.0, n_target, n - n_target)
+        return cls(score.take(first) + 0.0, n_target, n - n_target)
 
     def __add__(self, other: Counts) -> Counts:
         """Counts of both sets of trials, on the union of their values."""
@@ -222,6 +224,22 @@ class Counts:
     def n_nontarget(self) -> IntArray:
         """Nontarget trials, shape (...)."""
         return np.asarray(self.nontarget.sum(axis=-1, dtype=np.int64))
+
+    @cached_property
+    def means(self) -> tuple[FloatArray, FloatArray]:
+        """Mean score of target and of nontarget trials, shape (...), NaN without any.
+
+        Infinite scores make it infinite, both infinities NaN.
+        """
+        with np.errstate(invalid="ignore", divide="ignore"):
+            of_target, of_nontarget = (
+                np.asarray(sum_over_trials(self.values, trials, lambda v: v) / total)
+                for trials, total in (
+                    (self.target, self.n_target),
+                    (self.nontarget, self.n_nontarget),
+                )
+            )
+        return of_target, of_nontarget
 
     @cached_property
     def curve(self) -> Curve:
@@ -265,6 +283,33 @@ def as_counts(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Co
         msg = "labels are missing: give scores and labels, or one Counts object"
         raise DataError(msg)
     return Counts.from_scores(scores, labels)
+
+
+def sum_over_trials(
+    values: FloatArray, trials: IntArray, of: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Sum of a function of the score over all trials.
+
+    Of scores ``[value]`` and trials with each, ``[..., value]``; a score without trials adds
+    nothing, even if `of` is infinite. `of` takes a stretch of the scores and returns the same
+    length, with leading axes if it likes.
+
+    Examples
+    --------
+    >>> float(sum_over_trials(np.array([1.0, 2.0]), np.array([3, 1]), np.square))
+    7.0
+    """
+    total = np.zeros(trials.shape[:-1])
+    # stretches that fit the cache: several times faster than one pass over a million values
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, values.size, _STRETCH):
+            stretch = slice(start, start + _STRETCH)
+            n, each = trials[..., stretch], of(values[stretch])
+            if np.isfinite(each).all():
+                total = total + np.vecdot(n, each)
+            else:
+                total = total + np.where(n > 0, n * each, 0.0).sum(axis=-1)
+    return total
 
 
 def _above(per_value: IntArray) -> IntArray:

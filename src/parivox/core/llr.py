@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.counts import as_counts
-from parivox.core.separation import sum_over_trials
+from parivox.core.counts import as_counts, sum_over_trials
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -103,7 +102,7 @@ def _blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
     cell = at_nontarget // max(size, 1)
     # what is rejected at the next higher threshold; thresholds fall, from +inf
     at = (2 * size + 1) * cell + (size - 1) - at_nontarget
-    y = curve.fn.reshape(-1)[at]
+    y = curve.fn.reshape(-1).take(at)
     is_last = np.append(cell[1:] != cell[:-1], True)[: cell.size]
     ends = np.flatnonzero(np.append(y[1:] != y[:-1], True)[: cell.size] | is_last)
     y, cell, is_last, at = y[ends], cell[ends], is_last[ends], at[ends]

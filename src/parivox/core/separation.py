@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from parivox.core.counts import as_counts
+from parivox.core.counts import as_counts, sum_over_trials
 from parivox.core.rates import first_where, take_at
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import Counts, FloatArray, IntArray
@@ -25,7 +23,6 @@ TrialClass: TypeAlias = Literal["target", "nontarget"]
 
 # Products of trial numbers below this are exact in int64, doubled and summed.
 _EXACT = 2.0**61
-_STRETCH = 2**13  # longer ones are handed to threads, which wait for each other
 
 
 def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
@@ -42,8 +39,9 @@ def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArr
     counts = as_counts(scores, labels)
     targets, nontargets = counts.n_target, counts.n_nontarget
     # targets that score at least each value, values rising
-    above = targets[..., None] - counts.curve.fn[..., :0:-1]
-    wins = 2 * above - counts.target
+    wins = targets[..., None] - counts.curve.fn[..., :0:-1]
+    wins *= 2
+    wins -= counts.target
     if float(targets.max(initial=0)) * float(nontargets.max(initial=0)) >= _EXACT:
         wins = wins.astype(np.float64)
     doubled = (wins * counts.nontarget).sum(axis=-1)
@@ -115,7 +113,7 @@ def shift(
 
     Examples
     --------
-    >>> from parivox.core.counts import as_counts
+    >>> from parivox.core.counts import as_counts, sum_over_trials
     >>> group, pooled = as_counts([2.0, 4.0], [1, 1]), as_counts([1.0, 2.0, 6.0], [1, 1, 1])
     >>> float(shift(group, pooled, of="target", quantile=0.5))
     0.0
@@ -136,7 +134,7 @@ def location(counts: Counts, *, of: TrialClass, quantile: ArrayLike | None = Non
 
     Examples
     --------
-    >>> from parivox.core.counts import as_counts
+    >>> from parivox.core.counts import as_counts, sum_over_trials
     >>> float(location(as_counts([2.0, 4.0], [1, 1]), of="target"))
     3.0
     """
@@ -144,7 +142,7 @@ def location(counts: Counts, *, of: TrialClass, quantile: ArrayLike | None = Non
         msg = f"of is {of!r}; it is target or nontarget"
         raise ConfigError(msg)
     if quantile is None:
-        return _mean(counts, of)[()]
+        return counts.means[of == "nontarget"][()]
     share = np.asarray(quantile, dtype=np.float64)
     if not ((share >= 0) & (share <= 1)).all():
         msg = f"quantile is {quantile}; it must be a fraction from 0 to 1"
@@ -153,43 +151,9 @@ def location(counts: Counts, *, of: TrialClass, quantile: ArrayLike | None = Non
     return (found if share.ndim else found[..., 0])[()]
 
 
-def sum_over_trials(
-    values: FloatArray, trials: IntArray, of: Callable[[FloatArray], FloatArray]
-) -> FloatArray:
-    """Sum of a function of the score over all trials.
-
-    Of scores ``[value]`` and trials with each, ``[..., value]``; a score without trials adds
-    nothing, even if `of` is infinite. `of` takes a stretch of the scores and returns the same
-    length, with leading axes if it likes.
-
-    Examples
-    --------
-    >>> float(sum_over_trials(np.array([1.0, 2.0]), np.array([3, 1]), np.square))
-    7.0
-    """
-    total = np.zeros(trials.shape[:-1])
-    # stretches that fit the cache: several times faster than one pass over a million values
-    with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, values.size, _STRETCH):
-            stretch = slice(start, start + _STRETCH)
-            n, each = trials[..., stretch], of(values[stretch])
-            if np.isfinite(each).all():
-                total = total + np.vecdot(n, each)
-            else:
-                total = total + np.where(n > 0, n * each, 0.0).sum(axis=-1)
-    return total
-
-
-def _mean(counts: Counts, of: TrialClass) -> FloatArray:
-    """Mean score; infinite scores make it infinite, both infinities NaN."""
-    trials, total = _class(counts, of)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(sum_over_trials(counts.values, trials, lambda v: v) / total)
-
-
 def _moments(counts: Counts, of: TrialClass, ddof: int) -> tuple[FloatArray, FloatArray]:
     """Mean and variance; the variance is NaN with `ddof` or fewer trials or infinite scores."""
-    mean = _mean(counts, of)
+    mean = counts.means[of == "nontarget"]
     trials, total = _class(counts, of)
     centre = np.where(np.isfinite(mean), mean, np.nan)[..., None]
     squares = sum_over_trials(counts.values, trials, lambda v: np.square(v - centre))
