@@ -14,7 +14,6 @@ from parivox.progress import stage
 from parivox.read.content import stem_of
 from parivox.read.counts_file import holds_counts, holds_tally
 from parivox.read.groups import attributes_asked, make_groupings, values_asked
-from parivox.read.groups_file import read_groups_file
 from parivox.read.people import read_speakers
 from parivox.read.recordings import read_failures, read_models, read_utterances
 from parivox.read.trials import read_trials
@@ -181,6 +180,8 @@ def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:
     """The groups file, and the options with what it says where nothing is given."""
     if asked.groups is None:
         return asked, None
+    from parivox.read.groups_file import read_groups_file  # noqa: PLC0415 - where one is given
+
     file = read_groups_file(asked.groups)
     known = options_of(type(asked)).keys() & {"by", "within"}  # not all repeat within levels
     said = {name: getattr(file, name) for name in known if getattr(asked, name) is None}

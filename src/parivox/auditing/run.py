@@ -12,7 +12,6 @@ import numpy as np
 
 from parivox.auditing.account import account_for, note_oddities, with_and_without
 from parivox.auditing.comparison import Compared, add_comparisons, check_comparable
-from parivox.auditing.counts.merging import read_all
 from parivox.auditing.draws import MOST_SPEAKERS, draw_speakers
 from parivox.auditing.inputs import (
     Design,
@@ -405,6 +404,8 @@ def _draws(
 def _development(source: Any, system: str, read: Gathered) -> TrialSet | TrialCounts:
     """Trials, or counts of them, to find thresholds on."""
     if holds_counts(source):
+        from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for counts only
+
         return read_all([((system, "development"), source)])[0]
     return read_trials(
         source,

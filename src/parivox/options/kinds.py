@@ -12,7 +12,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -441,6 +440,8 @@ class Options:
         names = {one.argument: name for name, one in options_of(cls).items()}
         for argument in given:
             if argument not in names:
+                from difflib import get_close_matches  # noqa: PLC0415 - takes time to load
+
                 near = get_close_matches(argument, names, n=1) or get_close_matches(
                     argument, [n for n in names if argument in n or n in argument], n=1, cutoff=0
                 )

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError
-from parivox.options.trials import DescribeOptions
 from parivox.progress import stage
 from parivox.read.attributes import Attribute, parse_attribute
 from parivox.read.cells import LABELS
@@ -158,6 +157,8 @@ def read_list(
     >>> one.people.ids, one.recording.tolist()
     (('a', 'b'), [0, 0, 1])
     """
+    from parivox.options.trials import DescribeOptions  # noqa: PLC0415 - an audit has its own
+
     asked = DescribeOptions.of(by=by, grade_by=grade_by, id=id, columns=columns, encoding=encoding)
     groups, graded = asked.by, asked.grade_by
     people = None if speakers is None else read_speakers(speakers, id=id, conflicts=conflicts)

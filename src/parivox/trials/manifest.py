@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parivox.errors import DataError, ParivoxError
 from parivox.options.kinds import options_of
-from parivox.options.trials import KINDS, BuildOptions
 from parivox.trials.grades import hardest, parse_mix, rounded
 from parivox.trials.lists import list_of
 
@@ -57,6 +56,8 @@ def _wrong(path: Path, what: str, mend: str = AS_WRITTEN) -> DataError:
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """Read a manifest that holds all that is needed."""
+    from parivox.options.trials import KINDS, BuildOptions  # noqa: PLC0415 - where there is one
+
     try:
         if path.exists() and not path.is_file() and not path.is_fifo():
             raise _wrong(path, "is no file", "give the NAME.manifest.json of a list")

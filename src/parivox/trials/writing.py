@@ -17,7 +17,6 @@ import polars as pl
 
 from parivox.disk import Scratch, unwritable, whole_file, writing
 from parivox.errors import ConfigError, DataError
-from parivox.options.trials import ConvertOptions
 from parivox.read.cells import labels, scores
 from parivox.read.columns import ATTRIBUTE, Columns
 from parivox.read.content import in_encoding_given
@@ -306,6 +305,8 @@ def convert(
     >>> out.read_text()
     'a/1 b/1 nontarget\na/1 a/2 target\n'
     """
+    from parivox.options.trials import ConvertOptions  # noqa: PLC0415 - for this alone
+
     ConvertOptions.of(id=id, columns=columns, format=format, to=to, encoding=encoding)
     path = check_new(out)
     scanned = opened(source, dict(columns or {}), format)
