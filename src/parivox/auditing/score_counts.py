@@ -36,9 +36,9 @@ class Exact:
         rising = np.argsort(here.part.score)
         weight = here.part.more.get("count")
         columns = (
-            here.part.score[rising],
-            here.part.target[rising],
-            None if weight is None else weight[rising],
+            here.part.score.take(rising),
+            here.part.target.take(rising),
+            None if weight is None else weight.take(rising),
         )
         everything = Counts.from_sorted(*columns)
         for i, at in here.at.items():
@@ -46,10 +46,10 @@ class Exact:
             if n_levels == 1 and (at.level == 0).all():
                 pooled = [everything]
             else:
-                pooled = _split(*columns, [at.level[rising]], n_levels)
+                pooled = _split(*columns, [at.level.take(rising)], n_levels)
             cells = pooled
             if n_cells != n_levels:
-                cells = _split(*columns, [cell[rising] for cell in at.cells], n_cells)
+                cells = _split(*columns, [cell.take(rising) for cell in at.cells], n_cells)
             self.counted[i] = cells, pooled
 
     def finish(self) -> list[Counted]:
@@ -77,8 +77,8 @@ def _split(
         weight = None if weight is None else weight.repeat(2)
     by_cell = np.argsort(code.astype(np.int16 if n < 1 << 15 else np.int32), kind="stable")
     ends = np.cumsum(np.bincount(code + 1, minlength=n + 1))
-    score, target = score[by_cell], target[by_cell]
-    weight = None if weight is None else weight[by_cell]
+    score, target = score.take(by_cell), target.take(by_cell)
+    weight = None if weight is None else weight.take(by_cell)
     return [
         Counts.from_sorted(
             score[start:end], target[start:end], None if weight is None else weight[start:end]

@@ -114,10 +114,10 @@ def count_matrices(
         accepted = _Acceptances.of(trials, here, found)
         nontarget = np.flatnonzero(~here.part.target)
         for i, at in here.at.items():
-            cell = at.cells[0][nontarget]
-            inside = cell >= 0
+            cell = at.cells[0].take(nontarget)
+            inside = np.flatnonzero(cell >= 0)
             n, errors = accepted.counted(
-                cell[inside], nontarget[inside], layouts[i].cells, is_target=False
+                cell.take(inside), nontarget.take(inside), layouts[i].cells, is_target=False
             )
             sums[i][0] += errors
             sums[i][1] += n
@@ -171,7 +171,7 @@ class _Acceptances(NamedTuple):
         """
         steps = self.order.size + 1
         code = at.astype(np.int64) * steps
-        code += self.passed[row]
+        code += self.passed.take(row)
         up_to = self._count(code, row, n * steps).reshape(n, steps)
         np.cumsum(up_to, axis=1, out=up_to)
         trials = up_to[:, -1].copy()

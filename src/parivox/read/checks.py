@@ -206,19 +206,18 @@ def check_partition(
         scored, doubt = scored.take(~empty), doubt[~empty]
     target = scored.label == 1
     if speaker is not None:
-        same = speaker[scored.enrol] == speaker[scored.test]
+        same = speaker.take(scored.enrol) == speaker.take(scored.test)
         target = np.where(scored.label < 0, same, target)
     key, order = _in_order(pair_key(scored.enrol, scored.test, n), 2 * n * n)
-    more = {name: column[order] for name, column in scored.more.items()}
+    more = {name: column.take(order) for name, column in scored.more.items()}
     trials = Trials(
-        *(scored.enrol[order], scored.test[order], target[order], scored.score[order]),
-        doubt[order],
-        more,
+        *(scored.enrol.take(order), scored.test.take(order), target.take(order)),
+        *(scored.score.take(order), doubt.take(order), more),
     )
     key, trials = _drop_duplicates(key, trials, speaker, counts)
     _check_decisions(trials, facts.thresholds, counts)
     if speaker is not None:
-        wrong = trials.target != (speaker[trials.enrol] == speaker[trials.test])
+        wrong = trials.target != (speaker.take(trials.enrol) == speaker.take(trials.test))
         if wrong.any():
             counts.wrong_labels += int(wrong.sum())
             counts.point("label", trials.enrol, trials.test, wrong)

@@ -51,15 +51,9 @@ class Grouping:
 
     def on(self, trials: TrialSet) -> Callable[[Trials], Sides]:
         """What gives the group of either side of each trial of a partition, -1 for none."""
-        if self.of_speaker is not None:
-            of_speaker, speaker = self.of_speaker.astype(np.int32), trials.utterance_speaker
-            return lambda part: (
-                of_speaker.take(speaker.take(part.enrol)),
-                of_speaker.take(speaker.take(part.test)),
-            )
-        if all(part.is_of_utterances for part in self._values):
-            of_utterance = self.of_utterance(trials)
-            return lambda part: (of_utterance[part.enrol], of_utterance[part.test])
+        if self.of_speaker is not None or all(part.is_of_utterances for part in self._values):
+            of = self.of_utterance(trials)
+            return lambda part: (of.take(part.enrol), of.take(part.test))
         known = [part.on(trials) for part in self._values]
 
         def sides(part: Trials) -> Sides:
@@ -71,6 +65,8 @@ class Grouping:
 
     def of_utterance(self, trials: TrialSet) -> Codes:
         """Group of each utterance; not for attributes of trials."""
+        if self.of_speaker is not None:
+            return self.of_speaker.astype(np.int32).take(trials.utterance_speaker)
         return self._group([part.of_utterance(trials) for part in self._values])
 
     def of_side(self, trials: TrialSet, side: str) -> Codes | None:

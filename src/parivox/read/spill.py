@@ -113,10 +113,10 @@ class FinalCodes(NamedTuple):
 
     def sides(self, rows: Encoded) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Final codes of the utterances of rows."""
-        test = np.asarray(self.test[rows.run])[rows.test]
+        test = self.test[rows.run].take(rows.test)
         if self.first_test:
             test = test + np.int32(self.first_test)
-        return np.asarray(self.enrol[rows.run])[rows.enrol], test
+        return self.enrol[rows.run].take(rows.enrol), test
 
 
 class CheckedParts:
