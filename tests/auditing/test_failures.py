@@ -340,6 +340,25 @@ def test_where_every_trial_failed_rejection_is_certain(bank):
         assert (row["value"], row["reason"]) == (None, "no target trials")
 
 
+def test_of_some_trials_no_decision_is_known_and_others_failed(bank):
+    rows = [
+        {**row, "decision": None} if row["decision"] and i % 9 == 0 else row
+        for i, row in enumerate(bank.rows)
+    ]
+    known = [row for row in rows if row["decision"] is not None]
+    assert len(known) < len([row for row in bank.rows if row["decision"] is not None])
+    found = pv.audit(
+        bank.table(rows, "decision", "status"), speakers=bank.customers, utterances=bank.calls,
+        by="gender", operating_points=["fpr=0.05", "deployed"],
+    )  # fmt: skip
+    (row,) = found.groups.where(group="all", metric="fnr", operating_point="deployed")
+    own = [row for row in known if row["label"] == 1 and not row["stage"]]
+    assert (row["errors"], row["trials"]) == (
+        sum(row["decision"] == "reject" for row in own),
+        len(own),
+    )
+
+
 @pytest.mark.parametrize("by_table", [False, True])
 def test_a_failure_with_a_score_is_refused(bank, lost, by_table):
     at = next(i for i, row in enumerate(bank.rows) if row["stage"])

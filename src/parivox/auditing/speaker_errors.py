@@ -289,10 +289,10 @@ class _Gathering:
     @property
     def trials(self) -> list[list[int]]:
         """How many of either class, at each point if they differ."""
-        return [
-            np.sum([p.trials.sum(axis=-1) for p in pieces], axis=0).tolist()
-            for pieces in self.pieces
-        ]
+        each = (
+            sum((one.trials.sum(axis=-1) for one in pieces), np.array(0)) for pieces in self.pieces
+        )
+        return [n.tolist() for n in each]
 
     def rolled_up(self, groups: int) -> tuple[list[_Piece], list[_Piece]]:
         """The same by level, of which each has so many cells."""

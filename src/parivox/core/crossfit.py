@@ -139,7 +139,8 @@ def jackknife(
     confidence : float in (0, 1)
     moved : array_like of shape (fold, fold, ...), optional
         How much of that is due to what was made without the speakers of the first fold, judged
-        without those of the second: how it varies with the second is counted once too often.
+        without those of the second: how it varies with the second is counted once too often. NaN
+        where that is not known.
 
     Returns
     -------
@@ -162,10 +163,12 @@ def jackknife(
     n = len(again)
     variance = standard_error(again) ** 2
     if moved is not None:
-        others = np.asarray(moved, np.float64)[~np.eye(n, dtype=np.bool_)]
-        others = others.reshape(n, n - 1, *others.shape[1:]).swapaxes(0, 1)
-        twice = (n - 1) / n * (standard_error(others) ** 2).sum(axis=0)
-        variance = np.maximum(variance - np.nan_to_num(twice), variance / 2)
+        others = np.asarray(moved, np.float64)
+        left_out = ~np.isfinite(others)
+        left_out[np.arange(n), np.arange(n)] = True
+        squares = np.ma.array(others, mask=left_out).var(axis=1).filled(0)
+        twice = (n - 1) * (n - 2) / n * squares.sum(axis=0)
+        variance = np.maximum(variance - twice, variance / 2)
     reach = stdtrit(n - 1, 0.5 + confidence / 2) * np.sqrt(variance)
     return Limits((centre - reach)[()], (centre + reach)[()])
 
