@@ -66,8 +66,8 @@ class Cells:
 
     def total(self, key: NDArray[np.integer], n: int) -> Ints:
         """Trials by a key from 0 to below `n`; those below 0 are left out."""
-        known = key >= 0
-        return np.bincount(key[known], self.count[known], minlength=n).astype(np.int64)
+        known = np.flatnonzero(key >= 0)
+        return np.bincount(key.take(known), self.count.take(known), minlength=n).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -298,7 +298,7 @@ def recording_names(
             return utterances.attributes[column].gather(at.set(at < 0, None)).alias("name")
     folder = ids.str.replace(r"/[^/]*$", "").alias("name")
     folder = folder.set(~folder.str.contains("/", literal=True), None)
-    each = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls().unique()
+    each = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls()
     if _part_alike(each["speaker"], each["name"]):
         first = each["name"].str.replace(r"/.*$", "")
         if not _part_alike(each["speaker"], first):
