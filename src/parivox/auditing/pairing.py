@@ -93,14 +93,17 @@ def pairing_rows(
     keys = [(metric, "", text) for metric in RATES for text in texts]
     n, shape = len(one.names), (-1, len(RATES), len(texts), len(one.names))
     drawn = draws.having(keys).values
-    drawn_anew = []
-    for weights, of_all in zip((pairing.own, pairing.keyed), pairing.drawn, strict=True):
-        is_known = uncertainty.pooled is pairing.pooled
-        parts = [of_all if is_known else _drawn(uncertainty.pooled, weights)]
-        if one.cells is not None:
-            parts.insert(0, _drawn(uncertainty.groups, weights))
-        drawn_anew.append(np.concatenate(parts, axis=-1))
-    own, keyed = drawn_anew
+    is_all, cells = uncertainty.pooled is pairing.pooled, one.cells is not None
+    own, keyed = (
+        np.concatenate(
+            [
+                *([_drawn(uncertainty.groups, weights)] if cells else []),
+                of_all if is_all else _drawn(uncertainty.pooled, weights),
+            ],
+            axis=-1,
+        )
+        for weights, of_all in zip((pairing.own, pairing.keyed), pairing.drawn, strict=True)
+    )
     follows = np.logical_or(*(uncertainty.moving[metric] for metric in RATES))
     for i in np.flatnonzero(follows).tolist():
         off = np.nan_to_num(drawn.reshape(shape)[:, :, i] - own[:, :, i]).reshape(len(own), -1)

@@ -80,12 +80,12 @@ def tally_errors(
             cells[i].add(classes, at.cells, accepted)
             if layouts[i].allocation == "either":  # cells share trials
                 levels[i].add(classes, [at.level], accepted)
-    every = cells[0].finish()
+    every, n_every = cells[0].finish(), cells[0].n_trials()
     made = [(every, every)]
     for one, many, few in zip(layouts[1:], cells[1:], levels[1:], strict=True):
         if one.allocation != "either":
             few.pieces = many.rolled_up(one.groups)
-        is_all = one.levels == 1 and few.trials == cells[0].trials
+        is_all = one.levels == 1 and few.n_trials() == n_every
         made.append((many.finish(), every if is_all else few.finish()))
     return made
 
@@ -286,8 +286,7 @@ class _Gathering:
             whole_code = used // span * reach + one.codes[used % span]
             self.pieces[is_target].append(_Piece(whole_code, n, errors))
 
-    @property
-    def trials(self) -> list[list[int]]:
+    def n_trials(self) -> list[int | list[int]]:
         """How many of either class, at each point if they differ."""
         each = (
             sum((one.trials.sum(axis=-1) for one in pieces), np.array(0)) for pieces in self.pieces

@@ -113,7 +113,7 @@ def shift(
 
     Examples
     --------
-    >>> from parivox.core.counts import as_counts, sum_over_trials
+    >>> from parivox.core.counts import as_counts
     >>> group, pooled = as_counts([2.0, 4.0], [1, 1]), as_counts([1.0, 2.0, 6.0], [1, 1, 1])
     >>> float(shift(group, pooled, of="target", quantile=0.5))
     0.0
@@ -134,7 +134,7 @@ def location(counts: Counts, *, of: TrialClass, quantile: ArrayLike | None = Non
 
     Examples
     --------
-    >>> from parivox.core.counts import as_counts, sum_over_trials
+    >>> from parivox.core.counts import as_counts
     >>> float(location(as_counts([2.0, 4.0], [1, 1]), of="target"))
     3.0
     """
