@@ -142,9 +142,16 @@ class Points:
         It is found again in each replicate, unless it was given or found on other trials.
         """
         found = np.empty((everything.target.shape[0], len(points)))
+        of_fpr = []
         for i, one in enumerate(points):
             again = self._is_found_again(one)
-            found[:, i] = one.point.threshold_of(everything) if again else one.threshold
+            if again and one.point.rule == "fpr":
+                of_fpr.append(i)
+            else:
+                found[:, i] = one.point.threshold_of(everything) if again else one.threshold
+        if of_fpr:  # at once, as the area under FDR is taken over a hundred
+            levels = [points[i].point.level for i in of_fpr]
+            found[:, of_fpr] = threshold_at_fpr(everything.curve, levels)
         return found
 
     def moving(self, rate: str) -> NDArray[np.bool_]:

@@ -115,10 +115,11 @@ def fpr_at_fnr(
     return _rate_at(held, asked, rising, target, rule, extrapolate=allow_extrapolation)
 
 
-def threshold_at_fpr(curve: Curve, target: float) -> FloatArray:
+def threshold_at_fpr(curve: Curve, target: ArrayLike) -> FloatArray:
     """Smallest threshold of a whole curve with FPR <= target; NaN without nontargets.
 
-    May be +inf (accept nothing).
+    Of one target, ``[...]``, or of several at once, ``[..., target]``. May be +inf (accept
+    nothing).
 
     Examples
     --------
@@ -126,13 +127,13 @@ def threshold_at_fpr(curve: Curve, target: float) -> FloatArray:
     >>> float(threshold_at_fpr(as_counts([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).curve, 0.1))
     0.9
     """
-    held = _Errors(curve.fp, curve.n_nontarget)
-    at = curve.thresholds[_last_within(held, _fraction(target))]
-    return _scalar(np.where(curve.n_nontarget > 0, at, np.nan))
+    return _threshold_at(_Errors(curve.fp, curve.n_nontarget), curve.thresholds, target)
 
 
-def threshold_at_fnr(curve: Curve, target: float) -> FloatArray:
+def threshold_at_fnr(curve: Curve, target: ArrayLike) -> FloatArray:
     """Largest threshold of a whole curve with FNR <= target; NaN without targets.
+
+    Of one target, ``[...]``, or of several at once, ``[..., target]``.
 
     Examples
     --------
@@ -141,8 +142,7 @@ def threshold_at_fnr(curve: Curve, target: float) -> FloatArray:
     0.4
     """
     held = _Errors(curve.fn[..., ::-1], curve.n_target)
-    at = curve.thresholds[::-1][_last_within(held, _fraction(target))]
-    return _scalar(np.where(curve.n_target > 0, at, np.nan))
+    return _threshold_at(held, curve.thresholds[::-1], target)
 
 
 def threshold_at_eer(curve: Curve) -> FloatArray:
@@ -245,6 +245,16 @@ def _rate_at(
     return RateAt(value, threshold, achieved)
 
 
+def _threshold_at(held: _Errors, thresholds: FloatArray, target: ArrayLike) -> FloatArray:
+    """The last threshold with a rate of errors <= each target."""
+    asked = np.asarray(target, dtype=np.float64)
+    for one in asked.flat:
+        _fraction(one)
+    held = _Errors(held.errors, np.reshape(held.trials, np.shape(held.trials) + (1,) * asked.ndim))
+    at = thresholds[_last_within(held, asked)]
+    return _scalar(np.where(held.trials > 0, at, np.nan))
+
+
 def _nearer_above(held: _Errors, below: IntArray, above: IntArray, x: float) -> IntArray:
     """Whether the point above the target is as near or nearer, in exact arithmetic."""
     exact = Fraction(repr(x))
@@ -253,13 +263,20 @@ def _nearer_above(held: _Errors, below: IntArray, above: IntArray, x: float) -> 
     return np.asarray(np.asarray(nearer, dtype=bool) & (above != below))
 
 
-def _last_within(held: _Errors, x: float) -> IntArray:
-    """Last index with errors / trials <= x, where errors rise along the axis."""
+def _last_within(held: _Errors, x: float | FloatArray) -> IntArray:
+    """Last index with errors / trials <= x, where errors rise along the axis.
+
+    Of several x trials have a last axis of length 1.
+    """
     most = np.asarray(np.floor(x * held.trials)).astype(np.int64) + 1
     for _ in range(2):  # x * trials may round across an integer either way
         most = most - (most / np.maximum(held.trials, 1) > x)
     if held.errors.ndim == 1:
         return np.asarray(np.searchsorted(held.errors, most, side="right") - 1)
+    if np.ndim(x):
+        curves, asked = (each.reshape(-1, each.shape[-1]) for each in (held.errors, most))
+        found = [np.searchsorted(*both, side="right") for both in zip(curves, asked, strict=True)]
+        return np.reshape(found, most.shape) - 1
     return _along(held.errors, lambda i: take_at(held.errors, i) > most[..., None]) - 1
 
 

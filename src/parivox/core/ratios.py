@@ -8,6 +8,7 @@ speakers, or whose speakers meet in trials, are not independent; their ratio is 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,12 +49,29 @@ class Ratio:
     """In [0, inf]; 1 is fair, above 1 is worse than the reference."""
     low: FloatArray
     high: FloatArray
-    p: FloatArray
-    """In [0, 1]: the level at which a limit is 1."""
     reason: NDArray[np.str_]
     """Why the ratio or its limits are undefined: ``undefined_value``, ``undefined_reference``,
     ``zero_over_zero``, ``zero_reference``, or ``no_interval`` of one of the rates.
     """
+    rates: _Rates
+
+    @property
+    def p(self) -> FloatArray:
+        """In [0, 1]: the level at which a limit is 1; sought once it is asked for."""
+        return np.where(self.reason == "", self.rates.p, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rates:
+    """Two independent rates."""
+
+    one: Interval
+    other: Interval
+
+    @cached_property
+    def p(self) -> FloatArray:
+        """The level at which a limit of their ratio is 1."""
+        return _p(self.one, self.other)
 
 
 def ratio_interval(one: Interval, other: Interval) -> Ratio:
@@ -82,8 +100,8 @@ def ratio_interval(one: Interval, other: Interval) -> Ratio:
         "",
     )
     defined = reason == ""
-    low, high, p = (np.where(defined, x, np.nan) for x in (low, high, _p(one, other)))
-    return Ratio(value, low, high, p, reason)
+    low, high = (np.where(defined, x, np.nan) for x in (low, high))
+    return Ratio(value, low, high, reason, _Rates(one, other))
 
 
 def to_pooled(ratio: Ratio, share: ArrayLike) -> Ratio:
@@ -95,7 +113,7 @@ def to_pooled(ratio: Ratio, share: ArrayLike) -> Ratio:
     w = np.asarray(share, dtype=np.float64)
     with np.errstate(divide="ignore"):
         value, low, high = (1 / (w + (1 - w) / x) for x in (ratio.value, ratio.low, ratio.high))
-    return Ratio(value, low, high, ratio.p, ratio.reason)
+    return Ratio(value, low, high, ratio.reason, ratio.rates)
 
 
 def disjoint(tally: BySpeaker | ByPair) -> bool:
