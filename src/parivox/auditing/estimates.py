@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 _NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
 _FEW_BINS = 128
-_AT_ONCE = 1 << 20  # values of draws that measures are computed of at once
+AT_ONCE = 1 << 20  # values of draws that measures are computed of at once
 
 
 # --- the metrics of one cell, of any leading axes ------------------------------------------------
@@ -421,7 +421,7 @@ class Estimates:
 
     def in_parts(self) -> Iterator[Estimates]:
         """The same draws, some at a time: what is computed of many groups is large."""
-        n = max(_AT_ONCE // max(self.values[0].size, 1), 1)
+        n = max(AT_ONCE // max(self.values[0].size, 1), 1)
         for first in range(0, len(self.values), n):
             some = slice(first, first + n)
             of_draws = (self.values[some], self.rates, self.errors[some], self.trials[some])

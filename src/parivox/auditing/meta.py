@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.estimates import Estimates, columns_of
+from parivox.auditing.estimates import AT_ONCE, Estimates, columns_of
 from parivox.core.measures import RATES, meta_measures
 from parivox.core.meta import fdr
 from parivox.core.noise import floor
 from parivox.core.resampling import from_replicates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -244,11 +244,11 @@ def _all_measures(
     """Rows of all groups, or of those that pass the gates; p of their heterogeneity by rate."""
     is_gated = where["gated"]
     p: dict[Key, float] = {}
-    for block in meta_blocks(data, draws, options, defined=is_gated):
-        more = {}
+    for blocks in _some(meta_blocks(data, draws, options, defined=is_gated)):
+        more = None
         if uncertainty is not None:
-            more = _uncertain(uncertainty, block, options, is_gated=is_gated)
-        rows.add(**where, **_columns(block, groups), **more)
+            more = _uncertain(uncertainty, blocks, options, is_gated=is_gated)
+        _add(rows, where, groups, blocks, more)
     if uncertainty is not None:
         rates = data.where(*RATES)
         # what is left once the noise of speakers is taken off
@@ -264,13 +264,44 @@ def _all_measures(
                 higher_is_fairer=meta_measures()[measure].is_higher_fairer,
                 **found,
             )
-    for block in area_blocks(area, () if uncertainty is None else uncertainty.grid, options):
-        more = {}
-        if uncertainty is not None and block.drawn is not None:
-            low, high, note = _interval(uncertainty, block)
-            more = {"low": low, "high": high, "note": note}
-        rows.add(**where, **_columns(block, groups), **more)
+    grid = () if uncertainty is None else uncertainty.grid
+    areas = [*area_blocks(area, grid, options)]
+    of_areas = _intervals(uncertainty, areas) if uncertainty is not None and grid else None
+    _add(rows, where, groups, areas, of_areas)
     return p
+
+
+def _some(blocks: Iterable[MetaBlock]) -> Iterator[list[MetaBlock]]:
+    """Blocks of about a million draws, whose intervals and floors are told at once."""
+    waiting: list[MetaBlock] = []
+    for block in blocks:
+        waiting.append(block)
+        if sum(one.drawn.size for one in waiting if one.drawn is not None) > AT_ONCE:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
+
+
+def _places(blocks: Sequence[MetaBlock]) -> Iterator[tuple[MetaBlock, slice]]:
+    """Each block, and where its rows stand among those of all."""
+    end = 0
+    for block in blocks:
+        start, end = end, end + len(block.keys)
+        yield block, slice(start, end)
+
+
+def _add(
+    rows: Rows,
+    where: Mapping[str, Any],
+    groups: Sequence[str],
+    blocks: Sequence[MetaBlock],
+    more: Mapping[str, NDArray[Any]] | None,
+) -> None:
+    """Add the rows of some measures, with more columns of all of them."""
+    for block, own in _places(blocks):
+        of_block = {name: column[own] for name, column in (more or {}).items()}
+        rows.add(**where, **_columns(block, groups), **of_block)
 
 
 def _columns(block: MetaBlock, groups: Sequence[str]) -> dict[str, Any]:
@@ -311,59 +342,103 @@ def sweep_rows(
 
 
 def _uncertain(
-    uncertainty: Uncertainty, block: MetaBlock, options: Options, *, is_gated: bool
-) -> dict[str, Any]:
-    """The columns of uncertainty of one measure, in the order of its rows."""
-    measure, stack = block.measure, block.stack
-    value = np.ravel(block.found.value)
-    low, high, mean, q95, p = np.full((5, value.size), np.nan)
-    note = np.full(value.shape, f"no interval: {uncertainty.why}")
-    if block.drawn is not None:
-        low, high, note = _interval(uncertainty, block)
-    rates = [i for i, key in enumerate(stack.keys) if uncertainty.nulls.has(key)]
-    if rates and (len(rates) == len(stack.keys) or not measure.is_joint):
-        null = uncertainty.nulls.of([stack.keys[i] for i in rates], lifted=measure.takes_logs)
-        if is_gated:
-            null = null.only(~np.isnan(stack.groups[rates]))
-        fair = _of_draws(measure, block.zero, options, null)
-        rows = np.arange(value.size) if measure.is_joint else np.array(rates)
-        at = floor(value[rows], fair, higher_is_fairer=measure.is_higher_fairer)
-        mean[rows], q95[rows], p[rows] = at.mean, at.q95, at.p
-        if measure.takes_logs and block.zero == "none":
-            # draws hold half an error for none, which the observed rates do not
-            silent = (stack.groups[rates] == 0).any(axis=-1)
-            if measure.is_joint:
-                silent = silent.reshape(2, -1).any(axis=0)
-                silent = np.tile(silent, value.size // silent.size)
-            p[rows] = np.where(silent, np.nan, p[rows])
-    made = {"low": low, "high": high, "floor_mean": mean, "floor_95": q95, "p": p}
+    uncertainty: Uncertainty, blocks: Sequence[MetaBlock], options: Options, *, is_gated: bool
+) -> dict[str, NDArray[Any]]:
+    """The columns of uncertainty of some measures, of the rows of one after the other."""
+    value = np.concatenate([np.ravel(one.found.value) for one in blocks])
+    made: dict[str, NDArray[Any]]
+    if blocks[0].drawn is None:
+        nothing = np.full(value.shape, np.nan)
+        why = np.full(value.shape, f"no interval: {uncertainty.why}")
+        made = {"low": nothing, "high": nothing, "note": why}
+    else:
+        made = _intervals(uncertainty, blocks)
+    made |= _floors(uncertainty, blocks, value, options, is_gated=is_gated)
     missing = np.isnan(value)
-    columns: dict[str, Any] = {name: np.where(missing, np.nan, of) for name, of in made.items()}
-    return columns | {"note": np.where(missing, "", note)}
+    return {
+        name: np.where(missing, "" if name == "note" else np.nan, of) for name, of in made.items()
+    }
 
 
-def _interval(
-    uncertainty: Uncertainty, block: MetaBlock
-) -> tuple[FloatArray, FloatArray, NDArray[np.str_]]:
+def _floors(
+    uncertainty: Uncertainty,
+    blocks: Sequence[MetaBlock],
+    value: FloatArray,
+    options: Options,
+    *,
+    is_gated: bool,
+) -> dict[str, FloatArray]:
+    """What a fair system would show, and p of what these groups do, of each row."""
+    nulls = uncertainty.nulls
+    mean, q95, p = np.full((3, value.size), np.nan)
+    again: dict[tuple[Key | bool, ...], Estimates] = {}  # many measures are of the same rates
+    drawn, places, silent, are_higher = [], [], [], []
+    for block, own in _places(blocks):
+        measure, stack = block.measure, block.stack
+        rates = [i for i, key in enumerate(stack.keys) if nulls.has(key)]
+        if not rates or (measure.is_joint and len(rates) < len(stack.keys)):
+            continue
+        keys = [stack.keys[i] for i in rates]
+        asked: tuple[Key | bool, ...] = (*keys, measure.takes_logs)
+        if asked not in again:
+            null = nulls.of(keys, lifted=measure.takes_logs)
+            again[asked] = null.only(~np.isnan(stack.groups[rates])) if is_gated else null
+        drawn.append(_of_draws(measure, block.zero, options, again[asked]))
+        rows = np.arange(own.start, own.stop)
+        places.append(rows if measure.is_joint else rows[rates])
+        are_higher.append(np.full(places[-1].size, measure.is_higher_fairer))
+        # draws hold half an error for none, which the observed rates do not
+        holds_none = (stack.groups[rates] == 0).any(axis=-1)
+        if measure.is_joint:
+            holds_none = holds_none.reshape(2, -1).any(axis=0)
+        is_lifted = measure.takes_logs and block.zero == "none"
+        silent.append(np.tile(holds_none & is_lifted, places[-1].size // holds_none.size))
+    if drawn:
+        at = np.concatenate(places)
+        fair = np.concatenate(drawn, axis=1)
+        found = floor(value[at], fair, higher_is_fairer=np.concatenate(are_higher))
+        mean[at], q95[at] = found.mean, found.q95
+        p[at] = np.where(np.concatenate(silent), np.nan, found.p)
+    return {"floor_mean": mean, "floor_95": q95, "p": p}
+
+
+def _intervals(uncertainty: Uncertainty, blocks: Sequence[MetaBlock]) -> dict[str, NDArray[Any]]:
     """Limits of rows, on a logarithmic scale of how far they are from what is fair; why none."""
-    measure, drawn = block.measure, block.drawn
-    assert drawn is not None
-    df = uncertainty.speakers_behind(block.metrics)[:, -1] - 1.0
-    sign = -1.0 if measure.is_higher_fairer else 1.0
+    metrics = [metric for block in blocks for metric in block.metrics]
+    values, draws = [], []
+    for block in blocks:
+        assert block.drawn is not None
+        values.append(_far(block.measure, np.ravel(block.found.value)))
+        draws.append(_far(block.measure, block.drawn))
+    found = from_replicates(
+        np.concatenate(values),
+        np.concatenate(draws, axis=1),
+        uncertainty.speakers_behind(metrics)[:, -1] - 1.0,
+        confidence=uncertainty.options.confidence,
+    )
+    low, high = np.full((2, len(metrics)), np.nan)
+    for block, own in _places(blocks):
+        ends = [_of_far(block.measure, end[own]) for end in (found.low, found.high)]
+        low[own], high[own] = np.clip((np.minimum(*ends), np.maximum(*ends)), *block.measure.bounds)
+    note = np.where(np.isnan(high), np.strings.add("no interval: ", found.reason), "")
+    return {"low": low, "high": high, "note": note}
 
-    def far(values: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            if measure.scale == "ratio":
-                return sign * np.log(values)
-            return 1 - values if measure.scale == "one" else values
 
-    confidence = uncertainty.options.confidence
-    found = from_replicates(far(np.ravel(block.found.value)), far(drawn), df, confidence=confidence)
-    ends: tuple[FloatArray, FloatArray] = found.low, found.high
-    if measure.scale == "ratio":
-        with np.errstate(over="ignore"):
-            ends = np.exp(sign * ends[0]), np.exp(sign * ends[1])
-    elif measure.scale == "one":
-        ends = 1 - ends[0], 1 - ends[1]
-    low, high = (np.clip(end, *measure.bounds) for end in (np.minimum(*ends), np.maximum(*ends)))
-    return low, high, np.where(np.isnan(high), np.strings.add("no interval: ", found.reason), "")
+def _far(measure: MetaMeasure, values: FloatArray) -> FloatArray:
+    """How far values are from what is fair, at least 0."""
+    if measure.scale == "one":
+        return 1 - values
+    if measure.scale != "ratio":
+        return values
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return -np.log(values) if measure.is_higher_fairer else np.log(values)
+
+
+def _of_far(measure: MetaMeasure, far: FloatArray) -> FloatArray:
+    """The values that are so far from what is fair."""
+    if measure.scale == "one":
+        return 1 - far
+    if measure.scale != "ratio":
+        return far
+    with np.errstate(over="ignore"):
+        return np.exp(-far if measure.is_higher_fairer else far)

@@ -84,12 +84,12 @@ class Floor(NamedTuple):
     """Share of draws without a value."""
 
 
-def floor(observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: bool = False) -> Floor:
+def floor(observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: ArrayLike = False) -> Floor:
     """Where an observed measure stands among null draws.
 
     Of a measure of the data, ``[...]``, and the same of null draws, ``[replicate, ...]``, of which
-    NaN is left out. Low values are the unfair ones where `higher_is_fairer`, as of FDR. NaN without
-    draws, or if more than 5 % of them are undefined; p also for a NaN measure.
+    NaN is left out. Low values are the unfair ones where `higher_is_fairer`, ``[...]``, as of FDR.
+    NaN without draws, or if more than 5 % of them are undefined; p also for a NaN measure.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def floor(observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: bool = Fals
     >>> float(found.mean), float(found.q95), float(found.p)
     (0.25, 0.4, 0.6)
     """
-    unfair = -1.0 if higher_is_fairer else 1.0
+    unfair = np.where(higher_is_fairer, -1.0, 1.0)
     draws = unfair * np.asarray(null, dtype=np.float64)
     if not draws.shape[0]:
         draws = np.full((1, *draws.shape[1:]), np.nan)
