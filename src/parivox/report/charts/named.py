@@ -23,6 +23,7 @@ from parivox.report.charts.theme import theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     import altair as alt
 
@@ -46,20 +47,23 @@ def _draws(kind: Chart) -> Callable[[_Method], _Method]:
                     msg = f"{method.__name__} takes no {name!r}; {nearest(name, known)}"
                     raise TypeError(msg)
             how = theme(for_page=False, width=asked.pop("width", usual))
-            return _altair().from_dict(kind(self._audit, theme=how, **asked))
+            chart, debug_mode = _altair()
+            with debug_mode(False):  # the whole is checked, not each of its parts once more
+                return chart.from_dict(kind(self._audit, theme=how, **asked))
 
         return drawn  # type: ignore[return-value]
 
     return of
 
 
-def _altair() -> Any:
+def _altair() -> tuple[type[alt.Chart], Callable[[bool], AbstractContextManager[None]]]:
     try:
         import altair as alt  # noqa: PLC0415 - an optional dependency
+        from altair.utils.schemapi import debug_mode  # noqa: PLC0415
     except ImportError as error:
         msg = "charts need altair: pip install 'parivox[report]'"
         raise ConfigError(msg) from error
-    return alt.Chart
+    return alt.Chart, debug_mode
 
 
 class Charts:
