@@ -324,7 +324,8 @@ def _but_for_worst(
     rest = rates.select(chosen).without(left_out)
     (of,) = _blocks(["ratio"], block.reference, "none", keys, rest, draws, block.terms)
     of = replace(of, left_out=left_out)
-    but_for = _ratios(of, _intervals(uncertainty, of, groups))
+    df = _freedom(uncertainty, of, groups)
+    but_for = _ratios(of, _intervals(uncertainty, of, groups, df))
     return found | {
         key: replace(ratios[key], worst=groups[at], but_for=one)
         for (key, one), at in zip(but_for.items(), left_out.tolist(), strict=True)
@@ -432,7 +433,7 @@ def _uncertain(
     defined, ``[key, value]``.
     """
     df = _freedom(uncertainty, block, names)
-    own = _intervals(uncertainty, block, names)
+    own = _intervals(uncertainty, block, names, df)
     floors: list[tuple[list[int], FloatArray]] = []
     for metric in RATES:
         rows, _ = _places(uncertainty, block.stack, metric)
@@ -457,9 +458,10 @@ def _uncertain(
     return own, joined
 
 
-def _intervals(uncertainty: Uncertainty, block: BiasBlock, names: Sequence[str]) -> Columns:
+def _intervals(
+    uncertainty: Uncertainty, block: BiasBlock, names: Sequence[str], df: FloatArray
+) -> Columns:
     """Limits and p of one measure, ``[key, group]``, in closed form where there is one."""
-    df = _freedom(uncertainty, block, names)
     own = _from_draws(uncertainty, block, block.value, block.drawn, df)
     _without_still(own, block)
     if block.measure != "difference":

@@ -164,12 +164,12 @@ def spread_of_draws(drawn: FloatArray) -> FloatArray:
 # --- every base metric ---------------------------------------------------------------------------
 
 
-def _rates_of(metric: str) -> Sequence[str]:
+def _rates_of(metric: str) -> tuple[str, ...]:
     """The rates whose speakers a metric is told from: its own, or those of both classes."""
     one = base_metric(metric)
     if one.needs not in {"points", "attempts"} or one.of == "both":
         return RATES
-    return ["fnr" if one.of == "target" else "fpr"]
+    return ("fnr",) if one.of == "target" else ("fpr",)
 
 
 def _put(found: Interval, at: int, table: Columns, row: int, cells: slice = slice(None)) -> None:
@@ -215,10 +215,8 @@ class Uncertainty:
 
         Of a rate of one class of trials those of that class; else of the smaller class.
         """
-        behind = {
-            one: np.minimum.reduce([self.drawn[rate] for rate in _rates_of(one)])
-            for one in dict.fromkeys(metrics)
-        }
+        of = {("fpr",): self.drawn["fpr"], ("fnr",): self.drawn["fnr"], RATES: self.speakers}
+        behind = {one: of[_rates_of(one)] for one in dict.fromkeys(metrics)}
         return np.stack([behind[one] for one in metrics])
 
     def are_disjoint(self, metrics: Sequence[str]) -> NDArray[np.bool_]:

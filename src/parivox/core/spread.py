@@ -50,7 +50,7 @@ def first_reason(
     >>> first_reason([np.array([True, False]), np.array([True, True])], ["one", "other"]).tolist()
     ['one', 'other']
     """
-    found = np.zeros(np.broadcast_shapes(*(each.shape for each in holds)), dtype="<U1")
+    found = np.zeros(np.broadcast(*holds).shape, dtype="<U1")
     for each, reason in zip(reversed(holds), reversed(reasons), strict=True):
         if each.any():
             found = np.where(each, reason, found)

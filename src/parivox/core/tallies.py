@@ -678,6 +678,6 @@ def rest_of(total: FloatArray, own: FloatArray) -> FloatArray:
 def over(a: ArrayLike, b: ArrayLike, otherwise: float = np.nan) -> FloatArray:
     """Quotients where the divisor is greater than 0."""
     above, below = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    found = np.full(np.broadcast_shapes(above.shape, below.shape), otherwise, dtype=np.float64)
+    found = np.full(np.broadcast(above, below).shape, otherwise, dtype=np.float64)
     np.divide(above, below, out=found, where=below > 0)
     return found
