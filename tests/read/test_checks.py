@@ -33,7 +33,7 @@ def refused(read, source, match, **options):
         ("a/1,a/2,0.9,0", r"rows 2 and 7 are the same trial \(a/1, a/2\) with label '1' and '0'"),
         (
             "a/1,a/2,0.8,1",
-            r"rows 2 and 7 are the same trial .* with score '0.9' and '0.8'; correct",
+            r"rows 2 and 7 are the same trial .* with score 0.9 and 0.8; correct",
         ),
         (
             "a/2,b/1,0.3,1",

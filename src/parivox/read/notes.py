@@ -137,7 +137,7 @@ def contradiction(
         row, cells = found[0]
         return DataError(
             f"{source.at(row, 'decision')}: {shown} is {cells['decision']!r} with score "
-            f"{cells['score']!r} and threshold {cells['threshold']!r}; a trial is accepted if its "
+            f"{cells['score']} and threshold {cells['threshold']}; a trial is accepted if its "
             f"score is not below the threshold ({_how_many(counts.wrong_decisions)}); correct "
             f"one, {_MEND}"
         )

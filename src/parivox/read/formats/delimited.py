@@ -7,8 +7,8 @@ import csv
 import io
 import re
 from contextlib import suppress
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from parivox.read.content import LONGEST_HEADER
 from parivox.read.formats.format import CERTAIN, ENGINE_ERRORS, Example, NamedColumns, named, why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from parivox.read.columns import Columns
     from parivox.read.content import Content
@@ -95,7 +95,9 @@ def _table(content: Content) -> NamedColumns:
     quote = None if separator == " " else '"'
 
     def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
-        for rows, block in read_text(content, separator, len(names), start, quote=quote):
+        numbers = [place for role, place in places.items() if role == "score"]
+        read = read_text(content, separator, len(names), start, quote=quote, numbers=numbers)
+        for rows, block in read:
             yield rows, block.select(**{name: f"f{at}" for name, at in places.items()})
 
     return NamedColumns(names, chunks)
@@ -165,9 +167,15 @@ def split(line: str, separator: str) -> list[str]:
 
 
 def read_text(
-    content: Content, separator: str, width: int, start: int, *, quote: str | None
+    content: Content,
+    separator: str,
+    width: int,
+    start: int,
+    *,
+    quote: str | None,
+    numbers: Collection[int] = (),
 ) -> Iterator[tuple[Rows, pl.DataFrame]]:
-    """Blocks of rows, all cells as text, columns ``f0``, ``f1``, ...
+    """Blocks of rows, all cells as text, columns ``f0``, ``f1``, ...; `numbers` where they are.
 
     With each block come the rows of its records as an editor shows them: those of their first
     lines. A blank as separator stands for any number of blanks and tabs, a star for these and the
@@ -175,7 +183,7 @@ def read_text(
     any value.
     """
     is_starred, separator = separator == "*", separator.replace("*", " ")
-    schema = {f"f{i}": pl.String for i in range(width)}
+    types = {f"f{i}": pl.Float64 if i in numbers else pl.String for i in range(width)}
     for first, block, skip in blocks(content, start):
         data = _STAR.sub(rb"\1 ", block) if is_starred else block
         if separator == " " and _untidy(data):
@@ -189,15 +197,7 @@ def read_text(
         if lead == len(data):
             continue
         try:
-            frame = pl.read_csv(
-                data,
-                has_header=False,
-                schema=schema,
-                separator=separator,
-                quote_char=quote,
-                skip_lines=blank,
-                infer_schema=False,
-            )
+            frame = _parsed(data, types, separator, quote, skip_lines=blank)
         except ENGINE_ERRORS as error:
             odd = _odd_row(data[lead:], first + blank, separator, width, quote)
             if odd is not None:
@@ -209,6 +209,26 @@ def read_text(
             if short is not None:
                 raise _ragged(content.name, *short, width)
         yield _rows(data, lead, first + blank, frame.height, separator, quote), frame
+
+
+def _parsed(
+    data: bytes, types: Mapping[str, Any], separator: str, quote: str | None, *, skip_lines: int
+) -> pl.DataFrame:
+    """The table: all of it as text where a number is none, so that it is shown as it stands."""
+    read = partial(
+        pl.read_csv,
+        data,
+        has_header=False,
+        separator=separator,
+        quote_char=quote,
+        skip_lines=skip_lines,
+        infer_schema=False,
+    )
+    with suppress(*ENGINE_ERRORS):
+        frame = read(schema=types)
+        if not any(column.is_nan().any() for column in frame.select(pl.col(pl.Float64))):
+            return frame
+    return read(schema=dict.fromkeys(types, pl.String))
 
 
 def _rows(
