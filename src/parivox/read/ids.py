@@ -31,6 +31,7 @@ RANGE = 4_000_000
 """Ids merged at once, about."""
 _SAMPLE = 256  # ids a range that its limits are chosen from
 _SALT = tuple(int.from_bytes(os.urandom(8), "little") for _ in range(2))
+_BLOCK = 1 << 16  # rows looked at together: what is made of them stays in the processor's cache
 _STIR = np.uint64(0x9E3779B97F4A7C15)  # odd, its bits spread evenly: 2**64 over the golden ratio
 
 
@@ -335,19 +336,22 @@ def _one_of_each(text: pl.Series) -> Codes:
     one, other = (text.hash(seed).to_numpy() for seed in _SALT)
     bits = max(one.size.bit_length(), 10)
     at = np.empty(1 << bits, dtype=np.int32)
-    of_each, left, stir = np.empty(0, dtype=np.int32), np.arange(0), np.uint64(1)
+    of_each, left = np.empty(one.size, dtype=np.int32), np.arange(one.size, dtype=np.int32)
+    shift, stir = np.uint64(64 - bits), np.uint64(1)
     with np.errstate(over="ignore"):  # the product of hash and stir is meant to overflow
-        while one.size:
-            slot = ((one * stir) >> np.uint64(64 - bits)).view(np.int64)
-            at[slot] = np.arange(one.size, dtype=np.int32)  # one of those in a slot stays
-            found = at.take(slot)
-            differ = np.flatnonzero((one.take(found) != one) | (other.take(found) != other))
-            if of_each.size:
-                of_each[left] = left.take(found)
-                left = left[differ]
-            else:
-                of_each, left = found, differ
-            one, other = one[differ], other[differ]
+        while left.size:
+            blocks = [slice(start, start + _BLOCK) for start in range(0, left.size, _BLOCK)]
+            for some in blocks:
+                slot = ((one[some] * stir) >> shift).view(np.int64)
+                at[slot] = np.arange(some.start, some.start + slot.size, dtype=np.int32)
+            differ = []
+            for some in blocks:  # one of those in a slot has stayed
+                found = at.take(((one[some] * stir) >> shift).view(np.int64))
+                of_each[left[some]] = left.take(found)
+                is_other = (one.take(found) != one[some]) | (other.take(found) != other[some])
+                differ.append(some.start + np.flatnonzero(is_other))
+            again = np.concatenate(differ)
+            left, one, other = left[again], one[again], other[again]
             stir *= _STIR
     return of_each
 
