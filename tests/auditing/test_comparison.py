@@ -201,6 +201,17 @@ def test_systems_are_compared_on_the_trials_that_both_have(data, capsys):
     assert a["value"] > whole(audit.comparison)["value"]  # an audit of its own, of all its trials
 
 
+@pytest.mark.parametrize("by", ["grade", "room"])
+def test_systems_are_compared_by_what_stands_with_the_trials_that_both_have(data, by):
+    trials, people = data
+    whole_list = {**trials, "room": ["hall", "car"] * (len(trials["score"]) // 2)}
+    fewer = without_hardest(whole_list, 60)
+    audit = audited({"A": whole_list, "B": fewer}, people, by=by)
+    rows = [row for row in audit.comparison if row["grouping"] == by]
+    assert rows
+    assert all(row["speakers"].endswith("in common, which are compared") for row in rows)
+
+
 def test_the_order_of_rows_and_the_number_of_systems_change_no_comparison(data):
     trials, people = data
     fewer = without_hardest(trials, 60)

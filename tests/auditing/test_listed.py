@@ -88,6 +88,14 @@ def test_trials_are_grouped_by_grade():
     assert sizes == {"1": (2, 0), "2": (0, 8), "3": (6, 0), "pooled": (8, 8)}
 
 
+def test_a_status_that_tells_of_no_failure_changes_no_grade():
+    one = trials(trivial="ab")
+    with_status = {**one, "status": ["ok"] * len(one["score"])}
+    tables = [audit(scores, by="grade").groups for scores in (with_status, one)]
+    of_fnr, without = (table.where(metric="fnr").to_json() for table in tables)
+    assert of_fnr == without
+
+
 def test_rates_are_standardised_over_grades():
     found = audit(
         trials(trivial="ab"),

@@ -146,19 +146,23 @@ def _from_spread(
     made["deff"] = over(np.broadcast_to(trials, se.shape), n_eff)
     zero = found.method == "zero-errors"
     made = {k: np.where(zero, getattr(found, k), one) for k, one in made.items()}
-    name = np.where(np.isnan(made["high"]), "", "bootstrap")
-    return replace(found, **made, method=np.where(zero, found.method, name))
+    missing = np.isnan(made["high"])
+    why = np.where((se == 0) & ~zero, "no interval: every replicate is alike", found.note)
+    method = np.where(zero, found.method, np.where(missing, "", "bootstrap"))
+    return replace(found, **made, method=method, note=why)
 
 
 def spread_of_draws(drawn: FloatArray) -> FloatArray:
-    """Standard deviation over draws, undefined ones left out."""
+    """Standard deviation over draws, undefined ones left out; 0 where all are equal."""
     known = np.isfinite(drawn)
     n = known.sum(axis=0)
     at = np.where(known, drawn, 0)
+    only = np.where(known, drawn, np.nan)
+    are_equal = np.fmax.reduce(only) == np.fmin.reduce(only)  # though their mean may be off
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         mean = at.sum(axis=0) / n
         found: FloatArray = np.sqrt(np.where(known, (at - mean) ** 2, 0).sum(axis=0) / (n - 1))
-        return found
+    return np.where(are_equal & (n > 1), 0.0, found)
 
 
 # --- every base metric ---------------------------------------------------------------------------

@@ -131,7 +131,7 @@ class Grouping:
 
     def keys(self, trials: TrialSet) -> list[str]:
         """Columns of the trials that the groups are made of."""
-        found = [part.of_trials[id(trials)][:2] for part in self._values if part.of_trials]
+        found = [part.of_trials[trials.key][:2] for part in self._values if part.of_trials]
         return sorted({key for both in found for key in both})
 
     @property
@@ -156,7 +156,7 @@ class OfAttribute:
     values: list[str]
     of_speaker: Codes | None = None
     of_row: Codes | None = None
-    of_trials: Mapping[int, tuple[str, str, Codes]] = field(default_factory=dict)
+    of_trials: Mapping[tuple[str, str], tuple[str, str, Codes]] = field(default_factory=dict)
     removed: Mapping[str, int] = field(default_factory=dict)  # value left out: its code in `raw`
     raw: OfAttribute | None = None
     numbers: NDArray[np.float64] | None = None  # of each speaker, where bands were made of them
@@ -180,7 +180,7 @@ class OfAttribute:
     def on(self, trials: TrialSet) -> Callable[[Trials], Sides]:
         """What gives the values of either side of each trial of a partition."""
         if self.of_trials:
-            one, other, place = self.of_trials[id(trials)]
+            one, other, place = self.of_trials[trials.key]
             raw: Callable[[Trials], Sides] = lambda part: (  # noqa: E731 - one of two forms
                 place[part.more[one]],
                 place[part.more[other]],
@@ -207,7 +207,7 @@ class OfAttribute:
         elif self.of_row is not None:
             codes, unit = [self.raw.of_utterance(trials)], "utterances"
         else:
-            one, _, place = self.raw.of_trials[id(trials)]
+            one, _, place = self.raw.of_trials[trials.key]
             codes, unit = [place[part.more[one]] for part in trials.partitions()], "trials"
         n = len(self.raw.values)
         count = sum((np.bincount(c[c >= 0], minlength=n) for c in codes), np.zeros(n, dtype=int))

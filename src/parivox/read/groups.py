@@ -412,7 +412,7 @@ class AttributeLookup:
             mine = trials.levels[key].values
             codes = [place[v] for v in mine] if mine is not None else range(len(values))
             keys = self._sides(one, key, trials)
-            found[id(trials)] = (*keys, np.array([*codes, -1], dtype=np.int32))
+            found[trials.key] = (*keys, np.array([*codes, -1], dtype=np.int32))
         values = list(SAME) if one.side == "same" else values
         return OfAttribute(one, values, of_trials=found, banded=banded)
 

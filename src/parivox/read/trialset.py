@@ -158,6 +158,11 @@ class TrialSet:
         return str(self.provenance[0]["name"])
 
     @property
+    def key(self) -> tuple[str, str]:
+        """System and list: what tells it from the others of an audit, some of its trials too."""
+        return self.system, self.list
+
+    @property
     def by_speaker(self) -> TrialSet:
         """The trials by who takes part in them."""
         return self

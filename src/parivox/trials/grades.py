@@ -78,7 +78,7 @@ def grade_codes(
     """
     is_target = np.asarray(target, dtype=bool)
     recording = np.asarray(same_recording, dtype=np.int8)
-    shared = np.asarray(same_attributes, dtype=np.int8).reshape(-1, is_target.size)
+    shared = np.atleast_2d(np.asarray(same_attributes, dtype=np.int8))
     grade = np.zeros(is_target.shape, dtype=np.int8)
     known = np.full(is_target.shape, len(shared) > 0)
     for one in shared:

@@ -56,7 +56,7 @@ class Agreement:
     def of(cls, part: OfAttribute, trials: TrialSet) -> Agreement:
         """How the values of an attribute are compared."""
         one = part.attribute
-        place = part.of_trials.get(id(trials))
+        place = part.of_trials.get(trials.key)
         if place is None or place[0] != place[1]:
             return cls(one.text.removeprefix(_OF_SPEAKER), part)
         if one.edges:  # the nearest are alike

@@ -227,3 +227,29 @@ def test_a_ratio_of_a_group_without_errors_has_no_interval_of_replicates(simulat
         assert smoothed["value"] > 0
         assert smoothed["high"] is None
         assert smoothed["note"] == "no interval: no errors, nor in any replicate"
+
+
+def test_replicates_that_are_all_alike_make_no_interval():
+    people = {"id": [f"{g}{i}" for g in "fm" for i in range(6)], "gender": [*"ffffffmmmmmm"]}
+    rows = []
+    for who in people["id"]:  # each woman is refused once in three times
+        scores = [1.0, 1.0, -1.0] if who[0] == "f" else [1.0, 1.0, float(who[1]) - 2]
+        rows += [(f"{who}/1", f"{who}/{i + 2}", score, 1) for i, score in enumerate(scores)]
+    rows += [
+        (f"{one}/1", f"{other}/1", 0.5 - i % 3, 0)
+        for i, one in enumerate(people["id"])
+        for other in people["id"][i + 1 :]
+    ]
+    columns = map(list, zip(*rows, strict=True))
+    found = pv.audit(
+        dict(zip(("enrol", "test", "score", "label"), columns, strict=True)),
+        speakers=people,
+        by="gender",
+        operating_points="threshold=0",
+        interval="bootstrap",
+        replicates=50,
+    )
+    of = {row["group"]: row for row in found.groups.where(metric="fnr", grouping="gender")}
+    assert (of["f"]["value"], of["f"]["low"], of["f"]["n_eff"]) == (1 / 3, None, None)
+    assert "every replicate is alike" in of["f"]["note"]
+    assert of["m"]["low"] < of["m"]["value"] < of["m"]["high"]
