@@ -6,9 +6,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from parivox.core.counts import Counts, Steps
+from parivox.read.order import in_order_of_scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ class Exact:
 
     def add(self, here: PlacedTrials) -> None:
         """Count all trials of some layouts; once only."""
-        rising = in_rising_order(here.part.score)
+        rising = in_order_of_scores(here.part.score)
         weight = here.part.more.get("count")
         columns = (
             here.part.score.take(rising),
@@ -61,34 +61,6 @@ class Exact:
             shares = (_largest_share(np.stack((one.nontarget, one.target))) for one in every)
             self.bound = max(shares)
         return counted
-
-
-def in_rising_order(score: FloatArray) -> NDArray[np.int64]:
-    """Place of each score, the lowest first; of equal ones, that of the first.
-
-    The bits of a score rise with it. Places take those of its last bits, so that one array is
-    sorted, in half the time; scores that differ in these alone are then put in order.
-
-    Examples
-    --------
-    >>> in_rising_order(np.array([0.5, -np.inf, 1 + 2.0**-52, 1.0, 0.0, -0.0])).tolist()
-    [1, 4, 5, 0, 3, 2]
-    """
-    width = score.size.bit_length()
-    key = (score + 0.0).view(np.int64)
-    key ^= (key >> 63) & np.iinfo(np.int64).max
-    key >>= width
-    key <<= width
-    key |= np.arange(score.size)
-    key = pl.Series(key).sort().to_numpy()
-    order = key & ((1 << width) - 1)
-    found = score.take(order)
-    if (found[1:] < found[:-1]).any():
-        first = key >> width
-        again = first[1:] == first[:-1]
-        alike = np.flatnonzero(np.append(again, False) | np.append(False, again))
-        order[alike] = order[alike][np.lexsort((order[alike], found[alike], first[alike]))]
-    return order
 
 
 def _split(
