@@ -185,12 +185,13 @@ def test_recordings_that_failed_are_in_no_pair(embedded, tmp_path):
     assert found.notes == ("2 recordings failed and are in no pair",)
 
 
-def test_scores_at_an_edge_are_told_from_their_pairs(monkeypatch):
+@pytest.mark.parametrize("bins", [Bins("1"), Bins("", (-30.0, 0.0, 7.0)), Bins("2", (7.0,))])
+def test_scores_at_an_edge_are_told_from_their_pairs(bins, monkeypatch):
     """A tile that is off by less than it may be counts as the pairs do."""
     draw = np.random.default_rng(3)
     kept = draw.integers(-4, 5, (60, 8)).astype(np.float32)  # whole scores, many on edges
     scorer = Scorer(kept, COMPARISONS["dot"])
-    edges = Edges(Bins("1"), scorer.limits)
+    edges = Edges(bins, scorer.limits)
     recordings = Recordings(np.arange(60), np.zeros(60, dtype=np.int64))
     right = np.dot
 
@@ -202,9 +203,9 @@ def test_scores_at_an_edge_are_told_from_their_pairs(monkeypatch):
     sums = ByCell(recordings, edges)
     assert [*add_all_pairs(scorer, recordings, edges, [sums])][-1] == 60 * 59 // 2
     i, j = np.triu_indices(60, 1)
-    whole = (kept @ kept.T)[i, j].astype(np.int64)
-    found = {int(edges.values[at]): n for at, n in enumerate(sums.counts.sum((0, 1, 2))) if n}
-    assert found == {value: (whole == value).sum() for value in np.unique(whole).tolist()}
+    at = bins.of(np.rint((kept @ kept.T)[i, j]).astype(np.float64))
+    found = {edges.values[at]: n for at, n in enumerate(sums.counts.sum((0, 1, 2))) if n}
+    assert found == {value: (at == value).sum() for value in np.unique(at).tolist()}
 
 
 def test_either_of_two_speakers_enrols_in_about_half_of_the_pairs():

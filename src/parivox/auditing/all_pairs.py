@@ -342,7 +342,7 @@ class _Pairs:
 
     def of_units(self, units: ByUnit) -> Iterator[Trials]:
         """Trials by units of both sides and the highest threshold at or below the score."""
-        _, first = np.unique(self.recordings.unit, return_index=True)
+        first = self.recordings.first
         speaker = self.recordings.speaker[first]
         for one, other, step, n in units.rows():
             target = speaker[one] == speaker[other]

@@ -33,12 +33,10 @@ if TYPE_CHECKING:
 
 ROWS, COLUMNS = 256, 1024
 """Recordings on either side of a tile."""
-SLAB = 64
+SLAB = 128
 """Rows of a tile that are taken at once: all that is made of them stays near the processor."""
 _NEAR = 1e-8
 """Of a cell: scores as near to an edge are told from their pairs."""
-_CELLS = 1 << 12
-"""Of the even grid that finds edges which are not even."""
 _ODD = -1
 MOST_BINS = 1 << 20
 MOST_COUNTS = 1 << 28
@@ -54,7 +52,9 @@ _SPARSE = 16
 class Edges:
     """Where scores are counted: at the highest edge that is not above them.
 
-    An even grid of cells finds it, each of which mostly has one edge, at its lower end.
+    With a step, an even grid of cells finds it, each of which mostly has one edge, at its lower
+    end. Thresholds alone are few: scores are compared with each, in one cell from the lowest to the
+    highest score that may be.
     """
 
     def __init__(self, bins: Bins, limits: tuple[float, float, float]) -> None:
@@ -66,32 +66,45 @@ class Edges:
             )
             raise ConfigError(msg)
         self.values = bins.between(low, high)
-        width = bins.width or max(high - low, 1e-9) / _CELLS
-        self.scale, start = 1 / width, self.values[0] if bins.width else low
+        self.is_grid = bool(bins.width)  # whether edges lie between all cells
+        width = bins.width or max(high - low, 1e-9)
+        self.scale, start = 1 / width, self.values[0] if self.is_grid else low
         self.start = start / width
         self.near = max(off / width, _NEAR)
         self.at = self.values * self.scale - self.start  # in cells
-        n = int((high - start) * self.scale) + 2
-        self.of_cell = np.searchsorted(self.at, np.arange(n) + 0.5, side="right") - 1
-        within = np.isfinite(self.at)
-        within[within] = np.abs(self.at[within] - np.rint(self.at[within])) > self.near
-        self.is_even = not within.any() and np.array_equal(self.of_cell[:-1], np.arange(n - 1))
-        self.of_cell[self.at[within].astype(np.int64)] = _ODD
-        self.is_grid = bool(bins.width)  # whether edges lie between all cells
-        if not self.is_grid:
-            lower = np.rint(self.at[np.isfinite(self.at) & ~within]).astype(np.int64)
-            self.of_cell[np.clip([lower - 1, lower], 0, n - 1)] = _ODD
+        if self.is_grid:
+            n = int((high - start) * self.scale) + 2
+            self.of_cell = np.searchsorted(self.at, np.arange(n) + 0.5, side="right") - 1
+            within = np.abs(self.at - np.rint(self.at)) > self.near
+            self.is_even = not within.any() and np.array_equal(self.of_cell[:-1], np.arange(n - 1))
+            self.of_cell[self.at[within].astype(np.int64)] = _ODD
 
     def __len__(self) -> int:
         return int(self.values.size)
 
-    def of(self, cells: Floats, found: Ints, exact: Callable[[Ints], Floats]) -> None:
-        """Edge of each score into `found`, given where it is in the grid, which is overwritten.
+    def of(self, cells: Floats, exact: Callable[[Ints], Floats]) -> Ints:
+        """Edge of each score, given where it is in the grid, which is overwritten.
 
         Of scores too near to an edge the `exact` ones are asked for, by their places. Arrays are of
         shape (score,).
         """
-        np.copyto(found, cells, casting="unsafe")
+        found, near = self._in_grid(cells) if self.is_grid else self._compared(cells)
+        if near.size:
+            found[near] = np.searchsorted(self.values, exact(near), side="right") - 1
+        return found
+
+    def _compared(self, cells: Floats) -> tuple[Ints, Ints]:
+        """Edge of each score, or the next, and the places of those too near to an edge."""
+        kind = np.min_scalar_type(len(self))
+        least, most = np.zeros((2, cells.size), dtype=kind)
+        for edge in self.at[1:]:
+            least += cells >= edge + self.near
+            most += cells >= edge - self.near
+        return least, np.flatnonzero(least != most)
+
+    def _in_grid(self, cells: Floats) -> tuple[Ints, Ints]:
+        """Edge of each score, or the next, and the places of those too near to an edge."""
+        found = cells.astype(np.int64)
         near = [np.empty(0, dtype=np.int64)]
         if not self.is_even:
             found[:] = np.take(self.of_cell, found, mode="clip")
@@ -99,14 +112,11 @@ class Edges:
             found[odd] = np.searchsorted(self.at, cells[odd], side="right") - 1
             either = np.stack((found[odd], np.minimum(found[odd] + 1, self.at.size - 1)))
             near.append(odd[(np.abs(cells[odd] - self.at[either]) <= self.near).any(axis=0)])
-        if self.is_grid:
-            cells -= np.rint(cells)
-            np.abs(cells, out=cells)
-            if cells.min(initial=1.0) <= self.near:
-                near.append(np.flatnonzero(cells <= self.near))
-        places = np.concatenate(near)
-        if places.size:
-            found[places] = np.searchsorted(self.values, exact(places), side="right") - 1
+        cells -= np.rint(cells)
+        np.abs(cells, out=cells)
+        if cells.min(initial=1.0) <= self.near:
+            near.append(np.flatnonzero(cells <= self.near))
+        return found, np.concatenate(near)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,15 +141,19 @@ class Recordings:
         unit[self.order] = np.concatenate(([0], np.cumsum(is_new)))
         return unit
 
+    @cached_property
+    def first(self) -> Ints:
+        """A recording of each unit."""
+        return np.unique(self.unit, return_index=True)[1]
+
 
 class Block(NamedTuple):
     """Recordings on one side of a tile, in order of their units."""
 
     own: Ints
     vectors: Floats  # as a tile takes them on this side
+    units: slice
     speakers: set[int]
-    firsts: Ints  # the first recording of each unit
-    place: Ints  # of each recording's unit among them
 
 
 class ByCell:
@@ -148,7 +162,7 @@ class ByCell:
     takes_scores = True  # of pairs of two speakers
 
     def __init__(self, recordings: Recordings, edges: Edges) -> None:
-        self.cell, self.speaker = recordings.cell, recordings.speaker
+        self.cell, self.speaker, self.first = recordings.cell, recordings.speaker, recordings.first
         n = int(self.cell.max()) + 1
         if 4 * n * n * len(edges) > MOST_COUNTS:
             msg = (
@@ -161,7 +175,7 @@ class ByCell:
     def codes(self, rows: Block, columns: Block) -> Ints:
         """Code of each unit of the rows with each of the columns, to which edges are added."""
         r, c = (_range(self.cell[side.own]) for side in (rows, columns))
-        units = rows.firsts[:, None]
+        units = self.first[rows.units, None]
         code = (self.cell[units] - r.start) * (c.stop - c.start) + self.cell[columns.own] - c.start
         turned = is_turned(self.speaker[units], self.speaker[columns.own])
         return np.asarray((code * 2 + turned) * self.counts.shape[3])
@@ -220,8 +234,8 @@ class ByUnit:
 
     def codes(self, rows: Block, columns: Block) -> Ints:
         """Code of each unit of the rows with each of the columns, to which steps are added."""
-        c = _range(self.unit[columns.own])
-        code = np.arange(rows.firsts.size)[:, None] * (c.stop - c.start)
+        r, c = rows.units, columns.units
+        code = np.arange(r.stop - r.start)[:, None] * (c.stop - c.start)
         return np.asarray((code + self.unit[columns.own] - c.start) * self.n_steps)
 
     def more(self, edge: Ints) -> Ints:
@@ -230,7 +244,7 @@ class ByUnit:
 
     def add(self, rows: Block, columns: Block, codes: Ints) -> None:
         """Add pairs of two speakers with these codes."""
-        r, c = (_range(self.unit[side.own]) for side in (rows, columns))
+        r, c = rows.units, columns.units
         shape = (r.stop - r.start, c.stop - c.start, self.n_steps)
         size = int(np.prod(shape))
         if size > _SPARSE * codes.size:
@@ -287,8 +301,7 @@ class _Tiles:
         self, scorer: Scorer, recordings: Recordings, edges: Edges, sums: Sequence[ByCell | ByUnit]
     ) -> None:
         self.scorer, self.recordings, self.edges, self.sums = scorer, recordings, edges, sums
-        self._scores = np.empty(ROWS * COLUMNS)
-        self._edges = np.empty(SLAB * COLUMNS, dtype=np.int64)
+        self._scores = np.empty(SLAB * COLUMNS)
         self.of_scores = [one for one in sums if one.takes_scores]
         self._codes = np.empty((len(self.of_scores), ROWS * COLUMNS), dtype=np.int64)
 
@@ -309,42 +322,37 @@ class _Tiles:
             yield done
 
     def _block(self, own: Ints, *, is_left: bool = False) -> Block:
-        vectors = np.asarray(self.scorer.kept[own], dtype=np.float64)
+        kept = self.scorer.kept[own]
         if self.scorer.strangers is None:
             # the start of the grid is one more dimension, which costs no pass over the scores
-            vectors = np.column_stack((vectors, np.ones(own.size)))
-            if is_left:
+            vectors = np.ones((own.size, kept.shape[1] + 1))
+            vectors[:, :-1] = kept
+            if not is_left:
                 vectors *= self.edges.scale
                 vectors[:, -1] = -self.edges.start
-        is_new = np.diff(self.recordings.unit[own], prepend=-1) > 0  # which rise
-        firsts, place = own[is_new], np.cumsum(is_new) - 1
-        return Block(own, vectors, set(self.recordings.speaker[firsts].tolist()), firsts, place)
-
-    def _tile(self, rows: Block, columns: Block) -> Floats:
-        """Scores of all of the rows with all of the columns, in cells of the grid of edges."""
-        shape = n, m = rows.own.size, columns.own.size
-        tile = self._scores[: n * m].reshape(shape)
-        np.dot(rows.vectors, columns.vectors.T, out=tile)
-        if self.scorer.strangers is not None:
-            slope, shift = (side * self.edges.scale for side in self.scorer.normal)
-            for first in range(0, n, SLAB):
-                own, some = rows.own[first : first + SLAB], tile[first : first + SLAB]
-                some *= slope[own][:, None] + slope[columns.own]
-                some -= (shift[own][:, None] + self.edges.start) + shift[columns.own]
-        return tile
+        else:
+            vectors = kept.astype(np.float64)
+        units = _range(self.recordings.unit[own])
+        speakers = self.recordings.speaker[self.recordings.first[units]]
+        return Block(own, vectors, units, set(speakers.tolist()))
 
     def _slabs(self, rows: Block, columns: Block) -> Iterator[tuple[slice, Ints]]:
         """Some rows of a tile after the other, with the edge of each pair."""
-        tile, m = self._tile(rows, columns), columns.own.size
+        m = columns.own.size
         for first in range(0, rows.own.size, SLAB):
-            own = rows.own[first : first + SLAB]
-            edge = self._edges[: own.size * m]
+            some = slice(first, first + SLAB)
+            own = rows.own[some]
+            cells = self._scores[: own.size * m].reshape(-1, m)
+            np.dot(rows.vectors[some], columns.vectors.T, out=cells)
+            if self.scorer.strangers is not None:
+                slope, shift = (side * self.edges.scale for side in self.scorer.normal)
+                cells *= slope[own][:, None] + slope[columns.own]
+                cells -= (shift[own][:, None] + self.edges.start) + shift[columns.own]
 
             def exact(places: Ints, own: Ints = own) -> Floats:
                 return self.scorer.pairs(own[places // m], columns.own[places % m])
 
-            self.edges.of(tile[first : first + SLAB].reshape(-1), edge, exact)
-            yield slice(first, first + SLAB), edge.reshape(-1, m)
+            yield some, self.edges.of(cells.reshape(-1), exact).reshape(-1, m)
 
     def _add(self, rows: Block, columns: Block, is_pair: NDArray[np.bool_] | None) -> int:
         """Pairs of a tile; `is_pair` where only some are to count. How many they are."""
@@ -359,9 +367,10 @@ class _Tiles:
         shape = n, m = rows.own.size, columns.own.size
         codes = [of[: n * m].reshape(shape) for of in self._codes]
         of_units = [one.codes(rows, columns) for one in self.of_scores]
+        place = self.recordings.unit[rows.own] - rows.units.start
         for some, edge in self._slabs(rows, columns):
             for one, into, of_unit in zip(self.of_scores, codes, of_units, strict=True):
-                np.take(of_unit, rows.place[some], axis=0, out=into[some], mode="clip")
+                np.take(of_unit, place[some], axis=0, out=into[some], mode="clip")
                 into[some] += one.more(edge)
             if is_target is not None and is_target[some].any():
                 self._add_targets(rows.own[some], columns.own, edge, is_target[some])
