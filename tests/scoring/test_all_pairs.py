@@ -49,7 +49,6 @@ def small_tiles(monkeypatch):
     """Many tiles of few recordings, none of which fits the speakers."""
     monkeypatch.setattr(tiles, "ROWS", 16)
     monkeypatch.setattr(tiles, "COLUMNS", 40)
-    monkeypatch.setattr(tiles, "SLAB", 5)
 
 
 @pytest.fixture(scope="module")

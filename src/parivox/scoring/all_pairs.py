@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 ROWS, COLUMNS = 256, 1024
-"""Recordings on either side of a tile."""
-SLAB = 128
-"""Rows of a tile that are taken at once: all that is made of them stays near the processor."""
+"""Recordings on either side of a tile: all that is made of it stays near the processor."""
 _NEAR = 1e-8
 """Of a cell: scores as near to an edge are told from their pairs."""
 _ODD = -1
@@ -301,9 +299,9 @@ class _Tiles:
         self, scorer: Scorer, recordings: Recordings, edges: Edges, sums: Sequence[ByCell | ByUnit]
     ) -> None:
         self.scorer, self.recordings, self.edges, self.sums = scorer, recordings, edges, sums
-        self._scores = np.empty(SLAB * COLUMNS)
+        self._scores = np.empty(ROWS * COLUMNS)
         self.of_scores = [one for one in sums if one.takes_scores]
-        self._codes = np.empty((len(self.of_scores), ROWS * COLUMNS), dtype=np.int64)
+        self._codes = np.empty(ROWS * COLUMNS, dtype=np.int64)
 
     def count(self) -> Iterator[int]:
         order, done = self.recordings.order, 0
@@ -336,23 +334,20 @@ class _Tiles:
         speakers = self.recordings.speaker[self.recordings.first[units]]
         return Block(own, vectors, units, set(speakers.tolist()))
 
-    def _slabs(self, rows: Block, columns: Block) -> Iterator[tuple[slice, Ints]]:
-        """Some rows of a tile after the other, with the edge of each pair."""
-        m = columns.own.size
-        for first in range(0, rows.own.size, SLAB):
-            some = slice(first, first + SLAB)
-            own = rows.own[some]
-            cells = self._scores[: own.size * m].reshape(-1, m)
-            np.dot(rows.vectors[some], columns.vectors.T, out=cells)
-            if self.scorer.strangers is not None:
-                slope, shift = (side * self.edges.scale for side in self.scorer.normal)
-                cells *= slope[own][:, None] + slope[columns.own]
-                cells -= (shift[own][:, None] + self.edges.start) + shift[columns.own]
+    def _tile(self, rows: Block, columns: Block) -> Ints:
+        """Edge of each of the rows with each of the columns."""
+        one, other = rows.own, columns.own
+        cells = self._scores[: one.size * other.size].reshape(one.size, other.size)
+        np.dot(rows.vectors, columns.vectors.T, out=cells)
+        if self.scorer.strangers is not None:
+            slope, shift = (side * self.edges.scale for side in self.scorer.normal)
+            cells *= slope[one][:, None] + slope[other]
+            cells -= (shift[one][:, None] + self.edges.start) + shift[other]
 
-            def exact(places: Ints, own: Ints = own) -> Floats:
-                return self.scorer.pairs(own[places // m], columns.own[places % m])
+        def exact(places: Ints) -> Floats:
+            return self.scorer.pairs(one[places // other.size], other[places % other.size])
 
-            yield some, self.edges.of(cells.reshape(-1), exact).reshape(-1, m)
+        return self.edges.of(cells.reshape(-1), exact).reshape(cells.shape)
 
     def _add(self, rows: Block, columns: Block, is_pair: NDArray[np.bool_] | None) -> int:
         """Pairs of a tile; `is_pair` where only some are to count. How many they are."""
@@ -364,20 +359,17 @@ class _Tiles:
             is_target, is_pair = whole & is_target, whole & ~is_target
             if session is not None:
                 is_target &= session[rows.own][:, None] != session[columns.own]
-        shape = n, m = rows.own.size, columns.own.size
-        codes = [of[: n * m].reshape(shape) for of in self._codes]
-        of_units = [one.codes(rows, columns) for one in self.of_scores]
-        place = self.recordings.unit[rows.own] - rows.units.start
-        for some, edge in self._slabs(rows, columns):
-            for one, into, of_unit in zip(self.of_scores, codes, of_units, strict=True):
-                np.take(of_unit, place[some], axis=0, out=into[some], mode="clip")
-                into[some] += one.more(edge)
-            if is_target is not None and is_target[some].any():
-                self._add_targets(rows.own[some], columns.own, edge, is_target[some])
-        for one, code in zip(self.of_scores, codes, strict=True):
-            one.add(rows, columns, code.reshape(-1) if is_pair is None else code[is_pair])
-        done = n * m if is_pair is None else int(is_pair.sum())
-        return done if is_target is None else done + int(is_target.sum())
+        edge = self._tile(rows, columns)
+        codes = self._codes[: edge.size].reshape(edge.shape)
+        unit = self.recordings.unit[rows.own] - rows.units.start
+        for one in self.of_scores:
+            np.take(one.codes(rows, columns), unit, axis=0, out=codes, mode="clip")
+            codes += one.more(edge)
+            one.add(rows, columns, codes.reshape(-1) if is_pair is None else codes[is_pair])
+        if is_target is not None and is_target.any():
+            self._add_targets(rows.own, columns.own, edge, is_target)
+        n = rows.own.size * columns.own.size if is_pair is None else int(is_pair.sum())
+        return n if is_target is None else n + int(is_target.sum())
 
     def _add_targets(
         self, rows: Ints, columns: Ints, edge: Ints, is_target: NDArray[np.bool_]
