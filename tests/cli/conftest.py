@@ -56,9 +56,7 @@ def parivox(files, program):
     """
 
     def run(*words, stdin=None, cwd=None, process=False, **environment):
-        words = [str(word) for word in words]
-        if words[:1] == ["audit"] and not ASKED & {*words}:
-            words += ["--replicates", "50"]  # what they tell is tested elsewhere
+        words = with_few_replicates(words)
         imports = any(OWN_SYSTEM.fullmatch(word) for word in words)
         if process or stdin is not None or environment or imports:
             start = [sys.executable, "-m", "parivox"] if process else [program]
@@ -66,6 +64,14 @@ def parivox(files, program):
         return within(words, cwd or files)
 
     return run
+
+
+def with_few_replicates(words):
+    """The words as text; an audit that asks for no number of replicates makes few."""
+    words = [str(word) for word in words]
+    if words[:1] == ["audit"] and not ASKED & {*words}:
+        words += ["--replicates", "50"]  # what they tell is tested elsewhere
+    return words
 
 
 AT_ONCE = """
@@ -84,7 +90,10 @@ def in_terminal(program, forks):
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | {of: theirs}
         more = {"TERM": "xterm", "COLUMNS": str(width), forks.FIRST: AT_ONCE if at_once else ""}
         with subprocess.Popen(
-            [program, *words], cwd=cwd, **streams, env={**plain(), **more, **environment}
+            [program, *with_few_replicates(words)],
+            cwd=cwd,
+            **streams,
+            env={**plain(), **more, **environment},
         ) as process:
             os.close(theirs)
             told = b""

@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = [pytest.mark.minimal, pytest.mark.slow]
 BASIC = ("audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender")
-LONG = (*BASIC, "--replicates", "2000")
+LONG = (*BASIC, "--replicates", "1000")
 CLEAR = "\r\x1b[K"
 
 

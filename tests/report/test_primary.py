@@ -2,6 +2,7 @@
 
 import re
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,12 @@ import pytest
 import parivox as pv
 from parivox.report.findings import EXPLORED
 from parivox.report.notebook import html
-from parivox.report.page import page
+from parivox.report.page import page as page_of
 from parivox.report.sheets.paper import markdown
 
 pytestmark = pytest.mark.slow
+
+page = cache(page_of)
 
 OLD = Path(__file__).parents[1] / "old_audits" / "0.1.0-plain.zip"
 

@@ -14,6 +14,14 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
+def odd(material):
+    """The audit of one system by one attribute: larger ones take seconds to be read again."""
+    trials, speakers = material
+    points = ["fpr=0.05"]
+    return pv.audit({"A|B": trials}, speakers=speakers, by="kind", operating_points=points)
+
+
+@pytest.fixture(scope="module")
 def book(odd, optional):
     openpyxl = optional("openpyxl")
     from parivox.report.sheets.workbook import workbook

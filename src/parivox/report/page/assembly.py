@@ -6,6 +6,7 @@ import base64
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -124,10 +125,17 @@ def page(
 def environment() -> Environment:
     """What fills templates in: every text is escaped."""
     try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
+        import jinja2  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
         msg = "a page needs the package jinja2; install it with: pip install 'parivox[report]'"
         raise ConfigError(msg) from error
+    return _environment()
+
+
+@cache
+def _environment() -> Environment:
+    """It, made once: to compile the templates takes a third as long as to draw a page."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
 
     made = Environment(
         loader=PackageLoader("parivox.report"),
