@@ -7,6 +7,7 @@ A rate whose class has no trials is NaN. Functions named ``threshold_at_...`` re
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -28,7 +29,8 @@ RULES = ("conservative", "nearest", "interp")
 
 # Products of trial numbers below this fit int64 with room for a sign and a sum.
 _EXACT = 2.0**62
-_FANS = 16
+# Parts of a curve whose ends are looked at together, at least; of few cells all that so many make.
+_FANS, _AT_ONCE = 16, 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,11 +302,12 @@ def first_where(
     """First of so many indices where a condition that stays true holds; their number if never.
 
     The condition is asked at indices of shape (*shape, k). Of a curve of a million points it is
-    asked at a few hundred: at the ends of `_FANS` parts, then within one part.
+    asked at a few hundred: at the ends of some parts, then within one part.
     """
-    ahead, stride = np.arange(1, _FANS + 1), 1
-    while stride * _FANS < size:
-        stride *= _FANS
+    fans = max(_FANS, min(_AT_ONCE // max(math.prod(shape), 1), size))
+    ahead, stride = np.arange(1, fans + 1), 1
+    while stride * fans < size:
+        stride *= fans
     # so many indices are known to fail it
     failed = np.zeros((*shape, 1), dtype=np.int64)
     while stride:
@@ -312,7 +315,7 @@ def first_where(
         fails = at < size
         fails &= ~np.asarray(holds(np.minimum(at, size - 1)), dtype=np.bool_)
         failed += stride * np.count_nonzero(fails, axis=-1, keepdims=True)
-        stride //= _FANS
+        stride //= fans
     return failed[..., 0]
 
 
