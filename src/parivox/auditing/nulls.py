@@ -22,7 +22,14 @@ from parivox.core.beyond_noise import (
     tau_log_null,
 )
 from parivox.core.measures import RATES
-from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
+from parivox.core.noise import (
+    floor,
+    gamma_multinomial,
+    null_method,
+    permuted,
+    usual,
+    without_zeros,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -220,9 +227,9 @@ def away(draws: FloatArray, kind: str) -> tuple[FloatArray, FloatArray]:
     """How far from fair a fair system is, to either side: on average and at most in 95 %."""
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log(draws) if kind == "ratio" else draws)
-    found = floor(np.zeros(far.shape[1:]), far)
+    known, q95, _ = usual(far)
     finite = np.isfinite(far)  # a draw whose reference has no errors has no distance
     with np.errstate(invalid="ignore"):
         mean = np.where(finite, far, 0).sum(axis=0) / finite.sum(axis=0)
-    ends = np.where(np.isnan(found.mean), np.nan, mean), found.q95
+    ends = np.where(np.isnan(known), np.nan, mean), q95
     return (np.exp(ends[0]), np.exp(ends[1])) if kind == "ratio" else ends

@@ -99,6 +99,17 @@ def floor(observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: ArrayLike =
     """
     unfair = np.where(higher_is_fairer, -1.0, 1.0)
     draws = unfair * np.asarray(null, dtype=np.float64)
+    mean, q95, share = usual(draws)
+    p = permutation_p(unfair * np.asarray(observed, dtype=np.float64), draws)
+    p = np.where(share <= _UNDEFINED, p, np.nan)[()]
+    return Floor(unfair * mean, unfair * q95, p, share[()])
+
+
+def usual(draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What draws ``[replicate, ...]`` show: mean, what 95 % do not exceed, share without a value.
+
+    NaN is left out; NaN if more than 5 % of them are.
+    """
     if not draws.shape[0]:
         draws = np.full((1, *draws.shape[1:]), np.nan)
     missing = np.isnan(draws)
@@ -107,13 +118,11 @@ def floor(observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: ArrayLike =
     # one of the draws, not a value between two: no arithmetic with infinite ones
     rising = np.sort(draws, axis=0)
     last = np.maximum(np.ceil(_LEVEL * n).astype(np.intp) - 1, 0)
-    q95 = unfair * np.take_along_axis(rising, last[None], axis=0)[0]
+    q95 = np.take_along_axis(rising, last[None], axis=0)[0]
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = unfair * np.where(missing, 0, draws).sum(axis=0) / n
-    p = permutation_p(unfair * np.asarray(observed, dtype=np.float64), draws)
-    enough = share <= _UNDEFINED
-    mean, q95, p = (np.where(enough, each, np.nan)[()] for each in (mean, q95, p))
-    return Floor(mean, q95, p, share[()])
+        mean = np.where(missing, 0, draws).sum(axis=0) / n
+    mean, q95 = (np.where(share <= _UNDEFINED, each, np.nan)[()] for each in (mean, q95))
+    return mean, q95, share
 
 
 def without_zeros(errors: ArrayLike, trials: ArrayLike) -> FloatArray:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.core.intervals import level
+from parivox.core.intervals import Interval, level
 from parivox.core.tallies import (
     ByPair,
     Moments,
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray
-    from parivox.core.intervals import Interval
     from parivox.core.tallies import BySpeaker
 
 # Numbers that `others` holds at once in a table of (cell, kind of speaker).
@@ -273,7 +272,9 @@ def _max_of_others(values: FloatArray) -> FloatArray:
 
 def _p(one: Interval, other: Interval) -> FloatArray:
     """The level at which a limit of the ratio is 1, by bisection of the angle; see there."""
-    r1, r2 = np.broadcast_arrays(one.rate, other.rate)
+    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
+    both = Interval(*(np.stack(np.broadcast_arrays(*pair)) for pair in pairs))
+    r1, r2 = both.rate
     none = r1 == 0
     with np.errstate(invalid="ignore", divide="ignore"):
         log = np.where((r1 > 0) & (r2 > 0), np.log(r1) - np.log(r2), 0)
@@ -284,7 +285,7 @@ def _p(one: Interval, other: Interval) -> FloatArray:
         # with a rate of 0 there is no logarithm, but both limits are one rate
         at_one = np.where(none, (1 - middle) * r2, r1 * np.exp(-log * np.cos(angle)))
         at_other = np.where(none, at_one, r2 * np.exp(log * np.sin(angle)))
-        levels = level(one, at_one), level(other, at_other)
+        levels = level(both, np.stack((at_one, at_other)))
         beyond = levels[0] > levels[1]
         low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
     return np.asarray(np.maximum(*levels))
