@@ -139,11 +139,12 @@ def walk(
     *,
     failed: Sequence[int] = (),
     keep_conflicts: bool = False,
+    at_once: int = 0,
 ) -> Iterator[PlacedTrials]:
     """The trials of one system, partition by partition, in the cells of several layouts.
 
     Of each partition come those with a score, without those that contradict others unless these
-    are kept; then, apart, those that `failed` at some stages.
+    are kept; then, apart, those that `failed` at some stages. So many come `at_once`, if told.
     """
     used = (g for one in layouts for g in (one.grouping, one.within) if g is not None)
     sides_of = {key: trials.sides(g) for key, g in {id(g): g for g in used}.items()}
@@ -153,10 +154,11 @@ def walk(
             lost = part.failed.take(np.isin(part.failed.more["failed"], failed))
             if len(lost):
                 blocks.append((lost, True))
-        for block, have_failed in blocks:
-            sides = {key: of(block) for key, of in sides_of.items()}
-            at = {i: _placed(layouts[i], sides, len(block)) for i in which}
-            yield PlacedTrials(block, at, sides, have_failed)
+        for whole, have_failed in blocks:
+            for block in whole.blocks(at_once) if at_once else (whole,):
+                sides = {key: of(block) for key, of in sides_of.items()}
+                at = {i: _placed(layouts[i], sides, len(block)) for i in which}
+                yield PlacedTrials(block, at, sides, have_failed)
 
 
 def _placed(layout: Layout, sides: dict[int, Sides], n: int) -> Placed:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.core.counts import Counts, Steps
-from parivox.read.order import in_order_of_scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,7 +33,7 @@ class Exact:
 
     def add(self, here: PlacedTrials) -> None:
         """Count all trials of some layouts; once only."""
-        rising = in_order_of_scores(here.part.score)
+        rising = np.argsort(here.part.score)
         weight = here.part.more.get("count")
         columns = (
             here.part.score.take(rising),

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 
+_AT_ONCE = 1 << 16  # trials whose pairs of groups are counted together: they fit the cache
+
+
 class SpeakerErrors(NamedTuple):
     """Errors and trials of some cells at every operating point."""
 
@@ -110,7 +113,7 @@ def count_matrices(
     """
     layouts = [Layout(g, CROSS, w) for w in (None, *within) for g in groupings]
     sums = [np.zeros((2, len(found), one.cells), dtype=np.int64) for one in layouts]
-    for here in walk(trials, layouts):
+    for here in walk(trials, layouts, at_once=_AT_ONCE):
         accepted = _Acceptances.of(trials, here, found)
         nontarget = np.flatnonzero(~here.part.target)
         for i, at in here.at.items():

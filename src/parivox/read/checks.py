@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.read.order import in_order_of_keys
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -210,7 +208,7 @@ def check_partition(
     if speaker is not None:
         same = speaker.take(scored.enrol) == speaker.take(scored.test)
         target = np.where(scored.label < 0, same, target)
-    key, order = in_order_of_keys(pair_key(scored.enrol, scored.test, n), 2 * n * n)
+    key, order = _in_order(pair_key(scored.enrol, scored.test, n), 2 * n * n)
     more = {name: column.take(order) for name, column in scored.more.items()}
     trials = Trials(
         *(scored.enrol.take(order), scored.test.take(order), target.take(order)),
@@ -304,6 +302,18 @@ def pair_key(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Ints:
     low *= 2
     low += enrol > test
     return low
+
+
+def _in_order(key: Ints, limit: int) -> tuple[Ints, Ints]:
+    """Keys below a limit in rising order, and the place that each had."""
+    bits = key.size.bit_length()
+    if limit > 1 << (63 - bits):
+        order = np.argsort(key)
+        return key[order], order
+    key <<= bits  # with the place in its lowest bits: one array is sorted in half the time
+    key |= np.arange(key.size)
+    key.sort()
+    return key >> bits, key & ((1 << bits) - 1)
 
 
 def _drop_duplicates(
