@@ -19,6 +19,7 @@ from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.core.intervals import (
     Interval,
     clopper_pearson,
+    intervals_at_once,
     jeffreys,
     limits,
     other_kappa2,
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.ratios import Ratio
-    from parivox.core.tallies import ByPair, BySpeaker, Moments
+    from parivox.core.tallies import Moments
 
     Columns = dict[str, NDArray[Any]]
 
@@ -95,8 +96,11 @@ def rate_intervals(
         known = {metric: own} if pooled is groups else of_pooled
         whole = moments(pooled.of(metric)) if known is None else known[metric]
         floored = other_kappa2(own) if metric == "fnr" and options.pooled_floor else None
-        both = rate_interval(own, confidence, floored), rate_interval(whole, confidence)
-        columns = zip(*(vars(one).values() for one in both), strict=True)
+        is_closed = options.interval == "speakers" and n_groups > 1 and are_disjoint[metric]
+        rest = others(groups.of(metric)) if is_closed else None
+        asked = [(own, floored), (whole, None), *([] if rest is None else [(rest, None)])]
+        told = intervals_at_once(asked, confidence)
+        columns = zip(*(vars(one).values() for one in told[:2]), strict=True)
         found = Interval(*(np.concatenate(pair, axis=-1) for pair in columns))
         n = np.concatenate([one.of(metric).speakers for one in (groups, pooled)])
         trials = np.concatenate((own.trials, whole.trials), axis=-1)
@@ -109,18 +113,17 @@ def rate_intervals(
         elif options.interval == "bootstrap" and draws is not None:
             found = _from_spread(found, spread_of_draws(draws[metric]), trials, n, confidence)
         found = found.without(n < gates.inference, gates.too_few)
-        if options.interval == "speakers" and n_groups > 1 and are_disjoint[metric]:
-            to_others[metric] = _to_others(groups.of(metric), found, options)
+        if rest is not None:
+            to_others[metric] = _to_others(found, rest, told[-1], options)
         of_groups[metric], speakers[metric], rates[metric] = own, n, found
     return RateIntervals(of_groups, speakers, rates, are_disjoint, to_others)
 
 
-def _to_others(tally: BySpeaker | ByPair, rates: Interval, options: Options) -> Ratio:
-    """Ratios of the rates to those of all other cells of a tally."""
-    rest, gates = others(tally), options.gates
-    found = rate_interval(rest, options.confidence)
-    found = found.without(rest.speakers < gates.inference, gates.too_few)
-    return ratio_interval(_cells(rates, slice(0, tally.n_cells)), found)
+def _to_others(rates: Interval, rest: Moments, of_rest: Interval, options: Options) -> Ratio:
+    """Ratios of the rates to those of all others, by how the speakers of these vary."""
+    gates = options.gates
+    of_rest = of_rest.without(rest.speakers < gates.inference, gates.too_few)
+    return ratio_interval(_cells(rates, slice(0, of_rest.rate.shape[-1])), of_rest)
 
 
 def _cells(found: Interval, cells: slice) -> Interval:
@@ -249,7 +252,9 @@ class Uncertainty:
             own = _cells(rates, slice(0, len(names)))
             return ratio_interval(own, _cells(rates, slice(at, at + 1)))
         if left_out is not None:
-            to_others = _to_others(self.groups.of(metric).without(left_out), rates, self.options)
+            rest = others(self.groups.of(metric).without(left_out))
+            of_rest = rate_interval(rest, self.options.confidence)
+            to_others = _to_others(rates, rest, of_rest, self.options)
             trials = np.where(np.arange(len(names)) == left_out[:, None], 0, trials)
         if reference == "pooled":
             return to_pooled(to_others, over(trials, trials.sum(axis=-1, keepdims=True)))
