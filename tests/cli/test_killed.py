@@ -28,15 +28,18 @@ main()
 
 
 @pytest.fixture
-def start(files, tmp_path):
-    """Start an audit of two files into a folder, under the name of a system."""
+def start(files, program, tmp_path):
+    """Start an audit of two files into a folder, under the name of a system; of Python, or at once.
+
+    A process that is to be killed is one of Python's own.
+    """
     home = str(Path(package.__file__).parents[1])
 
-    def run(out, system, *program):
+    def run(out, system, *python):
         words = [f"{system}={files / 'scores.csv'}", "--speakers", str(files / "speakers.csv")]
         words += ["--by", "gender", "--no-intervals", "--quiet", "--out", str(out)]
         return subprocess.Popen(
-            [sys.executable, *(program or ("-m", "parivox")), "audit", *words],
+            [*([sys.executable, *python] if python else [program]), "audit", *words],
             cwd=tmp_path,
             env=os.environ | {"PYTHONPATH": home},
             stdout=subprocess.DEVNULL,
@@ -89,12 +92,13 @@ def test_an_audit_that_is_ended_while_it_writes(start, tmp_path, number, is_ther
 def test_audits_at_once_into_one_folder_some_of_which_are_killed(start, tmp_path):
     """Whoever is the last to write, its audit is whole."""
     out, chance = tmp_path / "a", random.Random(4)
+    anew = ("-m", "parivox")
     begun = time.monotonic()
-    assert told(start(out, "first")) == (0, "")
+    assert told(start(out, "first", *anew)) == (0, "")
     took = time.monotonic() - begun
     names = {"first"}
     for crowd in (2, 5):
-        started = {f"{crowd}{k}": start(out, f"{crowd}{k}") for k in range(crowd)}
+        started = {f"{crowd}{k}": start(out, f"{crowd}{k}", *anew) for k in range(crowd)}
         names |= {*started}
         time.sleep(chance.uniform(0.7, 1.3) * took * max(1, crowd / (os.cpu_count() or 1)))
         killed = set(list(started)[: crowd // 2])

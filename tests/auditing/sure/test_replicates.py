@@ -63,18 +63,15 @@ def wrong(row, point):
     return (row["score"] >= 0.9) != row["label"]
 
 
-def times(row, bank, weight):
-    one, two = (bank.who(row[side]) for side in ("enrol", "test"))
-    return weight[one] * (1 if one == two else weight[two])
-
-
 def rates(rows, bank, weights, point, label):
     """The rate as it is and in each replicate, and how many speakers are behind it."""
     known = [row for row in rows if row["label"] == label and wrong(row, point) is not None]
     bad = np.array([wrong(row, point) for row in known], dtype=float)
+    pairs = [(bank.who(row["enrol"]), bank.who(row["test"])) for row in known]
     found = []
     for weight in (dict.fromkeys(weights[0], 1), *weights):
-        of = np.array([times(row, bank, weight) for row in known], dtype=float)
+        times = [weight[one] * (1 if one == two else weight[two]) for one, two in pairs]
+        of = np.array(times, dtype=float)
         found.append((bad @ of) / of.sum() if of.sum() else np.nan)
     return np.array(found)
 
