@@ -25,10 +25,17 @@ def drawn(monkeypatch):
     return names
 
 
-def test_every_figure_is_written_with_an_index(unsure, tmp_path, optional):
+@pytest.fixture(scope="module")
+def every(unsure, tmp_path_factory, optional):
+    """Every figure in every format, in a folder that holds nothing else."""
     optional("vl_convert")
-    home = tmp_path / "figures"
+    home = tmp_path_factory.mktemp("report") / "figures"
     pv.write_figures(unsure, home, formats=("svg", "png", "pdf"))
+    return home
+
+
+def test_every_figure_is_written_with_an_index(every):
+    home = every
     names = {path.name for path in home.iterdir()}
     index = (home / "index.md").read_text(encoding="utf-8")
     stems = {name.partition(".")[0] for name in names - {"index.md"}}
@@ -41,7 +48,7 @@ def test_every_figure_is_written_with_an_index(unsure, tmp_path, optional):
         assert (home / f"{stem}.pdf").read_bytes().startswith(b"%PDF")
         assert "var(--" not in (home / f"{stem}.svg").read_text(encoding="utf-8")
     assert index.count("\n## ") == len(stems)
-    assert [path.name for path in tmp_path.iterdir()] == ["figures"]
+    assert [path.name for path in home.parent.iterdir()] == ["figures"]
 
 
 def test_what_is_for_one_column_of_a_paper_fits_it(unsure, tmp_path, optional):
@@ -65,12 +72,10 @@ def test_what_is_for_one_column_of_a_paper_fits_it(unsure, tmp_path, optional):
         assert width <= 7, name
 
 
-def test_the_same_audit_gives_the_same_bytes(unsure, tmp_path, optional):
-    optional("vl_convert")
-    for name in ("a", "b"):
-        pv.write_figures(unsure, tmp_path / name, formats=module.FORMATS)
-    for path in (tmp_path / "a").iterdir():
-        assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
+def test_the_same_audit_gives_the_same_bytes(unsure, every, tmp_path):
+    pv.write_figures(unsure, tmp_path / "again", formats=module.FORMATS)
+    for path in every.iterdir():
+        assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes(), path.name
 
 
 def test_figures_of_an_earlier_report_are_replaced(unsure, tmp_path, drawn):

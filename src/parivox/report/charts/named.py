@@ -24,6 +24,7 @@ from parivox.report.charts.theme import theme
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
+    from types import ModuleType
 
     import altair as alt
 
@@ -47,23 +48,35 @@ def _draws(kind: Chart) -> Callable[[_Method], _Method]:
                     msg = f"{method.__name__} takes no {name!r}; {nearest(name, known)}"
                     raise TypeError(msg)
             how = theme(for_page=False, width=asked.pop("width", usual))
-            chart, debug_mode = _altair()
-            with debug_mode(False):  # the whole is checked, not each of its parts once more
-                return chart.from_dict(kind(self._audit, theme=how, **asked))
+            spec = kind(self._audit, theme=how, **asked)
+            alt, debug_mode = _altair()
+            # of its own class, which is not sought; the whole is checked, not its parts once more
+            own = next((name for part, name in _OF_PARTS.items() if part in spec), "Chart")
+            with debug_mode(False):
+                return getattr(alt, own).from_dict(spec)
 
         return drawn  # type: ignore[return-value]
 
     return of
 
 
-def _altair() -> tuple[type[alt.Chart], Callable[[bool], AbstractContextManager[None]]]:
+_OF_PARTS = {
+    "layer": "LayerChart",
+    "facet": "FacetChart",
+    "hconcat": "HConcatChart",
+    "vconcat": "VConcatChart",
+}
+"""Classes of Altair by what a chart is put together of."""
+
+
+def _altair() -> tuple[ModuleType, Callable[[bool], AbstractContextManager[None]]]:
     try:
         import altair as alt  # noqa: PLC0415 - an optional dependency
         from altair.utils.schemapi import debug_mode  # noqa: PLC0415
     except ImportError as error:
         msg = "charts need altair: pip install 'parivox[report]'"
         raise ConfigError(msg) from error
-    return alt.Chart, debug_mode
+    return alt, debug_mode
 
 
 class Charts:
