@@ -156,7 +156,9 @@ class GroupSet:
 
     def meta(self, value: FloatArray, reason: NDArray[np.str_] | str = "") -> Meta:
         """The result, with the reasons that hold for every measure put first."""
-        infinite = np.isinf(self.values).any(axis=0) & ~np.isfinite(value)
+        infinite = ~np.isfinite(value)
+        if infinite.any():  # as almost never, of draws
+            infinite &= np.isinf(self.values).any(axis=0)
         reason = first_reason(
             [self.n == 0, self.n == 1, np.asarray(reason) != "", infinite],
             ["no_groups", "one_group", reason, "infinite_value"],
