@@ -114,6 +114,20 @@ def test_cells_on_one_axis_are_like_cells_alone(tied_sets, counted, stacked):
             assert (here.fp[0], here.fn[0]) == (own.fp[0], own.fn[0])
 
 
+@pytest.mark.parametrize("at", [threshold_at_fpr, threshold_at_fnr])
+def test_several_targets_at_once_are_each_by_itself(at):
+    draw = np.random.default_rng(5)
+    values = np.arange(40.0)
+    alone = Counts(values, *draw.integers(0, 3, (2, 40)))
+    several = Counts(values, *draw.integers(0, 3, (2, 4, 40)))
+    targets = [0.0, 0.03, 0.25, 0.5, 1.0]
+    for counts in (alone, several):
+        each = [at(counts.curve, target) for target in targets]
+        np.testing.assert_array_equal(at(counts.curve, targets), np.stack(each, axis=-1))
+    with pytest.raises(ConfigError, match="the target rate is 2"):
+        at(alone.curve, [0.5, 2.0])
+
+
 def test_hter_is_half_of_both(counted):
     curve = counted([3, 1], [2, 0]).at([2.0, -1.0])
     np.testing.assert_array_equal(hter(curve), [0.5, 0.5])
