@@ -270,7 +270,10 @@ def _added_up(packed: IntArray, bits: int) -> tuple[IntArray, IntArray]:
     found: IntArray = packed[starts]
     found >>= bits
     packed &= (1 << bits) - 1
-    return found, np.add.reduceat(packed, starts)
+    # most codes are there once: differences of running sums take half the time of `reduceat`
+    np.cumsum(packed, out=packed)
+    ends = np.append(starts, packed.size)[1:] - 1
+    return found, np.diff(packed[ends], prepend=0)
 
 
 def _starts(rising: NDArray[Any], bits: int = 0) -> NDArray[np.intp]:
