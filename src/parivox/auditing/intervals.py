@@ -390,7 +390,7 @@ class Uncertainty:
                 continue
             lacks = []
             if n < gates.speakers:
-                lacks.append(f"{n} speakers")
+                lacks.append(f"{n} speaker{'s' * (n != 1)}")
             if not effective[i] >= gates.errors:
                 lacks.append(f"{np.nan_to_num(effective[i]):.2g} effective errors")
             if metric == "fpr" and pairs[i] < gates.pairs:

@@ -102,7 +102,7 @@ class OperatingPoint:
         if not trials:
             return missing_class(target, nontarget)
         if self.level * trials < 1:
-            return f"{self.text} is below one error in {trials} trials"
+            return f"{self.text} is below one error in {trials} trial{'s' * (trials != 1)}"
         return ""
 
 

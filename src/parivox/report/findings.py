@@ -22,7 +22,16 @@ from parivox.report.scopes import (
     points,
     systems,
 )
-from parivox.report.words import chance, number, percent, share_of_people, short, span
+from parivox.report.words import (
+    chance,
+    count_of,
+    counted_item,
+    number,
+    percent,
+    share_of_people,
+    short,
+    span,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,7 +69,7 @@ def of_data(audit: Audit, name: Row) -> str:
     """How many trials of how many speakers, and what all of them together come to."""
     whole = audit.groups.where(**name, grouping="all", within="").rows()
     first = whole[0]
-    of_whom = "" if first["speakers"] is None else f" of {first['speakers']:,} speakers"
+    of_whom = "" if first["speakers"] is None else f" of {count_of(first['speakers'], 'speaker')}"
     return (
         f"{first['target_trials']:,} target and {first['nontarget_trials']:,} nontarget trials"
         f"{of_whom}. {headline(whole)}"
@@ -277,7 +286,7 @@ def _aside(row: Row) -> str:
         return f"{row['item']}: {row['note']}"
     where = f" [{row['grouping']}]" if row["grouping"] else ""
     note = f" ({row['note']})" if row["note"] else ""
-    return f"{row['count']:,} {row['item']}{where}{note}"
+    return f"{counted_item(row['count'], row['item'])}{where}{note}"
 
 
 def trials_without_score(audit: Audit, name: Row) -> int:

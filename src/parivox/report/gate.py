@@ -13,7 +13,7 @@ from parivox.auditing.releases import PAIRED
 from parivox.errors import shown
 from parivox.report.scopes import name_of
 from parivox.report.sheets.paper import markdown_escaped
-from parivox.report.words import STYLES, listed, percent, short, show, span, text
+from parivox.report.words import STYLES, count_of, listed, percent, short, show, span, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,7 +69,7 @@ def answer(found: Gate) -> str:
     """
     outcomes = [row["outcome"] for row in found.conditions.rows()]
     n = [f"{outcomes.count(one)} {_WORDS[one]}" for one in OUTCOMES if one in outcomes]
-    many = f"{len(outcomes)} condition{'s' * (len(outcomes) != 1)}"
+    many = count_of(len(outcomes), "condition")
     return f"Gate: {_WORDS[found.outcome]}. Of {many}: {', '.join(n)}."
 
 

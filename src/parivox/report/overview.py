@@ -31,7 +31,7 @@ from parivox.report.scopes import (
 )
 from parivox.report.sheets.comparison import pairs
 from parivox.report.sheets.groups import errors_over_trials
-from parivox.report.words import capital, chance, listed, number, percent, short, span
+from parivox.report.words import capital, chance, count_of, listed, number, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -580,10 +580,10 @@ def _size(audit: Audit) -> Iterator[str]:
     whole = [audit.groups.where(**one, grouping="all", within="").rows() for one in systems(audit)]
     trials = {row[0]["target_trials"] + row[0]["nontarget_trials"] for row in whole if row}
     speakers = {row[0]["speakers"] for row in whole if row} - {None}
-    for found, what in ((trials, "trials"), (speakers, "speakers")):
+    for found, what in ((trials, "trial"), (speakers, "speaker")):
         if found:
-            most = f" to {number(max(found))}" if len(found) > 1 else ""
-            yield f"{number(min(found))}{most} {what}"
+            least = f"{number(min(found))} to " if len(found) > 1 else ""
+            yield f"{least}{count_of(max(found), what)}"
     if only := audit.record["options"].get("only"):
         yield f"only {', '.join(only)}"
     names = [name_of(*one.values()) for one in systems(audit)]
@@ -781,7 +781,7 @@ def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
     whole = n_systems * (n_groups + n_pairs) * len(RATES) == n
     of_what = f": {' × '.join(parts)}" if whole else ""
     others = f", each against {findings.reference_in_words(audit)}" if n_groups else ""
-    return f"{number(n)} comparison{'s' * (n != 1)}{of_what}{others}"
+    return f"{count_of(n, 'comparison')}{of_what}{others}"
 
 
 # ---- what weakens it
@@ -830,7 +830,7 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
         yield Caveat(words.partition(":")[0], words.removesuffix("."), "groups")
     for words, count in findings.groups_without_trials(audit).items():
         yield Caveat(
-            f"{number(count)} known speakers in no trial",
+            f"{count_of(count, 'known speaker')} in no trial",
             capital(words),
             "data",
         )

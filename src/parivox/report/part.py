@@ -27,7 +27,7 @@ from parivox.report.scopes import (
 from parivox.report.sheets.groups import group_rates
 from parivox.report.sheets.sheet import Column, Sheet, in_terminal
 from parivox.report.terminal import how_to_read
-from parivox.report.words import capital, number, text
+from parivox.report.words import capital, count_of, number, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -120,7 +120,7 @@ def _told(
     for metric, words in RATES.items():
         columns = [Column(head, is_words=key == "verdict") for key, head in heads.items()]
         made = Sheet("", [Column("at", is_words=True), *columns[1:]])
-        speakers, lacking = set[str](), dict[str, list[str]]()
+        speakers, lacking = set[int | None](), dict[str, list[str]]()
         for scope in same:
             rates = rates_of(audit, scope.where)
             for point in points(audit, scope.where):
@@ -129,13 +129,14 @@ def _told(
                 row = rates[group][metric, at]
                 sheet = group_rates(audit, scope.where, metric, at).select(heads)
                 made.add(name, *next(one[1:] for one in sheet.rows if one[0].text == group))
-                speakers.add(number(row["speakers"]))
+                speakers.add(row["speakers"])
                 marked |= marks([row])
                 judged = verdicts_of(audit, {**scope.where, "operating_point": at})
                 if why := _why(row, judged.get(metric, {}).get(group)):
                     lacking.setdefault(why, []).append(name)
-        of = " to ".join(sorted(speakers))
-        yield text(f"{capital(words)} ({metric.upper()}, %), {of} speakers")
+        *least, most = sorted(speakers, key=lambda n: n or 0)
+        of = f"{f'{number(least[0])} to ' if least else ''}{count_of(most, 'speaker')}"
+        yield text(f"{capital(words)} ({metric.upper()}, %), {of}")
         yield from in_terminal(made, is_close=True)
         for why, names in lacking.items():
             yield text(f"  {'; '.join(names)}: {why}")

@@ -11,7 +11,7 @@ from rich.padding import Padding
 
 from parivox.embedding.identity import are_few, no_people
 from parivox.errors import shown
-from parivox.report.words import STYLES, add, grid, show, text
+from parivox.report.words import STYLES, add, count_of, grid, show, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -77,7 +77,7 @@ def speakers_told(source: Source) -> Iterator[str]:
         mend = f" with --columns speaker=NAME ({_some(source.others)})" if source.others else ""
         yield f"no speakers: nothing tells whose the recordings are; say it{mend or ' in a table'}"
         return
-    count = f"{len(speakers):,} speaker{'s' * (len(speakers) != 1)}"
+    count = count_of(len(speakers), "speaker")
     warnings = [f"warning: {one}" for one in doubts(source)]
     mend = ""
     if source.is_guess and not warnings:

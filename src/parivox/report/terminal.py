@@ -15,7 +15,18 @@ from parivox.report.grids import Grid
 from parivox.report.overview import overview
 from parivox.report.scopes import RATES, VERDICTS
 from parivox.report.strips import SIGNS, axis, in_signs
-from parivox.report.words import STYLES, capital, listed, number, percent, short, show, span, text
+from parivox.report.words import (
+    STYLES,
+    capital,
+    count_of,
+    listed,
+    number,
+    percent,
+    short,
+    show,
+    span,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -101,7 +112,7 @@ def _every_system(whole: Sequence[Whole]) -> Grid:
 def _tally(of: Overview) -> Text:
     """How many comparisons came to which verdict."""
     n = sum(of.tally.values())
-    words = Text(f"{number(n)} comparison{'s' * (n != 1)}:")
+    words = Text(f"{count_of(n, 'comparison')}:")
     for code, n_of in of.tally.items():
         words.append("  ").append(SIGNS[code], style=STYLES.get(code, ""))
         words.append(f" {number(n_of)} {VERDICTS[code]}")

@@ -10,7 +10,7 @@ from parivox.mitigation.fitting import BETWEEN, COMMON, PER_GROUP
 from parivox.mitigation.material import EVERYONE, NORMALISED
 from parivox.report.scopes import RATES
 from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
-from parivox.report.words import listed, number, percent, show, text
+from parivox.report.words import count_of, listed, number, percent, show, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -132,7 +132,7 @@ def groups_sheet(rows: Sequence[tuple[Row, Row]]) -> Sheet:
         words=(1, 2),
     )
     for common, own in rows:
-        names = own["group"], f"{number(own['speakers'])} speakers"
+        names = own["group"], count_of(own["speakers"], "speaker")
         for name, metric in zip(names, ("fpr", "fnr"), strict=True):
             change, low, high = (own[f"{metric}_change{end}"] for end in ("", "_low", "_high"))
             fell = (None, None) if low is None else (-high, -low)

@@ -9,7 +9,17 @@ from rich.console import Group, group
 from rich.padding import Padding
 
 from parivox.report.grids import Grid
-from parivox.report.words import STYLES, Row, add, capital, grid, number, text
+from parivox.report.words import (
+    STYLES,
+    Row,
+    add,
+    capital,
+    count_of,
+    counted_item,
+    grid,
+    number,
+    text,
+)
 from parivox.trials.guidelines import CHECKS
 
 if TYPE_CHECKING:
@@ -148,7 +158,7 @@ def description_in_words(found: Description) -> Iterator[RenderableType]:
     yield text(found.name, style="bold")
     yield from _head(found)
     odd = [
-        f"{row['count']:,} {row['item']}"
+        counted_item(row["count"], row["item"])
         for row in found.tables["list"].rows()
         if row["count"] and any(word in row["item"] for word in _ODD)
     ]
@@ -223,21 +233,17 @@ def _head(found: Checked | Description) -> Iterator[RenderableType]:
     """The sizes, groupings and attributes of difficulty of a list."""
     counts = {row["item"]: row["count"] for row in found.tables["list"].rows()}
     known = [what for what in _PARTS if counts[f"{what}s"]]
-    of = ", ".join(_several(counts[f"{what}s"], what) for what in known)
+    of = ", ".join(count_of(counts[f"{what}s"], what) for what in known)
     yield text(
-        f"{_several(counts['trials'], 'trial')} ({counts['target trials']:,} target, "
+        f"{count_of(counts['trials'], 'trial')} ({counts['target trials']:,} target, "
         f"{counts['nontarget trials']:,} nontarget) of {of}."
     )
     groups = found.tables["groups"]
     by = ", ".join(
-        f"{one} ({_several(len(groups.where(grouping=one)), 'group')})" for one in found.groupings
+        f"{one} ({count_of(len(groups.where(grouping=one)), 'group')})" for one in found.groupings
     )
     graded = " and ".join(found.graded_by)
     yield text(f"Groups: {by or 'none'}. Difficulty: {graded or 'no attribute is known'}.")
-
-
-def _several(n: int, what: str) -> str:
-    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def _percent(share: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ STYLES = {verdict: f"bold {ink}" for verdict, ink in INKS.items()}
 
 No colour can be read as text on every ground: these are seen on light and on dark ones.
 """
+_ITEMS = r"\b(id|pair|recording|row|speaker|trial|utterance)s\b"
 LARGEST = 9999.5
 """Ratios above it are told as larger than 9,999."""
 
@@ -82,6 +84,26 @@ def add(to: Grid, first: str, *cells: str | Text) -> None:
 def number(count: int | None) -> str:
     """A count."""
     return "–" if count is None else f"{count:,}"
+
+
+def count_of(count: int | None, what: str) -> str:
+    """A count of things, which are one at times.
+
+    >>> count_of(1, "speaker"), count_of(1200, "trial")
+    ('1 speaker', '1,200 trials')
+    """
+    return f"{number(count)} {what}{'s' * (count != 1)}"
+
+
+def counted_item(count: int, item: str) -> str:
+    """A count of what an item of the table of data names.
+
+    >>> counted_item(1, "speakers with unknown age"), counted_item(7, "trials without score")
+    ('1 speaker with unknown age', '7 trials without score')
+    """
+    if count == 1 and " that " not in item:
+        item = re.sub(_ITEMS, r"\1", item, count=1)
+    return f"{number(count)} {item}"
 
 
 def percent(value: float | None) -> str:

@@ -22,7 +22,7 @@ from parivox.report.labels import with_ids
 from parivox.report.page.layout import NOT_SUPPLIED
 from parivox.report.scopes import first_point, name_of, scopes, small_groups, verdicts_of
 from parivox.report.sheets.sheet import Sheet
-from parivox.report.words import capital, listed, number, short, span
+from parivox.report.words import capital, count_of, listed, number, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -220,8 +220,8 @@ def _representation(audit: Audit) -> Iterator[str]:
             least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
             on = f" on {scope.list}" if scope.list else ""
             yield (
-                f"By {scope.grouping}{on}: {number(len(sizes))} groups, from {least} with "
-                f"{number(sizes[least])} speakers to {most} with {number(sizes[most])}."
+                f"By {scope.grouping}{on}: {count_of(len(sizes), 'group')}, from {least} with "
+                f"{count_of(sizes[least], 'speaker')} to {most} with {number(sizes[most])}."
             )
         at = first_point(audit, scope.where)
         lacking = sorted(small_groups(audit, {**scope.where, "operating_point": at}))
@@ -279,7 +279,7 @@ def _aggregation(audit: Audit) -> Iterator[str]:
                 yield (
                     f"{scope.label}: the common threshold costs {most['group']} "
                     f"{short(most['value'])} times what its own would{interval}, the most of "
-                    f"{len(own)} groups{alone}."
+                    f"{count_of(len(own), 'group')}{alone}."
                 )
                 break
     sentences = (

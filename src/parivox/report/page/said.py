@@ -27,7 +27,7 @@ from parivox.report.scopes import (
 )
 from parivox.report.sheets.groups import operating_points
 from parivox.report.sheets.people import failures
-from parivox.report.words import capital, listed, number
+from parivox.report.words import capital, count_of, listed, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -225,7 +225,7 @@ def _system(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
     whole = audit.groups.where(**name, grouping="all", within="").rows()
     first = whole[0]
     speakers = first["speakers"]
-    of_whom = "" if speakers is None else f" of {number(speakers)} speakers"
+    of_whom = "" if speakers is None else f" of {count_of(speakers, 'speaker')}"
     of_what = findings.recordings_in_words(audit, name)
     said = (
         f"{number(first['target_trials'])} target trials (a person against themselves) and "

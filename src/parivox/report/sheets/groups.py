@@ -31,7 +31,7 @@ from parivox.report.scopes import (
     with_standing,
 )
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
-from parivox.report.words import chance, number, percent, short, span
+from parivox.report.words import chance, count_of, number, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -364,7 +364,9 @@ def extremes(rates: Rates, points: Iterable[Row]) -> Sheet:
             if len(ranked) < 2 or not pooled or ranked[0]["value"] == ranked[-1]["value"]:
                 continue
             for word, row in (("most", ranked[-1]), ("least", ranked[0])):
-                whom = "" if row["speakers"] is None else f", {row['speakers']:,} speakers"
+                whom = (
+                    "" if row["speakers"] is None else f", {count_of(row['speakers'], 'speaker')}"
+                )
                 rate = (percent(row["value"]), _times(row["value"], pooled))
                 who = f"{words} {word}"
                 made.add(at, who, row["group"], *rate, f"{_spaced_counts(row)}{whom}")
