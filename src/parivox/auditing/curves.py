@@ -218,13 +218,13 @@ def bands(
         here = found[start : start + step]
         at = points_by_threshold(here)
         every, *rest = tally_errors(trials, layouts, walk, here, members)
-        whole = band_of(rate_intervals(every[0].part(0, 0), every[1], options), at)
+        whole = band_of(rate_intervals(every[0].part(0, 0), every[1], options, with_p=False), at)
         parts[0].append(whole)
         for into, (cells, level) in zip(parts[1:], rest, strict=True):
             if level is not every[1]:
-                into.append(band_of(rate_intervals(cells, level, options), at))
+                into.append(band_of(rate_intervals(cells, level, options, with_p=False), at))
                 continue
-            own = band_of(rate_intervals(cells, level.part(0, 0), options), at)
+            own = band_of(rate_intervals(cells, level.part(0, 0), options, with_p=False), at)
             into.append({name: np.hstack((own[name], whole[name])) for name in whole})
     return {
         (one.grouping.name if one.grouping else "all", one.allocation): _stacked(each)

@@ -75,6 +75,8 @@ def rate_intervals(
     options: Options,
     draws: Mapping[str, FloatArray] | None = None,
     of_pooled: Mapping[str, Moments] | None = None,
+    *,
+    with_p: bool = True,
 ) -> RateIntervals:
     """Intervals of both rates, and of the ratios of each group to all others.
 
@@ -86,6 +88,8 @@ def rate_intervals(
         The rates in each draw, ``[draw, point, cell]``, where these are to tell the variance.
     of_pooled
         How the speakers of all groups vary, where that is known.
+    with_p
+        Whether p of the ratios is asked for.
     """
     confidence, gates = options.confidence, options.gates
     are_disjoint = {metric: disjoint(groups.of(metric)) for metric in RATES}
@@ -114,16 +118,19 @@ def rate_intervals(
             found = _from_spread(found, spread_of_draws(draws[metric]), trials, n, confidence)
         found = found.without(n < gates.inference, gates.too_few)
         if rest is not None:
-            to_others[metric] = _to_others(found, rest, told[-1], options)
+            to_others[metric] = _to_others(found, rest, told[-1], options, with_p=with_p)
         of_groups[metric], speakers[metric], rates[metric] = own, n, found
     return RateIntervals(of_groups, speakers, rates, are_disjoint, to_others)
 
 
-def _to_others(rates: Interval, rest: Moments, of_rest: Interval, options: Options) -> Ratio:
+def _to_others(
+    rates: Interval, rest: Moments, of_rest: Interval, options: Options, *, with_p: bool = True
+) -> Ratio:
     """Ratios of the rates to those of all others, by how the speakers of these vary."""
     gates = options.gates
     of_rest = of_rest.without(rest.speakers < gates.inference, gates.too_few)
-    return ratio_interval(_cells(rates, slice(0, of_rest.rate.shape[-1])), of_rest)
+    own = _cells(rates, slice(0, of_rest.rate.shape[-1]))
+    return ratio_interval(own, of_rest, with_p=with_p)
 
 
 def _cells(found: Interval, cells: slice) -> Interval:

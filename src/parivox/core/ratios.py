@@ -8,7 +8,6 @@ speakers, or whose speakers meet in trials, are not independent; their ratio is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,32 +47,15 @@ class Ratio:
     """In [0, inf]; 1 is fair, above 1 is worse than the reference."""
     low: FloatArray
     high: FloatArray
+    p: FloatArray
+    """In [0, 1]: the level at which a limit is 1; NaN where it was not asked for."""
     reason: NDArray[np.str_]
     """Why the ratio or its limits are undefined: ``undefined_value``, ``undefined_reference``,
     ``zero_over_zero``, ``zero_reference``, or ``no_interval`` of one of the rates.
     """
-    rates: _Rates
-
-    @property
-    def p(self) -> FloatArray:
-        """In [0, 1]: the level at which a limit is 1; sought once it is asked for."""
-        return np.where(self.reason == "", self.rates.p, np.nan)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rates:
-    """Two independent rates."""
-
-    one: Interval
-    other: Interval
-
-    @cached_property
-    def p(self) -> FloatArray:
-        """The level at which a limit of their ratio is 1."""
-        return _p(self.one, self.other)
-
-
-def ratio_interval(one: Interval, other: Interval) -> Ratio:
+def ratio_interval(one: Interval, other: Interval, *, with_p: bool = True) -> Ratio:
     """Ratio of two independent rates by the MOVER method, at the level of their intervals.
 
     Of numerators and references of one confidence, whose shapes (..., cell) broadcast. On the scale
@@ -81,9 +63,9 @@ def ratio_interval(one: Interval, other: Interval) -> Ratio:
     ratio 0, with limits 0 and its upper limit by the lower one of the reference. No limits for a
     reference of 0. docs/methods/uncertainty.md#ratios-of-rates; Zou & Donner (2008).
 
-    p is found without intervals of other levels: where 1 is a limit, the distances of both rates to
-    theirs are the sides of a right triangle on the logarithm of the ratio, so that one angle is all
-    that is sought.
+    p, which takes most of the time, is found without intervals of other levels: where 1 is a limit,
+    the distances of both rates to theirs are the sides of a right triangle on the logarithm of the
+    ratio, so that one angle is all that is sought.
     """
     r1, r2 = np.broadcast_arrays(one.rate, other.rate)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -99,8 +81,9 @@ def ratio_interval(one: Interval, other: Interval) -> Ratio:
         "",
     )
     defined = reason == ""
-    low, high = (np.where(defined, x, np.nan) for x in (low, high))
-    return Ratio(value, low, high, reason, _Rates(one, other))
+    p = _p(one, other) if with_p else np.nan
+    low, high, p = (np.where(defined, x, np.nan) for x in (low, high, p))
+    return Ratio(value, low, high, p, reason)
 
 
 def to_pooled(ratio: Ratio, share: ArrayLike) -> Ratio:
@@ -112,7 +95,7 @@ def to_pooled(ratio: Ratio, share: ArrayLike) -> Ratio:
     w = np.asarray(share, dtype=np.float64)
     with np.errstate(divide="ignore"):
         value, low, high = (1 / (w + (1 - w) / x) for x in (ratio.value, ratio.low, ratio.high))
-    return Ratio(value, low, high, ratio.reason, ratio.rates)
+    return Ratio(value, low, high, ratio.p, ratio.reason)
 
 
 def disjoint(tally: BySpeaker | ByPair) -> bool:
