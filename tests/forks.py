@@ -27,8 +27,10 @@ FIRST, AFTER = "PARIVOX_TEST_FIRST", "PARIVOX_TEST_AFTER"
 def serve(address):
     """Run whatever is asked for at an address, until the process that started this one ends."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    before = {*os.environ}
     for module in IMPORTED:
         importlib.import_module(module)
+    set_by_imports = {name: value for name, value in os.environ.items() if name not in before}
     door = socket.socket(socket.AF_UNIX)
     door.bind(address)
     door.listen()
@@ -37,14 +39,14 @@ def serve(address):
         asking, _ = door.accept()
         if not os.fork():
             door.close()
-            attend(asking)
+            attend(asking, set_by_imports)
         asking.close()
         with contextlib.suppress(ChildProcessError):  # none is left
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
 
 
-def attend(asking):
+def attend(asking, set_by_imports):
     """Run one command, which tells its process and, unless killed, its seconds; tell its status."""
     message, streams, *_ = socket.recv_fds(asking, 1 << 16, 4)
     while not message.endswith(b"\n"):
@@ -53,7 +55,8 @@ def attend(asking):
     if not process:
         asking.sendall(b"%d\n" % os.getpid())
         try:
-            run(*json.loads(message), streams)
+            words, environment, numbers = json.loads(message)
+            run(words, set_by_imports | environment, numbers, streams)
         finally:
             with contextlib.suppress(BrokenPipeError):
                 asking.sendall(b"%f\n" % time.process_time())
