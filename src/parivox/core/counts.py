@@ -191,16 +191,21 @@ class Counts:
 
         Each counts once or, with `weight`, as often as that.
         """
-        first = np.flatnonzero(np.concatenate(([True], score[1:] != score[:-1])))[: score.size]
+        is_first = np.ones(score.size, dtype=np.bool_)
+        np.not_equal(score[1:], score[:-1], out=is_first[1:])
+        first = np.flatnonzero(is_first)
         running = np.zeros(score.size + 1, dtype=np.int64)
         np.cumsum(target if weight is None else target * weight, dtype=np.int64, out=running[1:])
-        n_target = np.diff(running.take(first), append=running[-1])
-        n = np.diff(first, append=score.size)
-        if weight is not None:
+        n_target = _to_next(running.take(first), running[-1])
+        if weight is None:
+            n = _to_next(first, score.size)
+        else:
             np.cumsum(weight, out=running[1:])
-            n = np.diff(running.take(first), append=running[-1])
-        # + 0.0 makes -0.0 and 0.0 one value with one spelling
-        return cls(score.take(first) + 0.0, n_target, n - n_target)
+            n = _to_next(running.take(first), running[-1])
+        values = score.take(first)
+        values += 0.0  # which makes -0.0 and 0.0 one value with one spelling
+        n -= n_target
+        return cls(values, n_target, n)
 
     def __add__(self, other: Counts) -> Counts:
         """Counts of both sets of trials, on the union of their values."""
@@ -310,6 +315,14 @@ def sum_over_trials(
             else:
                 total = total + np.where(n > 0, n * each, 0.0).sum(axis=-1)
     return total
+
+
+def _to_next(rising: IntArray, end: int) -> IntArray:
+    """How far each number is from the next one, the last from the end."""
+    found = np.empty(rising.size, dtype=np.int64)
+    np.subtract(rising[1:], rising[:-1], out=found[:-1])
+    found[-1:] = end - rising[-1:]
+    return found
 
 
 def _above(per_value: IntArray) -> IntArray:

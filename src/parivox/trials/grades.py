@@ -78,7 +78,8 @@ def grade_codes(
     """
     is_target = np.asarray(target, dtype=bool)
     recording = np.asarray(same_recording, dtype=np.int8)
-    shared = np.atleast_2d(np.asarray(same_attributes, dtype=np.int8))
+    given = np.asarray(same_attributes, dtype=np.int8)
+    shared = given.reshape(len(given), is_target.size)
     grade = np.zeros(is_target.shape, dtype=np.int8)
     known = np.full(is_target.shape, len(shared) > 0)
     for one in shared:

@@ -283,7 +283,9 @@ def headerless(
 
         def chunks() -> Iterator[Chunk]:
             start, separator = lines[0][0], first.separator
-            for numbers, block in read_text(content, separator, first.width, start, quote=None):
+            score = [at for role, at in here.items() if role == "score"]
+            read = read_text(content, separator, first.width, start, quote=None, numbers=score)
+            for numbers, block in read:
                 frame = block.select(**{role: f"f{at}" for role, at in here.items()})
                 yield Chunk(frame, numbers, content.name, names)
 
