@@ -38,6 +38,14 @@ def several(of, most=3):
     return st.lists(SOME(of), min_size=1, max_size=most, unique=True)
 
 
+class Made(dict):
+    """Speakers, and trials by system; too many to be shown."""
+
+    def __repr__(self):
+        systems = ((name, len(of["score"]), sorted(of)) for name, of in self["systems"].items())
+        return f"{len(self['people']['id'])} speakers, {[*systems]}"
+
+
 @st.composite
 def people_and_trials(draw):
     """Speakers, some without gender; trials with or without labels, decisions and failures."""
@@ -77,7 +85,7 @@ def people_and_trials(draw):
             trials[side] = np.array(names, dtype=object)[pairs[:, at]]
         kept = rng.random(target.size) < draw(SOME([1.0, 0.9]))
         systems[name] = {key: of[kept].tolist() for key, of in (trials | {"score": score}).items()}
-    return people, systems
+    return Made(people=people, systems=systems)
 
 
 OPTIONS = {
@@ -107,7 +115,7 @@ ASKED = several([*OPTIONS], 4).flatmap(
 @given(made=people_and_trials(), asked=ASKED)
 @MANY
 def test_an_audit_or_one_sentence(made, asked):
-    people, systems = made
+    people, systems = made["people"], made["systems"]
     scores = systems if len(systems) > 1 else systems["A"]
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)

@@ -208,8 +208,9 @@ def _of_people(
         if tally.trials.ndim == 1:
             found.append([getattr(measure(tally), name) for name in names])
             continue
-        # decisions are known of other trials than scores are
-        rows = [measure(tally.at_point(i)) for i in range(len(tally.errors))]
+        # decisions are known of other trials than scores are, of some speakers of none
+        points = map(tally.at_point, range(len(tally.errors)))
+        rows = [measure(one.chosen(np.flatnonzero(one.trials))) for one in points]
         found.append([np.stack([getattr(row, name) for row in rows]) for name in names])
     return [np.concatenate(both, axis=-1) for both in zip(*found, strict=True)]
 

@@ -1,5 +1,6 @@
 """Limits met or not, whom errors fall on, and what attempts meet."""
 
+import itertools
 import math
 
 import numpy as np
@@ -208,3 +209,39 @@ def test_percent_groups_and_ratios(made):
 def test_two_limits_of_one_rate_are_both_judged(made):
     rows = made.audit(limits=["fnr=0.02", "fnr=0.2"]).limits.where(group="b", measure="limit")
     assert {row["limit"]: row["verdict"] for row in rows} == {0.02: "not_met", 0.2: "met"}
+
+
+def test_speakers_without_any_decision_are_not_among_those_above_a_limit():
+    people = {"id": [f"s{i:02d}" for i in range(13)], "gender": ["f"] * 13}
+    rng = np.random.default_rng(5)
+    rows = [
+        (f"{one}/0", f"{one}/{k}", x, 1, "" if one == "s12" else "accept" if x > 0.5 else "reject")
+        for one in people["id"]
+        for k, x in enumerate(rng.normal(1 + int(one[1:]) % 3, 1, 40), 1)
+    ]
+    pairs = itertools.combinations(people["id"], 2)
+    rows += [(f"{one}/0", f"{other}/0", -1.0, 0, "reject") for one, other in pairs]
+
+    def above(rows):
+        columns = map(list, zip(*rows, strict=True))
+        names = ("enrol", "test", "score", "label", "decision")
+        found = pv.audit(
+            dict(zip(names, columns, strict=True)),
+            speakers=people,
+            by="gender",
+            operating_points=["deployed", "threshold=0"],
+            limits="fnr=5%",
+            replicates=50,
+        )
+        (row,) = found.limits.where(
+            measure="speakers_above", operating_point="deployed", group="f"
+        ).rows()
+        return row["value"], row["low"], row["high"]
+
+    value, low, high = above(rows)
+    assert low < value < high
+    assert above([row for row in rows if row[0] != "s12/0"]) == (
+        pytest.approx(value),
+        pytest.approx(low),
+        pytest.approx(high),
+    )
