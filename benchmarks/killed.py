@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -151,13 +152,12 @@ def ray_killed(home: Path, planned: Path) -> None:
         folder, log = home / name, home / f"{name}.log"
         shutil.copytree(planned, folder)
         began = time.monotonic()
-        for each in ("counts", "tallies"):
-            done = Cluster(nodes.address).do(range(1, PARTS + 1), partial(noting, folder, log))
-            for so_far, _ in enumerate(done, 1):
-                if is_killed and each == "counts" and so_far == PARTS // 2:
+        with Cluster(nodes.address).open(partial(noting, folder, log)) as do:
+            for so_far, _ in enumerate(do(range(1, PARTS + 1)), 1):
+                if is_killed and so_far == PARTS // 2:
                     nodes.remove_node(workers[0], allow_graceful=False)
-            if each == "counts":
-                find_thresholds(folder)
+            find_thresholds(folder)
+            deque(do(range(1, PARTS + 1)), maxlen=0)
         took = time.monotonic() - began
         nodes.shutdown()
         subprocess.run(

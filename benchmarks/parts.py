@@ -1,12 +1,15 @@
 """Audit 10 million synthetic trials in parts: what a part and their merging cost, beside one piece.
 
 python -m benchmarks.parts [--folder DIR] [--trials N] [--parts N]
+python -m benchmarks.parts --workers --trials 30000000  # one worker beside two, in turns; minutes
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import sys
 import tempfile
 from dataclasses import replace
@@ -14,6 +17,8 @@ from pathlib import Path
 
 from benchmarks import scale
 from benchmarks.measure import Gate, Usage, run_child
+
+from parivox.workers import ONE_THREAD
 
 TRIALS, PARTS = 10_000_000, 8
 PEAK = 1000.0  # megabytes of one part
@@ -102,6 +107,25 @@ def report(folder: Path, trials: int = TRIALS, parts: int = PARTS) -> tuple[list
     ]
 
 
+def workers(folder: Path, trials: int, parts: int, rounds: int = 2) -> tuple[list[str], list[Gate]]:
+    """Time of both passes by one worker of one thread and by two, on a machine that is idle."""
+    path = scale.data(folder, trials, text=False)
+    took: dict[int, list[float]] = {1: [], 2: []}
+    with tempfile.TemporaryDirectory() as temporary:
+        planned, run = Path(temporary) / "plan", Path(temporary) / "run"
+        asked = ("--by", "gender", "--by", "nationality", "--operating-point", "fpr=0.01")
+        plan = ("shards", "plan", str(path), "--speakers", str(folder / "speakers.csv"), *asked)
+        _parivox(*plan, "--shards", str(parts), "--out", str(planned))
+        os.environ |= ONE_THREAD
+        for count in sorted(took) * rounds:
+            shutil.copytree(planned, run)
+            took[count].append(_parivox("shards", "run", str(run), "--workers", str(count)).wall)
+            shutil.rmtree(run)
+    lines = ["| workers | s |", "|---:|---:|"]
+    lines += [f"| {n} | {', '.join(f'{one:.1f}' for one in every)} |" for n, every in took.items()]
+    return lines, [Gate("time of two workers, of one", min(took[2]) / min(took[1]), 1 / 1.7)]
+
+
 def _mean(every: list[Usage]) -> Usage:
     """One part: its time on average, its memory at most."""
     n = len(every)
@@ -119,8 +143,10 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=scale.FOLDER)
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--parts", type=int, default=PARTS)
+    parser.add_argument("--workers", action="store_true", help="time of one and of two, idle")
     options = parser.parse_args()
-    lines, gates = report(options.folder, options.trials, options.parts)
+    measured = workers if options.workers else report
+    lines, gates = measured(options.folder, options.trials, options.parts)
     print("\n".join(lines), "", *gates, sep="\n")
     return int(not all(gate.passed for gate in gates))
 

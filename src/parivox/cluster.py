@@ -53,27 +53,32 @@ class Cluster:
     gpus: int = 0
     """That each task needs."""
 
-    def do(
-        self, tasks: Iterable[Any], begin: Callable[[], Callable[[Any, InHand], M]]
-    ) -> Generator[M]:
-        """Do tasks; what comes of each, in whatever order, once its files are seen here."""
+    @contextlib.contextmanager
+    def open(
+        self, begin: Callable[[], Callable[[Any, InHand], M]]
+    ) -> Iterator[Callable[[Iterable[Any]], Generator[M]]]:
+        """What does tasks; they come in whatever order, once their files are seen here."""
         with _connected(self.address) as ray:
             options = {"num_cpus": 1, "num_gpus": self.gpus, "max_calls": 0}
             again = {"max_retries": RETRIES, "retry_exceptions": [WorkerLost]}
             task = ray.remote(**options, **again)(_done)
             where = (os.getcwd(), __version__)  # noqa: PTH109 - a text
-            coming, waiting, since = iter(tasks), set[Any](), time.monotonic()
-            while True:
-                room = max(_AHEAD * self._room(ray, since) - len(waiting), 0)
-                waiting |= {task.remote(begin, one, *where) for one in islice(coming, room)}
-                if not waiting:
-                    return
-                for one in ray.wait([*waiting], timeout=1.0)[0]:
-                    waiting.remove(one)
-                    made = _given(ray, one)
-                    _wait_for(made.files)
-                    since = time.monotonic()
-                    yield made
+            yield partial(self._do, ray, lambda one: task.remote(begin, one, *where))
+
+    def _do(self, ray: Any, send: Callable[[Any], Any], tasks: Iterable[Any]) -> Generator[Any]:
+        """Send tasks, a few ahead of the processors; what comes of each."""
+        coming, waiting, since = iter(tasks), set[Any](), time.monotonic()
+        while True:
+            room = max(_AHEAD * self._room(ray, since) - len(waiting), 0)
+            waiting |= {send(one) for one in islice(coming, room)}
+            if not waiting:
+                return
+            for one in ray.wait([*waiting], timeout=1.0)[0]:
+                waiting.remove(one)
+                made = _given(ray, one)
+                _wait_for(made.files)
+                since = time.monotonic()
+                yield made
 
     def _room(self, ray: Any, since: float) -> int:
         """Tasks that can be done at once; it is an error if that is none for long."""

@@ -24,6 +24,7 @@ from parivox.errors import DataError, ParivoxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
     from multiprocessing.connection import Connection
 
     InHand = Callable[[int | None], None]
@@ -65,10 +66,13 @@ def processors() -> int:
 class Runner(Protocol):
     """Where tasks are done."""
 
-    def do(
-        self, tasks: Iterable[Any], begin: Callable[[], Callable[[Any, InHand], M]]
-    ) -> Generator[M]:
-        """Do tasks; what comes of each, in whatever order. What a worker raises is raised here."""
+    def open(
+        self, begin: Callable[[], Callable[[Any, InHand], M]]
+    ) -> AbstractContextManager[Callable[[Iterable[Any]], Generator[M]]]:
+        """What does tasks, once or several times, until it is closed.
+
+        It gives what comes of each, in whatever order. What a worker raises is raised here.
+        """
         ...
 
 
@@ -79,13 +83,13 @@ class WorkerLost(DataError):  # noqa: N818 - named for what it tells
 class Here:
     """The process itself, which does one task after the other."""
 
-    def do(
-        self, tasks: Iterable[Any], begin: Callable[[], Callable[[Any, InHand], T]]
-    ) -> Generator[T]:
-        """Do tasks in their order."""
+    @contextlib.contextmanager
+    def open(
+        self, begin: Callable[[], Callable[[Any, InHand], T]]
+    ) -> Iterator[Callable[[Iterable[Any]], Generator[T]]]:
+        """What does tasks in their order."""
         do = begin()
-        for task in tasks:
-            yield do(task, lambda _: None)
+        yield lambda tasks: (do(task, lambda _: None) for task in tasks)
 
 
 @dataclass(frozen=True)
@@ -94,12 +98,13 @@ class Processes:
 
     number: int = 1
 
-    def do(
-        self, tasks: Iterable[Any], begin: Callable[[], Callable[[Any, InHand], T]]
-    ) -> Generator[T]:
-        """Do tasks, begun in their order; what comes of each, in whatever order they are done."""
+    @contextlib.contextmanager
+    def open(
+        self, begin: Callable[[], Callable[[Any, InHand], T]]
+    ) -> Iterator[Callable[[Iterable[Any]], Generator[T]]]:
+        """What does tasks, begun in their order; they come in whatever order they are done."""
         with contextlib.closing(Crew(begin, self.number)) as crew:
-            yield from crew.do(tasks)
+            yield crew.do
 
 
 class Crew(Generic[T]):

@@ -321,10 +321,11 @@ class _Run:
             Batch(k, [Excerpt(*row) for row in parts.batches[k].select(EXCERPT).rows()], longest)
             for k in todo
         )
-        do = partial(_embedding, load, parts.path.resolve(), parts.key)
-        with stage(f"embedding {parts.plan.height:,} recordings", sum(sizes), "bytes") as at:
+        begin = partial(_embedding, load, parts.path.resolve(), parts.key)
+        told = f"embedding {parts.plan.height:,} recordings"
+        with stage(told, sum(sizes), "bytes") as at, runner.open(begin) as do:
             at.add(sum(sizes[k] for k in earlier), is_new=False)
-            for one in runner.do(batches, do):
+            for one in do(batches):
                 at.add(sizes[one.number])
 
     def _commit(self, parts: _Parts, known: pl.DataFrame | None = None) -> int:

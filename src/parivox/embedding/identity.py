@@ -124,7 +124,8 @@ def _named(row: dict[str, Any]) -> str:
 def _have_sound(excerpts: list[Excerpt], longest: float) -> pl.Series:
     """Whether there is something to embed in each, as another process finds, which may crash."""
     batches = [Batch(n, [one], longest) for n, one in enumerate(excerpts)]
-    found = dict(Processes().do(batches, partial(_listening, _RATE)))
+    with Processes().open(partial(_listening, _RATE)) as do:
+        found = dict(do(batches))
     return pl.Series([found[n] for n in range(len(excerpts))], dtype=pl.Boolean)
 
 

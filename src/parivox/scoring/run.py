@@ -226,8 +226,9 @@ def _scored(job: _Job, parts: Parts, ray: str | None) -> Iterator[tuple[int, boo
 
     with parts.writing():
         job.ready.save(parts)
-    for made in Cluster(ray).do(tasks(), partial(_scoring, parts)):
-        yield rows[made.number], True
+    with Cluster(ray).open(partial(_scoring, parts)) as do:
+        for made in do(tasks()):
+            yield rows[made.number], True
     yield sum(there), False
 
 

@@ -305,7 +305,8 @@ def _decoded(
         for n, one in enumerate(need for need, is_new, _ in steps if is_new)
     )
     begin = partial(_decoding, system.sample_rate, system.least_seconds, channel)
-    with closing(Processes().do(batches, begin)) as decoded:
+    with Processes().open(begin) as do:
+        decoded = do(batches)
         for need, is_new, gone in steps:
             if is_new:
                 at_hand[need] = next(decoded)

@@ -27,7 +27,7 @@ from parivox.workers import Here, Made, Processes
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from parivox.progress import Progress
@@ -176,11 +176,12 @@ def run(
     if shard is not None:
         run_shard(folder, _number(plan, shard))
         return
-    _run_all(plan, runner, "counting parts")
-    if plan.thresholds() is None:
-        with stage("finding thresholds"):
-            find_thresholds(folder)
-    _run_all(plan, runner, "tallying parts")
+    with runner.open(partial(running, plan.folder)) as do:
+        _run_all(plan, do, "counting parts")
+        if plan.thresholds() is None:
+            with stage("finding thresholds"):
+                find_thresholds(folder)
+        _run_all(plan, do, "tallying parts")
 
 
 def _number(plan: Plan, text: str) -> int:
@@ -196,11 +197,11 @@ def _number(plan: Plan, text: str) -> int:
     return int(one)
 
 
-def _run_all(plan: Plan, runner: Runner, what: str) -> None:
+def _run_all(plan: Plan, do: Callable[[Iterable[int]], Iterator[Ran]], what: str) -> None:
     """Run every part once; of those that fail by their rows, the others are done first."""
     failed: list[str] = []
     with stage(what, len(plan), "parts") as at:
-        for one in runner.do(range(1, len(plan) + 1), partial(running, plan.folder)):
+        for one in do(range(1, len(plan) + 1)):
             at.add()
             if one.error:
                 failed.append(one.error)
