@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 CLEAR = "\r\x1b[K"
 """What takes the line of a terminal away on which the cursor is."""
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's mallopt(3)
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # glibc's mallopt(3)
+_HUGE, _MADV_HUGEPAGE = 1 << 21, 14  # bytes of a huge page; madvise(2)
 
 
 class Ended(KeyboardInterrupt):
@@ -27,13 +28,10 @@ class Ended(KeyboardInterrupt):
 
 
 def set_up() -> None:
-    """End in order, start no BLAS threads, look for garbage seldom, and keep freed memory at hand.
+    """End in order, start no BLAS threads, look for garbage seldom, and keep memory at hand.
 
     Counting has no use for the threads, and makes rows by the thousand but hardly a cycle. At the
     end, when Python would look through all there is, all of it goes anyway.
-    Arrays of a megabyte are handed back to the system and taken anew otherwise, hundreds of
-    times, and every page is cleared again. Larger ones are handed back: kept, they would leave
-    gaps that the next one does not fit.
     """
     with contextlib.suppress(ValueError):  # in a thread, which no signal reaches
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
@@ -42,12 +40,31 @@ def set_up() -> None:
     atexit.register(gc.freeze)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.platform == "linux":
-        import ctypes  # noqa: PLC0415 - nothing else needs it
-
         with contextlib.suppress(OSError, AttributeError):  # another C library: no harm done
-            libc = ctypes.CDLL(None)
-            libc.mallopt(_MMAP_THRESHOLD, 1 << 23)
-            libc.mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)
+            _keep_memory()
+
+
+def _keep_memory() -> None:
+    """Keep freed memory at hand, and take the heap's first 64 MB in huge pages.
+
+    Arrays of a megabyte are handed back to the system and taken anew otherwise, hundreds of
+    times, and every page is cleared again. Larger ones are handed back: kept, they would leave
+    gaps that the next one does not fit.
+    """
+    import ctypes  # noqa: PLC0415 - nothing else needs it
+
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = libc.sbrk.restype = ctypes.c_void_p
+    libc.free.argtypes = libc.sbrk.argtypes = (ctypes.c_void_p,)
+    libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    libc.mallopt(_MMAP_THRESHOLD, 1 << 23)
+    libc.mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)
+    libc.mallopt(_TOP_PAD, 32 * _HUGE)
+    block = libc.malloc(2 * _HUGE)  # for which the heap grows, and by that much more
+    start, end = -(-block // _HUGE) * _HUGE, libc.sbrk(None)
+    if start < end:
+        libc.madvise(start, end - start, _MADV_HUGEPAGE)
+    libc.free(block)
 
 
 def _end(*_: object) -> NoReturn:

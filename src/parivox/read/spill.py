@@ -204,10 +204,10 @@ def _packed(rows: Encoded | Trials, kind: np.dtype[np.void]) -> NDArray[np.void]
     return packed
 
 
-def records(trials: Trials) -> bytes:
+def records(trials: Trials) -> NDArray[np.uint8]:
     """Trials as bytes that depend on nothing but them, for hashing; attributes left out.
 
     Those that failed are not among them.
     """
     plain = {name: trials.more[name] for name in sorted(trials.more) if name[0] != ATTRIBUTE}
-    return _packed(trials, kind_of(TRIAL, plain)).tobytes()
+    return _packed(trials, kind_of(TRIAL, plain)).view(np.uint8)

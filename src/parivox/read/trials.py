@@ -54,7 +54,7 @@ __all__ = ["DataNote", "TrialSet", "Trials", "read_trials"]
 POLICIES = ("error", "set-aside")
 ORIENTATIONS = (None, "distance", "similarity")
 _SLICE = 100_000  # ids hashed at once
-_TRIALS = 1_000_000  # trials, likewise
+_TRIALS = 50_000  # trials, likewise: what is made of them stays in the processor's cache
 
 
 def read_trials(
