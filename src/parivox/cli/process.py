@@ -36,7 +36,7 @@ def set_up() -> None:
     with contextlib.suppress(ValueError):  # in a thread, which no signal reaches
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, _end)
-    gc.set_threshold(50_000)
+    gc.set_threshold(200_000)
     atexit.register(gc.freeze)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if sys.platform == "linux":
