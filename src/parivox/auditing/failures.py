@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from parivox.auditing.cell_counts import Attempts, CellCounts
     from parivox.auditing.estimates import Estimates
     from parivox.auditing.inputs import Design
+    from parivox.auditing.layout import PlacedTrials
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Gates
     from parivox.auditing.schema import Key, Rows
@@ -76,6 +77,7 @@ class SpeakerFailures(NamedTuple):
 def tally_failures(
     trials: TrialSet | Tally,
     layouts: Sequence[Layout],
+    walked: Sequence[PlacedTrials],
     members: Members,
     found: Sequence[Found],
     scored: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
@@ -85,8 +87,9 @@ def tally_failures(
     """Tally what failed of every layout, by cell and by level; of none if nothing is told.
 
     As `parivox.auditing.speaker_errors.tally_errors` does, which gives `scored`, the trials
-    that have a score; `counts` tell what was attempted, and what failed. Layouts are of the
-    members; `design` has the same ones of the speakers that recordings are of.
+    that have a score, from where they are `walked`; `counts` tell what was attempted, and what
+    failed. Layouts are of the members; `design` has the same ones of the speakers that recordings
+    are of.
     """
     attempts, failed = counts.attempts, counts.levels[0].outcomes.failed
     if attempts is None or failed is None:
@@ -96,7 +99,7 @@ def tally_failures(
     attempted: list[Sequence[tuple[SpeakerErrors, SpeakerErrors]]] = [] if stages else [scored]
     for some in ((ACQUIRE,), (ACQUIRE, ENROL)):
         if not attempted or ENROL in stages:
-            blocks = walk(trials, layouts, failed=some)
+            blocks = chain(walked, walk(trials, layouts, failed=some, scored=False))
             attempted.append(tally_errors(trials, layouts, blocks, found, members))
     are_many = attempts.trials.utterance_speaker.size > MOST_RECORDINGS
     made = []

@@ -138,18 +138,22 @@ def walk(
     layouts: Sequence[Layout],
     *,
     failed: Sequence[int] = (),
+    scored: bool = True,
     keep_conflicts: bool = False,
     at_once: int = 0,
 ) -> Iterator[PlacedTrials]:
     """The trials of one system, partition by partition, in the cells of several layouts.
 
-    Of each partition come those with a score, without those that contradict others unless these
-    are kept; then, apart, those that `failed` at some stages. So many come `at_once`, if told.
+    Of each partition come those with a score, if `scored`, without those that contradict others
+    unless these are kept; then, apart, those that `failed` at some stages. So many come `at_once`,
+    if told.
     """
     used = (g for one in layouts for g in (one.grouping, one.within) if g is not None)
     sides_of = {key: trials.sides(g) for key, g in {id(g): g for g in used}.items()}
     for part, which in trials.parts(layouts):
-        blocks = [(part if keep_conflicts else part.without_conflicts(), False)]
+        blocks = []
+        if scored:
+            blocks.append((part if keep_conflicts else part.without_conflicts(), False))
         if failed and part.failed is not None:
             lost = part.failed.take(np.isin(part.failed.more["failed"], failed))
             if len(lost):
