@@ -172,10 +172,6 @@ def sample_speakers(
     with stage("errors by speaker"):
         errors = tally_errors(trials, layouts, walked, found, members)
     matrices = count_matrices(trials, own.groupings, found, own.within) if callable(rows) else None
-    of_cells = [one.only(range(n)) for one in walked]
-    failures = tally_failures(
-        trials, layouts[:n], of_cells, members, found, errors[:n], tally, design
-    )
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]
     if nodes.size and options.interval != "bootstrap":
@@ -185,6 +181,10 @@ def sample_speakers(
         between = bands(
             trials, kept, [one.only(whole) for one in walked], members, nodes, options, pairs
         )
+    of_cells = [one.only(range(n)) for one in walked]
+    failures = tally_failures(
+        trials, layouts[:n], of_cells, members, found, errors[:n], tally, design
+    )
     drawn: list[tuple[Replicated, Replicated] | None] = [None] * n
     bound = 0.0
     if draws is not None:
