@@ -44,6 +44,8 @@ MOST_EXACT = 1 << 21
 """Trials up to which a tally has every bin of replicates, so that nothing differs by it."""
 MOST_ROWS = 1 << 23
 """Rows of a tally from which curves are drawn again: with more, memory would not do."""
+AT_ONCE = 1 << 20
+"""Rows of a tally whose errors are counted together: few pairs are in two of such parts."""
 COARSER = (COARSE, 2 * COARSE, 4 * COARSE)
 """In probits: steps of such a tally, the finest that there is room for."""
 
@@ -168,7 +170,9 @@ def sample_speakers(
         for grouping in own.groupings
         for rule in options.allocate
     ]
-    walked = [one.only(range(len(layouts))) for one in walk(trials, layouts)]
+    rows_at_once = AT_ONCE if isinstance(trials, Tally) else 0
+    placed = walk(trials, layouts, at_once=rows_at_once)
+    walked = [one.only(range(len(layouts))) for one in placed]
     with stage("errors by speaker"):
         errors = tally_errors(trials, layouts, walked, found, members)
     matrices = count_matrices(trials, own.groupings, found, own.within) if callable(rows) else None
@@ -193,6 +197,8 @@ def sample_speakers(
             walked.clear()
             trials = curves()
             of_curves, walked = _placed_in_blocks(trials, design)
+        elif len(walked) > 1:
+            walked = list(walk(trials, of_curves))
         at_curves = walked[0].only(range(n))
         walked.clear()
         drawn[:], bound = replicate(

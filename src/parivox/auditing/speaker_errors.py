@@ -248,15 +248,18 @@ class _Piece(NamedTuple):
         if len({one.ndim for one in trials}) > 1:  # some decisions are known of all trials
             trials = [np.broadcast_to(one.trials, one.errors.shape) for one in pieces]
         code = np.concatenate([one.code for one in pieces])
-        sums = trials, [one.errors for one in pieces]
         order = np.argsort(code, kind="stable")
         code = code[order]
         starts = np.flatnonzero(np.concatenate(([True], code[1:] != code[:-1])))[: code.size]
-        n, wrong = (
-            np.add.reduceat(np.concatenate(one, axis=-1)[..., order], starts, axis=-1)
-            for one in sums
-        )
-        return cls(code[starts], n, wrong)
+
+        def sums(tables: Sequence[IntArray]) -> IntArray:
+            made = np.empty((*tables[0].shape[:-1], starts.size), dtype=np.int64)
+            for point in np.ndindex(made.shape[:-1]):  # one by one, to save memory
+                whole = np.concatenate([one[point] for one in tables])
+                np.add.reduceat(whole[order], starts, out=made[point])
+            return made
+
+        return cls(code[starts], sums(trials), sums([one.errors for one in pieces]))
 
 
 class _Gathering:

@@ -76,8 +76,11 @@ class Trials:
         return int(self.score.size)
 
     def blocks(self, rows: int) -> Iterator[Trials]:
-        """So many of the trials at a time, as views; those that failed are left out."""
-        for first in range(0, len(self), rows):
+        """So many of the trials at a time, as views; those that failed are left out.
+
+        Without any, one part that has none.
+        """
+        for first in range(0, max(len(self), 1), rows):
             at = slice(first, first + rows)
             more = {name: column[at] for name, column in self.more.items()}
             yield Trials(
