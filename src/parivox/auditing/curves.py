@@ -23,7 +23,7 @@ from parivox.core.measures import RATES
 from parivox.progress import each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -191,7 +191,7 @@ def band_of(intervals: RateIntervals, points: Mapping[float, int]) -> Band:
 def bands(
     trials: TrialSet | Tally,
     layouts: Sequence[Layout],
-    walk: Sequence[PlacedTrials],
+    placed: Callable[[], Iterable[PlacedTrials]],
     members: Members,
     thresholds: FloatArray,
     options: Options,
@@ -201,8 +201,10 @@ def bands(
 
     Parameters
     ----------
-    trials, walk, members
+    trials, members
         As in `parivox.auditing.speaker_errors.tally_errors`.
+    placed
+        What places the trials in the layouts.
     layouts
         Without levels; the first is of all trials.
     pairs
@@ -217,7 +219,7 @@ def bands(
     for start in each(range(0, len(found), step), "bands along the threshold", "steps"):
         here = found[start : start + step]
         at = points_by_threshold(here)
-        every, *rest = tally_errors(trials, layouts, walk, here, members)
+        every, *rest = tally_errors(trials, layouts, placed(), here, members)
         whole = band_of(rate_intervals(every[0].part(0, 0), every[1], options, with_p=False), at)
         parts[0].append(whole)
         for into, (cells, level) in zip(parts[1:], rest, strict=True):

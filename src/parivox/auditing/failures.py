@@ -17,7 +17,7 @@ from parivox.core.tallies import BySpeaker, moments, over
 from parivox.read.checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -77,7 +77,7 @@ class SpeakerFailures(NamedTuple):
 def tally_failures(
     trials: TrialSet | Tally,
     layouts: Sequence[Layout],
-    walked: Sequence[PlacedTrials],
+    placed: Callable[[], Iterable[PlacedTrials]],
     members: Members,
     found: Sequence[Found],
     scored: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
@@ -87,7 +87,7 @@ def tally_failures(
     """Tally what failed of every layout, by cell and by level; of none if nothing is told.
 
     As `parivox.auditing.speaker_errors.tally_errors` does, which gives `scored`, the trials
-    that have a score, from where they are `walked`; `counts` tell what was attempted, and what
+    that have a score, from where they are `placed`; `counts` tell what was attempted, and what
     failed. Layouts are of the members; `design` has the same ones of the speakers that recordings
     are of.
     """
@@ -99,7 +99,7 @@ def tally_failures(
     attempted: list[Sequence[tuple[SpeakerErrors, SpeakerErrors]]] = [] if stages else [scored]
     for some in ((ACQUIRE,), (ACQUIRE, ENROL)):
         if not attempted or ENROL in stages:
-            blocks = chain(walked, walk(trials, layouts, failed=some, scored=False))
+            blocks = chain(placed(), walk(trials, layouts, failed=some, scored=False))
             attempted.append(tally_errors(trials, layouts, blocks, found, members))
     are_many = attempts.trials.utterance_speaker.size > MOST_RECORDINGS
     made = []

@@ -23,7 +23,7 @@ from parivox.core.measures import RATES
 from parivox.progress import each, stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,7 +44,7 @@ MOST_EXACT = 1 << 21
 """Trials up to which a tally has every bin of replicates, so that nothing differs by it."""
 MOST_ROWS = 1 << 23
 """Rows of a tally from which curves are drawn again: with more, memory would not do."""
-AT_ONCE = 1 << 20
+AT_ONCE = 1 << 22
 """Rows of a tally whose errors are counted together: few pairs are in two of such parts."""
 COARSER = (COARSE, 2 * COARSE, 4 * COARSE)
 """In probits: steps of such a tally, the finest that there is room for."""
@@ -170,11 +170,9 @@ def sample_speakers(
         for grouping in own.groupings
         for rule in options.allocate
     ]
-    rows_at_once = AT_ONCE if isinstance(trials, Tally) else 0
-    placed = walk(trials, layouts, at_once=rows_at_once)
-    walked = [one.only(range(len(layouts))) for one in placed]
+    placed = _Placement(trials, layouts)
     with stage("errors by speaker"):
-        errors = tally_errors(trials, layouts, walked, found, members)
+        errors = tally_errors(trials, layouts, placed.blocks(range(len(layouts))), found, members)
     matrices = count_matrices(trials, own.groupings, found, own.within) if callable(rows) else None
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]
@@ -182,27 +180,21 @@ def sample_speakers(
         whole = [i for i, one in enumerate(layouts[:n]) if one.within is None]
         pairs = max(cells.nontarget.cell.size for cells, _ in errors)
         kept = [layouts[i] for i in whole]
-        between = bands(
-            trials, kept, [one.only(whole) for one in walked], members, nodes, options, pairs
-        )
-    of_cells = [one.only(range(n)) for one in walked]
+        between = bands(trials, kept, partial(placed.blocks, whole), members, nodes, options, pairs)
     failures = tally_failures(
-        trials, layouts[:n], of_cells, members, found, errors[:n], tally, design
+        *(trials, layouts[:n], partial(placed.blocks, range(n)), members, found),
+        *(errors[:n], tally, design),
     )
     drawn: list[tuple[Replicated, Replicated] | None] = [None] * n
     bound = 0.0
     if draws is not None:
         of_curves = layouts[:n]
         if curves is not None:
-            walked.clear()
             trials = curves()
-            of_curves, walked = _placed_in_blocks(trials, design)
-        elif len(walked) > 1:
-            walked = list(walk(trials, of_curves))
-        at_curves = walked[0].only(range(n))
-        walked.clear()
+            of_curves = _layouts_of_members(trials, design)
+            placed = _Placement(trials, of_curves)
         drawn[:], bound = replicate(
-            *(trials, tally.everything, of_curves, at_curves, errors[:n]),
+            *(trials, tally.everything, of_curves, placed.whole(range(n)), errors[:n]),
             *(points, draws, options, design.metrics),
             in_blocks=curves is not None,
         )
@@ -225,11 +217,38 @@ def sample_speakers(
     return Sample(levels, cells, bound, strata, between, matrices)
 
 
-def _placed_in_blocks(tally: Tally, design: Design) -> tuple[list[Layout], list[PlacedTrials]]:
-    """The layouts of the members of a tally, and where its rows count in them."""
-    of_blocks = _of_members(design, tally)
-    layouts = cell_layouts(of_blocks.groupings, design.options.allocate, of_blocks.within)
-    return layouts, list(walk(tally, layouts))
+class _Placement:
+    """Where trials count in several layouts, as often as it is asked.
+
+    Trials are placed once; rows of a tally, which may be very many, each time.
+    """
+
+    def __init__(self, trials: TrialSet | Tally, layouts: Sequence[Layout]) -> None:
+        self.trials, self.layouts = trials, layouts
+        self._placed: list[PlacedTrials] = []
+        if not isinstance(trials, Tally):
+            every = range(len(layouts))
+            self._placed = [one.only(every) for one in walk(trials, layouts)]
+
+    def blocks(self, some: Sequence[int]) -> Iterator[PlacedTrials]:
+        """Some of the trials at a time, in some of the layouts."""
+        yield from self._in(some, AT_ONCE)
+
+    def whole(self, some: Sequence[int]) -> PlacedTrials:
+        """All trials at once, where they are held, in some of the layouts."""
+        (placed,) = self._in(some, 0)
+        return placed
+
+    def _in(self, some: Sequence[int], at_once: int) -> Iterator[PlacedTrials]:
+        if self._placed:
+            return (one.only(some) for one in self._placed)
+        return walk(self.trials, [self.layouts[i] for i in some], at_once=at_once)
+
+
+def _layouts_of_members(tally: Tally, design: Design) -> list[Layout]:
+    """The layouts of the members of a tally."""
+    own = _of_members(design, tally)
+    return cell_layouts(own.groupings, design.options.allocate, own.within)
 
 
 def _of_members(design: Design, tally: TrialSet | Tally) -> Design:

@@ -83,12 +83,14 @@ def tally_errors(
             cells[i].add(classes, at.cells, accepted)
             if layouts[i].allocation == "either":  # cells share trials
                 levels[i].add(classes, [at.level], accepted)
+    for one in (*cells, *levels):
+        one.join()
     every, n_every = cells[0].finish(), cells[0].n_trials()
     made = [(every, every)]
-    for one, many, few in zip(layouts[1:], cells[1:], levels[1:], strict=True):
-        if one.allocation != "either":
-            few.pieces = many.rolled_up(one.groups)
-        is_all = one.levels == 1 and few.n_trials() == n_every
+    for layout, many, few in zip(layouts[1:], cells[1:], levels[1:], strict=True):
+        if layout.allocation != "either":
+            few.pieces = many.rolled_up(layout.groups)
+        is_all = layout.levels == 1 and few.n_trials() == n_every
         made.append((many.finish(), every if is_all else few.finish()))
     return made
 
@@ -291,6 +293,11 @@ class _Gathering:
             )
             whole_code = used // span * reach + one.codes[used % span]
             self.pieces[is_target].append(_Piece(whole_code, n, errors))
+
+    def join(self) -> None:
+        """Add up the parts of each class."""
+        for pieces in self.pieces:
+            pieces[:] = [_Piece.joined(pieces)] if pieces else []
 
     def n_trials(self) -> list[int | list[int]]:
         """How many of either class, at each point if they differ."""
