@@ -74,9 +74,9 @@ def test_partitions_hold_what_memory_holds(read, csv, many, people, plain, large
     assert told(parts) == told(whole)
     folders = [path for path in tmp_path.iterdir() if path.is_dir()]
     files = {path.name for folder in folders for path in folder.iterdir()}
-    settled = {f"settled-{i}.npy" for i in range(parts.n_partitions)}
-    assert settled < files
-    assert {name.rpartition("-")[0] for name in files - settled} == {"part"}  # ids, in ranges
+    checked = {f"checked-{i}" for i in range(parts.n_partitions)}
+    assert checked < files
+    assert {name.rpartition("-")[0] for name in files - checked} == {"part"}  # ids, in ranges
     del parts
     gc.collect()
     assert not any(folder.exists() for folder in folders)

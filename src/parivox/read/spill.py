@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from parivox.read.columns import ATTRIBUTE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from io import BufferedReader
 
     from numpy.typing import NDArray
 
@@ -21,6 +22,9 @@ IN_MEMORY_TRIALS = 20_000_000
 """Lists with more rows are kept on disk and checked in partitions."""
 PART_TRIALS = 2_000_000
 """Rows of a partition, about."""
+
+_SAMPLED = 1 << 15
+"""Rows of each partition, about, that the limits of all partitions are chosen from."""
 
 ROW = (("enrol", "<i4"), ("test", "<i4"), ("label", "i1"), ("score", "<f8"))
 TRIAL = (*ROW[:2], ("target", "?"), ROW[3], ("conflict", "?"))
@@ -35,6 +39,8 @@ class Store:
         self.folder: Scratch | None = None
         self._chunks: list[Encoded] = []
         self._written: list[tuple[int, int]] = []  # run and rows of each chunk on disk
+        self._sample: list[Encoded] = []  # of each chunk on disk
+        self._pieces: dict[int, list[int]] = {}  # rows of each piece of a partition
         self._kind = kind_of(ROW, {})
 
     def add(self, chunk: Encoded) -> None:
@@ -47,8 +53,9 @@ class Store:
         if self.folder is not None:
             with self.folder.writing(self.name) as path, path.open("ab") as file:
                 for rows in self._chunks:
-                    _packed(rows, self._kind).tofile(file)
+                    _write(file, _columns(rows, self._kind))
                     self._written.append((rows.run, rows.score.size))
+                    self._sample.append(rows.take(np.arange(0, rows.score.size, _step())))
             self._chunks.clear()
 
     def whole(self, rank: FinalCodes) -> Encoded:
@@ -64,31 +71,42 @@ class Store:
             return
         with (self.folder / self.name).open("rb") as file:
             for run, rows in self._written:
-                yield _encoded(np.fromfile(file, dtype=self._kind, count=rows))._replace(run=run)
+                columns = _read(file, self._kind, [rows])
+                yield Encoded(*_rows(columns, self._kind, ROW))._replace(run=run)
+
+    def sample(self) -> Iterator[tuple[Encoded, int]]:
+        """Some of the rows, and how many each of them stands for."""
+        if self.folder is None:
+            yield from ((chunk, 1) for chunk in self._chunks)
+            return
+        yield from ((rows, _step()) for rows in self._sample)
 
     def scatter(self, rank: FinalCodes, part: NDArray[np.int32], folder: Scratch) -> None:
         """Write every row, with its final codes, to the file of its partition."""
         for batch in self.batches():
             rows = rank.of(batch)
-            home = part[np.minimum(rows.enrol, rows.test)]
+            home = part.take(np.minimum(rows.enrol, rows.test))
             order = np.argsort(home.astype(np.uint16), kind="stable")  # which is fast
-            packed, home = _packed(rows, self._kind)[order], home[order]
+            columns = [column.take(order) for column in _columns(rows, self._kind)]
+            home = home.take(order)
             starts = np.flatnonzero(np.concatenate(([True], home[1:] != home[:-1])))
             for start, end in zip(starts, [*starts[1:], home.size], strict=True):
-                name = f"{self.name}-{home[start]}"
-                with folder.writing(name) as path, path.open("ab") as file:
-                    packed[start:end].tofile(file)
+                number = int(home[start])
+                with folder.writing(f"{self.name}-{number}") as path, path.open("ab") as file:
+                    _write(file, [column[start:end] for column in columns])
+                self._pieces.setdefault(number, []).append(int(end - start))
         if self.folder is not None:
             self.folder.remove()
 
     def part(self, number: int, folder: Scratch) -> Encoded:
         """Rows of one partition; its file is removed."""
-        path = folder / f"{self.name}-{number}"
-        rows = (
-            np.fromfile(path, dtype=self._kind) if path.exists() else np.empty(0, dtype=self._kind)
-        )
-        path.unlink(missing_ok=True)
-        return _encoded(rows)
+        path, pieces = folder / f"{self.name}-{number}", self._pieces.pop(number, [])
+        if not pieces:
+            return _none(self._kind)
+        with path.open("rb") as file:
+            columns = _read(file, self._kind, pieces)
+        path.unlink()
+        return Encoded(*_rows(columns, self._kind, ROW))
 
 
 class FinalCodes(NamedTuple):
@@ -124,37 +142,45 @@ class CheckedParts:
 
     def __init__(self, folder: Scratch) -> None:
         self.folder = folder
-        self.parts = 0
+        self._kept: list[list[tuple[np.dtype[np.void], int]]] = []  # settled, failed if any
 
     def append(self, trials: Trials) -> None:
         """Keep one partition, and what of it failed."""
-        for name, some in (("settled", trials), ("failed", trials.failed)):
-            if some is not None:
+        kept = []
+        with self.folder.writing(f"checked-{len(self)}") as path, path.open("wb") as file:
+            for some in (trials, *([] if trials.failed is None else [trials.failed])):
                 kind = kind_of(TRIAL, some.more)
-                with self.folder.writing(f"{name}-{self.parts}.npy") as path:
-                    np.save(path, _packed(some, kind))
-        self.parts += 1
+                _write(file, _columns(some, kind))
+                kept.append((kind, len(some)))
+        self._kept.append(kept)
 
     def __len__(self) -> int:
-        return self.parts
+        return len(self._kept)
 
     def __iter__(self) -> Iterator[Trials]:
-        for number in range(self.parts):
-            trials = _trials(np.load(self.folder / f"settled-{number}.npy"))
-            failed = self.folder / f"failed-{number}.npy"
-            yield replace(trials, failed=_trials(np.load(failed)) if failed.exists() else None)
+        for number, kept in enumerate(self._kept):
+            with (self.folder / f"checked-{number}").open("rb") as file:
+                settled, *failed = (
+                    Trials(*_rows(_read(file, kind, [rows]), kind, TRIAL)) for kind, rows in kept
+                )
+            yield replace(settled, failed=failed[0] if failed else None)
 
 
 def ranges(stores: list[Store], rank: FinalCodes, n: int) -> NDArray[np.int32]:
     """Partition of each utterance, shape (utterance,): ranges with about as many rows each."""
     rows = np.zeros(n, dtype=np.int32)
     for store in stores:
-        for batch in store.batches():
-            np.add.at(rows, np.minimum(*rank.sides(batch)), np.int32(1))  # another type is slow
+        for some, each in store.sample():
+            np.add.at(rows, np.minimum(*rank.sides(some)), np.int32(each))  # another type is slow
     total = np.cumsum(rows, dtype=np.int64)
     total -= 1
     total //= PART_TRIALS
     return total.clip(min=0, out=total).astype(np.int32)
+
+
+def _step() -> int:
+    """Of so many rows, one is in the sample."""
+    return max(PART_TRIALS // _SAMPLED, 1)
 
 
 def kind_of(
@@ -167,7 +193,7 @@ def kind_of(
 def concatenated(chunks: Sequence[Encoded]) -> Encoded:
     """The rows of several chunks, perhaps of none."""
     if not chunks:
-        return _encoded(np.empty(0, dtype=kind_of(ROW, {})))
+        return _none(kind_of(ROW, {}))
     return Encoded(
         np.concatenate([chunk.enrol for chunk in chunks]),
         np.concatenate([chunk.test for chunk in chunks]),
@@ -177,26 +203,49 @@ def concatenated(chunks: Sequence[Encoded]) -> Encoded:
     )
 
 
-def _columns(
-    rows: NDArray[np.void], fields: Sequence[tuple[str, str]]
-) -> tuple[list[NDArray[Any]], dict[str, NDArray[Any]]]:
-    names = rows.dtype.names or ()
-    columns = [np.ascontiguousarray(rows[name]) for name in names]
-    n = len(fields)
-    return columns[:n], dict(zip(names[n:], columns[n:], strict=True))
+def _columns(rows: Encoded | Trials, kind: np.dtype[np.void]) -> list[NDArray[Any]]:
+    """Columns in the order, and of the types, of a record."""
+    names = kind.names or ()
+    each = (rows.more[name] if name in rows.more else getattr(rows, name) for name in names)
+    return [
+        np.ascontiguousarray(one, dtype=kind[name]) for name, one in zip(names, each, strict=True)
+    ]
 
 
-def _encoded(rows: NDArray[np.void]) -> Encoded:
-    (enrol, test, label, score), more = _columns(rows, ROW)
-    return Encoded(enrol, test, label, score, more)
+def _none(kind: np.dtype[np.void]) -> Encoded:
+    """No row."""
+    return Encoded(*_rows([np.empty(0, dtype=kind[name]) for name in kind.names or ()], kind, ROW))
 
 
-def _trials(rows: NDArray[np.void]) -> Trials:
-    (enrol, test, target, score, conflict), more = _columns(rows, TRIAL)
-    return Trials(enrol, test, target, score, conflict, more)
+def _rows(
+    columns: Sequence[NDArray[Any]],
+    kind: np.dtype[np.void],
+    fields: Sequence[tuple[str, str]],
+) -> list[Any]:
+    """Columns by themselves, and those that are there besides the fields by their names."""
+    n, names = len(fields), kind.names or ()
+    return [*columns[:n], dict(zip(names[n:], columns[n:], strict=True))]
 
 
-def _packed(rows: Encoded | Trials, kind: np.dtype[np.void]) -> NDArray[np.void]:
+def _write(file: BinaryIO, columns: Sequence[NDArray[Any]]) -> None:
+    """Append columns, one after the other."""
+    file.writelines(column.data for column in columns)
+
+
+def _read(
+    file: BufferedReader, kind: np.dtype[np.void], pieces: Sequence[int]
+) -> list[NDArray[Any]]:
+    """The columns of several pieces of so many rows, each of which was appended by itself."""
+    columns = [np.empty(sum(pieces), dtype=kind[name]) for name in kind.names or ()]
+    start = 0
+    for rows in pieces:
+        for column in columns:
+            file.readinto(column[start : start + rows].view(np.uint8).data)
+        start += rows
+    return columns
+
+
+def _packed(rows: Trials, kind: np.dtype[np.void]) -> NDArray[np.void]:
     """Columns as records."""
     packed = np.empty(rows.score.size, dtype=kind)
     for name in kind.names or ():
