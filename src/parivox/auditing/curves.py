@@ -81,7 +81,7 @@ def shared_thresholds(everything: Counts, audited: Iterable[float]) -> FloatArra
     found = [np.empty(0, dtype=np.intp)]
     for accepted, n in ((curve.fp, n_nontarget), (n_target - curve.fn, n_target)):
         if n:
-            after = np.searchsorted(accepted, _lines(SPACING) * n)
+            after = _first(accepted, _lines(SPACING) * n)
             found += [after, after[:1] - 1]
     stepped = np.unique(np.concatenate(found))
     stepped = stepped[(stepped > 0) & (stepped < curve.thresholds.size)]  # 0 accepts nothing
@@ -111,7 +111,7 @@ def step_thresholds(
         if n:
             here = np.abs(errors[at])[:, None] * near
             rates = np.concatenate((grid * n, here.ravel()))
-            found.append(np.searchsorted(errors, np.sort(sign * rates)))
+            found.append(_first(errors, np.sort(sign * rates)))
     places = np.unique(np.concatenate(found))
     every = curve.thresholds[places[(places > 0) & (places < curve.thresholds.size)]]
     return np.unique(np.append(every, curve.thresholds[-1]) + 0.0)
@@ -144,9 +144,14 @@ def _kept(rising: tuple[IntArray, IntArray], trials: tuple[int, int]) -> NDArray
     size = rising[0].size
     found = [np.array([0, size - 1])]
     for accepted, n in zip(rising, trials, strict=True):
-        after = np.searchsorted(accepted, _lines(THINNING) * n)
+        after = _first(accepted, _lines(THINNING) * n)
         found += [after, after - 1]
     return np.unique(np.clip(np.concatenate(found), 0, size - 1))
+
+
+def _first(rising: IntArray, least: FloatArray) -> NDArray[np.intp]:
+    """Where rising whole numbers first reach each of some numbers."""
+    return np.searchsorted(rising, np.ceil(least).astype(np.int64))  # else all become fractions
 
 
 @cache

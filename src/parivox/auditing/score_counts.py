@@ -33,7 +33,7 @@ class Exact:
 
     def add(self, here: PlacedTrials) -> None:
         """Count all trials of some layouts; once only."""
-        rising = np.argsort(here.part.score)
+        rising = here.part.by_score()
         weight = here.part.more.get("count")
         columns = (
             here.part.score.take(rising),

@@ -30,7 +30,7 @@ _Number = TypeVar("_Number", bound="np.integer[Any] | np.floating[Any]")
 
 _DENSE = 1 << 25
 """Codes that are marked one by one; beyond, they are sorted."""
-_FEW = 4
+_FEW = 8
 """Codes for each that is counted one by one; where there are more, they are sorted."""
 _AT_ONCE = 2**22
 """Numbers of errors above which operating points are taken one by one, to save memory."""

@@ -122,7 +122,10 @@ def _check_decimal_commas(scan: Scan) -> None:
 
 def labels(chunk: Chunk) -> NDArray[np.int8]:
     """Labels of a chunk: 1 for target, 0 for nontarget."""
-    raw = chunk["label"].cast(pl.String, strict=False)
+    raw = chunk["label"]
+    if raw.dtype.is_integer() and not raw.null_count() and raw.is_between(0, 1).all():
+        return raw.cast(pl.Int8).to_numpy()
+    raw = raw.cast(pl.String, strict=False)
     codes = np.full(len(raw), -1, dtype=np.int8)
     while (left := codes < 0).any():  # of one word after the other, as they appear
         word = raw[int(left.argmax())]

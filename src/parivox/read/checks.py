@@ -92,6 +92,12 @@ class Trials:
         """The trials that contradict nothing."""
         return self.take(~self.conflict) if self.conflict.any() else self
 
+    def by_score(self) -> Ints:
+        """Places of the trials in rising order of their scores."""
+        table = pl.DataFrame({"score": self.score, "place": np.arange(len(self), dtype=np.uint32)})
+        rising = table.sort("score", multithreaded=False)  # NumPy's takes up to twice as long
+        return rising["place"].to_numpy().astype(np.int64)
+
     def take(self, rows: NDArray[np.bool_] | Ints) -> Trials:
         """Some of the trials."""
         if rows.dtype == np.bool_:
