@@ -99,8 +99,8 @@ examples: $(EXAMPLES:%=run-%) ## run the examples that no test runs; with -j2 tw
 run-examples/%: $(STAMP)
 	$(PY) examples/$*
 
-bench: $(STAMP) ## measure speed and memory, write the tables
-	@failed=0; for part in benchmarks "benchmarks.scoring --embedding --write"; do \
+bench: $(STAMP) ## measure speed and memory, write the tables: an hour, 5 GB in build/benchmarks
+	@failed=0; for part in "benchmarks --scale" "benchmarks.scoring --embedding --write"; do \
 	$(PY) -m $$part || failed=1; done; exit $$failed
 
 wheel: $(STAMP) ## build the wheel and the source archive into dist/

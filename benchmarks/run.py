@@ -1,9 +1,10 @@
-"""Run the benchmarks and write benchmarks/RESULTS.md: `make bench`, or `python -m benchmarks`.
+"""Run the benchmarks and write benchmarks/RESULTS.md: `make bench`, or parts of it by hand.
 
-    python -m benchmarks [--quick] [--rounds N] [--scale] [--folder DIR] [--no-write]
+    python -m benchmarks [--quick] [--rounds N] [--scale] [--folder DIR]
 
-Every contender is a whole child process on the same file; rounds are interleaved, and ratios are
-taken between the least CPU times of one run.
+Only a whole run with `--scale`, which is `make bench`, writes. Every contender is a whole child
+process on the same file; rounds are interleaved, and ratios are taken between the least CPU times
+of one run.
 """
 
 from __future__ import annotations
@@ -165,7 +166,6 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--scale", action="store_true", help="10, 50 and 100 million trials, too")
     parser.add_argument("--folder", type=Path, default=scale.FOLDER, help="of the synthetic trials")
-    parser.add_argument("--no-write", action="store_true", help="leave RESULTS.md as it is")
     options = parser.parse_args()
     rounds = 1 if options.quick else options.rounds
 
@@ -213,7 +213,7 @@ def main() -> int:
         print(f"{title}:", *table, *found, sep="\n", flush=True)
         everything += found
         lines += ["", f"## {title}", "", *table, "", *verdicts(found)]
-    if not options.no_write:
+    if options.scale and not options.quick:  # else sections of the page would have no results
         RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
         performance.write()
     failed = [gate.name for gate in everything if not gate.passed]

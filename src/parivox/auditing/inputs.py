@@ -257,6 +257,29 @@ def gather(
     return Gathered(sets, groupings, levels, chosen_by, people, how, strata, design)
 
 
+def gather_one(
+    scores: Any, asked: ReadOptions, why: str, *, may_lack: bool = False, **others: Any
+) -> Gathered:
+    """Read one system, and group its trials by one grouping of its speakers.
+
+    `others` are further scores of it by name, and `why` says why counts will not do.
+    """
+    asked, file = groups_file_of(asked)
+    if count_files(scores) is not None:
+        msg = f"counts do not tell who the speakers are, {why}"
+        raise ConfigError(msg)
+    sources = by_name(scores)
+    if len(sources) > 1:
+        msg = f"one system is asked for, but {len(sources)} are given; give one file"
+        raise ConfigError(msg)
+    if asked.by is None or len(asked.by) != 1:
+        n = "no grouping" if asked.by is None else f"{len(asked.by)} groupings"
+        msg = f"--by names {n}; name one, as in --by gender or --by gender+nationality"
+        raise ConfigError(msg)
+    sources |= {(name, ""): source for name, source in others.items() if source is not None}
+    return gather(sources, asked, file, may_lack=may_lack)
+
+
 def gather_counts(named: Named, asked: AuditOptions) -> Gathered:
     """Read files of counts, whose groups are in them, and add up those of one system."""
     from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for files of counts only

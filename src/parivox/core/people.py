@@ -263,11 +263,9 @@ def _worst_of_equals(tally: BySpeaker, errors: FloatArray, tenth: IntArray) -> F
     for first in range(0, _LEVELS, at_once):
         levels = np.arange(first, min(first + at_once, _LEVELS)).reshape(-1, *[1] * errors.ndim)
         count = (0.5 + step * (levels + 0.5))[..., cell]
-        reach = np.where(
-            count <= trials,
-            betainc(count, np.maximum(trials - count + 1, 1e-9), rate[..., cell]),
-            0.0,
-        )
+        is_there = count <= trials
+        reach = np.zeros(count.shape)
+        betainc(count, trials - count + 1, rate[..., cell], out=reach, where=is_there)
         share = np.clip(by_cell(reach * alike, cell, tally.n_cells) / people, 0.0, 1.0)
         # mean of min(tenth, M), where M speakers of `people` have that count
         for each in step * (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.inputs import by_name, count_files, gather, groups_file_of
+from parivox.auditing.inputs import gather_one
 from parivox.auditing.layout import finest_groups
 from parivox.core.counts import Counts
 from parivox.core.crossfit import deal, held_out, outside, sides
@@ -169,21 +169,8 @@ class Material:
 
 def read_one(scores: Any, asked: HeldOutOptions) -> tuple[TrialSet, Sequence[TrialSet], Grouping]:
     """The trials, the same with other scores if there are any, and the one grouping."""
-    asked, file = groups_file_of(asked)
-    if count_files(scores) is not None:
-        msg = "counts do not tell who the speakers are, of whom some are held out; give the scores"
-        raise ConfigError(msg)
-    sources = by_name(scores)
-    if len(sources) > 1:
-        msg = f"one system is taken, but {len(sources)} are given; give one file"
-        raise ConfigError(msg)
-    if asked.by is None or len(asked.by) != 1:
-        n = "no grouping" if asked.by is None else f"{len(asked.by)} groupings"
-        msg = f"--by names {n}; name one, as in --by gender or --by gender+nationality"
-        raise ConfigError(msg)
-    if asked.normalised is not None:
-        sources[NORMALISED, ""] = asked.normalised
-    read = gather(sources, asked, file)
+    why = "of whom some are held out; give the scores"
+    read = gather_one(scores, asked, why, **{NORMALISED: asked.normalised})
     sets = [one for one in read.sets if isinstance(one, TrialSet)]
     for one in sets:
         if not one.is_scored:

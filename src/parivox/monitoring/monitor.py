@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.counts.pseudonyms import SiteKey
-from parivox.auditing.inputs import by_name, count_files, gather, groups_file_of
+from parivox.auditing.inputs import gather_one
 from parivox.auditing.result import load
 from parivox.auditing.schema import Rows
 from parivox.errors import ConfigError, DataError
@@ -232,19 +232,7 @@ def monitor(
 
 def _read(scores: Any, asked: MonitorOptions) -> tuple[TrialSet, Grouping]:
     """The trials of a day, and the one grouping of their speakers."""
-    asked, file = groups_file_of(asked)
-    if count_files(scores) is not None:
-        msg = "counts do not tell who the speakers are, who come again; give the trials"
-        raise ConfigError(msg)
-    sources = by_name(scores)
-    if len(sources) > 1:
-        msg = f"one system is monitored, but {len(sources)} are given; give one file"
-        raise ConfigError(msg)
-    if asked.by is None or len(asked.by) != 1:
-        n = "no grouping" if asked.by is None else f"{len(asked.by)} groupings"
-        msg = f"--by names {n}; name one, as in --by gender or --by gender+nationality"
-        raise ConfigError(msg)
-    read = gather(sources, asked, file, may_lack=True)
+    read = gather_one(scores, asked, "who come again; give the trials", may_lack=True)
     (found,), (grouping,) = read.sets, read.groupings
     assert isinstance(found, TrialSet)
     if not found.has_decisions:
