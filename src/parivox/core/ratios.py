@@ -8,6 +8,7 @@ speakers, or whose speakers meet in trials, are not independent; their ratio is 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -129,8 +130,12 @@ def others(tally: BySpeaker | ByPair) -> Moments:
             "resample speakers to compare them"
         )
         raise ConfigError(msg)
-    alone = tally.errors.ndim == tally.trials.ndim == 1
-    return _others(tally) if alone else by_point(_others, tally)
+    if tally.trials.ndim > 1:
+        return by_point(_others, tally)
+    of_trials = _OfTrials.of(tally)
+    if tally.errors.ndim == 1:
+        return _others(tally, of_trials)
+    return by_point(partial(_others, of_trials=of_trials), tally)
 
 
 def worst(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
@@ -149,43 +154,70 @@ def worst(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
     return np.asarray(over(e, n, np.inf).argmin(axis=-1))
 
 
-def _others(tally: BySpeaker | ByPair) -> Moments:
+class _OfTrials(NamedTuple):
+    """What follows from the trials alone, whatever the errors."""
+
+    trials: FloatArray  # of all other cells, as all that is by cell
+    speakers: FloatArray
+    squares: FloatArray  # of the trials of each speaker
+    pairs: FloatArray  # NaN of target trials, as what follows
+    pair_squares: FloatArray
+    own: FloatArray  # of each member
+    own_pair_squares: FloatArray
+
+    @classmethod
+    def of(cls, tally: BySpeaker | ByPair) -> _OfTrials:
+        """Those of trials of shape (entry,)."""
+        cell, n_cells = tally.members[0], tally.n_cells
+        n = np.asarray(tally.trials, np.float64)
+        own, nothing = tally.by_speaker(n), np.full(n_cells, np.nan)
+        trials = _sum_of_others(tally.by_cell(n))
+        speakers, squares = (
+            _sum_of_others(by_cell(each, cell, n_cells)) for each in (own > 0, own**2)
+        )
+        if not isinstance(tally, ByPair):
+            return cls(trials, speakers, squares, nothing, nothing, own, nothing)
+        pairs, of_pairs = (_sum_of_others(tally.by_cell(each)) for each in (n > 0, n**2))
+        return cls(trials, speakers, squares, pairs, of_pairs, own, tally.by_speaker(n**2))
+
+
+def _others(tally: BySpeaker | ByPair, of_trials: _OfTrials | None = None) -> Moments:
     """`others` at one operating point."""
+    known = of_trials or _OfTrials.of(tally)
     cell, n_cells = tally.members[0], tally.n_cells
     e, n = np.asarray(tally.errors, np.float64), np.asarray(tally.trials, np.float64)
-    errors, trials = _sum_of_others(tally.by_cell(e)), _sum_of_others(tally.by_cell(n))
-    taken, own = tally.by_speaker(e), tally.by_speaker(n)
+    errors, taken = _sum_of_others(tally.by_cell(e)), tally.by_speaker(e)
     largest = _max_of_others(by_cell(taken, cell, n_cells, np.maximum))
-    speakers, trial_squares = (
-        _sum_of_others(by_cell(each, cell, n_cells)) for each in (own > 0, own**2)
-    )
-    per_speaker = [np.asarray(own > 0, np.float64)]
-    of_pairs = [np.full(n_cells, np.nan)] * 3
+    per_speaker = [np.asarray(known.own > 0, np.float64)]
+    pair_residuals = np.full(n_cells, np.nan)
     if isinstance(tally, ByPair):
-        parts = (e**2, e * n, n**2)
-        per_speaker += [tally.by_speaker(each) for each in parts]
-        ee, en, nn = (_sum_of_others(tally.by_cell(each)) for each in parts)
-        rate = over(errors, trials, 0)
-        of_pairs = [_sum_of_others(tally.by_cell(n > 0)), ee - 2 * rate * en + rate**2 * nn, nn]
-    kinds = _Kinds.of(cell, own, taken, per_speaker)
+        parts = (e**2, e * n)
+        per_speaker += [*map(tally.by_speaker, parts), known.own_pair_squares]
+        ee, en = (_sum_of_others(tally.by_cell(each)) for each in parts)
+        rate = over(errors, known.trials, 0)
+        pair_residuals = ee - 2 * rate * en + rate**2 * known.pair_squares
+    kinds = _Kinds.of(cell, known.own, taken, per_speaker)
     step = max(1, _AT_ONCE // max(1, kinds.trials.size))
     chunks = [
-        kinds.without(range(at, min(at + step, n_cells)), errors, trials)
+        kinds.without(range(at, min(at + step, n_cells)), errors, known.trials)
         for at in range(0, n_cells, step)
     ]
     squares, fourths, deleted, shared, pair_deleted = map(np.concatenate, zip(*chunks, strict=True))
     return Moments(
         2 if isinstance(tally, ByPair) else 1,
         errors,
-        trials,
-        speakers,
+        known.trials,
+        known.speakers,
         squares,
         fourths,
-        trial_squares,
+        known.squares,
         deleted,
         largest,
         shared > 0,
-        *(*of_pairs, pair_deleted),
+        known.pairs,
+        pair_residuals,
+        known.pair_squares,
+        pair_deleted,
     )
 
 

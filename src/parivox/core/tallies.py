@@ -34,6 +34,8 @@ _FEW = 8
 """Codes for each that is counted one by one; where there are more, they are sorted."""
 _AT_ONCE = 2**22
 """Numbers of errors above which operating points are taken one by one, to save memory."""
+_SPARSE = 4
+"""Where fewer than one number in so many is not 0, those alone are added up."""
 _BLOCK = 1 << 16
 """Numbers, so that all that is made of them stays near the processor."""
 _RANGE = 1 << 19
@@ -149,14 +151,17 @@ class ByPair(_Tally):
         Members are (cell, speaker), in rising order; see `members`.
         """
         n = self.members[0].size
-        at_one, at_other = self._ends
         lead = values.shape[:-1]
         rows = int(np.prod(lead))  # not -1, as there may be no entries
         flat = np.ascontiguousarray(values, dtype=np.float64).reshape(rows, values.shape[-1])
         found = np.empty((rows, n))
         for i, row in enumerate(flat):
-            found[i] = np.bincount(at_one, row, minlength=n)
-            found[i] += np.bincount(at_other, row, minlength=n)
+            some, ends = row, self._ends
+            if np.count_nonzero(row) < row.size // _SPARSE:
+                used = np.flatnonzero(row)
+                some, ends = row.take(used), (ends[0].take(used), ends[1].take(used))
+            found[i] = np.bincount(ends[0], some, minlength=n)
+            found[i] += np.bincount(ends[1], some, minlength=n)
         return found.reshape(*lead, n)
 
     @cached_property
@@ -644,8 +649,12 @@ def moments(tally: BySpeaker | ByPair) -> Moments:
     shared = by_cell((left == 0) & (own > 0), cell, n_cells, np.maximum) > 0
     of_pairs = [np.array(np.nan)] * 4
     if isinstance(tally, ByPair):
-        scaled = e * trials[..., tally.cell] - errors[..., tally.cell] * n
-        squares = over(scaled, trials[..., tally.cell], 0) ** 2
+        whole = trials.take(tally.cell, axis=-1)
+        scaled = errors.take(tally.cell, axis=-1)
+        scaled *= n
+        np.subtract(e * whole, scaled, out=scaled)
+        squares = over(scaled, whole, 0)
+        squares *= squares
         parts = (n > 0, squares, n**2)
         halves = over(tally.by_speaker(squares), 2 * left**2, 0)
         of_pairs = [*map(tally.by_cell, parts), by_cell(halves, cell, n_cells)]
