@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  pip install "parivox[demo]"
+  pip install --no-compile "parivox[demo]"
   parivox demo
 """
 NOTE = (
