@@ -113,6 +113,30 @@ def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("in_bins", [False, True])
+def test_speakers_who_are_in_no_trial_make_no_blocks(lists, tmp_path, monkeypatch, in_bins):
+    """A table of all customers is long whatever was tried of them."""
+    monkeypatch.setattr("parivox.shards.running.MOST_BY_THEMSELVES", 24 if in_bins else 10)
+    if in_bins:
+        monkeypatch.setattr("parivox.shards.planning.MOST_EXACT", 100)
+        monkeypatch.setattr("parivox.auditing.sample.MOST_EXACT", 100)
+    people = pl.read_csv(lists / "s.csv")
+    more = people.with_columns(id="more" + pl.col("id"))
+    shutil.copy(lists / "all.parquet", tmp_path)
+    pl.concat([people, more]).write_csv(tmp_path / "s.csv")
+    planned(tmp_path, tmp_path / "run")
+    run(tmp_path / "run")
+    audit = merge(tmp_path / "run")
+    assert {row["interval"] for row in audit.groups} >= {"speakers"}
+    assert "speakers in blocks" not in {row["interval"] for row in audit.groups}
+    if not in_bins:
+        speakers = str(tmp_path / "s.csv")
+        whole = pv.audit({"S": str(tmp_path / "all.parquet")}, speakers=speakers, **OPTIONS)
+        one, other = files_of(whole, tmp_path / "a"), files_of(audit, tmp_path / "b")
+        assert differing(one, other) <= OF_ROWS
+
+
+@pytest.mark.slow
 def test_an_array_is_run_twice_and_merged_twice(lists, done, tmp_path):
     folder = tmp_path / "run"
     planned(lists, folder)
@@ -228,6 +252,34 @@ def test_inputs_that_change_after_the_plan_are_refused(lists, tmp_path):
         merge(folder)
 
 
+def test_a_table_that_is_away_for_a_while_fails_no_part_for_good(lists, tmp_path):
+    for name in ("all.parquet", "s.csv"):
+        shutil.copy(lists / name, tmp_path / name)
+    folder = tmp_path / "run"
+    planned(tmp_path, folder)
+    for name in ("s.csv", "all.parquet"):
+        (tmp_path / name).rename(tmp_path / "away")
+        with pytest.raises(DataError, match=f"{name}: there is no such file; check the name"):
+            run_shard(folder, 1)
+        (tmp_path / "away").rename(tmp_path / name)
+    run_shard(folder, 1)
+    assert (folder / "00001-of-00003" / "trials.counts").exists()
+
+
+def test_a_record_without_its_files_is_damaged(copied):
+    record = copied / "00001-of-00003" / "shard.json"
+    found = json.loads(record.read_text())
+    record.write_text(json.dumps({name: found[name] for name in ("plan", "parivox", "shard")}))
+    with pytest.raises(DataError, match=r"shard\.json: is damaged; remove it, and run that part"):
+        merge(copied)
+    (copied / "thresholds.json").write_text("{")
+    with pytest.raises(DataError, match=r"thresholds\.json: is damaged; remove it, and merge"):
+        merge(copied)
+    (copied / "plan.json").write_text("{")
+    with pytest.raises(DataError, match=r"plan\.json: is damaged; plan again in a new folder"):
+        merge(copied)
+
+
 def test_a_part_that_fails_by_its_rows_is_recorded_and_the_others_are_kept(lists, tmp_path):
     frame = pl.read_parquet(lists / "all.parquet")
     last = frame.height - 1
@@ -277,6 +329,7 @@ def test_a_folder_holds_one_plan(lists, done):
         ({"standardise": ["nation"]}, "--standardise: takes all trials at once"),
         ({"speaker_ids": "offenders"}, "--speaker-ids: counts hold no ids"),
         ({"shards": 0}, "--shards is 0"),
+        ({"by": ["nosuch"]}, "nosuch"),
     ],
 )
 def test_what_parts_cannot_tell_is_refused_when_planning(lists, tmp_path, options, told):
@@ -290,5 +343,8 @@ def test_tables_that_are_no_files_are_refused(lists, tmp_path):
         plan(str(lists / "all.csv"), out=tmp_path / "r", speakers={"id": ["a"]}, by="gender")
     with pytest.raises(ConfigError, match="--speakers: parts know the speakers of one table"):
         plan(str(lists / "all.csv"), out=tmp_path / "r", by="gender")
+    twice = [str(lists / "all.csv"), str(lists / ".." / lists.name / "all.csv")]
+    with pytest.raises(ConfigError, match=r"all\.csv: is named twice, so that its trials would"):
+        plan(twice, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
     with pytest.raises(ConfigError, match="scores of an audit in parts are files"):
         plan(pl.read_csv(lists / "all.csv"), out=tmp_path / "r", by="gender")

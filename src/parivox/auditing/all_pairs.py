@@ -179,7 +179,10 @@ def score_all_pairs(
         )
         raise ConfigError(msg)
     if bins.no_curve and operating_points is not None:
-        msg = "--operating-point: is found on a curve; give --step with it, or --threshold alone"
+        msg = (
+            "--operating-point: counts at thresholds have no curve; give --step with it, or "
+            "--threshold alone"
+        )
         raise ConfigError(msg)
     vectors = open_vectors(embeddings)
     way = Way.of(

@@ -329,11 +329,11 @@ def read_content(source: str | os.PathLike[str]) -> Content:
         with path.open("rb") as file:
             return _in_utf8(_read_bytes(name, file, path))
     except FileNotFoundError as error:
-        msg = f"{source}: there is no such file; check the name"
+        msg = f"{path}: there is no such file; check the name"
         raise DataError(msg) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        msg = f"{source}: cannot be read ({reason}); check the name and your rights"
+        msg = f"{path}: cannot be read ({reason}); check the name and your rights"
         raise DataError(msg) from error
 
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from parivox.auditing.counts.merging import read_all
 from parivox.auditing.run import audit, tally_thresholds
 from parivox.disk import sha256_of
 from parivox.errors import DataError
 from parivox.read.groups_file import read_groups_file
-from parivox.shards.planning import THRESHOLDS, read_json, read_plan, write_json
-from parivox.shards.record import COUNTS, FAILED, TALLY, Record, all_failed
+from parivox.shards.planning import (
+    THRESHOLDS,
+    numbers_of,
+    read_json,
+    read_plan,
+    text_of,
+    write_json,
+)
+from parivox.shards.record import COUNTS, FAILED, TALLY, Record, all_failed, listed
 
 if TYPE_CHECKING:
     import os
@@ -21,7 +30,6 @@ if TYPE_CHECKING:
     from parivox.progress import Progress
     from parivox.shards.planning import Plan
 
-_SHOWN = 8
 _OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding")
 
 
@@ -38,7 +46,13 @@ def find_thresholds(folder: str | os.PathLike[str]) -> None:
     counts.write(plan.folder / COUNTS)
     found = tally_thresholds(str(plan.folder / COUNTS), **plan.audited())
     texts = [one.hex() for one in found.tolist()]
-    made = {"thresholds": texts, "counts": sha256_of(plan.folder / COUNTS)}
+    records = [Record.read(plan, number) for number in range(1, len(plan) + 1)]
+    speakers = np.unique(np.concatenate([numbers_of(one.speakers) for one in records]))
+    made = {
+        "thresholds": texts,
+        "speakers": text_of(speakers, int(speakers.max(initial=-1)) + 1),
+        "counts": sha256_of(plan.folder / COUNTS),
+    }
     write_json(plan.folder / THRESHOLDS, {"plan": plan.id, **made})
 
 
@@ -61,7 +75,7 @@ def merge(
     """
     plan = read_plan(folder)
     plan.check_inputs()
-    if plan.thresholds() is None:
+    if plan.found() is None:
         find_thresholds(folder)
         return None
     counts, whole = _files(plan, COUNTS), plan.folder / COUNTS
@@ -99,7 +113,7 @@ def _files(plan: Plan, name: str) -> list[str]:
     DataError
         If parts failed, are missing or damaged: all of them are named.
     """
-    failed: list[str] = []
+    failed: dict[int, str] = {}
     missing: list[int] = []
     damaged: list[int] = []
     known = {plan.home(number).name for number in range(1, len(plan) + 1)}
@@ -114,7 +128,7 @@ def _files(plan: Plan, name: str) -> list[str]:
         if record.is_whole(name):
             continue
         if error.exists() and read_json(error).get("plan") == plan.id:
-            failed.append(str(read_json(error)["error"]))
+            failed[number] = str(read_json(error).get("error"))
         else:
             (damaged if name in record.hashes else missing).append(number)
     if foreign:
@@ -124,11 +138,9 @@ def _files(plan: Plan, name: str) -> list[str]:
         raise all_failed(failed)
     for what, numbers in (("damaged", damaged), ("missing", missing)):
         if numbers:
-            shown = ", ".join(map(str, numbers[:_SHOWN]))
-            more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
             msg = (
                 f"{plan.folder}: {name.partition('.')[2]} of {len(numbers)} of {len(plan)} parts "
-                f"are {what} ({shown}{more}); run them again"
+                f"are {what} ({listed(numbers)}); run them again"
             )
             raise DataError(msg)
     return [str(plan.home(number) / name) for number in range(1, len(plan) + 1)]

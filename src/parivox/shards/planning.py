@@ -8,6 +8,7 @@ tallies are personal data.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -15,11 +16,11 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from math import ceil, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.inputs import split_name
+from parivox.auditing.inputs import gather, groups_file_of, split_name
 from parivox.auditing.options import Options
 from parivox.auditing.sample import MOST_EXACT
 from parivox.disk import whole_file, writing
@@ -28,7 +29,7 @@ from parivox.options.audit import NEVER, READ, TRIALS, AuditOptions, CountOption
 from parivox.options.kinds import options_of
 from parivox.options.shards import ShardsPlanCommand
 from parivox.progress import telling
-from parivox.read.content import FileRows, read_content, stem_of
+from parivox.read.content import FileRows, read_content, stem_of, texts_in
 from parivox.read.extent import extent_of
 from parivox.read.kaldi import kaldi_table
 from parivox.read.recordings import is_pattern
@@ -37,6 +38,9 @@ from parivox.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    from parivox.auditing.inputs import Gathered
     from parivox.core.counts import FloatArray
 
 VERSION = "1"
@@ -44,8 +48,17 @@ PLAN, THRESHOLDS = "plan.json", "thresholds.json"
 BINS = 1 << 16
 """Bins that the scores of long lists are counted in, at least a tenth of it."""
 _TABLES = ("speakers", "utterances", "models", "failures", "groups", "threshold_from")
+TRIED = 1_000
+"""Rows that options are tried on before all parts are."""
 _OF_ONE_PIECE = ("trials", "compare", "standardise", "trial_table", "metrics", "thresholds")
 """Options that take all trials at once."""
+
+
+class Found(NamedTuple):
+    """What the tallies of all parts take from the counts of all."""
+
+    thresholds: FloatArray
+    speakers: NDArray[np.intp]  # who is in any trial, by their numbers in the table
 
 
 @dataclass(frozen=True)
@@ -129,13 +142,13 @@ class Plan:
             if sections[name] not in {TRIALS, READ}
         }
 
-    def thresholds(self) -> FloatArray | None:
-        """Thresholds of the tallies; None until the counts of all parts are there.
+    def found(self) -> Found | None:
+        """What was found on the counts of all parts; None until these are there.
 
         Raises
         ------
         DataError
-            If they are of another plan, or damaged.
+            If it is of another plan, or damaged.
         """
         path = self.folder / THRESHOLDS
         if not path.exists():
@@ -143,19 +156,30 @@ class Plan:
         found = read_json(path)
         try:
             if found["plan"] == self.id:
-                return np.array([float.fromhex(one) for one in found["thresholds"]])
+                thresholds = [float.fromhex(one) for one in found["thresholds"]]
+                return Found(np.array(thresholds), numbers_of(found["speakers"]))
         except (KeyError, TypeError, ValueError) as error:
             raise damaged(path) from error
         msg = f"{path}: is of another plan; remove it, and merge again"
         raise DataError(msg)
 
-    def check_inputs(self, roles: Sequence[str] = ()) -> None:
+    def is_unchanged(self, number: int) -> bool:
+        """Whether all that a part reads is what it was when the plan was made."""
+        path = self.shards[number - 1].path
+        try:
+            self.check_inputs()
+            self.check_scores(path, read_content(path).sha256)
+        except DataError:
+            return False
+        return True
+
+    def check_inputs(self) -> None:
         """Refuse files that are not what they were when the plan was made.
 
         Files of scores are checked as they are read.
         """
         for one in self.inputs:
-            if one["role"] != "scores" or one["role"] in roles:
+            if one["role"] != "scores":
                 _check_same(one, _sha256(one["path"], one["role"]))
 
     def check_scores(self, path: str, sha256: str) -> None:
@@ -206,6 +230,10 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         for one in options_of(AuditOptions).values()
         if one.is_given(getattr(asked, one.name)) and one.name != "progress"
     }
+    if len({*paths}) < len(paths):
+        twice = next(one for one in paths if paths.count(one) > 1)
+        msg = f"{twice}: is named twice, so that its trials would count twice; name it once"
+        raise ConfigError(msg)
     inputs: list[dict[str, Any]] = []
     reach: list[tuple[float, float]] = []
     for path in paths:
@@ -233,6 +261,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         "options": stored,
     }
     made["id"] = _id_of(made)
+    _try(_plan_of(folder, made), inputs)
     file = folder / PLAN
     if file.exists() and read_json(file).get("id") != made["id"]:
         msg = f"--out {out}: holds another plan; name a new folder"
@@ -266,6 +295,10 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
         raise DataError(msg)
     if found.get("id") != _id_of(found):
         raise damaged(path)
+    return _plan_of(home, found)
+
+
+def _plan_of(home: Path, found: Mapping[str, Any]) -> Plan:
     return Plan(
         home,
         found["id"],
@@ -275,6 +308,19 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
         found["step"],
         found["options"],
     )
+
+
+def gathered(plan: Plan, rows: FileRows) -> tuple[Gathered, CountOptions]:
+    """Some trials of a plan, and how they are counted."""
+    asked, file = groups_file_of(plan.counted())
+    with texts_in(asked.encoding):
+        return gather({plan.name: rows}, asked, file, may_lack=True), asked
+
+
+def _try(plan: Plan, inputs: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse options that do not fit the files, by the first rows of the shortest one."""
+    shortest = min((one for one in inputs if one["role"] == "scores"), key=lambda one: one["rows"])
+    gathered(plan, FileRows(shortest["path"], 0, min(shortest["rows"], TRIED)))
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -304,7 +350,27 @@ def write_json(path: Path, found: Mapping[str, Any]) -> None:
 
 def damaged(path: Path) -> DataError:
     """What is said of a file of a plan that does not hold what it must."""
-    return DataError(f"{path}: is damaged; remove it, and run that part again")
+    mend = {PLAN: "plan again in a new folder", THRESHOLDS: "remove it, and merge again"}
+    what = mend.get(path.name, "remove it, and run that part again")
+    return DataError(f"{path}: is damaged; {what}")
+
+
+def text_of(numbers: NDArray[np.intp], n: int) -> str:
+    """Which of `n` speakers there are, as text.
+
+    Examples
+    --------
+    >>> numbers_of(text_of(np.array([1, 8]), 9)).tolist()
+    [1, 8]
+    """
+    is_there = np.zeros(n, dtype=np.bool_)
+    is_there[numbers] = True
+    return base64.b64encode(np.packbits(is_there).tobytes()).decode()
+
+
+def numbers_of(text: str) -> NDArray[np.intp]:
+    """The numbers of these speakers, rising."""
+    return np.flatnonzero(np.unpackbits(np.frombuffer(base64.b64decode(text), dtype=np.uint8)))
 
 
 def _named(scores: Any) -> tuple[tuple[str, str], list[str]]:

@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.disk import sha256_of
 from parivox.errors import DataError
-from parivox.shards.planning import read_json, write_json
+from parivox.shards.planning import damaged, read_json, write_json
 from parivox.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from parivox.shards.planning import Plan
 
 COUNTS, TALLY = "trials.counts", "trials.tally"
 RECORD, FAILED = "shard.json", "failed.json"
+_SHOWN = 20
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Record:
     number: int
     hashes: dict[str, str]
     inputs: Sequence[dict[str, Any]] = ()  # files that its trials were read from
+    speakers: str = ""  # who is in its trials
 
     @classmethod
     def read(cls, plan: Plan, number: int) -> Record:
@@ -51,7 +53,10 @@ class Record:
                 whose = "another version" if what == "parivox" else f"another {what}"
                 msg = f"{path}: is of {whose}; remove {path.parent.name}, and run that part again"
                 raise DataError(msg)
-        return cls(plan, number, dict(found["files"]), found["inputs"])
+        try:
+            return cls(plan, number, {**found["files"]}, found["inputs"], found["speakers"])
+        except (KeyError, TypeError) as error:
+            raise damaged(path) from error
 
     @property
     def home(self) -> Path:
@@ -63,10 +68,10 @@ class Record:
         path = self.home / name
         return name in self.hashes and path.is_file() and self.hashes[name] == sha256_of(path)
 
-    def noted(self, name: str, inputs: Sequence[dict[str, Any]]) -> Record:
-        """With a file that was just made of some inputs, which is recorded."""
+    def noted(self, name: str, inputs: Sequence[dict[str, Any]], speakers: str) -> Record:
+        """With a file that was just made of some inputs, and whose trials, which is recorded."""
         hashes = {**self.hashes, name: sha256_of(self.home / name)}
-        made = replace(self, hashes=hashes, inputs=inputs)
+        made = replace(self, hashes=hashes, inputs=inputs, speakers=speakers)
         write_json(
             self.home / RECORD,
             {
@@ -76,12 +81,26 @@ class Record:
                 "of": len(self.plan),
                 "files": made.hashes,
                 "inputs": made.inputs,
+                "speakers": made.speakers,
             },
         )
         return made
 
 
-def all_failed(told: Sequence[str]) -> DataError:
-    """The error of parts that failed by their rows: the first, and how many more."""
-    more = f" ({len(told) - 1} more failed)" if len(told) > 1 else ""
-    return DataError(told[0] + more)
+def all_failed(told: Mapping[int, str]) -> DataError:
+    """The error of parts that failed by their rows: that of the first, and which others did."""
+    first, *others = sorted(told)
+    more = f" (parts that failed so, too: {listed(others)})" if others else ""
+    return DataError(told[first] + more)
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """Parts by their numbers, a score of them at most.
+
+    Examples
+    --------
+    >>> listed([3, 5, 7])
+    '3, 5, 7'
+    """
+    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+    return ", ".join(map(str, numbers[:_SHOWN])) + more

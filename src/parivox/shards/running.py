@@ -5,12 +5,9 @@ from __future__ import annotations
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parivox.auditing.count import count_trials
-from parivox.auditing.inputs import gather, groups_file_of
 from parivox.auditing.layout import BLOCKS, MOST_BY_THEMSELVES, blocks_among, finest_groups
 from parivox.auditing.tally import tally_trials
 from parivox.cluster import Cluster, check_address
@@ -19,9 +16,9 @@ from parivox.errors import ConfigError, DataError, ParivoxError
 from parivox.options.shards import ShardsRunCommand
 from parivox.progress import stage, telling
 from parivox.read.bins import parse_bins
-from parivox.read.content import texts_in
+from parivox.read.trialset import TrialSet
 from parivox.shards.merging import find_thresholds
-from parivox.shards.planning import read_json, read_plan, write_json
+from parivox.shards.planning import gathered, read_json, read_plan, text_of, write_json
 from parivox.shards.record import COUNTS, FAILED, TALLY, Record, all_failed
 from parivox.workers import Here, Made, Processes
 
@@ -30,8 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from parivox.auditing.inputs import Gathered
+    from parivox.options.audit import CountOptions
     from parivox.progress import Progress
-    from parivox.shards.planning import Plan
+    from parivox.read.grouping import Grouping
+    from parivox.shards.planning import Found, Plan
     from parivox.workers import InHand, Runner
 
 
@@ -69,66 +72,80 @@ def run_shard(
         if not hold(home, lock, waits=waits):
             msg = f"{plan.said(number)}: another process runs it; wait until that has ended"
             raise ConfigError(msg)
-        record = Record.read(plan, number)
-        thresholds = plan.thresholds()
+        record, found = Record.read(plan, number), plan.found()
         if not record.is_whole(COUNTS):
             with _told(plan, number):
-                inputs = _count(plan, number)
-            record = record.noted(COUNTS, inputs)
-        if thresholds is not None and not record.is_whole(TALLY):
+                record = record.noted(COUNTS, *_count(plan, number).origin)
+        if found is not None and not record.is_whole(TALLY):
             with _told(plan, number):
-                inputs = _tally(plan, number, thresholds)
-            record = record.noted(TALLY, inputs)
+                record = record.noted(TALLY, *_tally(plan, number, found).origin)
     return record.hashes
 
 
-def _gathered(plan: Plan, number: int) -> Any:
-    """The trials of one part, and how they are counted."""
+class _Part(NamedTuple):
+    """The trials of one part."""
+
+    read: Gathered
+    asked: CountOptions  # how they are counted
+    trials: TrialSet
+    groupings: Sequence[Grouping]
+    finest: NDArray[np.int64]  # group of each speaker of the table
+    origin: tuple[Sequence[dict[str, Any]], str]  # files they were read from, and who is in them
+
+
+def _read(plan: Plan, number: int) -> _Part:
+    """Read one part, of what it was planned of."""
     rows = plan.shards[number - 1]
     plan.check_inputs()
-    asked, file = groups_file_of(plan.counted())
-    with texts_in(asked.encoding):
-        read = gather({plan.name: rows}, asked, file, may_lack=True)
-    plan.check_scores(rows.path, read.sets[0].provenance[0]["sha256"])
-    return read, asked
+    read, asked = gathered(plan, rows)
+    (trials,), people = read.sets, read.people
+    assert isinstance(trials, TrialSet)
+    assert people is not None
+    plan.check_scores(rows.path, trials.provenance[0]["sha256"])
+    groupings = [*read.groupings, *read.levels]
+    finest = finest_groups(groupings, len(people.ids))
+    origin = trials.provenance, text_of(trials.in_use, len(people.ids))
+    return _Part(read, asked, trials, groupings, finest, origin)
 
 
-def _count(plan: Plan, number: int) -> Sequence[dict[str, Any]]:
-    """Write the counts of a part; the files that its trials were read from."""
-    read, asked = _gathered(plan, number)
-    made = count_trials(read, asked, parse_bins(asked.step, asked.thresholds))
-    made.write(plan.home(number) / COUNTS)
-    return made.provenance
+def _count(plan: Plan, number: int) -> _Part:
+    """Write the counts of a part."""
+    part = _read(plan, number)
+    bins = parse_bins(part.asked.step, part.asked.thresholds)
+    count_trials(part.read, part.asked, bins).write(plan.home(number) / COUNTS)
+    return part
 
 
-def _tally(plan: Plan, number: int, thresholds: Any) -> Sequence[dict[str, Any]]:
-    """Write the tally of a part; the files that its trials were read from."""
-    read, _ = _gathered(plan, number)
-    groupings, n = [*read.groupings, *read.levels], len(read.people.ids)
-    # of all speakers of the table, so that they are the same in every part
-    finest = finest_groups(groupings, n)
-    block = blocks_among(finest, np.arange(n), MOST_BY_THEMSELVES, BLOCKS)
-    made = tally_trials(read.sets[0], thresholds, groupings, block)
+def _tally(plan: Plan, number: int, found: Found) -> _Part:
+    """Write the tally of a part."""
+    part, block = _read(plan, number), None
+    if plan.step:  # of the speakers of all parts, so that blocks are the same in each
+        block = blocks_among(part.finest, found.speakers, MOST_BY_THEMSELVES, BLOCKS)
+    made = tally_trials(part.trials, found.thresholds, part.groupings, block)
     made.write(plan.home(number) / TALLY)
-    provenance: Sequence[dict[str, Any]] = read.sets[0].provenance
-    return provenance
+    return part
 
 
 @contextmanager
 def _told(plan: Plan, number: int) -> Iterator[None]:
-    """Say which part failed by its rows, and leave a record of it, lest it is tried for ever."""
+    """Say which part failed by its rows, and leave a record of it, lest it is tried for ever.
+
+    None is left where what it reads is not there, or not as planned: that may be mended.
+    """
     failed = plan.home(number) / FAILED
     if failed.exists():
         found = read_json(failed)
         if found.get("plan") == plan.id:
-            raise DataError(str(found.get("error")))
+            msg = f"{found.get('error')} (as {failed} records; the rows are the same)"
+            raise DataError(msg)
         failed.unlink()
     try:
         yield
     except DataError as error:
         told = f"{plan.said(number)}: {error}"
-        with suppress(ParivoxError):  # where not even that can be written
-            write_json(failed, {"plan": plan.id, "error": told})
+        if plan.is_unchanged(number):
+            with suppress(ParivoxError):  # where not even that can be written
+                write_json(failed, {"plan": plan.id, "error": told})
         raise DataError(told) from error
 
 
@@ -178,7 +195,7 @@ def run(
         return
     with runner.open(partial(running, plan.folder)) as do:
         _run_all(plan, do, "counting parts")
-        if plan.thresholds() is None:
+        if plan.found() is None:
             with stage("finding thresholds"):
                 find_thresholds(folder)
         _run_all(plan, do, "tallying parts")
@@ -199,14 +216,14 @@ def _number(plan: Plan, text: str) -> int:
 
 def _run_all(plan: Plan, do: Callable[[Iterable[int]], Iterator[Ran]], what: str) -> None:
     """Run every part once; of those that fail by their rows, the others are done first."""
-    failed: list[str] = []
+    failed: dict[int, str] = {}
     with stage(what, len(plan), "parts") as at:
         for one in do(range(1, len(plan) + 1)):
             at.add()
             if one.error:
-                failed.append(one.error)
+                failed[one.number] = one.error
     if failed:
-        raise all_failed(sorted(failed))
+        raise all_failed(failed)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,7 +55,9 @@ class SiteKey:
         ConfigError
             If there is none, or it is too short or too long.
         """
-        make = f'python -c "import secrets; print(secrets.token_hex(32))" > {path}'
+        # what is there is no key, but may be something else that nobody wants to lose
+        new = f"{path}.key" if Path(path).exists() else path
+        make = f'python -c "import secrets; print(secrets.token_hex(32))" > {new}'
         try:
             with Path(path).open("rb") as file:
                 secret = file.read(_TOO_MUCH).strip()
