@@ -22,6 +22,7 @@ from parivox.workers import ONE_THREAD
 
 TRIALS, PARTS = 10_000_000, 8
 PEAK = 1000.0  # megabytes of one part
+LEAN_PASSES = 2.2  # CPU of either pass over a part
 LEAN = """
 import sys, numpy as np, polars as pl
 trials, rows, speakers, *groupings = sys.argv[1:]
@@ -102,6 +103,13 @@ def report(folder: Path, trials: int = TRIALS, parts: int = PARTS) -> tuple[list
             f"{trials:,} trials in {parts} parts: wrong counts",
             wrong,
             duplicates * len(scale.GROUPINGS),
+        ),
+        *(
+            Gate(
+                f"{name}, CPU in lean passes", use.cpu / lean.cpu if lean.cpu else None, LEAN_PASSES
+            )
+            for name, use in rows
+            if "one part" in name
         ),
         Gate("peak memory of a part", peak, PEAK, " MB"),
     ]
