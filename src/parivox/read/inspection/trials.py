@@ -33,7 +33,7 @@ from parivox.read.ids import Dictionary
 from parivox.read.inspection.findings import Found, Ids, Labels, Scores, Whose
 from parivox.read.inspection.tables import Cells, reading_facts
 from parivox.read.joining import first_components
-from parivox.read.oddities import Odd, odd_ids, odd_scores
+from parivox.read.oddities import Odd, odd_ids, odd_scores, odd_targets
 from parivox.read.spill import concatenated
 
 if TYPE_CHECKING:
@@ -404,5 +404,7 @@ def with_odd_scores(one: InspectedTrials) -> InspectedTrials:
     )
     if is_distance:
         values = -values
-    odd = (*one.found.odd, *odd_scores(values, target, other))
+    of_itself = (one.rows.enrol == one.rows.test)[known] & (label == 1)
+    of_targets = odd_targets(int((label == 1).sum()), int(of_itself.sum()), 0)
+    odd = (*one.found.odd, *of_targets, *odd_scores(values, target, other))
     return replace(one, found=replace(one.found, odd=odd))
