@@ -295,6 +295,25 @@ def test_a_cut_of_two_people_is_refused_with_its_row(write):
     assert "trim_to_supervisions" in said
 
 
+def test_a_pair_of_three_files_is_refused_with_its_row(write):
+    pairs = [{"audio_filepath": files} for files in (["a/1", "b/1"], ["a/1", "a/2", "b/2"])]
+    said = refused(
+        write("scores", objects()), trials=write("p.json", lines(map(json.dumps, pairs)))
+    )
+    assert "p.json: row 2: has several audio_filepath where a pair has two; write a line" in said
+
+
+def test_a_line_that_was_cut_off_is_told_without_numbers(write):
+    said = refused(write("scores", objects()[:-20]))
+    assert said.endswith("; repair or remove it")
+
+
+def test_a_channel_that_is_counted_from_another_number_is_told(write):
+    table = write("s.jsonl", lines([json.dumps(supervision("id00", 0))]))
+    (found,) = inspect(table).files
+    assert found.read["channel"] == "lhotse's channel 0 is told as 1"
+
+
 def test_numbers_in_json_are_read_to_the_last_digit(write, read):
     scores = [0.1 + 0.2, 1 / 3, 1e-300, -2.5e17]
     rows = ({"enrol": f"a/{n}", "test": "b/1", "score": s} for n, s in enumerate(scores))

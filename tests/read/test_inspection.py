@@ -392,6 +392,12 @@ def test_what_explains_ids_that_do_not_match_is_told(write, name):
     assert pattern in join.pattern
 
 
+def test_names_that_end_in_a_number_are_no_numbers(write):
+    people = write("p.csv", "speaker,gender\nspk.0,f\nspl.0,m\n")
+    (join,) = inspect(write("s", "spk/1 spl/1 0.5\n"), people).joins
+    assert join.pattern == "they differ by their endings"
+
+
 def test_a_speaker_elsewhere_in_the_id_is_told(write):
     scores = write("s.csv", "enrol,test,score\nwav/007/1,wav/010/1,0\nwav/007/1,wav/007/2,1\n")
     (join,) = inspect(scores, write("p.csv", PEOPLE)).joins

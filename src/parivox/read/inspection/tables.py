@@ -42,7 +42,7 @@ _SIDES = ("enrol", "test")
 _LINES = 200
 _FACTS = (
     *("compression", "encoding", "separator", "decimal", "sheet", "header_row"),
-    *("hidden_rows", "other_sheets", "hidden_sheets"),
+    *("hidden_rows", "other_sheets", "hidden_sheets", "channel"),
 )
 _EXAMPLES = 3
 _MOST = 10_000
