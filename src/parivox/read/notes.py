@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from parivox.errors import DataError, nearest
 from parivox.read.checks import (
     CONFLICTS,
@@ -23,7 +25,6 @@ from parivox.read.oddities import CUT, ODDITIES, odd_targets
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from parivox.read.checks import CheckCounts
@@ -152,7 +153,8 @@ def contradiction(
     roles = ["label", "score", *(role for role in cells if role not in {"enrol", "test"})]
     differ = next((role for role in roles if cells.get(role) != theirs.get(role)), "label")
     mend = f"correct one, {_MEND}"
-    if 2 * counts.conflicts > counts.rows:
+    are_speakers = speaker is not None and np.unique(speaker).size == speaker.size
+    if are_speakers and 2 * counts.conflicts > counts.rows:
         mend = f"{counts.conflicts:,} of {counts.rows:,} rows contradict others, {CUT}"
     return DataError(
         f"{source.name}: rows {row} and {other} are the same trial {shown} with "
