@@ -54,6 +54,22 @@ LOGS = {
         ),
         (269, 131),
     ),
+    "a word for failures": (
+        log(
+            "call_id,customer,claimed_customer,Decision,gender",
+            lambda c, w, q, s, d: (c, w[0], q[0], d if c % 23 else "too short", w[1]),
+            impostors=True,
+        ),
+        (257, 126),
+    ),
+    "decisions by another name": (
+        log(
+            "call_id,claimed_customer,customer,Result,gender",
+            lambda c, w, q, s, d: (c, q[0], w[0], d if c % 23 else "too short", w[1]),
+            impostors=True,
+        ),
+        (257, 126),
+    ),
     "times for ids": (
         log(
             "time,customer,score,gender",
@@ -87,6 +103,34 @@ def test_the_command_that_inspect_prints_runs(parivox, tmp_path, name):
     told = {row["item"]: row["count"] for row in pv.load(tmp_path / "audit").data.rows()}
     assert (told["target trials"], told["nontarget trials"]) == trials
     assert "ids that differ in case only" not in told  # a call and a customer may both be 7
+
+
+@pytest.mark.slow
+def test_a_log_in_words_of_its_own_is_known_by_its_shape(parivox, tmp_path):
+    """By two columns of people, and one of few words that goes with whether they agree."""
+    words = {"accept": "angenommen", "reject": "abgelehnt"}
+    text = log(
+        "Anruf,Kunde,behaupteter Kunde,Ergebnis,Kanal,Geschlecht",
+        lambda c, w, q, s, d: (
+            *(f"a{c}", w[0], q[0], words[d] if c % 23 else "zu kurz"),
+            *(("App", "Telefon")[c % 3 > 1], w[1]),
+        ),
+        impostors=True,
+    )
+    (tmp_path / "log.csv").write_text(text)
+    seen = parivox("inspect", "log.csv", cwd=tmp_path).stdout
+    assert (
+        "column 'Ergebnis': which of 'abgelehnt', 'angenommen', 'zu kurz' means accept, reject, "
+        "failed is not known; say it with --columns accept=WORD,reject=WORD,failed=WORD\n"
+    ) in seen
+    proposed = seen.splitlines()[1].partition("when mended: parivox ")[2]
+    for word, meant in {**words, "failed": "zu kurz"}.items():
+        proposed = proposed.replace(f"{word}=WORD", f"{word}={meant}")
+    audited = parivox(*shlex.split(proposed), "--no-intervals", "--quiet", cwd=tmp_path)
+    assert audited.stdout.startswith("383 trials · 40 speakers · log · decisions as they were made")
+    option = proposed.partition("--columns ")[2]
+    again = parivox("inspect", "log.csv", "--columns", *shlex.split(option), cwd=tmp_path).stdout
+    assert again.startswith("no problem found")
 
 
 def test_customers_who_alone_are_named_are_told_as_who_calls(parivox, tmp_path):

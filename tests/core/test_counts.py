@@ -142,6 +142,7 @@ Y_TRUE, Y_SCORE = [0, 0, 1, 1, 0, 1], [0, 1, 1, 0, 0, 0]
         (np.array(Y_TRUE), np.array(Y_SCORE, float)),
         (Y_TRUE, [0.1, 0.7, 0.8, 0.3, 0.2, 0.0]),
         (Y_TRUE, [0, 2, 3, 0, 0, 0]),
+        (["target", "nontarget"], [0.7, 0.2]),
     ],
 )
 def test_what_may_be_in_the_order_of_scikit_learn_is_refused(scores, labels):

@@ -186,6 +186,33 @@ def test_ids_cut_at_a_dot_are_told_from_those_of_the_list(write):
     assert "the ids differ by their endings" in refused(scores, trials=list_)
 
 
+@pytest.mark.parametrize("whole", ["{}.v{}.wav", "{}/v.{}.wav"])
+def test_ids_cut_to_their_speakers_are_told_without_whole_ones(write, whole):
+    rows = [
+        (*(whole.format(speaker, k).partition(".")[0] for speaker, k in ((a, n), (b, 9))), a == b)
+        for a in SPEAKERS
+        for n in range(4)
+        for b in SPEAKERS
+    ]
+    scores = [f"{e} {t} {int(y)} {n / 8}" for n, (e, t, y) in enumerate(rows)]
+    said = refused(write("scores", lines(scores)))
+    assert "144 of 144 rows contradict others, as where ids are cut at the first full stop" in said
+    assert "set-aside" not in said
+    once = dict(zip([row[:2] for row in rows], scores, strict=True)).values()
+    itself = "target trials, each of an utterance with itself"
+    audit = pv.audit(write("s", lines(once)), speakers=PEOPLE, by="gender", intervals=False)
+    assert audit.data.where(item=itself).rows()[0]["count"] == len(SPEAKERS)
+    assert itself in {odd.what for odd in inspect(write("s", lines(once))).files[0].odd}
+
+
+def test_target_trials_that_are_all_set_aside_are_told(write):
+    rows = [*espnet().splitlines(), *(f"{e}*{t} 9.5 1" for e, t, same, _ in TRIALS if same)]
+    path = write("scores", lines(rows))
+    audit = pv.audit(path, speakers=PEOPLE, by="gender", intervals=False, conflicts="set-aside")
+    (row,) = audit.data.where(source="oddities").rows()
+    assert (row["item"], row["count"]) == ("target trials set aside, so that none is left", 24)
+
+
 @pytest.mark.parametrize(
     ("cut", "told"),
     [
@@ -266,6 +293,25 @@ def test_a_cut_of_two_people_is_refused_with_its_row(write):
     said = refused({"enrol": ["a"], "test": ["b"], "score": [1.0]}, utterances=table)
     assert "cuts.jsonl: row 2: has several supervisions" in said
     assert "trim_to_supervisions" in said
+
+
+def test_a_pair_of_three_files_is_refused_with_its_row(write):
+    pairs = [{"audio_filepath": files} for files in (["a/1", "b/1"], ["a/1", "a/2", "b/2"])]
+    said = refused(
+        write("scores", objects()), trials=write("p.json", lines(map(json.dumps, pairs)))
+    )
+    assert "p.json: row 2: has several audio_filepath where a pair has two; write a line" in said
+
+
+def test_a_line_that_was_cut_off_is_told_without_numbers(write):
+    said = refused(write("scores", objects()[:-20]))
+    assert said.endswith("; repair or remove it")
+
+
+def test_a_channel_that_is_counted_from_another_number_is_told(write):
+    table = write("s.jsonl", lines([json.dumps(supervision("id00", 0))]))
+    (found,) = inspect(table).files
+    assert found.read["channel"] == "lhotse's channel 0 is told as 1"
 
 
 def test_numbers_in_json_are_read_to_the_last_digit(write, read):

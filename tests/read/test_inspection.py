@@ -196,6 +196,21 @@ def test_tables_with_words_of_trials_are_still_tables(write, name):
     assert (found.files[0].kind, found.files[0].problems) == (kind, ())
 
 
+def test_a_word_for_failures_joins_those_that_the_user_names(write):
+    rows = [(f"c{n}", "k1", ("ja", "nein", "leer", "zu kurz")[n % 4]) for n in range(8)]
+    path = write("log.csv", text("call,customer,decision", rows))
+    found = inspect(path, columns={"accept": "ja", "reject": "nein", "failed": "leer"})
+    assert "'zu kurz' is taken for what failed" in told(found)
+    assert "accept=ja,reject=nein,failed=leer|zu kurz" in found.next
+
+
+@pytest.mark.parametrize("session", [("a", "b", "c"), ("yes", "no", "maybe")])
+def test_recordings_of_few_kinds_are_no_calls(write, session):
+    rows = [(f"u{n}", f"s{n % 20}", f"s{(n + n % 2) % 20}", session[n % 3]) for n in range(120)]
+    found = inspect(write("t.csv", text("file,speaker,asked,session", rows)))
+    assert found.files[0].kind == "utterances"
+
+
 def test_a_large_file_of_trials_is_not_read_whole_to_be_known(write, monkeypatch):
     def refuse(*_):
         raise AssertionError
@@ -375,6 +390,12 @@ def test_what_explains_ids_that_do_not_match_is_told(write, name):
     assert join.met < join.count
     assert join.missing
     assert pattern in join.pattern
+
+
+def test_names_that_end_in_a_number_are_no_numbers(write):
+    people = write("p.csv", "speaker,gender\nspk.0,f\nspl.0,m\n")
+    (join,) = inspect(write("s", "spk/1 spl/1 0.5\n"), people).joins
+    assert join.pattern == "they differ by their endings"
 
 
 def test_a_speaker_elsewhere_in_the_id_is_told(write):

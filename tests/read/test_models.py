@@ -238,6 +238,12 @@ def test_models_of_nist_have_the_speakers_of_their_segments(read, write):
     ]
 
 
+def test_segments_of_side_b_are_told_from_those_of_side_a(read, write):
+    table = write("seg.csv", "segmentid,speaker\ns1,a\ns2,b\n")
+    with pytest.raises(DataError, match="they are of side b, so write 's1:b' and the like there"):
+        read("modelid,segmentid,side,score\ns1,s1,b,0.5\ns1,s2,b,0.1\n", utterances=table)
+
+
 def test_a_column_of_sides_beside_other_than_segments_is_passed_over():
     rows = {"model": ["m"], "speaker": ["a"], "recording": ["r"], "side": ["left"]}
     assert read_models(rows).table["recording"].to_list() == ["r"]
@@ -254,6 +260,11 @@ def test_models_without_speakers_take_those_with_which_their_recordings_begin(re
     ("rows", "utterances", "sentence"),
     [
         ("m1,r1\n", None, "m.csv: has no column 'speaker'; name it so, or give the speakers of"),
+        (
+            "m1,s1\n",
+            "segmentid,language\ns1,en\n",
+            "seg.csv: has no column 'speaker'; name it so, or give m.csv one",
+        ),
         (
             "m1,s1\nm1,s9\n",
             SEGMENTS,

@@ -3,6 +3,7 @@
 import polars as pl
 import pytest
 
+import parivox as pv
 from parivox.errors import DataError
 from parivox.read.people import find_column, read_speakers
 
@@ -46,6 +47,12 @@ def test_a_table_of_utterances(read, write, count):
 def test_bad_tables_of_utterances(read, write, table, match):
     with pytest.raises(DataError, match=match):
         read(SCORES, utterances=write("u.csv", table))
+
+
+def test_a_table_that_was_given_without_speakers_is_named(write):
+    table = write("segments.csv", "segment,language\nx,en\ny,en\n")
+    with pytest.raises(DataError, match=r"tell no speaker; give segments.csv a column 'speaker'"):
+        pv.audit({"enrol": ["x"], "test": ["y"], "score": [1.0]}, utterances=table, by="language")
 
 
 def test_columns_of_speakers(read, count):

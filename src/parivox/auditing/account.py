@@ -13,7 +13,7 @@ from parivox.auditing.operating_points import DEPLOYED, missed
 from parivox.auditing.tally import Tally
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
-from parivox.read.oddities import Odd, odd_ids, odd_scores
+from parivox.read.oddities import ODDITIES, Odd, odd_ids, odd_scores
 from parivox.read.trialset import trials_in_common
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ POINTS = "operating points"
 """The source of what is odd about thresholds."""
 MISSED = "missed operating points"
 INFINITE = "infinite thresholds"
-ODDITIES = "oddities"
 """The source of what is odd about values, ids and scores, as an inspection tells it."""
 LONG = "trials of a list too long for memory"
 _WITHOUT = "neither the list nor ids and scores are checked; audit a random part of it to have them"

@@ -156,7 +156,11 @@ class Counts:
         ([0.2, 0.9], [1, 1], [1, 0])
         """
         given, label = np.asarray(scores), np.asarray(labels)
-        score = given.astype(np.float64)
+        try:
+            score = given.astype(np.float64)
+        except ValueError:
+            msg = f"scores are no numbers, as {given.ravel()[:1].tolist()}: {_ORDER}"
+            raise DataError(msg) from None
         is_bool = [one.dtype.kind == "b" for one in (given, label)]
         may_be_labels = is_bool[0] or (given.dtype.kind in "iu" and not is_bool[1])
         if may_be_labels and given.size and np.isin(given, _LABELS).all():

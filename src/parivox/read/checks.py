@@ -132,6 +132,7 @@ class CheckCounts:
     duplicates: int = 0
     conflicts: int = 0
     conflict_pairs: int = 0
+    conflict_targets: int = 0
     wrong_labels: int = 0
     wrong_decisions: int = 0
     failed: int = 0
@@ -234,6 +235,7 @@ def check_partition(
             np.logical_or(trials.conflict, wrong, out=trials.conflict)
     if trials.conflict.any():
         counts.conflicts += int(trials.conflict.sum())
+        counts.conflict_targets += int(trials.target[trials.conflict].sum())
         counts.by_speaker(CONFLICTS, trials.enrol[trials.conflict], speaker)
     if failed is not None:
         key, trials = _split_failed(key, trials, speaker, counts)

@@ -277,6 +277,8 @@ def mend_of_ids(missing: pl.Series, known: pl.Series) -> str:
     ours, theirs = (with_slashes(ids).str.replace(_ENDING, "") for ids in (missing, known))
     if with_slashes(missing).is_in(with_slashes(known).implode()).all():
         return "they differ in slashes and backslashes only, so make them alike"
+    if missing.str.ends_with(":b").all() and missing.str.strip_suffix(":b").is_in(known).all():
+        return f"they are of side b, so write {missing[0]!r} and the like there"
 
     def behind(ids: pl.Series) -> list[pl.Series]:
         """The ids, each time with one folder more at most."""

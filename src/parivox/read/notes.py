@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from parivox.errors import DataError, nearest
 from parivox.read.checks import (
     CONFLICTS,
@@ -18,11 +20,11 @@ from parivox.read.checks import (
 from parivox.read.columns import alone
 from parivox.read.formats import FORMATS
 from parivox.read.joining import pattern_of
+from parivox.read.oddities import CUT, ODDITIES, odd_targets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from parivox.read.checks import CheckCounts
@@ -74,6 +76,8 @@ def reading_notes(
     ]
     notes = [DataNote("scores", item, n) for item, n in always]
     notes += [DataNote("scores", item, n, note) for item, n, note in found if n]
+    odd = odd_targets(counts.targets, counts.of_itself, counts.conflict_targets)
+    notes += [DataNote(ODDITIES, one.what, one.count, one.note) for one in odd]
     if len(scans) > 1:
         few = max(counts.not_in_scores, counts.not_in_trials) and 2 * counts.met < min(
             counts.met + counts.not_in_scores, counts.met + counts.not_in_trials
@@ -148,10 +152,13 @@ def contradiction(
     other, theirs = next(others, found[-1])
     roles = ["label", "score", *(role for role in cells if role not in {"enrol", "test"})]
     differ = next((role for role in roles if cells.get(role) != theirs.get(role)), "label")
+    mend = f"correct one, {_MEND}"
+    are_speakers = speaker is not None and np.unique(speaker).size == speaker.size
+    if are_speakers and 2 * counts.conflicts > counts.rows:
+        mend = f"{counts.conflicts:,} of {counts.rows:,} rows contradict others, {CUT}"
     return DataError(
         f"{source.name}: rows {row} and {other} are the same trial {shown} with "
-        f"{differ.lstrip('@')} {cells.get(differ)!r} and {theirs.get(differ)!r}; correct one, "
-        f"{_MEND}"
+        f"{differ.lstrip('@')} {cells.get(differ)!r} and {theirs.get(differ)!r}; {mend}"
     )
 
 

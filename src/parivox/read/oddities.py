@@ -30,6 +30,9 @@ LOOKS_UNKNOWN = {
     *("missing", "not available", "not known", "not specified", "unspecified", "undefined"),
 }
 """What is taken for a value as it stands, but is likely to say that none is known."""
+ODDITIES = "oddities"
+"""The source of what is odd, among what an audit tells of its data."""
+CUT = "as where ids are cut at the first full stop, which SpeechBrain does; write them whole"
 MOST = 10_000
 """Of more values than these, spellings are not compared."""
 _SHOWN = 3
@@ -252,6 +255,21 @@ def _in_one_form(ids: pl.Series) -> pl.Series | None:
         for one in wide.to_list()
     ]
     return ids.replace(wide, pl.Series(narrow, dtype=pl.String))
+
+
+def odd_targets(kept: int, of_itself: int, set_aside: int) -> list[Odd]:
+    """What is odd about target trials: each is of an utterance with itself, or none is left.
+
+    Examples
+    --------
+    >>> [odd.what for odd in odd_targets(8, 8, 0)], odd_targets(8, 7, 3)
+    (['target trials, each of an utterance with itself'], [])
+    """
+    if kept and kept == of_itself:
+        return [Odd("target trials, each of an utterance with itself", kept, CUT)]
+    if set_aside and not kept:
+        return [Odd("target trials set aside, so that none is left", set_aside, "they contradict")]
+    return []
 
 
 def odd_scores(values: Floats, target: Ints, nontarget: Ints) -> list[Odd]:

@@ -189,10 +189,10 @@ class Models:
         else:
             speaker = recordings.str.extract("^([^/]+)/")
             if speaker.null_count():
-                msg = (
-                    f"{self.name}: has no column 'speaker'; name it so, or give the speakers of "
-                    "the recordings with --utterances"
-                )
+                whose, mend = self.name, "give the speakers of the recordings with --utterances"
+                if utterances is not None:
+                    whose, mend = utterances.name, f"give {self.name} one"
+                msg = f"{whose}: has no column 'speaker'; name it so, or {mend}"
                 raise DataError(msg)
         known = pl.DataFrame({"recording": recordings, "speaker": speaker})
         table = self.table.join(known, on="recording", maintain_order="left")

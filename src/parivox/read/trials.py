@@ -450,10 +450,12 @@ def _names(
             if tables.failures is not None:
                 mine = part.gather(np.flatnonzero(of == _FAILURES))
                 tables.failures.check_speakers(mine, None, None, tables.models)
+            mend = "give a table with --speakers or --utterances"
+            if tables.utterances is not None:
+                mend = f"give {tables.utterances.name} a column 'speaker'"
             msg = (
                 f"{rows.scans[0].name}: {listed_ids(bare, first, 'utterance ids')} tell no "
-                "speaker; give a table with --speakers or --utterances, or the columns "
-                "enrol_speaker and test_speaker"
+                f"speaker; {mend}, or the columns enrol_speaker and test_speaker"
             )
             raise DataError(msg)
         found.append(first_components(first).unique())

@@ -7,7 +7,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from parivox.auditing.account import ODDITIES, POINTS, WITHOUT_TRIALS
+from parivox.auditing.account import POINTS, WITHOUT_TRIALS
 from parivox.auditing.limits import LIMITS
 from parivox.auditing.operating_points import HERE
 from parivox.auditing.options import parse_gates
@@ -15,6 +15,7 @@ from parivox.core.measures import BOTH
 from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
 from parivox.read.checks import FAILED, UNSCORED
+from parivox.read.oddities import ODDITIES
 from parivox.report.scopes import (
     RATES,
     VERDICTS,

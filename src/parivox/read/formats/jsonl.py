@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 _LINES = 200
 _START = re.compile(rb"\s*(\[\s*)?\{\s*[\"}]")
 _SOURCE = ("sources", 0, "source")
+_PAIR: dict[Path, str] = {("audio_filepath", 0): "enrol", ("audio_filepath", 1): "test"}
 _TOOLKITS: tuple[dict[Path, str], ...] = (
-    {("audio_filepath", 0): "enrol", ("audio_filepath", 1): "test"},  # NeMo's pairs
+    _PAIR,  # NeMo's
     {("audio_filepath",): "file", ("label",): "speaker", ("offset",): "start"},  # NeMo's manifests
     {
         ("recording", *_SOURCE): "file",
@@ -44,6 +45,11 @@ _TOOLKITS: tuple[dict[Path, str], ...] = (
 )
 """Names of what stands where, by toolkit; the first one whose first path is there."""
 _CHANNEL = "channel"  # which lhotse alone counts from 0
+_MENDS = {
+    1: "a row has one; write a line for each, as lhotse's trim_to_supervisions does",
+    2: "a pair has two; write a line for each pair",
+}
+"""What to do about a longer list, by how many it may hold."""
 
 
 def _fits(head: bytes, _: Columns) -> float:
@@ -62,26 +68,20 @@ def _table(content: Content) -> NamedColumns:
         paths |= dict.fromkeys(_paths(value))
     names = _named(list(paths))
     from_0 = any(path[-3:] == _SOURCE or path == ("recording_id",) for path in names.values())
+    if from_0 and _CHANNEL in names:
+        content.dialect[_CHANNEL] = "lhotse's channel 0 is told as 1"
 
     def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
         columns = list(names)
         wanted = {role: columns[at] for role, at in places.items()}
-        kind = _kind_of([names[name] for name in wanted.values()])
-        several = {path[: path.index(0)] for n in wanted.values() if 0 in (path := names[n])[:-1]}
+        read = [names[name] for name in wanted.values()]
+        kind = _kind_of(read)
         for first, block, _ in blocks(content, 1):
             lines = pl.Series(block.decode("utf-8-sig").split("\n")).str.strip_chars()
             rows = np.flatnonzero((lines != "").to_numpy())
             lines, rows = lines.gather(rows), rows + first
             found = pl.DataFrame({"": _decoded(content, rows, lines, kind)})
-            for path in several:
-                many = found.select(_at(path).list.len() > 1).to_series()
-                if many.any():
-                    msg = (
-                        f"{content.name}: row {rows[int(many.arg_max() or 0)]}: has several "
-                        f"{path[-1]} where a row has one; write a line for each, as lhotse's "
-                        "trim_to_supervisions does"
-                    )
-                    raise DataError(msg)
+            _check_lists(content.name, rows, found, read)
             cells = {role: _at(names[name]) for role, name in wanted.items()}
             for role, name in wanted.items() if from_0 else ():
                 if name == _CHANNEL:
@@ -91,9 +91,25 @@ def _table(content: Content) -> NamedColumns:
     return NamedColumns(list(names), chunks)
 
 
+def _check_lists(
+    name: str, rows: NDArray[np.int64], found: pl.DataFrame, read: Sequence[Path]
+) -> None:
+    """Refuse a list that holds more than is read of it."""
+    most = {path[: path.index(0)]: 1 for path in read if 0 in path[:-1]}
+    most |= {path[:-1]: 2 for path in read if path in _PAIR}
+    for path, n in most.items():
+        many = found.select(_at(path).list.len() > n).to_series()
+        if many.any():
+            row = rows[int(many.arg_max() or 0)]
+            msg = f"{name}: row {row}: has several {path[-1]} where {_MENDS[n]}"
+            raise DataError(msg)
+
+
 def _refuse(content: Content, row: int, line: str) -> NoReturn:
-    mend = "repair or remove it; NaN and Infinity are none of JSON's numbers"
-    if row == head_lines(content.head)[0][0]:
+    mend = "repair or remove it"
+    if re.search(r"\b(NaN|Infinity)\b", line):
+        mend += "; NaN and Infinity are none of JSON's numbers"
+    elif row == head_lines(content.head)[0][0]:
         mend = f"write one a line, as jq -c '.[]' {content.name} does of a list of them"
     msg = f"{content.name}: row {row}: is no JSON object as others are: {line[:60]!r}; {mend}"
     raise DataError(msg)

@@ -34,6 +34,7 @@ from parivox.read.inspection.tables import (
 )
 from parivox.read.inspection.trials import (
     InspectedTrials,
+    columns_option,
     first_rows,
     inspect_trials,
     with_odd_scores,
@@ -205,9 +206,9 @@ def _trials_by_content(source: Source, asked: Columns) -> InspectedTrials | None
     odd = inspected.found.odd
     taken = {role: column for role, column in roles.items() if role not in asked.by_role}
     if taken:  # which is a guess: an audit wants to be told
-        option = ",".join(f"{role}={column}" for role, column in taken.items())
         names = ", ".join(map(repr, taken.values()))
         are = f"columns {names} are" if len(taken) > 1 else f"column {names} is"
-        what = f"{are} taken for {', '.join(taken)}; audit needs --columns {option}"
+        what = f"{are} taken for {', '.join(taken)}; audit needs {columns_option(taken)}"
         odd = (Odd(what, 0), *odd)
-    return replace(inspected, found=replace(inspected.found, odd=odd), named=tuple(roles))
+    recipe = {**roles, **inspected.recipe}
+    return replace(inspected, found=replace(inspected.found, odd=odd), recipe=recipe)

@@ -38,7 +38,7 @@ _DIFFERENCES = {
         _ZEROS, "$1"
     ),
     "one side holds them as numbers with decimals": lambda ids: ids.str.replace(
-        r"[.,]0+$", ""
+        r"^(\d+)[.,]0+$", "$1"
     ).str.replace(_ZEROS, "$1"),
     **{f"they differ {told}": change for told, change in DIFFERENCES.items()},
 }

@@ -82,9 +82,8 @@ class Plan:
     ) -> None:
         self.stem = stem
         for source in sources:
-            if isinstance(source.inspected, InspectedTrials) and source.inspected.named:
-                of = source.inspected.scan.columns
-                columns = {**columns, **{role: of[role] for role in source.inspected.named}}
+            if isinstance(source.inspected, InspectedTrials) and source.inspected.recipe:
+                columns = {**columns, **source.inspected.recipe}
                 break
         self.columns = columns
         is_used = any(source.found.format == format_ for source in sources)

@@ -12,7 +12,7 @@ import polars as pl
 
 from parivox.errors import DataError, ParivoxError
 from parivox.read.attributes import UNKNOWN
-from parivox.read.cells import is_decision, is_label
+from parivox.read.cells import DECISIONS, is_decision, is_label
 from parivox.read.columns import ALIASES, SPEAKER, name_columns, plain
 from parivox.read.formats.headerless import mostly_scores
 from parivox.read.groups import FEW, MANY
@@ -42,7 +42,7 @@ _SIDES = ("enrol", "test")
 _LINES = 200
 _FACTS = (
     *("compression", "encoding", "separator", "decimal", "sheet", "header_row"),
-    *("hidden_rows", "other_sheets", "hidden_sheets"),
+    *("hidden_rows", "other_sheets", "hidden_sheets", "channel"),
 )
 _EXAMPLES = 3
 _MOST = 10_000
@@ -50,6 +50,7 @@ _FEW_NUMBERS = 12
 _FEW_CUSTOMERS = 10
 _FEW_OUTCOMES = 8
 _CLAIMS = 0.2  # of the calls in a log are at least genuine
+_TELLING = 0.2  # by which shares of decisions at least differ between true and false claims
 _COUNTS = {"value": pl.String, "count": pl.Int64}
 _HEAD = 1 << 16
 _ENTRY = re.compile(r"[A-Za-z_]\w* *:(\s|$)")
@@ -229,37 +230,89 @@ def roles_of_trials(frame: pl.DataFrame, asked: Columns) -> dict[str, str]:
         sides = _sides(free, ids, missing, named)
     by_user = {role: named[role] for role in asked.by_role if role in named}
     if not _OUTCOMES & set(outcomes) or len(sides) < len(missing):
-        of_calls = {} if "enrol" in named else _roles_of_calls(frame, named)
+        of_calls = {} if "enrol" in named else _roles_of_calls(frame, asked, named)
         return of_calls and {**of_calls, **by_user}
     return {**sides, **{r: c for r, c in outcomes.items() if r not in named}, **by_user}
 
 
-def _roles_of_calls(frame: pl.DataFrame, named: Mapping[str, str]) -> dict[str, str]:
+def _roles_of_calls(
+    frame: pl.DataFrame, asked: Columns, named: Mapping[str, str]
+) -> dict[str, str]:
     """Roles in a log with a row a call: each call once, customers again and again.
+
+    Those that an audit knows by their names once it is told of the decisions are left to it.
 
     Examples
     --------
+    >>> from parivox.read.columns import Columns
     >>> people, words = [f"k{i % 10}" for i in range(20)], ["accepted", "rejected"] * 10
     >>> log = pl.DataFrame({"no": [str(i) for i in range(20)], "wer": people, "ok": words})
-    >>> _roles_of_calls(log, {})
+    >>> _roles_of_calls(log, Columns(), {})
     {'decision': 'ok', 'test': 'no', 'enrol': 'wer', 'enrol_speaker': 'wer', 'test_speaker': 'wer'}
+    >>> _roles_of_calls(log.rename({"no": "call", "wer": "customer"}), Columns(), {})
+    {'decision': 'ok'}
     """
     free = [column for column in frame.columns if column not in named.values()]
-    words = {column: _first_cells(frame, column) for column in free}
-    of_decisions = (c for c in free if words[c] and all(map(is_decision, words[c])))
-    decision = next(of_decisions, None)
-    has_outcome = {"score", "decision"} & set(named)
-    found = {} if has_outcome or decision is None else {"decision": decision}
-    distinct = {c: frame[c].n_unique() for c in free if not mostly_scores(words[c] or ["0.5"])}
+    ids = [one for one in free if not mostly_scores(_first_cells(frame, one) or ["0.5"])]
+    distinct = {column: frame[column].n_unique() for column in ids}
     call = named.get("test") or next((c for c, n in distinct.items() if n == frame.height), "")
     again = {c: n for c, n in distinct.items() if _FEW_CUSTOMERS <= n <= frame.height / 2}
-    if not (call and again and (has_outcome or found)):
+    if not (call and again):
         return {}
     customer = max(again, key=lambda column: again[column])
-    genuine = {c: (frame[c] == frame[customer]).sum() for c in again if c != customer}
-    claimed = next((c for c, n in genuine.items() if n > _CLAIMS * frame.height), customer)
+    genuine = {c: frame[c] == frame[customer] for c in again if c != customer}
+    claims = (c for c, is_true in genuine.items() if is_true.sum() > _CLAIMS * frame.height)
+    claimed = next(claims, customer)
+    found = {}
+    if not {"score", "decision"} & set(named):
+        decision = _decisions(frame.select(ids), genuine.get(claimed))
+        if not decision:
+            return {}
+        found = {"decision": decision}
+        told = replace(asked, by_role={**asked.by_role, **found})
+        if {"enrol", "test"} <= set(name_columns(frame.columns, told, "")):
+            return found
     who = {"enrol": claimed, "enrol_speaker": claimed, "test_speaker": customer}
     return found | {"test": call} | who
+
+
+def _decisions(frame: pl.DataFrame, genuine: pl.Series | None) -> str:
+    """The column of a few words that are decisions, or go with whether claims are `genuine`.
+
+    Examples
+    --------
+    >>> log = pl.DataFrame({"line": ["x", "y"] * 20, "ok": ["oui"] * 19 + ["non"] * 21})
+    >>> _decisions(log, None), _decisions(log, pl.Series([True] * 20 + [False] * 20))
+    ('', 'ok')
+    """
+    telling: dict[str, float] = {}
+    for column in frame.columns:
+        words = frame[column].drop_nulls().str.strip_chars().str.to_lowercase()
+        known = words.unique().to_list()
+        if not 1 < len(known) <= _FEW_OUTCOMES or all(map(is_label, known)):
+            continue
+        if {DECISIONS[word] for word in known if is_decision(word)} == {0, 1}:
+            return column
+        if genuine is not None and not genuine.all():
+            telling[column] = _difference_of_shares(frame[column], genuine)
+    # what goes with claims entirely says so itself
+    telling = {column: share for column, share in telling.items() if _TELLING < share < 1}
+    return max(telling, key=lambda column: telling[column]) if telling else ""
+
+
+def _difference_of_shares(cells: pl.Series, of: pl.Series) -> float:
+    """By how much the shares of its words differ between two parts of a column, from 0 to 1.
+
+    Examples
+    --------
+    >>> _difference_of_shares(pl.Series(["a", "b", "a", "a"]), pl.Series([True] * 2 + [False] * 2))
+    0.5
+    """
+    counts = pl.DataFrame({"word": cells, "of": of}).drop_nulls().group_by("word").agg(
+        one=pl.col("of").sum(), other=(~pl.col("of")).sum()
+    )  # fmt: skip
+    shares = [counts[part] / max(counts[part].sum(), 1) for part in ("one", "other")]
+    return float((shares[0] - shares[1]).abs().sum()) / 2
 
 
 def _first_cells(frame: pl.DataFrame, column: str) -> list[str]:
@@ -338,14 +391,10 @@ class Cells:
             both = pl.concat((self._counts, counted)).group_by("value").agg(pl.col("count").sum())
             self._counts = None if self._most and both.height > self._most else both
 
-    def outcome(self, name: str) -> str:
-        """What ``--columns`` would say if these are decisions: a few words, some of them known."""
+    def words(self) -> list[str]:
+        """What they say, in order, if it is a few words; else nothing."""
         words = [] if self._counts is None else self._counts["value"].sort().to_list()
-        known = [word for word in words if is_decision(word)]
-        if not known or len(words) > _FEW_OUTCOMES:
-            return ""
-        others = "|".join(word for word in words if not is_decision(word))
-        return f"decision={name}" + (f",failed={others}" if others else "")
+        return words if len(words) <= _FEW_OUTCOMES else []
 
     def column(self, name: str, role: str = "") -> Column:
         """What they are."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from parivox.core.tallies import distinct
 from parivox.errors import DataError
 from parivox.progress import stage
 from parivox.read.attributes import sides_of, whole_of
-from parivox.read.cells import LABELS, labels, scores
+from parivox.read.cells import DECISIONS, LABELS, is_decision, labels, scores
 from parivox.read.checks import (
     CONFLICTS,
     DUPLICATES,
@@ -33,11 +33,11 @@ from parivox.read.ids import Dictionary
 from parivox.read.inspection.findings import Found, Ids, Labels, Scores, Whose
 from parivox.read.inspection.tables import Cells, reading_facts
 from parivox.read.joining import first_components
-from parivox.read.oddities import Odd, odd_ids, odd_scores
+from parivox.read.oddities import Odd, odd_ids, odd_scores, odd_targets
 from parivox.read.spill import concatenated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,6 +50,7 @@ MOST_IDS = 1_000_000
 """Or fewer rows, by a million, where these have so many different ids."""
 _FIRST_ROWS = 10_000
 _CHANCE = 0.5
+_WORD = "WORD"  # stands for what the user knows
 _ID_ROLES = ("enrol", "test")
 _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
 
@@ -63,8 +64,8 @@ class InspectedTrials:
     ids: pl.Series  # distinct
     rows: Encoded  # those with both ids, which enrol and test are indices into
     speaker: pl.Series  # of each id, as a column names it, else the first component of the id
-    # roles whose columns are known by what they hold, not by their names
-    named: tuple[str, ...] = ()
+    # what --columns is to say: columns known by what they hold, and words of decisions
+    recipe: Mapping[str, str] = field(default_factory=dict)
 
 
 def first_rows(scanned: Scan, source: Any, columns: Columns) -> pl.DataFrame:
@@ -80,7 +81,7 @@ def first_rows(scanned: Scan, source: Any, columns: Columns) -> pl.DataFrame:
 
 def inspect_trials(scanned: Scan, source: Any, name: str, columns: Columns) -> InspectedTrials:
     """Look at a source that has columns of enrolments and tests."""
-    inspector = _TrialInspector(_with_ignored(scanned, source, columns))
+    inspector = _TrialInspector(_with_ignored(scanned, source, columns), columns)
     try:
         for chunk in inspector.first_chunks():
             inspector.add(chunk)
@@ -127,8 +128,8 @@ def _has_sides(attribute: str, names: Sequence[str]) -> bool:
 class _TrialInspector:
     """Rows as they are taken in, whatever is wrong with them."""
 
-    def __init__(self, scanned: Scan) -> None:
-        self.scan = scanned
+    def __init__(self, scanned: Scan, asked: Columns) -> None:
+        self.scan, self.asked = scanned, asked
         self.rows, self.whole = 0, True
         self.ids, self.speakers = Dictionary(), Dictionary()
         self.chunks: list[Encoded] = []
@@ -229,11 +230,13 @@ class _TrialInspector:
         columns = scanned.columns
         if not {"score", "decision"} & set(columns):
             for role, cells in self.cells.items():
-                column = self._column(role, cells).name
-                if recipe := cells.outcome(column):
-                    what = f"column {column!r} may hold decisions; if all else that it says is of "
-                    what += f"failures, audit it with --columns {shlex.quote(recipe)}"
-                    self.odd[recipe] = Odd(what, 0)
+                if any(map(is_decision, words := cells.words())):
+                    column = self._column(role, cells).name
+                    means, told = meanings(words)
+                    what = f"column {column!r} may hold decisions{told and f'; {told}'}; audit it"
+                    option = columns_option({"decision": column, **means})
+                    self.odd[column] = Odd(f"{what} with {option}", 0)
+        recipe = self._recipe()
         n_of = [int((rows.label == code).sum()) for code in (0, 1)]
         content = scanned.content
         found = Found(
@@ -253,7 +256,21 @@ class _TrialInspector:
             tuple(self.problems),
             ignored=tuple(one for one in scanned.ignored if one not in self.scan.columns.values()),
         )
-        return InspectedTrials(found, scanned, ids, rows, speaker)
+        return InspectedTrials(found, scanned, ids, rows, speaker, recipe)
+
+    def _recipe(self) -> dict[str, str]:
+        """What ``--columns`` is to say of the words of decisions, which is told."""
+        if "decision" not in self.cells:
+            return {}
+        recipe, told = meanings(self.cells["decision"].words())
+        what = f"column {self.scan.columns['decision']!r}: {told}"
+        if _WORD in recipe.values():
+            self.problems.append(f"{self.scan.name}: {what}; say it with {columns_option(recipe)}")
+        elif recipe:
+            if said := self.asked.words.get("failed"):
+                recipe["failed"] = f"{said}|{recipe['failed']}"
+            self.odd["decision"] = Odd(f"{what}; audit needs {columns_option(recipe)}", 0)
+        return recipe
 
     def _count_pairs(self, rows: Encoded, n: int) -> None:
         """Count pairs that occur again."""
@@ -297,6 +314,43 @@ class _TrialInspector:
             of[place[codes]] = place_of_name[owner]
         named = names.gather(pl.Series(of).replace(-1, None))
         return named.fill_null(first), "columns"
+
+
+def meanings(words: Sequence[str]) -> tuple[dict[str, str], str]:
+    """What ``--columns`` says of words of decisions that are not known, and that in words.
+
+    Where both decisions are known, all else is of failures; else which word is which is not known.
+
+    Examples
+    --------
+    >>> meanings(["accept", "reject", "too short"])
+    ({'failed': 'too short'}, "'too short' is taken for what failed")
+    >>> meanings(["ja", "nein"])[0]
+    {'accept': 'WORD', 'reject': 'WORD'}
+    """
+    others = [word for word in words if word.lower() not in DECISIONS]
+    known = {DECISIONS[word.lower()] for word in words if word not in others}
+    listed = ", ".join(map(repr, others))
+    if not others or any(sign in word for word in others for sign in ",|"):  # as no option has it
+        return {}, ""
+    if len(known) > 1:
+        are = "are" if len(others) > 1 else "is"
+        return {"failed": "|".join(others)}, f"{listed} {are} taken for what failed"
+    needed = [word for code, word in ((1, "accept"), (0, "reject")) if code not in known]
+    needed += ["failed"] if len(others) > len(needed) else []
+    unknown = f"which of {listed} means {', '.join(needed)} is not known"
+    return dict.fromkeys(needed, _WORD), unknown
+
+
+def columns_option(recipe: Mapping[str, str]) -> str:
+    """The option of columns as a shell takes it.
+
+    Examples
+    --------
+    >>> columns_option({"decision": "ok", "failed": "too short"})
+    "--columns 'decision=ok,failed=too short'"
+    """
+    return f"--columns {shlex.quote(','.join(map('='.join, recipe.items())))}"
 
 
 def _text(cells: pl.Series) -> pl.Series:
@@ -350,5 +404,7 @@ def with_odd_scores(one: InspectedTrials) -> InspectedTrials:
     )
     if is_distance:
         values = -values
-    odd = (*one.found.odd, *odd_scores(values, target, other))
+    of_itself = (one.rows.enrol == one.rows.test)[known] & (label == 1)
+    of_targets = odd_targets(int((label == 1).sum()), int(of_itself.sum()), 0)
+    odd = (*one.found.odd, *of_targets, *odd_scores(values, target, other))
     return replace(one, found=replace(one.found, odd=odd))
