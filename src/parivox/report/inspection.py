@@ -37,6 +37,7 @@ _MISSING = {
     "TRIALS": "a list of trials of these recordings",
     "AUDIT": "the folder of an audit",
     "PEOPLE": "a table of the speakers with their attributes",
+    "ATTRIBUTE": "one of these attributes",
     "RECORDINGS": "a table of the recordings with the speaker of each",
 }
 _FEW_VALUES, _MANY_ROWS, _MANY_GROUPS = 50, 1000, 6
