@@ -413,6 +413,39 @@ def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, pari
     assert audited.startswith("72 trials · 6 speakers")
 
 
+def test_files_of_kaldi_that_tell_no_speakers_ask_for_their_folder(kaldi):
+    folder = kaldi / "data"
+    (folder / "text").write_text(lines(f"{s}-v-0 HELLO WORLD" for s in SPEAKERS))
+    (folder / "segments").write_text(lines(f"{s}-v-0 {s}-v 0.0 1.5" for s in SPEAKERS))
+    for name in ("wav.scp", "text", "segments", "spk2utt"):
+        wanted = f"data/{name}: is one of the files of a data folder of Kaldi's, and its utt2spk"
+        with pytest.raises(ParivoxError, match=wanted):
+            pv.audit(kaldi / "scores", utterances=folder / name, trials=kaldi / "trials")
+        (found,) = inspect(folder / name).files
+        assert found.own == "a file of Kaldi's"
+        assert found.problems[0].endswith(f"; give the folder, as --utterances {folder}")
+    (folder / "text").write_text("utterance speaker\na b\n")
+    assert not inspect(folder / "text").files[0].problems
+
+
+def test_what_a_data_folder_lacks_is_told_of_its_file(kaldi):
+    folder = kaldi / "data"
+    genders = (folder / "spk2gender").read_text().splitlines()
+    (folder / "spk2gender").write_text(lines(genders[:-1]))
+    wanted = r"data/utt2spk: 1 of 6 speakers \('id05'\) are not in data/spk2gender"
+    tables = {"utterances": folder, "speakers": folder, "trials": kaldi / "trials"}
+    with pytest.raises(ParivoxError, match=wanted):
+        pv.audit(kaldi / "scores", by="gender", **tables)
+
+
+def test_a_table_without_a_header_is_grouped_by_nothing(write):
+    rows = [f"{e}\t{e[:4]}\t{SPEAKERS[e[:4]]}" for e, *_ in TRIALS[::6]]
+    scores = write("s.csv", lines(["enrol,test,score", *(f"{e},{t},{s}" for e, t, _, s in TRIALS)]))
+    found = inspect(scores, write("segments.tsv", lines(rows)))
+    assert any("is there no header?" in one.what for one in found.files[1].odd)
+    assert "--by" not in found.next
+
+
 # ---- what cannot be taken
 
 

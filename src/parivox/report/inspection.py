@@ -162,7 +162,7 @@ def _odd(found: Found) -> Iterator[str]:
 def _headline(found: Found) -> str:
     words = found.own or _KINDS[found.kind]
     is_trials = found.kind in {"scores", "trials"}
-    if found.kind == "unknown" and len(found.problems) == 1:
+    if found.kind == "unknown" and len(found.problems) == 1 and not found.own:
         return "cannot be read"
     if is_trials and not found.rows:
         words = "trials, of which none can be read"

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from parivox.disk import is_ours
+from parivox.errors import DataError
 from parivox.read.counts_file import holds_tally
 from parivox.read.inspection.findings import Found
+from parivox.read.kaldi import without_folder
 
 _HEAD = 1 << 16
 _FOLDERS = {
@@ -64,8 +66,10 @@ def own_file(source: Any, name: str) -> Found | None:
         return Found(name, "tally", "parquet")
     path = Path(source)
     try:
+        if problem := without_folder(path):
+            return Found(name, "unknown", own="a file of Kaldi's", problems=(problem,))
         found = _of_folder(path, name) if path.is_dir() else _of_file(path)
-    except (OSError, ValueError, zipfile.BadZipFile):  # that is said by who reads it
+    except (DataError, OSError, ValueError, zipfile.BadZipFile):  # that is said by who reads it
         return None
     if found is None:
         return None
