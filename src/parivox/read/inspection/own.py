@@ -1,4 +1,4 @@
-"""What Parivox itself wrote, or score takes: known by its folder, or by its first words."""
+"""What Parivox wrote, or takes elsewhere than in an audit: known by its folder or first words."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _OF_STORE = {"store.json", _RECORDINGS, "embeddings.npy", "seen.parquet"}
 
 
 def own_file(source: Any, name: str) -> Found | None:
-    """What a file or folder of Parivox's own is, and the command that takes it."""
+    """What a file or folder is that is no table to audit, and the command that takes it."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     if holds_tally(source):
