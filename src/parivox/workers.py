@@ -15,12 +15,12 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass, field
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import connection, current_process, get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from parivox.disk import Scratch
-from parivox.errors import DataError, ParivoxError
+from parivox.errors import ConfigError, DataError, ParivoxError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -42,6 +42,10 @@ ONE_THREAD = dict.fromkeys(
     "1",
 )
 _ENDING = 10.0  # seconds for a process to end
+_ANEW = (
+    "worker processes import the script that starts them; put what it does below "
+    'if __name__ == "__main__":, and a function of a notebook into a module'
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +101,10 @@ class Processes:
     """Processes of this machine, of one thread each; one process keeps the order of tasks."""
 
     number: int = 1
+
+    def __post_init__(self) -> None:
+        if getattr(current_process(), "_inheriting", False):  # as multiprocessing itself asks
+            raise ConfigError(_ANEW)
 
     @contextlib.contextmanager
     def open(
@@ -182,7 +190,7 @@ class _Worker:
         self.is_busy = False
         self.at: int | None = None
         self.since = time.monotonic()
-        self.is_gone = False
+        self.has_begun = self.is_gone = False
         self.process = context.Process(target=_work, args=(theirs, begin, name), daemon=True)
         with _environment(ONE_THREAD):
             self.process.start()
@@ -202,7 +210,7 @@ class _Worker:
             self.process.join(_ENDING)
             self.is_gone = True
             return []
-        self.since = time.monotonic()
+        self.since, self.has_begun = time.monotonic(), True
         if isinstance(message, ParivoxError):
             raise message
         if isinstance(message, _Finished):
@@ -219,6 +227,9 @@ class _Worker:
     def what_is_left(self) -> Any:
         """Its task without the item that it had in hand; without such, it is an error."""
         code = _named(self.process.exitcode)
+        if not self.has_begun and (self.process.exitcode or 0) > 0:
+            msg = f"a worker process ended before it began ({code}): {_ANEW}"
+            raise WorkerLost(msg)
         if self.at is None:
             lines = self.printed.read_text(encoding="utf-8", errors="replace").strip().split("\n")
             last = f": {lines[-1][:300]}" if lines[-1] else ""
@@ -250,6 +261,7 @@ def _work(line: Connection, begin: Callable[[], Any], name: str) -> None:
     os.dup2(printed, 1)
     os.dup2(printed, 2)  # where decoders complain of foreign bytes
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
+        line.send(None)  # it has begun
         try:
             do = begin()
             while True:

@@ -1,10 +1,11 @@
 """Datasets that hold their recordings themselves, as those of Hugging Face do.
 
 The library `datasets` takes 300 MB, so what it gives is stood in for: `select`, `select_columns`,
-`to_polars` and a length, with audio as ``bytes`` and ``path``.
+`to_polars`, `features` and a length, with audio as ``bytes`` and ``path``.
 """
 
 import io
+import json
 
 import numpy as np
 import polars as pl
@@ -20,20 +21,29 @@ RATE = 8_000
 SPEAKERS = {"s0": "f", "s1": "m"}
 
 
+class Features(dict):
+    def to_dict(self):
+        return dict(self)
+
+
+def classes(*names):
+    return {"_type": "ClassLabel", "names": list(names)}
+
+
 class Dataset:
     """As much of a dataset as a table takes."""
 
-    def __init__(self, frame):
-        self.frame = frame
+    def __init__(self, frame, features=None):
+        self.frame, self.features = frame, Features(features or {})
 
     def __len__(self):
         return self.frame.height
 
     def select(self, indices):
-        return Dataset(self.frame[list(indices)])
+        return Dataset(self.frame[list(indices)], self.features)
 
     def select_columns(self, names):
-        return Dataset(self.frame.select(names))
+        return Dataset(self.frame.select(names), self.features)
 
     def to_polars(self):
         return self.frame
@@ -129,6 +139,38 @@ def test_a_dataset_is_a_table_wherever_one_is(dataset, recordings):
     assert {row["group"] for row in audit.groups} >= {"f", "m"}
     with pytest.raises(DataError, match=r"holds the splits 'train', 'test'; give one of them"):
         pv.audit({"S": {"train": scores, "test": scores}}, utterances=audio, by="gender")
+
+
+@pytest.fixture(params=["datasets", "Parquet"])
+def saved(request, tmp_path):
+    """A dataset as it is, or the Parquet file that it is saved to."""
+
+    def made(name, frame, **features):
+        if request.param == "datasets":
+            return Dataset(frame, features)
+        about = {"huggingface": json.dumps({"info": {"features": features}})}
+        frame.write_parquet(path := tmp_path / f"{name}.parquet", metadata=about)
+        return path
+
+    return made
+
+
+def test_classes_are_known_by_their_names(saved):
+    columns = {"enrol": ["a/1", "a/2", "b/1", "b/2"], "test": ["a/3", "b/3", "b/3", "a/3"]}
+    rows = pl.DataFrame({**columns, "score": [1.0, 0, 1, 0], "label": [0, 1, 0, 1]})
+    scores = saved("scores", rows, label=classes("target", "nontarget"))
+    table = pl.DataFrame({"speaker": ["a", "b"], "gender": [1, 0]})
+    speakers = saved("speakers", table, gender=classes("female", "male"))
+    audit = pv.audit(scores, speakers=speakers, by="gender", intervals=False)
+    assert {row["group"] for row in audit.groups} == {"female", "male", "all", "pooled"}
+    assert audit.groups.where(metric="eer", group="all").to_polars()["value"][0] == 0
+
+
+def test_speakers_that_are_classes_are_embedded_by_their_names(saved, recordings):
+    audio = [{"bytes": packed(wave), "path": None} for wave in recordings.values()]
+    table = pl.DataFrame({"id": list(recordings), "audio": audio, "speaker": [0, 0, 1, 1]})
+    held = read_source(saved("audio", table, speaker=classes("Ana", "Bo"))).table
+    assert held["speaker"].to_list() == ["Ana", "Ana", "Bo", "Bo"]
 
 
 def test_a_dataset_that_streams_is_no_table():

@@ -1,10 +1,13 @@
 """Every recording is embedded once, whatever happens meanwhile."""
 
 import hashlib
+import importlib
 import random
 import shutil
+import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -686,6 +689,51 @@ def test_what_a_loader_makes_is_checked_as_what_is_named(folder, small, tmp_path
     with pytest.raises(ConfigError, match="a Small makes no system; give a system's name, or a f"):
         embed(folder, small.READY, tmp_path / "out", workers=1)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_function_of_waveforms_embeds_as_it_does_by_its_name(folder, tmp_path, monkeypatch):
+    (tmp_path / "encoders.py").write_text(FUNCTIONS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    encoders = importlib.import_module("encoders")
+    given = embed(folder, encoders.encode, tmp_path / "given", workers=1).store
+    named = embed(folder, "encoders:encode", tmp_path / "named", workers=1).store
+    np.testing.assert_array_equal(given.vectors, named.vectors)
+    with pytest.raises(ConfigError, match="system short is a function of one argument; name a fun"):
+        embed(folder, encoders.short, tmp_path / "short", workers=1)
+
+
+FUNCTIONS = """
+def encode(waveform, sample_rate):
+    return waveform[:16]
+
+
+def short(waveform):
+    return waveform[:16]
+"""
+
+
+def test_a_script_without_a_guard_is_told_of_it(folder, small, tmp_path):
+    (tmp_path / "script.py").write_text(UNGUARDED)
+    path = f"{Path(parivox.__file__).parents[1]}:{tmp_path / 'modules'}"
+    words = [sys.executable, tmp_path / "script.py", folder, tmp_path / "out"]
+    done = subprocess.run(
+        words, env={"PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    *_, last = done.stderr.splitlines()
+    assert "a worker process ended before it began (exit code 1)" in last
+    assert 'put what it does below if __name__ == "__main__":' in last
+    assert "another process is writing" not in done.stderr
+
+
+UNGUARDED = """
+import sys
+
+import small_system
+from parivox import embed
+
+embed(sys.argv[1], small_system.load, sys.argv[2])
+"""
 
 
 def test_embeddings_of_two_devices_are_not_mixed(folder, small, tmp_path):

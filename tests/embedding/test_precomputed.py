@@ -1,6 +1,8 @@
 """Embeddings that others made, in the layouts they leave them in."""
 
+import pickle
 import struct
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -8,6 +10,7 @@ import pytest
 
 from parivox.embedding.systems.precomputed import read
 from parivox.errors import DataError
+from parivox.read.formats.delimited import PICKLED
 
 IDS = ["id10270/a/00001.wav", "id10271/b/00002.wav", "ñandú"]
 VECTORS = np.random.default_rng(2).normal(0, 1, (3, 5)).astype(np.float32)
@@ -149,7 +152,7 @@ def bad(folder, name, data):
         ("e.pkl", b"cos\nsystem\n(S'touch x'\ntR.", "may run code when it is opened, so it is not"),
         ("e.pt", b"PK", "may run code"),
         ("e.csv", "a,1\n", r"is of no known kind; embeddings are in \.npy"),
-        ("e.npy", b"", "is not there|no ids"),
+        ("e.npy", b"", "is no array of numbers and text"),
         ("e.npz", b"PK\3\4", "is no npz of numbers and text"),
         ("e.parquet", b"PAR1", "is no Parquet file"),
         ("e.ark", b"a \0BFM \4\1\0\0\0\4\1\0\0\0\0\0\0\0", "vector of 'a' is a 'FM', expected a v"),
@@ -173,11 +176,23 @@ def test_files_that_hold_something_else(name, data, words, tmp_path):
 def test_objects_in_arrays_are_not_unpickled(tmp_path):
     np.save(tmp_path / "e.npy", np.array([{"a": 1}]), allow_pickle=True)
     (tmp_path / "e.txt").write_text("a\n")
-    with pytest.raises(DataError, match="is no array of numbers or text"):
-        read(tmp_path / "e.npy")
     np.savez(tmp_path / "e.npz", a=np.array([{"a": 1}]), allow_pickle=True)
-    with pytest.raises(DataError, match="is no npz of numbers and text"):
-        read(tmp_path / "e.npz")
+    bad(tmp_path, "f.npy", pickle.dumps({"a": VECTORS[0]}))
+    bad(tmp_path, "f.npz", pickle.dumps({"a": VECTORS[0]}))
+    for name in ("e.npy", "e.npz", "f.npy", "f.npz"):
+        with pytest.raises(DataError, match=f"{name}: holds pickled objects: it may run code wh"):
+            read(tmp_path / name)
+
+
+def test_what_is_said_of_a_pickle_makes_embeddings_that_are_read(tmp_path):
+    _, _, recipe = PICKLED.partition("with ")
+    pages = Path(__file__).parents[2] / "docs" / "systems.md"
+    assert recipe in pages.read_text(encoding="utf-8")
+    all_ = {"a@1.wav": VECTORS[0], "b@2.wav": VECTORS[1]}
+    exec(recipe, {"numpy": np, "all": all_, "FILE": tmp_path / "e.npz"})
+    ids, vectors = read(tmp_path / "e.npz")
+    assert ids.to_list() == ["a/1.wav", "b/2.wav"]
+    np.testing.assert_array_equal(vectors[:, 0], VECTORS[:2])
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 import parivox as pv
@@ -457,6 +459,39 @@ def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, pari
     assert audited.startswith("72 trials · 6 speakers")
 
 
+def test_files_of_kaldi_that_tell_no_speakers_ask_for_their_folder(kaldi):
+    folder = kaldi / "data"
+    (folder / "text").write_text(lines(f"{s}-v-0 HELLO WORLD" for s in SPEAKERS))
+    (folder / "segments").write_text(lines(f"{s}-v-0 {s}-v 0.0 1.5" for s in SPEAKERS))
+    for name in ("wav.scp", "text", "segments", "spk2utt"):
+        wanted = f"data/{name}: is one of the files of a data folder of Kaldi's, and its utt2spk"
+        with pytest.raises(ParivoxError, match=wanted):
+            pv.audit(kaldi / "scores", utterances=folder / name, trials=kaldi / "trials")
+        (found,) = inspect(folder / name).files
+        assert found.own == "a file of Kaldi's"
+        assert found.problems[0].endswith(f"; give the folder, as --utterances {folder}")
+    (folder / "text").write_text("utterance speaker\na b\n")
+    assert not inspect(folder / "text").files[0].problems
+
+
+def test_what_a_data_folder_lacks_is_told_of_its_file(kaldi):
+    folder = kaldi / "data"
+    genders = (folder / "spk2gender").read_text().splitlines()
+    (folder / "spk2gender").write_text(lines(genders[:-1]))
+    wanted = r"data/utt2spk: 1 of 6 speakers \('id05'\) are not in data/spk2gender"
+    tables = {"utterances": folder, "speakers": folder, "trials": kaldi / "trials"}
+    with pytest.raises(ParivoxError, match=wanted):
+        pv.audit(kaldi / "scores", by="gender", **tables)
+
+
+def test_a_table_without_a_header_is_grouped_by_nothing(write):
+    rows = [f"{e}\t{e[:4]}\t{SPEAKERS[e[:4]]}" for e, *_ in TRIALS[::6]]
+    scores = write("s.csv", lines(["enrol,test,score", *(f"{e},{t},{s}" for e, t, _, s in TRIALS)]))
+    found = inspect(scores, write("segments.tsv", lines(rows)))
+    assert any("is there no header?" in one.what for one in found.files[1].odd)
+    assert "--by" not in found.next
+
+
 # ---- what cannot be taken
 
 
@@ -464,7 +499,7 @@ def test_a_pickle_is_refused_with_the_safe_way(write):
     path = write("embeddings.pkl", pickle.dumps({"id00@v@0.wav": [0.5, 0.25]}))
     for said in (inspect(path).files[0].problems[0], refused(path)):
         assert "may run code when it is opened, so it is not; save embeddings as ids" in said
-        assert "numpy.savez(FILE, ids=list(all), " in said
+        assert 'numpy.savez(FILE, ids=[one.replace("@", "/") for one in all], ' in said
 
 
 # ---- what Parivox wrote
@@ -481,7 +516,10 @@ def written(kaldi, parivox):
     counts = ("--key", "site.key", "--blocks", "3", "--step", "0.02", "--withhold", "0")
     parivox("count", *how, *counts, "--out", "north.counts")
     (kaldi / "rules.yaml").write_text(parivox("thresholds", "--example"))
+    (kaldi / "rules22").write_text(parivox("thresholds", "--example"))
     (kaldi / "context.yaml").write_text(parivox("context"))
+    ids = sorted({hyphened(one) for row in TRIALS for one in row[:2]})
+    np.savez(kaldi / "e.npz", ids=ids, vectors=np.arange(2.0 * len(ids)).reshape(-1, 2))
     shutil.copy(KEPT / "1-logistic.json", kaldi)
     return kaldi
 
@@ -494,6 +532,10 @@ def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, pari
         "audit/groups.csv": "audit/groups.csv: part of an audit",
         "audit/audit.json": "audit/audit.json: part of an audit",
         "north.counts north.tally": "north.tally: a tally of counts, which goes beside them",
+        "audit/SHA256SUMS": "audit/SHA256SUMS: part of an audit",
+        "site.key": "site.key: a key, as count and monitor take it",
+        "e.npz trials": "e.npz: arrays of NumPy, as score takes embeddings",
+        "rules22": "rules22: a rule file, as parivox thresholds writes it",
         "rules.yaml": "rules.yaml: a rule file, as parivox thresholds writes it",
         "context.yaml": "context.yaml: a context file, as parivox context prints it",
         "1-logistic.json": "1-logistic.json: a calibrator, as parivox calibrate writes it",
@@ -503,8 +545,11 @@ def test_what_parivox_wrote_is_known_and_the_proposed_command_runs(written, pari
         commands[files] = shlex.join(proposed_in(told))
     assert commands["audit/groups.csv"] == commands["audit"] == "show audit"
     given = {
+        "SCORES --speakers PEOPLE": "SCORES",
+        "--blocks 20": "--blocks 3 --withhold 0",  # of six speakers
         "SCORES": "scored --utterances data --speakers data",
         "AUDIT": "audit",
+        "ATTRIBUTE": "gender",
         "report.html": "r.md",
     }
     for command in commands.values():
@@ -526,13 +571,39 @@ def test_what_gate_and_monitor_take_is_known(file, said, command):
     assert f"parivox {command} " in found.use
 
 
+@pytest.mark.parametrize(
+    "name", ["", "store.json", "recordings.parquet", "seen.parquet", "embeddings.npy"]
+)
+def test_embeddings_are_known_by_their_folder_and_by_each_file_of_it(tmp_path, name):
+    store = tmp_path / "e"
+    store.mkdir()
+    (store / "store.json").write_text("{}\n")
+    for table in ("recordings.parquet", "seen.parquet"):
+        pl.DataFrame({"utterance": ["a/1"], "speaker": ["a"]}).write_parquet(store / table)
+    np.save(store / "embeddings.npy", np.ones((1, 1, 2), np.float32))
+    (found,) = inspect(store / name).files
+    assert "embeddings, as parivox embed makes them" in found.own
+    assert found.use == f"parivox score TRIALS --embeddings {store} --out scores.parquet"
+    (store / "mine.csv").write_text("utterance,lang\na/1,de\n")
+    assert not inspect(store / "mine.csv").files[0].own
+
+
+def test_recordings_of_embeddings_are_still_a_table_of_utterances(tmp_path):
+    (tmp_path / "store.json").write_text("{}")
+    ids = sorted({one for row in TRIALS for one in row[:2]})
+    table = pl.DataFrame({"utterance": ids, "speaker": [one[:4] for one in ids]})
+    table.write_parquet(tmp_path / "recordings.parquet")
+    scores = pl.DataFrame(TRIALS, ["enrol", "test", "label", "score"], orient="row")
+    scores.write_csv(tmp_path / "s.csv")
+    told = inspect(tmp_path / "s.csv", tmp_path / "recordings.parquet")
+    assert f"--utterances {tmp_path / 'recordings.parquet'}" in told.next
+
+
 @pytest.mark.slow
-def test_a_folder_of_embeddings_is_known(tmp_path, parivox):
-    (tmp_path / "e").mkdir()
-    (tmp_path / "e" / "store.json").write_text("{}")
-    told = parivox("inspect", "e")
-    assert "e: embeddings, as parivox embed makes them" in told
-    assert "next: parivox score TRIALS --embeddings e --out scores.parquet" in told
+def test_reports_are_known_as_what_is_to_be_read(written, parivox):
+    for name in ("report.html", "report.md", "report.xlsx"):
+        parivox("report", "audit", "--out", name)
+        assert f"{name}: a report, as parivox report or gate writes it" in parivox("inspect", name)
 
 
 # ---- words of the user's own

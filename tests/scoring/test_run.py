@@ -106,6 +106,12 @@ def test_recordings_that_are_not_there_are_counted_with_examples(pairs, embedded
         scored(odd, embedded)
 
 
+def test_ids_with_a_sign_for_the_slash_are_told(pairs, embedded, scored, by_hand):
+    nemo = by_hand.vectors_of(embedded.values, ids=embedded.ids.str.replace("/", "@").to_list())
+    with pytest.raises(DataError, match="not in embeddings; it has @ for /, as NeMo writes ids"):
+        scored(pairs, nemo)
+
+
 def test_models_are_the_mean_of_embeddings_or_of_scores(pairs, embedded, scored, by_hand):
     models = pl.DataFrame(
         {

@@ -16,6 +16,7 @@ import polars as pl
 from parivox.disk import Scratch
 from parivox.embedding.audio import check_decoders
 from parivox.errors import DataError
+from parivox.read.formats.frames import lazy_parquet, with_classes
 from parivox.read.people import UTTERANCE, find_column
 
 if TYPE_CHECKING:
@@ -64,14 +65,15 @@ def _parts(source: Any) -> Iterator[pl.DataFrame]:
     """Some rows after the other, of a dataset, a dataframe or a Parquet file."""
     if isinstance(source, (str, os.PathLike)):
         if str(source).lower().endswith((".parquet", ".pq")) and os.path.isfile(source):  # noqa: PTH113
-            lazy = pl.scan_parquet(os.fspath(source))
+            lazy = lazy_parquet(os.fspath(source))
             for first in range(0, lazy.select(pl.len()).collect().item(), _ROWS):
                 yield lazy.slice(first, _ROWS).collect()
     elif isinstance(source, pl.DataFrame):
         yield from source.iter_slices(_ROWS)
-    elif hasattr(source, "to_polars") and hasattr(source, "select"):
+    elif hasattr(source, "to_polars") and hasattr(source, "features"):
         for first in range(0, len(source), _ROWS):
-            yield source.select(range(first, min(first + _ROWS, len(source)))).to_polars()
+            part = source.select(range(first, min(first + _ROWS, len(source)))).to_polars()
+            yield with_classes(part, source.features.to_dict())
 
 
 def _write(cell: dict[str, Any] | None, folder: Scratch, file: str, where: str) -> str | None:

@@ -146,8 +146,8 @@ def embed(
         As `parivox.embedding.recordings.read_source` takes it.
     system
         As `parivox.embedding.systems.named.load` takes it, such as ``ge2e``; or a function
-        that loads it. Each worker process calls that, so it must be picklable: a function of a
-        module, or a ``functools.partial`` of one.
+        that loads it, or of waveform and sample rate that is one. Each worker process calls that,
+        so it must be picklable: a function of a module, or a ``functools.partial`` of one.
     out
         The folder of the store.
     columns

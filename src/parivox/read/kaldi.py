@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NAMED = re.compile(r"(utt|spk)2(?!utt$)(\w+)")
+_TELLING_NONE = {"wav.scp", "segments", "text", "spk2utt"}
+"""Files of a data folder that an audit has no use for without ``utt2spk``."""
 _WORDS = {"utt": "utterance", "spk": "speaker"}
 
 
@@ -40,6 +43,8 @@ def kaldi_table(path: Path, what: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
             msg = f"{path}: is a folder without {wanted}, as Kaldi's have one; {mend}"
             raise DataError(msg)
         files.sort(key=lambda one: one.name != wanted)
+    elif problem := without_folder(path):
+        raise DataError(problem)
     elif _NAMED.fullmatch(path.name) and path.is_file() and _is_bare(path):
         files = [path]
     else:
@@ -58,7 +63,18 @@ def kaldi_table(path: Path, what: str) -> tuple[pl.DataFrame, dict[str, Any]] | 
             found = found.join(other, on=key, how="left", maintain_order="left")
     if path.is_dir() and what != "speakers":
         found = found.join(_recordings(path), on="utterance", how="left", maintain_order="left")
-    return found, {"name": path.name, "format": "kaldi", "sha256": digest.hexdigest()}
+    name = f"{path.name}/{files[0].name}" if path.is_dir() else path.name
+    return found, {"name": name, "format": "kaldi", "sha256": digest.hexdigest()}
+
+
+def without_folder(path: Path) -> str:
+    """What is said of a file that tells no speakers without its folder; empty for any other."""
+    if path.name not in _TELLING_NONE or not path.is_file() or not _is_bare(path):
+        return ""
+    return (
+        f"{path}: is one of the files of a data folder of Kaldi's, and its utt2spk tells the "
+        f"speakers; give the folder, as --utterances {shlex.quote(str(path.parent))}"
+    )
 
 
 def _recordings(folder: Path) -> pl.DataFrame:

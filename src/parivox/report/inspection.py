@@ -37,6 +37,7 @@ _MISSING = {
     "TRIALS": "a list of trials of these recordings",
     "AUDIT": "the folder of an audit",
     "PEOPLE": "a table of the speakers with their attributes",
+    "ATTRIBUTE": "one of these attributes",
     "RECORDINGS": "a table of the recordings with the speaker of each",
 }
 _FEW_VALUES, _MANY_ROWS, _MANY_GROUPS = 50, 1000, 6
@@ -161,7 +162,7 @@ def _odd(found: Found) -> Iterator[str]:
 def _headline(found: Found) -> str:
     words = found.own or _KINDS[found.kind]
     is_trials = found.kind in {"scores", "trials"}
-    if found.kind == "unknown" and len(found.problems) == 1:
+    if found.kind == "unknown" and len(found.problems) == 1 and not found.own:
         return "cannot be read"
     if is_trials and not found.rows:
         words = "trials, of which none can be read"

@@ -117,8 +117,11 @@ def recording_places(
     """Place of each of some distinct ids among those of a source; one that it lacks is an error."""
     place = places_in(ids, known)
     if (place < 0).any():
-        missing = listed_ids(ids.filter(pl.Series(place < 0)), ids, what)
-        msg = f"{asking}: {missing} are not in {source}; {mend}, or make the ids alike"
+        missing = ids.filter(pl.Series(place < 0))
+        mend = f"{mend}, or make the ids alike"
+        if missing.is_in(known.str.replace_all("@", "/").implode()).any():
+            mend = "it has @ for /, as NeMo writes ids; save them with / again"
+        msg = f"{asking}: {listed_ids(missing, ids, what)} are not in {source}; {mend}"
         raise DataError(msg)
     return place
 

@@ -60,6 +60,7 @@ ENTRY_POINTS = "parivox.systems"
 DEVICES = ("cpu", "cuda")
 """Where a system can be asked to run."""
 
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _REFERENCE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _FORMS = (
     "ge2e, model.onnx, NAME:checkpoint with NAME one of "
@@ -431,14 +432,15 @@ def _following_protocol(
 
 
 def made_by(load: Any) -> EmbeddingSystem | VerifyingSystem:
-    """The system that a function of the user's makes, checked as one that is named."""
+    """The system that a function of the user's makes or is, checked as one that is named."""
     if not callable(load):
         msg = (
             f"a {type(load).__name__} makes no system; give a system's name, or a function without "
             "arguments that makes it in each worker process"
         )
         raise ConfigError(msg)
-    thing = load()
+    needs = [p for p in _parameters(load) or () if p.default is p.empty and p.kind in _BY_POSITION]
+    thing = load if needs else load()
     return system_of(thing, str(getattr(thing, "name", getattr(load, "__name__", "given"))))
 
 
@@ -454,8 +456,7 @@ def _arguments(function: Any) -> int:
     parameters = _parameters(function)
     if parameters is None or any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return 2
-    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in by_position for p in parameters)
+    return sum(p.kind in _BY_POSITION for p in parameters)
 
 
 def _source(function: Any) -> dict[str, Any]:

@@ -150,11 +150,20 @@ def _array(path: Path) -> NDArray[Any]:
     except OSError:
         raise
     except Exception as error:  # whatever a damaged header ends in
-        msg = f"{path}: is no array of numbers or text ({why(error)}); save it with numpy.save"
-        raise DataError(msg) from error
+        raise _unread(path, "array", "save", error) from error
+
+
+def _unread(path: Path, what: str, save: str, error: Exception) -> DataError:
+    """What is said of a file that NumPy does not read as it is, or not without unpickling."""
+    if "allow_pickle" in str(error) or "Python objects" in str(error):
+        return DataError(f"{path}: holds pickled objects: it {PICKLED}")
+    return DataError(
+        f"{path}: is no {what} of numbers and text ({why(error)}); save it with numpy.{save}"
+    )
 
 
 def _npy(path: Path) -> tuple[Sequence[Any], Any]:
+    vectors = _array(path)
     stem = path.with_suffix("")
     beside = [stem.with_name(f"{stem.name}{end}") for end in (".txt", ".ids", ".ids.npy")]
     beside += [path.with_name("ids.txt"), path.with_name("ids.npy")]
@@ -166,13 +175,13 @@ def _npy(path: Path) -> tuple[Sequence[Any], Any]:
         )
         raise DataError(msg)
     if found.suffix == ".npy":
-        return _texts(_array(found).ravel(), found), _array(path)
+        return _texts(_array(found).ravel(), found), vectors
     try:
         lines = found.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         msg = f"{found}: is no UTF-8 text ({error.reason}); save it as UTF-8"
         raise DataError(msg) from error
-    return [line.strip() for line in lines if line.strip()], _array(path)
+    return [line.strip() for line in lines if line.strip()], vectors
 
 
 def _npz(path: Path) -> tuple[Sequence[Any], Any]:
@@ -187,8 +196,7 @@ def _npz(path: Path) -> tuple[Sequence[Any], Any]:
     except DataError:
         raise
     except Exception as error:  # whatever a damaged archive ends in
-        msg = f"{path}: is no npz of numbers and text ({why(error)}); save it with numpy.savez"
-        raise DataError(msg) from error
+        raise _unread(path, "npz", "savez", error) from error
     lower = {name.lower(): name for name in arrays}
     vectors = next((lower[name] for name in _VECTORS if name in lower), None)
     if vectors is None:

@@ -33,9 +33,10 @@ BLOCK = 64 << 20
 """Bytes read at once."""
 PICKLED = (
     "may run code when it is opened, so it is not; save embeddings as ids and vectors with "
-    "numpy.savez(FILE, ids=list(all), vectors=numpy.stack(list(all.values())))"
+    'numpy.savez(FILE, ids=[one.replace("@", "/") for one in all], '
+    "vectors=numpy.stack(list(all.values())))"
 )
-"""What is said of a pickle, and of what may be one."""
+"""What is said of a pickle, and of what may be one; NeMo writes @ for / in ids."""
 
 
 def header_of(content: Content) -> tuple[list[str], str, int]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from parivox.read.columns import Columns
     from parivox.read.content import Content
     from parivox.read.formats.format import Rows, Scan
+
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
 ROWS = 1_000_000
 """Rows read at once."""
@@ -63,13 +67,39 @@ def _guarded(
         with silent():
             if kind == "arrow-stream":
                 return job(pl.read_ipc_stream(source).lazy())
-            return job(pl.scan_parquet(source) if kind == "parquet" else pl.scan_ipc(source))
+            return job(lazy_parquet(source) if kind == "parquet" else pl.scan_ipc(source))
     except ENGINE_ERRORS as error:
         msg = (
             f"{content.name}: cannot be read as {kind} ({why(error)}); "
             "it may be truncated, so make or copy it again"
         )
         raise DataError(msg) from error
+
+
+def lazy_parquet(source: bytes | str | Path) -> pl.LazyFrame:
+    """A Parquet file; of a dataset of Hugging Face, classes are by their names."""
+    file = io.BytesIO(source) if isinstance(source, bytes) else source
+    saved = json.loads(pl.read_parquet_metadata(file).get("huggingface", "{}"))
+    return with_classes(pl.scan_parquet(source), saved.get("info", {}).get("features", {}))
+
+
+def with_classes(frame: Frame, features: Mapping[str, Any]) -> Frame:
+    """Names in the place of the codes of classes, as the features of a dataset have them.
+
+    Examples
+    --------
+    >>> sex = {"sex": {"_type": "ClassLabel", "names": ["f", "m"]}}
+    >>> with_classes(pl.DataFrame({"sex": [1, 0, -1]}), sex)["sex"].to_list()
+    ['m', 'f', None]
+    """
+    known = {column: features.get(column) for column in frame.collect_schema().names()}
+    return frame.with_columns(
+        pl.col(column).replace_strict(
+            dict(enumerate(kind["names"])), default=None, return_dtype=pl.String
+        )
+        for column, kind in known.items()
+        if isinstance(kind, dict) and kind.get("_type") == "ClassLabel"
+    )
 
 
 def parquet_metadata(file: Path | IO[bytes]) -> dict[str, str]:
@@ -158,7 +188,7 @@ def _of_dataset(source: Any) -> pl.DataFrame:
     flat = [name for name, kind in kinds.items() if not kind.is_nested()]
     found = source.select_columns(flat).to_polars()
     assert isinstance(found, pl.DataFrame)
-    return found
+    return with_classes(found, source.features.to_dict())
 
 
 def _check_no_splits(source: Mapping[Any, Any], name: str) -> None:

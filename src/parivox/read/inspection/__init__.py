@@ -129,7 +129,7 @@ def _identify(
         return counts.see(source.name, source.data)
     own = own_file(source.data, source.name) or inspect_groups(source.data, source.name)
     if own is not None:
-        return own
+        return _own_table(source, own) if own.kind == "utterances" else own
     trials, problem = _trials(source, asked, format_)
     if trials is not None:
         return trials
@@ -142,6 +142,15 @@ def _identify(
     if problem and all(names & ALIASES[side] for side in ("enrol", "test")):
         return Found(source.name, "trials", inspected.found.format, problems=(problem,))
     return inspected
+
+
+def _own_table(source: Source, own: Found) -> Inspected:
+    """A table that Parivox wrote, and that an audit takes as any other."""
+    try:
+        table = inspect_table(source.data, source.name)
+    except DataError as error:
+        return replace(own, kind="own", problems=(str(error),))
+    return replace(table, found=replace(table.found, own=own.own, use=own.use))
 
 
 def _trials(

@@ -1,4 +1,4 @@
-"""What Parivox itself wrote: known by a file that only its folder has, or by its first words."""
+"""What Parivox wrote, or takes elsewhere than in an audit: known by its folder or first words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from parivox.disk import is_ours
+from parivox.errors import DataError
 from parivox.read.counts_file import holds_tally
 from parivox.read.inspection.findings import Found
+from parivox.read.kaldi import without_folder
 
 _HEAD = 1 << 16
 _FOLDERS = {
@@ -39,25 +42,40 @@ _TEXTS = {
 }
 """Likewise of a text, by the beginning of a line."""
 _STATE = ("the state of a stream, as parivox monitor keeps it", "parivox monitor --state {}")
+_VECTORS = ("arrays of NumPy, as score takes embeddings", _FOLDERS["store.json"][1])
+_KEY = (
+    "a key, as count and monitor take it; it stays at its site",
+    (
+        "parivox count SCORES --speakers PEOPLE --by ATTRIBUTE --step 0.01 --blocks 20 --key {} "
+        "--out site.counts"
+    ),
+)
+_REPORT = ("a report, as parivox report or gate writes it, to be read", "")
 _JSON = re.compile(r'\{\s*"(parivox-\w+)":')
+_HEX = re.compile(r"\s*[0-9a-fA-F]{16,64}\s*")
 _SUMS = "SHA256SUMS"
+_RECORDINGS = "recordings.parquet"
+_OF_STORE = {"store.json", _RECORDINGS, "embeddings.npy", "seen.parquet"}
 
 
 def own_file(source: Any, name: str) -> Found | None:
-    """What a file or folder of Parivox's own is, and the command that takes it."""
+    """What a file or folder is that is no table to audit, and the command that takes it."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     if holds_tally(source):
         return Found(name, "tally", "parquet")
     path = Path(source)
     try:
+        if problem := without_folder(path):
+            return Found(name, "unknown", own="a file of Kaldi's", problems=(problem,))
         found = _of_folder(path, name) if path.is_dir() else _of_file(path)
-    except (OSError, ValueError, zipfile.BadZipFile):  # that is said by who reads it
+    except (DataError, OSError, ValueError, zipfile.BadZipFile):  # that is said by who reads it
         return None
     if found is None:
         return None
     words, command, what = found
-    return Found(name, "own", own=words, use=command.format(shlex.quote(what)))
+    kind = "utterances" if path.name == _RECORDINGS else "own"  # which an audit takes, too
+    return Found(name, kind, own=words, use=command.format(shlex.quote(what)))
 
 
 def _of_folder(path: Path, name: str) -> tuple[str, str, str] | None:
@@ -66,21 +84,42 @@ def _of_folder(path: Path, name: str) -> tuple[str, str, str] | None:
 
 
 def _of_file(path: Path) -> tuple[str, str, str] | None:
-    home = path.parent
-    if (home / "audit.json").is_file() and (home / _SUMS).is_file():
-        sums = (home / _SUMS).read_text(encoding="utf-8").splitlines()
-        if path.name in {line.rpartition(" ")[2].lstrip("*") for line in sums}:
-            words, command = _FOLDERS["audit.json"]
-            return f"part of {words}", command, str(home)
-    if path.is_file() and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as file:
-            is_state = "state.json" in file.namelist()
-        return (*_STATE, str(path)) if is_state else None
-    if path.suffix.lower() not in {".yaml", ".yml", ".json"}:
+    if not path.is_file():
         return None
+    for file, (words, command) in _FOLDERS.items():
+        if (path.parent / file).is_file() and path.name in _files_beside(path.parent / file):
+            return f"part of {words}", command, str(path.parent)
+    known = _archive(path) if zipfile.is_zipfile(path) else _text(path)
+    if known is None and path.stat().st_size and is_ours(path):
+        known = _REPORT
+    return None if known is None else (*known, str(path))
+
+
+def _files_beside(about: Path) -> set[str]:
+    """Names of the files of a folder of Parivox's, known by one of them."""
+    if about.name == "store.json":
+        return _OF_STORE
+    sums = about.parent / _SUMS
+    lines = sums.read_text(encoding="utf-8").splitlines() if sums.is_file() else []
+    return {_SUMS, *(line.rpartition(" ")[2].lstrip("*") for line in lines)}
+
+
+def _archive(path: Path) -> tuple[str, str] | None:
+    with zipfile.ZipFile(path) as file:
+        names = file.namelist()
+    if "state.json" in names:
+        return _STATE
+    return _VECTORS if names and all(name.endswith(".npy") for name in names) else None
+
+
+def _text(path: Path) -> tuple[str, str] | None:
     with path.open("rb") as text:
         head = text.read(_HEAD).decode("utf-8-sig", errors="replace")
+    if _HEX.fullmatch(head):
+        return _KEY
     first = _JSON.match(head)
     lines = head.splitlines() if first is None else [f"{first[1]}:"]
-    start = next((one for one in _TEXTS if any(line.startswith(one) for line in lines)), None)
-    return None if start is None else (*_TEXTS[start], str(path))
+    is_named = path.suffix.lower() in {".yaml", ".yml", ".json"}
+    starts = (one for one in _TEXTS if is_named or one.startswith("parivox-"))
+    start = next((one for one in starts if any(line.startswith(one) for line in lines)), None)
+    return None if start is None else _TEXTS[start]

@@ -194,13 +194,24 @@ class Plan:
         if "counts" in self.of and "scores" not in self.of:
             files = [*self._words("counts"), *self._words("tally")]
             return shlex.join(["parivox", "audit", *files]), []
-        if "scores" not in self.of and "trials" not in self.of:
-            return next((one.found.use for one in self.of.get("own", [])), ""), []
+        if "scores" not in self.of and (use := self._use()) is not None:
+            return use, []
         groupings, because = self._groupings()
         words = ["parivox", "audit", *(self._scores() or ["SCORES"])]
         words += self._files(has_groups=bool(groupings) or "groups" in self.of)
         words += [word for name in groupings for word in ("--by", name)]
         return shlex.join([*words, *self._reading()]), because
+
+    def _use(self) -> str | None:
+        """The command that takes a file of Parivox's own, with the list of trials if it needs one.
+
+        None where there is a list and nothing to score it with.
+        """
+        uses = [one.found.use for several in self.of.values() for one in several if one.found.use]
+        if not (trials := self._words("trials")):
+            return next(iter(uses), "")
+        scoring = next((one for one in uses if " TRIALS " in one), None)
+        return scoring and scoring.replace("TRIALS", shlex.quote(trials[0]))
 
     def _words(self, kind: str) -> list[str]:
         return [source.word for source in self.of.get(kind, [])]

@@ -123,6 +123,7 @@ def as_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> Insp
         odd += [Odd(f"rows with nothing in {name!r}", n_empty)] if n_empty else []
     if header := _header_like_data(table, inspected.columns):
         odd.append(Odd("is there no header? the first row is made like the others", 0, header))
+        columns = [replace(one, groups=False) for one in columns]  # their names are values
     found = replace(
         inspected.found,
         kind=kind,
