@@ -51,11 +51,12 @@ class Store:
         if self.folder is None and self.rows > IN_MEMORY_TRIALS:
             self.folder = Scratch()
         if self.folder is not None:
-            with self.folder.writing(self.name) as path, path.open("ab") as file:
-                for rows in self._chunks:
+            for rows in self._chunks:
+                name = f"chunk-{len(self._written)}"
+                with self.folder.writing(name) as path, path.open("wb") as file:
                     _write(file, _columns(rows, self._kind))
-                    self._written.append((rows.run, rows.score.size))
-                    self._sample.append(rows.take(np.arange(0, rows.score.size, _step())))
+                self._written.append((rows.run, rows.score.size))
+                self._sample.append(rows.take(np.arange(0, rows.score.size, _step())))
             self._chunks.clear()
 
     def whole(self, rank: FinalCodes) -> Encoded:
@@ -65,14 +66,16 @@ class Store:
         return chunks[0] if len(chunks) == 1 else concatenated(chunks)
 
     def batches(self) -> Iterator[Encoded]:
-        """All rows in pieces, as they were added."""
+        """All rows in pieces, as they were added; those on disk make room as they are read."""
         if self.folder is None:
             yield from self._chunks
             return
-        with (self.folder / self.name).open("rb") as file:
-            for run, rows in self._written:
+        for number, (run, rows) in enumerate(self._written):
+            path = self.folder / f"chunk-{number}"
+            with path.open("rb") as file:
                 columns = _read(file, self._kind, [rows])
-                yield Encoded(*_rows(columns, self._kind, ROW))._replace(run=run)
+            path.unlink()
+            yield Encoded(*_rows(columns, self._kind, ROW))._replace(run=run)
 
     def sample(self) -> Iterator[tuple[Encoded, int]]:
         """Some of the rows, and how many each of them stands for."""
