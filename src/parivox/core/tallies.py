@@ -208,8 +208,10 @@ def numbered(
         return np.unique(codes, return_inverse=True)
     occurs = np.zeros(size, dtype=np.bool_)
     occurs[codes] = True
-    number = np.cumsum(occurs, dtype=np.int32) - 1
-    return np.flatnonzero(occurs), number[codes]
+    used = np.flatnonzero(occurs)
+    number = np.empty(size, dtype=np.int32)
+    number[used] = np.arange(used.size, dtype=np.int32)
+    return used, number.take(codes)
 
 
 def summed(
