@@ -299,6 +299,7 @@ class _People:
         n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
         self.participants = {one: Participants(one, n_speakers) for one in layouts}
         self.attempts = None if trials.failures is None else Attempts(trials)
+        self.speaker = trials.utterance_speaker.astype(np.intp)  # numbers of places are the fastest
         self.used = np.zeros(len(trials.utterance_ids), dtype=np.bool_)
 
     def add(self, here: PlacedTrials) -> None:
@@ -307,8 +308,8 @@ class _People:
             self.attempts.add(here)
         if here.have_failed:
             return
-        sides = (here.part.enrol, here.part.test)
-        speakers = [self.trials.utterance_speaker.take(side).astype(np.intp) for side in sides]
+        sides = [side.astype(np.intp) for side in (here.part.enrol, here.part.test)]
+        speakers = [self.speaker.take(side) for side in sides]
         for i, one in enumerate(self.layouts):
             self.participants[one].add(speakers, here, i)
         for side in sides:
