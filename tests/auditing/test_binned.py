@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.auditing import score_counts
+from parivox.auditing import cell_counts, score_counts
 from parivox.auditing.account import LONG
 from parivox.read import spill
 
@@ -29,7 +29,7 @@ def both(simulate):
         patch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
         patch.setattr(spill, "PART_TRIALS", 900)
         patch.setattr(score_counts, "BINS", BINS)
-        patch.setattr(score_counts, "CHUNK", 100)
+        patch.setattr(cell_counts, "CHUNK", 100)
         binned = pv.audit({"S": trials}, **options)
     return exact, binned
 

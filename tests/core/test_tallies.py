@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parivox.core import tallies
-from parivox.core.tallies import Sums
+from parivox.core.tallies import Sums, summed
 
 
 @pytest.mark.parametrize("size", [7, 1 << 40, 1 << 61])  # few codes, many, no room beside them
@@ -25,3 +25,13 @@ def test_sums_do_not_depend_on_how_tables_come(size, largest, waiting, monkeypat
     found, total = sums.total()
     assert found.tolist() == distinct.tolist()
     assert total.tolist() == [weights[place == i].sum() for i in range(distinct.size)]
+
+
+@pytest.mark.parametrize("apart", [1, 300, 1 << 40])  # codes side by side, in blocks, far apart
+def test_codes_are_counted_the_same_wherever_they_lie(apart):
+    draw = np.random.default_rng(2)
+    codes = draw.integers(0, 50, 4000) * apart + draw.integers(0, 40, 4000)
+    found, (n,) = summed(codes, int(codes.max()) + 1)
+    distinct, counts = np.unique(codes, return_counts=True)
+    assert found.tolist() == distinct.tolist()
+    assert n.tolist() == counts.tolist()

@@ -24,6 +24,7 @@ def large(monkeypatch, tmp_path):
     def enlarge():
         monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 100)
         monkeypatch.setattr(spill, "PART_TRIALS", 60)
+        monkeypatch.setattr(ids, "RUN", 70)
         monkeypatch.setattr(ids, "IN_MEMORY_IDS", 30)
         monkeypatch.setattr(ids, "RANGE", 50)
         monkeypatch.setattr(frames, "ROWS", 64)

@@ -15,7 +15,7 @@ import numpy as np
 from parivox.auditing.layout import ALLOCATIONS, Layout, cell_layouts, cells_of_side, walk
 from parivox.auditing.outcomes import MICRO, NO_OUTCOMES, SECONDS, Outcomes, Share
 from parivox.auditing.participants import Participants
-from parivox.auditing.score_counts import Binned, Exact
+from parivox.auditing.score_counts import CHUNK, Binned, Exact
 from parivox.core.counts import Counts
 from parivox.errors import ConfigError, nearest
 from parivox.read.checks import ACQUIRE, ENROL
@@ -135,7 +135,10 @@ def count_cells(
     ]
     people = _People(trials, layouts) if trials.has_speakers else trials
     left_out = np.zeros((len(layouts), 2), dtype=np.int64)
-    for here in walk(trials, layouts, failed=STAGES, keep_conflicts=keep_conflicts):
+    at_once = 0 if trials.is_held else CHUNK
+    for here in walk(
+        trials, layouts, failed=STAGES, keep_conflicts=keep_conflicts, at_once=at_once
+    ):
         for i, at in here.at.items():
             for into, cells in zip(outcomes[i], (at.cells, [at.level]), strict=True):
                 into.add(here, cells)
@@ -296,6 +299,7 @@ class _People:
         n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
         self.participants = {one: Participants(one, n_speakers) for one in layouts}
         self.attempts = None if trials.failures is None else Attempts(trials)
+        self.speaker = trials.utterance_speaker.astype(np.intp)  # numbers of places are the fastest
         self.used = np.zeros(len(trials.utterance_ids), dtype=np.bool_)
 
     def add(self, here: PlacedTrials) -> None:
@@ -304,8 +308,8 @@ class _People:
             self.attempts.add(here)
         if here.have_failed:
             return
-        sides = (here.part.enrol, here.part.test)
-        speakers = [self.trials.utterance_speaker.take(side).astype(np.intp) for side in sides]
+        sides = [side.astype(np.intp) for side in (here.part.enrol, here.part.test)]
+        speakers = [self.speaker.take(side) for side in sides]
         for i, one in enumerate(self.layouts):
             self.participants[one].add(speakers, here, i)
         for side in sides:

@@ -34,6 +34,8 @@ class Participants:
 
         The trials are placed in layout number `i`.
         """
+        if self.is_simple and self.used[:-1].all():
+            return
         groups = max(self.layout.groups, 1)  # nothing is placed where there is none
         sides = here.sides_by(self.layout.grouping)
         for cell in here.at[i].cells:

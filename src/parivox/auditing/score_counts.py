@@ -88,7 +88,7 @@ def _split(
 
 
 class Binned:
-    """Counts per bin: one bincount per partition and layout."""
+    """Counts per bin, block by block."""
 
     def __init__(
         self,
@@ -96,40 +96,43 @@ class Binned:
         score_range: tuple[float, float],
         thresholds: Iterable[float],
     ) -> None:
-        self.edges = _edges(score_range, thresholds)
+        self.layouts, self.edges = layouts, _edges(score_range, thresholds)
         self.steps = Steps(self.edges)
         size = self.edges.size
-        self.levels = [np.zeros((one.levels, 2, size), dtype=np.int64) for one in layouts]
         self.cells = [
-            None if one.cells == one.levels else np.zeros((one.cells, 2, size), dtype=np.int32)
+            np.zeros((one.cells, 2, size), dtype=np.int64 if one.cells == one.levels else np.int32)
+            for one in layouts
+        ]
+        self.levels = [  # None where each trial is in one cell, so that they are sums of these
+            np.zeros((one.levels, 2, size), dtype=np.int64) if one.allocation == "either" else None
             for one in layouts
         ]
         self.bound = 0.0
         self.width = float(np.diff(self.edges[1:-1]).max(initial=0.0))
 
     def add(self, here: PlacedTrials) -> None:
-        """Count the trials of one partition."""
-        size = self.edges.size
-        for start in range(0, len(here.part), CHUNK):
-            some = slice(start, start + CHUNK)
-            code = self.steps.of(here.part.score[some]) - 1
-            code += size * here.part.target[some]
-            for i, at in here.at.items():
-                levels, cells = self.levels[i], self.cells[i]
-                _count(levels, at.level[some], code)
-                if cells is not None:
-                    for cell in at.cells:
-                        _count(cells, cell[some], code)
+        """Count the trials of one block."""
+        code = self.steps.of(here.part.score) - 1
+        code += self.edges.size * here.part.target
+        for i, at in here.at.items():
+            for cell in at.cells:
+                _count(self.cells[i], cell, code)
+            levels = self.levels[i]
+            if levels is not None:
+                _count(levels, at.level, code)
 
     def finish(self) -> list[Counted]:
         """Counts of every layout."""
         made = []
-        for levels, cells in zip(self.levels, self.cells, strict=True):
+        for layout, cells, counted in zip(self.layouts, self.cells, self.levels, strict=True):
+            shape = layout.levels, layout.groups, *cells.shape[1:]
+            levels = cells.reshape(shape).sum(axis=1) if counted is None else counted
             pooled = [self._counts(one) for one in levels]
-            many = pooled if cells is None else [self._counts(one) for one in cells]
+            many = pooled
+            if layout.cells != layout.levels:
+                many = [self._counts(one) for one in cells]
             made.append((many, pooled))
-            several = levels if cells is None else cells
-            self.bound = max(self.bound, *(_largest_share(one) for one in (*levels, *several)))
+            self.bound = max(self.bound, *map(_largest_share, (*levels, *cells)))
         return made
 
     def _counts(self, both: NDArray[np.integer]) -> Counts:
@@ -140,10 +143,12 @@ class Binned:
 
 def _count(into: NDArray[np.integer], cell: Codes, code: NDArray[np.int64]) -> None:
     """Add trials, each in its bin, to their cells; -1 is no cell."""
-    inside = cell >= 0
-    if not inside.all():
-        cell, code = cell[inside], code[inside]
-    at = cell.astype(np.int64) * into[0].size + code
+    inside = np.flatnonzero(cell >= 0)
+    if inside.size < cell.size:
+        cell, code = cell.take(inside), code.take(inside)
+    at = cell.astype(np.int64)
+    at *= into[0].size
+    at += code
     if into.shape[0] == 1:
         into.reshape(-1)[:] += np.bincount(at, minlength=into.size)
     else:

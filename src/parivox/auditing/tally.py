@@ -425,15 +425,15 @@ def tally_trials(
     steps = Steps(thresholds)
     for here in walk(trials, [Layout(one, "both", None) for one in sided], failed=stages):
         part = here.part
-        side = np.zeros(len(part), dtype=np.int64)
+        side = np.broadcast_to(np.int64(0), len(part))
         for one, size in zip(sided, sizes, strict=True):
             for group in here.sides_by(one):
                 side = side * size + group + 1
-        accepted = np.full(len(part), -1, dtype=np.int8)
+        accepted = np.broadcast_to(np.int8(-1), len(part))
         rows = {
             "target": part.target,
-            "enrol": of_utterance[part.enrol],
-            "test": of_utterance[part.test],
+            "enrol": of_utterance.take(part.enrol),
+            "test": of_utterance.take(part.test),
             "side": side,
             "step": part.more["failed"].astype(np.uint16)
             if here.have_failed

@@ -32,6 +32,8 @@ _DENSE = 1 << 25
 """Codes that are marked one by one; beyond, they are sorted."""
 _FEW = 8
 """Codes for each that is counted one by one; where there are more, they are sorted."""
+_NEAR = 9
+"""Bits of a code that tell those of one block apart."""
 _AT_ONCE = 2**22
 """Numbers of errors above which operating points are taken one by one, to save memory."""
 _SPARSE = 4
@@ -211,8 +213,10 @@ def numbered(
         return np.unique(codes, return_inverse=True)
     occurs = np.zeros(size, dtype=np.bool_)
     occurs[codes] = True
-    number = np.cumsum(occurs, dtype=np.int32) - 1
-    return np.flatnonzero(occurs), number[codes]
+    used = np.flatnonzero(occurs)
+    number = np.empty(size, dtype=np.int32)
+    number[used] = np.arange(used.size, dtype=np.int32)
+    return used, number.take(codes)
 
 
 def summed(
@@ -230,6 +234,15 @@ def summed(
         n = np.bincount(codes)
         used = np.flatnonzero(n)
         return used, [n[used]]
+    if not weights and size >> _NEAR < min(_FEW * codes.size, _DENSE):
+        # codes come together: blocks of them that occur are counted as wholes
+        blocks, place = numbered(codes >> _NEAR, (size >> _NEAR) + 1)
+        if blocks.size << _NEAR <= _FEW * codes.size:
+            at = np.left_shift(place, _NEAR, dtype=np.int64)
+            at |= codes & ((1 << _NEAR) - 1)
+            n = np.bincount(at)
+            used = np.flatnonzero(n)
+            return blocks.take(used >> _NEAR) << _NEAR | used & ((1 << _NEAR) - 1), [n.take(used)]
     if len(weights) == 1:
         bits = int(weights[0].max(initial=0)).bit_length()
         if bits <= _room(size):  # sorted as one number

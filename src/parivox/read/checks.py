@@ -216,9 +216,10 @@ def check_partition(
         counts.by_speaker(UNSCORED, scored.enrol[empty], speaker)
         scored, doubt = scored.take(~empty), doubt[~empty]
     target = scored.label == 1
-    if speaker is not None:
-        same = speaker.take(scored.enrol) == speaker.take(scored.test)
-        target = np.where(scored.label < 0, same, target)
+    unknown = np.flatnonzero(scored.label < 0)
+    if speaker is not None and unknown.size:
+        sides = (side.take(unknown) for side in (scored.enrol, scored.test))
+        target[unknown] = np.equal(*(speaker.take(side) for side in sides))
     key, order = _in_order(pair_key(scored.enrol, scored.test, n), 2 * n * n)
     more = {name: column.take(order) for name, column in scored.more.items()}
     trials = Trials(

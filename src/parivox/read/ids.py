@@ -1,14 +1,15 @@
 """Ids of utterances or of models: numbered in rising order, in memory or, if many, on disk.
 
-Each chunk of a file is a *run*: its distinct ids in order, and the place of each row's id among
-them. When all is read, the runs are merged, in ranges of ids that fit into memory one at a time.
+They are read in *runs* of so many that all are at hand: texts are numbered as they appear, chunk by
+chunk. At the end of a run, its distinct ids are put in order; when all is read, the runs are
+merged, in ranges of ids that fit into memory one at a time.
 """
 
 from __future__ import annotations
 
 import os
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from parivox.read.formats.format import Chunk
 
     Codes = NDArray[np.int32]
+    Hashes: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.uint64]]
 
+RUN = 1 << 20
+"""Ids of a run: the chunk that reaches so many is its last one."""
 IN_MEMORY_IDS = 8_000_000
 """Ids held in memory: beyond so many, the runs go to disk."""
 RANGE = 4_000_000
@@ -32,7 +36,10 @@ RANGE = 4_000_000
 _SAMPLE = 256  # ids a range that its limits are chosen from
 _SALT = tuple(int.from_bytes(os.urandom(8), "little") for _ in range(2))
 _BLOCK = 1 << 16  # rows looked at together: what is made of them stays in the processor's cache
-_STIR = np.uint64(0x9E3779B97F4A7C15)  # odd, its bits spread evenly: 2**64 over the golden ratio
+_FIRST, _STIR = np.uint64(1), np.uint64(0x9E3779B97F4A7C15)
+"""Hashes are multiplied by powers of an odd number, its bits spread evenly: 2**64 over the golden
+ratio."""
+_SPARSE = 2  # slots for each text, at least
 
 
 class Dictionary:
@@ -76,27 +83,45 @@ class Ids:
     """Ids as they are read."""
 
     def __init__(self) -> None:
+        self._open = _Texts()  # of the run that is being read
+        self._named = np.empty(0, dtype=np.int32)  # the value of each of its texts
         self._runs: list[pl.Series | None] = []
         self._sizes: list[int] = []
-        self._values: list[Codes | None] = []
+        # of a run, the place of each text among its ids, and values; later, among all ids
+        self._kept: dict[str, Codes] = {}
         self._folder: Scratch | None = None
 
     def read(self, chunk: Chunk, *roles: str) -> list[Codes]:
-        """Add a run of the ids in some columns; give the place of the id of each row in it."""
+        """Read the ids in some columns; give the number of the text of each row in the run."""
         columns = [_texts(chunk, role).alias("id") for role in roles]
-        codes, ids = _numbered(pl.concat(columns) if len(columns) > 1 else columns[0])
-        places = np.split(codes, len(columns))
-        for role, place in zip(roles, places, strict=True):
-            if ids[0] == "":
-                chunk.refuse(place == 0, role)
+        numbers, fresh = self._open.read(pl.concat(columns) if len(columns) > 1 else columns[0])
+        if (fresh.str.strip_chars() == "").any():
+            for role in roles:
+                chunk.ids(role)
+        return np.split(numbers, len(columns))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the run that is being read has as many ids as one may have."""
+        return self._open.size >= RUN
+
+    def end_run(self) -> None:
+        """End the run that is being read, so that the next ids begin another one."""
+        if not self._open.size:
+            return
+        place, ids = _numbered(self._open.series())
+        values, self._named = self.values, np.empty(0, dtype=np.int32)
+        self._open = _Texts()
         self.add(ids)
-        return places
+        run = self.runs - 1
+        self._keep(f"place-{run}", place)
+        if (values >= 0).any():
+            self._keep(f"values-{run}", values)
 
     def add(self, ids: pl.Series) -> None:
         """Add a run of distinct ids in rising order."""
         self._runs.append(ids)
         self._sizes.append(len(ids))
-        self._values.append(None)
         if self._folder is None and sum(self._sizes) > IN_MEMORY_IDS:
             self._folder = Scratch()
         if self._folder is not None:
@@ -107,27 +132,25 @@ class Ids:
 
     @property
     def runs(self) -> int:
-        """How many runs there are."""
+        """How many runs there are, without the one that is being read."""
         return len(self._runs)
 
-    def size(self, run: int) -> int:
-        """How many ids a run has."""
-        return self._sizes[run]
+    @property
+    def values(self) -> Codes:
+        """The value of each text of the run that is being read, -1 for none: to be filled in."""
+        if self._named.size < self._open.size:
+            rest = np.full(self._open.size - self._named.size, -1, dtype=np.int32)
+            self._named = np.concatenate((self._named, rest))
+        return self._named
 
-    def keep_values(self, run: int, values: Codes) -> None:
-        """Keep a value for each id of a run, -1 for none."""
+    def _keep(self, name: str, codes: Codes) -> Codes:
+        """Keep codes of a run: on disk once its ids are there."""
         if self._folder is not None:
-            with self._folder.writing(f"values-{run}.npy") as path:
-                np.save(path, values)
-            return
-        self._values[run] = values
-
-    def _values_of(self, run: int) -> Codes | None:
-        values = self._values[run]
-        if values is None and self._folder is not None:
-            path = self._folder / f"values-{run}.npy"
-            return np.load(path, mmap_mode="r") if path.exists() else None
-        return values
+            with self._folder.writing(f"{name}.npy") as path:
+                np.save(path, codes)
+            codes = np.load(path, mmap_mode="r")
+        self._kept[name] = codes
+        return codes
 
     def _run(self, number: int) -> pl.Series:
         ids = self._runs[number]
@@ -143,29 +166,32 @@ class Ids:
         places = [self._new_places(number) for number in range(self.runs)]
         folder = None if self._folder is None else Scratch()  # that outlives the runs
         parts: list[pl.Series | Path] = []
-        lengths, values, clash, start = [], [], [], 0
+        lengths, start = [], 0
         for k in range(len(limits) + 1):
             slices = [self._slice(number, k) for number in range(self.runs)]
             if len(slices) == 1:  # which is in order
                 codes, ids = np.arange(len(slices[0]), dtype=np.int32), slices[0]
             else:
                 codes, ids = _numbered(pl.concat(slices), is_plain=True)
-            value = np.full(len(ids), -1, dtype=np.int32)
             for number, here in enumerate(np.split(codes, np.cumsum([*map(len, slices)])[:-1])):
                 low, high = cuts[number][k : k + 2]
                 places[number][low:high] = here + np.int32(start)
-                own = self._values_of(number)
-                if own is not None:
-                    clash += [start + at for at in _set_values(value, here, own[low:high])]
-            values.append(value)
             lengths.append(len(ids))
             start += len(ids)
             if folder is None:
                 parts.append(ids)
             else:
                 parts.append(_write_ids(ids, folder, f"part-{k}"))
+        values, clash = np.full(start, -1, dtype=np.int32), False
+        for number in range(self.runs):
+            of_text = self._kept.get(f"place-{number}")
+            if of_text is not None:
+                places[number] = self._keep(f"texts-{number}", places[number].take(of_text))
+            own = self._kept.get(f"values-{number}")
+            if own is not None:
+                clash = _set_values(values, places[number], own) or clash
         folders = [] if folder is None else [folder]
-        return MergedIds(parts, lengths, places, np.concatenate(values), clash, folders)
+        return MergedIds(parts, lengths, places, values, folders, clash=clash)
 
     def _limits(self) -> pl.Series:
         """Ids that part the ranges, chosen so that these are of about one size."""
@@ -210,14 +236,13 @@ class Ids:
         return np.asarray(np.load(path, mmap_mode="r+"))
 
 
-def _set_values(value: Codes, at: Codes, own: Codes) -> list[int]:
-    """Note the values of some ids; give the first id that already has another one."""
+def _set_values(value: Codes, at: Codes, own: Codes) -> bool:
+    """Note the values of some ids; tell whether one of them has another one already."""
     known = own >= 0
     at, own = at[known], own[known]
-    other = (value[at] >= 0) & (value[at] != own)
     first = value[at] < 0
     value[at[first]] = own[first]
-    return [int(at[other][0])] if other.any() else []
+    return bool((value[at] != own).any())
 
 
 class MergedIds:
@@ -229,14 +254,15 @@ class MergedIds:
         lengths: Sequence[int],
         places: Sequence[Codes],
         values: Codes,
-        clash: Sequence[int],
         folders: Sequence[Scratch],
+        *,
+        clash: bool = False,
     ) -> None:
         self._parts, self._lengths, self._folders = parts, lengths, folders
         self._starts = np.cumsum([0, *lengths])
-        self.places = places  # of each run, the place of each of its ids among all
+        self.places = places  # of each run, the place of each of its texts among all
         self.values = values  # what was kept for each id, -1 for nothing
-        self.clash = clash  # ids of which two things were kept; not all of them
+        self.clash = clash  # whether two things were kept for one of them
 
     def __len__(self) -> int:
         return int(self._starts[-1])
@@ -256,7 +282,6 @@ class MergedIds:
             [*self._lengths, *other._lengths],
             [],
             np.concatenate((self.values, other.values)),
-            [],
             [*self._folders, *other._folders],
         )
 
@@ -308,52 +333,142 @@ def _numbered(text: pl.Series, *, is_plain: bool = False) -> tuple[Codes, pl.Ser
     """Distinct ids in rising order, without blanks around them, and the place of each text."""
     if not len(text):
         return np.empty(0, dtype=np.int32), text
-    alike = _one_of_each(text)
-    used = np.flatnonzero(alike == np.arange(alike.size, dtype=np.int32))
-    each = text.gather(used)
+    texts = _Texts()
+    numbers, each = texts.read(text)
     ids = each.sort()
     # to find each again is faster than the order that sorts them
-    again = _one_of_each(pl.concat([ids, each]))
-    among, place = np.empty(again.size, dtype=np.int32), np.empty(alike.size, dtype=np.int32)
-    among[again[: used.size]] = np.arange(used.size, dtype=np.int32)
-    place[used] = among[again[used.size :]]
-    codes = place[alike]
+    place = np.empty(texts.size, dtype=np.int32)
+    place[texts.find(ids)] = np.arange(texts.size, dtype=np.int32)
+    codes = place.take(numbers)
     if is_plain:
         return codes, ids
     plain = ids.str.strip_chars()
     if (plain == ids).all():
         return codes, ids
     place, distinct = _numbered(plain, is_plain=True)
-    return place[codes], distinct
+    return place.take(codes), distinct
 
 
-def _one_of_each(text: pl.Series) -> Codes:
-    """One row that has each row's text, the same for the same text.
+class _Texts:
+    """Texts numbered in the order in which they appear, over the chunks of a run.
 
-    Texts are told apart by two hashes of 64 bits, salted anew in each process: that two of a
+    They are told apart by two hashes of 64 bits, salted anew in each process: that two of a
     thousand million differing ids share both has a probability below 1e-20.
     """
-    one, other = (text.hash(seed).to_numpy() for seed in _SALT)
-    bits = max(one.size.bit_length(), 10)
-    at = np.empty(1 << bits, dtype=np.int32)
-    of_each, left = np.empty(one.size, dtype=np.int32), np.arange(one.size, dtype=np.int32)
-    shift, stir = np.uint64(64 - bits), np.uint64(1)
-    with np.errstate(over="ignore"):  # the product of hash and stir is meant to overflow
+
+    def __init__(self) -> None:
+        self._each: list[pl.Series] = []
+        self._hashes: Hashes = (np.empty(0, dtype=np.uint64),) * 2
+        self._table = np.empty(0, dtype=np.int32)  # number of the text in each slot, -1 for none
+        self._entered = 0  # so many of the texts are there
+
+    @property
+    def size(self) -> int:
+        """How many texts there are."""
+        return self._hashes[0].size
+
+    def series(self) -> pl.Series:
+        """The texts by number."""
+        return pl.concat(self._each)
+
+    def read(self, text: pl.Series) -> tuple[Codes, pl.Series]:
+        """Number of each text, and the texts that were not known before."""
+        hashes = _hashes(text)
+        numbers = self._found(hashes)
+        unknown = np.flatnonzero(numbers < 0)
+        if not unknown.size:
+            return numbers, text[:0]
+        hashes = _taken(hashes, unknown)
+        alike = _one_of_each(hashes)
+        first = np.flatnonzero(alike == np.arange(alike.size, dtype=np.int32))
+        number = np.empty(alike.size, dtype=np.int32)
+        number[first] = np.arange(self.size, self.size + first.size, dtype=np.int32)
+        numbers[unknown] = number.take(alike)
+        fresh = text.gather(unknown.take(first))
+        self._each.append(fresh)
+        one, other = _taken(hashes, first)
+        self._hashes = np.append(self._hashes[0], one), np.append(self._hashes[1], other)
+        return numbers, fresh
+
+    def find(self, text: pl.Series) -> Codes:
+        """Number of each text, -1 for those that are not known."""
+        return self._found(_hashes(text))
+
+    def _found(self, hashes: Hashes) -> Codes:
+        self._enter()
+        numbers = np.full(hashes[0].size, -1, dtype=np.int32)
+        for start in range(0, numbers.size if self.size else 0, _BLOCK):
+            some = slice(start, start + _BLOCK)
+            here, mine = numbers[some], (hashes[0][some], hashes[1][some])
+            left, stir = np.arange(here.size), _FIRST
+            while left.size:
+                found = self._table.take(_slots(mine[0], stir, self._table))
+                here[left] = found
+                again = np.flatnonzero(_differ(_taken(self._hashes, found), mine) & (found >= 0))
+                left, mine, stir = left.take(again), _taken(mine, again), _stirred(stir)
+        return numbers
+
+    def _enter(self) -> None:
+        """Enter the texts that are not in the table yet, or all of them in a larger one."""
+        if self._table.size < _SPARSE * self.size:
+            self._table = np.full(1 << (_SPARSE * self.size).bit_length(), -1, dtype=np.int32)
+            self._entered = 0
+        left, stir = np.arange(self._entered, self.size, dtype=np.int32), _FIRST
         while left.size:
-            blocks = [slice(start, start + _BLOCK) for start in range(0, left.size, _BLOCK)]
-            for some in blocks:
-                slot = ((one[some] * stir) >> shift).view(np.int64)
-                at[slot] = np.arange(some.start, some.start + slot.size, dtype=np.int32)
-            differ = []
-            for some in blocks:  # one of those in a slot has stayed
-                found = at.take(((one[some] * stir) >> shift).view(np.int64))
-                of_each[left[some]] = left.take(found)
-                is_other = (one.take(found) != one[some]) | (other.take(found) != other[some])
-                differ.append(some.start + np.flatnonzero(is_other))
-            again = np.concatenate(differ)
-            left, one, other = left[again], one[again], other[again]
-            stir *= _STIR
+            slot = _slots(self._hashes[0].take(left), stir, self._table)
+            is_free = self._table.take(slot) < 0
+            self._table[slot[is_free]] = left[is_free]
+            left = left[self._table.take(slot) != left]  # one of those in a slot has stayed
+            stir = _stirred(stir)
+        self._entered = self.size
+
+
+def _one_of_each(hashes: Hashes) -> Codes:
+    """One row that has each row's text, the same for the same text."""
+    n = hashes[0].size
+    table = np.empty(max(1 << n.bit_length(), 1 << 10), dtype=np.int32)
+    of_each, left, stir = np.empty(n, dtype=np.int32), np.arange(n, dtype=np.int32), _FIRST
+    while left.size:
+        blocks = [slice(start, start + _BLOCK) for start in range(0, left.size, _BLOCK)]
+        for some in blocks:
+            slot = _slots(hashes[0][some], stir, table)
+            table[slot] = np.arange(some.start, some.start + slot.size, dtype=np.int32)
+        again = []
+        for some in blocks:  # one of those in a slot has stayed
+            mine = hashes[0][some], hashes[1][some]
+            found = table.take(_slots(mine[0], stir, table))
+            of_each[left[some]] = left.take(found)
+            again.append(some.start + np.flatnonzero(_differ(_taken(hashes, found), mine)))
+        rest = np.concatenate(again)
+        left, hashes, stir = left.take(rest), _taken(hashes, rest), _stirred(stir)
     return of_each
+
+
+def _hashes(text: pl.Series) -> Hashes:
+    one, other = (text.hash(seed).to_numpy() for seed in _SALT)
+    return one, other
+
+
+def _taken(hashes: Hashes, rows: NDArray[np.integer[Any]]) -> Hashes:
+    return hashes[0].take(rows), hashes[1].take(rows)
+
+
+def _differ(some: Hashes, others: Hashes) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = some[0] != others[0]
+    found |= some[1] != others[1]
+    return found
+
+
+def _slots(hashes: NDArray[np.uint64], stir: np.uint64, table: Codes) -> NDArray[np.int64]:
+    """Where in a table each text is sought, in the turn of a `stir`."""
+    slots = hashes * stir
+    slots >>= np.uint64(65 - table.size.bit_length())
+    return slots.view(np.int64)
+
+
+def _stirred(stir: np.uint64) -> np.uint64:
+    with np.errstate(over="ignore"):  # which is meant to happen
+        return stir * _STIR
 
 
 def _texts(chunk: Chunk, role: str) -> pl.Series:

@@ -90,11 +90,23 @@ class TrialRows:
         self.scans.append(scanned)
         for chunk in chunks_of_trials(scanned):
             rows.add(self._encoded(chunk, scanned, scored=name == "scores"))
+            if any(ids.is_full for ids in self._every_ids):
+                self._end_run()
+        self._end_run()
         self.stores.append(rows)
+
+    @property
+    def _every_ids(self) -> list[Ids]:
+        return [self.ids] if self.model_ids is None else [self.model_ids, self.ids]
+
+    def _end_run(self) -> None:
+        """End the runs of ids, which are numbered alike."""
+        for ids in self._every_ids:
+            ids.end_run()
 
     def _encoded(self, chunk: Chunk, scanned: Scan, *, scored: bool) -> Encoded:
         run = self.ids.runs
-        enrol, test = self._coded_ids(run, chunk)
+        enrol, test = self._coded_ids(chunk)
         n = len(chunk)
         label = labels(chunk) if "label" in chunk.columns else np.full(n, -1, dtype=np.int8)
         more: dict[str, NDArray[Any]] = {}
@@ -120,7 +132,7 @@ class TrialRows:
                 self.is_scored = self.is_scored or not np.isnan(score).all()
         return Encoded(enrol, test, label, score, more, run)
 
-    def _coded_ids(self, run: int, chunk: Chunk) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _coded_ids(self, chunk: Chunk) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Codes of the utterances in their run; the speakers of columns are noted."""
         if self.model_ids is None:
             enrol, test = self.ids.read(chunk, "enrol", "test")
@@ -131,7 +143,7 @@ class TrialRows:
             sides = {"test_speaker": test}
         sides = {side: codes for side, codes in sides.items() if side in chunk.columns}
         if sides and self.needs_speakers:
-            self._note_speakers(run, sides, chunk)
+            self._note_speakers(sides, chunk)
         return enrol, test
 
     def _outcomes(self, chunk: Chunk) -> dict[str, NDArray[Any]]:
@@ -160,16 +172,15 @@ class TrialRows:
         codes[is_known] = order[np.searchsorted(self.thresholds, found, sorter=order)][place]
         return codes
 
-    def _note_speakers(self, run: int, sides: dict[str, NDArray[np.int32]], chunk: Chunk) -> None:
+    def _note_speakers(self, sides: dict[str, NDArray[np.int32]], chunk: Chunk) -> None:
         """Take the speaker of each utterance of a run from columns."""
-        named = np.full(self.ids.size(run), -1, dtype=np.int32)
+        named = self.ids.values
         for role, codes in sides.items():
             owner = self.named.codes(chunk, role)
             fresh = np.flatnonzero(named[codes] < 0)[::-1]  # the first row has the last word
             named[codes[fresh]] = owner[fresh]
             if (named[codes] != owner).any():
                 self.check_names()
-        self.ids.keep_values(run, named)
 
     def check_names(self) -> None:
         """Refuse an utterance of which columns name two speakers."""
