@@ -446,6 +446,8 @@ def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, pari
             "scored",
             "--by",
             "gender",
+            "--speakers",
+            "people.csv",
             "--utterances",
             how,
             "--out",
