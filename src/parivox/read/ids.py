@@ -62,7 +62,7 @@ class Dictionary:
 
     def learn(self, text: pl.Series) -> tuple[Codes, list[str]]:
         """Code of each text without blanks around it, and the texts that were not known before."""
-        place, distinct = _numbered(text)
+        place, distinct = _plain(*_numbered(text))
         first = np.empty(len(distinct), dtype=np.int32)
         first[place[::-1]] = np.arange(place.size, dtype=np.int32)[::-1]
         ids = distinct.to_list()
@@ -83,7 +83,7 @@ class Ids:
     """Ids as they are read."""
 
     def __init__(self) -> None:
-        self._open = _Texts()  # of the run that is being read
+        self._open = Texts()  # of the run that is being read
         self._named = np.empty(0, dtype=np.int32)  # the value of each of its texts
         self._runs: list[pl.Series | None] = []
         self._sizes: list[int] = []
@@ -109,9 +109,9 @@ class Ids:
         """End the run that is being read, so that the next ids begin another one."""
         if not self._open.size:
             return
-        place, ids = _numbered(self._open.series())
+        place, ids = _plain(*self._open.in_order())
         values, self._named = self.values, np.empty(0, dtype=np.int32)
-        self._open = _Texts()
+        self._open = Texts()
         self.add(ids)
         run = self.runs - 1
         self._keep(f"place-{run}", place)
@@ -172,7 +172,7 @@ class Ids:
             if len(slices) == 1:  # which is in order
                 codes, ids = np.arange(len(slices[0]), dtype=np.int32), slices[0]
             else:
-                codes, ids = _numbered(pl.concat(slices), is_plain=True)
+                codes, ids = _numbered(pl.concat(slices))
             for number, here in enumerate(np.split(codes, np.cumsum([*map(len, slices)])[:-1])):
                 low, high = cuts[number][k : k + 2]
                 places[number][low:high] = here + np.int32(start)
@@ -329,27 +329,26 @@ def places_in(wanted: pl.Series, among: pl.Series) -> Codes:
     return found["place"].fill_null(-1).to_numpy().astype(np.int32)
 
 
-def _numbered(text: pl.Series, *, is_plain: bool = False) -> tuple[Codes, pl.Series]:
-    """Distinct ids in rising order, without blanks around them, and the place of each text."""
+def _numbered(text: pl.Series) -> tuple[Codes, pl.Series]:
+    """The place of each text among the distinct ones, and these in rising order."""
     if not len(text):
         return np.empty(0, dtype=np.int32), text
-    texts = _Texts()
-    numbers, each = texts.read(text)
-    ids = each.sort()
-    # to find each again is faster than the order that sorts them
-    place = np.empty(texts.size, dtype=np.int32)
-    place[texts.find(ids)] = np.arange(texts.size, dtype=np.int32)
-    codes = place.take(numbers)
-    if is_plain:
-        return codes, ids
-    plain = ids.str.strip_chars()
-    if (plain == ids).all():
-        return codes, ids
-    place, distinct = _numbered(plain, is_plain=True)
-    return place.take(codes), distinct
+    texts = Texts()
+    numbers, _ = texts.read(text)
+    place, distinct = texts.in_order()
+    return place.take(numbers), distinct
 
 
-class _Texts:
+def _plain(codes: Codes, texts: pl.Series) -> tuple[Codes, pl.Series]:
+    """The places among ids in rising order, which have no blanks around them."""
+    plain = texts.str.strip_chars()
+    if (plain == texts).all():
+        return codes, texts
+    place, ids = _numbered(plain)
+    return place.take(codes), ids
+
+
+class Texts:
     """Texts numbered in the order in which they appear, over the chunks of a run.
 
     They are told apart by two hashes of 64 bits, salted anew in each process: that two of a
@@ -367,9 +366,13 @@ class _Texts:
         """How many texts there are."""
         return self._hashes[0].size
 
-    def series(self) -> pl.Series:
-        """The texts by number."""
-        return pl.concat(self._each)
+    def in_order(self) -> tuple[Codes, pl.Series]:
+        """The place of each text by its number, and all texts in rising order."""
+        texts = pl.concat(self._each).sort()
+        place = np.empty(self.size, dtype=np.int32)
+        # to find each again is faster than the order that sorts them
+        place[self.find(texts)] = np.arange(self.size, dtype=np.int32)
+        return place, texts
 
     def read(self, text: pl.Series) -> tuple[Codes, pl.Series]:
         """Number of each text, and the texts that were not known before."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
@@ -13,6 +12,7 @@ from parivox.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from parivox.read.formats.format import Scan
@@ -176,8 +176,8 @@ def utterance_speakers(
         return speaker_indices(utterances.speakers(ids, name), speakers, utterances.name)
     components = first_components(ids)
     place = speakers.places(components) if known else None
-    if place is not None and not place.null_count():
-        return place.to_numpy().astype(np.int32)
+    if place is not None and (place >= 0).all():
+        return place
     share = speakers.choose_id(components)
     if (
         share < _MOST
@@ -203,8 +203,8 @@ def utterance_speakers(
 def speaker_indices(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32]:
     """Indices of speaker ids, all of which must be in the table of speakers."""
     place = speakers.places(found)
-    if place is not None and not place.null_count():
-        return place.to_numpy().astype(np.int32)
+    if place is not None and (place >= 0).all():
+        return place
     share = speakers.choose_id(found)
     if share < 1.0:
         distinct = found.unique().sort()
@@ -226,7 +226,7 @@ def speaker_indices(found: pl.Series, speakers: Speakers, name: str) -> NDArray[
         raise DataError(msg)
     place = speakers.places(found)
     assert place is not None
-    return place.to_numpy().astype(np.int32)
+    return place
 
 
 def _in_header(found: pl.Series, speakers: Speakers) -> pl.Series:
@@ -256,7 +256,7 @@ def first_components(ids: pl.Series) -> pl.Series:
     >>> first_components(pl.Series(["a/1.wav", r"b\2.wav", "c"])).to_list()
     ['a', 'b', 'c']
     """
-    return with_slashes(ids).str.split_exact("/", 1).struct.field("field_0")
+    return with_slashes(ids).str.splitn("/", 2).struct.field("field_0")
 
 
 def with_slashes(ids: pl.Series) -> pl.Series:

@@ -57,7 +57,6 @@ _OLDEST = 120
 _FEW_NUMBERS = 10
 _CODED = 0.25
 _ENDING = r"\.[A-Za-z][A-Za-z0-9]{1,4}$"
-_TOGETHER = 1 << 18  # ids that are searched as one text
 _TIED, _FEW_TIED = 0.01, 10
 _WRONG_END, _WRONG_SHARE = 0.05, 0.1
 _SPAN, _BETWEEN = 50.0, 0.08
@@ -226,11 +225,9 @@ def odd_ids(ids: pl.Series) -> list[Odd]:
 
 
 def _without_slashes(ids: pl.Series) -> pl.Series | None:
-    for start in range(0, len(ids), _TOGETHER):  # in half the time of each sought by itself
-        text = "\n" + ids.slice(start, _TOGETHER).str.join("\n").item()
-        if any(one in text for one in ("//", "\\", "\n./", "\n/")):
-            break
-    else:
+    twice = (ids.str.contains(one, literal=True).any() for one in ("//", "\\"))
+    first = (ids.str.starts_with(one).any() for one in ("/", "./"))
+    if not any((*twice, *first)):
         return None
     one = ids.str.replace_all(r"[/\\]+", "/")
     return one.str.replace(r"^(\./|/)", "")

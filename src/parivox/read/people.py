@@ -19,12 +19,14 @@ from parivox.read.content import read_content
 from parivox.read.formats import table_format
 from parivox.read.formats.format import Chunk, is_cell
 from parivox.read.formats.frames import frame_of
+from parivox.read.ids import Texts
 from parivox.read.kaldi import kaldi_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from parivox.read.formats.format import NamedColumns, Rows
+    from parivox.read.ids import Codes
 
 _UTTERANCE = (
     "utterance utt utteranceid uttid file filename path segment segmentid recording recordingid "
@@ -61,7 +63,7 @@ class Speakers:
         self._file = provenance
         self._id: str | None = None
         self._ids: tuple[str, ...] = ()
-        self._kind: pl.Enum | None = None
+        self._numbered = Texts()  # the ids, once they are sought
         self._attributes = pl.DataFrame()
         self._aside: dict[str, int] = {}
         self._without_id = self._repeated = 0
@@ -77,13 +79,13 @@ class Speakers:
         """Distinct values of one column of the table."""
         return self._table[column].unique().drop_nulls()
 
-    def places(self, names: pl.Series) -> pl.Series | None:
-        """Place of each speaker among `ids`, null for others; None before the ids are known."""
+    def places(self, names: pl.Series) -> Codes | None:
+        """Place of each speaker among `ids`, -1 for others; None before the ids are known."""
         if self._id is None:
             return None
-        if self._kind is None:
-            self._kind = pl.Enum(self._ids)
-        return names.cast(self._kind, strict=False).to_physical()
+        if not self._numbered.size:
+            self._numbered.read(pl.Series(self._ids, dtype=pl.String))
+        return self._numbered.find(names)
 
     def choose_id(self, needed: pl.Series) -> float:
         """Find the id column by the needed ids; give the share of these that it covers.
