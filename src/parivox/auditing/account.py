@@ -38,7 +38,6 @@ POINTS = "operating points"
 """The source of what is odd about thresholds."""
 MISSED = "missed operating points"
 INFINITE = "infinite thresholds"
-"""The source of what is odd about values, ids and scores, as an inspection tells it."""
 LONG = "trials of a list too long for memory"
 _WITHOUT = "neither the list nor ids and scores are checked; audit a random part of it to have them"
 MOST_NAMED = 10

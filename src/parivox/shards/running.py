@@ -27,13 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from parivox.auditing.inputs import Gathered
     from parivox.options.audit import CountOptions
     from parivox.progress import Progress
-    from parivox.read.grouping import Grouping
+    from parivox.read.people import Speakers
     from parivox.shards.planning import Found, Plan
     from parivox.workers import InHand, Runner
 
@@ -88,8 +85,7 @@ class _Part(NamedTuple):
     read: Gathered
     asked: CountOptions  # how they are counted
     trials: TrialSet
-    groupings: Sequence[Grouping]
-    finest: NDArray[np.int64]  # group of each speaker of the table
+    people: Speakers
     origin: tuple[Sequence[dict[str, Any]], str]  # files they were read from, and who is in them
 
 
@@ -102,10 +98,8 @@ def _read(plan: Plan, number: int) -> _Part:
     assert isinstance(trials, TrialSet)
     assert people is not None
     plan.check_scores(rows.path, trials.provenance[0]["sha256"])
-    groupings = [*read.groupings, *read.levels]
-    finest = finest_groups(groupings, len(people.ids))
     origin = trials.provenance, text_of(trials.in_use, len(people.ids))
-    return _Part(read, asked, trials, groupings, finest, origin)
+    return _Part(read, asked, trials, people, origin)
 
 
 def _count(plan: Plan, number: int) -> _Part:
@@ -119,9 +113,11 @@ def _count(plan: Plan, number: int) -> _Part:
 def _tally(plan: Plan, number: int, found: Found) -> _Part:
     """Write the tally of a part."""
     part, block = _read(plan, number), None
+    groupings = [*part.read.groupings, *part.read.levels]
     if plan.step:  # of the speakers of all parts, so that blocks are the same in each
-        block = blocks_among(part.finest, found.speakers, MOST_BY_THEMSELVES, BLOCKS)
-    made = tally_trials(part.trials, found.thresholds, part.groupings, block)
+        finest = finest_groups(groupings, len(part.people.ids))
+        block = blocks_among(finest, found.speakers, MOST_BY_THEMSELVES, BLOCKS)
+    made = tally_trials(part.trials, found.thresholds, groupings, block)
     made.write(plan.home(number) / TALLY)
     return part
 
