@@ -263,7 +263,7 @@ def first_components(ids: pl.Series) -> pl.Series:
 
 def heads(ids: pl.Series, end: pl.Series) -> pl.Series:
     """The first bytes of each id, as many as `end` says."""
-    return ids.cast(pl.Binary).bin.head(end).cast(pl.String)
+    return ids.cast(pl.Binary).bin.head(end).cast(pl.String)  # type: ignore[arg-type]
 
 
 def with_slashes(ids: pl.Series) -> pl.Series:
