@@ -97,6 +97,11 @@ class Plan:
         rows = sum(one["rows"] for one in self.inputs if one["role"] == "scores")
         return f"<plan of {rows:,} rows in {len(self)} parts, {self.folder}>"
 
+    @property
+    def scores(self) -> list[str]:
+        """Files of scores, in their order."""
+        return [one["path"] for one in self.inputs if one["role"] == "scores"]
+
     def home(self, number: int) -> Path:
         """The folder of one part, counted from 1."""
         self._check(number)
@@ -388,10 +393,7 @@ def _named(scores: Any) -> tuple[tuple[str, str], list[str]]:
             raise ConfigError(msg)
     named = split_name(name) if name else ("", "")
     if not named[0]:
-        stems = [stem_of(one) for one in paths]
-        common = os.path.commonprefix(stems)  # noqa: RUF071 - letters, not folders
-        whole = common if len(stems) == 1 else common.rstrip("0123456789-_. ")
-        named = (whole or "scores", named[1])
+        named = (stem_of(paths), named[1])
     return named, [os.path.realpath(one) for one in paths]
 
 
