@@ -416,6 +416,13 @@ def test_what_parts_cannot_tell_is_refused_when_planning(lists, tmp_path, option
     assert not (tmp_path / "run").exists()
 
 
+def test_files_of_one_list_have_the_same_columns(lists, tmp_path):
+    pl.read_parquet(lists / "day1.parquet").drop("label").write_parquet(tmp_path / "day1.parquet")
+    files = str(lists / "day0.parquet"), str(tmp_path / "day1.parquet")
+    with pytest.raises(DataError, match=r"day1\.parquet: has no column of label, which day0\.parq"):
+        plan(files, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
+
+
 def test_tables_that_are_no_files_are_refused(lists, tmp_path):
     with pytest.raises(ConfigError, match="--speakers: every part reads it; give a path"):
         plan(str(lists / "all.csv"), out=tmp_path / "r", speakers={"id": ["a"]}, by="gender")

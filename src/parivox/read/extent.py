@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 class Extent(NamedTuple):
     """Of a file of scores."""
 
+    name: str
+    columns: frozenset[str]  # those that have a role
     rows: int
     low: float  # of finite scores
     high: float
@@ -57,7 +59,8 @@ def extent_of(
     if orientation == "distance":
         low, high = -high, -low
     assert scanned.content is not None
-    return Extent(rows, float(low), float(high), scanned.content.sha256)
+    roles, sha256 = frozenset(scanned.columns), scanned.content.sha256
+    return Extent(scanned.name, roles, rows, float(low), float(high), sha256)
 
 
 class Place(NamedTuple):

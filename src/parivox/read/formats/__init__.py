@@ -25,7 +25,7 @@ from parivox.read.formats.jsonl import JSONL
 from parivox.read.formats.xlsx import XLSX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parivox.read.content import Content
     from parivox.read.formats.format import Chunk
@@ -34,6 +34,7 @@ __all__ = [
     "FORMATS",
     "Scan",
     "are_paths",
+    "check_alike",
     "headerless",
     "may_be_trials",
     "register",
@@ -80,20 +81,26 @@ def are_paths(source: object) -> bool:
     )
 
 
+def check_alike(files: Sequence[tuple[str, Iterable[str]]]) -> None:
+    """Refuse files of one list, given by their names and roles, that have not the same columns."""
+    (first, roles), *others = files
+    for name, own in others:
+        odd = sorted({*own} ^ {*roles})
+        if odd:
+            lacks, has = (first, name) if odd[0] in own else (name, first)
+            msg = (
+                f"{lacks}: has no column of {odd[0].lstrip('@')}, which {has} has; give files of "
+                "one list with the same columns"
+            )
+            raise DataError(msg)
+
+
 def _in_turn(scans: Sequence[Scan]) -> Scan:
     """One list of trials in several files, each of which tells the same of them."""
     first, *others = scans
     if not others:
         return first
-    for one in others:
-        odd = sorted({*one.columns} ^ {*first.columns})
-        if odd:
-            has, lacks = (one, first) if odd[0] in one.columns else (first, one)
-            msg = (
-                f"{lacks.name}: has no column of {odd[0].lstrip('@')}, which {has.name} has; give "
-                "files of one list with the same columns"
-            )
-            raise DataError(msg)
+    check_alike([(one.name, one.columns) for one in scans])
     name = f"{first.name} and {len(others)} more"
     chunks = lambda: chain.from_iterable(one.chunks() for one in scans)  # noqa: E731
     return replace(first, name=name, chunks=chunks, content=None, several=tuple(scans))
