@@ -2,14 +2,17 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
 import parivox as pv
+from parivox.auditing.tally import Tally
 from parivox.disk import hold
 from parivox.errors import ConfigError, DataError
 from parivox.shards import merge, plan, read_plan, run, run_shard
+from parivox.shards.record import TALLY, Record
 
 OPTIONS = {"by": ["gender", "gender+nation"], "replicates": 60}
 RICH = {
@@ -237,6 +240,16 @@ def test_a_pair_in_two_parts_is_refused_by_its_rows(lists, tmp_path, score, file
     if score is None:
         mend = "in parts 1 and 2, which both count it; remove one of the rows, and plan again"
         assert mend in str(raised.value)
+
+
+def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
+    record = Record.read(read_plan(copied), 2)
+    tally = Tally.read(record.home / TALLY)
+    replace(tally, keys=tally.keys + 1).write(record.home / TALLY)
+    record.noted(TALLY, record.inputs, record.speakers)
+    told = r"its parts hold ([\d,]+) trials, their files \1; remove the parts, and run them again"
+    with pytest.raises(DataError, match=told):
+        merge(copied)
 
 
 def test_what_is_done_is_not_done_again(done):

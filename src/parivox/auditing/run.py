@@ -94,10 +94,10 @@ def audit(
     Parameters
     ----------
     scores
-        A path, a list of paths that hold one list of trials, ``-`` for standard input, a
-        dataframe, a mapping of arrays, or a mapping from ``system`` or ``system@list`` to any of
-        these, but from ``(system, list)`` to a list of paths. Or one or several files of counts,
-        of which those of one system and list are added up.
+        A path, or several whose trials are one list; ``-`` for standard input, a dataframe, a
+        mapping of arrays; or a mapping from ``system`` or ``system@list`` to any of these. Where
+        several paths are named, the name is the pair ``(system, list)``. Or one or several files
+        of counts, of which those of one system and list are added up.
     speakers
         Path or table of speakers with their attributes; without it, nothing but their names is
         known, from the trials or the other tables.
