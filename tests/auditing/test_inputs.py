@@ -30,6 +30,15 @@ def test_a_system_is_named_after_its_file(path, name):
     assert stem_of(path) == name
 
 
+@pytest.mark.parametrize(
+    ("paths", "name"),
+    [(["x/day-1.csv", "x/day-2.csv"], "day"), (["a.csv"], "a"), (["a.csv", "b.csv"], "scores")],
+)
+def test_a_list_in_several_files_is_named_after_what_their_names_share(paths, name):
+    assert by_name(paths) == {(name, ""): paths}
+    assert by_name({("V2", "H"): paths}) == {("V2", "H"): paths}
+
+
 def test_a_table_has_no_name():
     assert by_name(ROWS) == {("scores", ""): ROWS}
 

@@ -609,3 +609,24 @@ def test_one_registration_adds_a_format(speechlab, write, csv, rows):
         pv.audit(
             write("odd.txt", "a b c\n"), speakers=people, by="gender", scores_format="speechlab"
         )
+
+
+def test_one_list_in_several_files(read, csv, rows, write, plain):
+    half = len(rows) // 2
+    rest = csv(rows[half:]).replace(",", ";").replace(".", ",")
+    files = [write("a.csv", csv(rows[:half])), write("b.csv", rest)]
+    found, whole = read(files), read(csv(rows))
+    assert plain(found) == plain(whole)
+    assert found.content_sha256 == whole.content_sha256
+    assert [one["name"] for one in found.provenance] == ["a.csv", "b.csv"]
+    assert [one.get("decimal", ".") for one in found.provenance] == [".", ","]
+
+
+def test_rows_of_several_files_are_told_with_their_file(read, csv, rows, write):
+    files = [write("a.csv", csv(rows)), write("b.csv", csv([(*rows[0][:2], "9.5", rows[0][3])]))]
+    told = r"a\.csv and 1 more: rows 2 of a\.csv and 2 of b\.csv are the same trial .* with score"
+    with pytest.raises(DataError, match=told):
+        read(files)
+    files[1].write_text("enrol,test,score\n" + ",".join(rows[0][:3]) + "\n")
+    with pytest.raises(DataError, match=r"b\.csv: has no column of label, which a\.csv has; give"):
+        read(files)

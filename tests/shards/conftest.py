@@ -9,7 +9,10 @@ import pytest
 
 @pytest.fixture(scope="session")
 def lists(tmp_path_factory):
-    """Folder with trials in one Parquet file, in one CSV and dealt to three, and the speakers."""
+    """Folder with trials in one Parquet file, in one CSV and dealt to three, and the speakers.
+
+    Those in `called0.csv` to `called2.csv` are of recordings that are in a table, and some failed.
+    """
     folder = tmp_path_factory.mktemp("lists")
     draw = np.random.default_rng(4)
     groups = list(itertools.product("fm", ("India", "Norway")))
@@ -42,4 +45,23 @@ def lists(tmp_path_factory):
     for i in range(3):
         frame.filter(pl.Series(home == i)).write_parquet(folder / f"day{i}.parquet")
     pl.DataFrame(people).write_csv(folder / "s.csv")
+    lost = {name: draw.choice(ids, 6, replace=False).tolist() for name in ("enrol", "acquire")}
+    unheard = pl.col("enrol").is_in(lost["enrol"]) | pl.col("test").is_in(lost["acquire"])
+    called = frame.with_columns(
+        *(pl.when(~unheard).then(name).alias(name) for name in ("score", "decision")),
+        threshold=pl.lit(1.2),
+        seconds=pl.Series(np.round(draw.exponential(2.0, frame.height), 2)),
+    )
+    for i in range(3):
+        called.filter(pl.Series(home == i)).write_csv(folder / f"called{i}.csv")
+    stages = {name: [name] * len(of) for name, of in lost.items()}
+    pl.DataFrame(
+        {
+            "recording": [*lost["enrol"], *lost["acquire"]],
+            "stage": [*stages["enrol"], *stages["acquire"]],
+            "reason": ["noise", "silence"] * 6,
+        }
+    ).write_csv(folder / "failures.csv")
+    device = draw.choice(["landline", "mobile"], len(ids))
+    pl.DataFrame({"utterance": ids, "device": device}).write_csv(folder / "recordings.csv")
     return folder

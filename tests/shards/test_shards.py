@@ -2,14 +2,17 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import polars as pl
 import pytest
 
 import parivox as pv
+from parivox.auditing.tally import Tally
 from parivox.disk import hold
 from parivox.errors import ConfigError, DataError
 from parivox.shards import merge, plan, read_plan, run, run_shard
+from parivox.shards.record import TALLY, Record
 
 OPTIONS = {"by": ["gender", "gender+nation"], "replicates": 60}
 RICH = {
@@ -20,14 +23,36 @@ RICH = {
     "operating_points": ["fpr=0.01", "deployed"],
     "limits": ["fnr=0.2"],
 }
-OF_ROWS = {"audit.json", "data.csv", "pairing.parquet", "provenance.json", "SHA256SUMS"}
-"""Files of an audit that also tell of rows and recordings."""
+CALLED = {
+    "by": ["gender", "device", "gender+channel"],
+    "within": ["device"],
+    "replicates": 60,
+    "operating_points": ["fpr=0.01", "deployed"],
+    "utterances": "recordings.csv",
+    "failures": "failures.csv",
+}
 
 
 def planned(lists, out, *files, shards=3, **options):
-    sources = [str(lists / name) for name in files or ("all.parquet",)]
-    chosen = {**OPTIONS, **options}
-    return plan({"S": sources}, out=out, shards=shards, speakers=str(lists / "s.csv"), **chosen)
+    sources = {"S": sources_of(lists, files)}
+    chosen = on_disk(lists, {**OPTIONS, **options})
+    return plan(sources, out=out, shards=shards, speakers=str(lists / "s.csv"), **chosen)
+
+
+def sources_of(lists, files):
+    return [str(lists / name) for name in files or ("all.parquet",)]
+
+
+def on_disk(lists, options):
+    """The same, with tables by their paths."""
+    tables = {"utterances", "failures"} & {*options}
+    return {**options, **{name: str(lists / options[name]) for name in tables}}
+
+
+def in_one_piece(lists, *files, **options):
+    chosen = on_disk(lists, {**OPTIONS, **options})
+    scores = {("S", ""): sources_of(lists, files)}
+    return pv.audit(scores, speakers=str(lists / "s.csv"), **chosen)
 
 
 @pytest.fixture(scope="module")
@@ -61,22 +86,24 @@ def differing(one, other):
         (("all.parquet",), 3, OPTIONS),
         (("day0.parquet", "day1.parquet", "day2.parquet"), 5, RICH),
         (("all.csv",), 2, OPTIONS),
+        (("called0.csv", "called1.csv", "called2.csv"), 4, CALLED),
+        (("called2.csv", "called0.csv", "called1.csv"), 4, CALLED),
     ],
 )
 def test_parts_put_together_have_the_bytes_of_the_audit_in_one_piece(
     lists, tmp_path, files, shards, options
 ):
-    speakers = str(lists / "s.csv")
-    whole = pv.audit({"S": str(lists / "all.parquet")}, speakers=speakers, **options)
+    whole = in_one_piece(lists, *files, **options)
     folder = tmp_path / "run"
     made = planned(lists, folder, *files, shards=shards, **options)
     assert len(made) == shards
     run(folder)
     audit = merge(folder)
     one, other = files_of(whole, tmp_path / "a"), files_of(audit, tmp_path / "b")
-    assert differing(one, other) <= OF_ROWS
-    if files == ("all.parquet",):
-        assert one["provenance.json"] == other["provenance.json"]
+    assert len(one) == 15 + ("failures" in options)
+    assert differing(one, other) == set()
+    assert len(whole.tables()["pairing"]) > 0
+    assert ("failures" in options) == bool(len(whole.failures))
     assert [one["name"] for one in audit.provenance if one["role"] == "scores"] == [*files]
     assert len(audit.verdicts) == len(whole.verdicts) > 0
 
@@ -94,8 +121,7 @@ def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
     assert made.step == "0.001"
     run(folder)
     audit = merge(folder)
-    speakers = str(lists / "s.csv")
-    whole = pv.audit({"S": str(lists / "all.parquet")}, speakers=speakers, **OPTIONS, **points)
+    whole = in_one_piece(lists, **points)
     names = ("grouping", "group", "metric", "definition", "operating_point")
     one, other = (
         {tuple(row[name] for name in names): row for row in each.groups} for each in (whole, audit)
@@ -130,10 +156,9 @@ def test_speakers_who_are_in_no_trial_make_no_blocks(lists, tmp_path, monkeypatc
     assert {row["interval"] for row in audit.groups} >= {"speakers"}
     assert "speakers in blocks" not in {row["interval"] for row in audit.groups}
     if not in_bins:
-        speakers = str(tmp_path / "s.csv")
-        whole = pv.audit({"S": str(tmp_path / "all.parquet")}, speakers=speakers, **OPTIONS)
+        whole = in_one_piece(tmp_path)
         one, other = files_of(whole, tmp_path / "a"), files_of(audit, tmp_path / "b")
-        assert differing(one, other) <= OF_ROWS
+        assert differing(one, other) == set()
 
 
 @pytest.mark.slow
@@ -163,7 +188,68 @@ def test_the_sum_of_the_counts_is_made_of_the_parts_where_it_is_not_what_it_was(
         whole.write_bytes(content)
     found = files_of(merge(copied), tmp_path / "a")
     kept = files_of(merge(done), tmp_path / "b")
-    assert differing(found, kept) <= {"audit.json", "provenance.json", "SHA256SUMS"}
+    assert differing(found, kept) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("conflicts", ["error", "set-aside"])
+def test_rows_that_contradict_others_of_their_part_are_set_aside_as_in_one_piece(
+    lists, tmp_path, conflicts
+):
+    frame = pl.read_parquet(lists / "day0.parquet")
+    pl.concat([frame, frame[:1], frame[1:2].with_columns(score=-9.0)]).write_parquet(
+        tmp_path / "day0.parquet"
+    )
+    for name in ("day1.parquet", "s.csv"):
+        shutil.copy(lists / name, tmp_path)
+    files, folder = ("day0.parquet", "day1.parquet"), tmp_path / "run"
+    planned(tmp_path, folder, *files, shards=2, conflicts=conflicts)
+    if conflicts == "error":
+        with pytest.raises(DataError, match=r"part 1 of 2 .*: rows 2 and \d+ are the same trial"):
+            run(folder)
+        return
+    run(folder)
+    whole = in_one_piece(tmp_path, *files, conflicts=conflicts)
+    one, other = files_of(whole, tmp_path / "a"), files_of(merge(folder), tmp_path / "b")
+    assert differing(one, other) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("score", "files", "told"),
+    [
+        (None, ["days.parquet"], r"days\.parquet: rows 1 and \d+ are the same trial \(qz"),
+        (None, ["one.parquet", "two.parquet"], r"one\.parquet: row 1, and row \d+ of two\.parquet"),
+        (-9.0, ["days.parquet"], r"days\.parquet: rows 1 and \d+ are the same trial .* with score"),
+        (-9.0, ["one.parquet", "two.parquet"], r"rows 1 of one\.parquet and \d+ of two\.parquet"),
+    ],
+)
+def test_a_pair_in_two_parts_is_refused_by_its_rows(lists, tmp_path, score, files, told):
+    frame = pl.read_parquet(lists / "all.parquet")
+    again = frame[:1].with_columns(score=pl.coalesce(pl.lit(score), "score"))
+    whole = pl.concat([frame, again])
+    half = whole.height // 2
+    pieces = [whole] if len(files) == 1 else [whole[:half], whole[half:]]
+    for name, piece in zip(files, pieces, strict=True):
+        piece.write_parquet(tmp_path / name)
+    shutil.copy(lists / "s.csv", tmp_path)
+    planned(tmp_path, tmp_path / "run", *files, shards=2)
+    run(tmp_path / "run")
+    with pytest.raises(DataError, match=told) as raised:
+        merge(tmp_path / "run")
+    if score is None:
+        mend = "in parts 1 and 2, which both count it; remove one of the rows, and plan again"
+        assert mend in str(raised.value)
+
+
+def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
+    record = Record.read(read_plan(copied), 2)
+    tally = Tally.read(record.home / TALLY)
+    replace(tally, keys=tally.keys + 1).write(record.home / TALLY)
+    record.noted(TALLY, record.inputs, record.speakers)
+    told = r"its parts hold ([\d,]+) trials, their files \1; remove the parts, and run them again"
+    with pytest.raises(DataError, match=told):
+        merge(copied)
 
 
 def test_what_is_done_is_not_done_again(done):
@@ -249,6 +335,11 @@ def test_inputs_that_change_after_the_plan_are_refused(lists, tmp_path):
     shutil.copy(lists / "all.parquet", tmp_path / "all.parquet")
     (tmp_path / "s.csv").write_text((tmp_path / "s.csv").read_text().replace("Norway", "Chile"))
     with pytest.raises(DataError, match=r"s\.csv: is not what it was when the parts were planned"):
+        merge(folder)
+    shutil.copy(lists / "s.csv", tmp_path / "s.csv")
+    run(folder)
+    pl.read_parquet(tmp_path / "all.parquet").reverse().write_parquet(tmp_path / "all.parquet")
+    with pytest.raises(DataError, match=r"all\.parquet: is not what it was when the parts were"):
         merge(folder)
 
 
@@ -336,6 +427,13 @@ def test_what_parts_cannot_tell_is_refused_when_planning(lists, tmp_path, option
     with pytest.raises(ConfigError, match=told):
         planned(lists, tmp_path / "run", **options)
     assert not (tmp_path / "run").exists()
+
+
+def test_files_of_one_list_have_the_same_columns(lists, tmp_path):
+    pl.read_parquet(lists / "day1.parquet").drop("label").write_parquet(tmp_path / "day1.parquet")
+    files = str(lists / "day0.parquet"), str(tmp_path / "day1.parquet")
+    with pytest.raises(DataError, match=r"day1\.parquet: has no column of label, which day0\.parq"):
+        plan(files, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
 
 
 def test_tables_that_are_no_files_are_refused(lists, tmp_path):

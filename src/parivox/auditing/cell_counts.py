@@ -108,6 +108,7 @@ def count_cells(
     within: Sequence[Grouping] = (),
     thresholds: Iterable[float] = (),
     keep_conflicts: bool = False,
+    counted: TrialCounts | None = None,
 ) -> CellCounts:
     """Count the trials of one system and list, per group and score.
 
@@ -124,6 +125,8 @@ def count_cells(
         Score values that must be thresholds of binned counts too.
     keep_conflicts
         Count the contradicting rows as well, which are otherwise set aside.
+    counted
+        Counts of these very trials, by which scores are counted instead.
     """
     layouts = cell_layouts(groupings, allocations, within)
     scores: Exact | Binned
@@ -145,14 +148,14 @@ def count_cells(
                 into.add(here, cells)
         if isinstance(people, _People):
             people.add(here)
-        if not here.have_failed:
-            scores.add(here)
-            for i in here.at:
-                left_out[i] += _left_out(here, layouts[i], i)
-    counted = _by_cell(layouts, scores, outcomes, people, left_out)
+        if not here.have_failed and counted is None:
+            _add_scores(scores, left_out, here, layouts)
+    for here in () if counted is None else walk(counted, layouts):
+        _add_scores(scores, left_out, here, layouts)
+    made = _by_cell(layouts, scores, outcomes, people, left_out)
     if isinstance(people, _People):
-        counted.attempts, counted.recordings = people.attempts, people.recordings()
-    return counted
+        made.attempts, made.recordings = people.attempts, people.recordings()
+    return made
 
 
 def group_counts(counts: TrialCounts, *, allocate: str = "both") -> dict[str, dict[str, Counts]]:
@@ -230,6 +233,15 @@ def _by_cell(
             )
             counted.cells.append(cells)
     return counted
+
+
+def _add_scores(
+    scores: Exact | Binned, left_out: IntArray, here: PlacedTrials, layouts: Sequence[Layout]
+) -> None:
+    """Count trials by score, and those that count in no cell of a layout."""
+    scores.add(here)
+    for i in here.at:
+        left_out[i] += _left_out(here, layouts[i], i)
 
 
 def _left_out(here: PlacedTrials, layout: Layout, i: int) -> tuple[int, int]:

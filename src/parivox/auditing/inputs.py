@@ -14,6 +14,7 @@ from parivox.options.kinds import options_of
 from parivox.progress import stage
 from parivox.read.content import stem_of
 from parivox.read.counts_file import holds_counts, holds_tally
+from parivox.read.formats import are_paths
 from parivox.read.groups import attributes_asked, make_groupings, values_asked
 from parivox.read.people import read_speakers
 from parivox.read.recordings import read_failures, read_models, read_utterances
@@ -54,7 +55,7 @@ def split_name(name: object) -> tuple[str, str]:
 
 def by_name(scores: Any) -> dict[tuple[str, str], Any]:
     """Score sources by system and list."""
-    if isinstance(scores, Mapping) and all(_is_source(value) for value in scores.values()):
+    if isinstance(scores, Mapping) and all(map(_is_named, scores.items())):
         named = {split_name(name): source for name, source in scores.items()}
         if len(named) < len(scores) or not named:
             msg = f"scores name the same system and list twice, or none: {list(scores)}"
@@ -64,6 +65,12 @@ def by_name(scores: Any) -> dict[tuple[str, str], Any]:
             raise ConfigError(msg)
         return named
     return {(stem_of(scores), ""): scores}
+
+
+def _is_named(one: tuple[object, object]) -> bool:
+    """Whether a name stands for trials, not for a column; a pair may stand for several files."""
+    name, value = one
+    return _is_source(value) or (isinstance(name, tuple) and are_paths(value))
 
 
 def _is_source(value: object) -> bool:
@@ -148,6 +155,8 @@ class Gathered:
     how: dict[str, Any] = field(default_factory=dict)  # how development scores are read
     strata: Sequence[Grouping] = ()  # what rates are standardised over
     design: ListDesign | None = None  # what that of the trial list fixed, if it was built
+    # of the only set: its counts with their tally, as the counts and tallies of parts add up to
+    counted: TrialCounts | None = None
 
     @staticmethod
     def names(groupings: Sequence[Grouping]) -> tuple[str, ...]:

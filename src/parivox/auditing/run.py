@@ -94,9 +94,10 @@ def audit(
     Parameters
     ----------
     scores
-        A path, ``-`` for standard input, a dataframe, a mapping of arrays, or a mapping from
-        ``system`` or ``system@list`` to any of these. Or one or several files of counts, of
-        which those of one system and list are added up.
+        A path, or several whose trials are one list; ``-`` for standard input, a dataframe, a
+        mapping of arrays; or a mapping from ``system`` or ``system@list`` to any of these. Where
+        several paths are named, the name is the pair ``(system, list)``. Or one or several files
+        of counts, of which those of one system and list are added up.
     speakers
         Path or table of speakers with their attributes; without it, nothing but their names is
         known, from the trials or the other tables.
@@ -153,8 +154,36 @@ def audit(
         **options,
     )
     table = _trial_table(scores, asked)
-    # what is read: files, tables, options
-    study = _study(scores, asked)
+    return _audited(_study(scores, asked), table)
+
+
+@telling
+@in_encoding_given
+def audit_counted(scores: Any, counted: Callable[[Gathered], TrialCounts], **options: Any) -> Audit:
+    """Audit the scores of one system whose parts were counted and tallied before.
+
+    Scores are counted, and errors told by speaker, from what the parts add up to; all else that an
+    audit tells, from the rows.
+
+    Parameters
+    ----------
+    scores
+        As `audit` takes them.
+    counted
+        Gives the counts of what was read, with their tally.
+    **options
+        Those of the audit.
+
+    Returns
+    -------
+    Audit
+    """
+    study = _study(scores, AuditOptions.of(**options))
+    return _audited(study._replace(read=replace(study.read, counted=counted(study.read))))
+
+
+def _audited(study: _Study, table: Path | None = None) -> Audit:
+    """The audit of what was read; every trial is written to a table, if there is to be one."""
     read, design, files = study.read, study.design, (study.file, study.rules)
     checked, development_of = design.options, study.development_of
     if table is not None:
@@ -260,7 +289,7 @@ def _measured(
         with stage("reading the development scores"):
             found_on = _development(development, trials.system, read)
     way = "similarity" if trials.is_similarity else design.options.orientation
-    return measure_system(trials, design, found_on, way)
+    return measure_system(trials, design, found_on, way, counted=read.counted)
 
 
 def tally_thresholds(counts: Any, **options: Any) -> FloatArray:

@@ -102,6 +102,7 @@ def measure_system(
     orientation: str | None = None,
     *,
     is_along: bool = True,
+    counted: TrialCounts | None = None,
 ) -> System:
     """Count the trials of one system, find its thresholds, and tally who its speakers are.
 
@@ -113,6 +114,8 @@ def measure_system(
         What the user declared about the scores' direction; None checks it.
     is_along
         Whether curves, and intervals along the threshold, are to be told.
+    counted
+        Counts of these very trials with their tally, as their parts add up to.
     """
     options, no_curve = design.options, _no_curve(trials)
     asked = options.points()
@@ -126,7 +129,10 @@ def measure_system(
         fixed += [point.threshold_on(on)[0] for point in asked or default_points(on)]
     with stage("counting"):
         tally = count_cells(
-            trials, design.groupings, options.allocate, within=design.within, thresholds=fixed
+            *(trials, design.groupings, options.allocate),
+            within=design.within,
+            thresholds=fixed,
+            counted=counted,
         )
     everything, outcomes = tally.everything, tally.levels[0].outcomes
     check_polarity(trials, everything, orientation)
@@ -163,7 +169,7 @@ def measure_system(
         audited = [one.threshold for one in points.found if _is_exact_at(trials, one)]
         shared = shared_thresholds(everything, audited)
     why_none, sample = why_no_intervals(trials) if options.intervals else "", None
-    rows = trials.by_speaker
+    rows = (counted or trials).by_speaker
     if rows is not None and options.intervals and not why_none:
         at, tallied = nodes(shared, trials.n_trials), Tallied(rows)
         if isinstance(rows, Tally):

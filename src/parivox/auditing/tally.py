@@ -390,6 +390,8 @@ def tally_trials(
     thresholds: FloatArray,
     groupings: Sequence[Grouping] = (),
     block: NDArray[np.int32] | None = None,
+    *,
+    scored: bool = True,
 ) -> Tally:
     """Add up the trials of one list that contradict nothing, by who takes part in them.
 
@@ -402,6 +404,8 @@ def tally_trials(
     block
         Of each speaker of the table, all of them of one group by any grouping of speakers; without
         it, each stands for itself.
+    scored
+        Whether trials with a score are added up, not those of recordings that failed alone.
 
     Raises
     ------
@@ -424,7 +428,8 @@ def tally_trials(
         raise ConfigError(msg)
     sums, failed = (_Rows(n, groupings, thresholds.size) for _ in range(2))
     steps = Steps(thresholds)
-    for here in walk(trials, [Layout(one, "both", None) for one in sided], failed=stages):
+    layouts = [Layout(one, "both", None) for one in sided]
+    for here in walk(trials, layouts, failed=stages, scored=scored):
         part = here.part
         side = np.broadcast_to(np.int64(0), len(part))
         for one, size in zip(sided, sizes, strict=True):
@@ -470,6 +475,14 @@ def tally_trials(
         sums.total(),
         lost if lost["trials"].size else None,
     )
+
+
+def tally_failed(trials: TrialSet, tally: Tally) -> Tally:
+    """A tally that a file held, with the trials of recordings that failed, which no file holds."""
+    if trials.failures is None:
+        return tally
+    alone = tally_trials(trials, tally.thresholds, tally.groupings, scored=False)
+    return replace(tally, failed=alone.failed)
 
 
 def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:

@@ -30,7 +30,7 @@ from parivox.frozen import frozen
 from parivox.progress import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from parivox.progress import Stage
 
@@ -508,8 +508,22 @@ ENDINGS = {
 }  # fmt: skip
 
 
+def stem_of_all(stems: Sequence[str]) -> str:
+    """What the names of several files have in common, which may be nothing.
+
+    Examples
+    --------
+    >>> stem_of_all(["day-1", "day-2"]), stem_of_all(["day-1"]), stem_of_all(["a", "b"])
+    ('day', 'day-1', '')
+    """
+    common = os.path.commonprefix(stems)  # noqa: RUF071 - letters, not folders
+    return common if len(set(stems)) == 1 else common.rstrip("0123456789-_. ")
+
+
 def stem_of(source: object) -> str:
-    """Name of a system after its file, without any of the endings of formats."""
+    """Name of a system after its file, or its files, without any of the endings of formats."""
+    if isinstance(source, (list, tuple)):
+        return stem_of_all([stem_of(one) for one in source]) or "scores"
     if not isinstance(source, (str, os.PathLike)):
         return "scores"
     name = os.fspath(source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from parivox.errors import DataError
 from parivox.read.cells import scores
@@ -12,12 +13,16 @@ from parivox.read.columns import Columns
 from parivox.read.formats import scan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from parivox.read.content import FileRows
 
 
 class Extent(NamedTuple):
     """Of a file of scores."""
 
+    name: str
+    columns: frozenset[str]  # those that have a role
     rows: int
     low: float  # of finite scores
     high: float
@@ -54,4 +59,41 @@ def extent_of(
     if orientation == "distance":
         low, high = -high, -low
     assert scanned.content is not None
-    return Extent(rows, float(low), float(high), scanned.content.sha256)
+    roles, sha256 = frozenset(scanned.columns), scanned.content.sha256
+    return Extent(scanned.name, roles, rows, float(low), float(high), sha256)
+
+
+class Place(NamedTuple):
+    """Where a trial stands."""
+
+    file: str
+    row: int  # as an editor shows it
+    part: int  # counted from 1
+
+
+def pair_in_two_parts(
+    parts: Sequence[FileRows],
+    *,
+    columns: Mapping[str, str] | None = None,
+    format: str | None = None,  # noqa: A002 - the option's name
+) -> tuple[str, Place, Place] | None:
+    """The first pair of recordings that stands in two parts, and where; None if there is none."""
+    asked = Columns(dict(columns or {}))
+    found = []
+    for path in dict.fromkeys(one.path for one in parts):
+        own = {one.first: i for i, one in enumerate(parts, 1) if one.path == path}
+        first, seen = np.array(sorted(own)), 0
+        number = np.array([own[row] for row in sorted(own)])
+        for chunk in scan(path, columns=asked, format=format, name="scores").chunks():
+            at = np.searchsorted(first, np.arange(seen, seen := seen + len(chunk)), "right") - 1
+            sides = {one: chunk[one].cast(pl.String).str.strip_chars() for one in ("enrol", "test")}
+            rows = {"row": pl.Series(chunk.rows, dtype=pl.Int64), "part": number[at]}
+            found.append(pl.DataFrame({**sides, "file": [chunk.name] * len(chunk), **rows}))
+    table = pl.concat(found).drop_nulls()
+    again = table.filter(pl.col("part").n_unique().over("enrol", "test") > 1)
+    if not again.height:
+        return None
+    enrol, test, *place = again.row(0)
+    same = again.filter((pl.col("enrol") == enrol) & (pl.col("test") == test))
+    other = same.filter(pl.col("part") != place[-1]).row(0)
+    return f"({enrol}, {test})", Place(*place), Place(*other[2:])

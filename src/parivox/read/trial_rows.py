@@ -88,12 +88,18 @@ class TrialRows:
     def _read_rows(self, scanned: Scan, name: str) -> None:
         rows = Store(name)
         self.scans.append(scanned)
-        for chunk in chunks_of_trials(scanned):
-            rows.add(self._encoded(chunk, scanned, scored=name == "scores"))
-            if any(ids.is_full for ids in self._every_ids):
-                self._end_run()
+        for one in scanned.files:
+            for chunk in chunks_of_trials(one):
+                rows.add(self._encoded(chunk, one, scored=name == "scores"))
+                if any(ids.is_full for ids in self._every_ids):
+                    self._end_run()
         self._end_run()
         self.stores.append(rows)
+
+    @property
+    def files(self) -> list[Scan]:
+        """Every file by itself."""
+        return [one for scanned in self.scans for one in scanned.files]
 
     @property
     def _every_ids(self) -> list[Ids]:
@@ -184,15 +190,16 @@ class TrialRows:
 
     def check_names(self) -> None:
         """Refuse an utterance of which columns name two speakers."""
-        named = named_rows(self.scans).unique(
+        files = self.files
+        named = named_rows(files).unique(
             ["utterance", "speaker"], keep="first", maintain_order=True
         )
         twice = named.filter(pl.col("utterance").is_duplicated())
         if twice.height:  # else they differ in the blanks around them only
             later = twice.filter(~pl.col("utterance").is_first_distinct()).row(0, named=True)
             above = twice.filter(pl.col("utterance") == later["utterance"]).row(0, named=True)
-            source = self.scans[later["scan"]]
-            where = f" of {self.scans[0].name}" if later["scan"] != above["scan"] else ""
+            source, other = (files[one["scan"]] for one in (later, above))
+            where = f" of {other.name}" if source is not other else ""
             msg = (
                 f"{source.at(later['row'], later['role'])}: utterance {later['utterance']!r} is "
                 f"of speaker {later['speaker']!r} here and of {above['speaker']!r} in row "
@@ -260,11 +267,12 @@ class TrialRows:
         """What was read."""
         files = []
         roles = ("trials",) if self.unscored else ("scores", "trials")
-        for role, one in zip(roles, self.scans, strict=False):
-            entry: dict[str, Any] = {"role": role, "name": one.name, "format": one.format}
-            if one.content is not None:
-                entry |= one.content.provenance
-            files.append(entry | {"columns": one.columns, "ignored": list(one.ignored)})
+        for role, scanned in zip(roles, self.scans, strict=False):
+            for one in scanned.files:
+                entry: dict[str, Any] = {"role": role, "name": one.name, "format": one.format}
+                if one.content is not None:
+                    entry |= one.content.provenance
+                files.append(entry | {"columns": one.columns, "ignored": list(one.ignored)})
         return files
 
 

@@ -378,7 +378,7 @@ def find_speakers(
                 codes = ids.values[start : start + len(part)]
                 at = np.flatnonzero(codes >= 0)
                 whose = names.gather(place[codes[at]])
-                check_speaker_columns(part.gather(at), whose, tables.utterances, rows.scans)
+                check_speaker_columns(part.gather(at), whose, tables.utterances, rows.files)
         own[named] = speaker_indices(names, people, scores)[place][ids.values[named]]
         item = "utterances with a speaker in a column"
         notes.append(DataNote("scores", item, int(named.sum())))

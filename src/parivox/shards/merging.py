@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.counts.merging import read_all
-from parivox.auditing.run import audit, tally_thresholds
+from parivox.auditing.counts.merging import of_list, read_all
+from parivox.auditing.run import audit, audit_counted, tally_thresholds
 from parivox.disk import sha256_of
 from parivox.errors import DataError
+from parivox.read.extent import pair_in_two_parts
 from parivox.read.groups_file import read_groups_file
+from parivox.read.trialset import TrialSet
 from parivox.shards.planning import (
     THRESHOLDS,
     numbers_of,
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
+    from parivox.auditing.counts.trial_counts import TrialCounts
+    from parivox.auditing.inputs import Gathered
     from parivox.auditing.result import Audit
     from parivox.progress import Progress
     from parivox.shards.planning import Plan
@@ -63,6 +68,9 @@ def merge(
 ) -> Audit | None:
     """Audit the parts of a plan together.
 
+    A list of which the parts were counted by every score is read as well, for all that takes its
+    rows at once.
+
     Returns
     -------
     Audit or None
@@ -71,7 +79,7 @@ def merge(
     Raises
     ------
     DataError
-        If a part is missing, failed, damaged or of another plan.
+        If a part is missing, failed, damaged or of another plan, or if two parts hold one trial.
     """
     plan = read_plan(folder)
     plan.check_inputs()
@@ -82,6 +90,10 @@ def merge(
     if whole.exists() and sha256_of(whole) == read_json(plan.folder / THRESHOLDS).get("counts"):
         counts = [str(whole)]
     files = [*counts, *_files(plan, TALLY)]
+    if not plan.step:
+        whole_list = {plan.name: plan.scores}
+        counted = partial(_counted, plan, files)
+        return audit_counted(whole_list, counted, progress=progress, **plan.options)
     options: dict[str, Any] = plan.audited()
     asked = plan.asked
     options |= {name: value for name, value in plan.options.items() if name in _OF_SPEAKERS}
@@ -89,6 +101,39 @@ def merge(
         options["reference"] = read_groups_file(asked.groups).reference
     made = audit(files, progress=progress, **options)
     return replace(made, provenance=_provenance(plan, made.provenance))
+
+
+def _counted(plan: Plan, files: Sequence[str], read: Gathered) -> TrialCounts:
+    """What all parts add up to, which must be the list that was read."""
+    (trials,) = read.sets
+    assert isinstance(trials, TrialSet)
+    for path, entry in zip(plan.scores, trials.provenance, strict=False):
+        plan.check_scores(path, entry["sha256"])
+    (counts,) = read_all([(None, one) for one in files])
+    assert counts.tally is not None
+    keys = counts.tally.keys[:, : trials.score_keys.shape[1]]
+    if counts.n_trials != trials.n_trials or (keys != trials.score_keys).any():
+        raise _of_other_trials(plan, counts.n_trials, trials.n_trials)
+    return of_list(counts, trials, read.groupings, read.levels)
+
+
+def _of_other_trials(plan: Plan, counted: int, there: int) -> DataError:
+    """Why parts do not add up to their list, and what to do about it."""
+    asked = plan.asked
+    found = pair_in_two_parts(plan.shards, columns=asked.columns, format=asked.scores_format)
+    if found is None:
+        return DataError(
+            f"{plan.folder}: its parts hold {counted:,} trials, their files {there:,}; remove the "
+            "parts, and run them again"
+        )
+    pair, one, other = found
+    rows = f"{one.file}: rows {one.row} and {other.row} are"
+    if one.file != other.file:
+        rows = f"{one.file}: row {one.row}, and row {other.row} of {other.file}, are"
+    return DataError(
+        f"{rows} the same trial {pair}, in parts {one.part} and {other.part}, which both count it; "
+        "remove one of the rows, and plan again in a new folder"
+    )
 
 
 def _provenance(plan: Plan, audited: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

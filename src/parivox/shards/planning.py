@@ -31,6 +31,7 @@ from parivox.options.shards import ShardsPlanCommand
 from parivox.progress import telling
 from parivox.read.content import FileRows, read_content, stem_of, texts_in
 from parivox.read.extent import extent_of
+from parivox.read.formats import check_alike
 from parivox.read.kaldi import kaldi_table
 from parivox.read.recordings import is_pattern
 from parivox.version import __version__
@@ -96,6 +97,11 @@ class Plan:
     def __repr__(self) -> str:
         rows = sum(one["rows"] for one in self.inputs if one["role"] == "scores")
         return f"<plan of {rows:,} rows in {len(self)} parts, {self.folder}>"
+
+    @property
+    def scores(self) -> list[str]:
+        """Files of scores, in their order."""
+        return [one["path"] for one in self.inputs if one["role"] == "scores"]
 
     def home(self, number: int) -> Path:
         """The folder of one part, counted from 1."""
@@ -236,6 +242,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         raise ConfigError(msg)
     inputs: list[dict[str, Any]] = []
     reach: list[tuple[float, float]] = []
+    columns: list[tuple[str, frozenset[str]]] = []
     for path in paths:
         extent = extent_of(
             path, columns=asked.columns, format=asked.scores_format, orientation=asked.orientation
@@ -244,7 +251,11 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
             {"role": "scores", "path": path, "sha256": extent.sha256, "rows": extent.rows}
         )
         reach.append((extent.low, extent.high))
+        columns.append((extent.name, extent.columns))
     sizes = [one["rows"] for one in inputs]
+    step = _step(sum(sizes), reach)
+    if not step:  # the list is read as a whole, too
+        check_alike(columns)
     inputs += [
         {"role": role, "path": stored[role], "sha256": _sha256(stored[role], role)}
         for role in _TABLES
@@ -257,7 +268,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         "list": name[1],
         "inputs": inputs,
         "shards": [[paths[i], first, last] for i, first, last in _cut(sizes, shards)],
-        "step": _step(sum(sizes), reach),
+        "step": step,
         "options": stored,
     }
     made["id"] = _id_of(made)
@@ -388,10 +399,7 @@ def _named(scores: Any) -> tuple[tuple[str, str], list[str]]:
             raise ConfigError(msg)
     named = split_name(name) if name else ("", "")
     if not named[0]:
-        stems = [stem_of(one) for one in paths]
-        common = os.path.commonprefix(stems)  # noqa: RUF071 - letters, not folders
-        whole = common if len(stems) == 1 else common.rstrip("0123456789-_. ")
-        named = (whole or "scores", named[1])
+        named = (stem_of(paths), named[1])
     return named, [os.path.realpath(one) for one in paths]
 
 

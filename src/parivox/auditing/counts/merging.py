@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, groupby, pairwise
@@ -13,20 +12,22 @@ import numpy as np
 from parivox.auditing.counts.header import read_trial_counts
 from parivox.auditing.counts.trial_counts import Seen
 from parivox.auditing.counts.withholding import shown
-from parivox.auditing.tally import Tally
+from parivox.auditing.tally import Tally, tally_failed
 from parivox.errors import DataError
 from parivox.read.attributes import has_bands, in_order
-from parivox.read.content import stem_of
+from parivox.read.content import stem_of, stem_of_all
 from parivox.read.counts_file import NO_ROWS, SIDES, CountRows, holds_tally
 from parivox.read.grouping import Grouping
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from parivox.auditing.counts.trial_counts import Note, TrialCounts
     from parivox.read.counts_file import Named
+    from parivox.read.trialset import TrialSet
 
 APART = "only of each file by itself"
 
@@ -82,6 +83,22 @@ def read_all(named: Named) -> list[TrialCounts]:
     return made
 
 
+def of_list(
+    counts: TrialCounts,
+    trials: TrialSet,
+    groupings: Sequence[Grouping],
+    within: Sequence[Grouping],
+) -> TrialCounts:
+    """The counts and the tally of all parts of a list, by the groups that were made of its rows."""
+    assert counts.tally is not None
+    by, levels = (
+        [next(one for one in made if one.name == of.name) for of in several]
+        for made, several in ((groupings, counts.groupings), (within, counts.within))
+    )
+    tally = tally_failed(trials, counts.tally.placed([*by, *levels]))
+    return replace(_placed(counts, by, levels), tally=tally)
+
+
 def _with_tally(one: TrialCounts, tallies: Sequence[tuple[Any, Tally]]) -> TrialCounts:
     """The counts with the tally of the same trials, if it is there."""
     mine = [(path, tally) for path, tally in tallies if set(tally.sources) & set(one.sources)]
@@ -109,8 +126,7 @@ def _with_tally(one: TrialCounts, tallies: Sequence[tuple[Any, Tally]]) -> Trial
 def _name(read: list[TrialCounts], sources: Sequence[str | os.PathLike[str]]) -> None:
     """Name a system without a name after its files: ``day`` for day1.counts and day2.counts."""
     stems = [stem_of(source) for one, source in zip(read, sources, strict=True) if not one.system]
-    common = os.path.commonprefix(stems)  # noqa: RUF071 - letters, not folders
-    name = common if len(set(stems)) == 1 else common.rstrip("0123456789-_. ")
+    name = stem_of_all(stems)
     for i, one in enumerate(read):
         read[i] = one if one.system else replace(one, system=name or "counts")
 

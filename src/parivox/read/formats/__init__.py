@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -24,7 +25,7 @@ from parivox.read.formats.jsonl import JSONL
 from parivox.read.formats.xlsx import XLSX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parivox.read.content import Content
     from parivox.read.formats.format import Chunk
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "Scan",
+    "are_paths",
+    "check_alike",
     "headerless",
     "may_be_trials",
     "register",
@@ -49,12 +52,14 @@ NO_SIDE = ("is no side of a segment", "correct it, sides are a and b")
 def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Scan:  # noqa: A002
     """Open a source of trials in the format that it is in, or in that of this name.
 
-    It is a path, ``-`` for standard input, a dataframe or a mapping of arrays; messages call one
-    without a name `name`.
+    It is a path, or several of one list, ``-`` for standard input, a dataframe or a mapping of
+    arrays; messages call one without a name `name`.
     """
     if format is not None and format not in FORMATS:
         msg = f"{columns.option} {format!r} is not known; choose from {', '.join(FORMATS)}"
         raise ConfigError(msg)
+    if are_paths(source):
+        return _in_turn([scan(one, columns=columns, format=format, name=name) for one in source])
     if not isinstance(source, (str, os.PathLike)):
         return _as_meant(scan_frame(source, columns, name), columns)
     content = read_content(source)
@@ -65,6 +70,40 @@ def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Sca
     if content.rows is not None and chosen not in BINARY:
         scanned = replace(scanned, chunks=partial(_only, content.rows, scanned.chunks))
     return _as_meant(scanned, columns)
+
+
+def are_paths(source: object) -> bool:
+    """Whether a source is several files."""
+    return (
+        isinstance(source, (list, tuple))
+        and bool(source)
+        and all(isinstance(one, (str, os.PathLike)) for one in source)
+    )
+
+
+def check_alike(files: Sequence[tuple[str, Iterable[str]]]) -> None:
+    """Refuse files of one list, given by their names and roles, that have not the same columns."""
+    (first, roles), *others = files
+    for name, own in others:
+        odd = sorted({*own} ^ {*roles})
+        if odd:
+            lacks, has = (first, name) if odd[0] in own else (name, first)
+            msg = (
+                f"{lacks}: has no column of {odd[0].lstrip('@')}, which {has} has; give files of "
+                "one list with the same columns"
+            )
+            raise DataError(msg)
+
+
+def _in_turn(scans: Sequence[Scan]) -> Scan:
+    """One list of trials in several files, each of which tells the same of them."""
+    first, *others = scans
+    if not others:
+        return first
+    check_alike([(one.name, one.columns) for one in scans])
+    name = f"{first.name} and {len(others)} more"
+    chunks = lambda: chain.from_iterable(one.chunks() for one in scans)  # noqa: E731
+    return replace(first, name=name, chunks=chunks, content=None, several=tuple(scans))
 
 
 def _as_meant(scanned: Scan, columns: Columns) -> Scan:

@@ -92,10 +92,16 @@ class Scan:
     ignored: tuple[str, ...]  # columns without a role
     chunks: Callable[[], Iterator[Chunk]]
     content: Content | None = field(default=None, repr=False)  # the bytes, if the source has any
+    several: tuple[Scan, ...] = field(default=(), repr=False)  # of one list in several files: each
 
-    def at(self, row: int, role: str | None = None) -> str:
+    def at(self, row: int | str, role: str | None = None) -> str:
         """Where something was found, as messages say it."""
         return at(self.name, row, self.columns[role] if role else "")
+
+    @property
+    def files(self) -> tuple[Scan, ...]:
+        """Each file by itself."""
+        return self.several or (self,)
 
     @property
     def columns_shown(self) -> str:
@@ -103,15 +109,18 @@ class Scan:
         names = [*self.columns.values(), *self.ignored][:8]
         return f" (it has {', '.join(map(repr, names))})" if names else ""
 
-    def rows_of(self, enrol: str, test: str) -> list[tuple[int, dict[str, object]]]:
+    def rows_of(self, enrol: str, test: str) -> list[tuple[int | str, dict[str, object]]]:
         """Every row with this ordered pair of ids, for messages."""
-        found = []
+        found: list[tuple[int | str, dict[str, object]]] = []
         for chunk in self.chunks():
             stripped = (pl.col(c).cast(pl.String).str.strip_chars() for c in ("enrol", "test"))
             hits = chunk.frame.with_columns(row=pl.Series(chunk.rows, dtype=pl.Int64)).filter(
                 pl.all_horizontal(a == b for a, b in zip(stripped, (enrol, test), strict=True))
             )
-            found += [(int(row.pop("row")), row) for row in hits.iter_rows(named=True)]
+            of = f" of {chunk.name}" if self.several else ""
+            for row in hits.iter_rows(named=True):
+                at = int(row.pop("row"))
+                found.append((f"{at}{of}" if of else at, row))
         return found
 
 
