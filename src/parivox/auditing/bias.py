@@ -8,7 +8,7 @@ draws of a fair system.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +24,7 @@ from parivox.core.measures import MEASURES, RATES, bias_measures
 from parivox.core.ratios import worst
 from parivox.core.resampling import from_replicates
 from parivox.core.verdict import benjamini_hochberg, holm, of_hypotheses
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -49,7 +50,7 @@ _FEWEST = 3  # groups of which one can be left out
 _NOT_CROSSED = f"fewer than {LEAST} speakers to split, or no replicates"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class BiasBlock:
     """One bias measure against one reference, of every metric that it applies to."""
 
@@ -214,7 +215,7 @@ def _crossed(plain: BiasBlock, crossed: FloatArray) -> BiasBlock:
 # --- rows ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Ratios:
     """Rates of all groups against one reference, each ``[group]``, and that of all together."""
 

@@ -18,6 +18,7 @@ from parivox.auditing.participants import Participants
 from parivox.auditing.score_counts import CHUNK, Binned, Exact
 from parivox.core.counts import Counts
 from parivox.errors import ConfigError, nearest
+from parivox.frozen import frozen
 from parivox.read.checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ STAGES = (ACQUIRE, ENROL)
 _SLICE = 4_000_000  # utterances counted at once
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Level:
     """All scored trials, or those within one level of a grouping."""
 
@@ -46,7 +47,7 @@ class Level:
     outcomes: Outcomes = NO_OUTCOMES
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Cells:
     """Counts of each group of one grouping under one allocation, within one level."""
 

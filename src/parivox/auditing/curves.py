@@ -141,12 +141,14 @@ def _steps(accepted: IntArray) -> IntArray:
 
 def _kept(rising: tuple[IntArray, IntArray], trials: tuple[int, int]) -> NDArray[np.intp]:
     """Indices of the points to keep: those on either side of each line of a probit grid."""
-    size = rising[0].size
-    found = [np.array([0, size - 1])]
+    last = rising[0].size - 1
+    is_kept = np.zeros(last + 1, dtype=np.bool_)
+    is_kept[[0, last]] = True
     for accepted, n in zip(rising, trials, strict=True):
         after = _first(accepted, _lines(THINNING) * n)
-        found += [after, after - 1]
-    return np.unique(np.clip(np.concatenate(found), 0, size - 1))
+        for at in (after, after - 1):
+            is_kept[np.clip(at, 0, last)] = True
+    return np.flatnonzero(is_kept)
 
 
 def _first(rising: IntArray, least: FloatArray) -> NDArray[np.intp]:

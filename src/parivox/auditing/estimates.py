@@ -9,7 +9,7 @@ of it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,7 @@ from parivox.core.counts import Counts, Curve
 from parivox.core.measures import RATES, AtThreshold, base_metric, base_metrics
 from parivox.core.separation import location
 from parivox.errors import ConfigError
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -359,7 +360,7 @@ def columns_of(keys: Sequence[Key], n: int = 1) -> dict[str, list[str]]:
     return {name: [key[i] for key in keys for _ in range(n)] for i, name in enumerate(names)}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Estimates:
     """Base metrics of some cells: of the groups of one grouping and, last, of all of them."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parivox.errors import ConfigError, storable
+from parivox.frozen import frozen
 from parivox.options.audit import READ, TRIALS, AuditOptions
 from parivox.options.kinds import options_of
 from parivox.progress import stage
@@ -142,7 +143,7 @@ def developments(
     return dict.fromkeys(sources, threshold_from)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Gathered:
     """Trials, or counts of them, with what they are grouped by."""
 

@@ -30,6 +30,7 @@ from parivox.core.measures import RATES, base_metric
 from parivox.core.ratios import disjoint, others, ratio_interval, to_pooled
 from parivox.core.resampling import from_replicates
 from parivox.core.tallies import moments, over
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +59,7 @@ _NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeff
 # --- rates at operating points ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class RateIntervals:
     """Intervals of both rates of the groups of one grouping, by ``"fpr"`` and ``"fnr"``."""
 

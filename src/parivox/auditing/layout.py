@@ -7,10 +7,11 @@ another grouping. Nothing else decides the group of a trial.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -265,7 +266,7 @@ def group_of_blocks(of_speaker: NDArray[Any], block: NDArray[Any], used: NDArray
     return group
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Members:
     """Who the speakers of a list are: each by itself or, of very many, in blocks.
 

@@ -7,7 +7,7 @@ of a fair system (its noise floor).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from parivox.core.measures import RATES, meta_measures
 from parivox.core.meta import fdr
 from parivox.core.noise import floor
 from parivox.core.resampling import from_replicates
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ AXES = ("log10", "linear")
 """Scales of FPR that the area under FDR is taken on."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class MetaBlock:
     """One meta-measure under one rule for rates of 0, of every metric that it applies to."""
 

@@ -5,7 +5,6 @@ See docs/methods/noise-floors.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +29,7 @@ from parivox.core.noise import (
     usual,
     without_zeros,
 )
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ _REFUSED = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Nulls:
     """Draws of a system that treats the groups alike, whose speakers vary as these do.
 

@@ -16,6 +16,7 @@ from parivox.auditing.outcomes import NO_OUTCOMES
 from parivox.core.costs import bayes_threshold, cdet, min_cdet, parse_cost
 from parivox.core.rates import threshold_at_eer, threshold_at_fnr, threshold_at_fpr
 from parivox.errors import ConfigError
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +107,7 @@ class OperatingPoint:
         return ""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Points:
     """Operating points as replicates see them."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.auditing.schema import Base
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ class Share:
     of: int
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Outcomes:
     """What became of the trials of one cell; None for what nothing is told of."""
 

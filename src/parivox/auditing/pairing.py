@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from parivox.auditing.estimates import columns_of
 from parivox.core.measures import RATES
 from parivox.core.resampling import from_replicates, weighted
 from parivox.core.tallies import over
+from parivox.frozen import frozen
 from parivox.read.trialset import TrialSet
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _FINEST = 32_000 / 8
 """Steps of a draw: so many in a standard deviation of which eight are the most there is."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Pairing:
     """Weights of the speakers of one list, and what follows from them for its thresholds."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +20,7 @@ from parivox.auditing.speaker_errors import SpeakerErrors, count_matrices, tally
 from parivox.auditing.tally import Tally, tally_trials
 from parivox.core.curves_resampled import BINS, curve_edges
 from parivox.core.measures import RATES
+from parivox.frozen import frozen
 from parivox.progress import each, stage
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ COARSER = (COARSE, 2 * COARSE, 4 * COARSE)
 """In probits: steps of such a tally, the finest that there is room for."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Sample:
     """Everything that the uncertainty of one system on one list is told from."""
 

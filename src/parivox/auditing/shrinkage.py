@@ -5,7 +5,6 @@ They are modelled, stand beside what was counted, and no verdict rests on them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from parivox.core.intervals import other_kappa2, rate_interval
 from parivox.core.noise import floor, without_zeros
 from parivox.core.shrinkage import Shrunken, interaction, log_rates, power, shrunken
 from parivox.core.tallies import over
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ NAMES = ("best_guess", "best_guess_low", "best_guess_high")
 """Columns of a best guess and its limits."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class BestGuesses:
     """Of both rates of the groups of one grouping."""
 

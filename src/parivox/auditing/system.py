@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,7 @@ from parivox.auditing.tally import Tally
 from parivox.core.costs import bayes_threshold
 from parivox.core.separation import auc
 from parivox.errors import ConfigError, DataError
+from parivox.frozen import frozen
 from parivox.progress import stage
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 CHANCE = 0.5
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class System:
     """One system on one list: its counts, common thresholds, and who its speakers are."""
 
@@ -204,7 +204,7 @@ def _is_exact_at(trials: TrialSet | TrialCounts, found: Found) -> bool:
 # --- 2. base metrics ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Measured:
     """Base metrics of the cells of one grouping, or of all trials, within one level."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
@@ -23,6 +23,7 @@ from parivox.auditing.layout import FEWEST_BLOCKS, Layout, Members, group_of_blo
 from parivox.core.counts import Steps
 from parivox.core.tallies import Fields, Sums, is_full, summed
 from parivox.errors import ConfigError, ParivoxError
+from parivox.frozen import frozen
 from parivox.read.checks import ACQUIRE, ENROL, Trials
 from parivox.read.counts_file import (
     MOST,
@@ -56,7 +57,7 @@ _BITS = 62
 """Of a number that tells rows apart."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Tally:
     """Trials by class, members of both sides, groups, step and decision.
 

@@ -16,6 +16,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from parivox.errors import ConfigError
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +25,7 @@ MOST_WEIGHTS = 1000
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Option:
     """One option; its subclasses are the kinds."""
 
@@ -109,7 +110,7 @@ def _written(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Value(Option):
     """What is checked where it is read: a path, a table, several of them."""
 
@@ -128,7 +129,7 @@ class Value(Option):
         return self.annotated
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Flag(Option):
     """True or False; on the command line an option without a value."""
 
@@ -153,7 +154,7 @@ class Flag(Option):
         return [] if value == self.default else [self.flag]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Text(Option):
     """One text, perhaps one of several choices."""
 
@@ -183,7 +184,7 @@ class Text(Option):
             raise ConfigError(msg)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Texts(Text):
     """One or several texts, each once."""
 
@@ -223,7 +224,7 @@ class Texts(Text):
         return tuple(one.strip() for one in found)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Number(Option):
     """A number, or a whole number, between two others."""
 
@@ -325,7 +326,7 @@ def _is_range(low: float, high: float, step: float) -> bool:
     return step > 0 and low <= high and (high - low) / step <= MOST_WEIGHTS
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Names(Option):
     """A mapping from names to something, such as roles to columns."""
 
@@ -368,7 +369,7 @@ class Names(Option):
         return found
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Direction(Text):
     """One of several words, each an option of its own on the command line: ``--distance``."""
 

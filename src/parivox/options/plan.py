@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from parivox.errors import ConfigError
+from parivox.frozen import frozen
 from parivox.options.kinds import Flag, Number, Options, option
 
 DETECTED = "what is to be detected"
@@ -17,7 +18,7 @@ METRICS = ("fnr", "fpr")
 _FRACTION = {"low": 0.5, "high": 0.999}
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@frozen(kw_only=True)
 class Rates(Number):
     """A number for FNR, FPR or both."""
 

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import ConfigError
+from parivox.frozen import frozen
 from parivox.read.columns import ATTRIBUTE
 from parivox.read.ids import Dictionary
 
@@ -251,7 +252,7 @@ def whole_of(key: str) -> str:
     return key
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Levels:
     """Values of an attribute in order, or None where they are bands, and the numbers in these."""
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from parivox.frozen import frozen
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -53,7 +55,7 @@ class Encoded(NamedTuple):
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Trials:
     """Checked trials in the order of their ids, whatever the order of the rows."""
 

@@ -26,6 +26,7 @@ from typing import IO, TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 from parivox.disk import Scratch
 from parivox.errors import DataError, EncodingGuessed, storable
+from parivox.frozen import frozen
 from parivox.progress import stage
 
 if TYPE_CHECKING:
@@ -250,7 +251,7 @@ class FileRows:
         return self.path
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Content:
     """Unpacked bytes of a file or of standard input; text is in UTF-8."""
 

@@ -6,11 +6,12 @@ or it is of the trial. A grouping gives the group of either side of every trial.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parivox.frozen import frozen
 from parivox.read.attributes import number
 from parivox.read.oddities import Odd, odd_numbers, odd_values
 
@@ -30,7 +31,7 @@ SAME = ("different", "same")
 """Values of ``same:x``."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Grouping:
     """Disjoint groups of either side of a trial."""
 
@@ -144,7 +145,7 @@ class Grouping:
         return [one for part in self._values for one in part.left_out(trials)]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class OfAttribute:
     """One attribute: its values in order, and where each speaker, recording or trial has which.
 

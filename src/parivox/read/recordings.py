@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.frozen import frozen
 from parivox.read.cells import NO_STAGE, stages
 from parivox.read.checks import ACQUIRE, ENROL
 from parivox.read.columns import SPEAKER
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from parivox.read.people import Speakers
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Utterances:
     """Table of utterances, each of which is a recording: the speaker of each, and what else."""
 
@@ -157,7 +158,7 @@ _MODEL = "model modelid enrol enrolment enroll enrollment enrolmentid template"
 MODEL = tuple(_MODEL.split())
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Models:
     """Table of enrolment models, a row for each recording of one."""
 
@@ -356,7 +357,7 @@ def _speaker_of(table: pl.DataFrame, name: str) -> pl.DataFrame:
     return table.unique("model", keep="first", maintain_order=True).select("model", "speaker")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Failures:
     """Recordings that failed."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 
 from parivox.disk import Scratch
 from parivox.errors import ConfigError, DataError
+from parivox.frozen import frozen
 from parivox.progress import stage
 from parivox.read.checks import (
     ACQUIRE,
@@ -314,7 +315,7 @@ def _hash_trials(part: Trials, digest: Any, of_failed: Any) -> None:
 _FAILURES = 2  # where an utterance stands that is in no trial
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class TrialTables:
     """The tables that are given with trials, each of which may be missing."""
 

@@ -7,7 +7,7 @@ trials that all of them have; lists are other trials on purpose, and are compare
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
@@ -16,6 +16,7 @@ import polars as pl
 
 from parivox.disk import Scratch
 from parivox.errors import ConfigError, nearest
+from parivox.frozen import frozen
 from parivox.progress import each
 from parivox.read.attributes import whole_of
 from parivox.read.bins import Bins
@@ -53,7 +54,7 @@ class Causes(NamedTuple):
     test: NDArray[np.int32]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Recordings:
     """Where each utterance stands in the table of utterances."""
 
@@ -106,7 +107,7 @@ class GroupsTrials(Protocol):
         """What gives the group of either side of each trial of a partition, -1 for none."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class TrialSet:
     """All trials of one system on one list."""
 
@@ -373,7 +374,7 @@ def with_common_speakers(
     return whole, made
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class CommonTrials:
     """What each two of several sets of trials have in common."""
 

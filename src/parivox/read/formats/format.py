@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.frozen import frozen
 from parivox.read.columns import name_columns
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ MAYBE = 1
 """What a format says that a file may be in, though nothing shows it: it is named, never taken."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Chunk:
     """Some rows of a source."""
 
@@ -81,7 +82,7 @@ class Chunk:
             raise DataError(msg)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Scan:
     """One source of trials, read as often as needed."""
 
@@ -136,7 +137,7 @@ class Example(NamedTuple):
     takes: str
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Format:
     """A file format of trials."""
 

@@ -11,12 +11,12 @@ digits.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from parivox.errors import DataError
+from parivox.frozen import frozen
 from parivox.read.cells import is_label
 from parivox.read.formats.delimited import check_text, head_lines, is_text, read_text, split
 from parivox.read.formats.format import CERTAIN, MAYBE, Chunk, Example, Format, Scan
@@ -38,7 +38,7 @@ _LINES = 200
 _DECISIONS = ("accept", "accepted", "reject", "rejected")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Sample:
     """First lines of a text without a header."""
 

@@ -15,7 +15,6 @@ import math
 import re
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import IO, TYPE_CHECKING, Any
 
@@ -32,6 +31,7 @@ from openpyxl.xml.constants import SHEET_MAIN_NS
 from openpyxl.xml.functions import iterparse
 
 from parivox.errors import DataError
+from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -56,7 +56,7 @@ class Fault(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Sheet:
     """A sheet of a workbook."""
 

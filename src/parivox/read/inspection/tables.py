@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from parivox.errors import DataError, ParivoxError
+from parivox.frozen import frozen
 from parivox.read.attributes import UNKNOWN
 from parivox.read.cells import DECISIONS, is_decision, is_label
 from parivox.read.columns import ALIASES, SPEAKER, name_columns, plain
@@ -57,7 +58,7 @@ _ENTRY = re.compile(r"[A-Za-z_]\w* *:(\s|$)")
 _KEY = re.compile(r"(by|within|reference|groups|others) *:(\s|$)")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class InspectedTable:
     """A table, and what it takes to join it with other files."""
 

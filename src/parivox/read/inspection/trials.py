@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import polars as pl
 from parivox.core.separation import auc
 from parivox.core.tallies import distinct
 from parivox.errors import DataError
+from parivox.frozen import frozen
 from parivox.progress import stage
 from parivox.read.attributes import sides_of, whole_of
 from parivox.read.cells import DECISIONS, LABELS, is_decision, labels, scores
@@ -55,7 +56,7 @@ _ID_ROLES = ("enrol", "test")
 _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class InspectedTrials:
     """Trials, and what it takes to join them with other files."""
 
