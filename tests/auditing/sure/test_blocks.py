@@ -2,6 +2,7 @@
 
 import functools
 
+import numpy as np
 import pytest
 
 from parivox.read import spill
@@ -70,6 +71,26 @@ def test_blocks_tell_about_the_same_and_are_named(many):
         assert other["se"] == pytest.approx(one["se"], rel=0.6)
         told += 1
     assert told >= 6
+
+
+def test_less_of_the_jackknife_is_asked_of_blocks_than_of_speakers(many, audit, monkeypatch):
+    *_, blocks = many
+    in_blocks(monkeypatch)
+    monkeypatch.setattr("parivox.core.tallies._SURE", 1e6)  # three quarters, as of speakers
+    before = audit()
+    errors = {metric: [] for metric in ("fpr", "fnr")}
+    for one, other in zip(rates(before), rates(blocks), strict=True):
+        if one["se"] is not None:
+            errors[one["metric"]].append(other["se"] / one["se"])
+    # nobody's trials with others fail together, so that one half is left of three quarters
+    assert np.square(errors["fpr"]) == pytest.approx(2 / 3, rel=0.2)
+    assert errors["fnr"] == [1.0] * len(errors["fnr"])
+    assert min(map(len, errors.values())) >= 2
+
+
+def test_how_they_are_judged_is_told_where_there_are_blocks(many):
+    told = ["rates_of_blocks" in one.record["definitions"]["uncertainty"] for one in many]
+    assert told == [False, False, True]
 
 
 def test_groups_in_blocks_are_compared_and_judged(many):
