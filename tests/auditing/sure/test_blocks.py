@@ -58,6 +58,13 @@ def test_beyond_memory_closed_forms_are_the_same(many):
             assert same or other[name] == pytest.approx(one[name], rel=1e-9)
 
 
+def test_speakers_who_would_be_as_many_blocks_stand_for_themselves(many, audit, monkeypatch):
+    _, alone, _ = many
+    in_blocks(monkeypatch)
+    monkeypatch.setattr("parivox.auditing.run.BLOCKS", 120)
+    assert rates(audit()) == rates(alone)
+
+
 def test_blocks_tell_about_the_same_and_are_named(many):
     whole, _, blocks = many
     told = 0
