@@ -45,7 +45,7 @@ LEVEL = 0.95
 REPLICATES = 200
 FEWEST = 20  # speakers of a block that a site hands out
 DATASETS = 1800
-MORE = 3  # so many times as many where they are drawn fast
+MORE = 3  # so many times as many where groups are small and drawn fast
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,11 @@ class Case:
     groups: int
     shape: str  # ``heavy``, or else all are alike
     blocks: int = 0  # of `FEWEST` speakers in each group; 0 for as many as an audit takes
+
+    @property
+    def has_more(self) -> bool:
+        """Whether more data sets are drawn."""
+        return bool(self.blocks) or (self.kind == "fnr" and self.groups == GROUPS[-1])
 
     def group_of_speakers(self) -> IntArray:
         """The group of each speaker."""
@@ -79,7 +84,7 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
         rng, rate = stream(seed, name), RATES[case.kind]
         group = case.group_of_speakers()
         block = blocks_of(group, least=FEWEST if case.blocks else 1)
-        n = datasets * (MORE if case.kind == "fnr" or case.blocks else 1)
+        n = datasets * (MORE if case.has_more else 1)
         found = collected(_limits(case, group, block, rng) for _ in range(n))
         where = {"cell": name, "kind": case.kind, "groups": case.groups, "shape": case.shape}
         where |= {"blocks": case.blocks, "rate": rate, "level": LEVEL}
