@@ -44,7 +44,8 @@ HEAVY = 1.2  # standard deviation of log trials where few speakers have most of 
 LEVEL = 0.95
 REPLICATES = 200
 FEWEST = 20  # speakers of a block that a site hands out
-DATASETS = 600
+DATASETS = 1800
+MORE = 3  # so many times as many where groups are small and drawn fast
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ class Case:
     groups: int
     shape: str  # ``heavy``, or else all are alike
     blocks: int = 0  # of `FEWEST` speakers in each group; 0 for as many as an audit takes
+
+    @property
+    def has_more(self) -> bool:
+        """Whether more data sets are drawn."""
+        return bool(self.blocks) or (self.kind == "fnr" and self.groups == GROUPS[-1])
 
     def group_of_speakers(self) -> IntArray:
         """The group of each speaker."""
@@ -78,7 +84,8 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
         rng, rate = stream(seed, name), RATES[case.kind]
         group = case.group_of_speakers()
         block = blocks_of(group, least=FEWEST if case.blocks else 1)
-        found = collected(_limits(case, group, block, rng) for _ in range(datasets))
+        n = datasets * (MORE if case.has_more else 1)
+        found = collected(_limits(case, group, block, rng) for _ in range(n))
         where = {"cell": name, "kind": case.kind, "groups": case.groups, "shape": case.shape}
         where |= {"blocks": case.blocks, "rate": rate, "level": LEVEL}
         rows = []
@@ -90,8 +97,8 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
     for groups in GROUPS[:2]:
         name = f"blocks/found again/{groups}"
         if wanted(name):
-            # half as many, as each takes ten times as long
-            yield _at_found(name, groups, max(datasets // 2, 2), stream(seed, name))
+            # fewer, as each takes ten times as long
+            yield _at_found(name, groups, max(datasets // 6, 2), stream(seed, name))
 
 
 def group_of_speakers(groups: int) -> IntArray:
@@ -134,9 +141,9 @@ def in_blocks(every: BySpeaker | ByPair, block: NDArray[np.int32]) -> BySpeaker 
     )
     cell, who = np.divmod(codes, reach)
     if isinstance(every, BySpeaker):
-        return BySpeaker(cell, who, errors, trials, every.n_cells)
+        return BySpeaker(cell, who, errors, trials, every.n_cells, in_blocks=True)
     one, other = np.divmod(who, 2 * n)
-    return ByPair(cell, one, other, errors, trials, every.n_cells)
+    return ByPair(cell, one, other, errors, trials, every.n_cells, in_blocks=True)
 
 
 def _trials(n: int, mean: float, shape: str, rng: np.random.Generator) -> IntArray:

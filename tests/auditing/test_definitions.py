@@ -47,6 +47,13 @@ def test_what_was_not_asked_for_is_not_told():
     assert more == {"standardised", "comparison", "pooled_floor"}
 
 
+def test_what_is_asked_of_blocks_is_told_of_them_alone():
+    of_blocks = uncertainty(Options(), in_blocks=True)
+    assert set(of_blocks) - set(uncertainty(Options())) == {"rates_of_blocks"}
+    by_replicates = Options(interval="bootstrap")
+    assert uncertainty(by_replicates, in_blocks=True) == uncertainty(by_replicates)
+
+
 def test_thresholds_and_bins_are_told():
     fixed, found = (
         uncertainty(Options(fixed_threshold=way, bins=bins))["bootstrap"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -7,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.tallies import ByPair, BySpeaker, moments
+from parivox.core.confounding import standardised, trend
+from parivox.core.ratios import others
+from parivox.core.tallies import ByPair, BySpeaker, least_of_jackknife, moments
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 some = settings(max_examples=50, deadline=None)
@@ -164,6 +167,67 @@ def test_nontarget_sums_are_those_of_loops_over_pairs(rng):
         if e.any():
             most = max(e[has].sum() for has in part)
             assert found.largest_share[point, cell] == most / e.sum()
+
+
+def strangers(*, in_blocks, n=20, cells=1):
+    """Pairs of speakers who are in no other pair, with ten trials; 0 and 2 errors in turn."""
+    one = 2 * np.arange(n * cells)
+    errors = np.resize([0, 2], one.size)
+    cell = np.repeat(np.arange(cells), n)
+    return ByPair(cell, one, one + 1, errors, np.full(one.size, 10), cells, in_blocks=in_blocks)
+
+
+def test_variance_of_blocks_is_less_of_the_jackknife():
+    speakers, blocks = (moments(strangers(in_blocks=of)) for of in (False, True))
+    # 40 speakers with r = -1 or 1, so that sum R^2 = 40 and sum Q / 2 = 20; N - N_s = 190
+    jackknife, unbiased = 39 / 40 * 40 / 190**2, 38 / 37 * 39 / 40 * 20 / 190**2
+    share = 0.5 + 0.25 * (10 / 39) ** 2
+    for found, want in ((speakers, 0.75), (blocks, share)):
+        assert found.df[0] == pytest.approx(39)
+        assert found.jackknife[0] == pytest.approx(jackknife)
+        assert found.unbiased[0] == pytest.approx(unbiased)
+        assert unbiased < want * jackknife
+        assert found.variance[0] == pytest.approx(want * jackknife)
+
+
+@pytest.mark.parametrize("kind", [of_speakers, of_pairs])
+@some
+@given(seeds)
+def test_variance_of_few_blocks_is_that_of_as_many_speakers(kind, rng):
+    tally = kind(rng)
+    blocks = moments(replace(tally, in_blocks=True))
+    np.testing.assert_array_equal(blocks.variance, moments(tally).variance)
+
+
+def test_share_of_the_jackknife_goes_from_three_quarters_to_a_half():
+    df = np.array([[1, 5, 10, 20], [40, 1e6, np.inf, np.nan]])
+    want = [[0.75, 0.75, 0.75, 0.5625], [0.515625, 0.5, 0.5, 0.75]]
+    np.testing.assert_allclose(least_of_jackknife(df, in_blocks=True), want, rtol=1e-9)
+    assert (least_of_jackknife(df, in_blocks=False) == 0.75).all()
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_all_that_is_made_of_blocks_is_told_as_of_blocks(in_blocks, monkeypatch):
+    tally = strangers(in_blocks=in_blocks, cells=3)
+    three = replace(tally, errors=np.stack([tally.errors] * 3))
+    parts = [tally.part(1, 2), three.at_point(1), three.without(np.array([0, 1, 2]))]
+    assert {one.in_blocks for one in parts} == {in_blocks}
+    assert standardised(tally, [0, 0, 1], [0, 1, 0]).tally.in_blocks == in_blocks
+    rest = others(tally)
+    assert rest.in_blocks == others(three).in_blocks == in_blocks
+    # the other two cells together, 80 speakers: sum R^2 = 80, sum Q / 2 = 40, N - N_s = 390
+    jackknife, unbiased = 79 / 80 * 80 / 390**2, 78 / 77 * 79 / 80 * 40 / 390**2
+    assert rest.variance[0] == pytest.approx(unbiased if in_blocks else 0.75 * jackknife)
+    monkeypatch.setattr("parivox.core.tallies._AT_ONCE", 0)
+    assert moments(three).in_blocks == in_blocks
+
+
+def test_trends_of_blocks_have_their_share_of_the_jackknife():
+    x = np.tile(np.repeat([0.0, 1.0], 4), 5)
+    speakers, blocks = (trend(strangers(in_blocks=of), x) for of in (False, True))
+    assert blocks.df[0] == speakers.df[0] > 10
+    share = 0.5 + 0.25 * (10 / blocks.df[0]) ** 2
+    assert (blocks.se[0] / speakers.se[0]) ** 2 == pytest.approx(share / 0.75)
 
 
 @some

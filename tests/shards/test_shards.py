@@ -109,12 +109,15 @@ def test_parts_put_together_have_the_bytes_of_the_audit_in_one_piece(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("fewest", [20, 5])
 def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
-    lists, tmp_path, monkeypatch
+    lists, tmp_path, monkeypatch, fewest
 ):
     monkeypatch.setattr("parivox.shards.planning.MOST_EXACT", 100)
     monkeypatch.setattr("parivox.auditing.sample.MOST_EXACT", 100)
     monkeypatch.setattr("parivox.shards.running.MOST_BY_THEMSELVES", 10)
+    monkeypatch.setattr("parivox.shards.running.BLOCKS", 12)
+    monkeypatch.setattr("parivox.auditing.layout.FEWEST_BLOCKS", fewest)
     folder = tmp_path / "run"
     points = {"operating_points": ["threshold=1.25", "fpr=0.01"]}
     made = planned(lists, folder, **points)
@@ -131,9 +134,13 @@ def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
         if key[2] in {"fpr", "fnr"}:
             for name in ("errors", "trials", "value"):
                 assert other[key][name] == row[name], key
-            if key[4] == "threshold=1.25":  # 24 speakers are as many blocks
+            if key[4] == "threshold=1.25" and fewest == 20:  # 24 speakers would be as many blocks
+                assert other[key]["interval"] == "speakers"
                 for name in ("low", "high"):
                     assert other[key][name] == pytest.approx(row[name], rel=1e-9), key
+            elif key[4] == "threshold=1.25" and row["se"]:
+                assert other[key]["interval"] == "speakers in blocks"
+                assert other[key]["se"] == pytest.approx(row["se"], rel=0.6)
     assert audit.record["resolution"]["bounds"]["S"]["replicates"] > 0
     assert audit.record["resolution"]["exact"] is False
 

@@ -78,8 +78,15 @@ _THRESHOLDS = {
 }
 
 
-def all_definitions(options: Options) -> dict[str, object]:
-    """Definitions of everything that an audit with these options shows."""
+_IN_BLOCKS = (
+    "speakers are taken in blocks of one group each. The variance of FPR is then at least a share "
+    "of that of leaving out each block in turn which is three quarters up to 10 degrees of freedom "
+    "and falls to one half with more of them"
+)
+
+
+def all_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, object]:
+    """Definitions of everything that an audit with these options shows, of speakers or blocks."""
     return {
         "decision": "a trial is accepted iff its score >= threshold",
         "rows": {
@@ -127,12 +134,12 @@ def all_definitions(options: Options) -> dict[str, object]:
             f"points of det.parquet are exact; none left out lies further than {THINNING} probits "
             "from a kept one"
         ),
-        "uncertainty": uncertainty(options),
+        "uncertainty": uncertainty(options, in_blocks=in_blocks),
         "left_out": "SFI, CFI, DFI (no source at hand)",
     }
 
 
-def uncertainty(options: Options) -> dict[str, object]:
+def uncertainty(options: Options, *, in_blocks: bool = False) -> dict[str, object]:
     """The method of everything that says how certain a number is, with the values in force.
 
     Texts by what they are of; empty without intervals.
@@ -150,6 +157,8 @@ def uncertainty(options: Options) -> dict[str, object]:
         **_of_verdicts(options),
         "limits": LIMIT_MEASURES,
     }
+    if in_blocks and options.interval == "speakers":
+        words["rates_of_blocks"] = _IN_BLOCKS
     if options.standardise:
         words["standardised"] = (
             "mean of a group's rates in the strata, each of the same weight, over the strata in "

@@ -265,4 +265,4 @@ def _tally(
     if kind is not None:
         place += kind[lost] * code.size
     wrong = np.bincount(place, minlength=kinds * code.size).reshape(kinds, code.size)
-    return BySpeaker(code // n, code % n, wrong, total[code], n_cells)
+    return BySpeaker(code // n, code % n, wrong, total[code], n_cells, members.are_blocks)

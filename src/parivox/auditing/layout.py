@@ -259,6 +259,14 @@ def blocks_among(
     return block
 
 
+def blocks_instead(
+    finest: IntArray, used: NDArray[np.intp], most: int, blocks: int
+) -> NDArray[np.int32] | None:
+    """`blocks_among` that are told of in the place of speakers; None, too, if each has but one."""
+    block = blocks_among(finest, used, most, blocks)
+    return None if block is None or int(block.max()) + 1 == used.size else block
+
+
 def group_of_blocks(of_speaker: NDArray[Any], block: NDArray[Any], used: NDArray[np.intp]) -> Codes:
     """The group of each block, from that of the speakers in it who are `used`; -1 for none."""
     group = np.full(int(block.max(initial=-1)) + 1, -1, dtype=np.int32)

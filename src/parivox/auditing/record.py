@@ -52,7 +52,7 @@ def record_of(
             "exact": all(one.is_exact for one in read.sets),
             "bounds": {name: _bounds(one) for name, one in named.items()},
         },
-        "definitions": all_definitions(options),
+        "definitions": all_definitions(options, in_blocks=any(map(_in_blocks, systems))),
     }
     primary = {
         name: "{grouping}@{operating_point}".format(**one.primary)
@@ -82,6 +82,11 @@ def record_of(
     if any(confounded.values()):
         record["confounding"] = confounded
     return record
+
+
+def _in_blocks(system: System) -> bool:
+    """Whether its speakers are taken in blocks."""
+    return system.sample is not None and any(one.in_blocks for one in system.sample.levels)
 
 
 def _bounds(system: System) -> dict[str, float]:

@@ -27,6 +27,7 @@ from parivox.auditing.layout import (
     DRAWN,
     MOST_BY_THEMSELVES,
     blocks_among,
+    blocks_instead,
     finest_groups,
     group_of_blocks,
 )
@@ -404,7 +405,7 @@ def _blocks(
         return None, None
     used = np.unique(np.concatenate([one.in_use for one in every if one is not None]))
     finest = finest_groups([*read.groupings, *read.levels, *read.strata], len(read.people.ids))
-    block = blocks_among(finest, used, MOST_BY_THEMSELVES, BLOCKS)
+    block = blocks_instead(finest, used, MOST_BY_THEMSELVES, BLOCKS)
     if max(one.n_trials for one in large) <= MOST_ROWS:
         return block, None
     if block is None:

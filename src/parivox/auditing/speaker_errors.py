@@ -74,8 +74,8 @@ def tally_errors(
     members
         Who the speakers are.
     """
-    cells = [_Gathering(one.cells, members.n) for one in layouts]
-    levels = [_Gathering(one.levels, members.n) for one in layouts]
+    cells = [_Gathering(one.cells, members) for one in layouts]
+    levels = [_Gathering(one.levels, members) for one in layouts]
     for here in blocks:
         accepted = _Acceptances.of(trials, here, found)
         classes = _by_class(trials, here, members)
@@ -267,9 +267,9 @@ class _Piece(NamedTuple):
 class _Gathering:
     """The tallies of one layout in the making, block by block: nontarget trials, then target."""
 
-    def __init__(self, n_cells: int, n_members: int) -> None:
-        self.n_cells = n_cells
-        self.reach = n_members * n_members, n_members
+    def __init__(self, n_cells: int, members: Members) -> None:
+        self.n_cells, self.in_blocks = n_cells, members.are_blocks
+        self.reach = members.n * members.n, members.n
         self.pieces: tuple[list[_Piece], list[_Piece]] = [], []
 
     def add(
@@ -317,9 +317,9 @@ class _Gathering:
     def finish(self) -> SpeakerErrors:
         """The tallies."""
         nontarget, target = map(_Piece.joined, self.pieces)
-        n_cells, (_, n) = self.n_cells, np.maximum(self.reach, 1).tolist()
+        (_, n), size = np.maximum(self.reach, 1).tolist(), (self.n_cells, self.in_blocks)
         cell, pair = np.divmod(nontarget.code, n * n)
         return SpeakerErrors(
-            BySpeaker(target.code // n, target.code % n, target.errors, target.trials, n_cells),
-            ByPair(cell, pair // n, pair % n, nontarget.errors, nontarget.trials, n_cells),
+            BySpeaker(target.code // n, target.code % n, target.errors, target.trials, *size),
+            ByPair(cell, pair // n, pair % n, nontarget.errors, nontarget.trials, *size),
         )

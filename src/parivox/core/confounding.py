@@ -25,7 +25,14 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from parivox.core.tallies import ByPair, BySpeaker, by_cell, moments, over
+from parivox.core.tallies import (
+    ByPair,
+    BySpeaker,
+    by_cell,
+    least_of_jackknife,
+    moments,
+    over,
+)
 from parivox.core.verdict import permutation_p
 from parivox.errors import ConfigError
 
@@ -227,18 +234,20 @@ def _variance(known: _Known, level: FloatArray, slope: FloatArray) -> tuple[Floa
     moved = (a * v - b * u) / det
     middle = over(whole[1], whole[0])
     independent = over(1, whole[2] - middle * whole[1])
+    off = middle[..., cell]
+    part = own[2] - 2 * off * own[1] + off**2 * own[0]
+    by_part = np.fmax(over(summed(part) ** 2, summed(part**2)) - 1, 1)
+    kurt = np.fmax(over(s * summed(moved**4), summed(moved**2) ** 2) - 3, 0)
+    df = np.minimum(by_part, over(2, over(kurt, s) + over(2, s - 2)))
     apart = over(s - 1, s) * summed(moved**2)
     variance = np.maximum(apart, independent)
     if isinstance(tally, ByPair):
         q0, q1, q2 = (tally.by_speaker(residual**2 * power) for power in powers)
         twice = (a * a * q2 - 2 * a * b * q1 + b * b * q0) / det**2
         unbiased = over((s - 2) * (s - 1), (s - 3) * s) * summed(moved**2 - twice / 2)
-        variance = np.maximum(np.maximum(unbiased, 0.75 * apart), independent)
-    off = middle[..., cell]
-    part = own[2] - 2 * off * own[1] + off**2 * own[0]
-    by_part = np.fmax(over(summed(part) ** 2, summed(part**2)) - 1, 1)
-    kurt = np.fmax(over(s * summed(moved**4), summed(moved**2) ** 2) - 3, 0)
-    return variance, np.minimum(by_part, over(2, over(kurt, s) + over(2, s - 2)))
+        least = least_of_jackknife(df, in_blocks=tally.in_blocks) * apart
+        variance = np.maximum(np.maximum(unbiased, least), independent)
+    return variance, df
 
 
 def _highest(tally: BySpeaker | ByPair, values: FloatArray) -> FloatArray:

@@ -205,6 +205,7 @@ def _others(tally: BySpeaker | ByPair, of_trials: _OfTrials | None = None) -> Mo
     squares, fourths, deleted, shared, pair_deleted = map(np.concatenate, zip(*chunks, strict=True))
     return Moments(
         2 if isinstance(tally, ByPair) else 1,
+        tally.in_blocks,
         errors,
         known.trials,
         known.speakers,

@@ -44,6 +44,8 @@ _RANGE = 1 << 19
 """Codes that are added up at once."""
 _WAITING = 1 << 23
 """Rows of several tables that are kept before they are added up."""
+_SURE = 10
+"""Degrees of freedom of a variance above which blocks need less of the jackknife."""
 
 
 class _Tally:
@@ -56,6 +58,7 @@ class _Tally:
     errors: NDArray[np.generic]
     trials: NDArray[np.generic]
     n_cells: int
+    in_blocks: bool
 
     def by_cell(self, values: NDArray[np.generic]) -> FloatArray:
         """Sums over the entries of each cell: ``[..., entry]`` to ``[..., cell]``."""
@@ -98,6 +101,8 @@ class BySpeaker(_Tally):
     errors, trials : ndarrays of shapes (..., entry), broadcasting against each other
         Trials rejected, and all of them.
     n_cells : int
+    in_blocks : bool
+        Whether speakers are blocks of many, each a random sample of its group.
     """
 
     who = ("speaker",)
@@ -107,6 +112,7 @@ class BySpeaker(_Tally):
     errors: NDArray[np.generic]
     trials: NDArray[np.generic]
     n_cells: int
+    in_blocks: bool = False
 
     @property
     def members(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
@@ -136,6 +142,8 @@ class ByPair(_Tally):
     errors, trials : ndarrays of shapes (..., entry), broadcasting against each other
         Trials accepted, and all of them, in either order of enrolment and test.
     n_cells : int
+    in_blocks : bool
+        As in `BySpeaker`.
     """
 
     who = ("one", "other")
@@ -146,6 +154,7 @@ class ByPair(_Tally):
     errors: NDArray[np.generic]
     trials: NDArray[np.generic]
     n_cells: int
+    in_blocks: bool = False
 
     def by_speaker(self, values: NDArray[np.generic]) -> FloatArray:
         """Sums over the pairs with each speaker of a cell: ``[..., entry]`` to ``[..., member]``.
@@ -512,6 +521,8 @@ class Moments:
 
     sides: int
     """Speakers of a trial: 1 for target trials, 2 for nontarget ones."""
+    in_blocks: bool
+    """Speakers are blocks of many."""
     errors: FloatArray
     trials: FloatArray
     speakers: FloatArray
@@ -618,13 +629,14 @@ class Moments:
 
         See docs/methods/uncertainty.md#residuals-and-variances.
 
-        Target trials: the jackknife. Nontarget trials: `unbiased`, at least three
-        quarters of the jackknife; the whole jackknife for 3 speakers. NaN where one speaker
-        takes part in every trial, so with 1 speaker, or with a single pair.
+        Target trials: the jackknife. Nontarget trials: `unbiased`, at least a share of the
+        jackknife, `least_of_jackknife`; the whole jackknife for 3 speakers. NaN where one
+        speaker takes part in every trial, so with 1 speaker, or with a single pair.
         """
         over_speakers = self.jackknife
         if self.sides == 2:
-            blend = np.fmax(self.unbiased, 0.75 * self.jackknife)
+            least = least_of_jackknife(self.df, in_blocks=self.in_blocks)
+            blend = np.fmax(self.unbiased, least * self.jackknife)
             over_speakers = np.where(self.speakers > 3, blend, self.jackknife)
         alike = (self.variance_binomial == 0) & ~self.shared
         return np.where(alike, 0, np.maximum(over_speakers, self.variance_binomial))
@@ -633,6 +645,32 @@ class Moments:
     def largest_share(self) -> FloatArray:
         """Share of the errors in which one speaker takes part, in [0, 1]; NaN without errors."""
         return over(self.largest, self.errors)
+
+
+def least_of_jackknife(df: FloatArray, *, in_blocks: bool) -> FloatArray:
+    """Share of the jackknife's variance that the variance over pairs is never below.
+
+    See docs/methods/uncertainty.md#residuals-and-variances. The unbiased variance of few, uneven
+    speakers is too noisy to be taken alone: three quarters. Of blocks of speakers, which are even,
+    it is steady; the more so, the nearer to one half, which is what it is of independent pairs.
+
+    Parameters
+    ----------
+    df : ndarray
+        Degrees of freedom of the variance; NaN counts as few.
+    in_blocks : bool
+        Whether speakers are blocks of many.
+
+    Examples
+    --------
+    >>> least_of_jackknife(np.array([10.0, 20.0, 100.0]), in_blocks=True).tolist()
+    [0.75, 0.5625, 0.5025]
+    >>> least_of_jackknife(np.array([10.0, 20.0, 100.0]), in_blocks=False).tolist()
+    [0.75, 0.75, 0.75]
+    """
+    if not in_blocks:
+        return np.full(df.shape, 0.75)
+    return np.asarray(0.5 + 0.25 * np.fmin(over(_SURE, df) ** 2, 1))
 
 
 def moments(tally: BySpeaker | ByPair) -> Moments:
@@ -674,7 +712,9 @@ def moments(tally: BySpeaker | ByPair) -> Moments:
     shape = np.broadcast_shapes(errors.shape, trials.shape)
     every = (errors, trials, *sums, deleted, largest, shared, *of_pairs)
     return Moments(
-        2 if isinstance(tally, ByPair) else 1, *(np.broadcast_to(each, shape) for each in every)
+        2 if isinstance(tally, ByPair) else 1,
+        tally.in_blocks,
+        *(np.broadcast_to(each, shape) for each in every),
     )
 
 
@@ -689,9 +729,10 @@ def by_point(of: Callable[[BySpeaker | ByPair], Moments], tally: BySpeaker | ByP
         point = copy(tally)
         vars(point).update(errors=errors, trials=trials)
         found.append(of(point))
-    names = [field.name for field in fields(Moments)[1:]]
+    names = [field.name for field in fields(Moments)[2:]]
     parts = (np.stack([getattr(each, name) for each in found]) for name in names)
-    return Moments(found[0].sides, *(each.reshape(*shape[:-1], tally.n_cells) for each in parts))
+    each = (part.reshape(*shape[:-1], tally.n_cells) for part in parts)
+    return Moments(found[0].sides, found[0].in_blocks, *each)
 
 
 def rest_of(total: FloatArray, own: FloatArray) -> FloatArray:

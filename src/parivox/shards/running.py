@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parivox.auditing.count import count_trials
-from parivox.auditing.layout import BLOCKS, MOST_BY_THEMSELVES, blocks_among, finest_groups
+from parivox.auditing.layout import BLOCKS, MOST_BY_THEMSELVES, blocks_instead, finest_groups
 from parivox.auditing.tally import tally_trials
 from parivox.cluster import Cluster, check_address
 from parivox.disk import hold, writing
@@ -116,7 +116,7 @@ def _tally(plan: Plan, number: int, found: Found) -> _Part:
     groupings = [*part.read.groupings, *part.read.levels]
     if plan.step:  # of the speakers of all parts, so that blocks are the same in each
         finest = finest_groups(groupings, len(part.people.ids))
-        block = blocks_among(finest, found.speakers, MOST_BY_THEMSELVES, BLOCKS)
+        block = blocks_instead(finest, found.speakers, MOST_BY_THEMSELVES, BLOCKS)
     made = tally_trials(part.trials, found.thresholds, groupings, block)
     made.write(plan.home(number) / TALLY)
     return part

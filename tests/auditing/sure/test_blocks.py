@@ -2,6 +2,7 @@
 
 import functools
 
+import numpy as np
 import pytest
 
 from parivox.read import spill
@@ -57,6 +58,13 @@ def test_beyond_memory_closed_forms_are_the_same(many):
             assert same or other[name] == pytest.approx(one[name], rel=1e-9)
 
 
+def test_speakers_who_would_be_as_many_blocks_stand_for_themselves(many, audit, monkeypatch):
+    _, alone, _ = many
+    in_blocks(monkeypatch)
+    monkeypatch.setattr("parivox.auditing.run.BLOCKS", 120)
+    assert rates(audit()) == rates(alone)
+
+
 def test_blocks_tell_about_the_same_and_are_named(many):
     whole, _, blocks = many
     told = 0
@@ -70,6 +78,26 @@ def test_blocks_tell_about_the_same_and_are_named(many):
         assert other["se"] == pytest.approx(one["se"], rel=0.6)
         told += 1
     assert told >= 6
+
+
+def test_less_of_the_jackknife_is_asked_of_blocks_than_of_speakers(many, audit, monkeypatch):
+    *_, blocks = many
+    in_blocks(monkeypatch)
+    monkeypatch.setattr("parivox.core.tallies._SURE", 1e6)  # three quarters, as of speakers
+    before = audit()
+    errors = {metric: [] for metric in ("fpr", "fnr")}
+    for one, other in zip(rates(before), rates(blocks), strict=True):
+        if one["se"] is not None:
+            errors[one["metric"]].append(other["se"] / one["se"])
+    # nobody's trials with others fail together, so that one half is left of three quarters
+    assert np.square(errors["fpr"]) == pytest.approx(2 / 3, rel=0.2)
+    assert errors["fnr"] == [1.0] * len(errors["fnr"])
+    assert min(map(len, errors.values())) >= 2
+
+
+def test_how_they_are_judged_is_told_where_there_are_blocks(many):
+    told = ["rates_of_blocks" in one.record["definitions"]["uncertainty"] for one in many]
+    assert told == [False, False, True]
 
 
 def test_groups_in_blocks_are_compared_and_judged(many):
