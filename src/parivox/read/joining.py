@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
@@ -12,7 +13,6 @@ from parivox.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from parivox.read.formats.format import Scan
@@ -175,10 +175,12 @@ def utterance_speakers(
     if utterances is not None and utterances.tell_speakers:
         return speaker_indices(utterances.speakers(ids, name), speakers, utterances.name)
     components = first_components(ids)
-    place = speakers.places(components) if known else None
+    whose = components.rle()  # the ids are in order, so those of one speaker stand together
+    names, times = whose.struct.field("value"), whose.struct.field("len").to_numpy()
+    place = speakers.places(names) if known else None
     if place is not None and (place >= 0).all():
-        return place
-    share = speakers.choose_id(components)
+        return np.repeat(place, times)
+    share = speakers.choose_id(names)
     if (
         share < _MOST
         and not known
@@ -197,7 +199,7 @@ def utterance_speakers(
                 f"no speakers in {speakers.name}; {pattern}"
             )
             raise DataError(msg)
-    return speaker_indices(components, speakers, name)
+    return np.repeat(speaker_indices(names, speakers, name), times)
 
 
 def speaker_indices(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32]:
@@ -256,7 +258,9 @@ def first_components(ids: pl.Series) -> pl.Series:
     >>> first_components(pl.Series(["a/1.wav", r"b\2.wav", "c"])).to_list()
     ['a', 'b', 'c']
     """
-    return with_slashes(ids).str.splitn("/", 2).struct.field("field_0")
+    text = pl.col("id")
+    first = text.cast(pl.Binary).bin.slice(0, text.str.find(r"[/\\]"))  # which counts bytes
+    return ids.to_frame("id").select(first.cast(pl.String).alias(ids.name)).to_series()
 
 
 def with_slashes(ids: pl.Series) -> pl.Series:
