@@ -87,7 +87,7 @@ class Ids:
         self._named = np.empty(0, dtype=np.int32)  # the value of each of its texts
         self._runs: list[pl.Series | None] = []
         self._sizes: list[int] = []
-        self._sample: list[pl.Series] = []  # of each run
+        self._sample: list[str] = []  # of each run
         self._values: dict[int, Codes] = {}  # of the texts of a run, where there are any
         self._folder: Scratch | None = None
 
@@ -120,7 +120,8 @@ class Ids:
         self._runs.append(texts.str.strip_chars())
         self._sizes.append(len(texts))
         size = -(-len(texts) * _SAMPLE // RANGE)
-        self._sample.append(texts.sample(size, with_replacement=True, seed=self.runs))
+        # as a list, since a series would hold the texts of the whole run
+        self._sample += texts.sample(size, with_replacement=True, seed=self.runs).to_list()
         if self._folder is None and sum(self._sizes) > IN_MEMORY_IDS:
             self._folder = Scratch()
         if self._folder is not None:
@@ -185,7 +186,7 @@ class Ids:
         if self._folder is None:
             return pl.Series("id", [], dtype=pl.String)
         n = -(-sum(self._sizes) // RANGE)
-        sample = pl.concat(self._sample).sort()
+        sample = pl.Series("id", self._sample, dtype=pl.String).sort()
         return sample.gather([len(sample) * k // n for k in range(1, n)]).unique().sort()
 
     def _scatter(self, number: int, limits: pl.Series) -> tuple[Codes, list[int]]:
