@@ -293,7 +293,7 @@ class MergedIds:
 
 def _write_ids(ids: pl.Series, folder: Scratch, name: str) -> Path:
     with folder.writing(name) as path:
-        ids.to_frame("id").write_ipc(path)
+        ids.to_frame("id").write_ipc(path, compression="lz4")
     return path
 
 
