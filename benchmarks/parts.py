@@ -55,6 +55,20 @@ for grouping in groupings:
     np.bincount(one[same] * 131072 + code[same])
 """
 """Read, number and count the rows of a part, and nothing else."""
+ADD_UP = """
+import sys, time
+from pathlib import Path
+from parivox.auditing.counts.merging import read_all
+run = Path(sys.argv[1])
+counts, tallies = (sorted(run.glob(f"*-of-*/trials.{what}")) for what in ("counts", "tally"))
+def took(*files):
+    start = time.process_time()
+    read_all([(None, one) for one in files])
+    return time.process_time() - start
+whole = run / "trials.counts"
+print(took(*counts) + took(whole, *tallies) - took(whole))
+"""
+"""Read and add up the counts and the tallies of all parts: CPU s of that alone."""
 
 
 def _parivox(*words: str) -> Usage:
@@ -86,6 +100,9 @@ def report(folder: Path, trials: int = TRIALS, parts: int = PARTS) -> tuple[list
             rows.append((f"{what} of one part, on average", _mean(every)))
             merged = _parivox("shards", "merge", str(run), "--out", str(out))
             rows.append(("thresholds" if what == "counts" else "merge and audit", merged))
+        added = run_child([sys.executable, "-c", ADD_UP, str(run)])
+        added = replace(added, cpu=float(added.out or "nan"))
+        rows.append(("of that and thresholds: adding up", added))
         wrong, truth = None, path.with_suffix(".json")
         duplicates = json.loads(truth.read_text(encoding="utf-8"))["exact_duplicates"]
         if (out / "groups.csv").exists():

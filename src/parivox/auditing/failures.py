@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from parivox.auditing.draws import with_strangers
 from parivox.auditing.layout import Layout, Members, cell_layouts, cells_of_side, walk
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import tally_errors
@@ -171,8 +172,8 @@ def _by_attempts(
     found: dict[Key, FloatArray] = {}
     for general, every in zip(("", "g"), failed.attempts or (), strict=False):
         all_trials = {
-            "fpr": weighted(every.nontarget, weights)[1],
-            "fnr": weighted(every.target, weights)[1],
+            metric: weighted(tally, with_strangers(weights, tally))[1]
+            for metric, tally in (("fpr", every.nontarget), ("fnr", every.target))
         }
         for i, key in enumerate(drawn.rates):
             metric, _, point = key

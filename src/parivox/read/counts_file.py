@@ -386,8 +386,10 @@ def read_tally(
         raise damaged(content.name, "some cells are empty", TALLY_KEY)
     seal, found = str(header.get("sha256")), content.for_polars
     data = found if isinstance(found, bytes) else found.read_bytes()
-    start, _, end = data.rpartition(seal.encode())
-    if hashlib.sha256(start + _UNSEALED.encode() + end).hexdigest() != seal:
+    at, view, digest = data.rfind(seal.encode()), memoryview(data), hashlib.sha256()
+    for part in (view[:at], _UNSEALED.encode(), view[at + len(seal) :]):
+        digest.update(part)
+    if digest.hexdigest() != seal:
         raise damaged(content.name, "its bytes are not those that were written", TALLY_KEY)
     return _columns(frame), header
 

@@ -1,8 +1,8 @@
 """Ids of utterances or of models: numbered in rising order, in memory or, if many, on disk.
 
 They are read in *runs* of so many that all are at hand: texts are numbered as they appear, chunk by
-chunk. At the end of a run, its distinct ids are put in order; when all is read, the runs are
-merged, in ranges of ids that fit into memory one at a time.
+chunk. When all is read, each run is cut into ranges of ids, of which one at a time fits into
+memory; there, the ids of all runs are put in order.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class Ids:
         self._named = np.empty(0, dtype=np.int32)  # the value of each of its texts
         self._runs: list[pl.Series | None] = []
         self._sizes: list[int] = []
-        # of a run, the place of each text among its ids, and values; later, among all ids
-        self._kept: dict[str, Codes] = {}
+        self._sample: list[str] = []  # of each run
+        self._values: dict[int, Codes] = {}  # of the texts of a run, where there are any
         self._folder: Scratch | None = None
 
     def read(self, chunk: Chunk, *roles: str) -> list[Codes]:
@@ -109,19 +109,19 @@ class Ids:
         """End the run that is being read, so that the next ids begin another one."""
         if not self._open.size:
             return
-        place, ids = _plain(*self._open.in_order())
-        values, self._named = self.values, np.empty(0, dtype=np.int32)
-        self._open = Texts()
-        self.add(ids)
-        run = self.runs - 1
-        self._keep(f"place-{run}", place)
+        texts, values = self._open.texts, self.values
+        self._open, self._named = Texts(), np.empty(0, dtype=np.int32)
+        self.add(texts)
         if (values >= 0).any():
-            self._keep(f"values-{run}", values)
+            self._values[self.runs - 1] = self._kept(f"values-{self.runs - 1}", values)
 
-    def add(self, ids: pl.Series) -> None:
-        """Add a run of distinct ids in rising order."""
-        self._runs.append(ids)
-        self._sizes.append(len(ids))
+    def add(self, texts: pl.Series) -> None:
+        """Add a run of ids, in any order; blanks around them do not count."""
+        self._runs.append(texts.str.strip_chars())
+        self._sizes.append(len(texts))
+        size = -(-len(texts) * _SAMPLE // RANGE)
+        # as a list, since a series would hold the texts of the whole run
+        self._sample += texts.sample(size, with_replacement=True, seed=self.runs).to_list()
         if self._folder is None and sum(self._sizes) > IN_MEMORY_IDS:
             self._folder = Scratch()
         if self._folder is not None:
@@ -143,53 +143,41 @@ class Ids:
             self._named = np.concatenate((self._named, rest))
         return self._named
 
-    def _keep(self, name: str, codes: Codes) -> Codes:
-        """Keep codes of a run: on disk once its ids are there."""
-        if self._folder is not None:
-            with self._folder.writing(f"{name}.npy") as path:
-                np.save(path, codes)
-            codes = np.load(path, mmap_mode="r")
-        self._kept[name] = codes
-        return codes
-
-    def _run(self, number: int) -> pl.Series:
-        ids = self._runs[number]
-        if ids is None:
-            assert self._folder is not None
-            return _read_ids(self._folder / f"run-{number}")
-        return ids
+    def _kept(self, name: str, codes: Codes) -> Codes:
+        """Codes of a run: on disk once its ids are there."""
+        if self._folder is None or not codes.size:
+            return codes
+        with self._folder.writing(f"{name}.npy") as path:
+            np.save(path, codes)
+        return np.asarray(np.load(path, mmap_mode="r+"))
 
     def merge(self) -> MergedIds:
-        """Merge all runs, a range of ids after the other; none can be added after that."""
+        """Put the ids of all runs in order, a range after the other; none can be added then."""
         limits = self._limits()
-        cuts = [self._cut_run(number, limits) for number in range(self.runs)]
-        places = [self._new_places(number) for number in range(self.runs)]
+        scattered = [self._scatter(number, limits) for number in range(self.runs)]
+        # zeros are written, lest a full disk kill what fills the map
+        places = [
+            self._kept(f"places-{number}", np.zeros(size, dtype=np.int32))
+            for number, size in enumerate(self._sizes)
+        ]
         folder = None if self._folder is None else Scratch()  # that outlives the runs
         parts: list[pl.Series | Path] = []
         lengths, start = [], 0
         for k in range(len(limits) + 1):
             slices = [self._slice(number, k) for number in range(self.runs)]
-            if len(slices) == 1:  # which is in order
-                codes, ids = np.arange(len(slices[0]), dtype=np.int32), slices[0]
-            else:
-                codes, ids = _numbered(pl.concat(slices))
-            for number, here in enumerate(np.split(codes, np.cumsum([*map(len, slices)])[:-1])):
-                low, high = cuts[number][k : k + 2]
-                places[number][low:high] = here + np.int32(start)
+            codes, ids = _numbered(pl.concat(slices))
+            codes += np.int32(start)
+            ends = np.cumsum([*map(len, slices)])[:-1]
+            for place, (order, cuts), here in zip(
+                places, scattered, np.split(codes, ends), strict=True
+            ):
+                place[order[cuts[k] : cuts[k + 1]]] = here
             lengths.append(len(ids))
             start += len(ids)
-            if folder is None:
-                parts.append(ids)
-            else:
-                parts.append(_write_ids(ids, folder, f"part-{k}"))
+            parts.append(ids if folder is None else _write_ids(ids, folder, f"part-{k}"))
         values, clash = np.full(start, -1, dtype=np.int32), False
-        for number in range(self.runs):
-            of_text = self._kept.get(f"place-{number}")
-            if of_text is not None:
-                places[number] = self._keep(f"texts-{number}", places[number].take(of_text))
-            own = self._kept.get(f"values-{number}")
-            if own is not None:
-                clash = _set_values(values, places[number], own) or clash
+        for number, own in self._values.items():
+            clash = _set_values(values, places[number], own) or clash
         folders = [] if folder is None else [folder]
         return MergedIds(parts, lengths, places, values, folders, clash=clash)
 
@@ -197,43 +185,35 @@ class Ids:
         """Ids that part the ranges, chosen so that these are of about one size."""
         if self._folder is None:
             return pl.Series("id", [], dtype=pl.String)
-        total = sum(self._sizes)
-        n = -(-total // RANGE)
-        step = max(total // (n * _SAMPLE), 1)
-        sample = pl.concat([self._run(i).gather_every(step) for i in range(self.runs)]).sort()
+        n = -(-sum(self._sizes) // RANGE)
+        sample = pl.Series("id", self._sample, dtype=pl.String).sort()
         return sample.gather([len(sample) * k // n for k in range(1, n)]).unique().sort()
 
-    def _cut_run(self, number: int, limits: pl.Series) -> list[int]:
-        """Where the ranges of a run begin, and where the last one ends."""
+    def _scatter(self, number: int, limits: pl.Series) -> tuple[Codes, list[int]]:
+        """Cut a run into its ranges: which text is where then, and where each range begins."""
         if self._folder is None:
-            return [0, self._sizes[number]]
-        ids = self._run(number)
-        cuts = [0, *ids.search_sorted(limits, side="left").to_list(), len(ids)]
+            size = self._sizes[number]
+            return np.arange(size, dtype=np.int32), [0, size]
+        ids = _read_ids(self._folder / f"run-{number}")
+        home = limits.search_sorted(ids, side="right").to_numpy().astype(np.uint16)
+        order = np.argsort(home, kind="stable").astype(np.int32)  # which is fast
+        ids = ids.gather(order)
+        cuts = [0, *np.cumsum(np.bincount(home, minlength=len(limits) + 1)).tolist()]
         for k, (start, end) in enumerate(pairwise(cuts)):
             _write_ids(ids[start:end], self._folder, f"slice-{number}-{k}")
         (self._folder / f"run-{number}").unlink()
-        return cuts
+        return self._kept(f"order-{number}", order), cuts
 
     def _slice(self, number: int, k: int) -> pl.Series:
         """One range of one run, which is then gone."""
-        if self._folder is None:
-            ids, self._runs[number] = self._run(number), None
+        ids, self._runs[number] = self._runs[number], None
+        if ids is not None:
             return ids
+        assert self._folder is not None
         path = self._folder / f"slice-{number}-{k}"
         ids = _read_ids(path)
         path.unlink()
         return ids
-
-    def _new_places(self, number: int) -> Codes:
-        """Room for the place of each id of a run."""
-        size = self._sizes[number]
-        if self._folder is None or not size:
-            return np.empty(size, dtype=np.int32)
-        with self._folder.writing(f"places-{number}.npy") as path:
-            np.save(
-                path, np.zeros(size, dtype=np.int32)
-            )  # lest a full disk kill what fills the map
-        return np.asarray(np.load(path, mmap_mode="r+"))
 
 
 def _set_values(value: Codes, at: Codes, own: Codes) -> bool:
@@ -366,9 +346,14 @@ class Texts:
         """How many texts there are."""
         return self._hashes[0].size
 
+    @property
+    def texts(self) -> pl.Series:
+        """All texts in the order of their numbers."""
+        return pl.concat(self._each)
+
     def in_order(self) -> tuple[Codes, pl.Series]:
         """The place of each text by its number, and all texts in rising order."""
-        texts = pl.concat(self._each).sort()
+        texts = self.texts.sort(multithreaded=False)  # several threads take half as much again
         place = np.empty(self.size, dtype=np.int32)
         # to find each again is faster than the order that sorts them
         place[self.find(texts)] = np.arange(self.size, dtype=np.int32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
@@ -12,7 +13,6 @@ from parivox.errors import DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from parivox.read.formats.format import Scan
@@ -175,10 +175,12 @@ def utterance_speakers(
     if utterances is not None and utterances.tell_speakers:
         return speaker_indices(utterances.speakers(ids, name), speakers, utterances.name)
     components = first_components(ids)
-    place = speakers.places(components) if known else None
+    whose = components.rle()  # the ids are in order, so those of one speaker stand together
+    names, times = whose.struct.field("value"), whose.struct.field("len").to_numpy()
+    place = speakers.places(names) if known else None
     if place is not None and (place >= 0).all():
-        return place
-    share = speakers.choose_id(components)
+        return np.repeat(place, times)
+    share = speakers.choose_id(names)
     if (
         share < _MOST
         and not known
@@ -197,7 +199,7 @@ def utterance_speakers(
                 f"no speakers in {speakers.name}; {pattern}"
             )
             raise DataError(msg)
-    return speaker_indices(components, speakers, name)
+    return np.repeat(speaker_indices(names, speakers, name), times)
 
 
 def speaker_indices(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32]:
@@ -256,14 +258,14 @@ def first_components(ids: pl.Series) -> pl.Series:
     >>> first_components(pl.Series(["a/1.wav", r"b\2.wav", "c"])).to_list()
     ['a', 'b', 'c']
     """
-    plain = with_slashes(ids)
-    end = plain.str.find("/", literal=True)
-    return heads(plain, end.zip_with(end.is_not_null(), plain.str.len_bytes()))
+    return before(ids, r"[/\\]")
 
 
-def heads(ids: pl.Series, end: pl.Series) -> pl.Series:
-    """The first bytes of each id, as many as `end` says."""
-    return ids.cast(pl.Binary).bin.head(end).cast(pl.String)  # type: ignore[arg-type]
+def before(ids: pl.Series, pattern: str) -> pl.Series:
+    """What stands before the first match of a pattern; the id if there is none."""
+    text = pl.col("id")
+    first = text.cast(pl.Binary).bin.slice(0, text.str.find(pattern))  # which counts bytes
+    return ids.to_frame("id").select(first.cast(pl.String).alias(ids.name)).to_series()
 
 
 def with_slashes(ids: pl.Series) -> pl.Series:

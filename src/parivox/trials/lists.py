@@ -17,7 +17,7 @@ from parivox.read.columns import plain
 from parivox.read.content import in_encoding_given
 from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
 from parivox.read.ids import places_in
-from parivox.read.joining import heads
+from parivox.read.joining import before
 from parivox.read.people import read_speakers
 from parivox.read.recordings import read_utterances
 from parivox.read.trials import read_trials
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RECORDING = ("recording", "video", "session", "call")
 """Columns of the table of utterances that tell what was recorded at once, best first."""
 BLOCK = 1 << 18
-"""Trials, or ids, looked at together."""
+"""Trials looked at together."""
 _MOST = 6
 """Attributes that may define difficulty."""
 _USUAL = (("gender", "sex"), ("nationality",))
@@ -297,7 +297,7 @@ def recording_names(
             row = places_in(ids, utterances.table["utterance"])
             at = pl.Series(row, dtype=pl.Int64)
             return utterances.attributes[column].gather(at.set(at < 0, None)).alias("name")
-    folder = _folders(ids).alias("name")
+    folder = before(ids, r"/[^/]*$").alias("name")
     folder = folder.set(~folder.str.contains("/", literal=True), None)
     each = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls()
     if _part_alike(each["speaker"], each["name"]):
@@ -305,19 +305,6 @@ def recording_names(
         if not _part_alike(each["speaker"], first):
             return folder.clear(len(ids))  # folders are the speakers' own
     return folder
-
-
-def _folders(ids: pl.Series) -> pl.Series:
-    """What stands before the last slash; the id if there is none."""
-    made = [ids.clear()]
-    for some in (ids[at : at + BLOCK] for at in range(0, len(ids), BLOCK)):
-        size = some.str.len_bytes().to_numpy().astype(np.int64)
-        end = size.cumsum()
-        text = np.frombuffer(some.str.join("").item().encode(), dtype=np.uint8)
-        slash = np.append(-1, np.flatnonzero(text == ord("/")))
-        last = slash[slash.searchsorted(end) - 1] - (end - size)
-        made.append(heads(some, pl.Series(np.where(last < 0, size, last))))
-    return pl.concat(made)
 
 
 def _part_alike(one: pl.Series, other: pl.Series) -> bool:

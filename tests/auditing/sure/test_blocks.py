@@ -5,6 +5,7 @@ import functools
 import numpy as np
 import pytest
 
+from parivox import audit as audit_trials
 from parivox.read import spill
 
 pytestmark = pytest.mark.slow
@@ -140,3 +141,23 @@ def test_of_very_many_trials_too_some_blocks_are_drawn_together(many, audit, mon
     for one, other in zip(first, second, strict=True):
         assert other["df"] < one["df"]
         assert other["high"] - other["low"] == pytest.approx(one["high"] - one["low"], rel=0.8)
+
+
+def test_trials_that_failed_within_a_block_are_drawn_with_it(monkeypatch):
+    draw = np.random.default_rng(4)
+    who = draw.integers(0, 120, (3000, 2))
+    who[::4, 1] = who[::4, 0]
+    score = (draw.normal(size=3000) + 2 * (who[:, 0] == who[:, 1])).tolist()
+    is_failed = draw.random(3000) < 0.1
+    trials = {
+        "enrol": [f"s{i:03d}/0" for i in who[:, 0]],
+        "test": [f"s{i:03d}/{k}" for k, i in enumerate(who[:, 1].tolist(), 1)],
+        "score": [None if failed else one for one, failed in zip(score, is_failed, strict=True)],
+        "status": np.where(is_failed, "no_speech", "ok"),
+    }
+    speakers = {"id": [f"s{i:03d}" for i in range(120)], "sex": ["f", "m"] * 60}
+    in_blocks(monkeypatch)
+    found = audit_trials(trials, speakers=speakers, by="sex", operating_points="fpr=0.05")
+    of_attempts = found.groups.where(metric="far", definition="attempts").rows()
+    assert of_attempts
+    assert all(row["low"] < row["value"] < row["high"] for row in of_attempts)

@@ -184,7 +184,7 @@ def _check_rows(one: TrialCounts) -> None:
         for name, (low, limit) in limits.items():
             need(lies_between(rows[name][here], low, limit - 1), f"rows of an unknown {name}")
         kind = 2 * rows["failed"][here] + rows["target"][here]
-        starts = np.flatnonzero(np.diff(kind, prepend=-1))
+        starts = np.flatnonzero(np.append(True, kind[1:] != kind[:-1])[: kind.size])
         runs = np.add.reduceat(rows["count"][here], starts)
         total.append(np.bincount(kind[starts], runs, minlength=6).tolist())
     _check_values(one, rows)
