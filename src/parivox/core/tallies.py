@@ -294,13 +294,14 @@ def _added_up(packed: IntArray, bits: int) -> tuple[IntArray, IntArray]:
     """Codes that occur, rising, and the sum of each, of numbers whose last bits are weights."""
     packed.sort(kind="stable")  # sums of sums come in runs
     starts = _starts(packed, bits)
-    found: IntArray = packed[starts]
+    found: IntArray = packed.take(starts)
     found >>= bits
     packed &= (1 << bits) - 1
     # most codes are there once: differences of running sums take half the time of `reduceat`
     np.cumsum(packed, out=packed)
-    ends = np.append(starts, packed.size)[1:] - 1
-    return found, np.diff(packed[ends], prepend=0)
+    sums = packed.take(np.append(starts[1:], packed.size)[: starts.size] - 1)
+    sums[1:] -= sums[:-1].copy()
+    return found, sums
 
 
 def _starts(rising: NDArray[Any], bits: int = 0) -> NDArray[np.intp]:

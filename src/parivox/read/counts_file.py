@@ -330,7 +330,8 @@ def _columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
     made = {}
     for column in frame.get_columns():
         n, empty = len(column), column.null_count()
-        if n and (empty == n or (not empty and column.min() == column.max())):
+        is_same = n and column[0] == column[-1] and column.min() == column.max()
+        if n and (empty == n or (not empty and is_same)):
             made[column.name] = np.broadcast_to(column.head(1).to_numpy(), n)
         else:
             made[column.name] = column.to_numpy()  # which has NaN in empty cells of numbers
