@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BINS = 1 << 12
 
 # of one chunk of replicates: counts, and weights of pairs
-_CELLS, _PAIRS = 1 << 22, 1 << 25
+_CELLS, _PAIRS = 1 << 22, 1 << 23
 _AT_ONCE = 1 << 14  # pairs whose weights are made at once
 _CHUNK = 160  # replicates in a chunk: more would leave the cache
 
