@@ -226,7 +226,7 @@ def test_rows_that_contradict_others_of_their_part_are_set_aside_as_in_one_piece
     ("score", "files", "told"),
     [
         (None, ["days.parquet"], r"days\.parquet: rows 1 and \d+ are the same trial \(qz"),
-        (None, ["one.parquet", "two.parquet"], r"one\.parquet: row 1, and row \d+ of two\.parquet"),
+        (None, ["one.parquet", "two.parquet"], r"one\.parquet: row 1, and row \d+ of .*two\.parq"),
         (-9.0, ["days.parquet"], r"days\.parquet: rows 1 and \d+ are the same trial .* with score"),
         (-9.0, ["one.parquet", "two.parquet"], r"rows 1 of one\.parquet and \d+ of two\.parquet"),
     ],
@@ -439,7 +439,7 @@ def test_what_parts_cannot_tell_is_refused_when_planning(lists, tmp_path, option
 def test_files_of_one_list_have_the_same_columns(lists, tmp_path):
     pl.read_parquet(lists / "day1.parquet").drop("label").write_parquet(tmp_path / "day1.parquet")
     files = str(lists / "day0.parquet"), str(tmp_path / "day1.parquet")
-    with pytest.raises(DataError, match=r"day1\.parquet: has no column of label, which .*day0\.parq"):
+    with pytest.raises(DataError, match=r"day1\.parquet: has no column of label, which .*day0"):
         plan(files, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
 
 
