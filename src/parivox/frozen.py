@@ -21,8 +21,8 @@ def frozen(
 ) -> _Class | Callable[[_Class], _Class]:
     """Make a dataclass of arrays and objects: without ``==``, and held frozen by type checkers.
 
-    As Python runs it may be changed: to forbid that, `dataclasses` compiles two functions a class,
-    which takes half of the time to make it, and sets each value in a roundabout way.
+    It is for what users are not handed. As Python runs it may be changed: to forbid that,
+    `dataclasses` compiles two functions a class, which takes half of the time to make it.
     """
 
     def make(one: _Class) -> _Class:

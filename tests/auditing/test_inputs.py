@@ -37,6 +37,19 @@ def test_a_system_is_named_after_its_file(path, name):
 def test_a_list_in_several_files_is_named_after_what_their_names_share(paths, name):
     assert by_name(paths) == {(name, ""): paths}
     assert by_name({("V2", "H"): paths}) == {("V2", "H"): paths}
+    assert by_name({"V2@H": paths, "L": "l.csv"}) == {("V2", "H"): paths, ("L", ""): "l.csv"}
+
+
+def test_columns_of_texts_are_no_files():
+    table = {"enrol": ["a/1", "a/1"], "test": ["a/2", "b/1"], "decision": ["accept", "reject"]}
+    assert by_name(table) == {("scores", ""): table}
+
+
+def test_names_that_are_none_are_refused():
+    with pytest.raises(ConfigError, match=r"scores are named by \('V', 'H', 'x'\); name them by"):
+        by_name({("V", "H", "x"): ["a.csv"]})
+    with pytest.raises(ConfigError, match="scores: are an empty list; name at least one file"):
+        by_name([])
 
 
 def test_a_table_has_no_name():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from parivox.auditing.schema import Rows
 from parivox.core.measures import BOTH, RATES, meta_measures
 from parivox.disk import whole_folder, writing
 from parivox.errors import ConfigError
-from parivox.frozen import frozen
 from parivox.shown import Shown
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ _SILENT = ("zero_cell", "zero_over_zero")
 _MEND = "audit again with --sweep fpr=0.001:0.1:log100 --alpha 0:1:0.1"
 
 
-@frozen
+@dataclass(frozen=True, eq=False, repr=False)
 class Criteria(Shown):
     """What the criteria come to, for each measure that joins both rates.
 

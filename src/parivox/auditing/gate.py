@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from parivox.auditing.result import in_memory, system_name
 from parivox.auditing.schema import Rows
 from parivox.core.verdict import WHY, exceeds, holm
 from parivox.errors import ConfigError, DataError, nearest
-from parivox.frozen import frozen
 from parivox.options.limits import FAILED, RATES
 from parivox.read.policy_file import BASELINE, read_policy
 from parivox.shown import Shown
@@ -67,7 +67,7 @@ TABLES: dict[str, dict[str, str]] = {
 """Columns of each table, in order, with their kinds."""
 
 
-@frozen
+@dataclass(frozen=True, eq=False, repr=False)
 class Gate(Shown):
     """What a gate says of an audit.
 

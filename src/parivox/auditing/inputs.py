@@ -12,6 +12,7 @@ from parivox.frozen import frozen
 from parivox.options.audit import READ, TRIALS, AuditOptions
 from parivox.options.kinds import options_of
 from parivox.progress import stage
+from parivox.read.columns import ALIASES, plain
 from parivox.read.content import stem_of
 from parivox.read.counts_file import holds_counts, holds_tally
 from parivox.read.formats import are_paths
@@ -44,17 +45,25 @@ if TYPE_CHECKING:
 
 _OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding")
 """Options that tell of speakers, whom a tally knows."""
+_OF_COLUMNS = frozenset().union(*ALIASES.values())
 Asked = TypeVar("Asked", bound="ReadOptions")
 
 
 def split_name(name: object) -> tuple[str, str]:
     """Split ``system@list``; the list is empty unless named. A pair stands as it is."""
-    system, list_ = name if isinstance(name, tuple) else str(name).partition("@")[::2]
+    pair = name if isinstance(name, tuple) else str(name).partition("@")[::2]
+    if len(pair) != 2:
+        msg = f"scores are named by {name!r}; name them by system and list, as in ('V2', 'H')"
+        raise ConfigError(msg)
+    system, list_ = pair
     return storable(str(system)), storable(str(list_))
 
 
 def by_name(scores: Any) -> dict[tuple[str, str], Any]:
     """Score sources by system and list."""
+    if isinstance(scores, (list, tuple)) and not scores:
+        msg = "scores: are an empty list; name at least one file"
+        raise ConfigError(msg)
     if isinstance(scores, Mapping) and all(map(_is_named, scores.items())):
         named = {split_name(name): source for name, source in scores.items()}
         if len(named) < len(scores) or not named:
@@ -68,9 +77,9 @@ def by_name(scores: Any) -> dict[tuple[str, str], Any]:
 
 
 def _is_named(one: tuple[object, object]) -> bool:
-    """Whether a name stands for trials, not for a column; a pair may stand for several files."""
+    """Whether a name stands for trials, not for a column: several files have none of its names."""
     name, value = one
-    return _is_source(value) or (isinstance(name, tuple) and are_paths(value))
+    return _is_source(value) or (are_paths(value) and plain(str(name)) not in _OF_COLUMNS)
 
 
 def _is_source(value: object) -> bool:

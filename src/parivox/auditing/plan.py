@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,6 @@ from parivox.core.planning import (
     trials_needed,
 )
 from parivox.core.verdict import ALIKE
-from parivox.frozen import frozen
 from parivox.options.audit import AuditOptions
 from parivox.options.plan import PlanOptions
 from parivox.read.policy_file import BASELINE, read_policy
@@ -111,7 +111,7 @@ SPEAKERS = np.array([5, 10, 20, 50, 100, 200, 500, 1000])
 """Speakers per group in curves."""
 
 
-@frozen
+@dataclass(frozen=True, eq=False, repr=False)
 class Plan(Shown):
     """A plan's tables and what was asked for.
 

@@ -9,6 +9,7 @@ import json
 import math
 import os
 from collections import Counter
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,6 @@ from parivox.auditing.schema import Rows
 from parivox.core.measures import RATES
 from parivox.core.verdict import holm, verdicts
 from parivox.errors import ConfigError, DataError
-from parivox.frozen import frozen
 from parivox.shown import Shown
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ TABLES: dict[str, dict[str, str]] = {
 """Columns of each table, in order, with their kinds."""
 
 
-@frozen
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown):
     """How releases compare.
 

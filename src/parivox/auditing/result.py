@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.folder import read_folder, write_folder
 from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.errors import ConfigError, shown, storable
-from parivox.frozen import frozen
 from parivox.shown import SHOWN_BY, Shown
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def system_name(system: str, list_: str) -> str:
     return f"{system}@{list_}" if list_ else system
 
 
-@frozen
+@dataclass(frozen=True, eq=False, repr=False)
 class Audit(Shown):
     """An audit's tables and record; every table goes into any dataframe library.
 

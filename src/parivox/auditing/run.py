@@ -95,10 +95,10 @@ def audit(
     Parameters
     ----------
     scores
-        A path, or several whose trials are one list; ``-`` for standard input, a dataframe, a
-        mapping of arrays; or a mapping from ``system`` or ``system@list`` to any of these. Where
-        several paths are named, the name is the pair ``(system, list)``. Or one or several files
-        of counts, of which those of one system and list are added up.
+        A path, or a list of several whose trials are one list; ``-`` for standard input, a
+        dataframe, a mapping of arrays; or a mapping from ``system`` or ``system@list`` to any of
+        these. Or one or several files of counts, of which those of one system and list are added
+        up.
     speakers
         Path or table of speakers with their attributes; without it, nothing but their names is
         known, from the trials or the other tables.

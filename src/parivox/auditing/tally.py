@@ -405,7 +405,7 @@ def tally_trials(
         Of each speaker of the table, all of them of one group by any grouping of speakers; without
         it, each stands for itself.
     scored
-        Whether trials with a score are added up, not those of recordings that failed alone.
+        Whether trials with a score are added up; else those of recordings that failed, alone.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +19,6 @@ from parivox.core.llr import cllr, min_cllr
 from parivox.core.verdict import holm
 from parivox.disk import check_file, whole_file, writing
 from parivox.errors import DataError
-from parivox.frozen import frozen
 from parivox.mitigation.fitting import COMMON, PER_GROUP
 from parivox.mitigation.judging import Measured
 from parivox.mitigation.material import (
@@ -89,7 +88,7 @@ TABLES: dict[str, dict[str, str]] = {
 """Columns of each table, in order, with their kinds."""
 
 
-@frozen
+@dataclass(frozen=True, eq=False, repr=False)
 class Calibration(Shown):
     """Calibrators for all and for each group, and what each comes to on held-out speakers.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from parivox.core.costs import parse_cost
 from parivox.core.crossfit import Limits, held_out
 from parivox.disk import check_file, whole_file, writing
 from parivox.errors import DataError
-from parivox.frozen import frozen
 from parivox.mitigation.aims import parse_aim
 from parivox.mitigation.fitting import (
     BETWEEN,
@@ -91,7 +90,7 @@ TABLES: dict[str, dict[str, str]] = {
 """Columns of each table, in order, with their kinds."""
 
 
-@frozen
+@dataclass(frozen=True, eq=False, repr=False)
 class Thresholds(Shown):
     """Thresholds by several rules, and what each comes to on held-out speakers.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from parivox.auditing.inputs import gather_one
 from parivox.auditing.result import load
 from parivox.auditing.schema import Rows
 from parivox.errors import ConfigError, DataError
-from parivox.frozen import frozen
 from parivox.monitoring.stream import STARTS, WEEK, Day, Stream, read_stream
 from parivox.monitoring.watching import BASELINE, BEFORE, LEAST, LIMIT, OTHERS, TABLE, watch
 from parivox.options.limits import parse_limits
@@ -43,7 +42,7 @@ WEEKS = {"group": "str", "week": "str", "days": "int", "trials": "int", "errors"
 _DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 
 
-@frozen
+@dataclass(frozen=True, eq=False, repr=False)
 class Monitor(Shown):
     """A stream of days as it stands.
 

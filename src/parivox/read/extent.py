@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 class Extent(NamedTuple):
     """Of a file of scores."""
 
-    name: str
     columns: frozenset[str]  # those that have a role
     rows: int
     low: float  # of finite scores
@@ -60,13 +59,13 @@ def extent_of(
         low, high = -high, -low
     assert scanned.content is not None
     roles, sha256 = frozenset(scanned.columns), scanned.content.sha256
-    return Extent(scanned.name, roles, rows, float(low), float(high), sha256)
+    return Extent(roles, rows, float(low), float(high), sha256)
 
 
 class Place(NamedTuple):
     """Where a trial stands."""
 
-    file: str
+    file: str  # its path
     row: int  # as an editor shows it
     part: int  # counted from 1
 
@@ -88,7 +87,7 @@ def pair_in_two_parts(
             at = np.searchsorted(first, np.arange(seen, seen := seen + len(chunk)), "right") - 1
             sides = {one: chunk[one].cast(pl.String).str.strip_chars() for one in ("enrol", "test")}
             rows = {"row": pl.Series(chunk.rows, dtype=pl.Int64), "part": number[at]}
-            found.append(pl.DataFrame({**sides, "file": [chunk.name] * len(chunk), **rows}))
+            found.append(pl.DataFrame({**sides, "file": [path] * len(chunk), **rows}))
     table = pl.concat(found).drop_nulls()
     again = table.filter(pl.col("part").n_unique().over("enrol", "test") > 1)
     if not again.height:

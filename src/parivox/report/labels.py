@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.account import POINTS, WITHOUT_TRIALS
 from parivox.auditing.result import Audit
 from parivox.auditing.schema import TABLES
-from parivox.frozen import frozen
 from parivox.report.context import Context, read_context
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _AFTER = r"(?=$|[,;.:)]| \d| \[| \(| and | are | have | in | may )"
 """What stands before and behind the names of groups in sentences."""
 
 
-@frozen
+@dataclass(frozen=True, eq=False, repr=False)
 class Labelled(Audit):
     """An audit to be shown, with labels in the place of names; `ids` is that with the names."""
 

@@ -123,8 +123,8 @@ def _of_other_trials(plan: Plan, counted: int, there: int) -> DataError:
     found = pair_in_two_parts(plan.shards, columns=asked.columns, format=asked.scores_format)
     if found is None:
         return DataError(
-            f"{plan.folder}: its parts hold {counted:,} trials, their files {there:,}; remove the "
-            "parts, and run them again"
+            f"{plan.folder}: its parts do not add up to their files (to {counted:,} trials of "
+            f"{there:,}); remove the parts, and run them again"
         )
     pair, one, other = found
     rows = f"{one.file}: rows {one.row} and {other.row} are"

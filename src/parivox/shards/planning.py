@@ -247,11 +247,15 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         extent = extent_of(
             path, columns=asked.columns, format=asked.scores_format, orientation=asked.orientation
         )
+        same = next((one["path"] for one in inputs if one["sha256"] == extent.sha256), None)
+        if same is not None:
+            msg = f"{path}: holds the same bytes as {same}, which would count twice; leave one out"
+            raise ConfigError(msg)
         inputs.append(
             {"role": "scores", "path": path, "sha256": extent.sha256, "rows": extent.rows}
         )
         reach.append((extent.low, extent.high))
-        columns.append((extent.name, extent.columns))
+        columns.append((path, extent.columns))
     sizes = [one["rows"] for one in inputs]
     step = _step(sum(sizes), reach)
     if not step:  # the list is read as a whole, too
@@ -410,6 +414,12 @@ def _check_options(asked: AuditOptions) -> None:
         if described[name].is_given(getattr(asked, name)):
             msg = f"{described[name].flag}: takes all trials at once; leave it out, or audit them"
             raise ConfigError(msg)
+    if not asked.bins:
+        msg = (
+            "--bins exact: parts are tallied at bins of scores; leave it out, or give how many, "
+            "as in --bins 20000"
+        )
+        raise ConfigError(msg)
     if asked.speaker_ids != NEVER:
         msg = "--speaker-ids: counts hold no ids of speakers; leave it out"
         raise ConfigError(msg)

@@ -19,7 +19,6 @@ from parivox.auditing.layout import walk
 from parivox.auditing.outcomes import Share
 from parivox.auditing.participants import Participants
 from parivox.errors import ConfigError
-from parivox.frozen import frozen
 from parivox.read.bins import Bins
 from parivox.read.checks import DataNote, Trials
 from parivox.read.counts_file import KEY, VERSION, CountRows, write_file
@@ -72,7 +71,7 @@ class Seen:
     failed: dict[str, list[list[list[int] | None]]]
 
 
-@frozen
+@dataclass(frozen=True, eq=False, repr=False)
 class TrialCounts:
     """Trials of one system on one list as counts, without any id.
 
