@@ -730,10 +730,13 @@ def by_point(of: Callable[[BySpeaker | ByPair], Moments], tally: BySpeaker | ByP
         point = copy(tally)
         vars(point).update(errors=errors, trials=trials)
         found.append(of(point))
-    names = [field.name for field in fields(Moments)[2:]]
-    parts = (np.stack([getattr(each, name) for each in found]) for name in names)
-    each = (part.reshape(*shape[:-1], tally.n_cells) for part in parts)
-    return Moments(found[0].sides, found[0].in_blocks, *each)
+    whole = (*shape[:-1], tally.n_cells)
+    sums: dict[str, Any] = {
+        one.name: np.stack([getattr(each, one.name) for each in found]).reshape(whole)
+        for one in fields(Moments)
+        if isinstance(getattr(found[0], one.name), np.ndarray)
+    }
+    return replace(found[0], **sums)
 
 
 def rest_of(total: FloatArray, own: FloatArray) -> FloatArray:

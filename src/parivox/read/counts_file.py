@@ -330,8 +330,10 @@ def _columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
     made = {}
     for column in frame.get_columns():
         n, empty = len(column), column.null_count()
-        is_same = n and column[0] == column[-1] and column.min() == column.max()
-        if n and (empty == n or (not empty and is_same)):
+        is_same = 0 < n == empty or (
+            n > empty == 0 and column[0] == column[-1] and column.min() == column.max()
+        )
+        if is_same:
             made[column.name] = np.broadcast_to(column.head(1).to_numpy(), n)
         else:
             made[column.name] = column.to_numpy()  # which has NaN in empty cells of numbers
