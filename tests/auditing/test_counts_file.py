@@ -16,7 +16,7 @@ import parivox as pv
 from parivox.errors import DataError, ParivoxError
 from parivox.read import spill
 from parivox.read.bins import AT_THRESHOLDS, Bins
-from parivox.read.counts_file import KEY
+from parivox.read.counts_file import KEY, CountRows
 
 BY = ["gender", "gender+nation"]
 SAME = ("groups", "bias", "meta", "matrix", "operating_points", "det")
@@ -122,6 +122,47 @@ def test_real_shards_add_up_to_the_audit_of_the_real_list(h_v2, vox1_speakers, t
     audit.write(tmp_path / "counts")
     for name in ("bias.csv", "meta.csv", "matrix.csv", "operating_points.csv", "det.parquet"):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "counts" / name).read_bytes()
+
+
+NAN = float("nan")
+ROWS = st.tuples(
+    st.integers(0, 1),  # block
+    st.integers(-1, 1),  # level
+    st.integers(-1, 2),
+    st.integers(-1, 2),
+    st.booleans(),
+    st.integers(0, 2),  # failed
+    st.sampled_from([NAN, -1.5, -0.0, 0.0, 0.1, 7.25]),
+    st.integers(-1, 1),  # accepted
+    st.sampled_from([NAN, 0.0, 0.3]),
+    st.integers(1, 5),  # count
+    st.integers(0, 9),
+    st.integers(0, 1),
+)
+
+
+@given(tables=st.lists(st.lists(ROWS, max_size=12), max_size=4))
+def test_rows_add_up_as_a_table_is_grouped_whatever_their_order(tables):
+    kinds = CountRows.total([]).columns
+    keys = [*kinds][:9]
+    whole = pl.DataFrame(
+        [row for table in tables for row in table],
+        schema=[(name, pl.Series(column).dtype) for name, column in kinds.items()],
+        orient="row",
+    )
+    lacks = [pl.col(one).is_nan() for one in ("value", "threshold")]
+    order = [*keys[:6], "accepted", *(~one for one in lacks), "value", "threshold"]
+    grouped = whole.with_columns(pl.col("value", "threshold") + 0.0)
+    grouped = grouped.group_by(keys).sum().sort(order)
+    parts = [
+        {
+            name: np.array(column, dtype=kinds[name].dtype)
+            for name, column in zip(kinds, columns, strict=True)
+        }
+        for columns in (zip(*table, strict=True) for table in tables if table)
+    ]
+    found = CountRows.total(map(CountRows, parts)).columns
+    assert pl.DataFrame({name: np.array(one) for name, one in found.items()}).equals(grouped)
 
 
 def test_the_order_of_files_changes_no_byte(trials, people, tmp_path):

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_curve
 
 import parivox as pv
 from parivox import Counts
-from parivox.core.counts import Steps, as_counts
+from parivox.core.counts import Grid, Steps, as_counts
 from parivox.errors import DataError
 
 trials = st.lists(
@@ -40,6 +40,21 @@ def test_steps_are_found_as_by_a_binary_search(spread):
     scores = np.concatenate((scores, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)))
     found = Steps(edges).of(scores)
     assert found.tolist() == np.searchsorted(edges, scores, side="right").tolist()
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-4, 1e300, 5e-324])
+def test_a_grid_numbers_scores_as_sorting_does_or_not_at_all(spread):
+    rng = np.random.default_rng(4)
+    for values in (np.arange(-3000, 4000), rng.normal(size=50), np.array([-0.0, 1.0])):
+        scores = spread * rng.choice(values, 200_000)
+        grid = Grid(float(scores.min()), float(scores.max()))
+        found = grid.numbered(scores) if grid.has_cells else None
+        if found is not None:
+            distinct, place = np.unique(scores, return_inverse=True)
+            assert found[0].tolist() == distinct.tolist()
+            assert not np.signbit(found[0][found[0] == 0]).any()
+            assert found[1].tolist() == place.tolist()
+        assert found is not None or spread == 5e-324 or values.size == 50
 
 
 def test_rates_at_thresholds(vector, counted):

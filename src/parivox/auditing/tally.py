@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, pairwise
@@ -346,16 +347,16 @@ class Tally:
         write_tally(path, self.columns, header)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], *, rows: bool = True) -> Tally:
-        """Read what `write` wrote, or what its metadata say, without its rows.
+    def read(cls, path: str | os.PathLike[str]) -> Tally:
+        """Read what `write` wrote.
 
         Raises
         ------
         DataError
             If it is none, is damaged, or was made in another version.
         """
-        columns, header = read_tally(path) if rows else ({}, read_header(path, TALLY_KEY))
-        try:
+        columns, header = read_tally(path)
+        with _checked(path):
             made = cls(
                 np.array([float.fromhex(one) for one in header["thresholds"]], dtype=np.float64),
                 np.array(several(header["used"]), dtype=np.bool_),
@@ -378,11 +379,31 @@ class Tally:
                 least=whole(header.get("least", 1)),
                 name=Path(path).name,
             )
-            is_whole = not rows or (made.n_trials == header["trials"] and _fits(made))
+            is_whole = made.n_trials == header["trials"] and _fits(made)
             need(is_whole, "rows of other members")
-        except (KeyError, TypeError, ValueError, OverflowError, ParivoxError) as error:
-            raise damaged(str(path), f"its metadata: {error}", TALLY_KEY) from error
         return made
+
+
+def sources_of(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Hashes of the trials of a tally, as its metadata have them.
+
+    Raises
+    ------
+    DataError
+        As `Tally.read` does.
+    """
+    header = read_header(path, TALLY_KEY)
+    with _checked(path):
+        return texts(header["sources"])
+
+
+@contextmanager
+def _checked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say of which file it is that its metadata are wrong."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, OverflowError, ParivoxError) as error:
+        raise damaged(str(path), f"its metadata: {error}", TALLY_KEY) from error
 
 
 def tally_trials(

@@ -33,6 +33,50 @@ _CROWDED, _FEW = 8, 32
 _STRETCH = 2**13  # longer ones are handed to threads, which wait for each other
 
 
+class Grid:
+    """Even cells from a low number to a high one: a higher one is in no lower cell.
+
+    Whatever is rounded. There are none where the two are the same, or not finite.
+    """
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low = low
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            self.scale = np.float64(_CELLS) / np.subtract(high, low)
+        self.has_cells = bool(0 < self.scale < np.inf)
+
+    def of(self, scores: FloatArray) -> NDArray[np.int32]:
+        """Cell of each score, the first or the last of those that lie beyond."""
+        with np.errstate(over="ignore"):
+            cells: FloatArray = (scores - self.low) * self.scale
+        return cells.clip(0, _CELLS - 1).astype(np.int32)
+
+    def numbered(self, scores: FloatArray) -> tuple[FloatArray, NDArray[np.int32]] | None:
+        """Scores that occur, rising, and the place of each; None where two share a cell.
+
+        Examples
+        --------
+        >>> values, place = Grid(0.0, 0.5).numbered(np.array([0.5, 0.0, 0.25, 0.5]))
+        >>> values.tolist(), place.tolist()
+        ([0.0, 0.25, 0.5], [2, 0, 1, 2])
+        """
+        found, cell = np.full(_CELLS, np.nan), np.empty(scores.size, dtype=np.int32)
+        parts = [slice(start, start + _AT_ONCE) for start in range(0, scores.size, _AT_ONCE)]
+        for here in parts:
+            cell[here] = self.of(scores[here])
+            found[cell[here]] = scores[here]
+            if here is parts[0] and not np.array_equal(found.take(cell[here]), scores[here]):
+                return None
+        if not all(np.array_equal(found.take(cell[here]), scores[here]) for here in parts):
+            return None
+        used = np.flatnonzero(~np.isnan(found))
+        number = np.zeros(_CELLS, dtype=np.int32)
+        number[used] = np.arange(used.size)
+        for here in parts:
+            cell[here] = number.take(cell[here])
+        return found[used] + 0.0, cell  # zero has no sign
+
+
 class Steps:
     """How many of some rising edges are at or below each score: what a binary search finds.
 
@@ -47,12 +91,10 @@ class Steps:
     def __init__(self, edges: FloatArray) -> None:
         self.edges = edges
         inside = edges[np.isfinite(edges)]
-        self.low, high = (float(at) for at in inside[[0, -1]]) if inside.size else (0.0, 0.0)
-        with np.errstate(over="ignore", divide="ignore"):
-            self.scale = np.float64(_CELLS) / np.subtract(high, self.low)
+        self.grid = Grid(*inside[[0, -1]] if inside.size else (0.0, 0.0))
         self.crowded = 0
-        if edges.size > _FEW and 0 < self.scale < np.inf:
-            cell = self._cells(edges)
+        if edges.size > _FEW and self.grid.has_cells:
+            cell = self.grid.of(edges)
             self.crowded = int(np.bincount(cell).max())
             self.before = np.searchsorted(cell, np.arange(_CELLS))
 
@@ -64,17 +106,11 @@ class Steps:
         above = np.append(self.edges, np.nan)  # which nothing reaches
         for start in range(0, scores.size, _AT_ONCE):
             some = scores[start : start + _AT_ONCE]
-            at = self.before.take(self._cells(some))
+            at = self.before.take(self.grid.of(some))
             for _ in range(self.crowded):
                 at += above.take(at) <= some
             found[start : start + _AT_ONCE] = at
         return found
-
-    def _cells(self, scores: FloatArray) -> NDArray[np.int32]:
-        """Cell of each score; higher ones are in no lower cell, whatever is rounded."""
-        with np.errstate(over="ignore"):
-            cells: FloatArray = (scores - self.low) * self.scale
-        return cells.clip(0, _CELLS - 1).astype(np.int32)
 
 
 _LABELS = (-1, 0, 1)

@@ -253,12 +253,12 @@ def summed(
             used = np.flatnonzero(n)
             return blocks.take(used >> _NEAR) << _NEAR | used & ((1 << _NEAR) - 1), [n.take(used)]
     if len(weights) == 1:
-        bits = int(weights[0].max(initial=0)).bit_length()
+        bits = int(weights[0].sum()).bit_length()  # of no code is the sum larger
         if bits <= _room(size):  # sorted as one number
             packed = np.left_shift(codes, bits, dtype=np.int64)
             packed |= weights[0]
-            used, n = _added_up(packed, bits)
-            return used, [n]
+            packed = _added_up(packed, bits)
+            return packed >> bits, [packed & ((1 << bits) - 1)]
     if size <= 1 << 32:  # which is sorted in half the time
         codes = codes.astype(np.uint32)
     if not weights:
@@ -290,18 +290,21 @@ def _room(size: int) -> int:
     return 63 - (size - 1).bit_length()
 
 
-def _added_up(packed: IntArray, bits: int) -> tuple[IntArray, IntArray]:
-    """Codes that occur, rising, and the sum of each, of numbers whose last bits are weights."""
+def _added_up(packed: IntArray, bits: int) -> IntArray:
+    """Of numbers whose last bits are weights: each code that occurs, rising, with the sum of it."""
     packed.sort(kind="stable")  # sums of sums come in runs
     starts = _starts(packed, bits)
-    found: IntArray = packed.take(starts)
-    found >>= bits
+    if starts.size == packed.size:
+        return packed
+    found = packed.take(starts)
     packed &= (1 << bits) - 1
     # most codes are there once: differences of running sums take half the time of `reduceat`
     np.cumsum(packed, out=packed)
-    sums = packed.take(np.append(starts[1:], packed.size)[: starts.size] - 1)
-    sums[1:] -= sums[:-1].copy()
-    return found, sums
+    found -= packed.take(starts)
+    found[-1] += packed[-1]
+    starts -= 1
+    found[:-1] += packed.take(starts[1:])
+    return found
 
 
 def _starts(rising: NDArray[Any], bits: int = 0) -> NDArray[np.intp]:
@@ -359,8 +362,9 @@ class Fields:
         for start in range(0, codes.size, _BLOCK):
             here, part = slice(start, start + _BLOCK), codes[start : start + _BLOCK]
             for column, low, n in some:
+                each = cells(column[here])
                 part <<= n
-                part |= column[here] - low if low else column[here]
+                part |= each - low if low else each
         return codes
 
     def columns(
@@ -368,19 +372,22 @@ class Fields:
     ) -> dict[str, NDArray[Any]]:
         """Columns of `n` numbers, some at a time; one that does not vary takes no memory."""
         made = {name: np.broadcast_to(kinds[name].type(low), n) for name, low in self.low.items()}
-        fields, above = [], self.width
+        fields: list[tuple[NDArray[Any], int, int, int]] = []
+        above = self.width
         for name, bits in self.bits.items():
             above -= bits
             if bits:
                 made[name] = np.empty(n, dtype=kinds[name])
-                fields.append((made[name], above, (1 << bits) - 1, self.low[name]))
+                mask = (1 << bits) - 1 if fields else 0  # nothing is above the first
+                fields.append((made[name], above, mask, self.low[name]))
         at = 0
         for some in codes:
             for start in range(0, some.size, _BLOCK):
                 part = some[start : start + _BLOCK]
                 here = slice(at, at := at + part.size)
                 for column, shift, mask, low in fields:
-                    column[here] = part >> shift & mask
+                    each = part >> shift if shift else part
+                    column[here] = each & mask if mask else each
                     if low:
                         column[here] += low
         return made
@@ -472,11 +479,9 @@ class Sums:
             ]
             packed = np.concatenate([before[k], *tables])
             before[k] = longest[:0]
-            codes, sums = _added_up(packed, self._bits)
-            codes <<= self._bits
-            codes |= sums
+            packed = _added_up(packed, self._bits)
             self._ranges += [
-                codes[start : start + _RANGE] for start in range(0, codes.size, _RANGE)
+                packed[start : start + _RANGE] for start in range(0, packed.size, _RANGE)
             ]
         self._waiting = []
 

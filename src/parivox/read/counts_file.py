@@ -17,15 +17,14 @@ import hashlib
 import io
 import json
 import os
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from parivox.core.counts import Steps
-from parivox.core.tallies import Fields, Sums, cells, is_full, summed
+from parivox.core.counts import Grid, Steps
+from parivox.core.tallies import Sums, cells, is_full, summed
 from parivox.disk import unwritable, whole_file, writing
 from parivox.errors import ConfigError, DataError
 from parivox.read.content import read_content
@@ -37,7 +36,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.core.counts import FloatArray
     from parivox.read.content import Content
+
+    Numbered: TypeAlias = tuple[FloatArray, NDArray[np.int32]]
 
 Named: TypeAlias = "list[tuple[tuple[str, str] | None, str | os.PathLike[str]]]"
 """Files with the system and list that the user names, None where they are not named."""
@@ -67,10 +69,10 @@ SUMS = {"count": pl.Int64, "microseconds": pl.Int64, "timed": pl.Int64}
 _KINDS = {**_KEYS, **SUMS}
 _MAY_LACK = ("value", "threshold")
 _FLAGS = ("has value", "has threshold")
-_TYPES: dict[str, np.dtype[Any]] = {
-    **{name: pl.Series(dtype=kind).to_numpy().dtype for name, kind in _KINDS.items()},
-    **dict.fromkeys(_FLAGS, np.dtype(np.bool_)),
-}
+_RUN = (*(name for name in _KEYS if name not in _MAY_LACK), *_FLAGS)
+"""What tells runs of rows apart, in the order of the rows."""
+_BLOCK = 1 << 16
+"""Rows, so that all that is made of them stays near the processor."""
 _BITS = 62
 """Of a number that tells rows apart."""
 _TALLY_KINDS = {
@@ -101,73 +103,38 @@ class CountRows:
     def __init__(
         self,
         columns: Mapping[str, NDArray[Any]],
-        occur: Mapping[str, NDArray[Any]] | None = None,
+        numbered: Mapping[str, Numbered] | None = None,
     ) -> None:
         self.columns = {name: columns[name] for name in _KINDS}
-        self._occur = dict(occur or {})
+        self._numbered = dict(numbered or {})
 
-    def occur(self, name: str) -> NDArray[Any]:
-        """Values that occur in a column, in any order."""
-        if name not in self._occur:
-            self._occur[name] = _distinct(cells(self.columns[name]))
-        return self._occur[name]
+    def numbered(self, name: str) -> Numbered:
+        """Scores or thresholds that occur, rising, and the place of each cell; -1 where none is."""
+        if name not in self._numbered:
+            column = cells(self.columns[name])
+            empty = np.isnan(column)
+            if empty.any():
+                place = np.full(column.size, -1, dtype=np.int32)
+                values, place[~empty] = _numbered(column[~empty])
+                self._numbered[name] = values, place
+            else:
+                self._numbered[name] = _numbered(column)
+        return self._numbered[name]
 
     def with_columns(self, columns: Mapping[str, NDArray[Any]]) -> CountRows:
         """The same rows with other columns."""
-        known = {name: one for name, one in self._occur.items() if name not in columns}
+        known = {name: one for name, one in self._numbered.items() if name not in columns}
         return CountRows({**self.columns, **columns}, known)
 
     @classmethod
     def total(cls, parts: Iterable[CountRows]) -> CountRows:
         """The sum of several, which come in turn: each combination once, in a fixed order."""
-        waiting: list[CountRows] = []
+        waiting: list[_Runs] = []
         for one in parts:
-            waiting.append(one)
+            waiting.append(_Runs(one))
             if is_full([*map(len, waiting)]):
-                waiting = [cls._total(waiting)]
-        return cls._total(waiting)
-
-    @classmethod
-    def _total(cls, parts: Sequence[CountRows]) -> CountRows:
-        parts = [one for one in parts if len(one)]
-        if not parts:
-            return NO_ROWS
-        tables = [_with_flags(one.columns) for one in parts]
-        fields = Fields.of(tables, [*(name for name in _KEYS if name not in _MAY_LACK), *_FLAGS])
-        codes = [fields.code(one) for one in tables]
-        if _rise(tables, codes):
-            return cls({name: _joined([one[name] for one in tables]) for name in _KINDS})
-        steps, width = [], fields.width
-        for name in _MAY_LACK:
-            values, places = _numbered_values(name, parts)
-            bits = (values.size - 1).bit_length()
-            distinct = None
-            if width + bits > _BITS:  # few of so many occur
-                distinct, joined = np.unique(np.concatenate(codes), return_inverse=True)
-                codes = np.split(joined, np.cumsum([one.size for one in codes])[:-1])
-                width = distinct.size.bit_length()
-            for code, place in zip(codes, places, strict=True):
-                code <<= bits  # noqa: PLW2901 - in place
-                code |= place  # noqa: PLW2901 - likewise
-            width += bits
-            steps.append((name, values, bits, distinct))
-        names = [name for name in SUMS if any(cells(one[name]).any() for one in tables)]
-        found, sums = _summed(codes, 1 << width, [[one[name] for name in names] for one in tables])
-        made = dict.fromkeys(SUMS, np.broadcast_to(np.int64(0), found.size))
-        made |= zip(names, sums, strict=True)
-        occur = {}
-        for name, values, bits, distinct in reversed(steps):
-            made[name] = values[found & ((1 << bits) - 1)]
-            occur[name] = values
-            found >>= bits
-            found = found if distinct is None else distinct[found]
-        made |= fields.columns([found], found.size, _TYPES)
-        for name, flag in zip(_MAY_LACK, _FLAGS, strict=True):
-            is_known = made[flag]
-            if not is_known.all():
-                del occur[name]
-                made[name] = np.where(is_known, made[name], np.nan)
-        return cls(made, occur)
+                waiting = [_Runs(_total(waiting))]
+        return _total(waiting)
 
     def timed_by_cell(self) -> CountRows:
         """The same, what trials took summed up over those of the same groups, in the first row."""
@@ -188,10 +155,8 @@ class CountRows:
     def written(self, header: Mapping[str, Any]) -> bytes:
         """The file: a function of the rows and the header alone."""
         made = [pl.Series(name, self.columns[name], dtype=kind) for name, kind in _KINDS.items()]
-        file = io.BytesIO()
         frame = pl.DataFrame(made).with_columns(pl.col(_MAY_LACK).fill_nan(None))
-        frame.write_parquet(file, metadata={KEY: _json(header)})
-        return file.getvalue()
+        return _parquet(frame, {KEY: _json(header)})
 
     def sha256(self, header: Mapping[str, Any]) -> str:
         """Hash of the rows and the header, whatever wrote the file."""
@@ -201,58 +166,94 @@ class CountRows:
         return digest.hexdigest()
 
 
-NO_ROWS = CountRows({name: np.empty(0, dtype=_TYPES[name]) for name in _KINDS})
+NO_ROWS = CountRows({name: pl.Series(dtype=kind).to_numpy() for name, kind in _KINDS.items()})
 """Those of a file of which nothing but its metadata is read."""
 
 
-def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """One column of several tables; it takes no memory where all its cells are the same."""
-    first = next((one[0] for one in parts if one.size), None)
-    zero = parts[0].dtype.type(0)  # -0.0 and 0.0 are one value with one spelling
-    if first is None or not all(_is_all(one, first) for one in parts):
-        whole: NDArray[Any] = np.concatenate(parts)
-        whole += zero
-        return whole
-    return np.broadcast_to(first + zero, sum(one.size for one in parts))
-
-
-def _is_all(column: NDArray[Any], cell: Any) -> bool:
-    """Whether all cells of a column are the same as another, NaN as well."""
-    each = cells(column)
-    return bool((np.isnan(each) if cell != cell else each == cell).all())  # noqa: PLR0124
-
-
-def _with_flags(columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The columns, and whether there is a score and a threshold, which comes before what it is."""
-    flags = {}
-    for name, flag in zip(_MAY_LACK, _FLAGS, strict=True):
-        is_known = ~np.isnan(cells(columns[name]))
-        flags[flag] = np.broadcast_to(is_known, columns[name].size)
-    return {**columns, **flags}
-
-
-def _distinct(column: NDArray[Any]) -> NDArray[Any]:
+def _numbered(column: FloatArray) -> Numbered:
+    """Numbers that occur, rising, and the place of each."""
+    if column.size:
+        grid = Grid(float(column.min()), float(column.max()))
+        found = grid.numbered(column) if grid.has_cells else None
+        if found is not None:
+            return found
     # in the order of their first, which is found in a third of the time that any order takes
-    return pl.Series(column).unique(maintain_order=True).to_numpy()
+    values = np.sort(pl.Series(column).unique(maintain_order=True).to_numpy()) + 0.0
+    return values, (Steps(values).of(column) - 1).astype(np.int32)
 
 
-def _numbered_values(
-    name: str, tables: Sequence[CountRows]
-) -> tuple[NDArray[Any], list[NDArray[np.integer[Any]]]]:
-    """Values that occur in a column, rising, and the place of each cell; NaN counts as 0."""
-    values = np.sort(_distinct(_filled(np.concatenate([one.occur(name) for one in tables])))) + 0.0
-    steps = Steps(values)
-    places: list[NDArray[np.integer[Any]]] = []
-    for one in tables:
-        column = cells(one.columns[name])
-        lacks = np.isnan(one.occur(name)).any()
-        place = steps.of(_filled(column) if lacks else column) - 1
-        places.append(np.broadcast_to(place, len(one)))
-    return values, places
+class _Runs:
+    """Rows of counts in little memory: runs of rows that differ in score and threshold alone."""
+
+    def __init__(self, rows: CountRows) -> None:
+        columns = dict(rows.columns)
+        for name, flag in zip(_MAY_LACK, _FLAGS, strict=True):
+            columns[flag] = np.broadcast_to(~np.isnan(cells(columns[name])), len(rows))
+        is_first = np.ones(len(rows), dtype=np.bool_)
+        is_first[1:] = False
+        for name in _RUN:
+            if columns[name].strides != (0,):
+                is_first[1:] |= columns[name][1:] != columns[name][:-1]
+        starts = np.flatnonzero(is_first)
+        self.runs = pl.DataFrame({name: columns[name].take(starts) for name in _RUN})
+        self.lengths = np.diff(starts, append=len(rows))
+        self.numbered = {name: rows.numbered(name) for name in _MAY_LACK}
+        self.sums = {name: columns[name] for name in SUMS}
+
+    def __len__(self) -> int:
+        return int(self.sums["count"].size)
 
 
-def _filled(column: NDArray[Any]) -> NDArray[Any]:
-    return np.where(np.isnan(column), 0.0, column)
+def _total(tables: Sequence[_Runs]) -> CountRows:
+    """The sum of tables: each combination once, scores and thresholds rising within a run."""
+    tables = [one for one in tables if len(one)]
+    if not tables:
+        return NO_ROWS
+    every = pl.concat([one.runs for one in tables])
+    runs = every.unique().sort(_RUN).with_row_index("run")
+    number = every.join(runs, on=_RUN, how="left", maintain_order="left")["run"].to_numpy()
+    ends = np.cumsum([one.lengths.size for one in tables])
+    codes = [
+        np.repeat(of.astype(np.int64), one.lengths)
+        for of, one in zip(np.split(number, ends[:-1]), tables, strict=True)
+    ]
+    steps, width = [], (runs.height - 1).bit_length()
+    for name in _MAY_LACK:
+        values = np.unique(np.concatenate([one.numbered[name][0] for one in tables]))
+        values = values if values.size else np.array([np.nan])
+        bits, distinct = (values.size - 1).bit_length(), None
+        if width + bits > _BITS:  # few of so many occur
+            distinct, joined = np.unique(np.concatenate(codes), return_inverse=True)
+            codes = np.split(joined, np.cumsum([one.size for one in codes])[:-1])
+            width = distinct.size.bit_length()
+        for code, one in zip(codes, tables, strict=True):
+            own, place = one.numbered[name]
+            known = np.append(np.searchsorted(values, own), 0)  # the last of none
+            for start in range(0, code.size, _BLOCK):
+                part = code[start : start + _BLOCK]
+                part <<= bits
+                part |= known.take(place[start : start + _BLOCK] if place.size > 1 else place)
+        width += bits
+        steps.append((name, values, bits, distinct))
+    names = [name for name in SUMS if any(cells(one.sums[name]).any() for one in tables)]
+    found, sums = _summed(codes, 1 << width, [[one.sums[name] for name in names] for one in tables])
+    n = found.size
+    made = dict.fromkeys(SUMS, np.broadcast_to(np.int64(0), n)) | dict(
+        zip(names, sums, strict=True)
+    )
+    for name, values, bits, distinct in reversed(steps):
+        made[name] = values.take(found & ((1 << bits) - 1))
+        found >>= bits
+        found = found if distinct is None else distinct[found]
+    lengths = np.bincount(found, minlength=runs.height)
+    for name in _RUN:
+        column = runs[name].to_numpy()
+        is_same = (column == column[0]).all()
+        made[name] = np.broadcast_to(column[0], n) if is_same else np.repeat(column, lengths)
+    for name, flag in zip(_MAY_LACK, _FLAGS, strict=True):
+        if not cells(made[flag]).all():
+            made[name] = np.where(made[flag], made[name], np.nan)
+    return CountRows(made)
 
 
 def _summed(
@@ -268,23 +269,15 @@ def _summed(
     return summed(np.concatenate(codes), size, *map(np.concatenate, zip(*weights, strict=True)))
 
 
-def _rise(tables: Sequence[Mapping[str, NDArray[Any]]], codes: Sequence[NDArray[Any]]) -> bool:
-    """Whether rows of tables are in order as they come, each combination once."""
-    if any(code[-1] >= after[0] for code, after in pairwise(codes)):
-        return False
-    for one, code in zip(tables, codes, strict=True):
-        n = code.size - 1
-        rises, ties = np.zeros(n, dtype=np.bool_), np.ones(n, dtype=np.bool_)
-        for key in (code, *(one[name] for name in _MAY_LACK if one[name].strides != (0,))):
-            rises |= ties & (key[1:] > key[:-1])
-            ties &= key[1:] == key[:-1]
-        if not rises.all():
-            return False
-    return True
-
-
 def _json(header: Mapping[str, Any]) -> str:
     return json.dumps(header, ensure_ascii=False, allow_nan=False, sort_keys=True)
+
+
+def _parquet(frame: pl.DataFrame, metadata: dict[str, str]) -> bytes:
+    """A file that is quickly read: its rows are one group, so that no column is copied."""
+    file, rows = io.BytesIO(), max(frame.height, 1)
+    frame.write_parquet(file, compression="lz4", row_group_size=rows, metadata=metadata)
+    return file.getvalue()
 
 
 def holds_counts(source: object, key: str = KEY) -> bool:
@@ -334,7 +327,7 @@ def _columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
             n > empty == 0 and column[0] == column[-1] and column.min() == column.max()
         )
         if is_same:
-            made[column.name] = np.broadcast_to(column.head(1).to_numpy(), n)
+            made[column.name] = np.broadcast_to(column.head(1).to_numpy().copy(), n)
         else:
             made[column.name] = column.to_numpy()  # which has NaN in empty cells of numbers
     return made
@@ -351,10 +344,10 @@ def _check(frame: pl.DataFrame, columns: Mapping[str, NDArray[Any]], name: str) 
     empty = {one: frame[one].null_count() for one in columns}
     if sum(empty.values()) > sum(empty[one] for one in _MAY_LACK):
         raise damaged(name, "it holds empty cells")
-    is_none = {one: np.isnan(columns[one]) for one in _MAY_LACK}
+    is_failed = cells(columns["failed"]) != 0
     good = {
-        "a score that is no number": all(n.sum() == empty[one] for one, n in is_none.items())
-        and np.array_equal(is_none["value"], columns["failed"] != 0),
+        "a score that is no number": not any(frame[one].is_nan().any() for one in _MAY_LACK)
+        and (np.isnan(cells(columns["value"])) == is_failed).all(),
         "a failure of no known kind": lies_between(columns["failed"], 0, 2),
         "a decision of no known kind": lies_between(columns["accepted"], -1, 1),
         "a count below 1": lies_between(columns["count"], 1, MOST),
@@ -508,10 +501,8 @@ def write_tally(
     made = pl.DataFrame(
         [pl.Series(name, columns[name], kind) for name, kind in _TALLY_KINDS.items()]
     )
-    file = io.BytesIO()
     whole = {**header, TALLY_KEY: VERSION, "sha256": _UNSEALED}
-    made.write_parquet(file, metadata={TALLY_KEY: _json(whole)})
-    start, unsealed, end = file.getvalue().rpartition(_UNSEALED.encode())
+    start, unsealed, end = _parquet(made, {TALLY_KEY: _json(whole)}).rpartition(_UNSEALED.encode())
     seal = hashlib.sha256(start + unsealed + end).hexdigest().encode()
     with writing(str(path)), whole_file(path) as aside:
         aside.write_bytes(start + seal + end)

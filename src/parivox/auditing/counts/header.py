@@ -61,9 +61,8 @@ def read_trial_counts(path: str | os.PathLike[str], *, rows: bool = True) -> Tri
     content, header, read = read_counts(path)
     with _checked(content.name):
         made = _made(content.name, header, read, content.provenance)
-        _check_rows(made)
-        n = whole(header["trials"])
-        need(made.n_trials == n, f"its rows are of {made.n_trials:,} trials, not of {n:,}")
+        found, n = _check_rows(made), whole(header["trials"])
+        need(found == n, f"its rows are of {found:,} trials, not of {n:,}")
     return made
 
 
@@ -168,8 +167,11 @@ def _note(value: Any, names: dict[str, set[str]]) -> Note:
     return Note(text(source), text(item), whole(count), note, grouping, group)
 
 
-def _check_rows(one: TrialCounts) -> None:
-    """Refuse rows of groups and levels that there are not, or that do not add up."""
+def _check_rows(one: TrialCounts) -> int:
+    """Refuse rows of groups and levels that there are not, or that do not add up.
+
+    And count their trials with a score or decision.
+    """
     rows = one.rows.columns
     n = len(one.groupings)
     levels = [1, *(len(of.groups) for of in one.within)]
@@ -189,6 +191,7 @@ def _check_rows(one: TrialCounts) -> None:
         total.append(np.bincount(kind[starts], runs, minlength=6).tolist())
     _check_values(one, rows)
     need(all(each == total[0] for each in total), "groupings with other numbers of trials")
+    return int(sum(total[0][:2]))
 
 
 def _run(column: NDArray[np.integer], value: int) -> slice | NDArray[np.bool_]:
@@ -202,8 +205,7 @@ def _run(column: NDArray[np.integer], value: int) -> slice | NDArray[np.bool_]:
 def _check_values(one: TrialCounts, rows: dict[str, NDArray[Any]]) -> None:
     """Refuse scores that are no edges, and rows that tell what the file does not."""
     if one.is_scored:
-        each = one.rows.occur("value")
-        each = each[~np.isnan(each)]
+        each, _ = one.rows.numbered("value")
         need(np.array_equal(one.bins.of(each), each), "scores between the edges of the bins")
     else:
         scored = rows["failed"] == 0

@@ -12,7 +12,7 @@ import numpy as np
 from parivox.auditing.counts.header import read_trial_counts
 from parivox.auditing.counts.trial_counts import Seen
 from parivox.auditing.counts.withholding import shown
-from parivox.auditing.tally import Tally, tally_failed
+from parivox.auditing.tally import Tally, sources_of, tally_failed
 from parivox.errors import DataError
 from parivox.read.attributes import has_bands, in_order
 from parivox.read.content import stem_of, stem_of_all
@@ -21,7 +21,7 @@ from parivox.read.grouping import Grouping
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -67,9 +67,9 @@ def read_all(named: Named) -> list[TrialCounts]:
 
     same = groupby(files, key=lambda file: (file[0].system, file[0].list))
     made = [_sum(placed(several)) for _, several in same]
-    found = [(source, Tally.read(source, rows=False)) for source in tallies]
-    for path, tally in found:
-        if not any(source in one.sources for one in made for source in tally.sources):
+    found = {source: set(sources_of(source)) for source in tallies}
+    for path, sources in found.items():
+        if not any(sources & set(one.sources) for one in made):
             msg = f"{path}: is a tally of other trials than the counts beside it; give its own"
             raise DataError(msg)
     made = [_with_tally(one, found) for one in made]
@@ -99,19 +99,19 @@ def of_list(
     return replace(_placed(counts, by, levels), tally=tally)
 
 
-def _with_tally(one: TrialCounts, tallies: Sequence[tuple[Any, Tally]]) -> TrialCounts:
-    """The counts with the tally of the same trials, if it is there."""
-    mine = [(path, tally) for path, tally in tallies if set(tally.sources) & set(one.sources)]
+def _with_tally(one: TrialCounts, tallies: Mapping[Any, set[str]]) -> TrialCounts:
+    """The counts with the tally of the same trials, if it is there; of each, its sources."""
+    mine = [path for path, sources in tallies.items() if sources & set(one.sources)]
     if not mine:
         return one
-    if (one.withheld or one.levels_withheld) and not all(tally.sites for _, tally in mine):
+    every = (*one.groupings, *one.within)
+    whole = Tally.total(Tally.read(path).placed(every) for path in mine)
+    if (one.withheld or one.levels_withheld) and not whole.sites:
         msg = (
             f"{one.name}: withholds groups, which its tally would tell; count again with "
             "--withhold 0, or leave the tally out"
         )
         raise DataError(msg)
-    every = (*one.groupings, *one.within)
-    whole = Tally.total(Tally.read(path).placed(every) for path, _ in mine)
     whole = replace(whole, groupings=tuple(shown(of, one.withheld) for of in whole.groupings))
     if whole.sources != one.sources or whole.n_trials != one.n_trials:
         msg = (
