@@ -640,6 +640,15 @@ def test_the_same_trials_twice_are_refused(trials, people, tmp_path):
         pv.audit(files)
 
 
+def test_the_same_trials_in_two_files_of_one_name_are_told_by_their_paths(trials, people, tmp_path):
+    for day in ("monday", "tuesday"):
+        (tmp_path / day).mkdir()
+        pv.count({"S": trials}, speakers=people, by="gender").write(tmp_path / day / "s.counts")
+    told = r"^.*(monday|tuesday).s\.counts: holds trials that .*day.s\.counts holds too"
+    with pytest.raises(pv.DataError, match=told):
+        measured([tmp_path / day / "s.counts" for day in ("monday", "tuesday")])
+
+
 def test_counts_beside_scores_are_refused(trials, people, tmp_path):
     (path,) = counted([trials], tmp_path, speakers=people, by="gender")
     with pytest.raises(pv.ConfigError, match="count that first"):

@@ -624,9 +624,28 @@ def test_one_list_in_several_files(read, csv, rows, write, plain):
 
 def test_rows_of_several_files_are_told_with_their_file(read, csv, rows, write):
     files = [write("a.csv", csv(rows)), write("b.csv", csv([(*rows[0][:2], "9.5", rows[0][3])]))]
-    told = r"a\.csv and 1 more: rows 2 of a\.csv and 2 of b\.csv are the same trial .* with score"
+    told = r"^a\.csv: row 2, and row 2 of b\.csv, are the same trial .* with score"
     with pytest.raises(DataError, match=told):
         read(files)
     files[1].write_text("enrol,test,score\n" + ",".join(rows[0][:3]) + "\n")
     with pytest.raises(DataError, match=r"b\.csv: has no column of label, which a\.csv has; give"):
+        read(files)
+    files[1].write_text("enrol,test\n" + ",".join(rows[0][:2]) + "\n")
+    told = r"b\.csv: has no column of label and score, which a\.csv has; give"
+    with pytest.raises(DataError, match=told):
+        read(files)
+
+
+def test_files_of_one_name_are_told_apart_by_their_paths(read, csv, rows, tmp_path):
+    files = [tmp_path / day / "a.csv" for day in ("monday", "tuesday")]
+    half = len(rows) // 2
+    for file, some in zip(files, (rows[:half], rows[half:]), strict=True):
+        file.parent.mkdir()
+        file.write_text(csv(some))
+    assert [one["name"] for one in read(files).provenance] == ["a.csv", "a.csv"]
+    files[1].write_text(csv([(*rows[0][:2], "9.5", rows[0][3])]))
+    with pytest.raises(DataError, match=r"^.*monday.a\.csv: row 2, and row 2 of .*tuesday.a\.csv,"):
+        read(files)
+    files[1].write_text(csv([(*rows[-1][:2], "much", rows[0][3])]))
+    with pytest.raises(DataError, match=r"^.*tuesday.a\.csv: row 2, column 'score'"):
         read(files)

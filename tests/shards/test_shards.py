@@ -227,11 +227,14 @@ def test_rows_that_contradict_others_of_their_part_are_set_aside_as_in_one_piece
     [
         (None, ["days.parquet"], r"days\.parquet: rows 1 and \d+ are the same trial \(qz"),
         (None, ["one.parquet", "two.parquet"], r"one\.parquet: row 1, and row \d+ of .*two\.parq"),
-        (-9.0, ["days.parquet"], r"days\.parquet: rows 1 and \d+ are the same trial .* with score"),
-        (-9.0, ["one.parquet", "two.parquet"], r"rows 1 of one\.parquet and \d+ of two\.parquet"),
+        (-9.0, ["days.parquet"], r"days\.parquet: rows 1 and \d+ are the same trial"),
+        (-9.0, ["one.parquet", "two.parquet"], r"one\.parquet: row 1, and row \d+ of .*two\.parq"),
     ],
 )
-def test_a_pair_in_two_parts_is_refused_by_its_rows(lists, tmp_path, score, files, told):
+@pytest.mark.parametrize("conflicts", ["error", "set-aside"])
+def test_a_pair_in_two_parts_is_refused_by_its_rows_after_the_first_pass(
+    lists, tmp_path, score, files, told, conflicts
+):
     frame = pl.read_parquet(lists / "all.parquet")
     again = frame[:1].with_columns(score=pl.coalesce(pl.lit(score), "score"))
     whole = pl.concat([frame, again])
@@ -240,13 +243,16 @@ def test_a_pair_in_two_parts_is_refused_by_its_rows(lists, tmp_path, score, file
     for name, piece in zip(files, pieces, strict=True):
         piece.write_parquet(tmp_path / name)
     shutil.copy(lists / "s.csv", tmp_path)
-    planned(tmp_path, tmp_path / "run", *files, shards=2)
-    run(tmp_path / "run")
+    folder = tmp_path / "run"
+    planned(tmp_path, folder, *files, shards=2, conflicts=conflicts)
+    for number in (1, 2):
+        run(folder, shard=f"{number}/2")
     with pytest.raises(DataError, match=told) as raised:
-        merge(tmp_path / "run")
-    if score is None:
-        mend = "in parts 1 and 2, which both count it; remove one of the rows, and plan again"
-        assert mend in str(raised.value)
+        merge(folder)
+    alone = ", as conflicts are set aside within a part alone" * (conflicts == "set-aside")
+    mend = f"in parts 1 and 2, which both count it{alone}; remove one of the rows, and plan again"
+    assert mend in str(raised.value)
+    assert not (folder / "thresholds.json").exists()
 
 
 def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
@@ -441,6 +447,21 @@ def test_files_of_one_list_have_the_same_columns(lists, tmp_path):
     files = str(lists / "day0.parquet"), str(tmp_path / "day1.parquet")
     with pytest.raises(DataError, match=r"day1\.parquet: has no column of label, which .*day0"):
         plan(files, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
+    frame = pl.read_parquet(lists / "day1.parquet").with_columns(device=pl.lit("phone"))
+    frame.write_parquet(tmp_path / "day1.parquet")
+    for by in ({"by": ["gender", "device"]}, {"by": "gender", "only": ["device=phone"]}):
+        with pytest.raises(
+            DataError, match=r"day0\.parquet: has no column of device, which .*day1"
+        ):
+            plan(files, out=tmp_path / "r", speakers=str(lists / "s.csv"), **by)
+    assert not (tmp_path / "r").exists()
+
+
+def test_files_of_which_some_alone_are_named_are_told_how_to_name_them(lists, tmp_path):
+    named = {"V2": [str(lists / "day0.parquet")], "": [str(lists / "day1.parquet")]}
+    told = "of 2 systems, by their names; write V2= before each file of V2, and plan each system"
+    with pytest.raises(ConfigError, match=told):
+        plan(named, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
 
 
 def test_tables_that_are_no_files_are_refused(lists, tmp_path):

@@ -79,9 +79,9 @@ _THRESHOLDS = {
 
 
 _IN_BLOCKS = (
-    "speakers are taken in blocks of one group each. The variance of FPR is then at least a share "
-    "of that of leaving out each block in turn which is three quarters up to 10 degrees of freedom "
-    "and falls to one half with more of them"
+    "speakers are taken in blocks of one group each, and blocks are left out in turn. Of that the "
+    "variance of FPR is at least three quarters only up to 10 degrees of freedom: with more of "
+    "them the share falls to one half"
 )
 
 

@@ -17,7 +17,7 @@ from parivox.read.columns import ATTRIBUTE
 from parivox.read.ids import Dictionary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -218,6 +218,11 @@ class ValueCodes:
         place = {value: i for i, value in enumerate(values)}
         ranks = [place[value] for value in self._place]
         return Levels(tuple(values)), np.array([*ranks, -1], dtype=np.int32)
+
+
+def names_of(attributes: Iterable[Attribute]) -> tuple[str, ...]:
+    """Names of the columns of attributes, for either side or for both."""
+    return tuple(dict.fromkeys(name for one in attributes for name in (one.own, one.name)))
 
 
 def columns_of(attributes: Sequence[Attribute], scan: Scan) -> Iterator[tuple[str, str, Attribute]]:

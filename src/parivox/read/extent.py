@@ -8,13 +8,15 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.read.attributes import names_of
 from parivox.read.cells import scores
 from parivox.read.columns import Columns
 from parivox.read.formats import scan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from parivox.read.attributes import Attribute
     from parivox.read.content import FileRows
 
 
@@ -32,17 +34,19 @@ def extent_of(
     source: Any,
     *,
     columns: Mapping[str, str] | None = None,
+    attributes: Iterable[Attribute] = (),
     format: str | None = None,  # noqa: A002 - the option's name
     orientation: str | None = None,
 ) -> Extent:
-    """Read the rows and scores of a file.
+    """Read the rows and scores of a file, of which columns may hold attributes.
 
     Raises
     ------
     DataError
         If it cannot be read, or holds no row.
     """
-    scanned = scan(source, columns=Columns(dict(columns or {})), format=format, name="scores")
+    asked = Columns(dict(columns or {}), attributes=names_of(attributes))
+    scanned = scan(source, columns=asked, format=format, name="scores")
     rows, low, high = 0, np.inf, -np.inf
     for chunk in scanned.chunks():
         rows += len(chunk)

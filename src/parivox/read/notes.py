@@ -114,42 +114,43 @@ def contradiction(
         is_one = whose[0] == whose[1]
         truth = f"both are of {whose[0]}" if is_one else f"they are of {' and '.join(whose)}"
         labelled = scans[-1] if "label" in scans[-1].columns else scans[0]
-        row, cells = (labelled.rows_of(*pair) or found)[0]
+        row = (labelled.rows_of(*pair) or found)[0]
         mend = "correct the label or the speakers"
         if who := alone(source.columns):
             mend = f"{who!r} is taken for who calls: name another column with test_speaker=..."
         return DataError(
-            f"{labelled.at(row, 'label')}: {shown} is labelled {cells.get('label')!r}, but {truth} "
+            f"{row.at('label')}: {shown} is labelled {row.cells.get('label')!r}, but {truth} "
             f"({_how_many(counts.wrong_labels)}); {mend}, {_MEND}"
         )
     if kind == "list":
-        row, cells = found[0]
-        other, theirs = scans[-1].rows_of(*pair)[0]
+        row, other = found[0], scans[-1].rows_of(*pair)[0]
         return DataError(
-            f"{source.at(row, 'label')}: {shown} is labelled {cells['label']!r}, but "
-            f"{theirs['label']!r} in row {other} of {scans[-1].name}; correct one, {_MEND}"
+            f"{row.at('label')}: {shown} is labelled {row.cells['label']!r}, but "
+            f"{other.cells['label']!r} in row {other.number} of {other.file.name}; correct one, "
+            f"{_MEND}"
         )
     if kind == "failed":
         role = "score" if "score" in source.columns else "decision"
-        row, cells = next((r, c) for r, c in found if c.get(role) not in {None, ""})
-        by = "" if "status" not in cells else f" (status {cells['status']!r})"
+        row = next(one for one in found if one.cells.get(role) not in {None, ""})
+        by = "" if "status" not in row.cells else f" (status {row.cells['status']!r})"
         return DataError(
-            f"{source.at(row)}: {shown} failed{by}, but has the {role} {cells[role]!r} "
+            f"{row.at()}: {shown} failed{by}, but has the {role} {row.cells[role]!r} "
             f"({_how_many(counts.failed_scored)}); empty it, or correct what failed, {_MEND}"
         )
     if kind == "decision":
-        row, cells = found[0]
+        row, cells = found[0], found[0].cells
         return DataError(
-            f"{source.at(row, 'decision')}: {shown} is {cells['decision']!r} with score "
+            f"{row.at('decision')}: {shown} is {cells['decision']!r} with score "
             f"{cells['score']} and threshold {cells['threshold']}; a trial is accepted if its "
             f"score is not below the threshold ({_how_many(counts.wrong_decisions)}); correct "
             f"one, {_MEND}"
         )
-    row, cells = found[0]  # and the first one below it that says something else
+    row, cells = found[0], found[0].cells  # and the first one below that says something else
     ignored = {"score"} if kind == "trials" else set()
     asked = [role for role in cells if role not in ignored]
-    others = (one for one in found[1:] if any(cells[role] != one[1][role] for role in asked))
-    other, theirs = next(others, found[-1])
+    others = (one for one in found[1:] if any(cells[role] != one.cells[role] for role in asked))
+    other = next(others, found[-1])
+    theirs = other.cells
     roles = ["label", "score", *(role for role in cells if role not in {"enrol", "test"})]
     differ = next((role for role in roles if cells.get(role) != theirs.get(role)), "label")
     mend = f"correct one, {_MEND}"
@@ -157,7 +158,7 @@ def contradiction(
     if are_speakers and 2 * counts.conflicts > counts.rows:
         mend = f"{counts.conflicts:,} of {counts.rows:,} rows contradict others, {CUT}"
     return DataError(
-        f"{source.name}: rows {row} and {other} are the same trial {shown} with "
+        f"{row.beside(other)} are the same trial {shown} with "
         f"{differ.lstrip('@')} {cells.get(differ)!r} and {theirs.get(differ)!r}; {mend}"
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -269,7 +270,8 @@ class TrialRows:
         roles = ("trials",) if self.unscored else ("scores", "trials")
         for role, scanned in zip(roles, self.scans, strict=False):
             for one in scanned.files:
-                entry: dict[str, Any] = {"role": role, "name": one.name, "format": one.format}
+                name = Path(one.name).name  # which may be told by its path
+                entry: dict[str, Any] = {"role": role, "name": name, "format": one.format}
                 if one.content is not None:
                     entry |= one.content.provenance
                 files.append(entry | {"columns": one.columns, "ignored": list(one.ignored)})

@@ -13,6 +13,7 @@ from parivox.disk import Scratch
 from parivox.errors import ConfigError, DataError
 from parivox.frozen import frozen
 from parivox.progress import stage
+from parivox.read.attributes import names_of
 from parivox.read.checks import (
     ACQUIRE,
     ENROL,
@@ -101,8 +102,7 @@ def read_trials(
     if orientation not in ORIENTATIONS:
         msg = f"orientation {orientation!r} is not known; choose 'distance' or 'similarity'"
         raise ConfigError(msg)
-    names = tuple(dict.fromkeys(n for one in attributes for n in (one.own, one.name)))
-    asked = Columns(dict(columns or {}), strangers or trials is not None, names)
+    asked = Columns(dict(columns or {}), strangers or trials is not None, names_of(attributes))
     scans = [scan(source, columns=asked, format=format, name="scores")]
     if trials is not None:
         scans.append(scan(trials, columns=asked, format=None, name="trials"))

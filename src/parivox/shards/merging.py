@@ -13,6 +13,7 @@ from parivox.auditing.run import audit, audit_counted, tally_thresholds
 from parivox.disk import sha256_of
 from parivox.errors import DataError
 from parivox.read.extent import pair_in_two_parts
+from parivox.read.formats.format import at_both
 from parivox.read.groups_file import read_groups_file
 from parivox.read.trialset import TrialSet
 from parivox.shards.planning import (
@@ -44,9 +45,12 @@ def find_thresholds(folder: str | os.PathLike[str]) -> None:
     Raises
     ------
     DataError
-        If a part is missing, failed, damaged or of another plan.
+        If a part is missing, failed, damaged or of another plan, or if two parts hold one trial
+        of a list of which each score is counted.
     """
     plan = read_plan(folder)
+    if (error := _told_twice(plan)) is not None:
+        raise error
     (counts,) = read_all([(None, one) for one in _files(plan, COUNTS)])
     counts.write(plan.folder / COUNTS)
     found = tally_thresholds(str(plan.folder / COUNTS), **plan.audited())
@@ -119,20 +123,26 @@ def _counted(plan: Plan, files: Sequence[str], read: Gathered) -> TrialCounts:
 
 def _of_other_trials(plan: Plan, counted: int, there: int) -> DataError:
     """Why parts do not add up to their list, and what to do about it."""
+    return _told_twice(plan) or DataError(
+        f"{plan.folder}: its parts do not add up to their files (to {counted:,} trials of "
+        f"{there:,}); remove the parts, and run them again"
+    )
+
+
+def _told_twice(plan: Plan) -> DataError | None:
+    """What is said of a list that is read as a whole, and of which two parts hold one trial."""
+    if plan.step:
+        return None
     asked = plan.asked
     found = pair_in_two_parts(plan.shards, columns=asked.columns, format=asked.scores_format)
     if found is None:
-        return DataError(
-            f"{plan.folder}: its parts do not add up to their files (to {counted:,} trials of "
-            f"{there:,}); remove the parts, and run them again"
-        )
+        return None
     pair, one, other = found
-    rows = f"{one.file}: rows {one.row} and {other.row} are"
-    if one.file != other.file:
-        rows = f"{one.file}: row {one.row}, and row {other.row} of {other.file}, are"
+    rows = at_both(one.file, one.row, other.file, other.row)
+    alone = "" if asked.conflicts == "error" else ", as conflicts are set aside within a part alone"
     return DataError(
-        f"{rows} the same trial {pair}, in parts {one.part} and {other.part}, which both count it; "
-        "remove one of the rows, and plan again in a new folder"
+        f"{rows} are the same trial {pair}, in parts {one.part} and {other.part}, which both count "
+        f"it{alone}; remove one of the rows, and plan again in a new folder"
     )
 
 

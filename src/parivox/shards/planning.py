@@ -29,15 +29,17 @@ from parivox.options.audit import NEVER, READ, TRIALS, AuditOptions, CountOption
 from parivox.options.kinds import options_of
 from parivox.options.shards import ShardsPlanCommand
 from parivox.progress import telling
+from parivox.read.columns import ATTRIBUTE
 from parivox.read.content import FileRows, read_content, stem_of, texts_in
 from parivox.read.extent import extent_of
 from parivox.read.formats import check_alike
+from parivox.read.groups import attributes_asked, values_asked
 from parivox.read.kaldi import kaldi_table
 from parivox.read.recordings import is_pattern
 from parivox.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -240,12 +242,22 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         twice = next(one for one in paths if paths.count(one) > 1)
         msg = f"{twice}: is named twice, so that its trials would count twice; name it once"
         raise ConfigError(msg)
+    grouped, _ = groups_file_of(asked)
+    attributes = [
+        *attributes_asked(grouped.by or ()),
+        *attributes_asked(grouped.within or (), "--within"),
+        *attributes_asked(values_asked(asked.only), "--only"),
+    ]
     inputs: list[dict[str, Any]] = []
     reach: list[tuple[float, float]] = []
-    columns: list[tuple[str, frozenset[str]]] = []
+    columns: list[tuple[str, Iterable[str]]] = []
     for path in paths:
         extent = extent_of(
-            path, columns=asked.columns, format=asked.scores_format, orientation=asked.orientation
+            path,
+            columns=asked.columns,
+            attributes=attributes,
+            format=asked.scores_format,
+            orientation=asked.orientation,
         )
         same = next((one["path"] for one in inputs if one["sha256"] == extent.sha256), None)
         if same is not None:
@@ -258,8 +270,11 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         columns.append((path, extent.columns))
     sizes = [one["rows"] for one in inputs]
     step = _step(sum(sizes), reach)
-    if not step:  # the list is read as a whole, too
-        check_alike(columns)
+    if step:  # else the list is read as a whole, too
+        columns = [
+            (path, {one for one in own if one.startswith(ATTRIBUTE)}) for path, own in columns
+        ]
+    check_alike(columns)
     inputs += [
         {"role": role, "path": stored[role], "sha256": _sha256(stored[role], role)}
         for role in _TABLES
@@ -393,7 +408,11 @@ def _named(scores: Any) -> tuple[tuple[str, str], list[str]]:
     name: Any = None
     if isinstance(scores, dict):
         if len(scores) != 1:
-            msg = f"scores are of {len(scores)} systems; plan each by itself"
+            of = next((one for one in scores if one), "")
+            mend = "plan each by itself"
+            if "" in scores:
+                mend = f"write {of}= before each file of {of}, and plan each system by itself"
+            msg = f"scores are of {len(scores)} systems, by their names; {mend}"
             raise ConfigError(msg)
         ((name, scores),) = scores.items()
     paths = list(scores) if isinstance(scores, (list, tuple)) else [scores]

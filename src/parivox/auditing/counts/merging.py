@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, groupby, pairwise
@@ -20,7 +21,6 @@ from parivox.read.counts_file import NO_ROWS, SIDES, CountRows, holds_tally
 from parivox.read.grouping import Grouping
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
@@ -52,7 +52,7 @@ def read_all(named: Named) -> list[TrialCounts]:
         system, list_ = name or (one.system, one.list)
         read.append(replace(one, system=system, list=list_))
     _name(read, [source for _, source in named])
-    _check_twice(read)
+    _check_twice(read, [os.fspath(source) for _, source in named])
     for one in read[1:]:
         _check_fit(read[0], one)
     files = [*zip(read, (source for _, source in named), strict=True)]
@@ -131,16 +131,17 @@ def _name(read: list[TrialCounts], sources: Sequence[str | os.PathLike[str]]) ->
         read[i] = one if one.system else replace(one, system=name or "counts")
 
 
-def _check_twice(read: Sequence[TrialCounts]) -> None:
+def _check_twice(read: Sequence[TrialCounts], paths: Sequence[str]) -> None:
     """Refuse the same trials in two files of one system and list."""
-    known: dict[tuple[str, str, str], TrialCounts] = {}
-    for one in read:
+    known: dict[tuple[str, str, str], tuple[TrialCounts, str]] = {}
+    for one, path in zip(read, paths, strict=True):
         for source in one.sources:
-            first = known.setdefault((one.system, one.list, source), one)
+            first, its_path = known.setdefault((one.system, one.list, source), (one, path))
             if first is not one:
+                both = (one.name, first.name) if one.name != first.name else (path, its_path)
                 msg = (
-                    f"{one.name}: holds trials that {first.name} holds too, so they would count "
-                    "twice; leave out one of the two"
+                    f"{both[0]}: holds trials that {both[1]} holds too, so they would count twice; "
+                    "leave out one of the two"
                 )
                 raise DataError(msg)
 

@@ -9,6 +9,7 @@ import os
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -59,10 +60,24 @@ def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Sca
         msg = f"{columns.option} {format!r} is not known; choose from {', '.join(FORMATS)}"
         raise ConfigError(msg)
     if are_paths(source):
-        return _in_turn([scan(one, columns=columns, format=format, name=name) for one in source])
+        are_apart = len({Path(one).name for one in source}) == len(source)
+        called = ("" if are_apart else os.fspath(one) for one in source)
+        each = zip(source, called, strict=True)
+        return _in_turn([_of_file(one, columns, format, name) for one, name in each])
     if not isinstance(source, (str, os.PathLike)):
         return _as_meant(scan_frame(source, columns, name), columns)
+    return _of_file(source, columns, format)
+
+
+def _of_file(
+    source: str | os.PathLike[str],
+    columns: Columns,
+    format: str | None,  # noqa: A002 - the option's name
+    called: str = "",
+) -> Scan:
+    """Open a file, which messages call by its name unless they must call it otherwise."""
     content = read_content(source)
+    content = replace(content, name=called or content.name)
     if isinstance(source, FileRows):
         content = replace(content, rows=source)
     chosen = FORMATS[format] if format else _detected(content, columns)
@@ -85,12 +100,13 @@ def check_alike(files: Sequence[tuple[str, Iterable[str]]]) -> None:
     """Refuse files of one list, given by their names and roles, that have not the same columns."""
     (first, roles), *others = files
     for name, own in others:
-        odd = sorted({*own} ^ {*roles})
-        if odd:
-            lacks, has = (first, name) if odd[0] in own else (name, first)
+        lacking, more = ({*one} - {*two} for one, two in ((roles, own), (own, roles)))
+        if lacking or more:
+            lacks, has = (name, first) if lacking else (first, name)
+            what = " and ".join(sorted(role.lstrip("@") for role in lacking or more))
             msg = (
-                f"{lacks}: has no column of {odd[0].lstrip('@')}, which {has} has; give files of "
-                "one list with the same columns"
+                f"{lacks}: has no column of {what}, which {has} has; give files of one list with "
+                "the same columns"
             )
             raise DataError(msg)
 

@@ -94,7 +94,7 @@ class Scan:
     content: Content | None = field(default=None, repr=False)  # the bytes, if the source has any
     several: tuple[Scan, ...] = field(default=(), repr=False)  # of one list in several files: each
 
-    def at(self, row: int | str, role: str | None = None) -> str:
+    def at(self, row: int, role: str | None = None) -> str:
         """Where something was found, as messages say it."""
         return at(self.name, row, self.columns[role] if role else "")
 
@@ -109,24 +109,51 @@ class Scan:
         names = [*self.columns.values(), *self.ignored][:8]
         return f" (it has {', '.join(map(repr, names))})" if names else ""
 
-    def rows_of(self, enrol: str, test: str) -> list[tuple[int | str, dict[str, object]]]:
+    def rows_of(self, enrol: str, test: str) -> list[Row]:
         """Every row with this ordered pair of ids, for messages."""
-        found: list[tuple[int | str, dict[str, object]]] = []
-        for chunk in self.chunks():
-            stripped = (pl.col(c).cast(pl.String).str.strip_chars() for c in ("enrol", "test"))
-            hits = chunk.frame.with_columns(row=pl.Series(chunk.rows, dtype=pl.Int64)).filter(
-                pl.all_horizontal(a == b for a, b in zip(stripped, (enrol, test), strict=True))
-            )
-            of = f" of {chunk.name}" if self.several else ""
-            for row in hits.iter_rows(named=True):
-                at = int(row.pop("row"))
-                found.append((f"{at}{of}" if of else at, row))
+        found: list[Row] = []
+        for one in self.files:
+            for chunk in one.chunks():
+                stripped = (pl.col(c).cast(pl.String).str.strip_chars() for c in ("enrol", "test"))
+                hits = chunk.frame.with_columns(row=pl.Series(chunk.rows, dtype=pl.Int64)).filter(
+                    pl.all_horizontal(a == b for a, b in zip(stripped, (enrol, test), strict=True))
+                )
+                found += [Row(one, row.pop("row"), row) for row in hits.iter_rows(named=True)]
         return found
+
+
+class Row(NamedTuple):
+    """One row of a source, for messages."""
+
+    file: Scan
+    number: int  # as an editor shows it
+    cells: dict[str, object]  # by role
+
+    def at(self, role: str | None = None) -> str:
+        """Where it stands, or a cell of it."""
+        return self.file.at(self.number, role)
+
+    def beside(self, other: Row) -> str:
+        """Where both of two rows stand."""
+        return at_both(self.file.name, self.number, other.file.name, other.number)
 
 
 def at(name: str, row: Any, column: str = "") -> str:
     """Where something stands in a source, as messages say it."""
     return f"{name}: row {row}, column {column!r}" if column else f"{name}: row {row}"
+
+
+def at_both(name: str, row: int, other: str, its_row: int) -> str:
+    """Where two rows stand, in one source or in two.
+
+    Examples
+    --------
+    >>> at_both("a.csv", 2, "a.csv", 5), at_both("a.csv", 2, "b.csv", 5)
+    ('a.csv: rows 2 and 5', 'a.csv: row 2, and row 5 of b.csv,')
+    """
+    if name == other:
+        return f"{name}: rows {row} and {its_row}"
+    return f"{at(name, row)}, and row {its_row} of {other},"
 
 
 class Example(NamedTuple):
