@@ -197,7 +197,10 @@ def test_one_speaker_in_two_groups_is_refused(trials, speakers, shared):
         *shared("may", first, speakers, of="north", withhold=0),
         *shared("june", second, turned, of="north", withhold=0),
     ]
-    with pytest.raises(ConfigError, match="tallies of other groups by gender do not add up"):
+    with pytest.raises(
+        ConfigError,
+        match=r"tells other groups by gender of speakers than .*; make all tallies with one",
+    ):
         pv.audit(files)
 
 
@@ -236,7 +239,7 @@ def test_systems_of_other_speakers_are_audited_one_by_one(trials, speakers, shar
         ),
         (
             {"key": "north", "blocks": 5, "within": "same:nation"},
-            "a few may be behind the trials of one block within same:nation",
+            "a few may be behind the trials of one block by same:nation",
         ),
     ],
 )
@@ -282,3 +285,11 @@ def test_decisions_are_shared_without_bins(speakers, shared, trials):
     assert "how the trials of each two went" in Tally.read(files[1]).reveals
     rates = intervals(pv.audit(files)).filter(pl.col("group").is_in(["f", "m"]))
     assert rates["low"].null_count() == 0 < rates.height
+
+
+def test_a_tally_that_was_cut_off_is_told(shared, trials, speakers, tmp_path):
+    counts, tally = shared("north", trials, speakers, blocks=3)
+    short = tmp_path / "north.tally"
+    short.write_bytes(tally.read_bytes()[:500])
+    with pytest.raises(DataError, match=r"north\.tally: is cut off; copy it again"):
+        pv.audit([counts, short])

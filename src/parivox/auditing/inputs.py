@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from parivox.errors import ConfigError, storable
+from parivox.errors import ConfigError, DataError, storable
 from parivox.frozen import frozen
 from parivox.options.audit import READ, TRIALS, AuditOptions
 from parivox.options.kinds import options_of
 from parivox.progress import stage
 from parivox.read.columns import ALIASES, plain
 from parivox.read.content import stem_of
-from parivox.read.counts_file import holds_counts, holds_tally
+from parivox.read.counts_file import holds_counts, holds_tally, is_cut_off
 from parivox.read.formats import are_paths
 from parivox.read.groups import attributes_asked, make_groupings, values_asked
 from parivox.read.people import read_speakers
@@ -120,6 +120,9 @@ def count_files(scores: Any) -> Named | None:
     if others:
         is_file = isinstance(others[0], (str, os.PathLike))
         other = storable(str(others[0])) if is_file else "another source"
+        if is_file and os.path.isfile(others[0]) and is_cut_off(others[0]):  # noqa: PTH113 - any text
+            msg = f"{other}: is cut off; copy it again, or make it again"
+            raise DataError(msg)
         msg = (
             f"{os.fspath(counts[0])}: holds counts, but {other} does not; count that first with "
             "parivox count"

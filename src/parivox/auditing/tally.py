@@ -127,7 +127,7 @@ class Tally:
         if len(set(sources)) < len(sources):
             msg = "two tallies are of the same trials, which would count twice; leave out one"
             raise ConfigError(msg)
-        groupings = tuple(map(_joined, zip(*(one.groupings for one in several), strict=True)))
+        groupings = tuple(_joined(several, at) for at in range(len(first.groupings)))
         return replace(
             first,
             groupings=groupings,
@@ -566,16 +566,23 @@ def _recognised(tallies: Sequence[Tally]) -> list[Tally]:
     return made
 
 
-def _joined(same: Sequence[Grouping]) -> Grouping:
+def _joined(tallies: Sequence[Tally], at: int) -> Grouping:
     """One grouping of several tallies, which may know the groups of others of the members."""
-    if same[0].of_speaker is None:
-        return same[0]
-    codes = np.stack([one.of_speaker for one in same if one.of_speaker is not None])
-    group = codes.max(axis=0)
-    if ((codes >= 0) & (codes != group)).any():
-        msg = f"tallies of other groups by {same[0].name} do not add up; make all with one table"
-        raise ConfigError(msg)
-    return replace(same[0], of_speaker=group)
+    first = tallies[0].groupings[at]
+    group = first.of_speaker
+    for one in tallies[1:] if group is not None else ():
+        own = one.groupings[at].of_speaker
+        assert group is not None
+        assert own is not None
+        if ((group >= 0) & (own >= 0) & (group != own)).any():
+            msg = (
+                f"{one.name}: tells other groups by {first.name} of speakers than "
+                f"{tallies[0].name}{' and others' * (len(tallies) > 2)}; make all tallies with one "
+                "table"
+            )
+            raise ConfigError(msg)
+        group = np.maximum(group, own)
+    return replace(first, of_speaker=group)
 
 
 class _Rows:

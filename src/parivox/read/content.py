@@ -244,8 +244,9 @@ class FileRows:
     """Some rows of a file of trials, which are read alone."""
 
     path: str
-    first: int  # counted from 0
-    last: int  # the row after the last
+    first: int = 0
+    last: int = sys.maxsize  # the row after the last
+    called: str = ""  # in messages; by its name if empty
 
     def __fspath__(self) -> str:
         return self.path

@@ -302,6 +302,14 @@ def holds_counts(source: object, key: str = KEY) -> bool:
         return False
 
 
+def is_cut_off(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as one in Parquet and does not end as one."""
+    with open(path, "rb") as file:  # noqa: PTH123 - any text
+        start = file.read(len(_MAGIC))
+        file.seek(-min(len(start), len(_MAGIC)), os.SEEK_END)
+        return start == _MAGIC != file.read()
+
+
 def holds_tally(source: object) -> bool:
     """Whether this is the name of a file that holds a tally."""
     return holds_counts(source, TALLY_KEY)

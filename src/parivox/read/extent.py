@@ -80,7 +80,10 @@ def pair_in_two_parts(
     columns: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
 ) -> tuple[str, Place, Place] | None:
-    """The first pair of recordings that stands in two parts, and where; None if there is none."""
+    """The first pair of recordings that has a score or decision in two parts, and where.
+
+    None if there is none.
+    """
     asked = Columns(dict(columns or {}))
     found = []
     for path in dict.fromkeys(one.path for one in parts):
@@ -88,10 +91,13 @@ def pair_in_two_parts(
         first, seen = np.array(sorted(own)), 0
         number = np.array([own[row] for row in sorted(own)])
         for chunk in scan(path, columns=asked, format=format, name="scores").chunks():
+            told = [one for one in ("score", "decision") if one in chunk.columns]
             at = np.searchsorted(first, np.arange(seen, seen := seen + len(chunk)), "right") - 1
             sides = {one: chunk[one].cast(pl.String).str.strip_chars() for one in ("enrol", "test")}
             rows = {"row": pl.Series(chunk.rows, dtype=pl.Int64), "part": number[at]}
-            found.append(pl.DataFrame({**sides, "file": [path] * len(chunk), **rows}))
+            table = pl.DataFrame({**sides, "file": [path] * len(chunk), **rows})
+            is_told = [chunk[one].cast(pl.String).str.strip_chars() != "" for one in told]
+            found.append(table.filter(pl.any_horizontal(False, *is_told)))
     table = pl.concat(found).drop_nulls()
     again = table.filter(pl.col("part").n_unique().over("enrol", "test") > 1)
     if not again.height:

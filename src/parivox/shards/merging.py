@@ -18,6 +18,7 @@ from parivox.read.groups_file import read_groups_file
 from parivox.read.trialset import TrialSet
 from parivox.shards.planning import (
     THRESHOLDS,
+    gathered,
     numbers_of,
     read_json,
     read_plan,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from parivox.auditing.inputs import Gathered
     from parivox.auditing.result import Audit
     from parivox.progress import Progress
+    from parivox.read.extent import Place
     from parivox.shards.planning import Plan
 
 _OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding")
@@ -45,14 +47,13 @@ def find_thresholds(folder: str | os.PathLike[str]) -> None:
     Raises
     ------
     DataError
-        If a part is missing, failed, damaged or of another plan, or if two parts hold one trial
+        If a part is missing, failed, damaged or of another plan, or if two parts count one trial
         of a list of which each score is counted.
     """
     plan = read_plan(folder)
-    if (error := _told_twice(plan)) is not None:
-        raise error
     (counts,) = read_all([(None, one) for one in _files(plan, COUNTS)])
-    counts.write(plan.folder / COUNTS)
+    _check_apart(plan, counts.n_trials)
+    counts.write_over(plan.folder / COUNTS)
     found = tally_thresholds(str(plan.folder / COUNTS), **plan.audited())
     texts = [one.hex() for one in found.tolist()]
     records = [Record.read(plan, number) for number in range(1, len(plan) + 1)]
@@ -121,29 +122,38 @@ def _counted(plan: Plan, files: Sequence[str], read: Gathered) -> TrialCounts:
     return of_list(counts, trials, read.groupings, read.levels)
 
 
+def _check_apart(plan: Plan, counted: int) -> None:
+    """Refuse a list that is read as a whole if two parts count one trial."""
+    if plan.step or _in_two_parts(plan) is None:
+        return
+    (whole,) = gathered(plan, plan.scores)[0].sets
+    if counted != whole.n_trials:
+        raise _of_other_trials(plan, counted, whole.n_trials)
+
+
 def _of_other_trials(plan: Plan, counted: int, there: int) -> DataError:
     """Why parts do not add up to their list, and what to do about it."""
-    return _told_twice(plan) or DataError(
-        f"{plan.folder}: its parts do not add up to their files (to {counted:,} trials of "
-        f"{there:,}); remove the parts, and run them again"
-    )
-
-
-def _told_twice(plan: Plan) -> DataError | None:
-    """What is said of a list that is read as a whole, and of which two parts hold one trial."""
-    if plan.step:
-        return None
-    asked = plan.asked
-    found = pair_in_two_parts(plan.shards, columns=asked.columns, format=asked.scores_format)
+    found = _in_two_parts(plan)
     if found is None:
-        return None
+        return DataError(
+            f"{plan.folder}: its parts do not add up to their files (to {counted:,} trials of "
+            f"{there:,}); remove the parts, and run them again"
+        )
     pair, one, other = found
     rows = at_both(one.file, one.row, other.file, other.row)
-    alone = "" if asked.conflicts == "error" else ", as conflicts are set aside within a part alone"
+    alone = (
+        "" if plan.asked.conflicts == "error" else ", as each sets aside what conflicts within it"
+    )
     return DataError(
         f"{rows} are the same trial {pair}, in parts {one.part} and {other.part}, which both count "
         f"it{alone}; remove one of the rows, and plan again in a new folder"
     )
+
+
+def _in_two_parts(plan: Plan) -> tuple[str, Place, Place] | None:
+    """A pair of recordings that has a score or decision in two parts, and where."""
+    asked = plan.asked
+    return pair_in_two_parts(plan.shards, columns=asked.columns, format=asked.scores_format)
 
 
 def _provenance(plan: Plan, audited: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

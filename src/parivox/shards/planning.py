@@ -12,7 +12,7 @@ import base64
 import hashlib
 import json
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from math import ceil, log10
 from pathlib import Path
@@ -29,8 +29,8 @@ from parivox.options.audit import NEVER, READ, TRIALS, AuditOptions, CountOption
 from parivox.options.kinds import options_of
 from parivox.options.shards import ShardsPlanCommand
 from parivox.progress import telling
-from parivox.read.columns import ATTRIBUTE
 from parivox.read.content import FileRows, read_content, stem_of, texts_in
+from parivox.read.counts_file import holds_counts, holds_tally
 from parivox.read.extent import extent_of
 from parivox.read.formats import check_alike
 from parivox.read.groups import attributes_asked, values_asked
@@ -114,7 +114,7 @@ class Plan:
         """One part in words."""
         self._check(number)
         rows = self.shards[number - 1]
-        name = Path(rows.path).name
+        name = rows.called or Path(rows.path).name
         return f"part {number} of {len(self)} (rows {rows.first + 1:,} to {rows.last:,} of {name})"
 
     def _check(self, number: int) -> None:
@@ -248,12 +248,13 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         *attributes_asked(grouped.within or (), "--within"),
         *attributes_asked(values_asked(asked.only), "--only"),
     ]
+    called = _called(paths)
     inputs: list[dict[str, Any]] = []
     reach: list[tuple[float, float]] = []
     columns: list[tuple[str, Iterable[str]]] = []
     for path in paths:
         extent = extent_of(
-            path,
+            FileRows(path, called=called[path]),
             columns=asked.columns,
             attributes=attributes,
             format=asked.scores_format,
@@ -270,10 +271,6 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         columns.append((path, extent.columns))
     sizes = [one["rows"] for one in inputs]
     step = _step(sum(sizes), reach)
-    if step:  # else the list is read as a whole, too
-        columns = [
-            (path, {one for one in own if one.startswith(ATTRIBUTE)}) for path, own in columns
-        ]
     check_alike(columns)
     inputs += [
         {"role": role, "path": stored[role], "sha256": _sha256(stored[role], role)}
@@ -295,6 +292,9 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
     file = folder / PLAN
     if file.exists() and read_json(file).get("id") != made["id"]:
         msg = f"--out {out}: holds another plan; name a new folder"
+        raise ConfigError(msg)
+    if folder.is_dir() and not file.exists() and any(folder.iterdir()):
+        msg = f"--out {out}: holds files that are of no plan; name a new folder"
         raise ConfigError(msg)
     with writing(f"--out {out}", "folder"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -328,20 +328,29 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
     return _plan_of(home, found)
 
 
+def _called(paths: Sequence[str]) -> dict[str, str]:
+    """How messages call each file: by its path where two of them have one name."""
+    names = [Path(one).name for one in paths]
+    return {
+        one: one if names.count(name) > 1 else "" for one, name in zip(paths, names, strict=True)
+    }
+
+
 def _plan_of(home: Path, found: Mapping[str, Any]) -> Plan:
+    called = _called([one["path"] for one in found["inputs"] if one["role"] == "scores"])
     return Plan(
         home,
         found["id"],
         (found["system"], found["list"]),
         tuple(found["inputs"]),
-        tuple(FileRows(*one) for one in found["shards"]),
+        tuple(FileRows(one, first, last, called[one]) for one, first, last in found["shards"]),
         found["step"],
         found["options"],
     )
 
 
-def gathered(plan: Plan, rows: FileRows) -> tuple[Gathered, CountOptions]:
-    """Some trials of a plan, and how they are counted."""
+def gathered(plan: Plan, rows: FileRows | list[str]) -> tuple[Gathered, CountOptions]:
+    """Trials of a plan, some rows or all files, and how they are counted."""
     asked, file = groups_file_of(plan.counted())
     with texts_in(asked.encoding):
         return gather({plan.name: rows}, asked, file, may_lack=True), asked
@@ -350,7 +359,8 @@ def gathered(plan: Plan, rows: FileRows) -> tuple[Gathered, CountOptions]:
 def _try(plan: Plan, inputs: Sequence[Mapping[str, Any]]) -> None:
     """Refuse options that do not fit the files, by the first rows of the shortest one."""
     shortest = min((one for one in inputs if one["role"] == "scores"), key=lambda one: one["rows"])
-    gathered(plan, FileRows(shortest["path"], 0, min(shortest["rows"], TRIED)))
+    first = next(one for one in plan.shards if one.path == shortest["path"])
+    gathered(plan, replace(first, first=0, last=min(shortest["rows"], TRIED)))
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -407,6 +417,9 @@ def _named(scores: Any) -> tuple[tuple[str, str], list[str]]:
     """System and list, and the files."""
     name: Any = None
     if isinstance(scores, dict):
+        if not scores:
+            msg = "scores: are of no system; name at least one file"
+            raise ConfigError(msg)
         if len(scores) != 1:
             of = next((one for one in scores if one), "")
             mend = "plan each by itself"
@@ -416,9 +429,16 @@ def _named(scores: Any) -> tuple[tuple[str, str], list[str]]:
             raise ConfigError(msg)
         ((name, scores),) = scores.items()
     paths = list(scores) if isinstance(scores, (list, tuple)) else [scores]
+    if not paths:
+        msg = "scores: are an empty list; name at least one file"
+        raise ConfigError(msg)
     for one in paths:
         if not isinstance(one, (str, os.PathLike)) or os.fspath(one) == "-":
             msg = "scores of an audit in parts are files, which every part reads; name them"
+            raise ConfigError(msg)
+        if holds_counts(one) or holds_tally(one):
+            what = "counts" if holds_counts(one) else "a tally"
+            msg = f"{os.fspath(one)}: holds {what}, which parivox audit takes; parts are of scores"
             raise ConfigError(msg)
     named = split_name(name) if name else ("", "")
     if not named[0]:

@@ -106,7 +106,7 @@ def _count(plan: Plan, number: int) -> _Part:
     """Write the counts of a part."""
     part = _read(plan, number)
     bins = parse_bins(part.asked.step, part.asked.thresholds)
-    count_trials(part.read, part.asked, bins).write(plan.home(number) / COUNTS)
+    count_trials(part.read, part.asked, bins).write_over(plan.home(number) / COUNTS)
     return part
 
 

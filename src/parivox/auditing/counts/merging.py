@@ -138,6 +138,9 @@ def _check_twice(read: Sequence[TrialCounts], paths: Sequence[str]) -> None:
         for source in one.sources:
             first, its_path = known.setdefault((one.system, one.list, source), (one, path))
             if first is not one:
+                if path == its_path:
+                    msg = f"{path}: is named twice, so that it would count twice; name it once"
+                    raise DataError(msg)
                 both = (one.name, first.name) if one.name != first.name else (path, its_path)
                 msg = (
                     f"{both[0]}: holds trials that {both[1]} holds too, so they would count twice; "

@@ -126,7 +126,7 @@ def check_form(read: Gathered, asked: CountOptions, *, is_exact: bool) -> None:
         names = ", ".join(dict.fromkeys([*sided, *(one.name for one in read.levels)]))
         msg = (
             f"--blocks {asked.blocks}: are of speakers, of whom a few may be behind the trials of "
-            f"one block within {names}; group by attributes of speakers alone, without --within"
+            f"one block by {names}; group by attributes of speakers alone, without --within"
         )
         raise ConfigError(msg)
 

@@ -18,6 +18,7 @@ import numpy as np
 from parivox.auditing.layout import walk
 from parivox.auditing.outcomes import Share
 from parivox.auditing.participants import Participants
+from parivox.disk import whole_file, writing
 from parivox.errors import ConfigError
 from parivox.read.bins import Bins
 from parivox.read.checks import DataNote, Trials
@@ -370,6 +371,18 @@ class TrialCounts:
         """
         tally = None if self.tally is None else self.tally.write
         write_file(path, self.rows.written(self.header()), tally)
+
+    def write_over(self, path: str | os.PathLike[str]) -> None:
+        """Write the counts alone in place of what is there, all of them or nothing.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be written.
+        """
+        data = self.rows.written(self.header())
+        with writing(str(path)), whole_file(path) as aside:
+            aside.write_bytes(data)
 
     def __repr__(self) -> str:
         return f"<{self.size()}>"

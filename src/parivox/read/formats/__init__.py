@@ -79,7 +79,7 @@ def _of_file(
     content = read_content(source)
     content = replace(content, name=called or content.name)
     if isinstance(source, FileRows):
-        content = replace(content, rows=source)
+        content = replace(content, name=source.called or content.name, rows=source)
     chosen = FORMATS[format] if format else _detected(content, columns)
     scanned = chosen.scan(content, columns)
     if content.rows is not None and chosen not in BINARY:
