@@ -290,6 +290,6 @@ def test_decisions_are_shared_without_bins(speakers, shared, trials):
 def test_a_tally_that_was_cut_off_is_told(shared, trials, speakers, tmp_path):
     counts, tally = shared("north", trials, speakers, blocks=3)
     short = tmp_path / "north.tally"
-    short.write_bytes(tally.read_bytes()[:500])
+    short.write_bytes(Path(tally).read_bytes()[:500])
     with pytest.raises(DataError, match=r"north\.tally: is cut off; copy it again"):
         pv.audit([counts, short])
