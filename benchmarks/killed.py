@@ -25,6 +25,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from parivox.cluster import Cluster
 from parivox.shards.merging import find_thresholds
 from parivox.shards.running import running
@@ -53,6 +55,8 @@ def plan(home: Path, trials: int) -> Path:
     made = [sys.executable, "-m", "benchmarks.synthetic", str(home), "--trials", str(trials)]
     subprocess.run(made, check=True, stdout=subprocess.DEVNULL)
     scores, speakers = home / f"trials-{trials}.parquet", home / "speakers.csv"
+    whole = pl.read_parquet(scores)  # two parts may not count one pair
+    whole.unique(["enrol", "test"], keep="first", maintain_order=True).write_parquet(scores)
     words = ("--speakers", speakers, "--by", "gender", "--operating-point", "fpr=0.01")
     more = ("--shards", PARTS, "--replicates", 50, "--out", home / "plan")
     subprocess.run(
