@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from parivox.disk import Scratch
 from parivox.errors import ConfigError, DataError, ParivoxError
+from parivox.memory import keep_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -260,6 +261,7 @@ def _work(line: Connection, begin: Callable[[], Any], name: str) -> None:
     printed = os.open(name, os.O_WRONLY | os.O_APPEND)
     os.dup2(printed, 1)
     os.dup2(printed, 2)  # where decoders complain of foreign bytes
+    keep_memory()
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         line.send(None)  # it has begun
         try:
