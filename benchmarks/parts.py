@@ -1,7 +1,7 @@
 """Audit 10 million synthetic trials in parts: what a part and their merging cost, beside one piece.
 
 python -m benchmarks.parts [--folder DIR] [--trials N] [--parts N]
-python -m benchmarks.parts --workers --trials 30000000  # one worker beside two, in turns; minutes
+python -m benchmarks.parts --workers --trials 60000000  # one worker beside two, in turns; minutes
 """
 
 from __future__ import annotations
