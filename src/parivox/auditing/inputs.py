@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.tally import Tally
     from parivox.options.audit import ReadOptions
+    from parivox.read.attributes import Attribute
     from parivox.read.counts_file import Named
     from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
@@ -210,6 +211,16 @@ def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:
     return replace(asked, **said), file
 
 
+def attributes_of(asked: ReadOptions, standardise: Sequence[str] = ()) -> list[Attribute]:
+    """Attributes that trials are grouped, standardised or chosen by."""
+    return [
+        *attributes_asked(asked.by or ()),
+        *attributes_asked(asked.within or (), "--within"),
+        *attributes_asked(standardise, "--standardise"),
+        *attributes_asked(values_asked(asked.only), "--only"),
+    ]
+
+
 def gather(
     sources: Mapping[tuple[str, str], Any],
     asked: ReadOptions,
@@ -238,13 +249,8 @@ def gather(
     }
     models = None if asked.models is None else read_models(asked.models)
     failures = None if asked.failures is None else read_failures(asked.failures)
-    attributes = [
-        *attributes_asked(asked.by or ()),
-        *attributes_asked(asked.within or (), "--within"),
-        *attributes_asked(standardise, "--standardise"),
-        *attributes_asked(only := values_asked(asked.only), "--only"),
-        *(() if rules is None else attributes_asked([rules.by], "by")),
-    ]
+    attributes = attributes_of(asked, standardise)
+    attributes += () if rules is None else attributes_asked([rules.by], "by")
     sets = []
     for (system, list_), source in sources.items():
         with stage(f"reading {system or 'the scores'}{'@' + list_ if list_ else ''}"):
@@ -264,7 +270,7 @@ def gather(
     people, sets = with_common_speakers(people, sets)
     if any(one.name == "grade" for one in attributes):
         sets = [with_grades(one, people) for one in sets]
-    if only:
+    if only := values_asked(asked.only):
         chosen = make_groupings(people, [*only], sets=sets, file=file, option="--only")
         sets = [one.where(only, chosen) for one in sets]
     if rules is not None:

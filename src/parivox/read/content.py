@@ -252,6 +252,18 @@ class FileRows:
         return self.path
 
 
+def called_apart(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """What messages call each of several files: its path where two have one name, else nothing.
+
+    Examples
+    --------
+    >>> called_apart(["a/day.csv", "b/day.csv"]), called_apart(["a/day.csv", "b/night.csv"])
+    (['a/day.csv', 'b/day.csv'], ['', ''])
+    """
+    are_apart = len({Path(one).name for one in paths}) == len(paths)
+    return ["" if are_apart else os.fspath(one) for one in paths]
+
+
 @frozen
 class Content:
     """Unpacked bytes of a file or of standard input; text is in UTF-8."""

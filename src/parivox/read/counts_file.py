@@ -496,6 +496,18 @@ def write_file(
             tally(beside)
 
 
+def write_over(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write all of a file or nothing, in place of what is there.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be written.
+    """
+    with writing(str(path)), whole_file(path) as aside:
+        aside.write_bytes(data)
+
+
 def write_tally(
     path: str | os.PathLike[str], columns: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
 ) -> None:
@@ -512,5 +524,4 @@ def write_tally(
     whole = {**header, TALLY_KEY: VERSION, "sha256": _UNSEALED}
     start, unsealed, end = _parquet(made, {TALLY_KEY: _json(whole)}).rpartition(_UNSEALED.encode())
     seal = hashlib.sha256(start + unsealed + end).hexdigest().encode()
-    with writing(str(path)), whole_file(path) as aside:
-        aside.write_bytes(start + seal + end)
+    write_over(path, start + seal + end)

@@ -118,22 +118,23 @@ def _counted(plan: Plan, files: Sequence[str], read: Gathered) -> TrialCounts:
     assert counts.tally is not None
     keys = counts.tally.keys[:, : trials.score_keys.shape[1]]
     if counts.n_trials != trials.n_trials or (keys != trials.score_keys).any():
-        raise _of_other_trials(plan, counts.n_trials, trials.n_trials)
+        raise _of_other_trials(plan, counts.n_trials, trials.n_trials, _in_two_parts(plan))
     return of_list(counts, trials, read.groupings, read.levels)
 
 
 def _check_apart(plan: Plan, counted: int) -> None:
     """Refuse a list that is read as a whole if two parts count one trial."""
-    if plan.step or _in_two_parts(plan) is None:
+    if plan.step or (found := _in_two_parts(plan)) is None:
         return
     (whole,) = gathered(plan, plan.scores)[0].sets
     if counted != whole.n_trials:
-        raise _of_other_trials(plan, counted, whole.n_trials)
+        raise _of_other_trials(plan, counted, whole.n_trials, found)
 
 
-def _of_other_trials(plan: Plan, counted: int, there: int) -> DataError:
+def _of_other_trials(
+    plan: Plan, counted: int, there: int, found: tuple[str, Place, Place] | None
+) -> DataError:
     """Why parts do not add up to their list, and what to do about it."""
-    found = _in_two_parts(plan)
     if found is None:
         return DataError(
             f"{plan.folder}: its parts do not add up to their files (to {counted:,} trials of "

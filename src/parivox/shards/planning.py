@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.inputs import gather, groups_file_of, split_name
+from parivox.auditing.inputs import attributes_of, gather, groups_file_of, split_name
 from parivox.auditing.options import Options
 from parivox.auditing.sample import MOST_EXACT
 from parivox.disk import whole_file, writing
@@ -29,11 +29,10 @@ from parivox.options.audit import NEVER, READ, TRIALS, AuditOptions, CountOption
 from parivox.options.kinds import options_of
 from parivox.options.shards import ShardsPlanCommand
 from parivox.progress import telling
-from parivox.read.content import FileRows, read_content, stem_of, texts_in
+from parivox.read.content import FileRows, called_apart, read_content, stem_of, texts_in
 from parivox.read.counts_file import holds_counts, holds_tally
 from parivox.read.extent import extent_of
 from parivox.read.formats import check_alike
-from parivox.read.groups import attributes_asked, values_asked
 from parivox.read.kaldi import kaldi_table
 from parivox.read.recordings import is_pattern
 from parivox.version import __version__
@@ -242,13 +241,8 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         twice = next(one for one in paths if paths.count(one) > 1)
         msg = f"{twice}: is named twice, so that its trials would count twice; name it once"
         raise ConfigError(msg)
-    grouped, _ = groups_file_of(asked)
-    attributes = [
-        *attributes_asked(grouped.by or ()),
-        *attributes_asked(grouped.within or (), "--within"),
-        *attributes_asked(values_asked(asked.only), "--only"),
-    ]
-    called = _called(paths)
+    attributes = attributes_of(groups_file_of(asked)[0])
+    called = dict(zip(paths, called_apart(paths), strict=True))
     inputs: list[dict[str, Any]] = []
     reach: list[tuple[float, float]] = []
     columns: list[tuple[str, Iterable[str]]] = []
@@ -328,16 +322,9 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
     return _plan_of(home, found)
 
 
-def _called(paths: Sequence[str]) -> dict[str, str]:
-    """How messages call each file: by its path where two of them have one name."""
-    names = [Path(one).name for one in paths]
-    return {
-        one: one if names.count(name) > 1 else "" for one, name in zip(paths, names, strict=True)
-    }
-
-
 def _plan_of(home: Path, found: Mapping[str, Any]) -> Plan:
-    called = _called([one["path"] for one in found["inputs"] if one["role"] == "scores"])
+    paths = [one["path"] for one in found["inputs"] if one["role"] == "scores"]
+    called = dict(zip(paths, called_apart(paths), strict=True))
     return Plan(
         home,
         found["id"],

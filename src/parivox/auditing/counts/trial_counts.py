@@ -18,11 +18,10 @@ import numpy as np
 from parivox.auditing.layout import walk
 from parivox.auditing.outcomes import Share
 from parivox.auditing.participants import Participants
-from parivox.disk import whole_file, writing
 from parivox.errors import ConfigError
 from parivox.read.bins import Bins
 from parivox.read.checks import DataNote, Trials
-from parivox.read.counts_file import KEY, VERSION, CountRows, write_file
+from parivox.read.counts_file import KEY, VERSION, CountRows, write_file, write_over
 from parivox.read.metadata import described
 
 if TYPE_CHECKING:
@@ -380,9 +379,7 @@ class TrialCounts:
         ConfigError
             If the file cannot be written.
         """
-        data = self.rows.written(self.header())
-        with writing(str(path)), whole_file(path) as aside:
-            aside.write_bytes(data)
+        write_over(path, self.rows.written(self.header()))
 
     def __repr__(self) -> str:
         return f"<{self.size()}>"

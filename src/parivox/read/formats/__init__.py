@@ -9,7 +9,6 @@ import os
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -17,7 +16,7 @@ import polars as pl
 from parivox.errors import ConfigError, DataError
 from parivox.read.cells import is_label
 from parivox.read.columns import WORDS, Columns, plain
-from parivox.read.content import FileRows, read_content
+from parivox.read.content import FileRows, called_apart, read_content
 from parivox.read.formats.delimited import DELIMITED, check_text, head_lines, header_of, is_text
 from parivox.read.formats.format import CERTAIN, FORMATS, MAYBE, Format, Scan, register
 from parivox.read.formats.frames import BINARY, scan_frame
@@ -60,9 +59,7 @@ def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Sca
         msg = f"{columns.option} {format!r} is not known; choose from {', '.join(FORMATS)}"
         raise ConfigError(msg)
     if are_paths(source):
-        are_apart = len({Path(one).name for one in source}) == len(source)
-        called = ("" if are_apart else os.fspath(one) for one in source)
-        each = zip(source, called, strict=True)
+        each = zip(source, called_apart(source), strict=True)
         return _in_turn([_of_file(one, columns, format, name) for one, name in each])
     if not isinstance(source, (str, os.PathLike)):
         return _as_meant(scan_frame(source, columns, name), columns)
