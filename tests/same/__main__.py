@@ -24,7 +24,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tests.same.cases import CASES
-from tests.same.forms import NORMALISED, parts, rounded
+from tests.same.forms import NORMALISED, fingerprint, has_changed, parts, rounded
 from tests.same.running import run
 
 HASHES = Path(__file__).parent / "hashes"
@@ -89,11 +89,10 @@ def compare(name: str, texts: dict[str, str], seconds: float, options: argparse.
     file = HASHES / f"{name}.json"
     recorded = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     current = {output: hashes(output, text) for output, text in texts.items()}
-    form = "exact" if options.exact else "rounded"
     changed = [
         output
         for output in sorted({*recorded, *current})
-        if recorded.get(output, {}).get(form) != current.get(output, {}).get(form)
+        if differs(recorded.get(output, {}), current.get(output, {}), exact=options.exact)
     ]
     state = f"{len(changed)} differ" if changed else "all the same"
     print(f"{name}: {len(current)} outputs, {state} ({seconds:.1f} s)", flush=True)
@@ -113,10 +112,16 @@ def compare(name: str, texts: dict[str, str], seconds: float, options: argparse.
 
 
 def hashes(output: str, text: str) -> dict[str, object]:
-    """Of an output: with floats rounded, to the last digit, and of its parts, rounded."""
-    near = rounded(text)
-    found = {part: short(piece)[:6] for part, piece in parts(output, near).items()}
-    return {"rounded": short(near), "exact": short(text), "parts": found}
+    """Return fingerprints of an output and of its parts, and its hash to the last digit."""
+    by_part = {part: fingerprint(piece) for part, piece in parts(output, text).items()}
+    return {"near": fingerprint(text), "exact": short(text), "parts": by_part}
+
+
+def differs(recorded: dict, current: dict, *, exact: bool) -> bool:
+    """Return whether an output differs from the recorded one; all its digits if exact."""
+    if exact:
+        return recorded.get("exact") != current.get("exact")
+    return has_changed(recorded.get("near"), current.get("near"))
 
 
 def short(text: str) -> str:
@@ -129,11 +134,11 @@ def difference(recorded: dict | None, current: dict | None) -> str:
         return "new" if recorded is None else "gone"
     old, new = recorded["parts"], current["parts"]
     changes = [
-        *(f"{part} differs" for part in old if part in new and old[part] != new[part]),
+        *(f"{part} differs" for part in old if part in new and has_changed(old[part], new[part])),
         *(f"{part} is gone" for part in old if part not in new),
         *(f"{part} is new" for part in new if part not in old),
     ]
-    if recorded["rounded"] == current["rounded"]:
+    if not differs(recorded, current, exact=False):
         changes = ["only digits beyond those compared by default differ"]
     return ", ".join(changes) or "differs"
 
@@ -141,7 +146,7 @@ def difference(recorded: dict | None, current: dict | None) -> str:
 def show(kept: Path, text: str, recorded: dict, *, exact: bool) -> None:
     """Show the first lines that differ from the kept output, if that is the recorded one."""
     old = kept.read_bytes().decode() if kept.exists() else None
-    if old is None or hashes(kept.name, old)["rounded"] != recorded["rounded"]:
+    if old is None or differs(recorded, hashes(kept.name, old), exact=False):
         print("    for its lines, first run this where it agrees, with the same --kept FOLDER")
         return
     if not exact:
@@ -173,7 +178,7 @@ def show_lines(old: str, text: str) -> None:
 
 def record(file: Path, recorded: dict, current: dict, changed: list[str], reason: str) -> None:
     """Write the hashes; what changed, is new or gone gets the reason beside those it had."""
-    gone = {"rounded": None, "exact": None, "parts": {}}
+    gone = {"near": None, "exact": None, "parts": {}}
     entries = {output: recorded[output] for output in recorded if output not in changed}
     for output in changed:
         reasons = [*recorded.get(output, {}).get("reasons", []), *([reason] if recorded else [])]

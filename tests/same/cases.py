@@ -31,7 +31,13 @@ def case(made):
 
 
 class Room:
-    """A folder in which commands run; ``out/`` holds what is compared."""
+    """A folder in which commands run; ``out/`` holds what is compared.
+
+    With `has_computed_inputs`, what is audited was computed here from recordings, so that last
+    digits, and with them hashes of files, depend on the processor.
+    """
+
+    has_computed_inputs = False
 
     def __init__(self, folder: Path) -> None:
         self.out = folder / "out"
@@ -343,6 +349,7 @@ def ways(room):
 @case
 def chain(room):
     """From recordings of synthetic voices to an audit: lists, embeddings, scores."""
+    room.has_computed_inputs = True
     recordings()
     lists = ("--utterances", "listed.csv", *PEOPLE, "--by", "gender")
     room.run("balanced", "trials", "build", "balanced", *lists, "--out", "out/balanced",

@@ -1,8 +1,9 @@
 """The form in which an artefact is compared: what machine and version leave in it taken out.
 
 The same for all: versions of Parivox are replaced, SHA-256 sums in texts (those of the page and of
-figures' index hang on the version), and the folder of work. Floats are rounded to so many
-significant digits, for the last ones differ between processors.
+figures' index hang on the version), and the folder of work. The last digits of floats differ
+between processors, and rounding does not remove the difference where a number lies next to a border
+of rounding. So the text without its floats is compared exactly, the floats by two weighted sums.
 """
 
 from __future__ import annotations
@@ -11,19 +12,26 @@ import csv
 import hashlib
 import io
 import json
+import math
 import re
 import zipfile
 
-__all__ = ["NORMALISED", "forms", "parts"]
+__all__ = ["NORMALISED", "fingerprint", "forms", "has_changed", "parts"]
 
-DIGITS = 12
+TOLERANCE = 1e-6
+"""Largest change of the weighted sums: a relative change of one number, or noise of many."""
+SMALLEST = 1e-8
+"""Numbers are compared relatively above it and absolutely below: what is 0 up to noise is 0."""
+SHOWN_DIGITS = 9
 NORMALISED = (
-    f"Floats are compared to {DIGITS} significant digits (all with --exact).",
+    f"Floats are compared to a relative {TOLERANCE:g} (all digits with --exact).",
     "Not compared: versions of Parivox, of the audit's schema and of libraries; SHA-256 sums in",
     "texts and pages, and SHA256SUMS.",
 )
 
-_FLOAT = re.compile(r"(?<![\w.])-?\d+\.\d{9,}(?:[eE][-+]?\d+)?(?![\w.])|-?\d\.\d+[eE][-+]?\d+")
+_FLOAT = re.compile(r"(?<![\w.])-?(?:\d+\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)(?![\w.])", re.ASCII)
+_STEPS = (math.sqrt(5) / 2, math.sqrt(2))
+"""Irrational: their multiples, less whole numbers, are weights that no two floats share."""
 _DROPPED = {"versions", "parivox_audit"}
 _VERSION = re.compile(r"(?i)\b(parivox(?:_version)?\W{1,4})\d+\.\d+\.\d+[\w.+]*")
 _SUM = re.compile(r"\b[0-9a-f]{64}\b|sha256-[A-Za-z0-9+/]{43}=")
@@ -31,8 +39,11 @@ _PIECE = re.compile(r"<(section|figure|style|script|footer)\b([^>]*)>")
 _NAMED = re.compile(r'\bid="([^"]+)"')
 
 
-def forms(name: str, content: bytes) -> dict[str, str]:
-    """Texts to compare, by name: of a spreadsheet one for each member, else one."""
+def forms(name: str, content: bytes, *, without_sums: bool = False) -> dict[str, str]:
+    """Return the texts to compare by name: one for each member of a spreadsheet, else one.
+
+    `without_sums` takes SHA-256 sums out of JSON, too: those of files that were computed.
+    """
     if name.endswith(".xlsx"):
         with zipfile.ZipFile(io.BytesIO(content)) as book:
             return {
@@ -42,7 +53,8 @@ def forms(name: str, content: bytes) -> dict[str, str]:
     if name.endswith((".parquet", ".counts")):
         return {name: _parquet(content)}
     if name.endswith(".json"):
-        return {name: json.dumps(_kept(json.loads(content)), indent=1, ensure_ascii=False)}
+        text = json.dumps(_kept(json.loads(content)), indent=1, ensure_ascii=False)
+        return {name: _SUM.sub("SHA256", text) if without_sums else text}
     try:
         text = content.decode()
     except UnicodeDecodeError:
@@ -51,8 +63,39 @@ def forms(name: str, content: bytes) -> dict[str, str]:
 
 
 def rounded(text: str) -> str:
-    """The text with every float of many digits rounded."""
-    return _FLOAT.sub(lambda found: f"{float(found[0]):.{DIGITS}g}", text)
+    """Return the text with its floats rounded, to show how it differs from another."""
+    return _FLOAT.sub(lambda match: f"{float(match[0]):.{SHOWN_DIGITS}g}", text)
+
+
+def fingerprint(text: str) -> str:
+    """Return a hash of the text without its floats, and two weighted sums of these."""
+    numbers = [_on_scale(float(match[0])) for match in _FLOAT.finditer(text)]
+    frame = hashlib.sha256(_FLOAT.sub("#", text).encode()).hexdigest()[:12]
+    sums = (
+        math.fsum(number * (0.5 + i * step % 1) for i, number in enumerate(numbers, 1))
+        for step in _STEPS
+    )
+    return " ".join((frame, *(f"{total:.8f}" for total in sums if numbers)))
+
+
+def _on_scale(number: float) -> float:
+    """Return a number on a scale on which a small difference is a relative one."""
+    return math.copysign(math.log1p(abs(number) / SMALLEST), number)
+
+
+def has_changed(old: str | None, new: str | None) -> bool:
+    """Return whether two fingerprints are of texts that differ by more than last digits."""
+    if old is None or new is None:
+        return old is not new
+    (old_frame, *old_sums), (new_frame, *new_sums) = old.split(), new.split()
+    return (
+        old_frame != new_frame
+        or len(old_sums) != len(new_sums)
+        or any(
+            abs(float(before) - float(after)) > TOLERANCE
+            for before, after in zip(old_sums, new_sums, strict=True)
+        )
+    )
 
 
 def parts(name: str, text: str) -> dict[str, str]:
