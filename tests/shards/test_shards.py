@@ -110,6 +110,17 @@ def test_parts_put_together_have_the_bytes_of_the_audit_in_one_piece(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["scores", "enrol", "label", "Test Speaker"])
+def test_a_file_called_as_a_column_is_merged(lists, tmp_path, name):
+    scores = shutil.copy(lists / "all.csv", tmp_path / f"{name}.csv")
+    people = str(lists / "s.csv")
+    plan([str(scores)], out=tmp_path / "run", shards=2, speakers=people, **OPTIONS)
+    run(tmp_path / "run")
+    (system,) = {row["system"] for row in merge(tmp_path / "run").groups.rows()}
+    assert system == name
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("fewest", [20, 5])
 def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
     lists, tmp_path, monkeypatch, fewest

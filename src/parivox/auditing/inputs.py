@@ -78,9 +78,13 @@ def by_name(scores: Any) -> dict[tuple[str, str], Any]:
 
 
 def _is_named(one: tuple[object, object]) -> bool:
-    """Whether a name stands for trials, not for a column: several files have none of its names."""
+    """Whether a name stands for trials, not for a column: several files have none of its names.
+
+    A pair of system and list is no column, though the system may be called as one is: scores.
+    """
     name, value = one
-    return _is_source(value) or (are_paths(value) and plain(str(name)) not in _OF_COLUMNS)
+    is_column = not isinstance(name, tuple) and plain(str(name)) in _OF_COLUMNS
+    return _is_source(value) or (are_paths(value) and not is_column)
 
 
 def _is_source(value: object) -> bool:
