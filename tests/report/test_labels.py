@@ -87,7 +87,10 @@ def test_the_finding_is_the_same_in_other_words(audit, shown):
         words == "People are locked out more often among women than among men: 2.1 times [1.3, 3.4]"
     )
     assert overview(shown).tally == overview(audit).tally
-    assert overview(shown).threshold == "one threshold for all: 1 % of impostors get in (strict)"
+    assert (
+        overview(shown).threshold
+        == "one threshold for all: 1 % of nontarget trials are accepted (strict)"
+    )
 
 
 def test_what_is_written_keeps_the_names_of_the_data(audit, shown, tmp_path):

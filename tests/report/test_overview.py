@@ -189,7 +189,7 @@ def test_a_point_that_is_missed_is_told_by_what_it_comes_to(material):
             replicates=50,
         )
     )
-    assert "for all: set for 1 %, but 100 % of impostors get in" in found.threshold
+    assert "for all: set for 1 %, but 100 % of nontarget trials are accepted" in found.threshold
 
 
 @pytest.mark.slow
@@ -203,7 +203,7 @@ def test_systems_with_other_trials_are_compared_on_those_in_common(material):
     found = overview(audit)
     words, fairer = (one for one in found.found if "trials in common" in one)
     assert fairer.startswith("Whether A or B is fairer")
-    assert words.startswith("Whether A or B locks out fewer people can't be told: ")
+    assert words.startswith("Whether A or B falsely rejects fewer target trials can't be told: ")
     assert any("in common, which are compared" in one.short for one in found.caveats)
 
 
@@ -218,13 +218,15 @@ def test_of_several_systems_one_sentence_tells_which_is_better(material):
     systems = {"A": trials, "B": trials, "C": {**trials, "score": lower}}
     asked = {"by": "gender", "compare": True, "replicates": 50}
     found = overview(pv.audit(systems, speakers=speakers, **asked))
-    (words,) = [one for one in found.found if "fewest people" in one]
-    assert words.startswith("A locks out fewest people as counted, 22.2 %: fewer than 1 of 2 ")
+    (words,) = [one for one in found.found if "the fewest target trials" in one]
+    assert words.startswith(
+        "A falsely rejects the fewest target trials as counted, 22.2 %: fewer than 1 of 2 "
+    )
     assert words.endswith("of B it can't be told.")
     two = {name: systems[name] for name in ("C", "A")}
     found = overview(pv.audit(two, speakers=speakers, **asked))
-    (words,) = [one for one in found.found if "fewer people" in one]
-    assert words.startswith("A locks out fewer people than C: 22.2 % against ")
+    (words,) = [one for one in found.found if "fewer target trials" in one]
+    assert words.startswith("A falsely rejects fewer target trials than C: 22.2 % against ")
     assert not any("impostors" in one for one in found.found if "fewer" in one)  # as set
 
 

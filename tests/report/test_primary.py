@@ -47,7 +47,9 @@ def told(request, seen, printed):
 
 def test_what_holds_is_said_once_with_the_figure(audit, told):
     words = told(audit)
-    assert words.count("gainst chance, firm by gender at fpr=0.01 (confirmatory): of a fair") == 1
+    assert (
+        words.count("gainst chance, firm by gender at fpr=0.01 (confirmatory): if error rates") == 1
+    )
     assert words.count(EXPLORED) == 1
 
 

@@ -45,7 +45,7 @@ SET_APART = {"G8": "impostors in", "G9": "lock-outs"}
 """Checks of a list without which a difference between groups may be one between their trials."""
 _COUNTED_AT = "counted at thresholds "
 _FEW_THRESHOLDS = 5
-EXPLORED = "in up to 19 of 100 (simulated, three groupings)"
+EXPLORED = "in up to 21 of 100 (simulated, three groupings)"
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
 """Groups that differ whose figures are told."""
@@ -97,9 +97,9 @@ def how_sure(audit: Audit) -> str:
         return ""
     primary, level = primary_in_words(audit), 1 - audit.record["options"]["confidence"]
     held = (
-        f"against chance, firm by {primary} (confirmatory): of a fair system, chance calls some "
-        f"group worse or better in about {100 * level:.3g} of 100 audits. What else "
-        "is said of groups is a lead (exploratory)"
+        f"against chance, firm by {primary} (confirmatory): if error rates were equal in all "
+        f"groups, about {100 * level:.3g} in 100 such audits of a system would still call some "
+        "group worse or better. What else is said of groups is a lead (exploratory)"
         if primary
         else "all are leads (exploratory), as the primary operating point has no threshold"
     )

@@ -50,8 +50,11 @@ _RESTRICTED = "which are compared"
 _WHAT = {"fnr": "how often they are locked out", "fpr": "how often impostors get in"}
 _HAPPENS = {"fnr": "People are locked out", "fpr": "Impostors get in"}
 _DOES = {
-    "fnr": ("locks out fewer people", "locks out fewest people"),
-    "fpr": ("lets in fewer impostors", "lets in fewest impostors"),
+    "fnr": ("falsely rejects fewer target trials", "falsely rejects the fewest target trials"),
+    "fpr": (
+        "falsely accepts fewer nontarget trials",
+        "falsely accepts the fewest nontarget trials",
+    ),
 }
 """What is said of the better of two systems, and of the best."""
 _BY = {"fnr": "people locked out", "fpr": "impostors let in"}
@@ -384,9 +387,8 @@ def _order(line: Line) -> tuple[int, float, str]:
 def _findings(audit: Audit, every: Sequence[Line], standing: str) -> Iterator[Sentence]:
     """The finding, and in further sentences what else is shown, with its `standing`."""
     if not every:
-        why = dict.fromkeys(findings.no_threshold(audit, one) for one in systems(audit))
-        yield [Said("No group has rates, as no operating point has a threshold")]
-        yield from ([Said(words.removesuffix("."))] for words in why)
+        reasons = dict.fromkeys(findings.no_threshold(audit, one) for one in systems(audit))
+        yield from ([Said(words.removesuffix("."))] for words in reasons)
         return
     if not any(one.verdict for line in every for one in line.every()):
         yield [Said("Whether groups differ beyond chance can't be told")]
@@ -609,6 +611,7 @@ def _threshold(audit: Audit) -> str:
     return f"{'' if decided else f'{whose}: '}{'; '.join(said)}"
 
 
+_AIMS = {"fpr": "of nontarget trials are accepted", "fnr": "of target trials are rejected"}
 _POINTS = {
     "eer": "both errors equally frequent",
     "bayes": "where scores, read as likelihood ratios, cost least",
@@ -622,12 +625,12 @@ def point_in_short(row: Row) -> str:
     Examples
     --------
     >>> point_in_short({"operating_point": "fpr=0.01"}), point_in_short({"operating_point": "eer"})
-    ('1 % of impostors get in', 'both errors equally frequent')
+    ('1 % of nontarget trials are accepted', 'both errors equally frequent')
     """
     point = given_as(row)
     kind, _, rest = point.partition("=")
     if kind in {"fpr", "fnr"}:
-        what = "of impostors get in" if kind == "fpr" else "of people are locked out"
+        what = _AIMS[kind]
         aim, reached = float(rest), row.get(kind)
         if reached is not None and is_far(aim, reached):
             return f"set for {100 * aim:g} %, but {percent(reached)} {what}"
@@ -725,7 +728,7 @@ def _fairer(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
         if more.verdict == "worse" and (less.low or 0) * (more.low or 0) > 1:
             said.append(
                 f"By {_BY[metric]}, {less.system} is fairer to {line.group} than {more.system}: "
-                f"{short(low)} times against {short(high)}, p {chance(p)}{_shared(rows)}"
+                f"{short(low)} times against {short(high)}, adjusted p {chance(p)}{_shared(rows)}"
             )
     either = " or ".join(one.system for one in worse[0][2])
     yield from said[:_MOST_NAMED] or [f"Whether {either} is fairer can't be told{_shared(rows)}"]
@@ -804,8 +807,11 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
     yield from _of_trials(audit)
     yield from _of_groups(audit)
     if not len(audit.groups.where(metric="fta")):
-        words = "Refused recordings are not counted, so more people are locked out than is told"
-        yield Caveat("refused recordings not counted", words, "failures")
+        words = (
+            "Failures to enrol and to acquire were not supplied (--failures). If there were any, "
+            "the reported rejection rates are too low"
+        )
+        yield Caveat("acquisition failures not supplied", words, "failures")
 
 
 def _of_trials(audit: Audit) -> Iterator[Caveat]:
@@ -830,7 +836,7 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
         yield Caveat(words.partition(":")[0], words.removesuffix("."), "groups")
     for words, count in findings.groups_without_trials(audit).items():
         yield Caveat(
-            f"{count_of(count, 'known speaker')} in no trial",
+            f"groups without trials ({count_of(count, 'speaker')})",
             capital(words),
             "data",
         )

@@ -11,7 +11,7 @@ from parivox.auditing.result import system_name
 from parivox.core.verdict import WHY
 from parivox.errors import ConfigError, nearest
 from parivox.report.details import GROUP_RATES
-from parivox.report.findings import how_sure, no_threshold
+from parivox.report.findings import how_sure, no_threshold, primary_in_words
 from parivox.report.scopes import (
     POOLED,
     RATES,
@@ -103,7 +103,16 @@ def groups_told(audit: Audit, groups: Sequence[str]) -> Group:
     to_read = how_to_read(audit).append(
         "; p: for all groups" * audit.record["options"]["intervals"]
     )
-    return Group(*told, to_read, *notes, text(capital(how_sure(audit))))
+    return Group(*told, to_read, *notes, text(_standing(audit, groups)))
+
+
+def _standing(audit: Audit, groups: Sequence[str]) -> str:
+    """Return whether the verdicts on these groups are confirmatory, as a sentence."""
+    verdicts = [row for row in audit.verdicts.rows() if row["group"] in groups]
+    primary = primary_in_words(audit)
+    if not primary or not verdicts or any(row["confirmatory"] for row in verdicts):
+        return capital(how_sure(audit))
+    return f"These verdicts are exploratory. Only those by {primary} are confirmatory."
 
 
 def _told(

@@ -17,6 +17,7 @@ from parivox.report.scopes import RATES, VERDICTS
 from parivox.report.strips import SIGNS, axis, in_signs
 from parivox.report.words import (
     STYLES,
+    Paragraph,
     capital,
     count_of,
     listed,
@@ -86,7 +87,7 @@ def _parts(
         {"Weakened by": f"{' · '.join(one.short for one in of.caveats)}."} if of.caveats else {}
     )
     for heading, words in (of.notes | weaken).items():
-        yield Text.assemble((f"{heading}: ", "bold"), shown(words))
+        yield Paragraph.assemble((f"{heading}: ", "bold"), shown(words))
     if page is not None:
         yield text(f"The page, which opens in any browser: {page}")
     yield text(

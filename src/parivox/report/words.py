@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console, RenderableType
+    from rich.containers import Lines
 
 Row = dict[str, Any]
 GAP = "\u00a0"
@@ -29,6 +30,9 @@ STYLES = {verdict: f"bold {ink}" for verdict, ink in INKS.items()}
 No colour can be read as text on every ground: these are seen on light and on dark ones.
 """
 _ITEMS = r"\b(id|pair|recording|row|speaker|trial|utterance)s\b"
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%)")
+_JOINT = "\u2800"
+"""As wide as a blank, and none: rich wraps at no-break spaces, too."""
 LARGEST = 9999.5
 """Ratios above it are told as larger than 9,999."""
 
@@ -57,9 +61,22 @@ def show(words: RenderableType) -> None:
         sys.stdout.write(line.rstrip() + "\n")
 
 
+class Paragraph(Text):
+    """Text that is never wrapped between a number and its unit."""
+
+    def wrap(self, *arguments: Any, **options: Any) -> Lines:
+        """Return the lines that rich makes of the text."""
+        joined = self.copy()
+        joined.plain = _BEFORE_UNIT.sub(_JOINT, self.plain)
+        lines = joined.wrap(*arguments, **options)
+        for line in lines:
+            line.plain = line.plain.replace(_JOINT, " ")
+        return lines
+
+
 def text(words: str, *, style: str = "", apart: bool = False) -> Text:
     """Words that may hold any name, shown as they are; perhaps after an empty line."""
-    return Text(("\n" if apart else "") + shown(words), style=style)
+    return Paragraph(("\n" if apart else "") + shown(words), style=style)
 
 
 def grid(*columns: str, left: tuple[int, ...] = (0,), fixed: tuple[int, ...] = ()) -> Grid:

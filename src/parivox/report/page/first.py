@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from parivox.core.verdict import ALIKE
 from parivox.report import findings
 from parivox.report.scopes import RATES, VERDICTS, systems
 from parivox.report.strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, place
@@ -60,7 +61,7 @@ def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, 
             *["▼ in grey: the other group's ▲, counted once"] * is_mirrored,
             *[_WHOSE[audit.record["options"]["allocate"][0]]] * ("fpr" in _events(of)),
             f"lines, [ ]: {level:g} % intervals over speakers, each by itself; arrows: they go on",
-            f"grey band: within {margin:g} times; alike where the whole line is in it",
+            f"grey band: within {margin:g} times; alike: {100 * ALIKE:g} % interval in it",
         ],
     }
 

@@ -1,0 +1,88 @@
+"""What reports state about rates, thresholds and chance is what the code computes."""
+
+import polars as pl
+import pytest
+from rich.console import Console, Group
+
+import parivox as pv
+from parivox.core.verdict import ALIKE
+from parivox.report.overview import overview, point_in_short
+from parivox.report.page.first import first
+from parivox.report.part import groups_told
+from parivox.report.words import text
+
+
+@pytest.fixture(scope="module")
+def two_systems(audited):
+    return audited(by=["gender"], operating_points=["fpr=0.01"])
+
+
+def test_chance_is_stated_per_system(two_systems):
+    assert "such audits of a system" in overview(two_systems).how_sure
+
+
+@pytest.mark.parametrize(
+    ("point", "words"),
+    [
+        ("fpr=0.01", "1 % of nontarget trials are accepted"),
+        ("fnr=0.2", "20 % of target trials are rejected"),
+    ],
+)
+def test_rates_are_shares_of_trials(point, words):
+    assert point_in_short({"operating_point": point}) == words
+
+
+@pytest.mark.parametrize("width", [40, 60, 79, 80, 81, 99, 120])
+def test_no_line_ends_between_a_number_and_its_unit(width):
+    words = " ".join(f"{'word ' * (n % 7)}{n}.{n} % of {n} trials," for n in range(60))
+    console = Console(width=width, no_color=True)
+    with console.capture() as captured:
+        console.print(Group(text(words)))
+    lines = captured.get().splitlines()
+    assert len(lines) > 5
+    assert not [line for line in lines if line.lstrip().startswith("%")]
+    assert " ".join(" ".join(lines).split()) == " ".join(words.split())
+
+
+def test_failures_that_were_not_supplied_are_not_called_a_fact(two_systems):
+    (words,) = [
+        caveat.sentence for caveat in overview(two_systems).caveats if caveat.anchor == "failures"
+    ]
+    assert "were not supplied" in words
+    assert "If there were any" in words
+
+
+def test_the_legend_names_the_level_at_which_groups_are_called_alike(two_systems):
+    legend = first(two_systems, overview(two_systems))["legend"]
+    level = two_systems.record["options"]["confidence"]
+    assert level < ALIKE  # the drawn line is shorter than the interval that decides
+    (words,) = [words for words in legend if "alike" in words]
+    assert f"alike: {100 * ALIKE:g} % interval" in words
+
+
+def test_groups_that_are_only_explored_are_called_exploratory_first(audited):
+    audit = audited(by=["gender", "nation"], operating_points=["fpr=0.01"])
+    console = Console(width=100, no_color=True)
+    last = {}
+    for group in ("f", "India"):
+        with console.capture() as captured:
+            console.print(groups_told(audit, [group]))
+        last[group] = " ".join(captured.get().split()).rpartition("p: for all groups ")[2]
+    assert "These verdicts are exploratory. Only those by gender" in last["India"]
+    assert "These verdicts are exploratory." not in last["f"]
+
+
+def test_why_there_are_no_rates_is_stated_once(tmp_path):
+    rows = pl.DataFrame(
+        {
+            "enrol": ["a/1", "b/1", "c/1", "d/1"],
+            "test": ["a/2", "b/2", "c/2", "d/2"],
+            "score": [0.9, 0.8, 0.7, 0.6],
+            "label": [1, 1, 1, 1],
+        }
+    )
+    speakers = {"speaker": list("abcd"), "gender": list("ffmm")}
+    audit = pv.audit(rows, speakers=speakers, by="gender", operating_points=["fpr=0.01"])
+    sentences = overview(audit).found
+    assert len([words for words in sentences if "no group has rates" in words.lower()]) == 1
+    assert any("--operating-point" in words for words in sentences)
