@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.outcomes import ATTEMPTS
-from parivox.auditing.releases import NEW, PAIRED, UNPAIRED, compare
+from parivox.auditing.releases import GONE, NEW, PAIRED, UNPAIRED, compare
 from parivox.auditing.result import in_memory, system_name
 from parivox.auditing.schema import Rows
 from parivox.core.verdict import WHY, exceeds, holm
@@ -38,6 +38,8 @@ PASS, FAIL, CANNOT_TELL, NOT_APPLICABLE = "pass", "fail", "cannot_tell", "not_ap
 OUTCOMES = (FAIL, CANNOT_TELL, PASS, NOT_APPLICABLE)
 EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_TELL: 3, NOT_APPLICABLE: 3}
 """What `parivox gate` ends with; 2 is for mistakes."""
+ABSENT = {NEW: "not in the baseline", GONE: "not in this audit"}
+"""Why a group cannot be compared with the baseline: it does not pass, as nothing shows that."""
 _NAMES = ("the baseline", "the audit")
 _REFERENCES = {"others": "everyone else", "pooled": "everyone together"}
 _KEY = ("system", "list", "grouping", "group")
@@ -190,6 +192,7 @@ def gate(
         "version": __version__,
         "reference": _REFERENCES.get(reference, reference),
         "pairing": judge.pairing,
+        "changed_groups": judge.changed_groups,
         "audit": held.record["inputs"],
         "baseline": None if before is None else before.record["inputs"],
         "baseline_is_asked": judge.asks_before,
@@ -216,12 +219,15 @@ class _Judge:
         for accepted in policy.accepted:
             self._check(named[accepted.condition], accepted.groups, accepted.where)
         self.changes: list[Row] = []
+        self.changed_groups: list[Row] = []
         self.asks_before = any(one.than == BASELINE for one in policy.conditions)
         if self.asks_before:
             if baseline is None:
                 msg = f"{policy.name}: asks for the release before; give --baseline OLD, its audit"
                 raise ConfigError(msg)
-            self.changes = compare(baseline, audit, names=_NAMES).changes.rows()
+            comparison = compare(baseline, audit, names=_NAMES)
+            self.changes = comparison.changes.rows()
+            self.changed_groups = comparison.record["changed_groups"]
         pairings = {row["pairing"] for row in self.changes}
         self.pairing = next((one for one in (UNPAIRED, PAIRED) if one in pairings), "")
 
@@ -351,11 +357,19 @@ class _Judge:
             yield {**row, **held, "reason": WHY.get(why, why)}
 
     def _changes(self, one: Condition, key: Row) -> Iterator[Row]:
+        compared = set()
         for row in self.changes:
             if all(row[name] == value for name, value in key.items() if name in row):
+                compared.add(row["group"])
                 low, high = (_exp(row[f"log_{end}"]) for end in ("low", "high"))
                 held = self._held(_exp(row["log_ratio"]), low, high, row["df"], one)
-                yield {**row, **held, "outcome": NOT_APPLICABLE if row["pairing"] == NEW else ""}
+                reason = ABSENT.get(row["pairing"], row["reason"])
+                yield {**row, **held, "reason": reason}
+        # a grouping, an operating point or a system that the baseline lacks as a whole
+        for row in self.audit.groups.where(**key, definition="").rows():
+            if row["group"] not in compared:
+                held = self._held(None, None, None, None, one)
+                yield {**row, **held, "reason": ABSENT[NEW]}
 
     def _held(
         self,

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 PAIRED, UNPAIRED, NEW, GONE = "paired", "unpaired", "new", "gone"
 _KEY = ("system", "list", "grouping", "group", "allocation", "metric", "operating_point")
 _CELL = _KEY[2:]
+_MEMBERS = ("speakers", "target_trials", "nontarget_trials")
 _ENDS = {"p": "float", "p_holm": "float", "verdict": "str"}
 TABLES: dict[str, dict[str, str]] = {
     "changes": {
@@ -123,9 +124,14 @@ def compare(
     pairs = [(i, i + 1) for i in range(len(releases) - 1)]
     pairs += [(0, len(releases) - 1)] * (len(releases) > 2)
     options = releases[-1].audit.record["options"]
+    moved: list[Row] = []
     for same in systems:
         held = [one.rates(name) for one, name in zip(releases, same, strict=True)]
         for i, j in pairs:
+            moved += [
+                {"release": releases[j].name, "before": releases[i].name, **same[j], **change}
+                for change in _group_changes(held[i], held[j])
+            ]
             found = list(_changes(held[i], held[j], options["confidence"]))
             if not any(row["pairing"] in {PAIRED, UNPAIRED} for row in found):
                 msg = (
@@ -148,7 +154,11 @@ def compare(
                 rows["trends"].add(**same[-1], releases=len(releases), **kept)
     return Comparison(
         **{name: of.table() for name, of in rows.items()},
-        record={"releases": [one.name for one in releases], "margin": options["margin"]},
+        record={
+            "releases": [one.name for one in releases],
+            "margin": options["margin"],
+            "changed_groups": moved,
+        },
     )
 
 
@@ -163,10 +173,14 @@ class Rate(NamedTuple):
     draws: str
     fit: float
     reason: str
+    members: tuple[int | None, ...] = ()
+    """Speakers, target and nontarget trials of the group: others, if it has other people."""
 
     def correlation(self, other: Rate) -> float | None:
         """With the rate of another release; None where they are not paired."""
         if not self.list_sha256 or self.list_sha256 != other.list_sha256:
+            return None
+        if self.members != other.members:  # people changed group, so the draws are of others
             return None
         # what the draws do not fit is taken to be each system's own
         return self.fit * other.fit * correlation(self.draws, other.draws)
@@ -214,6 +228,7 @@ class _Release(NamedTuple):
                 draws=of["draws"],
                 fit=of["fit"],
                 reason=reason,
+                members=tuple(row[name] for name in _MEMBERS),
             )
         return found
 
@@ -273,6 +288,37 @@ def _changes(
         else:
             row |= {**_NONE, "pairing": NEW, "reason": "not in the release before"}
         yield row
+
+
+def _group_changes(
+    old: Mapping[tuple[str, ...], Rate], new: Mapping[tuple[str, ...], Rate]
+) -> Iterator[Row]:
+    """Yield the groupings in which people of the same trials changed group, with how many.
+
+    An audit does not hold who is in a group, so numbers of speakers give the fewest who moved:
+    where as many came as went, only the numbers of trials show that anyone did.
+    """
+    members: dict[str, dict[str, list[tuple[int | None, ...]]]] = {}
+    for side, rates in enumerate((old, new)):
+        for key, rate in rates.items():
+            cell = dict(zip(_CELL, key, strict=True))
+            if rate.list_sha256 and cell["group"] != "pooled":
+                of_grouping = members.setdefault(cell["grouping"], {})
+                of_grouping.setdefault(cell["group"], [(), ()])[side] = rate.members
+    lists = {rate.list_sha256 for rates in (old, new) for rate in rates.values()}
+    if len(lists) != 1:
+        return
+    for grouping, groups in members.items():
+        changed = {group: sides for group, sides in groups.items() if sides[0] != sides[1]}
+        if not changed:
+            continue
+        growth = [_n_speakers(after) - _n_speakers(before) for before, after in changed.values()]
+        came, left = sum(max(n, 0) for n in growth), sum(max(-n, 0) for n in growth)
+        yield {"grouping": grouping, "groups": [*changed], "at_least": max(came, left, 1)}
+
+
+def _n_speakers(members: tuple[int | None, ...]) -> int:
+    return (members[0] or 0) if members else 0
 
 
 def _trends(held: Sequence[Mapping[tuple[str, ...], Rate]], confidence: float) -> Iterator[Row]:

@@ -8,9 +8,10 @@ from xml.etree import ElementTree as ET
 from rich.console import group
 from rich.padding import Padding
 
-from parivox.auditing.gate import CANNOT_TELL, FAIL, NOT_APPLICABLE, OUTCOMES, PASS
+from parivox.auditing.gate import ABSENT, CANNOT_TELL, FAIL, NOT_APPLICABLE, OUTCOMES, PASS
 from parivox.auditing.releases import PAIRED
 from parivox.errors import shown
+from parivox.report.releases import changed_groups_in_words
 from parivox.report.scopes import name_of
 from parivox.report.sheets.paper import markdown_escaped
 from parivox.report.words import STYLES, count_of, listed, percent, short, show, span, text
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 _MOST = 5
 _WORDS = {FAIL: "fail", CANNOT_TELL: "can't tell", PASS: "pass", NOT_APPLICABLE: "not applicable"}
 _INKS = {FAIL: "worse", PASS: "better"}
-_OF_GROUPS = {FAIL: "broken by", CANNOT_TELL: "can't tell of", PASS: "kept by"}
+_OF_GROUPS = {FAIL: "broken by", CANNOT_TELL: "can't tell of", PASS: "met by"}
 _MEND = (
     "What can't be told does not pass. More speakers settle it: parivox plan --pilot AUDIT "
     "--policy FILE says how many; or accept it in the policy, with a reason and a date."
@@ -82,8 +83,17 @@ def _conditions(found: Gate) -> Iterator[tuple[str, str, str]]:
         parts = [
             f"{_OF_GROUPS[code]} {', '.join(_named(of, found))}"
             for code in _OF_GROUPS
-            if (of := [one for one in rows if one["outcome"] == code and not one["accepted"]])
+            if (
+                of := [
+                    one
+                    for one in rows
+                    if one["outcome"] == code
+                    and not one["accepted"]
+                    and one["reason"] not in ABSENT.values()
+                ]
+            )
         ]
+        parts += _not_judged(rows, found)
         accepted: dict[str, list[str]] = {}
         for one in rows:
             if one["accepted"]:
@@ -93,6 +103,19 @@ def _conditions(found: Gate) -> Iterator[tuple[str, str, str]]:
             for why, of in accepted.items()
         ]
         yield row["outcome"], row["condition"], f"{words}: {'; '.join(parts)}" if parts else words
+
+
+def _not_judged(rows: Sequence[Row], gate: Gate) -> Iterator[str]:
+    """Yield which groups only one of the two audits has, which therefore are not judged."""
+    several = len({(row["system"], row["list"]) for row in gate.groups.rows()}) > 1
+    for reason in ABSENT.values():
+        names = [
+            row["group"] + (f" with {name_of(row['system'], row['list'])}" if several else "")
+            for row in rows
+            if row["reason"] == reason and not row["accepted"]
+        ]
+        if names:
+            yield f"not judged, {reason}: {', '.join(listed(names, most=_MOST))}"
 
 
 def _asked(row: Row, found: Gate) -> str:
@@ -131,6 +154,7 @@ def _held(row: Row) -> str:
 
 
 def _remarks(found: Gate) -> Iterator[str]:
+    yield from changed_groups_in_words(found.record["changed_groups"])
     if found.record["baseline"] is not None and not found.record["baseline_is_asked"]:
         yield "The baseline is not looked at: no condition of the policy says than: baseline."
     if found.record["ended"]:

@@ -44,8 +44,23 @@ def comparison_in_words(found: Comparison) -> Iterator[RenderableType]:
     for i, ((before, release, system, list_), rows) in enumerate(families.items()):
         of = f", {name_of(system, list_)}" if several else ""
         yield from _pair(f"{release} against {before}{of}", rows, apart=i > 0)
+    for words in changed_groups_in_words(found.record["changed_groups"]):
+        yield text(words, apart=True)
     if len(found.trends):
         yield from _trend(found.trends.rows())
+
+
+def changed_groups_in_words(changes: Sequence[Row]) -> Iterator[str]:
+    """Yield, for each grouping, how many people changed group between two audits."""
+    for change in changes:
+        groups = ", ".join(listed(change["groups"], most=_MOST_NAMED))
+        n = change["at_least"]
+        people = "speaker" if n == 1 else "speakers"
+        yield (
+            f"Between {change['before']} and {change['release']}, at least {n:,} {people} changed "
+            f"group by {change['grouping']}: the rates of {groups} are compared unpaired, as they "
+            "are of different speakers."
+        )
 
 
 def _pair(title: str, rows: Sequence[Row], *, apart: bool) -> Iterator[RenderableType]:

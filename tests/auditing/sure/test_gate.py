@@ -49,6 +49,96 @@ def outcomes(found, name="one"):
     return {row["group"]: row["outcome"] for row in found.groups.where(condition=name)}
 
 
+def reasons(gate, name="one"):
+    return {row["group"]: row["reason"] for row in gate.groups.where(condition=name)}
+
+
+def released(n_speakers=60, *, moved=0, worse="", without=(), regions="abc", points=("fpr=0.05",)):
+    """Audit a release: `moved` people of group a are in b, scores of `worse` are lower."""
+    draw = np.random.default_rng(1)
+    speakers = [f"s{i:03d}" for i in range(n_speakers)]
+    groups = [regions[i % len(regions)] for i in range(n_speakers)]
+    kept = [i for i in range(n_speakers) if groups[i] not in without]
+    trials = {"enrol": [], "test": [], "score": [], "label": []}
+    for i in kept:
+        for n in range(20):
+            is_target = n % 2
+            other = i if is_target else kept[(kept.index(i) + 3 * (1 + n)) % len(kept)]
+            score = draw.normal(2 * is_target, 1) - 2 * is_target * (groups[i] == worse)
+            row = (f"{speakers[i]}/{n}", f"{speakers[other]}/{n + 20}", score, is_target)
+            for cells, cell in zip(trials.values(), row, strict=True):
+                cells.append(cell)
+    of_a = [i for i in range(n_speakers) if groups[i] == "a"]
+    for i in of_a[:moved]:
+        groups[i] = "b"
+    people = {"speaker": speakers, "region": groups}
+    options = {"speakers": people, "by": "region", "operating_points": [*points]}
+    return pv.audit(trials, **options, replicates=100)
+
+
+@pytest.mark.parametrize("worse", ["", "c"])
+@pytest.mark.parametrize("rate", ["fnr", "fpr"])
+def test_a_group_that_the_baseline_lacks_is_not_judged_and_does_not_pass(rate, worse):
+    asked = policy(condition(rate=rate, **{"at-most": "50x", "than": "baseline"}))
+    gate = pv.gate(released(worse=worse), asked, baseline=released(without=("c",)))
+    assert outcomes(gate)["c"] == "cannot_tell"
+    assert (gate.outcome, gate.exit_code) == ("cannot_tell", 3)
+    for words in (markdown(gate), junit(gate)):
+        assert "not in the baseline" in words
+    assert "not judged, not in the baseline: c" in markdown(gate)
+
+
+def test_a_group_that_is_gone_is_not_judged_and_does_not_pass():
+    asked = policy(condition(**{"at-most": "50x", "than": "baseline"}))
+    gate = pv.gate(released(without=("c",)), asked, baseline=released())
+    assert (outcomes(gate)["c"], reasons(gate)["c"]) == ("cannot_tell", "not in this audit")
+    assert gate.exit_code == 3
+
+
+def test_a_grouping_or_point_that_the_baseline_lacks_does_not_pass():
+    now = released(points=("fpr=0.05", "fpr=0.2"))
+    asked = policy(
+        condition("first", **{"at-most": "50x", "than": "baseline", "at": "fpr=0.05"}),
+        condition("second", **{"at-most": "50x", "than": "baseline", "at": "fpr=0.2"}),
+    )
+    gate = pv.gate(now, asked, baseline=released())
+    assert {row["outcome"] for row in gate.groups.where(condition="second")} == {"cannot_tell"}
+    assert set(reasons(gate, "second").values()) == {"not in the baseline"}
+    assert gate.exit_code == 3
+
+
+def test_a_broken_condition_outranks_a_group_that_is_not_judged():
+    asked = policy(
+        condition("new", **{"at-most": "50x", "than": "baseline"}),
+        condition("broken", **{"at-most": "1%"}),
+    )
+    gate = pv.gate(released(worse="b"), asked, baseline=released(without=("c",)))
+    assert (gate.outcome, gate.exit_code) == ("fail", 1)
+
+
+@pytest.mark.parametrize("moved", [1, 4, 20])
+def test_people_who_changed_group_are_counted_and_not_paired(moved):
+    before, now = released(), released(moved=moved)
+    comparison = pv.compare(before, now)
+    (change,) = comparison.record["changed_groups"]
+    assert (change["grouping"], change["at_least"]) == ("region", moved)
+    pairing = {row["group"]: row["pairing"] for row in comparison.changes.where(metric="fnr")}
+    assert pairing["c"] == "paired"
+    assert pairing["b"] == "unpaired"
+    assert pairing.get("a") == ("gone" if moved == 20 else "unpaired")
+    asked = policy(condition(**{"at-most": "50x", "than": "baseline"}))
+    gate = pv.gate(now, asked, baseline=before)
+    words = markdown(gate)
+    assert f"at least {moved} speaker" in words
+    assert "s000" not in words
+
+
+def test_releases_of_the_same_people_are_paired_without_a_remark():
+    comparison = pv.compare(released(), released(worse="b"))
+    assert comparison.record["changed_groups"] == []
+    assert {row["pairing"] for row in comparison.changes.rows()} == {"paired"}
+
+
 def test_rates_are_held_against_a_limit_by_their_intervals(audit):
     found = pv.gate(audit, policy(condition(**{"at-most": "5%"})))
     assert outcomes(found) == {"a": "pass", "b": "pass", "c": "fail", "d": "cannot_tell"}
@@ -199,7 +289,8 @@ def test_a_release_before_is_held_against_the_next(made, audit, people):
     asked = condition(**{"at-most": "1.25x", "than": "baseline"})
     found = pv.gate(audit, policy(asked), baseline=before)
     assert outcomes(found)["c"] == "fail"
-    assert outcomes(found)["d"] == "not_applicable"  # new
+    assert outcomes(found)["d"] == "cannot_tell"
+    assert reasons(found)["d"] == "not in the baseline"
     assert found.record["pairing"] == "unpaired"
     changes = {
         row["group"]: row
