@@ -83,7 +83,7 @@ LOGS = {
             lambda c, w, q, s, d: (c, q[0], int(w is q), s, w[1]),
             impostors=True,
         ),
-        (269, 0),
+        (269, 131),
     ),
 }
 
@@ -142,13 +142,14 @@ def test_customers_who_alone_are_named_are_told_as_who_calls(parivox, tmp_path):
     assert "who calls and is claimed" in " ".join(audited.stdout.split())
 
 
-def test_calls_of_impostors_whom_no_column_names_are_refused_with_the_mend(parivox, tmp_path):
+def test_calls_of_impostors_whom_no_column_names_are_nontarget_trials(parivox, tmp_path):
     (tmp_path / "calls.csv").write_text(LOGS["impostors without names"][0])
-    found = parivox("audit", "calls.csv", "--by", "gender", cwd=tmp_path)
-    assert found.returncode == 2
-    assert "'customer' is taken for who calls: name another column with test_speaker=..." in (
-        found.stderr
-    )
+    seen = parivox("inspect", "calls.csv", cwd=tmp_path).stdout
+    assert "--conflicts" not in seen
+    assert "131 nontarget trials without a test speaker" in seen
+    audited = parivox("audit", "calls.csv", "--by", "gender", "--quiet", cwd=tmp_path)
+    assert (audited.returncode, audited.stderr) == (0, "")
+    assert "impostor trials" not in audited.stdout.replace("no impostor trials", "")
 
 
 def test_a_column_is_not_both_sides_of_a_trial(parivox, tmp_path):

@@ -15,6 +15,7 @@ from parivox.read.checks import (
     OF_ITSELF,
     REVERSED,
     UNSCORED,
+    WITHOUT_TEST_SPEAKER,
     DataNote,
 )
 from parivox.read.columns import alone
@@ -70,6 +71,7 @@ def reading_notes(
         (REVERSED, counts.reversed, both_ways),
         (OF_ITSELF, counts.of_itself, "kept"),
         (INFINITE, counts.infinite, "kept"),
+        (WITHOUT_TEST_SPEAKER, counts.without_test_speaker, "kept, without intervals of FPR"),
         (FAILED, counts.failed, "counted as rejected in FRR and FAR"),
         ("scores of trials that failed", counts.failed_scored, "set aside"),
         ("decisions that contradict score and threshold", counts.wrong_decisions, "set aside"),
@@ -160,6 +162,14 @@ def contradiction(
     return DataError(
         f"{row.beside(other)} are the same trial {shown} with "
         f"{differ.lstrip('@')} {cells.get(differ)!r} and {theirs.get(differ)!r}; {mend}"
+    )
+
+
+def enrolment_of_nobody(scans: Sequence[Scan], enrol: str) -> DataError:
+    """Say that an enrolment has no speaker, which test recordings of nontarget trials may lack."""
+    return DataError(
+        f"{scans[0].name}: enrolment {enrol!r} has no speaker; only test recordings of nontarget "
+        "trials may lack one: name it in a column enrol_speaker"
     )
 
 
