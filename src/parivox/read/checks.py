@@ -30,6 +30,10 @@ CONFLICTS = "contradicting rows"
 REVERSED = "reversed pairs"
 OF_ITSELF = "trials of an utterance with itself"
 WITHOUT_TEST_SPEAKER = "nontarget trials without a test speaker"
+NOTE_WITHOUT_TEST_SPEAKER = (
+    "they count for the group of the enrolled speaker, and FPR has no interval; name the callers "
+    "in a column test_speaker to have one"
+)
 INFINITE = "infinite scores"
 FAILED = "trials of a recording that failed"
 ACQUIRE, ENROL = 1, 2

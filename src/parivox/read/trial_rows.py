@@ -156,39 +156,10 @@ class TrialRows:
         if self.needs_speakers:
             if "enrol_speaker" in sides and "enrol_speaker" in chunk.columns:
                 self._note_speakers(enrol, self.named.codes(chunk, "enrol_speaker"))
-            test_speaker = self._test_speakers(chunk, label)
-            if test_speaker is not None:
-                self._note_speakers(test, test_speaker)
+            speaker = test_speakers(chunk, label, self.named, infers_callers=self.infers_callers)
+            if speaker is not None:
+                self._note_speakers(test, speaker)
         return enrol, test
-
-    def _test_speakers(self, chunk: Chunk, label: NDArray[np.int8]) -> NDArray[np.int32] | None:
-        """Speaker of each row's test recording, -1 where this row does not tell; None of no row.
-
-        A nontarget trial may be of somebody whom nobody knows: `UNKNOWN`.
-        """
-        is_target = label == 1
-        if names_no_callers(chunk.columns):
-            if "test_speaker" not in chunk.columns and not self.infers_callers:
-                return None
-            claimed = self.named.codes(chunk, "enrol_speaker")
-            speaker = np.where(is_target, claimed, UNKNOWN)
-            if "test_speaker" not in chunk.columns:  # ids may begin with their speaker
-                is_path = chunk["test"].cast(pl.String).str.contains(r"[/\\]")
-                speaker[is_path.to_numpy()] = -1
-            return speaker
-        if "test_speaker" not in chunk.columns:
-            return None
-        is_empty = chunk.is_empty("test_speaker")
-        if not (is_empty & (label >= 0)).any():
-            return self.named.codes(chunk, "test_speaker")
-        if "enrol_speaker" in chunk.columns:  # a target trial is of who enrolled
-            same = pl.when(pl.Series(is_empty & is_target)).then("enrol_speaker")
-            filled = chunk.frame.with_columns(test_speaker=same.otherwise("test_speaker"))
-            chunk = replace(chunk, frame=filled)
-        speaker = np.full(len(chunk), UNKNOWN)
-        is_told = ~is_empty | (label != 0)
-        speaker[is_told] = self.named.codes(chunk.take(pl.Series(is_told)), "test_speaker")
-        return speaker
 
     def _outcomes(self, chunk: Chunk) -> dict[str, NDArray[Any]]:
         """What became of the trials besides their scores."""
@@ -339,3 +310,36 @@ def chunks_of_trials(scanned: Scan) -> Iterator[Chunk]:
     if is_empty:
         msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
         raise DataError(msg)
+
+
+def test_speakers(
+    chunk: Chunk, label: NDArray[np.int8], named: Dictionary, *, infers_callers: bool
+) -> NDArray[np.int32] | None:
+    """Code of the speaker of each row's test recording, -1 where the row does not tell.
+
+    None where no row does. A nontarget trial, of `label` 0, may be of somebody whom nobody knows:
+    `UNKNOWN`. Where no column names who calls, labels tell whether it is who is claimed, if
+    `infers_callers`.
+    """
+    is_target = label == 1
+    if names_no_callers(chunk.columns):
+        if "test_speaker" not in chunk.columns and not infers_callers:
+            return None
+        speaker = np.where(is_target, named.codes(chunk, "enrol_speaker"), UNKNOWN)
+        if "test_speaker" not in chunk.columns:  # ids may begin with their speaker
+            is_path = chunk["test"].cast(pl.String).str.contains(r"[/\\]")
+            speaker[is_path.to_numpy()] = -1
+        return speaker
+    if "test_speaker" not in chunk.columns:
+        return None
+    is_empty = chunk.is_empty("test_speaker")
+    if not (is_empty & (label >= 0)).any():
+        return named.codes(chunk, "test_speaker")
+    if "enrol_speaker" in chunk.columns:  # a target trial is of who enrolled
+        claimed = pl.when(pl.Series(is_empty & is_target)).then("enrol_speaker")
+        filled = chunk.frame.with_columns(test_speaker=claimed.otherwise("test_speaker"))
+        chunk = replace(chunk, frame=filled)
+    speaker = np.full(len(chunk), UNKNOWN)
+    is_told = ~is_empty | (label != 0)
+    speaker[is_told] = named.codes(chunk.take(pl.Series(is_told)), "test_speaker")
+    return speaker
