@@ -18,6 +18,7 @@ from parivox.auditing.failures import STAGES
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.core.intervals import (
     NO_TEST_SPEAKER,
+    WITHOUT_TEST_SPEAKER,
     Interval,
     clopper_pearson,
     intervals_at_once,
@@ -237,7 +238,8 @@ class Uncertainty:
 
     def lacks_speakers(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
         """Whether some metrics have no uncertainty as such trials count, ``[metric, cell]``."""
-        return np.array([needs_test_speakers(one) for one in metrics])[:, None] & self.unknown
+        depend = np.array([needs_test_speakers(one) for one in metrics], dtype=bool)
+        return depend[:, None] & self.unknown
 
     @property
     def speakers(self) -> NDArray[np.int64]:
@@ -460,5 +462,5 @@ class Uncertainty:
                 for name, column in columns.items():
                     if column.dtype.kind == "f":
                         columns[name] = np.where(lacking, np.nan, column)
-                columns["reason"] = np.where(lacking, NO_TEST_SPEAKER, columns["reason"])
+                columns["reason"] = np.where(lacking, WITHOUT_TEST_SPEAKER, columns["reason"])
         return found

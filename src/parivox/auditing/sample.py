@@ -295,8 +295,8 @@ def _uncertainty(
             ]
         )
         if unknown.any():
-            is_told = [not needs_test_speakers(key[0]) for key in estimates.keys]
-            estimates = estimates.known_in(np.array(is_told)[:, None] | ~unknown)
+            depend = [needs_test_speakers(key[0]) for key in estimates.keys]
+            estimates = estimates.known_in(~(np.array(depend, dtype=bool)[:, None] & unknown))
         else:
             grid = [one.level(at) for one in of_cells.grid]
         rates = {m: estimates.having([(m, "", text) for text in texts]).values for m in RATES}

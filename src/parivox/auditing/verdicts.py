@@ -13,7 +13,7 @@ from parivox.auditing.limits import WHY_NONE
 from parivox.auditing.operating_points import NO_TRIALS
 from parivox.core.beyond_noise import welch
 from parivox.core.confounding import trend
-from parivox.core.intervals import NO_TEST_SPEAKER, UNKNOWN_SPEAKERS
+from parivox.core.intervals import UNKNOWN_SPEAKERS, WITHOUT_TEST_SPEAKER
 from parivox.core.measures import RATES
 from parivox.core.tallies import over
 from parivox.core.verdict import (
@@ -405,7 +405,7 @@ def trend_rows(
                     operating_point=one.point.text,
                     measure=TREND,
                     zero="none",
-                    reason=one.reason or NO_TEST_SPEAKER,
+                    reason=one.reason or WITHOUT_TEST_SPEAKER,
                 )
                 continue
             made = trend(own, numbers / unit, options.confidence)

@@ -364,7 +364,7 @@ def check_test_speakers(trials: TrialSet, why: str) -> None:
     n = trials.n_without_test_speaker
     if n:
         msg = (
-            f"{trials.name}: {n:,} {WITHOUT_TEST_SPEAKER}, but {why}; name it in a column "
+            f"{trials.name}: holds {n:,} {WITHOUT_TEST_SPEAKER}, but {why}; name it in a column "
             "test_speaker, or remove these rows"
         )
         raise DataError(msg)
