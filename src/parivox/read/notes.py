@@ -121,6 +121,8 @@ def contradiction(
         mend = "correct the label or the speakers"
         if who := alone(source.columns):
             mend = f"{who!r} is taken for who calls: name another column with test_speaker=..."
+            if "label" not in source.columns:
+                mend += f", or put the labels into {source.name}"
         return DataError(
             f"{row.at('label')}: {shown} is labelled {row.cells.get('label')!r}, but {truth} "
             f"({_how_many(counts.wrong_labels)}); {mend}, {_MEND}"
