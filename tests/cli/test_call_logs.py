@@ -77,13 +77,37 @@ LOGS = {
         ),
         (400, 0),
     ),
+    "impostors without names, decisions only": (
+        log(
+            "attempt,customer,genuine,decision,gender",
+            lambda c, w, q, s, d: (c, q[0], "yes" if w is q else "no", d, w[1]),
+            impostors=True,
+        ),
+        (269, 131),
+    ),
+    "claims without callers": (
+        log(
+            "call_id,claimed_customer,genuine,score,gender",
+            lambda c, w, q, s, d: (c, q[0], int(w is q), s, w[1]),
+            impostors=True,
+        ),
+        (269, 131),
+    ),
+    "callers of genuine calls alone": (
+        log(
+            "call_id,claimed_customer,caller,genuine,decision,gender",
+            lambda c, w, q, s, d: (c, q[0], w[0] if w is q else "", int(w is q), d, w[1]),
+            impostors=True,
+        ),
+        (269, 131),
+    ),
     "impostors without names": (
         log(
             "call_id,customer,genuine,score,gender",
             lambda c, w, q, s, d: (c, q[0], int(w is q), s, w[1]),
             impostors=True,
         ),
-        (269, 0),
+        (269, 131),
     ),
 }
 
@@ -102,6 +126,9 @@ def test_the_command_that_inspect_prints_runs(parivox, tmp_path, name):
     assert (found.returncode, found.stderr) == (0, "")
     told = {row["item"]: row["count"] for row in pv.load(tmp_path / "audit").data.rows()}
     assert (told["target trials"], told["nontarget trials"]) == trials
+    unknown = told.get("nontarget trials without a test speaker", 0)
+    assert (f"nontarget trials without a test speaker: {unknown}" in seen.stdout) == (unknown > 0)
+    assert "set-aside" not in seen.stdout
     assert "ids that differ in case only" not in told  # a call and a customer may both be 7
 
 
@@ -142,13 +169,15 @@ def test_customers_who_alone_are_named_are_told_as_who_calls(parivox, tmp_path):
     assert "who calls and is claimed" in " ".join(audited.stdout.split())
 
 
-def test_calls_of_impostors_whom_no_column_names_are_refused_with_the_mend(parivox, tmp_path):
+def test_calls_of_impostors_whom_no_column_names_are_nontarget_trials(parivox, tmp_path):
     (tmp_path / "calls.csv").write_text(LOGS["impostors without names"][0])
-    found = parivox("audit", "calls.csv", "--by", "gender", cwd=tmp_path)
-    assert found.returncode == 2
-    assert "'customer' is taken for who calls: name another column with test_speaker=..." in (
-        found.stderr
-    )
+    seen = parivox("inspect", "calls.csv", cwd=tmp_path).stdout
+    assert "--conflicts" not in seen
+    assert "nontarget trials without a test speaker: 131 (" in seen
+    audited = parivox("audit", "calls.csv", "--by", "gender", "--quiet", cwd=tmp_path)
+    assert (audited.returncode, audited.stderr) == (0, "")
+    assert "no impostor trials" not in audited.stdout
+    assert "131 of 131 nontarget trials have no test speaker" in " ".join(audited.stdout.split())
 
 
 def test_a_column_is_not_both_sides_of_a_trial(parivox, tmp_path):

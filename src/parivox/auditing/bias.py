@@ -20,6 +20,7 @@ from parivox.auditing.nulls import away
 from parivox.auditing.options import REFERENCES
 from parivox.core import bias
 from parivox.core.costs import cdet
+from parivox.core.intervals import NO_TEST_SPEAKER
 from parivox.core.measures import MEASURES, RATES, bias_measures
 from parivox.core.ratios import worst
 from parivox.core.resampling import from_replicates
@@ -445,7 +446,8 @@ def _uncertain(
             floors.append((rows, fair))
             own["floor_mean"][rows], own["floor_95"][rows] = away(fair, _kind(block))
     means = [
-        _of_means(uncertainty, block, own, floors, df, list(masks.values())) for masks in shared
+        _of_means(uncertainty, block, names, own, floors, df, list(masks.values()))
+        for masks in shared
     ]
     others = np.array([name != block.reference for name in names])
     for columns in (own, *means):
@@ -470,13 +472,31 @@ def _intervals(
             rows, at = _places(uncertainty, block.stack, metric)
             if rows:
                 _of_rates(own, uncertainty, block, names, metric, rows, at)
+    _say_who_is_unknown(own, _lacking(uncertainty, block, names))
     _finish(own, block.value, block)
     return own
+
+
+def _lacking(uncertainty: Uncertainty, block: BiasBlock, names: Sequence[str]) -> Bools:
+    """Whether test speakers of a group, or of what it is against, are unknown, ``[key, group]``."""
+    lacking = uncertainty.lacks_speakers([key[0] for key in block.keys])
+    if block.reference in names:
+        at = list(names).index(block.reference)
+        return lacking[:, :-1] | lacking[:, at : at + 1]
+    if block.reference:
+        return np.broadcast_to(lacking.any(axis=-1, keepdims=True), block.value.shape)
+    return lacking[:, :-1]
+
+
+def _say_who_is_unknown(columns: Columns, lacking: Bools) -> None:
+    """Say why there is no interval where test speakers are unknown."""
+    columns["note"] = np.where(lacking, NO_TEST_SPEAKER, columns["note"])
 
 
 def _of_means(
     uncertainty: Uncertainty,
     block: BiasBlock,
+    names: Sequence[str],
     own: Columns,
     floors: Sequence[tuple[list[int], FloatArray]],
     df: FloatArray,
@@ -489,6 +509,9 @@ def _of_means(
     for rows, fair in floors:
         of_fair = mean_over(fair, masks, like=block.value[rows])
         made["floor_mean"][rows], made["floor_95"][rows] = away(of_fair, _kind(block))
+    lacking = _lacking(uncertainty, block, names)
+    of_masks = [lacking[:, mask].any(axis=-1) for mask in masks]
+    _say_who_is_unknown(made, np.stack(of_masks, axis=-1))
     _finish(made, value, block)
     for i, mask in enumerate(masks):  # a mean of one group is as uncertain as the group
         chosen = mask & ~np.isnan(block.value)

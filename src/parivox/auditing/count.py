@@ -38,6 +38,7 @@ from parivox.progress import stage, telling
 from parivox.read.bins import parse_bins
 from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import SUMS, CountRows
+from parivox.read.trialset import check_test_speakers
 
 if TYPE_CHECKING:
     import os
@@ -165,6 +166,7 @@ def count_trials(
     trials, people = read.sets[0], read.people
     assert trials.has_speakers
     assert people is not None
+    check_test_speakers(trials, "counts need the groups of both sides")
     _check_bins(trials, bins)
     blocks = _Blocks(trials, read.groupings, read.levels)
     blocks.withhold(asked.withhold)

@@ -301,7 +301,7 @@ def replicate(
             part.score,
             part.target,
             speaker[part.enrol],
-            speaker[part.test],
+            np.where(speaker[part.test] < 0, speaker[part.enrol], speaker[part.test]),
             [(blocks[i].codes, blocks[i].n) for i in batch],
             edges,
             part.more.get("count"),

@@ -481,6 +481,14 @@ class Estimates:
         kept = np.concatenate((groups, pooled), axis=-1)
         return replace(self, values=np.where(kept, self.values, np.nan))
 
+    def known_in(self, cells: NDArray[np.bool_]) -> Estimates:
+        """Values, errors and trials of some cells, ``[key, cell]``; the others are undefined."""
+        place = {key: i for i, key in enumerate(self.keys)}
+        of_rates = cells[[place[key] for key in self.rates]]
+        errors, trials = (np.where(of_rates, one, np.nan) for one in (self.errors, self.trials))
+        values = np.where(cells, self.values, np.nan)
+        return replace(self, values=values, errors=errors, trials=trials)
+
     def without(self, group: NDArray[np.intp]) -> Estimates:
         """The rates without one group, ``[key]``: neither its own nor in those of all together."""
         kept = np.arange(self.values.shape[-1] - 1) != group[:, None]
@@ -524,7 +532,7 @@ class Estimates:
                 continue
             # no error counts where the point was not found, nor then a rate
             wrong = np.nan_to_num(errors[..., both, :]).astype(np.int64)[..., None]
-            n = trials[..., both, :].astype(np.int64)
+            n = np.nan_to_num(trials[..., both, :]).astype(np.int64)
             curve = Curve(np.zeros(1), *np.moveaxis(wrong, -3, 0), *np.moveaxis(n, -2, 0)[::-1])
             unknown = np.isnan(rates[..., both, :]).any(axis=-2)
             found[..., i, :] = np.where(unknown, np.nan, _at(curve, asked)[..., 0])

@@ -12,7 +12,7 @@ from parivox.auditing.draws import with_strangers
 from parivox.auditing.layout import Layout, Members, cell_layouts, cells_of_side, walk
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import tally_errors
-from parivox.core.intervals import rate_interval
+from parivox.core.intervals import NO_TEST_SPEAKER, rate_interval
 from parivox.core.resampling import weighted
 from parivox.core.tallies import BySpeaker, moments, over
 from parivox.read.checks import ACQUIRE, ENROL
@@ -72,7 +72,8 @@ class SpeakerFailures(NamedTuple):
         if tally is None:
             return None
         found = rate_interval(moments(tally), confidence)
-        return found.without(tally.speakers < gates.inference, gates.too_few)
+        found = found.without(tally.speakers < gates.inference, gates.too_few)
+        return found.without_spread(tally.unknown, NO_TEST_SPEAKER)
 
 
 def tally_failures(
@@ -113,6 +114,9 @@ def tally_failures(
                 None if are_many else _tally(one, attempts, of_recordings, at, groups)
                 for at in range(len(STAGES))
             ]
+            for at, tally in enumerate(shares):
+                if tally is not None and (tally.speaker == of_recordings.n).any():
+                    shares[at] = None  # recordings of people whom nobody knows
             parts.append(
                 SpeakerFailures(shares[0], shares[1], (attempted[0][i][k], attempted[-1][i][k]))
             )
@@ -214,6 +218,9 @@ def cause_rows(
             failed, tried = tally.by_cell(tally.errors), tally.by_cell(tally.trials)
             found = rate_interval(moments(tally), options.confidence)
             found = found.without(tally.speakers < options.gates.inference, options.gates.too_few)
+            unknown = np.isin(np.arange(tally.n_cells), tally.cell[tally.speaker == members.n])
+            if unknown.any():
+                found = found.without_spread(unknown, NO_TEST_SPEAKER)
             is_told = options.intervals
             for k in np.unique(kind[kind >= 0]):
                 rows.add(
@@ -241,19 +248,19 @@ def _tally(
 ) -> BySpeaker | None:
     """Recordings of one stage by speaker and cell or, for no groups, by speaker and level.
 
-    Those that failed are told apart by their `kind`, -1 for those that did not.
+    Those that failed are told apart by their `kind`, -1 for those that did not. Recordings of
+    unknown speakers are of one more, ``members.n``.
     """
-    trials = attempts.trials
+    trials, unknown = attempts.trials, members.n
     cell_of = cells_of_side(layout, trials, tuple(STAGES.values())[at])
     if cell_of is None:
         return None
-    n, n_cells = members.n, layout.cells if groups else layout.levels
+    n, n_cells = unknown + 1, layout.cells if groups else layout.levels
 
     def numbered(some: slice | IntArray) -> IntArray:
-        cell = cell_of[some].astype(np.int64)
-        return (cell if groups else cell // layout.groups) * n + members.of(
-            trials.utterance_speaker[some]
-        )
+        cell, speaker = cell_of[some].astype(np.int64), trials.utterance_speaker[some]
+        member = np.where(speaker < 0, unknown, members.of(speaker))
+        return (cell if groups else cell // layout.groups) * n + member
 
     tried = attempts.tried[at] & (cell_of >= 0)
     total = np.zeros(n_cells * n, dtype=np.int64)

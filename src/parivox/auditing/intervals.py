@@ -17,6 +17,8 @@ from parivox.auditing.estimates import place_of_rate
 from parivox.auditing.failures import STAGES
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.core.intervals import (
+    NO_TEST_SPEAKER,
+    WITHOUT_TEST_SPEAKER,
     Interval,
     clopper_pearson,
     intervals_at_once,
@@ -66,7 +68,8 @@ class RateIntervals:
     moments: Mapping[str, Moments]  # how the speakers of each group vary, [point, group]
     speakers: Mapping[str, NDArray[np.int64]]  # behind each rate, [cell], the pooled row last
     rates: Mapping[str, Interval]  # [point, cell], the pooled row last
-    are_disjoint: Mapping[str, bool]  # no speaker behind the rate is in two groups
+    # no speaker behind the rate is in two groups, and all are known
+    are_disjoint: Mapping[str, bool]
     to_others: Mapping[str, Ratio]  # [point, group]; none where they are not told in closed form
 
 
@@ -118,6 +121,9 @@ def rate_intervals(
         elif options.interval == "bootstrap" and draws is not None:
             found = _from_spread(found, spread_of_draws(draws[metric]), trials, n, confidence)
         found = found.without(n < gates.inference, gates.too_few)
+        unknown = np.concatenate([one.of(metric).unknown for one in (groups, pooled)])
+        if unknown.any():
+            found = found.without_spread(unknown, NO_TEST_SPEAKER)
         if rest is not None:
             to_others[metric] = _to_others(found, rest, told[-1], options, with_p=with_p)
         of_groups[metric], speakers[metric], rates[metric] = own, n, found
@@ -187,6 +193,11 @@ def _rates_of(metric: str) -> tuple[str, ...]:
     return ("fnr",) if one.of == "target" else ("fpr",)
 
 
+def needs_test_speakers(metric: str) -> bool:
+    """Whether the uncertainty of a metric depends on who made the nontarget trials."""
+    return "fpr" in _rates_of(metric)
+
+
 def _put(found: Interval, at: int, table: Columns, row: int, cells: slice = slice(None)) -> None:
     """Fill an interval at a point into some cells of a row, of which it may have more before."""
     for name, column in table.items():
@@ -219,6 +230,16 @@ class Uncertainty:
     in_blocks: bool  # speakers are taken in blocks
     drawn: Mapping[str, NDArray[np.int64]]
     """How many are drawn behind each rate, ``[cell]``, the pooled row last: speakers or blocks."""
+
+    @cached_property
+    def unknown(self) -> NDArray[np.bool_]:
+        """Whether nontarget trials lack a test speaker, ``[cell]``, the pooled row last."""
+        return np.append(self.groups.nontarget.unknown, self.pooled.nontarget.unknown)
+
+    def lacks_speakers(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
+        """Whether some metrics have no uncertainty as such trials count, ``[metric, cell]``."""
+        depend = np.array([needs_test_speakers(one) for one in metrics], dtype=bool)
+        return depend[:, None] & self.unknown
 
     @property
     def speakers(self) -> NDArray[np.int64]:
@@ -286,7 +307,7 @@ class Uncertainty:
         (rate,), n = _rates_of(metric), found.rate.shape[-1]
         moves = self.moving[rate][:, None] & (np.arange(n) == n - 1) & ~np.isnan(found.high)
         se: FloatArray = np.full((len(moves), 1), np.nan)
-        if self.draws is not None:
+        if self.draws is not None and not self.unknown[-1]:
             keys = [(metric, definition, text) for text in self.points]
             se = spread_of_draws(self.draws.cells(-1, None).having(keys).values)
         again = moves & (found.method == "speakers") & (se > 0)
@@ -378,14 +399,18 @@ class Uncertainty:
             reason = np.where(np.isnan(df), gates.too_few, none)
             share = np.round(100 * found.dropped, 1).astype(np.str_)
             lost = np.strings.add(np.strings.add("undefined in ", share), " % of the replicates")
-            table["note"][rows] = np.where(known, np.where(found.dropped > 0, lost, ""), reason)
+            why = np.where(
+                self.lacks_speakers([keys[i][0] for i in rows])[:, -n:], NO_TEST_SPEAKER, reason
+            )
+            table["note"][rows] = np.where(known, np.where(found.dropped > 0, lost, ""), why)
 
     # --- gates -----------------------------------------------------------------------------------
 
     def missing_for_gates(self, metric: str, point: str) -> list[str]:
         """What each group lacks for a rate to count, in words; empty where it lacks nothing.
 
-        A group without trials has no rate that could count.
+        A group without trials has no rate that could count; of one whose nontarget trials have no
+        test speaker, nobody knows what it lacks.
         """
         gates, at = self.options.gates, self.points[point]
         found, own = self.intervals.rates[metric], self.intervals.moments[metric]
@@ -393,7 +418,7 @@ class Uncertainty:
         pairs = np.broadcast_to(own.pairs, own.rate.shape)[at]
         words = []
         for i, n in enumerate(self.intervals.speakers[metric][:-1].tolist()):
-            if not n:
+            if not n or (metric == "fpr" and self.unknown[i]):
                 words.append("")
                 continue
             lacks = []
@@ -414,13 +439,14 @@ class Uncertainty:
         """
         gates, pairs = self.options.gates, self.groups.nontarget.pairs
         enough = np.asarray((self.speakers[:-1] >= gates.speakers) & (pairs >= gates.pairs))
+        enough &= ~self.unknown[:-1]
         if not keys:
             return enough
         found = np.repeat(enough[None], len(keys), axis=0)
         for i, key in enumerate(keys):
             if place_of_rate(key, self.points) is not None:
                 found[i] = [not lacks for lacks in self.missing_for_gates(key[0], key[2])]
-        return found
+        return found & ~self.lacks_speakers([key[0] for key in keys])[:, :-1]
 
     def beyond_noise(self, rates: Estimates) -> dict[str, dict[str, Any]]:
         """Spread of rates beyond what speakers make of it, by measure, in order of keys.
@@ -429,4 +455,12 @@ class Uncertainty:
         """
         of, points = self.intervals.rates, self.points
         n_eff = [of[key[0]].n_eff[points[key[2]], :-1] for key in rates.keys]
-        return self.nulls.beyond_noise(rates, np.stack(n_eff))
+        found = self.nulls.beyond_noise(rates, np.stack(n_eff))
+        lacking = self.lacks_speakers([key[0] for key in rates.keys]).any(axis=-1)
+        if lacking.any():
+            for columns in found.values():
+                for name, column in columns.items():
+                    if column.dtype.kind == "f":
+                        columns[name] = np.where(lacking, np.nan, column)
+                columns["reason"] = np.where(lacking, WITHOUT_TEST_SPEAKER, columns["reason"])
+        return found

@@ -149,6 +149,7 @@ def walk(
     unless these are kept; then, apart, those that `failed` at some stages. So many come `at_once`,
     if told.
     """
+    is_unknown = getattr(trials, "utterance_speaker", np.zeros(1)) < 0
     used = (g for one in layouts for g in (one.grouping, one.within) if g is not None)
     sides_of = {key: trials.sides(g) for key, g in {id(g): g for g in used}.items()}
     for part, which in trials.parts(layouts):
@@ -162,12 +163,18 @@ def walk(
         for whole, have_failed in blocks:
             for block in whole.blocks(at_once) if at_once else (whole,):
                 sides = {key: of(block) for key, of in sides_of.items()}
-                at = {i: _placed(layouts[i], sides, len(block)) for i in which}
+                lacks = is_unknown.take(block.test) if is_unknown.any() else None
+                at = {i: _placed(layouts[i], sides, len(block), lacks) for i in which}
                 yield PlacedTrials(block, at, sides, have_failed)
 
 
-def _placed(layout: Layout, sides: dict[int, Sides], n: int) -> Placed:
-    """Where `n` trials count in a layout, from the groups of both sides by each grouping."""
+def _placed(
+    layout: Layout, sides: dict[int, Sides], n: int, lacks_speaker: NDArray[np.bool_] | None
+) -> Placed:
+    """Where `n` trials count in a layout, from the groups of both sides by each grouping.
+
+    Those without a test speaker are in the level of the enrolled one.
+    """
     grouping, everyone = layout.grouping, np.broadcast_to(np.int32(0), n)
     cells = [everyone]
     if grouping is not None:
@@ -175,7 +182,10 @@ def _placed(layout: Layout, sides: dict[int, Sides], n: int) -> Placed:
     elif layout.within is None:
         return Placed(cells, everyone)
     if layout.within is not None:
-        (level,) = groups_of_trials(*sides[id(layout.within)], "both")
+        enrol, test = sides[id(layout.within)]
+        if lacks_speaker is not None:
+            test = np.where(lacks_speaker & (test < 0), enrol, test)
+        (level,) = groups_of_trials(enrol, test, "both")
         size = np.int32(layout.groups)
         cells = [np.where((cell >= 0) & (level >= 0), level * size + cell, _NONE) for cell in cells]
     known = cells[0] >= 0
@@ -304,8 +314,13 @@ class Members:
         return (speaker if self.block is None else self.block[speaker]).astype(np.int64)
 
     def of_pairs(self, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> IntArray:
-        """Number of each unordered pair of speakers, below ``n * n``."""
+        """Number of each unordered pair of speakers, below ``n * n``.
+
+        An unknown test speaker, -1, makes a pair of the enrolled speaker with itself.
+        """
         one, other = self.of(enrol), self.of(test)
         if self.are_blocks:  # a pair within a block is one with a stranger
             other = np.where(one == other, other + self.n // 2, other)
+        if (test < 0).any():
+            other = np.where(test < 0, one, other)
         return np.minimum(one, other) * self.n + np.maximum(one, other)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.outcomes import ATTEMPTS
+from parivox.core.intervals import NO_TEST_SPEAKER
 from parivox.core.people import (
     attempts_until,
     let_in,
@@ -150,7 +151,10 @@ def _judged(
                 of = ratios[metric, point]
                 few = uncertainty.intervals.speakers[metric][:-1] < options.gates.inference
                 none[:, :-1] = of.ratio, *(np.where(few, np.nan, end) for end in (of.low, of.high))
-            yield point, (*none, np.where(np.isnan(none[2]), "no interval", ""))
+            why = np.where(
+                uncertainty.lacks_speakers([metric])[0, -1], NO_TEST_SPEAKER, "no interval"
+            )
+            yield point, (*none, np.where(np.isnan(none[2]), why, ""))
         else:
             own = data.having([key])
             of_all = uncertainty.columns(own)
@@ -192,9 +196,12 @@ def people_rows(
         of_all = partial(locked_out_people, attempts=n, confidence=confidence)
         *ends, why = _of_people(uncertainty, of_all)
         add("fnr", "locked_out_people", ends, why)
-    add("fpr", "impostors_in", [let_in(x, n) for x in (fpr.rate, fpr.low, fpr.high)])
+    lacking = uncertainty.lacks_speakers(["fpr"])
+    words = np.where(np.isnan(fpr.rate), "no trials", np.where(lacking, NO_TEST_SPEAKER, ""))
+    add("fpr", "impostors_in", [let_in(x, n) for x in (fpr.rate, fpr.low, fpr.high)], words)
     # more errors, fewer attempts
-    add("fpr", "attempts_until", [attempts_until(x) for x in (fpr.rate, fpr.high, fpr.low)])
+    ends = [attempts_until(x) for x in (fpr.rate, fpr.high, fpr.low)]
+    add("fpr", "attempts_until", ends, np.where(np.isnan(ends[0]), "no trials", words))
 
 
 def _of_people(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.estimates import AT_ONCE, Estimates, columns_of
+from parivox.core.intervals import NO_TEST_SPEAKER
 from parivox.core.measures import RATES, meta_measures
 from parivox.core.meta import fdr
 from parivox.core.noise import floor
@@ -267,7 +268,12 @@ def _all_measures(
             )
     grid = () if uncertainty is None else uncertainty.grid
     areas = [*area_blocks(area, grid, options)]
-    of_areas = _intervals(uncertainty, areas) if uncertainty is not None and grid else None
+    of_areas: Mapping[str, NDArray[Any]] | None = None
+    if uncertainty is not None and grid:
+        of_areas = _intervals(uncertainty, areas)
+    elif uncertainty is not None and uncertainty.unknown.any():
+        values = np.concatenate([np.ravel(one.found.value) for one in areas])
+        of_areas = {"note": np.where(np.isnan(values), "", NO_TEST_SPEAKER)}
     _add(rows, where, groups, areas, of_areas)
     return p
 
@@ -421,7 +427,9 @@ def _intervals(uncertainty: Uncertainty, blocks: Sequence[MetaBlock]) -> dict[st
     for block, own in _places(blocks):
         ends = [_of_far(block.measure, end[own]) for end in (found.low, found.high)]
         low[own], high[own] = np.clip((np.minimum(*ends), np.maximum(*ends)), *block.measure.bounds)
-    note = np.where(np.isnan(high), np.strings.add("no interval: ", found.reason), "")
+    lacking = uncertainty.lacks_speakers(metrics).any(axis=-1)
+    why = np.where(lacking, NO_TEST_SPEAKER, np.strings.add("no interval: ", found.reason))
+    note = np.where(np.isnan(high), why, "")
     return {"low": low, "high": high, "note": note}
 
 

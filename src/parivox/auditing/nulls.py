@@ -20,6 +20,7 @@ from parivox.core.beyond_noise import (
     tau_log,
     tau_log_null,
 )
+from parivox.core.intervals import UNKNOWN_SPEAKERS, WITHOUT_TEST_SPEAKER
 from parivox.core.measures import RATES
 from parivox.core.noise import (
     floor,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 _GROUPS = 3
 _SHARED = "shared_speakers"
+_NO_DRAWS = {_SHARED, UNKNOWN_SPEAKERS}
 _NO_VARIANCE = "the variance of too few groups is known"
 _REFUSED = {
     "no_errors": "no group has errors",
@@ -52,6 +54,7 @@ _REFUSED = {
     "few_groups": "too few groups with speakers enough to draw a fair system",
     "fixed_groups": "no speakers to exchange between groups",
     _SHARED: "no valid draws of a fair system: speakers are in several groups",
+    UNKNOWN_SPEAKERS: WITHOUT_TEST_SPEAKER,
 }
 
 
@@ -70,7 +73,9 @@ class Nulls:
 
     def has(self, key: Key) -> bool:
         """Whether it is a rate that draws of a fair system are made of."""
-        return place_of_rate(key, self.points) is not None and _SHARED not in self.refused[key[0]]
+        if place_of_rate(key, self.points) is None:
+            return False
+        return _NO_DRAWS.isdisjoint(self.refused[key[0]])
 
     def of(self, keys: Sequence[Key], *, lifted: bool) -> Estimates:
         """Draws of a fair system of these keys, which have them."""
@@ -79,6 +84,10 @@ class Nulls:
             for metric in dict.fromkeys(key[0] for key in keys)
         ]
         return parts[0] if len(parts) == 1 else parts[0].and_(parts[1]).having(keys)
+
+    def lacks_speakers(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
+        """Whether there is none of a rate as nontarget trials have no test speaker, ``[key]``."""
+        return np.array([UNKNOWN_SPEAKERS in self.refused[metric] for metric, _, _ in keys])
 
     def beyond_noise(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
         """Spread of the rates beyond what speakers make of it, by measure, in order of keys.
@@ -184,7 +193,8 @@ def draw_nulls(
     for metric, is_valid in are_valid.items():
         keys = [(metric, "", text) for text in points]
         if not is_valid:
-            refused[metric] = [_SHARED] * len(keys)
+            why = UNKNOWN_SPEAKERS if groups.of(metric).unknown.any() else _SHARED
+            refused[metric] = [why] * len(keys)
             shape = options.replicates, len(keys), groups.of(metric).n_cells + 1
             unknown = np.broadcast_to(np.nan, shape)
             none = Estimates(keys, unknown, keys, unknown, unknown)

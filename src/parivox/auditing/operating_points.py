@@ -115,6 +115,8 @@ class Points:
     cheapest: Sequence[Found]  # those of the smallest cost, which subgroup bias is told at
     area: Sequence[Found]  # those that the area under FDR is taken over
     are_fixed: bool  # thresholds stay as they are: found on other trials, or as the user wants it
+    # test speakers of nontarget trials are unknown, so that thresholds cannot be found again
+    lack_speakers: bool = False
 
     @property
     def of_scores(self) -> list[Found]:
@@ -135,17 +137,19 @@ class Points:
     @property
     def kept(self) -> list[float]:
         """Thresholds that may be the same in every replicate."""
-        return [f.threshold for f in (*self.scored, *(self.area if self.are_fixed else ()))]
+        are_kept = self.are_fixed or self.lack_speakers
+        return [f.threshold for f in (*self.scored, *(self.area if are_kept else ()))]
 
     def thresholds(self, everything: Counts, points: Sequence[Found]) -> FloatArray:
         """The threshold of each point, ``[replicate, point]``, NaN where there is none.
 
-        It is found again in each replicate, unless it was given or found on other trials.
+        It is found again in each replicate, unless it was given or found on other trials, or nobody
+        knows of whom some of these are.
         """
         found = np.empty((everything.target.shape[0], len(points)))
         of_fpr = []
         for i, one in enumerate(points):
-            again = self._is_found_again(one)
+            again = self._is_found_again(one) and not self.lack_speakers
             if again and one.point.rule == "fpr":
                 of_fpr.append(i)
             else:

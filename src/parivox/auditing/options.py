@@ -72,8 +72,9 @@ class Options(AuditOptions):
             # the others are what verdicts are against
             "reference": self.reference or (REFERENCES if self.intervals else REFERENCES[1:]),
         }
-        if self.compat is not None and "enrol" not in self.allocate:  # all that bt4vt knows
-            implied["allocate"] = (*self.allocate, "enrol")
+        implied["allocate"] = allocate = self.allocate or ("both",)
+        if self.compat is not None and "enrol" not in allocate:  # all that bt4vt knows
+            implied["allocate"] = (*allocate, "enrol")
         for name, value in implied.items():
             object.__setattr__(self, name, value)
         self.points()  # so that a wrong point is told before any file is read

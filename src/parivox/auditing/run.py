@@ -252,6 +252,8 @@ def _study(scores: Any, asked: AuditOptions) -> _Study:
         sources = by_name(scores)
         development_of = developments(asked.threshold_from, sources)
         read = gather(sources, asked, file, standardise=asked.standardise, rules=rules)
+        if not asked.allocate and any(one.n_without_test_speaker for one in read.sets):
+            checked = _checked(replace(asked, allocate=("enrol",)), file)
     else:
         read = gather_counts(files, asked)
         checked = _checked(

@@ -12,7 +12,7 @@ from parivox.auditing.curves import COARSE, bands, points_by_threshold, step_thr
 from parivox.auditing.draws import LEAST, Replicated, replicate
 from parivox.auditing.estimates import Estimates
 from parivox.auditing.failures import draws_with_failures, tally_failures
-from parivox.auditing.intervals import Uncertainty, rate_intervals
+from parivox.auditing.intervals import Uncertainty, needs_test_speakers, rate_intervals
 from parivox.auditing.layout import Layout, Members, cell_layouts, walk
 from parivox.auditing.nulls import draw_nulls
 from parivox.auditing.shrinkage import best_guesses
@@ -280,6 +280,7 @@ def _uncertainty(
     first, last = at * layout.groups, (at + 1) * layout.groups
     groups, pooled = tallied[0].part(first, last), tallied[1].part(at, at + 1)
     failed = failures[0].part(first, last), failures[1].part(at, at + 1)
+    unknown = np.append(groups.nontarget.unknown, pooled.nontarget.unknown)
     texts = [one.point.text for one in points.found]
     crossed = np.full((len(points.cheapest), layout.groups), np.nan)
     estimates = rates = None
@@ -293,7 +294,11 @@ def _uncertainty(
                 for one, of in zip(parts, failed, strict=True)
             ]
         )
-        grid = [one.level(at) for one in of_cells.grid]
+        if unknown.any():
+            depend = [needs_test_speakers(key[0]) for key in estimates.keys]
+            estimates = estimates.known_in(~(np.array(depend, dtype=bool)[:, None] & unknown))
+        else:
+            grid = [one.level(at) for one in of_cells.grid]
         rates = {m: estimates.having([(m, "", text) for text in texts]).values for m in RATES}
         crossed = of_cells.crossed[:, first:last]
     intervals = rate_intervals(groups, pooled, options, rates, of_pooled)
@@ -313,7 +318,7 @@ def _uncertainty(
         nulls=nulls,
         draws=estimates,
         grid=grid,
-        crossed=np.where(fewest < LEAST, np.nan, crossed),
+        crossed=np.where((fewest < LEAST) | unknown[:-1], np.nan, crossed),
         failed=failed,
         points={text: i for i, text in enumerate(texts)},
         moving={metric: points.moving(metric) for metric in RATES},

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.estimates import columns_of, place_of_rate
-from parivox.core.intervals import other_kappa2, rate_interval
+from parivox.core.intervals import WITHOUT_TEST_SPEAKER, other_kappa2, rate_interval
 from parivox.core.noise import floor, without_zeros
 from parivox.core.shrinkage import Shrunken, interaction, log_rates, power, shrunken
 from parivox.core.tallies import over
@@ -138,7 +138,9 @@ def interaction_rows(
         groups=seen.sum(axis=-1),
         higher_is_fairer=False,
         gated=False,
-        reason=np.where(known, "", _ADDS_UP),
+        reason=np.where(
+            known, "", np.where(nulls.lacks_speakers(rates.keys), WITHOUT_TEST_SPEAKER, _ADDS_UP)
+        ),
     )
 
 

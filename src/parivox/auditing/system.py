@@ -163,7 +163,9 @@ def measure_system(
     is_area = options.area_points() == options.sweep_points()
     area = grid if is_area else found(options.area_points())
     are_fixed = on is not None or options.fixed_threshold
-    points = Points(found(asked), found(cheapest), area, are_fixed)
+    points = Points(
+        found(asked), found(cheapest), area, are_fixed, trials.n_without_test_speaker > 0
+    )
     shared: FloatArray = np.empty(0)
     if trials.is_scored and is_along:
         audited = [one.threshold for one in points.found if _is_exact_at(trials, one)]

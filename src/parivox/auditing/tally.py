@@ -74,8 +74,9 @@ class Tally:
     are_blocks: bool  # whether members are blocks of speakers
     members_sha256: str  # hash of the table of speakers
     sources: tuple[str, ...]  # hashes of the trials, rising
-    # `target`; `enrol` and `test`, members; `side`; `step`, in [0, thresholds]; `accepted`, 1, 0,
-    # or -1 where no decision is known; `trials`, their number. Each combination once, in rising
+    # `target`; `enrol` and `test`, members, of whom one more stands for unknown test speakers;
+    # `side`; `step`, in [0, thresholds]; `accepted`, 1, 0, or -1 where no decision is known;
+    # `trials`, their number. Each combination once, in rising
     # order.
     columns: Mapping[str, NDArray[Any]]
     # likewise trials of recordings that failed, with the stage in the place of the step; None
@@ -209,8 +210,9 @@ class Tally:
             for one in self.groupings
         ]
         rows = dict(self.columns)
+        last = np.append(place, np.int32(known.size))  # who is unknown
         for side in ("enrol", "test"):
-            rows[side] = place[rows[side]]
+            rows[side] = last[rows[side]]
         step = np.searchsorted(thresholds, self.edges[rows["step"]], side="right")
         rows["step"] = step.astype(np.uint16)
         made = _Rows(known.size, groupings, thresholds.size)
@@ -278,9 +280,14 @@ class Tally:
         """Members that any recording is of, rising."""
         return np.flatnonzero(self.is_used)
 
-    @property
+    @cached_property
     def utterance_speaker(self) -> NDArray[np.int32]:
-        """Every member is the only recording of its own, up to the last in use."""
+        """Every member is the only recording of its own, up to the last in use.
+
+        Where some test speakers are unknown, one more recording is of nobody.
+        """
+        if (self.columns["test"] == self.is_used.size).any():
+            return np.append(np.arange(self.is_used.size, dtype=np.int32), np.int32(-1))
         return np.arange(int(self.in_use.max(initial=-1)) + 1, dtype=np.int32)
 
     def parts(self, layouts: Sequence[object]) -> Iterator[tuple[Trials, Sequence[int]]]:
@@ -298,7 +305,7 @@ class Tally:
     def sides(self, grouping: Grouping) -> Callable[[Trials], Sides]:
         """What gives the groups of both sides of each row, -1 for none."""
         if grouping.of_speaker is not None:
-            of_speaker = grouping.of_speaker.astype(np.int32)
+            of_speaker = np.append(grouping.of_speaker, np.int32(-1)).astype(np.int32)
             return lambda part: (of_speaker[part.enrol], of_speaker[part.test])
         sided = [one for one in self.groupings if one.of_speaker is None]
         names = [one.name for one in sided]
@@ -437,7 +444,7 @@ def tally_trials(
     assert people is not None
     member = np.arange(len(people.ids), dtype=np.int32) if block is None else block
     n = int(member.max(initial=-1)) + 1
-    of_utterance = member[trials.utterance_speaker]
+    of_utterance = np.append(member, np.int32(n))[trials.utterance_speaker]  # `n`: unknown
     stages = () if trials.failures is None else (ACQUIRE, ENROL)
     sided = [one for one in groupings if one.of_speaker is None]
     sizes = [len(one.groups) + 1 for one in sided]
@@ -590,7 +597,7 @@ class _Rows:
 
     def __init__(self, members: int, groupings: Sequence[Grouping], thresholds: int) -> None:
         steps = max(thresholds, ACQUIRE, ENROL)  # of those that failed, stages
-        most = (1, members - 1, members - 1, _sides(groupings) - 1, steps)
+        most = (1, members - 1, members, _sides(groupings) - 1, steps)
         ranges = {name: (0, n) for name, n in zip(TALLY_KEYS[:-1], most, strict=True)}
         self.fields = Fields({**ranges, "accepted": (-1, 1)})
         self.sums = Sums(1 << self.fields.width) if self.fields.width <= _BITS else None
@@ -650,7 +657,7 @@ def _fits(tally: Tally) -> bool:
     rows, n = tally.columns, tally.is_used.size
     limits = {
         "enrol": (0, n - 1),
-        "test": (0, n - 1),
+        "test": (0, n),
         "side": (0, _sides(tally.groupings) - 1),
         "step": (0, tally.thresholds.size),
         "accepted": (-1, 1),

@@ -13,6 +13,7 @@ from parivox.auditing.limits import WHY_NONE
 from parivox.auditing.operating_points import NO_TRIALS
 from parivox.core.beyond_noise import welch
 from parivox.core.confounding import trend
+from parivox.core.intervals import UNKNOWN_SPEAKERS, WITHOUT_TEST_SPEAKER
 from parivox.core.measures import RATES
 from parivox.core.tallies import over
 from parivox.core.verdict import (
@@ -195,6 +196,9 @@ def _too_few(
     least, reference = options.gates.inference, options.reference[0]
     speakers = uncertainty.intervals.speakers[metric][:-1]
     few = np.where(speakers < least, f"fewer than {least} speakers", "")
+    lacking = uncertainty.lacks_speakers([metric])[0]
+    at = list(groups).index(reference) if reference in groups else -1  # last, of all of them
+    few = np.where(lacking[:-1] | lacking[at], UNKNOWN_SPEAKERS, few)
     words = np.where(speakers > 0, few, NO_TRIALS[metric]).tolist()
     return ["is the reference" if g == reference else w for g, w in zip(groups, words, strict=True)]
 
@@ -287,7 +291,7 @@ def _of_system(
     whole = f"it can't be told of any of {n} groups whether it differs"
     if np.isinf(found.threshold):
         return f"{whole}: the threshold is infinite"
-    for why in ("too_common", *NO_TRIALS.values()):
+    for why in ("too_common", UNKNOWN_SPEAKERS, *NO_TRIALS.values()):
         if (reasons == why).all():
             return f"{whole}: {WHY[why]}"
     return f"no group of {n} is shown to differ, and of {unknown} it can't be told whether they do"
@@ -392,6 +396,18 @@ def trend_rows(
     for metric in RATES:
         for i, one in enumerate(found):
             own = uncertainty.pooled.of(metric).at_point(i)
+            if own.unknown.any():
+                rows.add(
+                    **where,
+                    group=name,
+                    metric=metric,
+                    definition=f"per {unit:g}",
+                    operating_point=one.point.text,
+                    measure=TREND,
+                    zero="none",
+                    reason=one.reason or WITHOUT_TEST_SPEAKER,
+                )
+                continue
             made = trend(own, numbers / unit, options.confidence)
             values = {"value": made.slope, "low": made.low, "high": made.high, "p": made.p}
             rows.add(

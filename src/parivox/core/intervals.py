@@ -42,6 +42,12 @@ _FAR = 5  # an upper limit so many times the rate says nothing of the lower one
 _FEW_CELLS = 3  # other cells that a pooled floor needs
 
 
+UNKNOWN_SPEAKERS = "unknown_test_speakers"
+"""Code of what cannot be told as nobody knows how many people made the nontarget trials."""
+WITHOUT_TEST_SPEAKER = f"nontarget trials without a test speaker ({UNKNOWN_SPEAKERS})"
+NO_TEST_SPEAKER = f"no interval: {WITHOUT_TEST_SPEAKER}"
+
+
 @dataclass(frozen=True, eq=False)
 class Interval:
     """Rates with limits, of shape (..., cell)."""
@@ -74,6 +80,12 @@ class Interval:
             method=np.where(cells, "", self.method),
             note=np.where(cells & (self.note != "no trials"), why, self.note),
         )
+
+    def without_spread(self, cells: NDArray[np.bool_], why: str) -> Interval:
+        """The same `without` limits in these cells, nor what they are made of."""
+        known = {name: getattr(self, name) for name in ("deff", "n_eff", "df", "se")}
+        columns = {name: np.where(cells, np.nan, of) for name, of in known.items()}
+        return replace(self.without(cells, why), **columns)
 
 
 def rate_interval(

@@ -102,6 +102,8 @@ def to_pooled(ratio: Ratio, share: ArrayLike) -> Ratio:
 def disjoint(tally: BySpeaker | ByPair) -> bool:
     """Whether no speaker is in two cells, so that their rates are independent.
 
+    Unknown speakers may be in several.
+
     Examples
     --------
     >>> cell, ones = np.array([0, 1]), np.array([1, 1])
@@ -109,7 +111,7 @@ def disjoint(tally: BySpeaker | ByPair) -> bool:
     False
     """
     who = tally.members[1]
-    return bool(np.unique(who).size == who.size)
+    return bool(np.unique(who).size == who.size) and not tally.unknown.any()
 
 
 def others(tally: BySpeaker | ByPair) -> Moments:

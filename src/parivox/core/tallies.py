@@ -115,6 +115,11 @@ class BySpeaker(_Tally):
     in_blocks: bool = False
 
     @property
+    def unknown(self) -> NDArray[np.bool_]:
+        """Whether some speakers of each cell are unknown, shape (cell,): none is."""
+        return np.zeros(self.n_cells, dtype=np.bool_)
+
+    @property
     def members(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
         """Cell and speaker of each entry."""
         return self.cell, self.speaker
@@ -138,7 +143,8 @@ class ByPair(_Tally):
     cell : integer ndarray of shape (entry,)
         Rising, in [0, n_cells).
     one, other : integer ndarrays of shape (entry,)
-        The two speakers, ``one < other``; each pair at most once in a cell.
+        The two speakers, ``one < other``; each pair at most once in a cell. ``one == other`` stands
+        for the trials of an enrolled speaker whose test speaker is unknown.
     errors, trials : ndarrays of shapes (..., entry), broadcasting against each other
         Trials accepted, and all of them, in either order of enrolment and test.
     n_cells : int
@@ -165,7 +171,7 @@ class ByPair(_Tally):
         lead = values.shape[:-1]
         rows = int(np.prod(lead))  # not -1, as there may be no entries
         flat = np.ascontiguousarray(values, dtype=np.float64).reshape(rows, values.shape[-1])
-        found = np.empty((rows, n))
+        found, twice = np.empty((rows, n)), np.flatnonzero(self.is_of_unknown)
         for i, row in enumerate(flat):
             some, ends = row, self._ends
             if np.count_nonzero(row) < row.size // _SPARSE:
@@ -173,7 +179,21 @@ class ByPair(_Tally):
                 some, ends = row.take(used), (ends[0].take(used), ends[1].take(used))
             found[i] = np.bincount(ends[0], some, minlength=n)
             found[i] += np.bincount(ends[1], some, minlength=n)
+            if twice.size:  # nobody is known on the other side
+                found[i] -= np.bincount(self._ends[1].take(twice), row.take(twice), minlength=n)
         return found.reshape(*lead, n)
+
+    @cached_property
+    def is_of_unknown(self) -> NDArray[np.bool_]:
+        """Whether the test speaker is unknown, shape (entry,)."""
+        return np.asarray(self.one == self.other)
+
+    @cached_property
+    def unknown(self) -> NDArray[np.bool_]:
+        """Whether some test speakers of each cell are unknown, shape (cell,)."""
+        found = np.zeros(self.n_cells, dtype=np.bool_)
+        found[self.cell[self.is_of_unknown]] = True
+        return found
 
     @cached_property
     def members(self) -> tuple[IntArray, IntArray]:
@@ -188,8 +208,8 @@ class ByPair(_Tally):
 
     @cached_property
     def pairs(self) -> IntArray:
-        """Pairs of each cell, shape (cell,)."""
-        return np.bincount(self.cell, minlength=self.n_cells)
+        """Pairs of known speakers of each cell, shape (cell,)."""
+        return np.bincount(self.cell[~self.is_of_unknown], minlength=self.n_cells)
 
     @cached_property
     def _span(self) -> int:

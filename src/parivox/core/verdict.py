@@ -23,6 +23,9 @@ reason              meaning
 undefined_ratio     group or reference has no rate, or the reference no errors
 no_interval         the ratio has no interval
 no_p                the ratio has no p value
+unknown_test_speakers
+                    nontarget trials of the group or its reference have no test speaker, so that
+                    nobody knows how many people made them
 too_wide            the interval holds 1 and reaches beyond the margin
 not_surely_alike    the interval lies within the margin, but reaches beyond it at `ALIKE`
 not_after_holm      1 lies outside of the interval, but so many groups were looked at that
@@ -39,6 +42,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from parivox.core.intervals import UNKNOWN_SPEAKERS
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -291,6 +295,7 @@ WHY = {
     "undefined_ratio": "there is no ratio to compare",
     "no_interval": "there is no interval",
     "no_p": "there is no p value",
+    UNKNOWN_SPEAKERS: "nontarget trials have no test speaker",
     "too_wide": "interval too wide, for want of speakers or errors",
     "not_surely_alike": "within the margin, but not surely enough to be called alike",
     "not_after_holm": "too weak for the number of groups looked at",

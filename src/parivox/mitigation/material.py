@@ -13,7 +13,7 @@ from parivox.core.counts import Counts
 from parivox.core.crossfit import deal, held_out, outside, sides
 from parivox.core.tallies import ByPair, BySpeaker, numbered
 from parivox.errors import ConfigError, DataError
-from parivox.read.trialset import CommonTrials, TrialSet
+from parivox.read.trialset import CommonTrials, TrialSet, check_test_speakers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,6 +173,7 @@ def read_one(scores: Any, asked: HeldOutOptions) -> tuple[TrialSet, Sequence[Tri
     read = gather_one(scores, asked, why, **{NORMALISED: asked.normalised})
     sets = [one for one in read.sets if isinstance(one, TrialSet)]
     for one in sets:
+        check_test_speakers(one, "all speakers must be known to hold some of them out")
         if not one.is_scored:
             msg = f"{one.name}: holds decisions without scores; give scores"
             raise DataError(msg)

@@ -175,9 +175,9 @@ class AuditOptions(ReadOptions):
         "which [group](metrics/allocation.md) a nontarget trial counts for: `both`, `enrol`, "
         "`test`, `either`",
         Texts,
-        ("both",),
         metavar="RULE",
         choices=("both", "enrol", "test", "either"),
+        without="`both`; `enrol` where nontarget trials have no test speaker",
         example="both",
     )
     operating_points: tuple[str, ...] | None = option(

@@ -46,8 +46,9 @@ class OtherAuditOptions(TypedDict, total=False):
     progress: Callable[[Progress], None] | None
     """called with the progress of each stage, as it begins and ends and at most four times a second
     in between; print shows it"""
-    allocate: Sequence[str] | str
-    """which group a nontarget trial counts for: both, enrol, test, either (default: both)"""
+    allocate: Sequence[str] | str | None
+    """which group a nontarget trial counts for: both, enrol, test, either (default: both; enrol
+    where nontarget trials have no test speaker)"""
     thresholds: Any
     """a rule file of parivox thresholds: decides each trial by the threshold of its group, as the
     point deployed"""

@@ -29,6 +29,11 @@ DUPLICATES = "exact duplicates"
 CONFLICTS = "contradicting rows"
 REVERSED = "reversed pairs"
 OF_ITSELF = "trials of an utterance with itself"
+WITHOUT_TEST_SPEAKER = "nontarget trials without a test speaker"
+NOTE_WITHOUT_TEST_SPEAKER = (
+    "they count for the group of the enrolled speaker, and FPR has no interval; name the callers "
+    "in a column test_speaker to have one"
+)
 INFINITE = "infinite scores"
 FAILED = "trials of a recording that failed"
 ACQUIRE, ENROL = 1, 2
@@ -146,6 +151,7 @@ class CheckCounts:
     of_itself: int = 0
     infinite: int = 0
     targets: int = 0
+    without_test_speaker: int = 0
     kept: int = 0
     low: float = np.inf
     high: float = -np.inf
@@ -157,7 +163,8 @@ class CheckCounts:
     ) -> None:
         """Count trials, given by their enrolments, for the speaker of each."""
         if speaker is not None and enrol.size:
-            found = np.bincount(speaker[enrol], minlength=self.n_speakers)
+            whose = speaker[enrol]
+            found = np.bincount(whose[whose >= 0], minlength=self.n_speakers)
             self.aside[item] = self.aside.get(item, 0) + found
 
     def point(
@@ -172,7 +179,8 @@ class CheckCounts:
 class UtteranceFacts(NamedTuple):
     """What is known of the utterances, each of shape (utterance,) or None."""
 
-    # speaker of each, all known; None where every row has a label and speakers are not asked for
+    # speaker of each, -1 for unknown ones, whom nontarget trials may be tested with; None where
+    # every row has a label and speakers are not asked for
     speaker: NDArray[np.int32] | None
     # whether it failed as an enrolment, as a test recording
     failed_enrol: Bools | None = None
@@ -182,6 +190,7 @@ class UtteranceFacts(NamedTuple):
     # of models, the recordings that each is made of: ``model * n + recording``, rising
     made_of: Ints | None = None
     is_scored: bool = True  # whether the rows have scores; if not, their decisions stand for them
+    are_some_unknown: bool = False  # whether some of the speakers are unknown
 
     def itself(self, enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Bools:
         """Whether a trial compares a recording with itself, or with a model made of it."""
@@ -230,6 +239,8 @@ def check_partition(
     )
     key, trials = _drop_duplicates(key, trials, speaker, counts)
     _check_decisions(trials, facts.thresholds, counts)
+    if facts.are_some_unknown and speaker is not None:
+        counts.point("enrolment", trials.enrol, trials.test, speaker.take(trials.enrol) < 0)
     if speaker is not None:
         wrong = trials.target != (speaker.take(trials.enrol) == speaker.take(trials.test))
         if wrong.any():
@@ -455,6 +466,8 @@ def _count_oddities(
     counts.by_speaker(INFINITE, trials.enrol[~finite], speaker)
     counts.kept += trials.score.size
     counts.targets += int(trials.target.sum())
+    if facts.are_some_unknown and speaker is not None:
+        counts.without_test_speaker += int((speaker.take(trials.test) < 0).sum())
     bounded = trials.score if finite.all() else trials.score[finite]
     counts.low = min(counts.low, float(bounded.min(initial=np.inf)))
     counts.high = max(counts.high, float(bounded.max(initial=-np.inf)))

@@ -223,6 +223,19 @@ def alone(columns: Mapping[str, str]) -> str:
     return columns["enrol"] if columns.get("enrol") == columns.get("test_speaker", "") else ""
 
 
+def names_no_callers(columns: Mapping[str, str]) -> bool:
+    """Whether claimed customers are the only speakers that labelled trials name.
+
+    Examples
+    --------
+    >>> names_no_callers({"enrol": "claim", "enrol_speaker": "claim", "test": "call", "label": "y"})
+    True
+    """
+    if "label" not in columns or not are_customers(columns):
+        return False
+    return "test_speaker" not in columns or bool(alone(columns))
+
+
 def _attributes(
     names: Sequence[str], wanted: Sequence[str], taken: Collection[int] = ()
 ) -> dict[str, int]:

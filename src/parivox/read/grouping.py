@@ -67,7 +67,7 @@ class Grouping:
     def of_utterance(self, trials: TrialSet) -> Codes:
         """Group of each utterance; not for attributes of trials."""
         if self.of_speaker is not None:
-            return self.of_speaker.astype(np.int32).take(trials.utterance_speaker)
+            return trials.of_utterances(self.of_speaker)
         return self._group([part.of_utterance(trials) for part in self._values])
 
     def of_side(self, trials: TrialSet, side: str) -> Codes | None:
@@ -86,7 +86,7 @@ class Grouping:
     def codes(self, trials: TrialSet) -> list[Codes]:
         """Value of each utterance by each attribute: what the groups of both sides follow from."""
         if not self._values and self.of_speaker is not None:
-            return [self.of_speaker[trials.utterance_speaker]]
+            return [trials.of_utterances(self.of_speaker)]
         return [part.of_utterance(trials) for part in self._values]
 
     @property
@@ -172,7 +172,7 @@ class OfAttribute:
     def of_utterance(self, trials: TrialSet) -> Codes:
         """Value of each utterance."""
         if self.of_speaker is not None:
-            return self.of_speaker[trials.utterance_speaker]
+            return trials.of_utterances(self.of_speaker)
         assert self.of_row is not None
         if trials.recordings is None:
             return np.full(trials.utterance_speaker.size, -1, dtype=np.int32)

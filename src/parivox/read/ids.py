@@ -36,6 +36,8 @@ RANGE = 4_000_000
 _SAMPLE = 256  # ids a range that its limits are chosen from
 _SALT = tuple(int.from_bytes(os.urandom(8), "little") for _ in range(2))
 _BLOCK = 1 << 16  # rows looked at together: what is made of them stays in the processor's cache
+UNKNOWN = np.int32(-2)
+"""The value of an id of which it is told that nobody knows it, unless another row does."""
 _FIRST, _STIR = np.uint64(1), np.uint64(0x9E3779B97F4A7C15)
 """Hashes are multiplied by powers of an odd number, its bits spread evenly: 2**64 over the golden
 ratio."""
@@ -112,7 +114,7 @@ class Ids:
         texts, values = self._open.texts, self.values
         self._open, self._named = Texts(), np.empty(0, dtype=np.int32)
         self.add(texts)
-        if (values >= 0).any():
+        if (values != -1).any():
             self._values[self.runs - 1] = self._kept(f"values-{self.runs - 1}", values)
 
     def add(self, texts: pl.Series) -> None:
@@ -137,7 +139,10 @@ class Ids:
 
     @property
     def values(self) -> Codes:
-        """The value of each text of the run that is being read, -1 for none: to be filled in."""
+        """The value of each text of the run that is being read: to be filled in.
+
+        -1 for none, `UNKNOWN` where it is told to be unknown.
+        """
         if self._named.size < self._open.size:
             rest = np.full(self._open.size - self._named.size, -1, dtype=np.int32)
             self._named = np.concatenate((self._named, rest))
@@ -218,6 +223,8 @@ class Ids:
 
 def _set_values(value: Codes, at: Codes, own: Codes) -> bool:
     """Note the values of some ids; tell whether one of them has another one already."""
+    unknown = at[own == UNKNOWN]
+    value[unknown[value[unknown] < 0]] = UNKNOWN
     known = own >= 0
     at, own = at[known], own[known]
     first = value[at] < 0
@@ -241,7 +248,8 @@ class MergedIds:
         self._parts, self._lengths, self._folders = parts, lengths, folders
         self._starts = np.cumsum([0, *lengths])
         self.places = places  # of each run, the place of each of its texts among all
-        self.values = values  # what was kept for each id, -1 for nothing
+        # what was kept for each id, -1 for nothing, `UNKNOWN` where that is told to be unknown
+        self.values = values
         self.clash = clash  # whether two things were kept for one of them
 
     def __len__(self) -> int:

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 
 from parivox.errors import DataError
+from parivox.read.cells import labels
+from parivox.read.columns import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -82,10 +84,14 @@ def named_rows(scans: Sequence[Scan]) -> pl.DataFrame:
     found = [pl.DataFrame(schema={"scan": pl.Int64, "row": pl.Int64, **texts})]
     for number, scanned in enumerate(scans):
         sides = [side for side in _SIDES if f"{side}_speaker" in scanned.columns]
+        is_of_claimed = "label" in scanned.columns and bool(alone(scanned.columns))
         for chunk in scanned.chunks() if sides else ():
             placed = chunk.frame.with_columns(row=pl.Series(chunk.rows, dtype=pl.Int64))
+            rows = dict.fromkeys(sides, placed)
+            if is_of_claimed:  # who is claimed calls in target trials alone
+                rows["test"] = placed.filter(pl.Series(labels(chunk) == 1))
             named = pl.concat(
-                placed.select(
+                rows[side].select(
                     scan=pl.lit(number, dtype=pl.Int64),
                     row="row",
                     role=pl.lit(f"{side}_speaker"),

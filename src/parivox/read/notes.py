@@ -12,9 +12,11 @@ from parivox.read.checks import (
     DUPLICATES,
     FAILED,
     INFINITE,
+    NOTE_WITHOUT_TEST_SPEAKER,
     OF_ITSELF,
     REVERSED,
     UNSCORED,
+    WITHOUT_TEST_SPEAKER,
     DataNote,
 )
 from parivox.read.columns import alone
@@ -70,6 +72,7 @@ def reading_notes(
         (REVERSED, counts.reversed, both_ways),
         (OF_ITSELF, counts.of_itself, "kept"),
         (INFINITE, counts.infinite, "kept"),
+        (WITHOUT_TEST_SPEAKER, counts.without_test_speaker, NOTE_WITHOUT_TEST_SPEAKER),
         (FAILED, counts.failed, "counted as rejected in FRR and FAR"),
         ("scores of trials that failed", counts.failed_scored, "set aside"),
         ("decisions that contradict score and threshold", counts.wrong_decisions, "set aside"),
@@ -118,6 +121,8 @@ def contradiction(
         mend = "correct the label or the speakers"
         if who := alone(source.columns):
             mend = f"{who!r} is taken for who calls: name another column with test_speaker=..."
+            if "label" not in source.columns:
+                mend += f", or put the labels into {source.name}"
         return DataError(
             f"{row.at('label')}: {shown} is labelled {row.cells.get('label')!r}, but {truth} "
             f"({_how_many(counts.wrong_labels)}); {mend}, {_MEND}"
@@ -160,6 +165,14 @@ def contradiction(
     return DataError(
         f"{row.beside(other)} are the same trial {shown} with "
         f"{differ.lstrip('@')} {cells.get(differ)!r} and {theirs.get(differ)!r}; {mend}"
+    )
+
+
+def enrolment_of_nobody(scans: Sequence[Scan], enrol: str) -> DataError:
+    """Say that an enrolment has no speaker, which test recordings of nontarget trials may lack."""
+    return DataError(
+        f"{scans[0].name}: enrolment {enrol!r} has no speaker; only test recordings of nontarget "
+        "trials may lack one: name it in a column enrol_speaker"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,8 +13,8 @@ from parivox.errors import DataError
 from parivox.read.attributes import Levels, ValueCodes, columns_of, sides_of, whole_of
 from parivox.read.cells import DAY, decisions, failures, labels, numbers, scores
 from parivox.read.checks import DataNote, Encoded
-from parivox.read.columns import alone
-from parivox.read.ids import Dictionary, Ids
+from parivox.read.columns import alone, names_no_callers
+from parivox.read.ids import UNKNOWN, Dictionary, Ids
 from parivox.read.joining import named_rows
 from parivox.read.notes import labels_or_scores
 from parivox.read.spill import Store, ranges
@@ -36,7 +37,8 @@ class TrialRows:
     """Rows of a score file and perhaps of a trial list, as they are read.
 
     Columns of `attributes` may stand in the rows. Where enrolments are models, their ids are others
-    than those of recordings. `unscored` rows count for who is compared with whom alone; with
+    than those of recordings. Where no column names who calls, labels tell whether it is who is
+    claimed, with `infers_callers`. `unscored` rows count for who is compared with whom alone; with
     `keeps_scores`, their scores stand beside them, as ``more["kept_score"]``.
     """
 
@@ -47,10 +49,12 @@ class TrialRows:
         is_distance: bool = False,
         has_models: bool = False,
         needs_speakers: bool = True,
+        infers_callers: bool = False,
         unscored: bool = False,
         keeps_scores: bool = False,
     ) -> None:
         self.attributes, self.sign = attributes, -1.0 if is_distance else 1.0
+        self.infers_callers = infers_callers
         self.unscored, self.needs_speakers = unscored, needs_speakers
         self.keeps_scores = keeps_scores
         self.ids = Ids()
@@ -112,10 +116,9 @@ class TrialRows:
             ids.end_run()
 
     def _encoded(self, chunk: Chunk, scanned: Scan, *, scored: bool) -> Encoded:
-        run = self.ids.runs
-        enrol, test = self._coded_ids(chunk)
-        n = len(chunk)
+        run, n = self.ids.runs, len(chunk)
         label = labels(chunk) if "label" in chunk.columns else np.full(n, -1, dtype=np.int8)
+        enrol, test = self._coded_ids(chunk, label)
         more: dict[str, NDArray[Any]] = {}
         for key, role, attribute in columns_of(self.attributes, scanned):
             values = self.values.setdefault(whole_of(key), ValueCodes(attribute))
@@ -139,7 +142,9 @@ class TrialRows:
                 self.is_scored = self.is_scored or not np.isnan(score).all()
         return Encoded(enrol, test, label, score, more, run)
 
-    def _coded_ids(self, chunk: Chunk) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def _coded_ids(
+        self, chunk: Chunk, label: NDArray[np.int8]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Codes of the utterances in their run; the speakers of columns are noted."""
         if self.model_ids is None:
             enrol, test = self.ids.read(chunk, "enrol", "test")
@@ -148,9 +153,12 @@ class TrialRows:
             (enrol,) = self.model_ids.read(chunk, "enrol")
             (test,) = self.ids.read(chunk, "test")
             sides = {"test_speaker": test}
-        sides = {side: codes for side, codes in sides.items() if side in chunk.columns}
-        if sides and self.needs_speakers:
-            self._note_speakers(sides, chunk)
+        if self.needs_speakers:
+            if "enrol_speaker" in sides and "enrol_speaker" in chunk.columns:
+                self._note_speakers(enrol, self.named.codes(chunk, "enrol_speaker"))
+            speaker = test_speakers(chunk, label, self.named, infers_callers=self.infers_callers)
+            if speaker is not None:
+                self._note_speakers(test, speaker)
         return enrol, test
 
     def _outcomes(self, chunk: Chunk) -> dict[str, NDArray[Any]]:
@@ -179,15 +187,17 @@ class TrialRows:
         codes[is_known] = order[np.searchsorted(self.thresholds, found, sorter=order)][place]
         return codes
 
-    def _note_speakers(self, sides: dict[str, NDArray[np.int32]], chunk: Chunk) -> None:
-        """Take the speaker of each utterance of a run from columns."""
+    def _note_speakers(self, codes: NDArray[np.int32], owner: NDArray[np.int32]) -> None:
+        """Take the speaker of each utterance of a run from a column, -1 where it tells none."""
         named = self.ids.values
-        for role, codes in sides.items():
-            owner = self.named.codes(chunk, role)
-            fresh = np.flatnonzero(named[codes] < 0)[::-1]  # the first row has the last word
-            named[codes[fresh]] = owner[fresh]
-            if (named[codes] != owner).any():
-                self.check_names()
+        if (owner < 0).any():
+            unknown = codes[owner == UNKNOWN]
+            named[unknown[named[unknown] < 0]] = UNKNOWN
+            codes, owner = codes[owner >= 0], owner[owner >= 0]
+        fresh = np.flatnonzero(named[codes] < 0)[::-1]  # the first row has the last word
+        named[codes[fresh]] = owner[fresh]
+        if (named[codes] != owner).any():
+            self.check_names()
 
     def check_names(self) -> None:
         """Refuse an utterance of which columns name two speakers."""
@@ -300,3 +310,36 @@ def chunks_of_trials(scanned: Scan) -> Iterator[Chunk]:
     if is_empty:
         msg = f"{scanned.name}: holds no trial; give a file with one trial a row"
         raise DataError(msg)
+
+
+def test_speakers(
+    chunk: Chunk, label: NDArray[np.int8], named: Dictionary, *, infers_callers: bool
+) -> NDArray[np.int32] | None:
+    """Code of the speaker of each row's test recording, -1 where the row does not tell.
+
+    None where no row does. A nontarget trial, of `label` 0, may be of somebody whom nobody knows:
+    `UNKNOWN`. Where no column names who calls, labels tell whether it is who is claimed, if
+    `infers_callers`.
+    """
+    is_target = label == 1
+    if names_no_callers(chunk.columns):
+        if "test_speaker" not in chunk.columns and not infers_callers:
+            return None
+        speaker = np.where(is_target, named.codes(chunk, "enrol_speaker"), UNKNOWN)
+        if "test_speaker" not in chunk.columns:  # ids may begin with their speaker
+            is_path = chunk["test"].cast(pl.String).str.contains(r"[/\\]")
+            speaker[is_path.to_numpy()] = -1
+        return speaker
+    if "test_speaker" not in chunk.columns:
+        return None
+    is_empty = chunk.is_empty("test_speaker")
+    if not (is_empty & (label >= 0)).any():
+        return named.codes(chunk, "test_speaker")
+    if "enrol_speaker" in chunk.columns:  # a target trial is of who enrolled
+        claimed = pl.when(pl.Series(is_empty & is_target)).then("enrol_speaker")
+        filled = chunk.frame.with_columns(test_speaker=claimed.otherwise("test_speaker"))
+        chunk = replace(chunk, frame=filled)
+    speaker = np.full(len(chunk), UNKNOWN)
+    is_told = ~is_empty | (label != 0)
+    speaker[is_told] = named.codes(chunk.take(pl.Series(is_told)), "test_speaker")
+    return speaker

@@ -25,7 +25,7 @@ from parivox.read.checks import (
 )
 from parivox.read.columns import Columns, are_customers
 from parivox.read.formats import scan
-from parivox.read.ids import places_in
+from parivox.read.ids import UNKNOWN, places_in
 from parivox.read.joining import (
     check_speaker_columns,
     first_components,
@@ -34,7 +34,13 @@ from parivox.read.joining import (
     utterance_speakers,
     why_nothing_fits,
 )
-from parivox.read.notes import check_columns, contradiction, reading_notes, why_none_left
+from parivox.read.notes import (
+    check_columns,
+    contradiction,
+    enrolment_of_nobody,
+    reading_notes,
+    why_none_left,
+)
 from parivox.read.people import speakers_of
 from parivox.read.recordings import models_of_speakers, read_failures, read_models, read_utterances
 from parivox.read.spill import CheckedParts, FinalCodes, records
@@ -122,6 +128,7 @@ def read_trials(
         is_distance=orientation == "distance",
         has_models=tables.models is not None or all(are_customers(one.columns) for one in scans),
         needs_speakers=needed,
+        infers_callers=not tables.tell_speakers,
         unscored=unscored,
         keeps_scores=keeps_scores,
     )
@@ -160,6 +167,8 @@ def _checked(
         part = check_partition(
             scored, listed[0] if listed else None, n=len(ids), facts=facts, counts=counts
         )
+        if "enrolment" in counts.first:
+            raise enrolment_of_nobody(rows.scans, ids[counts.first["enrolment"][0]])
         if conflicts == "error" and counts.first:
             raise contradiction(rows.scans, counts, ids, facts.speaker, names)
         _hash_trials(part, digest, of_failed)
@@ -259,6 +268,7 @@ def _facts(
         rows.deployed() if rows.thresholds.size and rows.is_scored else None,
         made_of,
         rows.is_scored,
+        rows.needs_speakers and bool((speaker < 0).any()),
     )
 
 
@@ -417,18 +427,32 @@ def _find_others(
                     mine, people, tables.utterances, name, known=bool(found)
                 )
                 found += at.size
+    if tables.utterances is not None and tables.tell_speakers:
+        _find_listed(tables.utterances, people, ids, speaker)
     return found
 
 
+def _find_listed(
+    utterances: Utterances, people: Speakers, ids: MergedIds, speaker: NDArray[np.int32]
+) -> None:
+    """Find the speakers that the trials do not know and that the table of utterances does."""
+    listed, named = utterances.table["utterance"], utterances.table["speaker"]
+    for start, part in ids.parts():
+        at = np.flatnonzero(ids.values[start : start + len(part)] == UNKNOWN)
+        place = places_in(part.gather(at), listed)
+        whose = named.gather(place[place >= 0])
+        speaker[start + at[place >= 0]] = speaker_indices(whose, people, utterances.name)
+
+
 def _files(rows: TrialRows, ids: MergedIds) -> NDArray[np.int8]:
-    """Which file holds each utterance whose speaker no column names, -1 for the others.
+    """Which file holds each utterance of whose speaker no column tells, -1 for the others.
 
     0 stands for the scores, 1 for the trial list, 2 for the failures.
     """
     found = np.full(len(ids), _FAILURES, dtype=np.int8)
     for run in range(rows.listed - 1, -1, -1):  # the scores come last, and have the last word
         found[ids.places[run]] = 0 if run < rows.scored else 1
-    found[ids.values >= 0] = -1
+    found[ids.values != -1] = -1
     return found
 
 

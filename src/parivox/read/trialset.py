@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 
 from parivox.disk import Scratch
-from parivox.errors import ConfigError, nearest
+from parivox.errors import ConfigError, DataError, nearest
 from parivox.frozen import frozen
 from parivox.progress import each
 from parivox.read.attributes import whole_of
 from parivox.read.bins import Bins
-from parivox.read.checks import DataNote
+from parivox.read.checks import WITHOUT_TEST_SPEAKER, DataNote
 from parivox.read.people import speakers_of
 from parivox.read.spill import CheckedParts
 
@@ -114,7 +114,8 @@ class TrialSet:
     system: str
     list: str  # may be empty
     utterance_ids: MergedIds  # rising; enrolment models, if there are any, come before all others
-    # index into `Speakers.ids`; -1 for all of them if they were not asked for
+    # index into `Speakers.ids`; -1 for unknown test speakers of nontarget trials, for recordings in
+    # no trial, and for all of them if they were not asked for
     utterance_speaker: NDArray[np.int32]
     n_trials: int  # trials with a score, each once, without those set aside
     score_range: tuple[float, float]  # lowest and highest finite score; (0, 0) if none is finite
@@ -179,6 +180,7 @@ class TrialSet:
         """
         n = int(self.utterance_speaker.max(initial=-1)) + 1
         keys, speaker = np.zeros((PIECES, n)), self.utterance_speaker.astype(np.intp)
+        speaker[speaker < 0] = n  # whom nobody knows
         for part in self.partitions():
             if "count" in part.more:
                 continue
@@ -191,8 +193,21 @@ class TrialSet:
                     if piece.any():  # of numbers of 32 bits, the last one is 0
                         weight = piece.astype(np.float64)
                         for side in sides:
-                            keys[i] += np.bincount(side, weight, minlength=n)
+                            keys[i] += np.bincount(side, weight, minlength=n + 1)[:n]
         return keys.astype(np.int64)
+
+    @cached_property
+    def n_without_test_speaker(self) -> int:
+        """Nontarget trials whose test speaker is unknown; 0 if speakers were not asked for."""
+        is_unknown = self.utterance_speaker < 0
+        if self.people is None or is_unknown.all() or not is_unknown.any():
+            return 0
+        kept = (part.without_conflicts() for part in self.partitions())
+        return sum(int(is_unknown.take(part.test).sum()) for part in kept)
+
+    def of_utterances(self, of_speaker: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The code of each utterance from that of its speaker, -1 where this is unknown."""
+        return np.append(of_speaker, np.int32(-1)).astype(np.int32).take(self.utterance_speaker)
 
     @cached_property
     def list_digest(self) -> bytes:
@@ -342,6 +357,17 @@ class TrialSet:
             found = np.where(np.isnan(level), -1, part.score >= level).astype(np.int8)
         decision = part.more.get("accepted")
         return found if decision is None else np.where(decision < 0, found, decision)
+
+
+def check_test_speakers(trials: TrialSet, why: str) -> None:
+    """Refuse trials without a test speaker where, as `why` says, all must be known."""
+    n = trials.n_without_test_speaker
+    if n:
+        msg = (
+            f"{trials.name}: holds {n:,} {WITHOUT_TEST_SPEAKER}, but {why}; name it in a column "
+            "test_speaker, or remove these rows"
+        )
+        raise DataError(msg)
 
 
 def speakers_in(speaker: NDArray[np.int32]) -> NDArray[np.intp]:

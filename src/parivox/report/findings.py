@@ -14,11 +14,12 @@ from parivox.auditing.options import parse_gates
 from parivox.core.measures import BOTH
 from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
-from parivox.read.checks import FAILED, UNSCORED
+from parivox.read.checks import FAILED, UNSCORED, WITHOUT_TEST_SPEAKER
 from parivox.read.oddities import ODDITIES
 from parivox.report.scopes import (
     RATES,
     VERDICTS,
+    first_point,
     name_of,
     points,
     systems,
@@ -376,6 +377,59 @@ def contradictions(audit: Audit, name: Row) -> str:
             changes.append(f"{metric} {without} / {with_}")
     effect = f"; without / with them: {', '.join(changes)}" if changes else ""
     return f"{count:,} contradicting rows set aside{effect}."
+
+
+def without_test_speakers(audit: Audit, name: Row) -> tuple[str, str]:
+    """What it means that nontarget trials have no test speaker: in a few words, in sentences.
+
+    Both are empty where all have one.
+    """
+    rows = audit.data.where(**name, source="scores", item=WITHOUT_TEST_SPEAKER).rows()
+    if not rows:
+        return "", ""
+    whole = audit.groups.where(**name, grouping="all", within="").rows()[0]
+    trials = f"{number(rows[0]['count'])} of {number(whole['nontarget_trials'])} nontarget trials"
+    how_many = f"{trials} have no test speaker"
+    lacks = "where they count, FPR has no confidence interval, verdict or noise floor"
+    sentences = [f"{how_many}, so nobody knows how many people made them: {lacks}"]
+    if HERE in first_sources(audit):
+        sentences.append("Intervals of FNR take the threshold as it is")
+    placed = {
+        "enrol": "They count for the group of the enrolled speaker (allocation enrol)",
+        "either": "Under allocation either they count for the group of the enrolled speaker alone",
+    }
+    for rule in audit.record["options"]["allocate"]:
+        nowhere = (
+            f"Under allocation {rule} they count in no group of speakers; --allocate enrol counts "
+            "them for the enrolled speaker"
+        )
+        sentences.append(placed.get(rule, nowhere))
+    sentences.append(
+        "With the caller of each attempt in a column test_speaker, FPR would have an interval and "
+        "a verdict"
+    )
+    return f"{how_many}: no interval of their FPR", ". ".join(sentences)
+
+
+def excluded_trials(audit: Audit, name: Row, metric: str) -> str:
+    """Which trials were excluded whose absence changes a rate of all; empty for none."""
+    rows = audit.data.where(**name, grouping="all", source="conflicts").rows()
+    values = {row["item"]: row["value"] for row in rows if row["count"] is None}
+    count = sum(row["count"] for row in rows if row["count"] is not None)
+    rates = f"{metric} at {first_point(audit, name)} {{}} contradicting rows"
+    without, with_ = (values.get(rates.format(word)) for word in ("without", "with"))
+    if not count or with_ is None or percent(without) == percent(with_):
+        return ""
+    found = f"{metric.upper()} is {percent(with_)} with them"
+    than = "" if without is None else f", {percent(without)} without"
+    return f"{count_of(count, 'contradictory row')} excluded: {found}{than}"
+
+
+def unscored_trials(audit: Audit, name: Row) -> str:
+    """How many trials have no score or decision; empty for none."""
+    asked = (UNSCORED, "trials without decision")
+    rows = audit.data.where(**name, grouping="", source="scores").rows()
+    return ", ".join(f"{number(r['count'])} {r['item']}" for r in rows if r["item"] in asked)
 
 
 def list_checks(audit: Audit, name: Row) -> tuple[str, list[Row]]:

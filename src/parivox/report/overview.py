@@ -652,6 +652,8 @@ def _whole(audit: Audit) -> Iterator[Whole]:
             rows = audit.groups.where(**asked, operating_point=at, definition="").rows()
             name, row = name_of(*one.values()), rows[0] if rows and at else None
             why = "no threshold" if row is None else verdict.WHY.get(row["reason"], row["reason"])
+            if row is not None and row["reason"] == NO_TRIALS[metric]:
+                why += _left_after(audit, one, metric)
             rate = None if row is None else row["value"]
             rates.append((name, why if rate is None else percent(rate)))
         yield Whole(metric, rates)
@@ -661,8 +663,16 @@ def _never_tried(whole: Sequence[Whole]) -> Iterator[str]:
     """Of which error nothing is known, in no system, for want of trials."""
     for one in whole:
         happens, why = _HAPPENS[one.metric], verdict.WHY[NO_TRIALS[one.metric]]
-        if {rate for _, rate in one.rates} == {why}:
-            yield f"Nothing is known of how often {happens[:1].lower()}{happens[1:]}: {why}"
+        if all(rate.startswith(why) for _, rate in one.rates):
+            told = "; ".join(dict.fromkeys(rate for _, rate in one.rates))
+            yield f"Nothing is known of how often {happens[:1].lower()}{happens[1:]}: {told}"
+
+
+def _left_after(audit: Audit, name: Row, metric: str) -> str:
+    """Which trials were excluded, where none of a class is left; empty for none."""
+    found = [findings.excluded_trials(audit, name, metric), findings.unscored_trials(audit, name)]
+    told = "; ".join(filter(None, found))
+    return f" left ({told})" if told else ""
 
 
 def _better(audit: Audit) -> Iterator[str]:
@@ -817,6 +827,12 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
 def _of_trials(audit: Audit) -> Iterator[Caveat]:
     """What of the trials and their speakers weakens what they show."""
     for name in systems(audit):
+        few, sentences = findings.without_test_speakers(audit, name)
+        if few:
+            yield Caveat(few, sentences, "data")
+        for metric in RATES:
+            if words := findings.excluded_trials(audit, name, metric):
+                yield Caveat(words, words, "data")
         for words in findings.of_counts(audit, name):
             said = words.removesuffix(".")
             yield Caveat(f"{said[:1].lower()}{said[1:]}", said, "data")

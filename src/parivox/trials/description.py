@@ -277,7 +277,7 @@ def _utterances(counts: ListCounts, view: _View) -> tuple[Ints, Ints]:
     elif view.grouping.is_of_trials:
         return np.full(k, -1), np.full(k, -1)
     elif view.grouping.of_speaker is not None:
-        group = view.grouping.of_speaker[trials.utterance_speaker]
+        group = trials.of_utterances(view.grouping.of_speaker)
     else:
         group = view.grouping.of_utterance(trials)
     used &= group >= 0

@@ -21,6 +21,7 @@ from parivox.read.joining import before
 from parivox.read.people import read_speakers
 from parivox.read.recordings import read_utterances
 from parivox.read.trials import read_trials
+from parivox.read.trialset import check_test_speakers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -121,11 +122,16 @@ class TrialList:
         return str(self.trials.provenance[0]["name"])
 
     def blocks(self) -> Iterator[Trials]:
-        """Every trial that contradicts no other, some at a time, in the order of the ids."""
+        """Every trial that contradicts no other, some at a time, in the order of the ids.
+
+        Trials without a test speaker are left out: a list is about who is compared with whom.
+        """
+        is_unknown = self.trials.utterance_speaker < 0
+        lacks_speakers = self.trials.n_without_test_speaker > 0
         with stage("looking at the trials", self.trials.n_trials, "trials") as looking:
             for part in self.trials.partitions():
                 for block in part.without_conflicts().blocks(BLOCK):
-                    yield block
+                    yield block.take(~is_unknown[block.test]) if lacks_speakers else block
                     looking.add(len(block))
 
     def same_recording(self, block: Trials) -> NDArray[np.int8]:
@@ -181,6 +187,7 @@ def read_with_speakers(
     table = None if utterances is None else read_utterances(utterances)
     sources: dict[str, Any] = {"speakers": people, "utterances": table, "attributes": attributes}
     trials = read_trials(source, system="", list_="", **sources, **how)
+    check_test_speakers(trials, "a list is about who is compared with whom")
     people = trials.people or people
     assert people is not None
     return trials, people

@@ -130,6 +130,7 @@ class TrialCounts:
     is_held = True  # in memory, at once
     score_range = (0.0, 0.0)  # of scores that are still to be put in bins: none
     has_times = False  # each trial's own
+    n_without_test_speaker = 0  # such trials are not counted
 
     # what is asked of trials
 

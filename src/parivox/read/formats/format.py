@@ -64,6 +64,11 @@ class Chunk:
         self.refuse(ids.is_null() | (ids == ""), role)
         return ids
 
+    def is_empty(self, role: str) -> NDArray[np.bool_]:
+        """Which cells of a column are empty."""
+        text = self[role].cast(pl.String).str.strip_chars()
+        return (text.is_null() | (text == "")).to_numpy()
+
     def refuse(
         self,
         wrong: pl.Series | NDArray[np.bool_],

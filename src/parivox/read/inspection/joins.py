@@ -55,7 +55,7 @@ def settle_kinds(
     if not trials:
         return list(tables)
     ids = pl.concat([one.ids for one in trials]).unique(maintain_order=True)
-    named = pl.concat([one.speaker for one in trials]).unique(maintain_order=True)
+    named = pl.concat([one.speaker for one in trials]).drop_nulls().unique(maintain_order=True)
     are_speakers = any(
         one.found.whose is not None and (one.found.whose.rule != "id" or one.found.whose.wrong == 0)
         for one in trials

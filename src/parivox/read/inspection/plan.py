@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from parivox.errors import ConfigError, ParivoxError
 from parivox.read.attributes import parse_attribute
-from parivox.read.columns import alone
 from parivox.read.content import encoding_asked
 from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.groups_file import read_groups_file
@@ -250,8 +249,6 @@ class Plan:
         scores = [one.scores for one in files]
         if any(one is not None and one.auc is not None and one.auc < _CHANCE for one in scores):
             yield "--distance"
-        if any(alone(one.roles or {}) and one.whose and one.whose.wrong for one in files):
-            yield from ("--conflicts", "set-aside")  # calls of impostors whom no column names
 
     def _scores(self) -> list[str]:
         """The score files; those that would be systems of one name with a name each."""

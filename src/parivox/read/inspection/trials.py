@@ -22,20 +22,23 @@ from parivox.read.checks import (
     CONFLICTS,
     DUPLICATES,
     INFINITE,
+    NOTE_WITHOUT_TEST_SPEAKER,
     OF_ITSELF,
     REVERSED,
     UNSCORED,
+    WITHOUT_TEST_SPEAKER,
     Encoded,
     pair_key,
 )
 from parivox.read.columns import ATTRIBUTE, Columns, are_customers, name_columns
 from parivox.read.formats import scan_again
-from parivox.read.ids import Dictionary
+from parivox.read.ids import UNKNOWN, Dictionary
 from parivox.read.inspection.findings import Found, Ids, Labels, Scores, Whose
 from parivox.read.inspection.tables import Cells, reading_facts
 from parivox.read.joining import first_components
 from parivox.read.oddities import Odd, odd_ids, odd_scores, odd_targets
 from parivox.read.spill import concatenated
+from parivox.read.trial_rows import test_speakers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -174,14 +177,29 @@ class _TrialInspector:
         enrol, test = (self.ids.codes(chunk, role) for role in _ID_ROLES)
         label, score = self._labels(chunk), self._scores(chunk)
         self.chunks.append(Encoded(enrol, test, label, score))
-        for role, codes in zip(_SPEAKER_ROLES, (enrol, test), strict=True):
-            if role in self.scan.columns:
-                has = _text(chunk[role]).is_not_null()
-                owner = self.speakers.codes(chunk.take(has), role)
-                self.owners.append((codes[has.to_numpy()], owner))
+        if "enrol_speaker" in self.scan.columns:
+            has = ~chunk.is_empty("enrol_speaker")
+            owner = self.speakers.codes(chunk.take(pl.Series(has)), "enrol_speaker")
+            self.owners.append((enrol[has], owner))
+        self._add_test_speakers(chunk, test, label)
         for role in chunk.frame.columns:
             if whole_of(role) in self.cells:
                 self.cells[whole_of(role)].add(chunk[role])
+
+    def _add_test_speakers(
+        self, chunk: Chunk, test: NDArray[np.int32], label: NDArray[np.int8]
+    ) -> None:
+        """Take in whose the test recordings are, as an audit does."""
+        has = np.ones(len(chunk), dtype=bool)
+        for role in _SPEAKER_ROLES:  # which an audit wants, but in nontarget trials
+            if role in self.scan.columns:
+                has &= ~chunk.is_empty(role) | ((role == "test_speaker") & (label >= 0))
+        if "enrol_speaker" not in self.scan.columns and "test_speaker" in self.scan.columns:
+            has &= ~chunk.is_empty("test_speaker") | (label == 0)
+        told = chunk.take(pl.Series(has))
+        owner = test_speakers(told, label[has], self.speakers, infers_callers=True)
+        if owner is not None:
+            self.owners.append((test[has], owner))
 
     def _try(self, read: Callable[..., NDArray[Any]], *given: object) -> NDArray[Any] | None:
         """What a reader of the audit gives, or None, and its complaint kept."""
@@ -228,6 +246,9 @@ class _TrialInspector:
         rows = rows._replace(enrol=place[rows.enrol], test=place[rows.test])
         speaker, rule = self._speakers(ids, place)
         self._count_pairs(rows, len(ids))
+        is_unknown = speaker.is_null().to_numpy()[rows.test] & (rows.label == 0)
+        n_unknown = int((is_unknown & ~np.isnan(rows.score)).sum())
+        self.count(WITHOUT_TEST_SPEAKER, n_unknown, NOTE_WITHOUT_TEST_SPEAKER)
         columns = scanned.columns
         if not {"score", "decision"} & set(columns):
             for role, cells in self.cells.items():
@@ -305,16 +326,20 @@ class _TrialInspector:
         return cells.column(name if key == role else key.removeprefix(ATTRIBUTE))
 
     def _speakers(self, ids: pl.Series, place: NDArray[np.int32]) -> tuple[pl.Series, str]:
-        """Speaker of each id, and how it is known."""
+        """Speaker of each id, null where nobody knows it, and how it is known."""
         first = first_components(ids)
         if not self.owners:
             return first, "component" if 2 * ids.str.contains(r"[/\\]").sum() > len(ids) else "id"
         names, place_of_name = self.speakers.sorted()
         of = np.full(len(ids), -1, dtype=np.int64)
         for codes, owner in reversed(self.owners):
-            of[place[codes]] = place_of_name[owner]
-        named = names.gather(pl.Series(of).replace(-1, None))
-        return named.fill_null(first), "columns"
+            is_told = owner >= 0
+            unknown = place[codes[owner == UNKNOWN]]
+            of[unknown[of[unknown] < 0]] = UNKNOWN
+            of[place[codes[is_told]]] = place_of_name[owner[is_told]]
+        named = names.gather(pl.Series(np.where(of < 0, -1, of)).replace(-1, None))
+        by_path = pl.when(pl.Series(of == UNKNOWN)).then(None).otherwise(named.fill_null(first))
+        return pl.select(by_path).to_series(), "columns"
 
 
 def meanings(words: Sequence[str]) -> tuple[dict[str, str], str]:
@@ -369,10 +394,12 @@ def _ids(ids: pl.Series, rows: Encoded) -> tuple[Ids, ...]:
 
 
 def _whose(rule: str, speaker: pl.Series, rows: Encoded) -> Whose:
-    code = speaker.rank("dense").to_numpy()
+    code = speaker.rank("dense").fill_null(0).to_numpy()
     known = rows.label >= 0
     wrong = (code[rows.enrol] == code[rows.test])[known] != (rows.label[known] == 1)
-    return Whose(rule, speaker.n_unique(), float(wrong.mean()) if known.any() else None)
+    return Whose(
+        rule, speaker.drop_nulls().n_unique(), float(wrong.mean()) if known.any() else None
+    )
 
 
 def _score_summary(rows: Encoded) -> Scores | None:
