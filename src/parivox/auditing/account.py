@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.auditing.cell_counts import count_cells
+from parivox.auditing.missing_scores import add_missing_scores
 from parivox.auditing.operating_points import DEPLOYED, missed
 from parivox.auditing.tally import Tally
 from parivox.core.costs import min_cdet
@@ -63,6 +64,7 @@ def account_for(
     _left_out(add, tally, may_withhold=trials.by_speaker is None)
     if trials.has_speakers:
         _set_aside(add, trials, groupings)
+        add_missing_scores(add, trials, groupings)
     rows_of_people = trials.by_speaker
     if people is not None and rows_of_people is not None and not trials.in_blocks:
         _of_people(add, rows_of_people, groupings)
