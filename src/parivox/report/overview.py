@@ -585,9 +585,9 @@ def _missing_scores(audit: Audit) -> Iterator[str]:
                 f"trials of {most['group']} have no score, "
                 f"{percent(least['value'])} of {least['group']}"
             )
-            told = [_if_rejected(audit, name, row) for row in (most, least)]
+            told = [_if_rejected(audit, name, row) for row in (most, least) if row["count"]]
             if all(told):
-                words += f"; if all were rejected, {told[0]} and {told[1]}"
+                words += f"; if all were rejected, {' and '.join(told)}"
             system = name_of(name["system"], name["list"])
             yield f"{system}: {words}" if len(systems(audit)) > 1 else words
 
