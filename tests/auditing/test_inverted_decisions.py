@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from parivox import audit
+from parivox.auditing.account import OUTSIDE
 from parivox.errors import DataError
 from parivox.report.overview import overview
 
@@ -61,3 +62,17 @@ def test_sound_decisions_are_not_told(varying, separation):
     """Also of an EER of 35 %."""
     found = _audited(_list("none", separation=separation, varying=varying))
     assert not [row for row in found.data.rows() if "contradict the scores" in row["item"]]
+
+
+@pytest.mark.parametrize(("threshold", "does"), [(-60, "accepts"), (70, "rejects")])
+def test_thresholds_of_another_scale_are_told(threshold, does):
+    found = _audited(_list("none"), operating_points=[f"threshold={threshold}", "threshold=1"])
+    (row,) = found.data.where(item=OUTSIDE).rows()
+    assert (row["count"], row["note"]) == (1, f"threshold={threshold} {does} all trials")
+    assert any(f"{does} all trials" in one.short for one in overview(found).caveats)
+
+
+def test_deployed_thresholds_of_another_scale_are_told():
+    scores = _list("none").drop("decision").with_columns(threshold=pl.lit(55.0))
+    (row,) = _audited(scores).data.where(item=OUTSIDE).rows()
+    assert row["note"] == "deployed rejects all trials"

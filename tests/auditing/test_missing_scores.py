@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -40,7 +42,7 @@ def _list(lost: str, seed: int = 0) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["enrol", "test", "score", "label"], orient="row")
 
 
-def _first_lines(scores: pl.DataFrame, **options: object) -> list[str]:
+def _first_lines(scores: pl.DataFrame, **options: Any) -> list[str]:
     return overview(audit(scores, speakers=_PEOPLE, by="accent", **options)).found
 
 

@@ -42,6 +42,7 @@ POINTS = "operating points"
 """The source of what is odd about thresholds."""
 MISSED = "missed operating points"
 INFINITE = "infinite thresholds"
+OUTSIDE = "thresholds outside the range of scores, as of another model or scale"
 LONG = "trials of a list too long for memory"
 _WITHOUT = "neither the list nor ids and scores are checked; audit a random part of it to have them"
 MOST_NAMED = 10
@@ -81,7 +82,17 @@ def account_for(
         _inverted(add, tally)
     _thresholds(add, tally)
     infinite = [f"{one.point.text} at {one.threshold}" for one in found if np.isinf(one.threshold)]
-    for item, points in ((MISSED, missed(found, tally.everything)), (INFINITE, infinite)):
+    outside = [
+        f"{one.point.text} {'accepts' if one.fpr == 1 else 'rejects'} all trials"
+        for one in found
+        if trials.is_scored and not one.reason and {one.fpr, one.fnr} == {0.0, 1.0}
+        if np.isfinite(one.threshold) or one.point.rule == DEPLOYED
+    ]
+    for item, points in (
+        (MISSED, missed(found, tally.everything)),
+        (INFINITE, infinite),
+        (OUTSIDE, outside),
+    ):
         if points:
             add(source=POINTS, item=item, count=len(points), note=", ".join(points))
 
