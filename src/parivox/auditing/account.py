@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.auditing.cell_counts import count_cells
+from parivox.auditing.missing_scores import add_missing_scores
 from parivox.auditing.operating_points import DEPLOYED, missed
+from parivox.auditing.outcomes import are_inverted
+from parivox.auditing.system import CHANCE
 from parivox.auditing.tally import Tally
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
+from parivox.core.separation import auc
 from parivox.read.oddities import ODDITIES, Odd, odd_ids, odd_scores
 from parivox.read.trialset import trials_in_common
 
@@ -38,6 +42,7 @@ POINTS = "operating points"
 """The source of what is odd about thresholds."""
 MISSED = "missed operating points"
 INFINITE = "infinite thresholds"
+OUTSIDE = "thresholds outside the range of scores, as of another model or scale"
 LONG = "trials of a list too long for memory"
 _WITHOUT = "neither the list nor ids and scores are checked; audit a random part of it to have them"
 MOST_NAMED = 10
@@ -63,6 +68,7 @@ def account_for(
     _left_out(add, tally, may_withhold=trials.by_speaker is None)
     if trials.has_speakers:
         _set_aside(add, trials, groupings)
+        add_missing_scores(add, trials, groupings)
     rows_of_people = trials.by_speaker
     if people is not None and rows_of_people is not None and not trials.in_blocks:
         _of_people(add, rows_of_people, groupings)
@@ -72,9 +78,21 @@ def account_for(
             note = "counted in FTE or FTA alone"
             add(source="failures", item=item, count=count, note=note)
     _undecided(add, tally)
+    if trials.is_scored:
+        _inverted(add, tally)
     _thresholds(add, tally)
     infinite = [f"{one.point.text} at {one.threshold}" for one in found if np.isinf(one.threshold)]
-    for item, points in ((MISSED, missed(found, tally.everything)), (INFINITE, infinite)):
+    outside = [
+        f"{one.point.text} {'accepts' if one.fpr == 1 else 'rejects'} all trials"
+        for one in found
+        if trials.is_scored and not one.reason and {one.fpr, one.fnr} == {0.0, 1.0}
+        if np.isfinite(one.threshold) or one.point.rule == DEPLOYED
+    ]
+    for item, points in (
+        (MISSED, missed(found, tally.everything)),
+        (INFINITE, infinite),
+        (OUTSIDE, outside),
+    ):
         if points:
             add(source=POINTS, item=item, count=len(points), note=", ".join(points))
 
@@ -232,6 +250,26 @@ def _undecided(add: Callable[..., None], tally: CellCounts) -> None:
                 item=f"{item} (allocation {cells.allocation})",
                 count=list(map(undecided, cells.groups, cells.outcomes)),
             )
+
+
+def _inverted(add: Callable[..., None], tally: CellCounts) -> None:
+    """Groups whose decisions contradict the scores."""
+    for cells in tally.cells:
+        if cells.level.name or cells.allocation != tally.cells[0].allocation:
+            continue
+        for group, counts, outcomes in zip(
+            cells.grouping.groups, cells.groups, cells.outcomes, strict=False
+        ):
+            is_sound = counts.n_target and counts.n_nontarget and float(auc(counts)) >= CHANCE
+            if is_sound and are_inverted(outcomes.deployed):
+                add(
+                    source=ODDITIES,
+                    grouping=cells.grouping.name,
+                    item=f"trials of {group} whose decisions contradict the scores",
+                    count=int(counts.n_target + counts.n_nontarget),
+                    note="nontarget trials are accepted more often than target trials, although "
+                    "they score lower",
+                )
 
 
 def _thresholds(add: Callable[..., None], tally: CellCounts) -> None:

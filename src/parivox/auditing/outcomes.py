@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SECONDS = np.concatenate(([0.0], np.geomspace(1e-3, 1e6, 4501)))
 """Lower edges of the bins of seconds, half a percent wide."""
+_INVERTED, _SURE = 0.1, 4
 MICRO = 1e6
 """Seconds are added up in whole millionths."""
 ATTEMPTS, SHARES = "attempts", "shares"
@@ -61,6 +62,20 @@ class Outcomes:
 
 
 NO_OUTCOMES = Outcomes()
+
+
+def are_inverted(deployed: Counts | None) -> bool:
+    """Whether decisions accept nontarget trials clearly more often than target trials.
+
+    By a tenth and by four standard errors of the difference at most, so that no weak system, and
+    none whose threshold varies, is taken for it.
+    """
+    if deployed is None or not (deployed.n_target and deployed.n_nontarget):
+        return False
+    at = deployed.at([1.0])
+    standard_error = math.sqrt(0.25 / deployed.n_target + 0.25 / deployed.n_nontarget)
+    excess = float(at.fpr[0]) - (1 - float(at.fnr[0]))
+    return excess > max(_INVERTED, _SURE * standard_error)
 
 
 def failure_rates(

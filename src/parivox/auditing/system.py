@@ -26,6 +26,7 @@ from parivox.auditing.operating_points import (
     default_points,
     find_all,
 )
+from parivox.auditing.outcomes import are_inverted
 from parivox.auditing.sample import Tallied, sample_speakers, steps, tally_list
 from parivox.auditing.schema import Base
 from parivox.auditing.tally import Tally
@@ -136,6 +137,13 @@ def measure_system(
         )
     everything, outcomes = tally.everything, tally.levels[0].outcomes
     check_polarity(trials, everything, orientation)
+    if orientation != "similarity" and trials.is_scored and are_inverted(outcomes.deployed):
+        msg = (
+            f"{trials.name}: decisions contradict the scores: nontarget trials are accepted more "
+            "often than target trials, although they score lower; check which word of the column "
+            "of decisions means what, or keep them as they are with --similarity"
+        )
+        raise DataError(msg)
     if asked is None:
         asked = [OperatingPoint(DEPLOYED, DEPLOYED)] if trials.has_decisions else []
         if no_curve and on is None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 UNSCORED = "trials without score"
+UNSCORED_OF_CLASS = ("nontarget trials without score", "target trials without score")
 DUPLICATES = "exact duplicates"
 CONFLICTS = "contradicting rows"
 REVERSED = "reversed pairs"
@@ -224,7 +225,7 @@ def check_partition(
         scored = scored._replace(more={**scored.more, "failed": failed})
     if empty.any():
         counts.unscored += int(empty.sum())
-        counts.by_speaker(UNSCORED, scored.enrol[empty], speaker)
+        _count_unscored(scored.take(empty), speaker, counts)
         scored, doubt = scored.take(~empty), doubt[~empty]
     target = scored.label == 1
     unknown = np.flatnonzero(scored.label < 0)
@@ -420,8 +421,18 @@ def _join_trial_list(
         joined, doubt = _append_unscored(joined, listed.take(never)), np.append(doubt, clash[never])
         differ = np.append(differ, np.zeros(int(never.sum()), dtype=bool))
     counts.not_in_scores += int(lost.sum())
-    counts.by_speaker(UNSCORED, listed.enrol[lost], facts.speaker)
+    _count_unscored(listed.take(lost), facts.speaker, counts)
     return joined, doubt | differ
+
+
+def _count_unscored(rows: Encoded, speaker: NDArray[np.int32] | None, counts: CheckCounts) -> None:
+    """Count trials without score by speaker, all and of each class."""
+    counts.by_speaker(UNSCORED, rows.enrol, speaker)
+    if speaker is None:
+        return
+    is_target = np.where(rows.label < 0, speaker[rows.enrol] == speaker[rows.test], rows.label == 1)
+    for label, item in enumerate(UNSCORED_OF_CLASS):
+        counts.by_speaker(item, rows.enrol[is_target == label], speaker)
 
 
 def _append_unscored(scored: Encoded, listed: Encoded) -> Encoded:

@@ -20,7 +20,7 @@ from parivox.frozen import frozen
 from parivox.progress import each
 from parivox.read.attributes import whole_of
 from parivox.read.bins import Bins
-from parivox.read.checks import WITHOUT_TEST_SPEAKER, DataNote
+from parivox.read.checks import UNSCORED_OF_CLASS, WITHOUT_TEST_SPEAKER, DataNote
 from parivox.read.people import speakers_of
 from parivox.read.spill import CheckedParts
 
@@ -318,6 +318,8 @@ class TrialSet:
             score_range=(float(low), float(high)) if np.isfinite(low) else (0.0, 0.0),
             utterance_speaker=np.where(used, self.utterance_speaker, np.int32(-1)),
             data=[*self.data, note],
+            # counted over all trials, which are not those that are left
+            aside={k: v for k, v in self.aside.items() if k not in UNSCORED_OF_CLASS},
             content_sha256=hashlib.sha256(f"{self.content_sha256}\0{asked}".encode()).hexdigest(),
         )
 

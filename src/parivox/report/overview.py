@@ -10,6 +10,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from parivox.auditing.missing_scores import MISSING_SCORES
 from parivox.auditing.operating_points import HERE, NO_TRIALS, is_far
 from parivox.core import verdict
 from parivox.report import findings
@@ -244,7 +245,8 @@ def overview(audit: Audit) -> Overview:
     """What is seen first of an audit, from its tables alone."""
     every = lines(audit)
     sure, whole = findings.how_sure(audit), list(_whole(audit))
-    found = [[Said(words)] for words in _limits(audit)]
+    missing = list(_missing_scores(audit))
+    found = [[Said(words)] for words in (*missing, *_limits(audit))]
     found += _findings(audit, every, "exploratory, " if sure else "")
     judged = _comparisons(every, audit.record["options"]["reference"][0])
     counts = Counter(one.verdict for one in judged)
@@ -574,6 +576,38 @@ def _limits(audit: Audit) -> Iterator[str]:
         yield f"{limit}: {'; '.join(words)}"
 
 
+def _missing_scores(audit: Audit) -> Iterator[str]:
+    """Where the share of target trials without score differs by group, with FNR if all failed."""
+    for name in systems(audit):
+        rows = audit.data.where(**name, source=MISSING_SCORES).rows()
+        for grouping, of_grouping in groupby(rows, key=lambda row: row["grouping"]):
+            most, *_, least = sorted(of_grouping, key=lambda row: -row["value"])
+            words = (
+                f"Missing scores differ by {grouping}: {percent(most['value'])} of the target "
+                f"trials of {most['group']} have no score, "
+                f"{percent(least['value'])} of {least['group']}"
+            )
+            told = [_if_rejected(audit, name, row) for row in (most, least) if row["count"]]
+            if all(told):
+                words += f"; if all were rejected, {' and '.join(told)}"
+            system = name_of(name["system"], name["list"])
+            yield f"{system}: {words}" if len(systems(audit)) > 1 else words
+
+
+def _if_rejected(audit: Audit, name: Row, missing: Row) -> str:
+    """FNR of a group if its target trials without score were rejected."""
+    where = {"grouping": missing["grouping"], "group": missing["group"], "within": ""}
+    rates = audit.groups.where(**name, **where, metric="fnr").rows()
+    if not rates or not rates[0]["trials"] or rates[0]["errors"] is None:
+        return ""
+    rate, lost = rates[0], missing["count"]
+    all_rejected = (rate["errors"] + lost) / (rate["trials"] + lost)
+    return (
+        f"the FNR of {missing['group']} would be {percent(all_rejected)} "
+        f"instead of {percent(rate['value'])}"
+    )
+
+
 # ---- what was audited
 
 
@@ -802,6 +836,8 @@ def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
 
 def _caveats(audit: Audit) -> Iterator[Caveat]:
     """What a reader must know before relying on the finding."""
+    for words in _missing_scores(audit):
+        yield Caveat("missing scores differ by group", words, "data")
     for pair in pairs(audit):
         if pair.speakers.endswith(_RESTRICTED):
             yield Caveat(f"{pair.label}: {pair.speakers}", f"{pair.label}: {pair.speakers}", "data")
