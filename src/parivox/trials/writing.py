@@ -392,6 +392,7 @@ def _speakers_of(scanned: Scan, speakers: Any, utterances: Any, id_: str | None)
             raise DataError(msg)
         owner = first_components(ids)
     elif table.tell_speakers:
+        table.refuse_nobody()
         owner = table.speakers(ids, scanned.name)
     else:
         msg = f"{table.name}: has no column 'speaker', which tells the labels; give one"
