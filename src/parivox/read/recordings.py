@@ -80,7 +80,7 @@ class Utterances:
             such = "the only such row" if odd.height == 1 else f"one of {odd.height:,} such rows"
             msg = (
                 f"{self.name}: row {row['row']}: the speaker {row['speaker']!r} stands for nobody "
-                f"({such}); give the speaker, remove the row, or list the word in a table of speakers "
+                f"({such}); give the speaker, remove the row, or list it in a table of speakers "
                 "if somebody is called so"
             )
             raise DataError(msg)
