@@ -136,6 +136,7 @@ def score_all_pairs(
     top: int | None = None,
     s_norm: str | Path | None = None,
     encoding: str | None = None,
+    quotes: str | None = None,
     progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - for all stages
 ) -> ScoredPairs:
     """Score every pair of recordings, and keep counts and a tally in the place of rows.
@@ -149,7 +150,7 @@ def score_all_pairs(
     embeddings
         Folder of ``parivox embed``, a file of embeddings, or one that was opened. Recordings that
         failed, and those of a cohort of strangers among them, are left out.
-    speakers, by, within, groups, utterances, id, encoding
+    speakers, by, within, groups, utterances, id, encoding, quotes
         As in `parivox.audit`. Without `utterances`, the table in the folder of ``parivox embed``.
     step, thresholds
         As in `parivox.count`; one of them is needed.
@@ -209,6 +210,7 @@ def score_all_pairs(
         utterances=utterances,
         id=id,
         encoding=encoding,
+        quotes=quotes,
         step=step,
         thresholds=thresholds,
         withhold=0,

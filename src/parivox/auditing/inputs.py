@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from parivox.read.rule_file import RuleFile
     from parivox.read.trialset import TrialSet
 
-_OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding")
+_OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding", "quotes")
 """Options that tell of speakers, whom a tally knows."""
 _OF_COLUMNS = frozenset().union(*ALIASES.values())
 Asked = TypeVar("Asked", bound="ReadOptions")

@@ -23,6 +23,7 @@ def inspect(
     columns: Mapping[str, str] | None = None,
     scores_format: str | None = None,
     encoding: str | None = None,
+    quotes: str | None = None,
 ) -> Inspection:
     """Tell what files hold, how they fit together, and what is odd.
 
@@ -39,6 +40,8 @@ def inspect(
         Format of trials whose rows fit several.
     encoding
         Of texts that are neither UTF-8 nor UTF-16; without it, found out.
+    quotes
+        ``none`` where quotes in tables of text are signs as others are.
 
     Returns
     -------
@@ -52,7 +55,9 @@ def inspect(
     >>> [one.kind for one in found.files], found.joins[0].met
     (['scores', 'speakers'], 2)
     """
-    asked = ReadOptions.of(columns=columns, scores_format=scores_format, encoding=encoding)
+    asked = ReadOptions.of(
+        columns=columns, scores_format=scores_format, encoding=encoding, quotes=quotes
+    )
     columns_of = dict(asked.columns or {})
     return inspect_files(sources, columns_of, asked.scores_format, _Counts(), stem_of)
 

@@ -33,7 +33,7 @@ examples:
 
 _TAKEN = (
     *("speakers", "trials", "utterances", "models", "groups"),
-    *("scores_format", "columns", "id", "encoding", "conflicts"),
+    *("scores_format", "columns", "id", "encoding", "quotes", "conflicts"),
 )
 """Options that are of use where a calibrator is applied."""
 

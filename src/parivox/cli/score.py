@@ -76,7 +76,8 @@ def _count_all_pairs(given: argparse.Namespace) -> None:
     from parivox.report.systems import print_scored_pairs  # noqa: PLC0415
 
     options = given_options(given, ScoreOptions) | given_options(given, AllPairsOptions)
-    embeddings, options["encoding"] = options.pop("embeddings"), given.encoding
+    embeddings = options.pop("embeddings")
+    options |= {"encoding": given.encoding, "quotes": given.quotes}
     check_out(given.out, overwrite=given.overwrite)
     found = score_all_pairs(embeddings, **options)
     counts, tally = found.write(given.out, overwrite=given.overwrite)

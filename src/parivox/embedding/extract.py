@@ -132,6 +132,7 @@ def embed(
     channel: int | str | None = None,
     longest_seconds: float = LONGEST_SECONDS,
     encoding: str | None = None,  # noqa: ARG001 - for all that is read
+    quotes: str | None = None,  # noqa: ARG001 - for all that is read
     prune: bool = False,
     workers: int | None = None,
     batch: int = BATCH,
@@ -161,6 +162,8 @@ def embed(
         Recordings that are longer are ``unreadable``.
     encoding
         Of a table that is neither UTF-8 nor UTF-16; without it, found out.
+    quotes
+        ``none`` where quotes in tables of text are signs as others are.
     prune
         Whether recordings of the store that are no longer named are taken out.
     workers

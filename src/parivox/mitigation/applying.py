@@ -72,6 +72,7 @@ def apply_calibrator(
     columns: Mapping[str, str] | None = None,
     id: str | None = None,  # noqa: A002 - as the option is called
     encoding: str | None = None,
+    quotes: str | None = None,
     conflicts: str = "error",
 ) -> Applied:
     """Write scores as natural-log likelihood ratios, with every other column as it was.
@@ -86,7 +87,7 @@ def apply_calibrator(
         A new file, CSV or Parquet, which ``parivox audit --llr`` takes.
     speakers, groups, trials, utterances, models, conflicts
         As of `audit`: needed only if the calibrator has groups.
-    scores_format, columns, id, encoding
+    scores_format, columns, id, encoding, quotes
         As of `audit`.
 
     Returns
@@ -122,6 +123,7 @@ def apply_calibrator(
         columns=columns,
         id=id,
         encoding=encoding,
+        quotes=quotes,
         conflicts=conflicts,
     )
     found, path = read_calibrator(calibrator), check_new(out)

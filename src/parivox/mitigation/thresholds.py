@@ -197,6 +197,7 @@ def thresholds(
     columns: Mapping[str, str] | None = None,
     id: str | None = None,  # noqa: A002 - as the option is called
     encoding: str | None = None,
+    quotes: str | None = None,
     orientation: str | None = None,
     conflicts: str = "error",
     progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - taken by `telling`
@@ -224,7 +225,7 @@ def thresholds(
         Folds of speakers, and by what they are dealt.
     confidence
         Level of intervals.
-    scores_format, columns, id, encoding, orientation, conflicts, progress
+    scores_format, columns, id, encoding, quotes, orientation, conflicts, progress
         As of `audit`.
 
     Returns
@@ -259,6 +260,7 @@ def thresholds(
         columns=columns,
         id=id,
         encoding=encoding,
+        quotes=quotes,
         orientation=orientation,
         conflicts=conflicts,
     )

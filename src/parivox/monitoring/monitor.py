@@ -107,6 +107,7 @@ def monitor(
     columns: Mapping[str, str] | None = None,
     id: str | None = None,  # noqa: A002 - as the option is called
     encoding: str | None = None,
+    quotes: str | None = None,
     orientation: str | None = None,
     conflicts: str = "error",
     progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - taken by `telling`
@@ -140,7 +141,7 @@ def monitor(
         Largest ratio that is no reason for an alarm.
     impostors
         Share of trials that may be no genuine ones.
-    scores_format, columns, id, encoding, orientation, conflicts, progress
+    scores_format, columns, id, encoding, quotes, orientation, conflicts, progress
         As of `audit`.
 
     Returns
@@ -195,6 +196,7 @@ def monitor(
         columns=columns,
         id=id,
         encoding=encoding,
+        quotes=quotes,
         orientation=orientation,
         conflicts=conflicts,
     )

@@ -139,6 +139,14 @@ class ReadOptions(Options):
         "refused",
         is_recorded=False,
     )
+    quotes: str | None = option(
+        READ,
+        '`none` where quotes (") in tables of text are signs as others are, not around cells',
+        Text,
+        metavar="WAY",
+        choices=("none",),
+        is_recorded=False,
+    )
     orientation: str | None = option(
         READ,
         "`distance` where scores are distances, to be negated; `similarity` where they are "
@@ -584,6 +592,7 @@ class InspectOptions(Options):
     columns: Mapping[str, str] | None = same_as(ReadOptions, "columns")
     scores_format: str | None = same_as(ReadOptions, "scores_format")
     encoding: str | None = same_as(ReadOptions, "encoding")
+    quotes: str | None = same_as(ReadOptions, "quotes")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

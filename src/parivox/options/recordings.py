@@ -71,6 +71,7 @@ class EmbedOptions(Options):
         outside=(0,),
     )
     encoding: str | None = same_as(ListOptions, "encoding", section=EMBEDDED)
+    quotes: str | None = same_as(ListOptions, "quotes", section=EMBEDDED)
     prune: bool = option(
         WRITTEN,
         "take out recordings of earlier runs that are no longer named",
@@ -155,6 +156,7 @@ class ScoredOptions(Options):
     )
     columns: Mapping[str, str] | None = same_as(ListOptions, "columns", section=READ)
     encoding: str | None = same_as(ListOptions, "encoding", section=READ)
+    quotes: str | None = same_as(ListOptions, "quotes", section=READ)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -88,6 +88,7 @@ class ListOptions(Options):
     )
     id: str | None = same_as(ReadOptions, "id", section=LIST, without="")
     encoding: str | None = same_as(ReadOptions, "encoding", section=LIST)
+    quotes: str | None = same_as(ReadOptions, "quotes", section=LIST)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -259,6 +260,7 @@ class BuildOptions(Options):
     seed: int = option(BUILT, "that seed", Number, 0, **_FROM_ZERO, is_common=True)
     id: str | None = same_as(ListOptions, "id", section=BUILT)
     encoding: str | None = same_as(ReadOptions, "encoding", section=BUILT)
+    quotes: str | None = same_as(ReadOptions, "quotes", section=BUILT)
     speaker_ids: bool = option(BUILT, "name who is left out, also in the manifest", Flag, False)
     progress: Callable[[Progress], None] | None = same_as(ReadOptions, "progress", section=BUILT)
 

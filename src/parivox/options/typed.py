@@ -37,6 +37,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """encoding of texts that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that Python
     knows (default: guessed where their words can be read in one way only, with a warning, else
     refused)"""
+    quotes: str | None
+    """none where quotes (") in tables of text are signs as others are, not around cells"""
     orientation: str | None
     """distance where scores are distances, to be negated; similarity where they are similarities,
     whatever their AUC"""
@@ -147,6 +149,8 @@ class OtherCountOptions(TypedDict, total=False):
     """encoding of texts that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that Python
     knows (default: guessed where their words can be read in one way only, with a warning, else
     refused)"""
+    quotes: str | None
+    """none where quotes (") in tables of text are signs as others are, not around cells"""
     orientation: str | None
     """distance where scores are distances, to be negated; similarity where they are similarities,
     whatever their AUC"""
@@ -175,6 +179,8 @@ class OtherBuildOptions(TypedDict, total=False):
     """encoding of texts that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that Python
     knows (default: guessed where their words can be read in one way only, with a warning, else
     refused)"""
+    quotes: str | None
+    """none where quotes (") in tables of text are signs as others are, not around cells"""
     speaker_ids: bool
     """name who is left out, also in the manifest"""
     progress: Callable[[Progress], None] | None

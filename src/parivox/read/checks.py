@@ -36,6 +36,11 @@ NOTE_WITHOUT_TEST_SPEAKER = (
     "in a column test_speaker to have one"
 )
 INFINITE = "infinite scores"
+OF_NOBODY = "trials of nobody"
+NOTE_OF_NOBODY = (
+    "left out, as the speaker of a side is a placeholder such as nan or unknown; list it in the "
+    "table of speakers if somebody is called so"
+)
 FAILED = "trials of a recording that failed"
 ACQUIRE, ENROL = 1, 2
 """Stage at which a trial failed, 0 where it did not."""
@@ -132,6 +137,7 @@ class CheckCounts:
     n_speakers: int = 0
     rows: int = 0
     unscored: int = 0
+    of_nobody: int = 0
     trial_rows: int = 0
     trial_duplicates: int = 0
     met: int = 0
@@ -192,6 +198,7 @@ class UtteranceFacts(NamedTuple):
     made_of: Ints | None = None
     is_scored: bool = True  # whether the rows have scores; if not, their decisions stand for them
     are_some_unknown: bool = False  # whether some of the speakers are unknown
+    of_nobody: Bools | None = None  # whether its speaker is a placeholder; None where none is
 
     def itself(self, enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Bools:
         """Whether a trial compares a recording with itself, or with a model made of it."""
@@ -212,8 +219,10 @@ def check_partition(
     speaker = facts.speaker
     counts.rows += scored.score.size
     if listed is not None:
+        listed = _without_nobody(listed, facts, counts)
         scored, doubt = _join_trial_list(scored, listed, n, facts, counts)
     else:
+        scored = _without_nobody(scored, facts, counts)
         doubt = np.zeros(scored.score.size, dtype=bool)
     scored = _decisions_as_scores(scored, facts, counts)
     empty = np.isnan(scored.score)
@@ -256,6 +265,20 @@ def check_partition(
         key, trials = _split_failed(key, trials, speaker, counts)
     _count_oddities(key, trials, facts, n, counts)
     return trials
+
+
+def _without_nobody(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts | None) -> Encoded:
+    """Return the rows without those of which a side has a placeholder for a speaker.
+
+    Rows that are labelled nontarget need no test speaker, so a placeholder there is none.
+    """
+    if facts.of_nobody is None:
+        return rows
+    is_lost = facts.of_nobody.take(rows.test) & (rows.label != 0)
+    is_lost |= facts.of_nobody.take(rows.enrol)
+    if counts is not None:
+        counts.of_nobody += int(is_lost.sum())
+    return rows.take(~is_lost)
 
 
 def _decisions_as_scores(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts) -> Encoded:

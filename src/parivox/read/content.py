@@ -47,6 +47,7 @@ _MOST_SHOWN = 6
 LONGEST_LINE = 1 << 26
 _NOT_IN_TEXT = bytes([*range(0x09), *range(0x0E, 0x1A)])
 _GIVEN: ContextVar[str] = ContextVar("encoding of texts that are not Unicode", default="")
+_QUOTES: ContextVar[str] = ContextVar("what quotes are in texts", default="")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -72,12 +73,28 @@ def encoding_asked() -> str:
     return _GIVEN.get()
 
 
+@contextmanager
+def quotes_in(quotes: str | None) -> Iterator[None]:
+    """Take quotes in tables of text that are read meanwhile for this: ``none``, signs as others."""
+    token = _QUOTES.set(_QUOTES.get() if quotes is None else quotes)
+    try:
+        yield
+    finally:
+        _QUOTES.reset(token)
+
+
+def quotes_asked() -> str:
+    """What quotes are in what is read now: ``none`` for signs as others; empty where they quote."""
+    return _QUOTES.get()
+
+
 def in_encoding_given(reading: Callable[P, R]) -> Callable[P, R]:
-    """Have all texts that a function reads taken as its argument `encoding` says."""
+    """Have all texts that a function reads taken as its arguments `encoding`, `quotes` say."""
 
     @wraps(reading)
     def wrapped(*args: P.args, **given: P.kwargs) -> R:
-        with texts_in(cast("str | None", given.get("encoding"))):
+        encoding, quotes = (cast("str | None", given.get(one)) for one in ("encoding", "quotes"))
+        with texts_in(encoding), quotes_in(quotes):
             return reading(*args, **given)
 
     return wrapped

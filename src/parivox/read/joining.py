@@ -42,6 +42,10 @@ class NamesSpeakers(Protocol):
         """The speaker of each utterance."""
 
 
+PLACEHOLDERS = (*("", "nan", "NaN", "None", "null", "NA", "N/A", "n/a", "unknown", "-", "?", "-1"),)
+"""Speaker ids that stand for nobody, unless a table of speakers lists them."""
+NOBODY = -2
+"""What stands for the place of such a speaker."""
 _SIDES = ("enrol", "test")
 _ENDING, _FOLDER = r"\.[A-Za-z0-9]{1,5}$", r"^.*/"
 DIFFERENCES: dict[str, Callable[[pl.Expr], pl.Expr]] = {
@@ -171,6 +175,7 @@ def utterance_speakers(
     name: str,
     *,
     known: bool = False,
+    may_be_nobody: bool = False,
 ) -> NDArray[np.int32]:
     """Speaker of every distinct utterance, as an index into ``speakers.ids``, shape (utterance,).
 
@@ -179,7 +184,8 @@ def utterance_speakers(
     ids.
     """
     if utterances is not None and utterances.tell_speakers:
-        return speaker_indices(utterances.speakers(ids, name), speakers, utterances.name)
+        whose = utterances.speakers(ids, name)
+        return speaker_indices(whose, speakers, utterances.name, may_be_nobody=may_be_nobody)
     components = first_components(ids)
     whose = components.rle()  # the ids are in order, so those of one speaker stand together
     names, times = whose.struct.field("value"), whose.struct.field("len").to_numpy()
@@ -205,11 +211,17 @@ def utterance_speakers(
                 f"no speakers in {speakers.name}; {pattern}"
             )
             raise DataError(msg)
-    return np.repeat(speaker_indices(names, speakers, name), times)
+    place = speaker_indices(names, speakers, name, may_be_nobody=may_be_nobody)
+    return np.repeat(place, times)
 
 
-def speaker_indices(found: pl.Series, speakers: Speakers, name: str) -> NDArray[np.int32]:
-    """Indices of speaker ids, all of which must be in the table of speakers."""
+def speaker_indices(
+    found: pl.Series, speakers: Speakers, name: str, *, may_be_nobody: bool = False
+) -> NDArray[np.int32]:
+    """Indices of speaker ids, all of which must be in the table of speakers.
+
+    With `may_be_nobody`, `NOBODY` stands for a placeholder that the table does not list.
+    """
     place = speakers.places(found)
     if place is not None and (place >= 0).all():
         return place
@@ -217,6 +229,10 @@ def speaker_indices(found: pl.Series, speakers: Speakers, name: str) -> NDArray[
     if share < 1.0:
         distinct = found.unique().sort()
         missing = distinct.filter(~distinct.is_in(_known_ids(speakers, share)))
+        if may_be_nobody:
+            missing = missing.filter(~missing.is_in(PLACEHOLDERS))
+            if missing.is_empty():
+                return _with_nobody(found, speakers)
         headless = missing.filter(_in_header(missing, speakers))
         if len(headless):
             msg = (
@@ -235,6 +251,14 @@ def speaker_indices(found: pl.Series, speakers: Speakers, name: str) -> NDArray[
     place = speakers.places(found)
     assert place is not None
     return place
+
+
+def _with_nobody(found: pl.Series, speakers: Speakers) -> NDArray[np.int32]:
+    """Indices of speaker ids, those of nobody as `NOBODY`."""
+    place = speakers.places(found)
+    if place is None:
+        return np.full(len(found), NOBODY, dtype=np.int32)
+    return np.where(place < 0, np.int32(NOBODY), place)
 
 
 def _in_header(found: pl.Series, speakers: Speakers) -> pl.Series:

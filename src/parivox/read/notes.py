@@ -12,8 +12,10 @@ from parivox.read.checks import (
     DUPLICATES,
     FAILED,
     INFINITE,
+    NOTE_OF_NOBODY,
     NOTE_WITHOUT_TEST_SPEAKER,
     OF_ITSELF,
+    OF_NOBODY,
     REVERSED,
     UNSCORED,
     WITHOUT_TEST_SPEAKER,
@@ -42,6 +44,7 @@ def why_none_left(counts: CheckCounts) -> str:
     """Why no trial is left."""
     reasons = {
         "have no score": counts.unscored,
+        "are of nobody, as placeholders such as 'nan' for a speaker say": counts.of_nobody,
         "are not in the trial list": counts.not_in_trials,
         "contradict others": counts.conflicts,
     }
@@ -65,6 +68,7 @@ def reading_notes(
     ]
     found = [
         (without_score, counts.unscored, "left out"),
+        (OF_NOBODY, counts.of_nobody, NOTE_OF_NOBODY),
         ("decisions of trials without score", counts.decided_only, only_decided),
         (DUPLICATES, counts.duplicates, "counted once"),
         (CONFLICTS, counts.conflicts, "set aside"),

@@ -16,6 +16,7 @@ from parivox.read.columns import SPEAKER
 from parivox.read.formats import NO_SIDE, are_segments, on_side
 from parivox.read.ids import places_in
 from parivox.read.joining import (
+    PLACEHOLDERS,
     first_components,
     listed_ids,
     mend_of_ids,
@@ -68,6 +69,21 @@ class Utterances:
             msg = f"{name}: {listed_ids(missing, ids, what)} are not in {self.name}; {mend}"
             raise DataError(msg)
         return found
+
+    def refuse_nobody(self) -> None:
+        """Refuse placeholders in the place of speakers, where no table of speakers lists them."""
+        odd = (
+            self.table.filter(pl.col("speaker").is_in(PLACEHOLDERS)) if self.tell_speakers else None
+        )
+        if odd is not None and odd.height:
+            row = odd.row(0, named=True)
+            such = "the only such row" if odd.height == 1 else f"one of {odd.height:,} such rows"
+            msg = (
+                f"{self.name}: row {row['row']}: the speaker {row['speaker']!r} stands for nobody "
+                f"({such}); give the speaker, remove the row, or list it in a table of speakers "
+                "if somebody is called so"
+            )
+            raise DataError(msg)
 
     def everyone(self, ids: Iterable[pl.Series], name: str) -> pl.Series:  # noqa: ARG002 - see Pattern
         """Every speaker, where no other table tells them."""

@@ -27,6 +27,8 @@ from parivox.read.columns import Columns, are_customers
 from parivox.read.formats import scan
 from parivox.read.ids import UNKNOWN, places_in
 from parivox.read.joining import (
+    NOBODY,
+    PLACEHOLDERS,
     check_speaker_columns,
     first_components,
     listed_ids,
@@ -154,7 +156,11 @@ def _checked(
     n_models = 0 if models is None else len(models)
     people, speaker, sources = find_speakers(rows, tables, own, models)
     names = () if people is None else people.ids
+    of_nobody = speaker == NOBODY
+    speaker[of_nobody] = -1
     facts = _facts(rows, tables, own, models, speaker, failed)
+    if of_nobody.any():
+        facts = facts._replace(of_nobody=of_nobody, are_some_unknown=True)
     levels, columns = rows.levels()
     codes = FinalCodes((own if models is None else models).places, own.places, n_models, columns)
     counts = CheckCounts(n_speakers=len(names))
@@ -371,12 +377,13 @@ def find_speakers(
     files = _files(rows, ids)
     people = tables.speakers
     if people is None:
-        people = speakers_of(_names(rows, tables, ids, files, names))
+        every = _names(rows, tables, ids, files, names)
+        people = speakers_of(every.filter(~every.is_in(PLACEHOLDERS)))
     notes: list[DataNote] = []
     scores = rows.scans[0].name
     if models is not None and tables.models is not None:
         theirs = tables.models.speakers(models.series(), scores)
-        speaker[:n_models] = speaker_indices(theirs, people, tables.models.name)
+        speaker[:n_models] = speaker_indices(theirs, people, tables.models.name, may_be_nobody=True)
         tables.models.check_speakers(tables.utterances, people, by_path=not len(names))
         are_read = bool(tables.models.provenance)
         item = "that are models" if are_read else "that have the name of their speaker"
@@ -389,7 +396,8 @@ def find_speakers(
                 at = np.flatnonzero(codes >= 0)
                 whose = names.gather(place[codes[at]])
                 check_speaker_columns(part.gather(at), whose, tables.utterances, rows.files)
-        own[named] = speaker_indices(names, people, scores)[place][ids.values[named]]
+        found = speaker_indices(names, people, scores, may_be_nobody=True)
+        own[named] = found[place][ids.values[named]]
         item = "utterances with a speaker in a column"
         notes.append(DataNote("scores", item, int(named.sum())))
     rest = _find_others(rows, tables, people, ids, files, own)
@@ -424,7 +432,7 @@ def _find_others(
                 if which == _FAILURES and tables.failures is not None:
                     tables.failures.check_speakers(mine, people, tables.utterances, tables.models)
                 speaker[start + at] = utterance_speakers(
-                    mine, people, tables.utterances, name, known=bool(found)
+                    mine, people, tables.utterances, name, known=bool(found), may_be_nobody=True
                 )
                 found += at.size
     if tables.utterances is not None and tables.tell_speakers:

@@ -88,6 +88,7 @@ def score(
     format: str | None = None,  # noqa: A002 - the option's name
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,  # noqa: ARG001 - for all that is read
+    quotes: str | None = None,  # noqa: ARG001 - for all that is read
     overwrite: bool = False,
     ray: str | None = None,
     progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - for all stages
@@ -120,7 +121,7 @@ def score(
         See `as_norm`; None for 300.
     speakers
         Table of speakers: how many of the cohort are of which group is told.
-    format, columns, encoding
+    format, columns, encoding, quotes
         How the list is read, where its content does not tell.
     overwrite
         Whether `out` may be there already.

@@ -75,6 +75,7 @@ def score_with_system(
     format: str | None = None,  # noqa: A002 - the option's name
     columns: Mapping[str, str] | None = None,
     encoding: str | None = None,  # noqa: ARG001 - for all that is read
+    quotes: str | None = None,  # noqa: ARG001 - for all that is read
     overwrite: bool = False,
     progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - for all stages
 ) -> Scored:
@@ -101,7 +102,7 @@ def score_with_system(
     channel
         Which counts, of files whose channels differ and of which the table does not say: a number
         from 1, ``left``, ``right``, or ``mix``.
-    format, columns, encoding, overwrite, progress
+    format, columns, encoding, quotes, overwrite, progress
         As of `parivox.scoring.run.score`.
 
     Raises

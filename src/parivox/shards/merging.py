@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from parivox.read.extent import Place
     from parivox.shards.planning import Plan
 
-_OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding")
+_OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding", "quotes")
 
 
 def find_thresholds(folder: str | os.PathLike[str]) -> None:

@@ -24,7 +24,7 @@ from parivox.disk import finish, found, sha256_of, whole_folder, writing
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import KINDS, BuildOptions
 from parivox.progress import stage, telling
-from parivox.read.content import texts_in
+from parivox.read.content import quotes_in, texts_in
 from parivox.read.table import Table
 from parivox.shown import Shown
 from parivox.trials.checks import check
@@ -116,6 +116,7 @@ def build_lists(
         "by": design.pool.by,
         "id": asked.id,
         **({} if asked.encoding is None else {"encoding": asked.encoding}),
+        **({} if asked.quotes is None else {"quotes": asked.quotes}),
         "grade_by": list(design.pool.graded_by),
         "parameters": dict(design.parameters),
         "seed": seed,
@@ -218,8 +219,8 @@ def rebuild(
                 raise ConfigError(msg)
             tables[role] = path.parent / one["path"]
     by, grade_by, id_ = former["by"], former["grade_by"], former["id"]
-    encoding = former.get("encoding")
-    with texts_in(encoding):
+    encoding, quotes = former.get("encoding"), former.get("quotes")
+    with texts_in(encoding), quotes_in(quotes):
         pool = Pool.read(
             *(tables["utterances"], tables["speakers"]), by=by, grade_by=grade_by, id=id_
         )
@@ -238,6 +239,7 @@ def rebuild(
         **{name: former[name] for name in ("by", "format", "variants", "seed", "id")},
         **former["parameters"],
         encoding=encoding,
+        quotes=quotes,
         out=out,
     )
     design = import_module(f"parivox.trials.{former['kind']}").design(pool, asked)

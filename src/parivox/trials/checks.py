@@ -113,6 +113,7 @@ def check(
     columns: Mapping[str, str] | None = None,
     conflicts: str = "error",
     encoding: str | None = None,
+    quotes: str | None = None,
 ) -> Checked:
     """Check a list of trials against the guidelines for evaluations that carry a claim.
 
@@ -148,7 +149,7 @@ def check(
         By check, as in ``{"G2": 100}``.
     speaker_ids
         Whether the table of speakers names them.
-    id, columns, conflicts, encoding
+    id, columns, conflicts, encoding, quotes
         Id column of the speakers, columns of the list by role, what to do with rows that
         contradict each other, and the encoding of texts that are not Unicode, as an audit has it.
 
@@ -185,6 +186,7 @@ def check(
         "columns": columns,
         "conflicts": conflicts,
         "encoding": encoding,
+        "quotes": quotes,
     }
     kept = bool(variants)
     trial_list = read_list(trials, by=by, grade_by=grade_by, **reading, keeps_scores=kept)

@@ -129,12 +129,13 @@ def describe(
     columns: Mapping[str, str] | None = None,
     conflicts: str = "error",
     encoding: str | None = None,
+    quotes: str | None = None,
 ) -> Description:
     """Tell what a list holds.
 
     Parameters
     ----------
-    trials, speakers, utterances, by, grade_by, id, columns, conflicts, encoding
+    trials, speakers, utterances, by, grade_by, id, columns, conflicts, encoding, quotes
         The list and the tables beside it: see `parivox.trials.check`.
     speaker_ids
         Whether the table of speakers names them.
@@ -156,6 +157,7 @@ def describe(
         columns=columns,
         conflicts=conflicts,
         encoding=encoding,
+        quotes=quotes,
     )
     return described(count_list(trial_list), speaker_ids=speaker_ids)
 

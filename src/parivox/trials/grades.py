@@ -213,12 +213,13 @@ def grade(
     columns: Mapping[str, str] | None = None,
     conflicts: str = "error",
     encoding: str | None = None,
+    quotes: str | None = None,
 ) -> Graded:
     """Tell of each trial how difficult it is.
 
     Parameters
     ----------
-    trials, speakers, utterances, grade_by, id, columns, conflicts, encoding
+    trials, speakers, utterances, grade_by, id, columns, conflicts, encoding, quotes
         The list and the tables beside it: see `parivox.trials.check`.
     out
         A CSV or Parquet file to write to, block by block.
@@ -244,6 +245,7 @@ def grade(
         columns=columns,
         conflicts=conflicts,
         encoding=encoding,
+        quotes=quotes,
         keeps_scores=True,
     )
     counts = np.zeros((2, highest(len(trial_list.agreements)) + 1), dtype=np.int64)

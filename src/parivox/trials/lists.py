@@ -153,6 +153,7 @@ def read_list(
     columns: Mapping[str, str] | None = None,
     conflicts: str = "error",
     encoding: str | None = None,
+    quotes: str | None = None,
     keeps_scores: bool = False,
 ) -> TrialList:
     """Read a list of trials as `parivox.trials.check` takes it; scores do not count.
@@ -166,7 +167,9 @@ def read_list(
     """
     from parivox.options.trials import DescribeOptions  # noqa: PLC0415 - an audit has its own
 
-    asked = DescribeOptions.of(by=by, grade_by=grade_by, id=id, columns=columns, encoding=encoding)
+    asked = DescribeOptions.of(
+        by=by, grade_by=grade_by, id=id, columns=columns, encoding=encoding, quotes=quotes
+    )
     groups, graded = asked.by, asked.grade_by
     people = None if speakers is None else read_speakers(speakers, id=id, conflicts=conflicts)
     attributes = [*attributes_asked(groups or ()), *parse_difficulty(graded or ())]

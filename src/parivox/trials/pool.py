@@ -92,6 +92,8 @@ class Pool:
                 "repeat an utterance of a row above; keep each once"
             )
             raise DataError(msg)
+        if speakers is None:
+            table.refuse_nobody()
         graded = parse_difficulty(() if grade_by is None else several(grade_by))
         people = (
             _people(table, [*attributes_asked([by]), *graded])

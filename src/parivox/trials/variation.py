@@ -164,6 +164,7 @@ def variants(
     orientation: str | None = None,
     id: str | None = None,  # noqa: A002 - the option's name
     encoding: str | None = None,
+    quotes: str | None = None,
 ) -> Variation:
     """Draw several lists from scored pairs, and tell how much their results differ.
 
@@ -196,7 +197,7 @@ def variants(
         Cost model of ``min_cdet``.
     replicates : int
         Draws of speakers, with replacement within each group, for each list.
-    columns, orientation, id, encoding
+    columns, orientation, id, encoding, quotes
         As `parivox.audit` takes them.
 
     Raises
@@ -236,6 +237,7 @@ def variants(
         columns=columns,
         orientation=orientation,
         encoding=encoding,
+        quotes=quotes,
     )
     variants, seed, replicates = asked.variants, asked.seed, asked.replicates
     model = parse_cost(cost)

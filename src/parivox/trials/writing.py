@@ -262,6 +262,7 @@ def convert(
     utterances: Any = None,
     id: str | None = None,  # noqa: A002 - the option's name
     encoding: str | None = None,
+    quotes: str | None = None,
 ) -> Converted:
     r"""Write a list, or a file of scores, in another format.
 
@@ -284,7 +285,7 @@ def convert(
         them, ids that are paths begin with their speaker.
     id
         Id column of `speakers`.
-    encoding
+    encoding, quotes
         Of texts that are neither UTF-8 nor UTF-16; without it, found out.
 
     Raises
@@ -307,7 +308,9 @@ def convert(
     """
     from parivox.options.trials import ConvertOptions  # noqa: PLC0415 - for this alone
 
-    ConvertOptions.of(id=id, columns=columns, format=format, to=to, encoding=encoding)
+    ConvertOptions.of(
+        id=id, columns=columns, format=format, to=to, encoding=encoding, quotes=quotes
+    )
     path = check_new(out)
     scanned = opened(source, dict(columns or {}), format)
     more = further_columns(scanned)
@@ -389,6 +392,7 @@ def _speakers_of(scanned: Scan, speakers: Any, utterances: Any, id_: str | None)
             raise DataError(msg)
         owner = first_components(ids)
     elif table.tell_speakers:
+        table.refuse_nobody()
         owner = table.speakers(ids, scanned.name)
     else:
         msg = f"{table.name}: has no column 'speaker', which tells the labels; give one"

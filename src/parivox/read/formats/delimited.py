@@ -16,7 +16,7 @@ import polars as pl
 from parivox.errors import DataError
 from parivox.progress import stage
 from parivox.read.columns import ALIASES, CALL, plain
-from parivox.read.content import LONGEST_HEADER
+from parivox.read.content import LONGEST_HEADER, quotes_asked
 from parivox.read.formats.format import CERTAIN, ENGINE_ERRORS, Example, NamedColumns, named, why
 
 if TYPE_CHECKING:
@@ -93,7 +93,9 @@ def _table(content: Content) -> NamedColumns:
     check_text(content)
     names, separator, start = header_of(content)
     content.dialect["separator"] = separator
-    quote = None if separator == " " else '"'
+    quote = None if separator == " " or quotes_asked() else '"'
+    if separator != " " and quotes_asked():
+        content.dialect["quotes"] = quotes_asked()
 
     def chunks(places: Mapping[str, int]) -> Iterator[tuple[Rows, pl.DataFrame]]:
         numbers = [place for role, place in places.items() if role == "score"]
@@ -161,6 +163,8 @@ def split(line: str, separator: str) -> list[str]:
         line = line.replace("*", " ", 1)
     if separator in " *":
         return line.split()
+    if quotes_asked():
+        return [cell.strip() for cell in line.split(separator)]
     try:
         return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
     except csv.Error:
@@ -197,19 +201,122 @@ def read_text(
         blank = data.count(b"\n", 0, lead)
         if lead == len(data):
             continue
-        try:
-            frame = _parsed(data, types, separator, quote, skip_lines=blank)
-        except ENGINE_ERRORS as error:
-            odd = _odd_row(data[lead:], first + blank, separator, width, quote)
-            if odd is not None:
-                raise _ragged(content.name, *odd, width) from error
-            msg = f"{content.name}: cannot be read as a table ({why(error)}); repair the file"
-            raise DataError(msg) from error
-        if frame.height and frame[:, -1].null_count():
-            short = _odd_row(data[lead:], first + blank, separator, width, quote)
-            if short is not None:
-                raise _ragged(content.name, *short, width)
-        yield _rows(data, lead, first + blank, frame.height, separator, quote), frame
+        begin = first + blank
+        # a quote within a cell is a sign as others are, which the engine may stumble over
+        mark = quote if quote is not None and _opens_quotes(data, separator) else None
+        frame = _checked(data, content.name, types, separator, mark, lead=lead, first=first)
+        yield _rows(data, lead, begin, frame.height, separator, mark), frame
+
+
+def _checked(
+    data: bytes,
+    name: str,
+    types: Mapping[str, Any],
+    separator: str,
+    quote: str | None,
+    *,
+    lead: int,
+    first: int,
+) -> pl.DataFrame:
+    """The table of a block in row `first`, whose first line that is not blank begins at `lead`."""
+    width, blank = len(types), data.count(b"\n", 0, lead)
+    frame, failed = None, None
+    try:
+        frame = _parsed(data, types, separator, quote, skip_lines=blank)
+    except ENGINE_ERRORS as error:
+        failed = error
+    block, begin = data[lead:], first + blank
+    is_doubtful = frame is None or bool(frame.height and frame[:, -1].null_count())
+    n_lines = block.count(b"\n") + (not block.endswith(b"\n"))
+    if quote is not None and (is_doubtful or frame is None or n_lines > frame.height):
+        stray = _stray_quote(block, begin, separator, width)
+        if stray is not None:
+            raise _stray(name, stray) from failed
+    if is_doubtful:
+        ragged = _odd_row(block, begin, separator, width, quote)
+        if ragged is not None:
+            raise _ragged(name, *ragged, width) from failed
+    if frame is not None:
+        return frame
+    if quote is not None:
+        return _by_record(block, begin, name, separator, types)
+    assert failed is not None
+    msg = f"{name}: cannot be read as a table ({why(failed)}); repair the file"
+    raise DataError(msg) from failed
+
+
+def _opens_quotes(data: bytes, separator: str) -> bool:
+    """Whether any cell begins with a quote.
+
+    Examples
+    --------
+    >>> _opens_quotes(b'a,5" disk', ","), _opens_quotes(b'a,"disk', ",")
+    (False, True)
+    """
+    if b'"' not in data:
+        return False
+    starts = (b'\n"', separator.encode() + b'"')
+    return data.startswith((b'"', codecs.BOM_UTF8 + b'"')) or any(one in data for one in starts)
+
+
+def _stray_quote(block: bytes, first: int, separator: str, width: int) -> int | None:
+    r"""First row where a quote seems to be a sign as others are; None where quotes hold cells.
+
+    They do not where a quoted cell spans lines, goes on behind its end or takes in separators of a
+    row that is too short for it, and each line has all of its cells if quotes are signs.
+
+    Examples
+    --------
+    >>> _stray_quote(b'1,"a\n2,b"\n', 2, ",", 2), _stray_quote(b'1,"a\nb"\n', 2, ",", 2)
+    (2, None)
+    """
+    row = _first_odd_quote(block, first, separator, width)
+    if row is None or _odd_row(block, first, separator, width, None) is not None:
+        return None
+    return row
+
+
+def _first_odd_quote(block: bytes, first: int, separator: str, width: int) -> int | None:
+    """First row with a quoted cell that spans lines or goes on, or that changes their number."""
+    lines = (line.decode("utf-8", errors="replace") for line in io.BytesIO(block))
+    reader = csv.reader(lines, delimiter=separator, strict=True)
+    row = first
+    try:
+        for cells in reader:
+            if first + reader.line_num > row + 1 or len(cells) not in {0, width}:
+                return row
+            row += 1
+    except csv.Error:
+        return row
+    return None
+
+
+def _stray(name: str, row: int) -> DataError:
+    return DataError(
+        f'{name}: row {row}: a cell that begins with a quote (") goes on behind the end of the '
+        "cell or of the line, but without quotes each line has as many cells as the header; if "
+        "quotes are signs as others are, give --quotes none, else repair the row"
+    )
+
+
+def _by_record(
+    block: bytes, first: int, name: str, separator: str, types: Mapping[str, Any]
+) -> pl.DataFrame:
+    """The table by Python's own reader, where quotes stand both around cells and within them."""
+    text = io.StringIO(block.decode("utf-8", errors="replace"), newline="")
+    records, row = [], first
+    reader = csv.reader(text, delimiter=separator, strict=True)
+    try:
+        for cells in reader:
+            records.append([cell or None for cell in cells] or [None] * len(types))
+            row = first + reader.line_num
+    except csv.Error as error:
+        msg = (
+            f'{name}: row {row}: a cell that begins with a quote (") has no end, or goes on behind '
+            "it; repair the row or, if quotes are signs as others are, give --quotes none"
+        )
+        raise DataError(msg) from error
+    return pl.DataFrame(records, schema=dict.fromkeys(types, pl.String), orient="row")
 
 
 def _parsed(

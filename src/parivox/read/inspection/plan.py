@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from parivox.errors import ConfigError, ParivoxError
 from parivox.read.attributes import parse_attribute
-from parivox.read.content import encoding_asked
+from parivox.read.content import encoding_asked, quotes_asked
 from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.groups_file import read_groups_file
 from parivox.read.inspection.findings import Found, Shared
@@ -242,6 +242,8 @@ class Plan:
             yield from ("--scores-format", self.format)
         if self.encoding:
             yield from ("--encoding", self.encoding)
+        if quotes_asked():
+            yield from ("--quotes", quotes_asked())
         if self.columns:
             option = ",".join(f"{role}={column}" for role, column in self.columns.items())
             yield from ("--columns", option)
