@@ -246,6 +246,9 @@ def _over_metrics(chosen: Chosen, of: Subject, measure: MetaMeasure) -> list[Row
         named = f"{metric.upper()} at {cut(point, 16)}" if point else _OWN_THRESHOLDS[metric]
         key = metric, definition, point
         own = [r for r in rows if (r["metric"], r["definition"], r["operating_point"]) == key]
+        at = {**chosen.where, "operating_point": point} if point else chosen.at
+        if not are_gated_alike(chosen.audit, at):
+            own = [r for r in own if not r["gated"]]
         row = _first_known(own)
         if row is None:
             continue
