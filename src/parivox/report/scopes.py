@@ -215,3 +215,16 @@ def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
             "--speaker-ids offenders"
         )
         raise ConfigError(msg)
+
+
+def are_gated_alike(audit: Audit, where: Row) -> bool:
+    """Whether the same groups count in all systems and lists, so that measures of them compare.
+
+    `where` holds an operating point.
+    """
+    shared = {name: value for name, value in where.items() if name not in {"system", "list"}}
+    counted: dict[tuple[str, str], set[tuple[str, str, bool]]] = {}
+    for row in audit.verdicts.where(**shared).rows():
+        groups = counted.setdefault((row["system"], row["list"]), set())
+        groups.add((row["metric"], row["group"], bool(row["gates"])))
+    return len(set(map(frozenset, counted.values()))) < 2

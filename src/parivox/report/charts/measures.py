@@ -21,6 +21,7 @@ from parivox.report.charts.chart import (
     short_name,
 )
 from parivox.report.charts.theme import room
+from parivox.report.scopes import are_gated_alike
 from parivox.report.words import capital, chance, percent, short, span
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
         + ". FDR, EO ratio: higher is fairer; all others: lower is fairer. "
         + (
             f"Of all {few} groups."
-            if least == len(chosen.groups)
+            if least == len(chosen.groups) or not are_gated_alike(chosen.audit, chosen.at)
             else f"Of the {few} groups that pass the gates."
         ),
         "; ".join(parts) + ".",
@@ -112,7 +113,8 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
 def _in_floors(chosen: Chosen, system: str, listed: str) -> list[Row]:
     """Every measure of a system that has a value and a floor, in units of it."""
     alpha = chosen.audit.record["options"]["alpha"][0]
-    asked = {**chosen.at, "system": system, "list": listed, "zero": "none", "gated": True}
+    asked = {**chosen.at, "system": system, "list": listed, "zero": "none"}
+    asked["gated"] = are_gated_alike(chosen.audit, chosen.at)
     known = {
         (row["metric"], row["measure"]): row
         for row in rows_of(chosen.audit, "meta", **asked)
@@ -244,6 +246,9 @@ def _over_metrics(chosen: Chosen, of: Subject, measure: MetaMeasure) -> list[Row
         named = f"{metric.upper()} at {cut(point, 16)}" if point else _OWN_THRESHOLDS[metric]
         key = metric, definition, point
         own = [r for r in rows if (r["metric"], r["definition"], r["operating_point"]) == key]
+        at = {**chosen.where, "operating_point": point} if point else chosen.at
+        if not are_gated_alike(chosen.audit, at):
+            own = [r for r in own if not r["gated"]]
         row = _first_known(own)
         if row is None:
             continue
@@ -331,7 +336,8 @@ def _spreads(chosen: Chosen) -> dict[str, list[Row]]:
     for metric in RATES:
         for system, listed in chosen.subjects:
             at = {**chosen.at, "system": system, "list": listed, "metric": metric, "definition": ""}
-            spreads = rows_of(chosen.audit, "meta", **at, measure="tau_log", gated=True)
+            is_gated = are_gated_alike(chosen.audit, chosen.at)
+            spreads = rows_of(chosen.audit, "meta", **at, measure="tau_log", gated=is_gated)
             pooled = rows_of(chosen.audit, "groups", **at, group="pooled")
             if not spreads or not pooled or spreads[0]["value"] is None or not pooled[0]["value"]:
                 continue

@@ -21,6 +21,7 @@ from parivox.report.charts.chart import (
 )
 from parivox.report.charts.curves import curves_of
 from parivox.report.charts.theme import room
+from parivox.report.scopes import are_gated_alike
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -331,7 +332,8 @@ def _passed(chosen: Chosen, names: Sequence[str]) -> list[str]:
     """Groups that pass the gates, of the first point; all of them where fewer than two do."""
     every = [name for name in names if name != "pooled"]
     passed = [name for name in every if name not in chosen.gates]
-    return passed if len(passed) > 1 else every
+    is_alike = are_gated_alike(chosen.audit, chosen.at)
+    return passed if is_alike and len(passed) > 1 else every
 
 
 def _of_whom(chosen: Chosen) -> str:
@@ -340,6 +342,8 @@ def _of_whom(chosen: Chosen) -> str:
     gated = [len(set(one.groups) - one.gates) > 1 for one in every]
     if not any(one.gates for one in every):
         return "Of all groups."
+    if not are_gated_alike(chosen.audit, chosen.at):
+        return "Of all groups, as other groups are under-represented in other systems."
     if all(gated):
         return "Of the groups that pass the gates."
     short = "Fewer than two groups pass the gates" + (" in one of these" if any(gated) else "")
@@ -380,7 +384,7 @@ def _swept(chosen: Chosen) -> Iterator[tuple[str, Chosen, Rates, NDArray[np.floa
 def _estimates(one: Chosen, measure: MetaMeasure) -> list[Row]:
     """What the audit says of a measure of the groups that the line is of, at each alpha."""
     asked = {**one.at, "metric": BOTH, "measure": measure.id, "zero": "none"}
-    is_gated = len(set(one.groups) - one.gates) > 1
+    is_gated = len(set(one.groups) - one.gates) > 1 and are_gated_alike(one.audit, one.at)
     rows = rows_of(one.audit, "meta", **asked, gated=is_gated)
     return [row for row in rows if row["value"] is not None and row["high"] is not None]
 

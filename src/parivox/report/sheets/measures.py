@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parivox.core.measures import BOTH, MEASURES, MetaMeasure, meta_measures
-from parivox.report.scopes import RATES, name_of
+from parivox.report.scopes import RATES, are_gated_alike, name_of
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import GAP, chance, number
 
@@ -165,8 +165,12 @@ def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
     """Every meta-measure of both rates at an operating point, of the groups that count."""
     rows = _of_one_alpha(audit, {**where, "operating_point": at})
     is_gated = any(row["gated"] and row["value"] is not None for row in rows)
-    rows = [row for row in rows if row["gated"] == is_gated]
+    is_alike = are_gated_alike(audit, {**where, "operating_point": at})
     whose = "groups that are not under-represented" if is_gated else "all groups"
+    if is_gated and not is_alike:  # the systems would be measured on different groups
+        is_gated = False
+        whose = "all groups, as other groups are under-represented in other systems"
+    rows = [row for row in rows if row["gated"] == is_gated]
     has_floors = any(row["floor_95"] is not None for row in rows)
     lacks = [
         (f"Undefined, as {undefined(row['reason'] or row['note'])}", row)
