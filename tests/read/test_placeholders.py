@@ -4,6 +4,7 @@ import pytest
 
 import parivox
 from parivox.read.joining import PLACEHOLDERS
+from parivox.report.overview import overview
 from parivox.trials.pool import Pool
 
 WORDS = sorted(set(PLACEHOLDERS) - {""})
@@ -77,6 +78,18 @@ def test_labels_make_no_pair_of_nobody():
     labelled = TRIALS | {"label": [1, 1, 0, 1, 0]}
     # where a trial is labelled nontarget, nobody may stand on the test side
     assert counted(labelled, utterances=recordings("nan")) == (2, 2, 1)
+
+
+@pytest.mark.parametrize("word", ["nan", "unknown", "-1"])
+def test_trials_of_nobody_are_named_in_the_first_lines(word):
+    audit = parivox.audit(
+        TRIALS,
+        utterances=recordings(word),
+        by="channel",
+        operating_points="threshold=0.5",
+        intervals=False,
+    )
+    assert "2 trials of nobody excluded" in [caveat.short for caveat in overview(audit).caveats]
 
 
 def test_trials_of_nobody_alone_are_refused():

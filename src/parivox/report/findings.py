@@ -14,7 +14,7 @@ from parivox.auditing.options import parse_gates
 from parivox.core.measures import BOTH
 from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
-from parivox.read.checks import FAILED, UNSCORED, WITHOUT_TEST_SPEAKER
+from parivox.read.checks import FAILED, OF_NOBODY, UNSCORED, WITHOUT_TEST_SPEAKER
 from parivox.read.oddities import ODDITIES
 from parivox.report.scopes import (
     RATES,
@@ -430,6 +430,13 @@ def unscored_trials(audit: Audit, name: Row) -> str:
     asked = (UNSCORED, "trials without decision")
     rows = audit.data.where(**name, grouping="", source="scores").rows()
     return ", ".join(f"{number(r['count'])} {r['item']}" for r in rows if r["item"] in asked)
+
+
+def trials_of_nobody(audit: Audit, name: Row) -> str:
+    """Return how many trials name a placeholder for a speaker; empty for none."""
+    rows = audit.data.where(**name, grouping="", item=OF_NOBODY).rows()
+    count = sum(row["count"] for row in rows)
+    return f"{count_of(count, 'trial')} of nobody excluded" if count else ""
 
 
 def list_checks(audit: Audit, name: Row) -> tuple[str, list[Row]]:

@@ -704,8 +704,12 @@ def _never_tried(whole: Sequence[Whole]) -> Iterator[str]:
 
 def _left_after(audit: Audit, name: Row, metric: str) -> str:
     """Which trials were excluded, where none of a class is left; empty for none."""
-    found = [findings.excluded_trials(audit, name, metric), findings.unscored_trials(audit, name)]
-    told = "; ".join(filter(None, found))
+    excluded = (
+        findings.excluded_trials(audit, name, metric),
+        findings.unscored_trials(audit, name),
+        findings.trials_of_nobody(audit, name),
+    )
+    told = "; ".join(filter(None, excluded))
     return f" left ({told})" if told else ""
 
 
@@ -866,6 +870,9 @@ def _of_trials(audit: Audit) -> Iterator[Caveat]:
         few, sentences = findings.without_test_speakers(audit, name)
         if few:
             yield Caveat(few, sentences, "data")
+        if words := findings.trials_of_nobody(audit, name):
+            why = "the speaker of a side is a placeholder, such as nan or unknown"
+            yield Caveat(words, f"{words}: {why}", "data")
         for metric in RATES:
             if words := findings.excluded_trials(audit, name, metric):
                 yield Caveat(words, words, "data")
