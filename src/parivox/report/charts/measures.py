@@ -114,10 +114,10 @@ def _in_floors(chosen: Chosen, system: str, listed: str) -> list[Row]:
     """Every measure of a system that has a value and a floor, in units of it."""
     alpha = chosen.audit.record["options"]["alpha"][0]
     asked = {**chosen.at, "system": system, "list": listed, "zero": "none"}
-    asked["gated"] = are_gated_alike(chosen.audit, chosen.at)
+    is_gated = are_gated_alike(chosen.audit, chosen.at)
     known = {
         (row["metric"], row["measure"]): row
-        for row in rows_of(chosen.audit, "meta", **asked)
+        for row in rows_of(chosen.audit, "meta", **asked, gated=is_gated)
         if row["alpha"] in {None, alpha}
     }
     made = []
