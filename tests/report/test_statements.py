@@ -86,3 +86,28 @@ def test_why_there_are_no_rates_is_stated_once(tmp_path):
     sentences = overview(audit).found
     assert len([words for words in sentences if "no group has rates" in words.lower()]) == 1
     assert any("--operating-point" in words for words in sentences)
+
+
+def test_a_group_is_small_for_the_error_it_has_too_little_of_only():
+    speakers = [f"s{i:02d}" for i in range(60)]
+    rows = {"enrol": [], "test": [], "score": [], "label": []}
+    for i, speaker in enumerate(speakers):
+        for n in range(24):
+            is_target = n % 2 == 0
+            other = speaker if is_target else speakers[(i + 3 * (1 + n % 18)) % 60]
+            is_error = n % 8 == 0 if is_target else (i % 3 and n == 1)
+            score = float(is_target != bool(is_error)) + (i + n) / 1000
+            for cells, cell in zip(
+                rows.values(),
+                (f"{speaker}/{n}", f"{other}/{n}x", score, int(is_target)),
+                strict=True,
+            ):
+                cells.append(cell)
+    people = {"speaker": speakers, "accent": ["abc"[i % 3] for i in range(60)]}
+    audit = pv.audit(
+        rows, speakers=people, by="accent", operating_points=["threshold=0.5"], replicates=50
+    )
+    small = [caveat for caveat in overview(audit).caveats if "small" in caveat.short]
+    assert [caveat.short for caveat in small] == ["1 of 3 groups small for FPR"]
+    assert "for FPR a (0 effective errors)" in small[0].sentence
+    assert "FNR" not in small[0].sentence

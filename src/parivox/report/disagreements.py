@@ -19,7 +19,7 @@ from parivox.report.scopes import (
 from parivox.report.words import chance, percent, short
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from parivox.auditing.result import Audit
     from parivox.report.scopes import Rates, Verdicts
@@ -69,7 +69,7 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
     return within, list(between_systems(joint))
 
 
-def rates_that_count(rates: Rates, at: str, small: set[str]) -> dict[str, dict[str, float]]:
+def rates_that_count(rates: Rates, at: str, small: Collection[str]) -> dict[str, dict[str, float]]:
     """Both rates of the groups that count and have both."""
     return {
         group: {metric: float(one[metric, at]["value"]) for metric in RATES}

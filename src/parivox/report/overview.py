@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 _MOST_NAMED = 3
 """Groups named in a sentence, with what is said of each."""
+_MOST_SMALL = 10
+"""Groups named with what they have too little of."""
 _DIFFERS = ("worse", "better")
 _PAIR = 2
 """Groups that are compared with each other, and so once."""
@@ -901,18 +903,47 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
         )
     for words in findings.oddities(audit):
         yield Caveat(words.partition(": ")[2], words, "data")
-    told: list[tuple[str, set[str]]] = []
-    by_each = by_grouping(every)
-    for of in by_each:
-        at = first_point(audit, of[0].where)
-        asked = ({**scope.where, "operating_point": at} for scope in of)
-        small = set().union(*(small_groups(audit, where) for where in asked))
-        if small and (of[0].grouping, small) not in told:
-            told.append((of[0].grouping, small))
-            n = len(rates_of(audit, of[0].where).keys() - {POOLED})
-            by = f" by {of[0].of}" if len(by_each) > 1 else ""
-            of_all = {1: "the one group", 2: "both groups"}.get(n, f"all {n} groups")
-            words = f"{f'{len(small)} of {n} groups' if len(small) < n else of_all}{by} small"
-            gates = findings.gates_in_words(audit)
-            sentence = f"{capital(words)}: {gates} at {at}, for one error or both"
-            yield Caveat(words, sentence, "groups")
+    yield from _small_groups(audit, by_grouping(every))
+
+
+def _small_groups(audit: Audit, groupings: Sequence[Sequence[Scope]]) -> Iterator[Caveat]:
+    """Yield which groups of each grouping miss a minimum, and of which error, with the number."""
+    stated: list[tuple[str, dict[str, dict[str, str]]]] = []
+    for same in groupings:
+        at = first_point(audit, same[0].where)
+        lacking: dict[str, dict[str, str]] = {}
+        for metric in RATES:
+            for scope in same:
+                of_metric = small_groups(audit, {**scope.where, "operating_point": at}, metric)
+                if of_metric:
+                    lacking.setdefault(metric, {}).update(of_metric)
+        if not lacking or (same[0].grouping, lacking) in stated:
+            continue
+        stated.append((same[0].grouping, lacking))
+        n_groups = len(rates_of(audit, same[0].where).keys() - {POOLED})
+        by = f" by {same[0].of}" if len(groupings) > 1 else ""
+        counts = {metric: len(of_metric) for metric, of_metric in lacking.items()}
+        (first, n_first), *rest = counts.items()
+        words = f"{_share_of_groups(n_first, n_groups)}{by} small"
+        if lacking.get("fnr", {}).keys() != lacking.get("fpr", {}).keys():
+            words += f" for {first.upper()}"
+            words += "".join(f", {n} for {metric.upper()}" for metric, n in rest)
+        details = "; ".join(
+            f"for {metric.upper()} {_numbers_too_small(of_metric)}"
+            for metric, of_metric in lacking.items()
+        )
+        yield Caveat(words, f"{capital(words)} at {at}: {details}", "groups")
+
+
+def _share_of_groups(n_small: int, n_groups: int) -> str:
+    if n_small < n_groups:
+        return f"{n_small} of {n_groups} groups"
+    return {1: "the one group", 2: "both groups"}.get(n_groups, f"all {n_groups} groups")
+
+
+def _numbers_too_small(lacking: Mapping[str, str]) -> str:
+    """Return what each group has too little of, in one number; of many groups, the first."""
+    first = {group: words.split("; ")[0] for group, words in lacking.items()}
+    named = findings.grouped(dict([*first.items()][:_MOST_SMALL]))
+    n_more = len(first) - _MOST_SMALL
+    return f"{named}; and {n_more} more" if n_more > 0 else named

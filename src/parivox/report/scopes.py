@@ -157,10 +157,14 @@ def with_standing(audit: Audit, words: str, where: Row, at: str | None = None) -
     return f"{words}, {'confirmatory' if len(here) else 'exploratory'}"
 
 
-def small_groups(audit: Audit, where: Row) -> set[str]:
-    """Groups that are too small to count, for either error."""
-    rows = audit.verdicts.where(**where).rows()
-    return {row["group"] for row in rows if row["group"] and row["gates"]}
+def small_groups(audit: Audit, where: Row, metric: str | None = None) -> dict[str, str]:
+    """Return the groups that are too small to count, with what they have too little of.
+
+    For one error, or without `metric` for any.
+    """
+    chosen = where if metric is None else {**where, "metric": metric}
+    rows = audit.verdicts.where(**chosen).rows()
+    return {row["group"]: str(row["gates"]) for row in rows if row["group"] and row["gates"]}
 
 
 def differing(of: Verdicts) -> list[str]:
