@@ -14,6 +14,7 @@ from parivox.auditing.tally import Tally
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 from parivox.read.oddities import ODDITIES, Odd, odd_ids, odd_scores
+from parivox.read.recording_names import odd_recordings
 from parivox.read.trialset import trials_in_common
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def note_oddities(
     if trials.has_speakers and trials.is_exact:
         ids = trials.utterance_ids.series()  # where a model may have the name of a recording
         found += odd_ids(ids.unique(maintain_order=True) if trials.n_models else ids)
+        found += odd_recordings(trials)
     shared = 0
     if trials.has_speakers and development is not None and development.has_speakers:
         shared = trials_in_common(trials, development)

@@ -20,6 +20,7 @@ from parivox.read.inspection.tables import InspectedTable
 from parivox.read.inspection.trials import InspectedTrials
 from parivox.read.kaldi import tells_speakers
 from parivox.read.people import read_speakers
+from parivox.read.recording_names import odd_recordings
 from parivox.read.trials import read_trials
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from parivox.disk import Scratch
     from parivox.read.groups_file import GroupsFile
     from parivox.read.inspection.findings import Differing
+    from parivox.read.oddities import Odd
     from parivox.read.trialset import TrialSet
 
 Inspected: TypeAlias = InspectedTrials | InspectedTable | Found
@@ -96,6 +98,7 @@ class Plan:
             if source.found.rows or source.found.kind in {"groups", "tally", "own"}:
                 self.of.setdefault(source.found.kind, []).append(source)
         self.shared = list(self._shared())
+        self.odd: dict[int, list[Odd]] = {}  # what trials show as an audit reads them, by source
         self.whose = ""  # a pattern of ids that tells their speakers, where no file does
 
     @property
@@ -116,6 +119,7 @@ class Plan:
             if isinstance(source.inspected, InspectedTrials) and one.whole and not one.problems:
                 try:
                     trials = self._read(source, groups)
+                    self.odd[id(source)] = odd_recordings(trials)
                     self._compare(trials)
                     is_checked = True
                     _make_groups(trials, groups)
