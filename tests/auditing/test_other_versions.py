@@ -30,7 +30,7 @@ LATER = {
 }
 LATER |= {name: MISSING.replace("column", "table") for name in schema.ADDED.keys() - schema.FIRST}
 LATER |= dict.fromkeys(
-    ("option only", "option primary"),
+    ("option llr_base", "option only", "option primary"),
     "missing: Parivox 0.1.0 has no such option; audit again to have it",
 )
 KEPT = Path(__file__).parents[1] / "old_audits"

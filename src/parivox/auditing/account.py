@@ -13,7 +13,7 @@ from parivox.auditing.operating_points import DEPLOYED, missed
 from parivox.auditing.tally import Tally
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
-from parivox.read.oddities import ODDITIES, Odd, odd_ids, odd_scores
+from parivox.read.oddities import ODDITIES, Odd, odd_ids, odd_llrs, odd_scores
 from parivox.read.recording_names import odd_recordings
 from parivox.read.trialset import trials_in_common
 
@@ -54,6 +54,7 @@ def account_for(
     groupings: Sequence[Grouping],
     tally: CellCounts,
     found: Sequence[Found],
+    options: Options,
 ) -> None:
     """Count what was read and set aside, per file and per grouping, and odd operating points.
 
@@ -61,6 +62,10 @@ def account_for(
     """
     add = partial(rows.add, system=trials.system, list=trials.list)
     _of_read(add, trials, people, tally.recordings)
+    if options.llr_base is not None:
+        item = f"scores multiplied by ln {options.llr_base} for Cllr and Bayes thresholds"
+        note = "thresholds are in the units of the scores"
+        add(source="scores", item=item, count=trials.n_trials, note=note)
     _left_out(add, tally, may_withhold=trials.by_speaker is None)
     if trials.has_speakers:
         _set_aside(add, trials, groupings)
@@ -111,6 +116,7 @@ def note_oddities(
     groupings: Sequence[Grouping],
     everything: Counts,
     development: TrialSet | TrialCounts | None,
+    options: Options,
 ) -> None:
     """Add what is odd about values, ids and scores, from the code of the inspection.
 
@@ -129,6 +135,9 @@ def note_oddities(
         found.append(Odd("development trials that are audited", shared, note))
     if trials.is_scored and trials.is_exact and not trials.bins.step:
         found += odd_scores(everything.values, everything.target, everything.nontarget)
+    if options.llr and trials.is_scored and not trials.bins.no_curve:
+        points = [one.cost for one in options.points() or () if one.rule == "bayes" and one.cost]
+        found += odd_llrs(everything, options.log_base, [*options.costs, *points])
     if trials.has_speakers and not trials.is_exact:
         found.append(Odd(LONG, trials.n_trials, _WITHOUT))
     for one in dict.fromkeys(found):
