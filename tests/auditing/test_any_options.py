@@ -101,6 +101,7 @@ OPTIONS = {
     "fixed_threshold": st.just(True),
     "sweep": st.just("fpr=0.01:0.3:log5"),
     "llr": st.just(True),
+    "llr_base": SOME([2, 10]),
     "limits": several(["fnr=5%", "fpr=1.5x", "fta=2%"], 2),
     "conflicts": st.just("set-aside"),
     "compare": st.just(True),

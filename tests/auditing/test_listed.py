@@ -16,10 +16,10 @@ def trials(*, trivial=()):
     for i, (one, other) in enumerate([("a", "b"), ("b", "a"), ("c", "d"), ("d", "c")]):
         near = "x" if one in trivial else "y"
         rows += [
-            (f"{one}/x/1", f"{one}/{near}/3", 2.0 + i, 1),
-            (f"{one}/x/2", f"{one}/y/4", 0.5 + i, 1),
-            (f"{one}/x/1", f"{other}/v/{i}", 1.0 - i, 0),
-            (f"{one}/x/2", f"{other}/w/{i}", -1.0 - i, 0),
+            (f"{one}/x{one}/1", f"{one}/{near}{one}/3", 2.0 + i, 1),
+            (f"{one}/x{one}/2", f"{one}/y{one}/4", 0.5 + i, 1),
+            (f"{one}/x{one}/1", f"{other}/v{other}/{i}", 1.0 - i, 0),
+            (f"{one}/x{one}/2", f"{other}/w{other}/{i}", -1.0 - i, 0),
         ]
     columns = map(list, zip(*rows, strict=True))
     return dict(zip(("enrol", "test", "score", "label"), columns, strict=True))

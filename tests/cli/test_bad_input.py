@@ -39,6 +39,7 @@ CASES = {
     "threshold nan": ((*BY, "--operating-point", "threshold=nan"), "'nan' is not a number"),
     "point twice": ((*BY, "--operating-point", "eer", "--operating-point", "eer"), "once"),
     "bayes without llr": ((*BY, "--operating-point", "bayes"), "--llr"),
+    "another base": ((*BY, "--llr-base", "e"), "--llr-base is 'e'; give 10 or 2, or --llr alone"),
     "averaging cost as point": (
         (*BY, "--cost", "sre16", "--operating-point", "min-cdet"),
         "priors",

@@ -52,8 +52,8 @@ def even():
     pairs = {"a": "b", "b": "a", "c": "d", "d": "c"}
     enrol, test, label = [], [], []
     for one, other in pairs.items():
-        enrol += [f"{one}/x/1", f"{one}/x/2"]
-        test += [f"{one}/y/1", f"{other}/y/2"]
+        enrol += [f"{one}/x{one}/1", f"{one}/x{one}/2"]
+        test += [f"{one}/y{one}/1", f"{other}/y{other}/2"]
         label += [1, 0]
     return {"enrol": enrol, "test": test, "label": label}
 

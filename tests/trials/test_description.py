@@ -99,7 +99,7 @@ def test_nontarget_trials_of_paper_003_within_each_attribute(protocol_checked):
 @settings(deadline=None)
 @given(st.data())
 def test_every_count_is_that_of_a_loop_over_the_trials(data):
-    utterances = [f"{s}/{r}/{u}" for s in "abc" for r in "xy" for u in "12"]
+    utterances = [f"{s}/{s}{r}/{u}" for s in "abc" for r in "xy" for u in "12"]
     pairs = list(itertools.permutations(utterances, 2))
     chosen = data.draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=30, unique=True))
     rows = {"enrol": [one for one, _ in chosen], "test": [other for _, other in chosen]}
@@ -112,11 +112,11 @@ def test_every_count_is_that_of_a_loop_over_the_trials(data):
         used = {one for pair in chosen for one in pair if gender[one[0]] == mine}
         assert row["utterances"] == len(used)
         assert row["speakers"] == len({one[0] for one in used})
-        assert row["recordings"] == len({one[:3] for one in used})
+        assert row["recordings"] == len({one[:4] for one in used})
         assert row["target"] == sum(gender[one[0]] == mine for one, _ in target)
         assert row["nontarget"] == sum(gender[one[0]] == mine for one, _ in rest)
         assert row["trivial"] == sum(
-            gender[one[0]] == mine and one[:3] == other[:3] for one, other in target
+            gender[one[0]] == mine and one[:4] == other[:4] for one, other in target
         )
     for row in found.tables["matrix"].rows():
         key = row["enrol_group"], row["test_group"]

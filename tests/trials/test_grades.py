@@ -156,7 +156,7 @@ def test_a_mix_is_read_and_refused():
 
 def test_with_one_attribute_pairs_are_of_grades_1_and_2_and_target_trials_of_3():
     people = {"id": ["a", "b", "c"], "gender": ["f", "f", "m"]}
-    trials = {"enrol": ["a/x/1"] * 3, "test": ["a/y/1", "b/y/1", "c/y/1"]}
+    trials = {"enrol": ["a/x/1"] * 3, "test": ["a/y/1", "b/z/1", "c/w/1"]}
     found = pv.trials.grade(trials, speakers=people)
     rows = {(row["label"], row["grade"]): row["trials"] for row in found.counts.rows()}
     assert rows == {("target", 3): 1, ("nontarget", 2): 1, ("nontarget", 1): 1}

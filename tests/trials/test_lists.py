@@ -7,15 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parivox as pv
+from parivox.read.recording_names import recording_names
 from parivox.read.recordings import read_utterances
-from parivox.trials.lists import read_list, recordings_of
+from parivox.trials.lists import numbered_recordings, read_list
 
 ROWS = [("a/x/1", "a/y/1", 1), ("a/x/1", "b/z/1", 0), ("b/z/1", "b/z/2", 1)]
 
 
 def recorded(ids, speakers, table=None):
     table = None if table is None else read_utterances(table)
-    return recordings_of(pl.Series(ids), table, np.array(speakers, dtype=np.int32)).tolist()
+    owner = np.array(speakers, dtype=np.int32)
+    names = recording_names(pl.Series(ids), table, owner)
+    return numbered_recordings(names, owner).tolist()
 
 
 def trials_of(found):
@@ -68,7 +71,7 @@ def test_the_order_of_rows_changes_nothing():
 
 
 def test_the_folder_below_the_speaker_is_the_recording():
-    assert recorded(["a/x/1", "a/x/2", "a/y/1", "b/x/1"], [0, 0, 0, 1]) == [0, 0, 1, 2]
+    assert recorded(["a/x/1", "a/x/2", "a/y/1", "b/z/1"], [0, 0, 0, 1]) == [0, 0, 1, 2]
 
 
 def test_folders_that_are_the_speakers_tell_no_recording():
@@ -92,10 +95,10 @@ def test_a_cell_that_is_unknown_is_no_recording():
     assert recorded(["a/x/1", "a/x/2"], [0, 0], table) == [0, -1]
 
 
-@given(st.permutations([f"{s}/{r}/{u}" for s in "ab" for r in "xy" for u in "12"]))
+@given(st.permutations([f"{s}/{s}{r}/{u}" for s in "ab" for r in "xy" for u in "12"]))
 def test_recordings_do_not_depend_on_the_order(ids):
     found = dict(zip(ids, recorded(ids, [ord(one[0]) - 97 for one in ids]), strict=True))
-    assert found == {one: 2 * "ab".index(one[0]) + "xy".index(one[2]) for one in found}
+    assert found == {one: 2 * "ab".index(one[0]) + "xy".index(one[3]) for one in found}
 
 
 def test_an_utterance_is_of_its_own_recording_even_if_that_is_unknown():

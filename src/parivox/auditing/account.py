@@ -17,7 +17,8 @@ from parivox.auditing.tally import Tally
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 from parivox.core.separation import auc
-from parivox.read.oddities import ODDITIES, Odd, odd_ids, odd_scores
+from parivox.read.oddities import ODDITIES, Odd, odd_ids, odd_llrs, odd_scores
+from parivox.read.recording_names import odd_recordings
 from parivox.read.trialset import trials_in_common
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def account_for(
     groupings: Sequence[Grouping],
     tally: CellCounts,
     found: Sequence[Found],
+    options: Options,
 ) -> None:
     """Count what was read and set aside, per file and per grouping, and odd operating points.
 
@@ -65,6 +67,10 @@ def account_for(
     """
     add = partial(rows.add, system=trials.system, list=trials.list)
     _of_read(add, trials, people, tally.recordings)
+    if options.llr_base is not None:
+        item = f"scores multiplied by ln {options.llr_base} for Cllr and Bayes thresholds"
+        note = "thresholds are in the units of the scores"
+        add(source="scores", item=item, count=trials.n_trials, note=note)
     _left_out(add, tally, may_withhold=trials.by_speaker is None)
     if trials.has_speakers:
         _set_aside(add, trials, groupings)
@@ -128,6 +134,7 @@ def note_oddities(
     groupings: Sequence[Grouping],
     everything: Counts,
     development: TrialSet | TrialCounts | None,
+    options: Options,
 ) -> None:
     """Add what is odd about values, ids and scores, from the code of the inspection.
 
@@ -137,6 +144,7 @@ def note_oddities(
     if trials.has_speakers and trials.is_exact:
         ids = trials.utterance_ids.series()  # where a model may have the name of a recording
         found += odd_ids(ids.unique(maintain_order=True) if trials.n_models else ids)
+        found += odd_recordings(trials)
     shared = 0
     if trials.has_speakers and development is not None and development.has_speakers:
         shared = trials_in_common(trials, development)
@@ -145,6 +153,9 @@ def note_oddities(
         found.append(Odd("development trials that are audited", shared, note))
     if trials.is_scored and trials.is_exact and not trials.bins.step:
         found += odd_scores(everything.values, everything.target, everything.nontarget)
+    if options.llr and trials.is_scored and not trials.bins.no_curve:
+        points = [one.cost for one in options.points() or () if one.rule == "bayes" and one.cost]
+        found += odd_llrs(everything, options.log_base, [*options.costs, *points])
     if trials.has_speakers and not trials.is_exact:
         found.append(Odd(LONG, trials.n_trials, _WITHOUT))
     for one in dict.fromkeys(found):

@@ -30,6 +30,7 @@ from parivox.read.bins import parse_bins
 from parivox.read.checks import DataNote, Trials
 from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import holds_counts, holds_tally
+from parivox.read.recording_names import recording_names_of
 from parivox.scoring.all_pairs import ByCell, ByUnit, Edges, Recordings, add_all_pairs, is_turned
 from parivox.scoring.comparing import Scorer, Way, check_norms, digest
 from parivox.scoring.run import FORMAT
@@ -294,9 +295,11 @@ class _Pairs:
         rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
         every = [*read.groupings, *read.levels]
         codes = np.stack([code for one in every for code in one.codes(self.ring)])
-        session = None
+        session, self.warning = None, ""
         if across_recordings:
-            session = recordings_in(ring).astype(np.int64)
+            sessions = recording_names_of(ring)
+            self.warning = sessions.warning
+            session = recordings_in(ring, sessions, is_asked=True).astype(np.int64)
             if (session < 0).any():
                 msg = (
                     f"{way.vectors.name}: {int((session < 0).sum()):,} recordings tell no "
@@ -381,6 +384,8 @@ class _Pairs:
         failed = int((self.way.vectors.row < 0).sum())
         if failed:
             yield f"{failed:,} recordings failed and are in no pair"
+        if self.warning:
+            yield self.warning
         if self.way.own_cohort.size:
             yield f"{self.way.own_cohort.size:,} recordings are the cohort and in no pair"
         yield from self.way.notes(self.places)

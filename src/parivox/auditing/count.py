@@ -15,6 +15,7 @@ from parivox.auditing.counts.trial_counts import (
     DECISIONS,
     FAILURES,
     LLR,
+    LLR_TO_BASE,
     SCORES,
     SECONDS,
     SIMILARITY,
@@ -176,7 +177,8 @@ def count_trials(
         THRESHOLDS: "threshold" in trials.more,
         FAILURES: trials.failures is not None,
         SECONDS: "seconds" in trials.more,
-        LLR: asked.llr,
+        LLR: asked.llr and asked.llr_base is None,
+        **{of: asked.llr_base == base for base, of in LLR_TO_BASE.items()},
         SIMILARITY: asked.orientation == "similarity",
     }
     withheld = blocks.withheld()

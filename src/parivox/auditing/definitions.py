@@ -87,8 +87,15 @@ _IN_BLOCKS = (
 
 def all_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, object]:
     """Definitions of everything that an audit with these options shows, of speakers or blocks."""
+    to_base: dict[str, object] = {}
+    if options.llr_base is not None:
+        to_base["log_likelihood_ratios"] = (
+            f"scores are logarithms to base {options.llr_base} of likelihood ratios: for Cllr they "
+            f"are multiplied by ln {options.llr_base}; thresholds are in the units of the scores"
+        )
     return {
         "decision": "a trial is accepted iff its score >= threshold",
+        **to_base,
         "rows": {
             "pooled": REFERENCES["pooled"],
             "all": "every scored trial of the system and list; operating points are found on it",

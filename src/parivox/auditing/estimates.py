@@ -64,7 +64,10 @@ def variants(needs: Iterable[str], points: Points, options: Options) -> Iterator
     for _, alike in groupby(measures, key=lambda one: one.id if one.per == "held" else one.per):
         same = list(alike)
         for definition, arguments in _definitions(same[0], points, options):
-            yield from (Variant(one, definition, arguments) for one in same)
+            for one in same:
+                is_of_llr = one.needs == "llr" and not one.made_of
+                base = {"base": options.log_base} if is_of_llr else {}
+                yield Variant(one, definition, {**arguments, **base})
 
 
 def _definitions(

@@ -185,6 +185,29 @@ class Gathered:
         """Whether counts say that their scores are log-likelihood ratios."""
         return all(one.is_llr for one in self.sets)
 
+    def llr_base(self, asked: AuditOptions) -> int | None:
+        """The base of the log-likelihood ratios, which counts tell or the user; None for natural.
+
+        Raises
+        ------
+        ConfigError
+            If they do not tell the same.
+        """
+        told = {one.llr_base: one.name for one in self.sets if one.is_llr}
+        if asked.llr or asked.llr_base is not None:
+            told.setdefault(asked.llr_base, "the command")
+        if len(told) > 1:
+            words = [
+                f"{'natural' if base is None else f'base {base}'} by {name}"
+                for base, name in told.items()
+            ]
+            msg = (
+                f"--llr-base: logarithms are {' and '.join(words)}; count all scores with the "
+                "same base"
+            )
+            raise ConfigError(msg)
+        return next(iter(told), None)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Design:

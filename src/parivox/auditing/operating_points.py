@@ -60,6 +60,7 @@ class OperatingPoint:
     rule: str  # "threshold", "fpr", "fnr", "eer", "min-cdet", "bayes" or "deployed"
     level: float = math.nan  # the threshold or the rate aimed at; NaN for the other rules
     cost: CostModel | None = None  # that min-cdet and bayes refer to
+    log_base: float = math.e  # of the scores that bayes refers to
 
     @property
     def definition(self) -> str:
@@ -91,7 +92,7 @@ class OperatingPoint:
             return threshold_at_eer(counts.curve)
         assert self.cost is not None
         if self.rule == "bayes":
-            return bayes_threshold(self.cost)
+            return bayes_threshold(self.cost, self.log_base)
         cheapest: FloatArray = min_cdet(counts, cost=self.cost).threshold
         return cheapest
 
@@ -260,12 +261,15 @@ def missing_class(n_target: int, n_nontarget: int) -> str:
     return NO_TRIALS["fnr"] if n_nontarget else "no trials"
 
 
-def parse_point(text: str, costs: Sequence[CostModel], *, llr: bool = False) -> OperatingPoint:
+def parse_point(
+    text: str, costs: Sequence[CostModel], *, llr: bool = False, log_base: float = math.e
+) -> OperatingPoint:
     """Read one operating point as a user writes it.
 
     It is ``threshold=x``, ``fpr=x``, ``fnr=x``, ``eer``, ``min-cdet``, ``min-cdet:NAME``,
     ``bayes``, ``bayes:NAME`` or ``deployed``. The first of the cost models is the one that
-    ``min-cdet`` alone means; `llr` says that scores are declared to be log-likelihood ratios.
+    ``min-cdet`` alone means; `llr` says that scores are declared to be log-likelihood ratios, to
+    the base `log_base`.
 
     Raises
     ------
@@ -295,11 +299,11 @@ def parse_point(text: str, costs: Sequence[CostModel], *, llr: bool = False) -> 
             raise ConfigError(msg)
         if name == "bayes" and not llr:
             msg = (
-                f"operating point {text!r} needs scores that are natural-log likelihood ratios; "
-                "declare that with --llr, or use min-cdet or fpr=0.01"
+                f"operating point {text!r} needs scores that are log-likelihood ratios; declare "
+                "that with --llr, or --llr-base 10, or use min-cdet or fpr=0.01"
             )
             raise ConfigError(msg)
-        return OperatingPoint(text.strip(), name, cost=cost)
+        return OperatingPoint(text.strip(), name, cost=cost, log_base=log_base)
     msg = (
         f"operating point {text!r} is not known; write threshold=X, fpr=X, fnr=X, eer, "
         "min-cdet, min-cdet:COST, bayes or deployed"

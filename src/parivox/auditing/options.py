@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,8 @@ class Options(AuditOptions):
     def __post_init__(self) -> None:
         """Check every option, and those that must go together."""
         super().__post_init__()
+        if self.llr_base is not None:
+            object.__setattr__(self, "llr", True)
         costs = tuple(parse_cost(text) for text in self.cost)
         if len({cost.name for cost in costs}) < len(costs):
             msg = f"--cost names one model twice: {list(self.cost)}; name each once"
@@ -94,7 +97,13 @@ class Options(AuditOptions):
         """Operating points asked for; None for the default ones."""
         if self.operating_points is None:
             return None
-        return [parse_point(text, self.costs, llr=self.llr) for text in self.operating_points]
+        how: dict[str, Any] = {"llr": self.llr, "log_base": self.log_base}
+        return [parse_point(text, self.costs, **how) for text in self.operating_points]
+
+    @property
+    def log_base(self) -> float:
+        """The base of scores that are logarithms of likelihood ratios."""
+        return math.e if self.llr_base is None else self.llr_base
 
     def primary_of(self, groupings: Sequence[str]) -> tuple[str, str]:
         """The grouping that the audit is about, and the operating point if one is named."""

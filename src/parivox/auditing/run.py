@@ -262,6 +262,7 @@ def _study(scores: Any, asked: AuditOptions) -> _Study:
             by=read.names(read.groupings),
             within=read.names(read.levels) or None,
             llr=asked.llr or read.is_llr,
+            llr_base=read.llr_base(asked),
         )
         names = {(one.system, one.list): one for one in read.sets}
         development_of = developments(asked.threshold_from, names)
@@ -340,10 +341,10 @@ def _checked(asked: AuditOptions, file: GroupsFile | None, **of_counts: Any) -> 
 def _account(data: Rows, system: System, read: Gathered) -> None:
     """Add what became of the trials of one system."""
     trials, tally, points = system.trials, system.tally, system.points.found
-    account_for(data, trials, read.people, read.groupings, tally, points)
-    every = [*read.groupings, *read.levels]
-    note_oddities(data, trials, every, tally.everything, system.development)
     options = system.design.options
+    account_for(data, trials, read.people, read.groupings, tally, points, options)
+    every = [*read.groupings, *read.levels]
+    note_oddities(data, trials, every, tally.everything, system.development, options)
     if options.conflicts == "set-aside" and trials.has_speakers:
         with_and_without(data, trials, read.groupings, tally, points, options)
 

@@ -314,7 +314,7 @@ def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, 
         counts, system.points, options, system.design.metrics, outcomes, no_curve=system.no_curve
     )
     for cost in options.costs if options.llr else ():
-        levels = [bayes_threshold(part) for part in cost.parts]
+        levels = [bayes_threshold(part, options.log_base) for part in cost.parts]
         key = "act_cdet_norm", cost.name, ""
         if not found[key].reason and not all(map(trials.bins.has, levels)):
             reason = f"its threshold is no edge of {trials.bins.in_words()}"

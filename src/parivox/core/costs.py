@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 # Weighted sums of products of trial numbers below this are exact in int64.
 _EXACT = 2**62
+_LOGARITHMS = {2: math.log2, math.e: math.log, 10: math.log10}
+"""Exact where a cost ratio is a power of the base."""
 
 
 @dataclass(frozen=True)
@@ -291,11 +293,13 @@ def act_cdet(
     *,
     cost: CostModel,
     normalised: bool = True,
+    base: float = math.e,
 ) -> FloatArray:
-    """Detection cost at the Bayes threshold of scores that are natural-log likelihood ratios.
+    """Detection cost at the Bayes threshold of scores that are log-likelihood ratios.
 
-    At least the minimum cost; lower is better. NaN without targets or nontargets. With several
-    priors: the mean over them, each at its own threshold. Arguments are as in `min_cdet`.
+    `base` is that of the logarithms. At least the minimum cost; lower is better. NaN without
+    targets or nontargets. With several priors: the mean over them, each at its own threshold. Other
+    arguments are as in `min_cdet`.
 
     Examples
     --------
@@ -304,14 +308,14 @@ def act_cdet(
     """
     counts = as_counts(scores, labels)
     actual: list[FloatArray] = [
-        cdet(counts.at(bayes_threshold(part)), part, normalised=normalised)[..., 0]
+        cdet(counts.at(bayes_threshold(part, base)), part, normalised=normalised)[..., 0]
         for part in cost.parts
     ]
     return np.asarray(np.mean(actual, axis=0))[()]
 
 
-def bayes_threshold(cost: CostModel) -> float:
-    """Natural-log likelihood ratio above which accepting costs less on average.
+def bayes_threshold(cost: CostModel, base: float = math.e) -> float:
+    """Log-likelihood ratio, to this base, above which accepting costs less on average.
 
     See docs/methods/costs.md#bayes-threshold.
 
@@ -325,7 +329,9 @@ def bayes_threshold(cost: CostModel) -> float:
     >>> round(bayes_threshold(parse_cost("voxsrc")), 6)
     2.944439
     """
-    return math.log(cost.beta)
+    if base in _LOGARITHMS:
+        return _LOGARITHMS[base](cost.beta)
+    return math.log(cost.beta) / math.log(base)
 
 
 def _minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:

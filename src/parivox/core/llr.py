@@ -8,6 +8,7 @@ without targets or nontargets.
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
 _PASSES = 50
 
 
-def cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
+def cllr(
+    scores: Counts | ArrayLike, labels: ArrayLike | None = None, *, base: float = math.e
+) -> FloatArray:
     """Cost of log likelihood ratios: mean loss in bits over all priors.
 
     In [0, inf]; 1 is worth nothing, lower is better. inf if a target scores -inf or a nontarget
     +inf. docs/methods/calibration.md#cllr; Brummer and du Preez (2006), Application-independent
-    evaluation of speaker detection.
+    evaluation of speaker detection. `base` is that of the logarithms.
 
     Examples
     --------
@@ -36,9 +39,10 @@ def cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatAr
     1.0
     """
     counts = as_counts(scores, labels)
+    values = counts.values * math.log(base)
     with np.errstate(invalid="ignore", divide="ignore"):
-        of_target = sum_over_trials(counts.values, counts.target, lambda s: _softplus(-s))
-        of_nontarget = sum_over_trials(counts.values, counts.nontarget, _softplus)
+        of_target = sum_over_trials(values, counts.target, lambda s: _softplus(-s))
+        of_nontarget = sum_over_trials(values, counts.nontarget, _softplus)
         nats = of_target / counts.n_target + of_nontarget / counts.n_nontarget
     return np.asarray(nats / (2 * np.log(2)))[()]
 
@@ -68,10 +72,13 @@ def min_cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Flo
     return value.reshape(counts.n_target.shape)[()]
 
 
-def calibration_loss(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
+def calibration_loss(
+    scores: Counts | ArrayLike, labels: ArrayLike | None = None, *, base: float = math.e
+) -> FloatArray:
     """Cllr minus minimum Cllr: what miscalibration costs.
 
-    Bits, in [0, inf]; lower is better. docs/methods/calibration.md#calibration-loss.
+    Bits, in [0, inf]; lower is better. docs/methods/calibration.md#calibration-loss. `base` is that
+    of the logarithms.
 
     Examples
     --------
@@ -79,7 +86,7 @@ def calibration_loss(scores: Counts | ArrayLike, labels: ArrayLike | None = None
     0.0
     """
     counts = as_counts(scores, labels)
-    return cllr(counts) - min_cllr(counts)
+    return cllr(counts, base=base) - min_cllr(counts)
 
 
 def _softplus(s: FloatArray) -> FloatArray:

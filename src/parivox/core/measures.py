@@ -79,10 +79,10 @@ class AtThreshold(NamedTuple):
     threshold: FloatArray
 
 
-def _actual_cost(counts: Counts, *, cost: CostModel) -> AtThreshold:
+def _actual_cost(counts: Counts, *, cost: CostModel, base: float) -> AtThreshold:
     """The cost at the Bayes threshold, which is one where the model has one prior."""
-    value = act_cdet(counts, cost=cost)
-    threshold = bayes_threshold(cost) if len(cost.p_target) == 1 else np.nan
+    value = act_cdet(counts, cost=cost, base=base)
+    threshold = bayes_threshold(cost, base) if len(cost.p_target) == 1 else np.nan
     return AtThreshold(value, np.full(np.shape(value), threshold))
 
 

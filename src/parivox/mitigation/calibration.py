@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -186,6 +187,7 @@ def calibrate(
     method: str = "logistic",
     side: str = "enrol",
     llr: bool = False,
+    llr_base: int | None = None,
     normalised: Any = None,
     folds: int = 10,
     seed: int = 0,
@@ -223,6 +225,8 @@ def calibrate(
         Whose group a calibrator is for: ``enrol`` or ``test``.
     llr
         Scores are natural-log likelihood ratios, and are judged as they are, too.
+    llr_base
+        The same for log-likelihood ratios to the base 10 or 2.
     normalised
         The same trials with scores that were normalised without any label.
     folds, seed
@@ -250,6 +254,7 @@ def calibrate(
         method=method,
         side=side,
         llr=llr,
+        llr_base=llr_base,
         normalised=normalised,
         folds=folds,
         seed=seed,
@@ -280,8 +285,9 @@ def calibrate(
             same = replace(material, score=kept_of(one).score)
             none = ["not asked for"] * len(reasons)
             said[NORMALISED] = Said(same, _fits(one.name, same, asked.method, none))
-        if asked.llr:
-            as_is: list[Line] = [Logistic(1.0, 0.0)] * len(own[0])
+        if asked.llr or asked.llr_base is not None:
+            slope = math.log(asked.llr_base or math.e)
+            as_is: list[Line] = [Logistic(slope, 0.0)] * len(own[0])
             said[SCORED] = Said(material, dict.fromkeys(own, as_is))
     with stage("judging"):
         judged = judge_lines(material, [*said.values()], asked.confidence)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.options.kinds import (
     Direction,
     Flag,
+    LogBase,
     Names,
     Number,
     Options,
@@ -42,6 +43,10 @@ INTERVALS = ("speakers", "bootstrap", "wilson", "clopper-pearson", "jeffreys")
 NEVER, OFFENDERS = "never", "offenders"
 FAIL_ON = ("not-met", "cannot-tell", "worse")
 _LLR = "scores are natural-log likelihood ratios"
+_LLR_BASE = (
+    "scores are log-likelihood ratios [to this base](metrics/calibration.md#logarithms): 10 or 2; "
+    "thresholds stay in their units"
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -279,6 +284,7 @@ class AuditOptions(ReadOptions):
         metavar="GRID",
     )
     llr: bool = option(MEASURED, _LLR, Flag, False)
+    llr_base: int | None = option(MEASURED, _LLR_BASE, LogBase, without="natural logarithms")
     intervals: bool = option(
         UNCERTAINTY,
         "intervals, noise floors, verdicts and limits",
@@ -505,6 +511,7 @@ class CountOptions(ReadOptions):
         is_common=True,
     )
     llr: bool = option(COUNTED, _LLR, Flag, False)
+    llr_base: int | None = same_as(AuditOptions, "llr_base", section=COUNTED)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -21,6 +21,8 @@ from parivox.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+LOG_BASES = (2, 10)
+"""Bases of logarithms that are not natural."""
 MOST_WEIGHTS = 1000
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
@@ -285,6 +287,28 @@ class Number(Option):
     def on_command_line(self, value: Any) -> list[str]:
         """The number, or the word for 0."""
         return [self.flag, self.zero if self.zero and value == 0 else _written(value)]
+
+
+@frozen(kw_only=True)
+class LogBase(Option):
+    """The base of logarithms that are not natural."""
+
+    metavar: str = "BASE"
+
+    annotation: ClassVar[str] = "int | None"
+
+    def check(self, value: Any) -> int | None:
+        """One of the bases, as a whole number."""
+        if value is None:
+            return None
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not is_number or value not in LOG_BASES:
+            raise self._refuse(value, "10 or 2, or --llr alone for natural logarithms")
+        return int(value)
+
+    def parse(self, text: Any) -> int | str:
+        """The number that a text is, or the text."""
+        return int(text) if text.isdecimal() else text
 
 
 class Weights(Option):

@@ -105,6 +105,13 @@ class CalibrateOptions(HeldOutOptions):
         section=FOUND,
         words="scores are natural-log likelihood ratios already, and are judged as they are, too",
     )
+    llr_base: int | None = same_as(
+        AuditOptions,
+        "llr_base",
+        section=FOUND,
+        words="the same for log-likelihood ratios [to this base]"
+        "(metrics/calibration.md#logarithms): 10 or 2",
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -76,6 +76,9 @@ class OtherAuditOptions(TypedDict, total=False):
     """meta-measures over a grid of operating points: fpr=0.001:0.1:log100"""
     llr: bool
     """scores are natural-log likelihood ratios"""
+    llr_base: int | None
+    """scores are log-likelihood ratios to this base: 10 or 2; thresholds stay in their units
+    (default: natural logarithms)"""
     interval: str
     """of rates: speakers, bootstrap; for comparison only wilson, clopper-pearson and jeffreys,
     which take trials as independent (default: speakers)"""
@@ -162,6 +165,9 @@ class OtherCountOptions(TypedDict, total=False):
     in between; print shows it"""
     llr: bool
     """scores are natural-log likelihood ratios"""
+    llr_base: int | None
+    """scores are log-likelihood ratios to this base: 10 or 2; thresholds stay in their units
+    (default: natural logarithms)"""
 
 
 class OtherBuildOptions(TypedDict, total=False):

@@ -6,6 +6,7 @@ changed by them.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -15,12 +16,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from parivox.core.calibration import logistic, unfit
+from parivox.core.costs import bayes_threshold, min_cdet
+from parivox.core.counts import Counts
 from parivox.errors import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from parivox.core.costs import CostModel
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.integer]
@@ -62,6 +68,22 @@ _WRONG_END, _WRONG_SHARE = 0.05, 0.1
 _SPAN, _BETWEEN = 50.0, 0.08
 _TENTHS = (0.1, 0.9)
 _FEW_SCORES, _STEPS = 100, 4096
+_MIN_LLRS = 10
+"""Trials of a class without which nothing is concluded of the range of log likelihood ratios."""
+_MAX_MILD_SLOPE, _MAX_COSINE_SLOPE = 1.4, 2.0
+"""Slopes of calibration, natural ones taken as 1, up to which scores may be natural logarithms."""
+_LOG10_SLOPES = (2.0, 4.0)
+"""Slopes of scores that are likely to be logarithms to base 10, whose own is 2.3."""
+_SLOPE_ERRORS = 3.5
+_BETTER_COST = 0.5
+"""Normalised cost below which deciding by scores is clearly better than one decision for all."""
+_CALIBRATE = "parivox calibrate makes likelihood ratios of scores"
+TO_BASE_10 = "scores that look like log likelihood ratios to base 10"
+NO_LLRS = {
+    *(f"log likelihood ratios that are all from {low} to 1" for low in (0, -1)),
+    *(f"log likelihood ratios none of which is {sign}" for sign in ("negative", "positive")),
+}
+"""What is said of scores that cannot be log likelihood ratios."""
 
 
 @dataclass(frozen=True)
@@ -329,3 +351,125 @@ def _scales(values: Floats, of: dict[str, Ints]) -> list[Odd]:
             note = f"a tenth is within {low:.3g} of zero, a tenth beyond {high:.3g}, few between"
             return [Odd(f"{label} trials whose scores seem to be on another scale", above, note)]
     return []
+
+
+def odd_llrs(
+    counts: Counts, log_base: float = math.e, costs: Sequence[CostModel] = ()
+) -> list[Odd]:
+    """What is odd about scores that are said to be log likelihood ratios.
+
+    Their range is that of something else; they are logarithms to another base; at Bayes thresholds
+    of `costs` all trials are decided alike, although their scores tell them apart. See
+    docs/methods/calibration.md#scores-that-are-no-log-likelihood-ratios.
+
+    Examples
+    --------
+    >>> draw = np.random.default_rng(0)
+    >>> target = np.arange(400) % 2
+    >>> natural = draw.normal(6 * target - 3, np.sqrt(6))
+    >>> [odd_llrs(Counts.from_scores(s, target)) for s in (natural, natural / math.log(10))]
+    [[], [Odd(what='scores that look like log likelihood ratios to base 10', count=400, ...)]]
+    """
+    counts = _of_finite(counts)
+    n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)
+    if not n_target + n_nontarget:
+        return []
+    odd = _odd_range(counts)
+    if not odd and min(n_target, n_nontarget) >= _MIN_LLRS:
+        odd = _odd_slope(counts, log_base)
+    return odd + _odd_thresholds(counts, log_base, costs)
+
+
+def _of_finite(counts: Counts) -> Counts:
+    """The counts at finite scores that trials have."""
+    kept = np.isfinite(counts.values) & (counts.target + counts.nontarget > 0)
+    return Counts(counts.values[kept], counts.target[kept], counts.nontarget[kept])
+
+
+def _odd_range(counts: Counts) -> list[Odd]:
+    """Whether scores have one sign, as no ratios do of nontarget and target trials."""
+    low, high = float(counts.values[0]), float(counts.values[-1])
+    n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)
+    span = f"from {low:.4g} to {high:.4g}"
+    n = n_target + n_nontarget
+    if low >= 0 and n_nontarget >= _MIN_LLRS:
+        if high <= 1:
+            note = f"{span}, as probabilities or cosine similarities are; {_CALIBRATE}"
+            return [Odd("log likelihood ratios that are all from 0 to 1", n, note)]
+        note = f"{span}, as likelihood ratios without the logarithm are; take their logarithm"
+        return [Odd("log likelihood ratios none of which is negative", n, note)]
+    if high <= 0 and n_target >= _MIN_LLRS:
+        note = f"{span}, as logarithms of probabilities are; {_CALIBRATE}"
+        return [Odd("log likelihood ratios none of which is positive", n, note)]
+    return []
+
+
+def _odd_slope(counts: Counts, log_base: float) -> list[Odd]:
+    """Whether scores are too small or too large for logarithms to this base."""
+    n = int(counts.n_target + counts.n_nontarget)
+    factor = math.log(log_base)
+    slope, error = _slope(counts)
+    slope, error = slope / factor, error / factor
+    lowest, highest = slope - _SLOPE_ERRORS * error, slope + _SLOPE_ERRORS * error
+    size = float(np.abs(counts.values).max())
+    if size <= 1 and lowest > _MAX_COSINE_SLOPE:
+        note = f"as cosine similarities are; {_CALIBRATE}"
+        return [Odd("log likelihood ratios that are all from -1 to 1", n, note)]
+    low, high = _LOG10_SLOPES
+    fit = f"a calibration multiplies them by {slope:.2f}"
+    if log_base != 10 and lowest > _MAX_MILD_SLOPE and low <= slope * factor <= high:
+        note = f"{fit}, as ln 10 is 2.30: give --llr-base 10"
+        return [Odd(TO_BASE_10, n, note)]
+    if log_base == 10 and highest < 1 / _MAX_MILD_SLOPE and low <= 1 / slope <= high:
+        note = f"{fit} after --llr-base 10: give --llr alone"
+        return [Odd("scores that look like natural log likelihood ratios", n, note)]
+    return []
+
+
+def _slope(counts: Counts) -> tuple[float, float]:
+    """The slope of the calibration of scores, with its standard error over trials.
+
+    Infinite where scores separate the classes; NaN errors are of no slope at all.
+    """
+    if counts.values.size > 2 * _STEPS:
+        first = np.arange(0, counts.values.size, counts.values.size // _STEPS)
+        trials = counts.target + counts.nontarget
+        totals = np.add.reduceat(trials, first)
+        means = np.add.reduceat(counts.values * trials, first) / totals
+        target, nontarget = (
+            np.add.reduceat(one, first) for one in (counts.target, counts.nontarget)
+        )
+        counts = Counts(means, target, nontarget)
+    if unfit(counts):
+        is_above = counts.values[counts.target > 0][0] > counts.values[counts.nontarget > 0][-1]
+        return (math.inf, 0.0) if is_above else (math.nan, math.nan)
+    line = logistic(counts)
+    share = np.exp(-np.logaddexp(0.0, -line.llr(counts.values)))
+    weights = 1 / float(counts.n_target), 1 / float(counts.n_nontarget)
+    x = np.stack([counts.values, np.ones(counts.values.size)])
+    of_class = counts.target * weights[0], counts.nontarget * weights[1]
+    bend = (x * ((of_class[0] + of_class[1]) * share * (1 - share))) @ x.T
+    square = of_class[0] * weights[0] * (1 - share) ** 2 + of_class[1] * weights[1] * share**2
+    inverse = np.linalg.inv(bend)
+    variance = (inverse @ ((x * square) @ x.T) @ inverse)[0, 0]
+    return line.slope, math.sqrt(variance)
+
+
+def _odd_thresholds(counts: Counts, log_base: float, costs: Sequence[CostModel]) -> list[Odd]:
+    """Whether Bayes thresholds lie beyond all scores, although some threshold costs less."""
+    low, high = float(counts.values[0]), float(counts.values[-1])
+    words = []
+    for cost in dict.fromkeys(part for one in costs for part in one.parts):
+        threshold = bayes_threshold(cost, log_base)
+        if low < threshold <= high or not float(min_cdet(counts, cost=cost).value) < _BETTER_COST:
+            continue
+        beyond, decided = (
+            (f"above all scores, the highest being {high:.4g}", "rejected")
+            if threshold > high
+            else (f"below all scores, the lowest being {low:.4g}", "accepted")
+        )
+        words.append(f"{threshold:.4g} of {cost.name} is {beyond}: every trial is {decided}")
+    if not words:
+        return []
+    trials = int(counts.n_target + counts.n_nontarget)
+    return [Odd("trials all decided alike at a Bayes threshold", trials, "; ".join(words))]

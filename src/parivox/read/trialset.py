@@ -150,7 +150,7 @@ class TrialSet:
     people: Speakers | None = None
 
     has_speakers: ClassVar[Literal[True]] = True  # and ids of recordings; counts have neither
-    is_llr, is_similarity = False, False  # is for the options to say
+    is_llr, is_similarity, llr_base = False, False, None  # is for the options to say
     in_blocks: ClassVar[bool] = False  # speakers stand for themselves
     bins = Bins()  # each score is one of its own
     has_times = True  # each trial's own, where seconds are told

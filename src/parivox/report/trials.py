@@ -195,7 +195,7 @@ def description_in_words(found: Description) -> Iterator[RenderableType]:
 def grades_in_words(found: Graded) -> Group:
     """How many trials there are of each grade, and where they were written."""
     where = [] if found.path is None else [text(f"Every trial is in {found.path}.", apart=True)]
-    return Group(_grades(found.counts), *where)
+    return Group(_recordings(found), _grades(found.counts), *where)
 
 
 def _groups(rows: Sequence[Row]) -> Grid:
@@ -244,6 +244,12 @@ def _head(found: Checked | Description) -> Iterator[RenderableType]:
     )
     graded = " and ".join(found.graded_by)
     yield text(f"Groups: {by or 'none'}. Difficulty: {graded or 'no attribute is known'}.")
+    yield _recordings(found)
+
+
+def _recordings(found: Checked | Description | Graded) -> Text:
+    """What tells which utterances are of one recording."""
+    return text(f"Recordings: {found.recordings}.")
 
 
 def _percent(share: float | None) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 from rich.padding import Padding
 
-from parivox.report.words import grid, show, text
+from parivox.report.words import capital, grid, show, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +38,8 @@ def variation_in_words(found: Variation) -> Iterator[RenderableType]:
             f"Left out: {sum(found.left_out.values()):,} speakers with fewer than "
             f"{each[-1]:,} pairs of either class ({some})."
         )
+    if found.warning:
+        yield text(f"{capital(found.warning)}.")
     yield text(
         f"sd / mean over the {found.variants} lists, then over {found.replicates} draws of "
         "speakers: more pairs cure the first, more speakers the second."

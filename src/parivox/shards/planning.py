@@ -138,6 +138,7 @@ class Plan:
             thresholds=fixed if self.step else (),
             withhold=0,
             llr=asked.llr,
+            llr_base=asked.llr_base,
         )
 
     def audited(self) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def build_lists(
         "rows": design.rows,
         "speakers": dict(design.speakers),
         "left_out": left_out.rows(),
-        "notes": list(design.notes),
+        "notes": [*design.notes, *filter(None, [design.pool.warning])],
         "lists": [],
     }
     counts = _DrawnCounts(design.pool)

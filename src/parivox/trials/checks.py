@@ -17,6 +17,7 @@ import polars as pl
 from parivox.core.eer import eer
 from parivox.core.planning import Sample, detectable_ratio
 from parivox.errors import ConfigError, DataError
+from parivox.read.recording_names import GIVE_RECORDINGS, recording_names
 from parivox.read.table import Table
 from parivox.trials.counts import count_list, effective_number, share_of
 from parivox.trials.description import ALL, Description, described
@@ -29,7 +30,7 @@ from parivox.trials.guidelines import (
     range_of,
     share_range,
 )
-from parivox.trials.lists import read_list, recording_names
+from parivox.trials.lists import read_list
 from parivox.trials.manifest import ListDesign
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.read.recording_names import RecordingNames
     from parivox.trials.counts import SpeakerCounts
     from parivox.trials.guidelines import Check
     from parivox.trials.lists import TrialList
@@ -74,6 +76,8 @@ class Checked(Description):
     tables : dict of str to Table
         ``checks``, which holds the findings, and those of a
         `parivox.trials.description.Description`.
+    recordings : str
+        What tells which utterances are of one recording, or why nothing does.
     """
 
     findings: tuple[Finding, ...]
@@ -126,8 +130,8 @@ def check(
         Path or table of speakers with their attributes.
     utterances
         Table of utterances: their speakers, where ids do not tell them, their recordings (a
-        column recording, video, session or call; else the folder of the file, as in VoxCeleb) and
-        attributes.
+        column recording, video, session or call; else the folder of the file, as in VoxCeleb,
+        unless many speakers share its name) and attributes.
     by
         Groupings as in ``gender+nationality``; without it, every attribute with 2 to 50 values.
     grade_by
@@ -211,7 +215,7 @@ def check(
     about = described(counts, speaker_ids=speaker_ids)
     outcomes = outcomes_of([*different.values()])
     findings = guidelines(counts, checks, mix=wished, lists=lists, outcomes=outcomes)
-    findings += remarks(about, counts.speakers)
+    findings += remarks(about, counts.speakers, trial_list.recordings)
     if design is not None:
         findings.append(_remark("design", "what its design fixed", None, design.in_words))
     if development is not None:
@@ -220,7 +224,8 @@ def check(
         findings += detectable(about, pilot)
     cells = {name: [getattr(one, name) for one in findings] for name in _COLUMNS}
     tables = {"checks": Table.of(cells, _COLUMNS), **about.tables}
-    return Checked(about.name, about.groupings, about.graded_by, tables, tuple(findings))
+    head = about.name, about.groupings, about.graded_by
+    return Checked(*head, tables, about.recordings, tuple(findings))
 
 
 def failed_checks(trial_list: TrialList, design: ListDesign | None = None) -> list[Finding]:
@@ -292,12 +297,14 @@ def _span(eers: Sequence[float]) -> str:
     return f"{100 * min(eers):.2f} to {100 * max(eers):.2f} %"
 
 
-def remarks(about: Description, speakers: SpeakerCounts) -> Iterator[Finding]:
+def remarks(
+    about: Description, speakers: SpeakerCounts, names: RecordingNames
+) -> Iterator[Finding]:
     """Findings on sides, reuse, speakers, recordings, grades and shares."""
     yield _sides(speakers, about)
     yield _reuse(about.tables["reuse"])
     yield _effective(about, speakers)
-    yield _recordings(speakers)
+    yield _recordings(speakers, names)
     yield _unknown(about)
     for name in dict.fromkeys(about.tables["within"].to_dict()["attribute"]):
         yield _within(name, about.tables["within"])
@@ -365,15 +372,14 @@ def _effective(about: Description, speakers: SpeakerCounts) -> Finding:
     return _remark("effective", "effective number of speakers", number, words)
 
 
-def _recordings(speakers: SpeakerCounts) -> Finding:
+def _recordings(speakers: SpeakerCounts, names: RecordingNames) -> Finding:
     known = speakers.recordings[speakers.recordings >= 0]
     what = "recordings for each speaker"
     if not known.size:
-        mend = "give --utterances with a column recording"
-        return _remark("recordings", what, None, "no recording is known", mend)
+        return _remark("recordings", what, None, names.unknown, GIVE_RECORDINGS)
     single = int((known == 1).sum())
     words = f"{range_of(known)} (median {np.median(known):g}); "
-    words += f"{single:,} speaker{'s' * (single != 1)} with one only"
+    words += f"{single:,} speaker{'s' * (single != 1)} with one only (recording: {names.source})"
     if unknown := speakers.speaker.size - known.size:
         words += f"; of {unknown:,} speakers they are not all known"
     return _remark("recordings", what, float(known.min()), words)
@@ -441,15 +447,16 @@ def overlap(trial_list: TrialList, other: Any, **reading: Any) -> Finding:
     pairs = [_pairs(one.enrol, one.test, n) for one in trial_list.blocks()]
     other_pairs = [_pairs(place[one.enrol], place[one.test], n) for one in theirs.blocks()]
     speakers = _in_both(trial_list, theirs, ["speaker"])
-    recordings = _in_both(trial_list, theirs, ["speaker", "recording"])
+    recordings = f"{_in_both(trial_list, theirs, ['speaker', 'recording']):,} recordings"
+    if trial_list.recordings.doubt or theirs.recordings.doubt:
+        recordings = "recordings n.k."
     utterances = int((place >= 0).sum())
     trials = int(np.isin(np.unique(np.concatenate(pairs)), np.concatenate(other_pairs)).sum())
     return _remark(
         "leakage",
         "shared with the development list",
         speakers,
-        f"{speakers:,} speakers, {recordings:,} recordings, {utterances:,} utterances, "
-        f"{trials:,} trials",
+        f"{speakers:,} speakers, {recordings}, {utterances:,} utterances, {trials:,} trials",
         "leave them out of one of the lists" if speakers or trials else "",
     )
 
@@ -469,7 +476,8 @@ def _named(trial_list: TrialList) -> pl.DataFrame:
     speaker = trials.utterance_speaker
     ids = trials.utterance_ids.series()
     names = pl.Series(trial_list.people.ids, dtype=pl.String).gather(speaker)
-    return pl.DataFrame({"speaker": names, "recording": recording_names(ids, table, speaker)})
+    recording = recording_names(ids, table, speaker).trusted
+    return pl.DataFrame({"speaker": names, "recording": recording})
 
 
 def _pairs(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> NDArray[np.int64]:

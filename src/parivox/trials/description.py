@@ -97,12 +97,15 @@ class Description(Shown):
         nontarget trials are of speakers who share its value. ``matrix``: nontarget trials by the
         groups of either side. ``reuse``: how often speakers, recordings and utterances are used.
         ``speakers``: each of them, without ids unless asked for.
+    recordings : str
+        What tells which utterances are of one recording, or why nothing does.
     """
 
     name: str
     groupings: tuple[str, ...]
     graded_by: tuple[str, ...]
     tables: dict[str, Table]
+    recordings: str
 
     def to_json(self) -> str:
         """Every table as JSON, a column a list."""
@@ -111,6 +114,7 @@ class Description(Shown):
     def _as_json(self, more: Mapping[str, Any]) -> str:
         """What is said of the list, then its tables, a line each."""
         head = {"list": self.name, "by": self.groupings, "grade_by": self.graded_by, **more}
+        head["recordings"] = self.recordings
         first = json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
         tables = [f"  {json.dumps(name)}: {one.to_json()}" for name, one in self.tables.items()]
         body = ",\n".join(tables)
@@ -181,7 +185,8 @@ def described(counts: ListCounts, *, speaker_ids: bool = False) -> Description:
         tables[name] = Table.of(cells, kept)
     groupings = tuple(one.name for one in trial_list.groupings)
     graded_by = tuple(one.name for one in trial_list.agreements)
-    return Description(trial_list.name, groupings, graded_by, tables)
+    recordings = trial_list.recordings.in_words
+    return Description(trial_list.name, groupings, graded_by, tables, recordings)
 
 
 class _View(NamedTuple):

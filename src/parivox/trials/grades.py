@@ -170,11 +170,14 @@ class Graded(Shown):
         known. None where they were written.
     path : Path or None
         Where they were written.
+    recordings : str
+        What tells which utterances are of one recording, or why nothing does.
     """
 
     counts: Table
     trials: Table | None = None
     path: Path | None = None
+    recordings: str = ""
 
 
 def with_grades(trials: TrialSet, people: Speakers) -> TrialSet:
@@ -250,16 +253,17 @@ def grade(
     )
     counts = np.zeros((2, highest(len(trial_list.agreements)) + 1), dtype=np.int64)
     blocks = _graded(trial_list, counts)
+    recordings = trial_list.recordings.in_words
     if path is None:
         frames = [
             pl.DataFrame({"enrol": enrol, "test": test, "label": label_words(target), **more})
             for enrol, test, target, more in blocks
         ]
-        return Graded(_as_table(counts), Table(pl.concat(frames)))
+        return Graded(_as_table(counts), Table(pl.concat(frames)), recordings=recordings)
     with ListWriter(path, path.suffix.removeprefix(".")) as writer:
         for block in blocks:
             writer.write(*block)
-    return Graded(_as_table(counts), path=path)
+    return Graded(_as_table(counts), path=path, recordings=recordings)
 
 
 def _graded(

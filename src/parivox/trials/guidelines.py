@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from parivox.read.checks import DUPLICATES
+from parivox.read.recording_names import GIVE_RECORDINGS, RECORDING
 from parivox.trials.counts import share_of, speakers_by_group
 from parivox.trials.grades import OTHER_RECORDING, hardest, highest
-from parivox.trials.lists import RECORDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -134,7 +134,7 @@ def guidelines(
         _g2(counts.speakers, checks["G2"]),
         _g3(counts.speakers, checks["G3"]),
         _g4(counts, checks["G4"]),
-        _g5(counts.cells, mix, checks["G5"]),
+        _g5(counts, mix, checks["G5"]),
         _g6(lists, outcomes, checks["G6"]),
         _g7(counts, checks["G7"]),
         _g8(counts, checks["G8"]),
@@ -209,7 +209,8 @@ def _g4(counts: ListCounts, check: Check) -> Finding:
     )
 
 
-def _g5(cells: Cells, mix: Mapping[str, Mapping[int, float]] | None, check: Check) -> Finding:
+def _g5(counts: ListCounts, mix: Mapping[str, Mapping[int, float]] | None, check: Check) -> Finding:
+    cells, recordings = counts.cells, counts.trial_list.recordings
     if mix is None:
         top = hardest(len(cells.shared) or 2)
         mend = f"give one, as in --mix cat{top}=0.5,cat{top - 1}=0.5,target{OTHER_RECORDING}=1"
@@ -222,6 +223,8 @@ def _g5(cells: Cells, mix: Mapping[str, Mapping[int, float]] | None, check: Chec
         share = share_of(trials, trials.sum())
         if np.isnan(share).all():
             return check.unchecked(f"there are no {label} trials", "")
+        if label == "target" and recordings.doubt:
+            return check.unchecked(recordings.doubt, GIVE_RECORDINGS)
         wished = np.array([wish.get(i, 0.0) for i in range(top)])
         away = np.abs(share - wished)
         off.append(away.max())
@@ -308,12 +311,14 @@ def _g9(counts: ListCounts, check: Check) -> Finding:
             spans += _spans(what, grouping, cells, cells.target, cells.recording)
     if not spans:
         why = _few_groups(trial_list, *RECORDING) or (
-            "no recordings are known of target trials in two or more groups",
-            "give --utterances with a column recording",
+            trial_list.recordings.doubt
+            or "no recordings are known of target trials in two or more groups",
+            GIVE_RECORDINGS,
         )
         return check.unchecked(*why)
     mend = "draw target trials across recordings only, or compare groups within one grade"
-    return _widest(check, spans, "target", mend=mend)
+    source = f" (recording: {trial_list.recordings.source})"
+    return _widest(check, spans, "target", mend=mend, source=source)
 
 
 def _spans(
@@ -328,13 +333,18 @@ def _spans(
         yield _Span(what, grouping.groups, share)
 
 
-def _widest(check: Check, spans: Sequence[_Span], label: str, *, mend: str) -> Finding:
-    """A check of whether shares are alike in all groups, in the words of the widest span."""
+def _widest(
+    check: Check, spans: Sequence[_Span], label: str, *, mend: str, source: str = ""
+) -> Finding:
+    """A check of whether shares are alike in all groups, in the words of the widest span.
+
+    `source` tells what says which trials share something.
+    """
     gaps = np.array([np.nanmax(one.share) - np.nanmin(one.share) for one in spans])
     what, groups, share = spans[int(gaps.argmax())]
     return check.finding(
         gaps.max(),
-        f"{what} in {share_range(groups, share)} of {label} trials",
+        f"{what} in {share_range(groups, share)} of {label} trials{source}",
         offenders=int(check.beyond(gaps).sum()),
         mend=mend.format(what),
     )

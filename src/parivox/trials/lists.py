@@ -16,9 +16,8 @@ from parivox.read.cells import LABELS
 from parivox.read.columns import plain
 from parivox.read.content import in_encoding_given
 from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
-from parivox.read.ids import places_in
-from parivox.read.joining import before
 from parivox.read.people import read_speakers
+from parivox.read.recording_names import recording_names_of
 from parivox.read.recordings import read_utterances
 from parivox.read.trials import read_trials
 from parivox.read.trialset import check_test_speakers
@@ -31,11 +30,9 @@ if TYPE_CHECKING:
     from parivox.read.checks import Trials
     from parivox.read.grouping import Codes, Grouping, OfAttribute
     from parivox.read.people import Speakers
-    from parivox.read.recordings import Utterances
+    from parivox.read.recording_names import RecordingNames
     from parivox.read.trialset import TrialSet
 
-RECORDING = ("recording", "video", "session", "call")
-"""Columns of the table of utterances that tell what was recorded at once, best first."""
 BLOCK = 1 << 18
 """Trials looked at together."""
 _MOST = 6
@@ -104,7 +101,8 @@ class TrialList:
 
     trials: TrialSet
     people: Speakers
-    recording: NDArray[np.int32]  # of each utterance, as `recordings_of` has it
+    recording: NDArray[np.int32]  # of each utterance, as `numbered_recordings` has it
+    recordings: RecordingNames  # where that is taken from
     groupings: tuple[Grouping, ...] = ()
     """By what the user asked for; without a choice, by every attribute with 2 to 50 values."""
     agreements: tuple[Agreement, ...] = ()
@@ -206,10 +204,12 @@ def list_of(
     """A list of trials that have been read; models have no recording."""
     hard = usual_difficulty(people, groupings) if grade_by is None else parse_difficulty(grade_by)
     source = AttributeLookup(people, [trials], None, "--grade-by")
+    names = recording_names_of(trials)
     return TrialList(
         trials,
         people,
-        recordings_in(trials),
+        recordings_in(trials, names),
+        names,
         tuple(groupings),
         tuple(Agreement.of(source.values(one), trials) for one in hard),
     )
@@ -265,59 +265,33 @@ def usual_difficulty(people: Speakers, groupings: Sequence[Grouping]) -> list[At
     return attributes
 
 
-def recordings_in(trials: TrialSet) -> NDArray[np.int32]:
-    """Recording of each utterance of trials, as `recordings_of`; -1 for models."""
-    table = None if trials.recordings is None else trials.recordings.table
-    ids = trials.utterance_ids.series()[trials.n_models :]
-    own = recordings_of(ids, table, trials.utterance_speaker[trials.n_models :])
+def recordings_in(
+    trials: TrialSet, names: RecordingNames, *, is_asked: bool = False
+) -> NDArray[np.int32]:
+    """Recording of each utterance of trials, as `numbered_recordings`; -1 for models."""
+    speaker = trials.utterance_speaker[trials.n_models :]
+    own = numbered_recordings(names, speaker, is_asked=is_asked)
     return np.concatenate((np.full(trials.n_models, -1, dtype=np.int32), own))
 
 
-def recordings_of(
-    ids: pl.Series, utterances: Utterances | None, speaker: NDArray[np.int32]
+def numbered_recordings(
+    found: RecordingNames, speaker: NDArray[np.int32], *, is_asked: bool = False
 ) -> NDArray[np.int32]:
     """Recording of each utterance: what was recorded at once, of one speaker; -1 for unknown.
 
-    A column recording, video, session or call of the table of utterances tells it, else the path
-    does: as in VoxCeleb's ``id10001/1zcIwhmdeo4/00001.wav``, the folder of the file is the
-    recording, if it lies below the speaker's. Recordings of two speakers are two, whatever they are
-    called; they are numbered in the order of speakers and of their names.
+    Recordings of two speakers are two, whatever they are called; they are numbered in the order of
+    speakers and of their names. Doubtful ones are unknown, unless the user asks for recordings.
 
+    >>> from parivox.read.recording_names import recording_names
     >>> ids = pl.Series(["a/x/1.wav", "a/x/2.wav", "a/y/1.wav", "b.wav"])
-    >>> recordings_of(ids, None, np.array([0, 0, 0, 1], dtype=np.int32)).tolist()
+    >>> speaker = np.array([0, 0, 0, 1], dtype=np.int32)
+    >>> numbered_recordings(recording_names(ids, None, speaker), speaker).tolist()
     [0, 0, 1, -1]
     """
-    names = recording_names(ids, utterances, speaker)
+    names = found.names if is_asked else found.trusted
     rank = names.rank("dense").cast(pl.Int64).fill_null(-1).to_numpy()
     known = rank >= 0
     key = speaker.astype(np.int64) * (rank.max(initial=0) + 1) + rank
-    recording = np.full(len(ids), -1, dtype=np.int32)
+    recording = np.full(len(names), -1, dtype=np.int32)
     recording[known] = np.unique(key[known], return_inverse=True)[1]
     return recording
-
-
-def recording_names(
-    ids: pl.Series, utterances: Utterances | None, speaker: NDArray[np.int32]
-) -> pl.Series:
-    """Name of the recording of each utterance, null where it is not known."""
-    if utterances is not None:
-        columns = {plain(name).removesuffix("id"): name for name in utterances.attributes.columns}
-        column = next((columns[word] for word in RECORDING if word in columns), None)
-        if column is not None:
-            row = places_in(ids, utterances.table["utterance"])
-            at = pl.Series(row, dtype=pl.Int64)
-            return utterances.attributes[column].gather(at.set(at < 0, None)).alias("name")
-    folder = before(ids, r"/[^/]*$").alias("name")
-    folder = folder.set(~folder.str.contains("/", literal=True), None)
-    each = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls()
-    if _part_alike(each["speaker"], each["name"]):
-        first = each["name"].str.replace(r"/.*$", "")
-        if not _part_alike(each["speaker"], first):
-            return folder.clear(len(ids))  # folders are the speakers' own
-    return folder
-
-
-def _part_alike(one: pl.Series, other: pl.Series) -> bool:
-    """Whether two columns part the rows alike."""
-    n = one.n_unique()
-    return n == other.n_unique() == pl.DataFrame({"one": one, "other": other}).n_unique()

@@ -15,10 +15,11 @@ from parivox.options.kinds import several
 from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
 from parivox.read.joining import listed_ids, utterance_speakers
 from parivox.read.people import Speakers, read_speakers
+from parivox.read.recording_names import recording_names
 from parivox.read.recordings import Utterances, read_utterances
 from parivox.read.table import Table
 from parivox.trials.grades import grade_codes, hardest
-from parivox.trials.lists import alike, parse_difficulty, recordings_of, usual_difficulty
+from parivox.trials.lists import alike, numbered_recordings, parse_difficulty, usual_difficulty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,6 +60,7 @@ class Pool:
     texts: dict[str, list[str]]  # those values in words, by attribute
     people: Speakers
     table: Utterances
+    warning: str  # why folders may be no recordings; empty where they are
 
     @classmethod
     def read(
@@ -102,7 +104,8 @@ class Pool:
         )
         ids = table.table["utterance"]
         owner = utterance_speakers(ids, people, table, table.name)
-        recording = recordings_of(ids, table, owner)
+        names = recording_names(ids, table, owner)
+        recording = numbered_recordings(names, owner, is_asked=True)
         if (recording < 0).any():
             missing = ids.filter(pl.Series(recording < 0)).sort()
             msg = (
@@ -134,6 +137,7 @@ class Pool:
             {one.attribute.text: one.values for one in attributes},
             people,
             table,
+            names.warning,
         )
 
     @property

@@ -28,6 +28,7 @@ from parivox.progress import stage
 from parivox.read.content import in_encoding_given
 from parivox.read.groups import attributes_asked, make_groupings
 from parivox.read.people import read_speakers
+from parivox.read.recording_names import recording_names_of
 from parivox.read.table import Table
 from parivox.shown import VARIATION_SHOWN_BY, Shown
 from parivox.trials.lists import read_with_speakers, recordings_in
@@ -97,6 +98,8 @@ class Variation(Shown):
         are drawn.
     kept, left_out : mapping of str to int
         Speakers of each group, and those with fewer pairs than the largest number asked for.
+    warning : str
+        Why folders that were taken for recordings may be none; empty where nothing says so.
     """
 
     table: Table
@@ -110,6 +113,7 @@ class Variation(Shown):
     replicates: int
     kept: Mapping[str, int]
     left_out: Mapping[str, int]
+    warning: str = ""
 
     def to_json(self) -> str:
         """All of it but the curves as JSON; no ids are in it."""
@@ -280,6 +284,7 @@ def variants(
         replicates,
         {g: int(n) for g, n in zip(every.groups, kept, strict=True) if n},
         {g: int(n) for g, n in zip(every.groups, drawn.speakers - kept, strict=True) if n},
+        every.warning,
     )
 
 
@@ -392,6 +397,7 @@ class ScoredPairs:
     group: Codes  # of both
     target: NDArray[np.bool_]
     score: NDArray[np.float64]
+    warning: str = ""  # why folders may be no recordings; empty where they are
 
     def speakers_of_groups(self) -> NDArray[np.int64]:
         """How many speakers each group has."""
@@ -490,7 +496,8 @@ def lists_scored(
         is_in = np.bincount(speaker, minlength=pool.group.size) > 0
         of_speaker = np.where(is_in, pool.group, np.int32(-1))
         group = pool.group[speaker]
-        return ScoredPairs(pool.by, pool.groups, of_speaker, speaker, partner, group, target, score)
+        whom = of_speaker, speaker, partner, group
+        return ScoredPairs(pool.by, pool.groups, *whom, target, score, pool.warning)
 
     first = scored(each[-1], 0)
     lists = (
@@ -543,7 +550,8 @@ def _pairs(trials: TrialSet, grouping: Grouping, of_speaker: Codes) -> ScoredPai
     _, once = np.unique(np.minimum(enrol, test) * size + np.maximum(enrol, test), return_index=True)
     enrol, test, target, score = (column[once] for column in columns)
     speaker, partner = trials.utterance_speaker[enrol], trials.utterance_speaker[test]
-    group, recording = of_speaker[speaker], recordings_in(trials)
+    names, group = recording_names_of(trials), of_speaker[speaker]
+    recording = recordings_in(trials, names, is_asked=True)
     is_new = (recording[enrol] != recording[test]) | (recording[enrol] < 0)
     fits = (group >= 0) & np.where(target, is_new, group == of_speaker[partner])
     for label, words in (
@@ -563,5 +571,6 @@ def _pairs(trials: TrialSet, grouping: Grouping, of_speaker: Codes) -> ScoredPai
         speaker, partner = np.where(turned, partner, speaker), np.where(turned, speaker, partner)
     of_speaker = np.where(np.isin(np.arange(n), speaker), of_speaker, np.int32(-1))
     return ScoredPairs(
-        grouping.name, grouping.groups, of_speaker, speaker, partner, group, target, score
+        *(grouping.name, grouping.groups, of_speaker, speaker, partner, group, target, score),
+        names.warning,
     )

@@ -16,7 +16,7 @@ def pool():
     def made(seed, speakers=8, recordings=4, most=5, nations="XY"):
         draw = np.random.default_rng(seed)
         rows = [
-            f"s{i:03d}/r{r}/{u}"
+            f"s{i:03d}/{i:03d}r{r}/{u}"
             for i in range(speakers)
             for r in range(int(draw.integers(1, recordings + 1)))
             for u in range(int(draw.integers(1, most + 1)))

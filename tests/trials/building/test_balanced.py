@@ -37,7 +37,7 @@ def people_of(groups, recordings=8, each=3):
         for i in range(n)
     ]
     speakers, gender, nation = zip(*rows, strict=True)
-    ids = [f"{s}/{r}/{u}" for s in speakers for r in range(recordings) for u in range(each)]
+    ids = [f"{s}/{s}{r}/{u}" for s in speakers for r in range(recordings) for u in range(each)]
     return {"utterance": ids}, {
         "speaker": list(speakers),
         "gender": list(gender),

@@ -12,6 +12,7 @@ from parivox.auditing.counts.trial_counts import (
     DECISIONS,
     FAILURES,
     LLR,
+    LLR_TO_BASE,
     SCORES,
     SECONDS,
     SIMILARITY,
@@ -43,7 +44,10 @@ if TYPE_CHECKING:
     from parivox.read.counts_file import CountRows
     from parivox.read.grouping import Grouping
 
-_KINDS = {DECISIONS, FAILURES, LLR, SCORES, SECONDS, SIMILARITY, THRESHOLDS}
+_KINDS = {
+    *(DECISIONS, FAILURES, LLR, SCORES, SECONDS, SIMILARITY, THRESHOLDS),
+    *LLR_TO_BASE.values(),
+}
 _HEX = frozenset("0123456789abcdef")
 
 

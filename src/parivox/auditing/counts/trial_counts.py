@@ -19,6 +19,7 @@ from parivox.auditing.layout import walk
 from parivox.auditing.outcomes import Share
 from parivox.auditing.participants import Participants
 from parivox.errors import ConfigError
+from parivox.options.kinds import LOG_BASES
 from parivox.read.bins import Bins
 from parivox.read.checks import DataNote, Trials
 from parivox.read.counts_file import KEY, VERSION, CountRows, write_file, write_over
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     """Grouping, level as the column ``within`` has it, and group."""
 
 DECISIONS, FAILURES, LLR = "decisions", "failures", "log-likelihood ratios"
+LLR_TO_BASE = {base: f"{LLR} to base {base}" for base in LOG_BASES}
 SCORES, SECONDS, THRESHOLDS = "scores", "seconds", "thresholds"
 SIMILARITY = "scores taken as similarities"
 SEVERAL = "not known of several files of counts: one may be in all of them"
@@ -157,7 +159,12 @@ class TrialCounts:
     @property
     def is_llr(self) -> bool:
         """Whether the scores are said to be log-likelihood ratios."""
-        return LLR in self.contents
+        return LLR in self.contents or self.llr_base is not None
+
+    @property
+    def llr_base(self) -> int | None:
+        """The base of the log-likelihood ratios; None for natural ones, and where they are none."""
+        return next((base for base, of in LLR_TO_BASE.items() if of in self.contents), None)
 
     @property
     def is_similarity(self) -> bool:

@@ -78,14 +78,17 @@ def inspect_files(
     }
     for source, one in zip(sources, inspected, strict=True):
         source.inspected = next(settled.get(type(one), iter([one])))
-    files = tuple(source.found for source in sources)
     plan = Plan(sources, dict(columns), scores_format, stem)
-    known = {problem for found in files for problem in found.problems}
+    known = {problem for source in sources for problem in source.found.problems}
     with stage("looking how they fit together"):
         joins = tuple(find_joins(trials, tables))
         plan.whose = next((one.template for one in joins if one.template), "")
         problems = [*repeated, *(one for one in plan.problems(counts) if one not in known)]
         command, because = plan.next()
+    files = tuple(
+        replace(source.found, odd=(*source.found.odd, *plan.odd.get(id(source), ())))
+        for source in sources
+    )
     return Inspection(files, joins, tuple(plan.shared), tuple(problems), command, tuple(because))
 
 

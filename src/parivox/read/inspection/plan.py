@@ -16,9 +16,11 @@ from parivox.read.groups_file import read_groups_file
 from parivox.read.inspection.findings import Found, Shared
 from parivox.read.inspection.joins import differing_attributes
 from parivox.read.inspection.tables import InspectedTable
-from parivox.read.inspection.trials import InspectedTrials
+from parivox.read.inspection.trials import InspectedTrials, is_llr
 from parivox.read.kaldi import tells_speakers
+from parivox.read.oddities import NO_LLRS, TO_BASE_10
 from parivox.read.people import read_speakers
+from parivox.read.recording_names import odd_recordings
 from parivox.read.trials import read_trials
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from parivox.disk import Scratch
     from parivox.read.groups_file import GroupsFile
     from parivox.read.inspection.findings import Differing
+    from parivox.read.oddities import Odd
     from parivox.read.trialset import TrialSet
 
 Inspected: TypeAlias = InspectedTrials | InspectedTable | Found
@@ -95,6 +98,7 @@ class Plan:
             if source.found.rows or source.found.kind in {"groups", "tally", "own"}:
                 self.of.setdefault(source.found.kind, []).append(source)
         self.shared = list(self._shared())
+        self.odd: dict[int, list[Odd]] = {}  # what trials show as an audit reads them, by source
         self.whose = ""  # a pattern of ids that tells their speakers, where no file does
 
     @property
@@ -115,6 +119,7 @@ class Plan:
             if isinstance(source.inspected, InspectedTrials) and one.whole and not one.problems:
                 try:
                     trials = self._read(source, groups)
+                    self.odd[id(source)] = odd_recordings(trials)
                     self._compare(trials)
                     is_checked = True
                     _make_groups(trials, groups)
@@ -251,6 +256,20 @@ class Plan:
         scores = [one.scores for one in files]
         if any(one is not None and one.auc is not None and one.auc < _CHANCE for one in scores):
             yield "--distance"
+        yield from self._logarithms()
+
+    def _logarithms(self) -> Iterator[str]:
+        """What declares scores that are log likelihood ratios by the name of their column."""
+        files = [source.found for source in self.of.get("scores", [])]
+        known = [one.scores is not None and (one.scores.auc or 0.0) > _CHANCE for one in files]
+        if not files or not all(known) or not all(map(is_llr, files)):
+            return
+        odd = [{odd.what for odd in one.odd} for one in files]
+        if not any(NO_LLRS & of for of in odd):
+            if not any(TO_BASE_10 in of for of in odd):
+                yield "--llr"
+            elif all(TO_BASE_10 in of for of in odd):
+                yield from ("--llr-base", "10")
 
     def _scores(self) -> list[str]:
         """The score files; those that would be systems of one name with a name each."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.core.counts import Counts
 from parivox.core.separation import auc
 from parivox.core.tallies import distinct
 from parivox.errors import DataError
@@ -30,13 +31,13 @@ from parivox.read.checks import (
     Encoded,
     pair_key,
 )
-from parivox.read.columns import ATTRIBUTE, Columns, are_customers, name_columns
+from parivox.read.columns import ATTRIBUTE, Columns, are_customers, name_columns, plain
 from parivox.read.formats import scan_again
 from parivox.read.ids import UNKNOWN, Dictionary
 from parivox.read.inspection.findings import Found, Ids, Labels, Scores, Whose
 from parivox.read.inspection.tables import Cells, reading_facts
 from parivox.read.joining import first_components
-from parivox.read.oddities import Odd, odd_ids, odd_scores, odd_targets
+from parivox.read.oddities import Odd, odd_ids, odd_llrs, odd_scores, odd_targets
 from parivox.read.spill import concatenated
 from parivox.read.trial_rows import test_speakers
 
@@ -417,6 +418,11 @@ def auc_of(score: NDArray[np.float64], label: NDArray[np.int8]) -> float | None:
     return None if np.isnan(area) else area
 
 
+def is_llr(found: Found) -> bool:
+    """Whether the column of scores is called a log likelihood ratio."""
+    return plain((found.roles or {}).get("score", "")) == "llr"
+
+
 def with_odd_scores(one: InspectedTrials) -> InspectedTrials:
     """The trials with what is odd about their scores, once their labels are known."""
     scores = one.found.scores
@@ -435,4 +441,6 @@ def with_odd_scores(one: InspectedTrials) -> InspectedTrials:
     of_itself = (one.rows.enrol == one.rows.test)[known] & (label == 1)
     of_targets = odd_targets(int((label == 1).sum()), int(of_itself.sum()), 0)
     odd = (*one.found.odd, *of_targets, *odd_scores(values, target, other))
+    if is_llr(one.found) and scores.auc is not None and not is_distance:
+        odd += tuple(odd_llrs(Counts(values, target, other)))
     return replace(one, found=replace(one.found, odd=odd))
