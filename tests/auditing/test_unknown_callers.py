@@ -327,6 +327,40 @@ def test_a_table_of_utterances_tells_who_calls():
     assert not [row for row in audit.data.rows() if row["item"] == WITHOUT_TEST_SPEAKER]
 
 
+def test_what_failed_counts_without_an_interval_where_people_are_unknown():
+    log = calls(16).drop("decision", "band")
+    draw = np.random.default_rng(16)
+    failed = pl.Series(draw.random(len(log)) < 0.1)
+    log = log.with_columns(
+        score=pl.when(~failed).then("score"),
+        status=pl.when(failed).then(pl.lit("no speech")).otherwise(pl.lit("ok")),
+    )
+    options = OPTIONS | {"limits": ["far=0.1", "fta=0.2"]}
+    audit = pv.audit(log, operating_points=f"threshold={AT}", **options)
+    (fta,) = audit.groups.where(grouping="all", metric="fta").rows()
+    assert (fta["errors"], fta["trials"]) == (failed.sum(), len(log))
+    for row in [fta, *audit.groups.where(metric="far").rows()]:
+        assert row["high"] is None
+        assert UNKNOWN_SPEAKERS in row["note"]
+    for row in audit.groups.where(metric="frr", definition="attempts", grouping="band").rows():
+        assert row["low"] < row["value"] < row["high"]
+
+
+def test_the_table_of_trials_invents_nobody(tmp_path):
+    log = calls(17, n=300).drop("decision", "band")
+    path = tmp_path / "trials.parquet"
+    pv.audit(log, speakers=people(), by="band", intervals=False, trial_table=path)
+    made = pl.read_parquet(path)
+    assert (made["test_speaker"] == -1).sum() == log.filter(label=0).height
+    assert set(made["test_speaker"]) - {-1} <= set(made["enrol_speaker"])
+
+
+def test_a_gate_does_not_pass_what_is_not_known(unknown):
+    condition = {"name": "few impostors", "rate": "fpr", "at-most": "90%"}
+    judged = pv.gate(unknown, policy={"parivox-policy": 1, "conditions": [condition]})
+    assert judged.outcome != "pass"
+
+
 @pytest.mark.parametrize("command", ["thresholds", "calibrate", "count"])
 def test_what_needs_every_speaker_refuses_in_a_sentence(command):
     log = calls(12).drop("decision", "band")

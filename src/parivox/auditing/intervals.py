@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 THRESHOLD_VARIES = "the threshold, found on these trials, varies with them"
 _THRESHOLD_STAYS = "the threshold, found on these trials, is taken as it is"
+_NOT_RESAMPLED = "no interval: not resampled"
 _NUMBERS = ("low", "high", "deff", "n_eff", "df", "se")
 _NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
 
@@ -346,6 +347,8 @@ class Uncertainty:
                 table["low"][i][none], table["high"][i][none] = 0.0, found.high[at][none]
                 table["interval"][i][none] = found.method[at][none]
                 table["note"][i][none] = "as of FPR"
+        of_unknown = (table["note"] == _NOT_RESAMPLED) & self.unknown[-n:]
+        table["note"][of_unknown] = NO_TEST_SPEAKER
         if self.in_blocks:
             table["interval"][table["interval"] == "speakers"] = "speakers in blocks"
         table |= self.guesses.of_rates(keys, values.shape)
@@ -370,7 +373,7 @@ class Uncertainty:
         if self.draws is None:
             table["note"][:] = f"no interval: {self.why}"
             return
-        table["note"][:] = "no interval: not resampled"
+        table["note"][:] = _NOT_RESAMPLED
         n = values.shape[1]
         place = {key: i for i, key in enumerate(self.draws.keys)}
         gates, confidence = self.options.gates, self.options.confidence

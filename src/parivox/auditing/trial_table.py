@@ -110,7 +110,7 @@ def _table(one: System, number: NDArray[np.int32], seed: int) -> Table:
         "system": Coded(nought, [trials.system]),
         "list": Coded(nought, [trials.list]),
         "enrol_speaker": number[trials.utterance_speaker[part.enrol]],
-        "test_speaker": number[trials.utterance_speaker[part.test]],
+        "test_speaker": np.append(number, np.int32(-1))[trials.utterance_speaker[part.test]],
         "target": part.target,
         "score": part.score,
     }
