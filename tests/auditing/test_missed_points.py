@@ -41,7 +41,11 @@ def test_a_rate_that_development_scores_miss_is_told(data, capsys):
     far = audited(trials, people, threshold_from=scored(trials, lambda score: score - 100))
     (point,) = far.operating_points
     assert point["fpr"] == 1
-    assert odd(far) == [("missed operating points", "fpr=0.01 comes to 100 %")]
+    outside = "thresholds outside the range of scores, as of another model or scale"
+    assert odd(far) == [
+        ("missed operating points", "fpr=0.01 comes to 100 %"),
+        (outside, "fpr=0.01 accepts all trials"),
+    ]
     rows = list(far.verdicts.where(metric="fpr"))
     assert {row["verdict"] for row in rows} == {"cannot_tell"}
     assert {row["reason"] for row in rows if row["group"]} == {"too_common"}

@@ -211,8 +211,8 @@ def test_target_trials_that_are_all_set_aside_are_told(write):
     rows = [*espnet().splitlines(), *(f"{e}*{t} 9.5 1" for e, t, same, _ in TRIALS if same)]
     path = write("scores", lines(rows))
     audit = pv.audit(path, speakers=PEOPLE, by="gender", intervals=False, conflicts="set-aside")
-    (row,) = audit.data.where(source="oddities").rows()
-    assert (row["item"], row["count"]) == ("target trials set aside, so that none is left", 24)
+    rows = [(row["item"], row["count"]) for row in audit.data.where(source="oddities").rows()]
+    assert ("target trials set aside, so that none is left", 24) in rows
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from parivox.read.oddities import fold, odd_numbers, odd_scores, odd_values
 SPEAKERS = [f"s{i:02}" for i in range(24)]
 
 
-def trials(change=lambda score, target: score, *, seed=1, ids="{}/a/{}.wav"):
+def trials(change=lambda score, target: score, *, seed=1, ids="{0}/v{0}/{1}.wav"):
     """Every speaker with themselves and with three others, 40 trials each."""
     rng = np.random.default_rng(seed)
     rows = []
@@ -117,7 +117,9 @@ def test_scores_that_cannot_all_be_meant_are_told(change, what):
     assert inspected(scores, people("sex", ["f", "m"])) == found
 
 
-@pytest.mark.parametrize("ids", ["{}//a/{}.wav", "./{}/a/{}.wav", "{}/a/{}.flac", "{}/a/{}"])
+@pytest.mark.parametrize(
+    "ids", ["{0}//v{0}/{1}.wav", "./{0}/v{0}/{1}.wav", "{0}/v{0}/{1}.flac", "{0}/v{0}/{1}"]
+)
 def test_ids_that_differ_in_slashes_or_ending_are_told(ids):
     one, other = trials(), trials(seed=2, ids=ids)
     both = {name: [*one[name], *other[name]] for name in one}
