@@ -298,27 +298,33 @@ def _group_changes(
     An audit does not hold who is in a group, so numbers of speakers give the fewest who moved:
     where as many came as went, only the numbers of trials show that anyone did.
     """
-    members: dict[str, dict[str, list[tuple[int | None, ...]]]] = {}
-    for side, rates in enumerate((old, new)):
-        for key, rate in rates.items():
-            cell = dict(zip(_CELL, key, strict=True))
-            if rate.list_sha256 and cell["group"] != "pooled":
-                of_grouping = members.setdefault(cell["grouping"], {})
-                of_grouping.setdefault(cell["group"], [(), ()])[side] = rate.members
     lists = {rate.list_sha256 for rates in (old, new) for rate in rates.values()}
-    if len(lists) != 1:
+    if len(lists) != 1 or lists == {""}:
         return
-    for grouping, groups in members.items():
-        changed = {group: sides for group, sides in groups.items() if sides[0] != sides[1]}
-        if not changed:
+    # of what both have: other allocations place other trials, and a new grouping moves nobody
+    measured_twice = {_without_group(key) for key in old} & {_without_group(key) for key in new}
+    growth: dict[str, dict[str, int]] = {}
+    for key in dict.fromkeys((*old, *new)):
+        grouping, group, *_ = key
+        if group == "pooled" or _without_group(key) not in measured_twice:
             continue
-        growth = [_n_speakers(after) - _n_speakers(before) for before, after in changed.values()]
-        came, left = sum(max(n, 0) for n in growth), sum(max(-n, 0) for n in growth)
-        yield {"grouping": grouping, "groups": [*changed], "at_least": max(came, left, 1)}
+        before, after = old.get(key), new.get(key)
+        if before is None or after is None or before.members != after.members:
+            n_speakers = _n_speakers(after) - _n_speakers(before)
+            growth.setdefault(grouping, {})[group] = n_speakers
+    for grouping, groups in growth.items():
+        came = sum(n for n in groups.values() if n > 0)
+        left = -sum(n for n in groups.values() if n < 0)
+        yield {"grouping": grouping, "groups": [*groups], "at_least": max(came, left, 1)}
 
 
-def _n_speakers(members: tuple[int | None, ...]) -> int:
-    return (members[0] or 0) if members else 0
+def _without_group(key: tuple[str, ...]) -> tuple[str, ...]:
+    grouping, _, *measured = key
+    return (grouping, *measured)
+
+
+def _n_speakers(rate: Rate | None) -> int:
+    return 0 if rate is None else rate.members[0] or 0
 
 
 def _trends(held: Sequence[Mapping[tuple[str, ...], Rate]], confidence: float) -> Iterator[Row]:

@@ -53,11 +53,11 @@ def reasons(gate, name="one"):
     return {row["group"]: row["reason"] for row in gate.groups.where(condition=name)}
 
 
-def released(n_speakers=60, *, moved=0, worse="", without=(), regions="abc", points=("fpr=0.05",)):
+def released(n_speakers=60, *, moved=0, worse="", without=(), points=("fpr=0.05",), **more):
     """Audit a release: `moved` people of group a are in b, scores of `worse` are lower."""
     draw = np.random.default_rng(1)
     speakers = [f"s{i:03d}" for i in range(n_speakers)]
-    groups = [regions[i % len(regions)] for i in range(n_speakers)]
+    groups = ["abc"[i % 3] for i in range(n_speakers)]
     kept = [i for i in range(n_speakers) if groups[i] not in without]
     trials = {"enrol": [], "test": [], "score": [], "label": []}
     for i in kept:
@@ -71,8 +71,9 @@ def released(n_speakers=60, *, moved=0, worse="", without=(), regions="abc", poi
     of_a = [i for i in range(n_speakers) if groups[i] == "a"]
     for i in of_a[:moved]:
         groups[i] = "b"
-    people = {"speaker": speakers, "region": groups}
-    options = {"speakers": people, "by": "region", "operating_points": [*points]}
+    halves = ["lower" if i < n_speakers // 2 else "upper" for i in range(n_speakers)]
+    people = {"speaker": speakers, "region": groups, "half": halves}
+    options = {"speakers": people, "by": "region", "operating_points": [*points]} | more
     return pv.audit(trials, **options, replicates=100)
 
 
@@ -137,6 +138,17 @@ def test_releases_of_the_same_people_are_paired_without_a_remark():
     comparison = pv.compare(released(), released(worse="b"))
     assert comparison.record["changed_groups"] == []
     assert {row["pairing"] for row in comparison.changes.rows()} == {"paired"}
+
+
+@pytest.mark.parametrize(
+    "options", [{"allocate": ["enrol", "both"]}, {"allocate": ["both", "test"]}, {"by": ["half"]}]
+)
+def test_other_allocations_and_groupings_move_nobody(options):
+    now = {"allocate": ["both"], "by": []} | options
+    now["by"] = ["region", *now["by"]]
+    before, after = released(), released(**now)
+    assert pv.compare(before, after).record["changed_groups"] == []
+    assert pv.compare(after, before).record["changed_groups"] == []
 
 
 def test_rates_are_held_against_a_limit_by_their_intervals(audit):
