@@ -48,7 +48,11 @@ _STATES = ("above the floor", "not above it")
 def measures(chosen: Chosen, theme: Theme) -> Drawing:
     """Meta-measures of every system, in units of their noise floors."""
     inks = theme.inks
-    systems = {short_name(one): _in_floors(chosen, *one) for one in chosen.subjects}
+    is_gated = are_gated_alike(chosen.audit, chosen.at)
+    systems = {
+        short_name(subject): _in_floors(chosen, subject, is_gated=is_gated)
+        for subject in chosen.subjects
+    }
     systems = {label: rows for label, rows in systems.items() if rows}
     if not systems:
         msg = (
@@ -103,18 +107,18 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
         + ". FDR, EO ratio: higher is fairer; all others: lower is fairer. "
         + (
             f"Of all {few} groups."
-            if least == len(chosen.groups) or not are_gated_alike(chosen.audit, chosen.at)
+            if least == len(chosen.groups) or not is_gated
             else f"Of the {few} groups that pass the gates."
         ),
         "; ".join(parts) + ".",
     )
 
 
-def _in_floors(chosen: Chosen, system: str, listed: str) -> list[Row]:
+def _in_floors(chosen: Chosen, subject: Subject, *, is_gated: bool) -> list[Row]:
     """Every measure of a system that has a value and a floor, in units of it."""
     alpha = chosen.audit.record["options"]["alpha"][0]
+    system, listed = subject
     asked = {**chosen.at, "system": system, "list": listed, "zero": "none"}
-    is_gated = are_gated_alike(chosen.audit, chosen.at)
     known = {
         (row["metric"], row["measure"]): row
         for row in rows_of(chosen.audit, "meta", **asked, gated=is_gated)
@@ -217,8 +221,9 @@ def over_metrics(chosen: Chosen, theme: Theme, *, measure: str = "nrb") -> Drawi
         f"{capital(of.label)} by base metric: {cut(chosen.grouping)}",
         f"{capital(of.says)}. A dot is a system, its line the interval; the grey tick is what 95 "
         "of 100 fair systems stay within, where that is known. Of the groups that pass the gates, "
-        "or of all where fewer than two do. Rates are at one threshold for all, "
-        "EER and minimum cost at each group's own, so the rows are not of one thing. "
+        "or of all where fewer than two do, or where others pass in other systems. Rates are "
+        "at one threshold for all, EER and minimum cost at each group's own, so the rows are not "
+        "of one thing. "
         + (f"Groups without errors are counted by the rule {', '.join(zero)}. " if zero else "")
         + (f"{capital(of.fairer)} is fairer." if of.fairer != "neither" else ""),
         "; ".join(f"{row['c']}, {row['m']}: {row['s']}" for row in rows) + ".",
@@ -324,8 +329,9 @@ def accuracy(chosen: Chosen, theme: Theme) -> Drawing:
         "To the left a system errs less, further down its groups differ less: the lower left is "
         "best on both. Bars are intervals; the grey tick is what 95 of 100 fair systems stay "
         "below. The spread is that of the logarithm of rates beyond what speakers make of it "
-        "(0.69 is as if groups differed twofold), of the groups that pass the gates. A rate that "
-        "the operating point holds is the same in all systems.",
+        "(0.69 is as if groups differed twofold), of the groups that pass the gates, or of all "
+        "where others pass in other systems. A rate that the operating point holds is the same in "
+        "all systems.",
         "; ".join(parts) + ".",
     )
 
@@ -333,10 +339,10 @@ def accuracy(chosen: Chosen, theme: Theme) -> Drawing:
 def _spreads(chosen: Chosen) -> dict[str, list[Row]]:
     """Pooled rate and spread of every system, by metric."""
     by_metric: dict[str, list[Row]] = {}
+    is_gated = are_gated_alike(chosen.audit, chosen.at)
     for metric in RATES:
         for system, listed in chosen.subjects:
             at = {**chosen.at, "system": system, "list": listed, "metric": metric, "definition": ""}
-            is_gated = are_gated_alike(chosen.audit, chosen.at)
             spreads = rows_of(chosen.audit, "meta", **at, measure="tau_log", gated=is_gated)
             pooled = rows_of(chosen.audit, "groups", **at, group="pooled")
             if not spreads or not pooled or spreads[0]["value"] is None or not pooled[0]["value"]:
