@@ -20,7 +20,7 @@ from parivox.auditing.nulls import away
 from parivox.auditing.options import REFERENCES
 from parivox.core import bias
 from parivox.core.costs import cdet
-from parivox.core.intervals import NO_TEST_SPEAKER
+from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import MEASURES, RATES, bias_measures
 from parivox.core.ratios import worst
 from parivox.core.resampling import from_replicates
@@ -490,7 +490,7 @@ def _lacking(uncertainty: Uncertainty, block: BiasBlock, names: Sequence[str]) -
 
 def _say_who_is_unknown(columns: Columns, lacking: Bools) -> None:
     """Say why there is no interval where test speakers are unknown."""
-    columns["note"] = np.where(lacking, NO_TEST_SPEAKER, columns["note"])
+    columns["note"] = np.where(lacking, NOTE_NO_TEST_SPEAKER, columns["note"])
 
 
 def _of_means(

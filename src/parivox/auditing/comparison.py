@@ -16,7 +16,7 @@ from parivox.auditing.estimates import columns_of
 from parivox.auditing.intervals import needs_test_speakers
 from parivox.auditing.meta import area_blocks, meta_blocks
 from parivox.auditing.result import system_name
-from parivox.core.intervals import NO_TEST_SPEAKER
+from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import MEASURES, RATES, base_metric
 from parivox.core.resampling import MOST_DROPPED, from_replicates
 from parivox.errors import ConfigError
@@ -339,7 +339,7 @@ def _add_pair(
         table |= cells
     if any(part.uncertainty is not None and part.uncertainty.unknown.any() for part in pair):
         lacking = np.array(list(map(needs_test_speakers, mine.columns["metric"])), dtype=bool)
-        notes = np.where(lacking & (notes != ""), NO_TEST_SPEAKER, notes)
+        notes = np.where(lacking & (notes != ""), NOTE_NO_TEST_SPEAKER, notes)
     notes = np.where(np.isnan(difference), "", notes)
     table["reason"] = [
         "; ".join(dict.fromkeys(filter(None, several)))

@@ -13,7 +13,7 @@ import numpy as np
 
 from parivox.auditing.tally import Tally
 from parivox.core.confounding import association, determines, standardised
-from parivox.core.intervals import NO_TEST_SPEAKER, rate_interval
+from parivox.core.intervals import NOTE_NO_TEST_SPEAKER, rate_interval
 from parivox.core.measures import RATES
 from parivox.core.tallies import moments
 from parivox.core.verdict import holm
@@ -225,7 +225,7 @@ def standardised_rows(
             reason = [one.reason or _WHY.get(text, text) for text in made.reason.tolist()]
             is_missing = np.array([bool(text) for text in reason])
             unknown = made.tally.unknown
-            at = at.without_spread(unknown, NO_TEST_SPEAKER) if unknown.any() else at
+            at = at.without_spread(unknown, NOTE_NO_TEST_SPEAKER) if unknown.any() else at
             has_none = is_missing | unknown | (n_speakers < options.gates.inference)
             low, high = (np.where(has_none, np.nan, limit) for limit in (at.low, at.high))
             used = [g for g, w in zip(strata.groups, made.weight.tolist(), strict=True) if w]

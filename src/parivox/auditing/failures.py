@@ -12,7 +12,7 @@ from parivox.auditing.draws import with_strangers
 from parivox.auditing.layout import Layout, Members, cell_layouts, cells_of_side, walk
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import tally_errors
-from parivox.core.intervals import NO_TEST_SPEAKER, rate_interval
+from parivox.core.intervals import NOTE_NO_TEST_SPEAKER, rate_interval
 from parivox.core.resampling import weighted
 from parivox.core.tallies import BySpeaker, moments, over
 from parivox.read.checks import ACQUIRE, ENROL
@@ -73,7 +73,7 @@ class SpeakerFailures(NamedTuple):
             return None
         found = rate_interval(moments(tally), confidence)
         found = found.without(tally.speakers < gates.inference, gates.too_few)
-        return found.without_spread(tally.unknown, NO_TEST_SPEAKER)
+        return found.without_spread(tally.unknown, NOTE_NO_TEST_SPEAKER)
 
 
 def tally_failures(
@@ -220,7 +220,7 @@ def cause_rows(
             found = found.without(tally.speakers < options.gates.inference, options.gates.too_few)
             unknown = np.isin(np.arange(tally.n_cells), tally.cell[tally.speaker == members.n])
             if unknown.any():
-                found = found.without_spread(unknown, NO_TEST_SPEAKER)
+                found = found.without_spread(unknown, NOTE_NO_TEST_SPEAKER)
             is_told = options.intervals
             for k in np.unique(kind[kind >= 0]):
                 rows.add(

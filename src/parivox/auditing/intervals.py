@@ -17,8 +17,8 @@ from parivox.auditing.estimates import place_of_rate
 from parivox.auditing.failures import STAGES
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.core.intervals import (
-    NO_TEST_SPEAKER,
-    WITHOUT_TEST_SPEAKER,
+    NOTE_NO_TEST_SPEAKER,
+    REASON_NO_TEST_SPEAKER,
     Interval,
     clopper_pearson,
     intervals_at_once,
@@ -124,7 +124,7 @@ def rate_intervals(
         found = found.without(n < gates.inference, gates.too_few)
         unknown = np.concatenate([one.of(metric).unknown for one in (groups, pooled)])
         if unknown.any():
-            found = found.without_spread(unknown, NO_TEST_SPEAKER)
+            found = found.without_spread(unknown, NOTE_NO_TEST_SPEAKER)
         if rest is not None:
             to_others[metric] = _to_others(found, rest, told[-1], options, with_p=with_p)
         of_groups[metric], speakers[metric], rates[metric] = own, n, found
@@ -348,7 +348,7 @@ class Uncertainty:
                 table["interval"][i][none] = found.method[at][none]
                 table["note"][i][none] = "as of FPR"
         of_unknown = (table["note"] == _NOT_RESAMPLED) & self.unknown[-n:]
-        table["note"][of_unknown] = NO_TEST_SPEAKER
+        table["note"][of_unknown] = NOTE_NO_TEST_SPEAKER
         if self.in_blocks:
             table["interval"][table["interval"] == "speakers"] = "speakers in blocks"
         table |= self.guesses.of_rates(keys, values.shape)
@@ -403,7 +403,9 @@ class Uncertainty:
             share = np.round(100 * found.dropped, 1).astype(np.str_)
             lost = np.strings.add(np.strings.add("undefined in ", share), " % of the replicates")
             why = np.where(
-                self.lacks_speakers([keys[i][0] for i in rows])[:, -n:], NO_TEST_SPEAKER, reason
+                self.lacks_speakers([keys[i][0] for i in rows])[:, -n:],
+                NOTE_NO_TEST_SPEAKER,
+                reason,
             )
             table["note"][rows] = np.where(known, np.where(found.dropped > 0, lost, ""), why)
 
@@ -465,5 +467,5 @@ class Uncertainty:
                 for name, column in columns.items():
                     if column.dtype.kind == "f":
                         columns[name] = np.where(lacking, np.nan, column)
-                columns["reason"] = np.where(lacking, WITHOUT_TEST_SPEAKER, columns["reason"])
+                columns["reason"] = np.where(lacking, REASON_NO_TEST_SPEAKER, columns["reason"])
         return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.outcomes import ATTEMPTS
-from parivox.core.intervals import NO_TEST_SPEAKER
+from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.people import (
     attempts_until,
     let_in,
@@ -152,7 +152,7 @@ def _judged(
                 few = uncertainty.intervals.speakers[metric][:-1] < options.gates.inference
                 none[:, :-1] = of.ratio, *(np.where(few, np.nan, end) for end in (of.low, of.high))
             why = np.where(
-                uncertainty.lacks_speakers([metric])[0, -1], NO_TEST_SPEAKER, "no interval"
+                uncertainty.lacks_speakers([metric])[0, -1], NOTE_NO_TEST_SPEAKER, "no interval"
             )
             yield point, (*none, np.where(np.isnan(none[2]), why, ""))
         else:
@@ -197,7 +197,7 @@ def people_rows(
         *ends, why = _of_people(uncertainty, of_all)
         add("fnr", "locked_out_people", ends, why)
     lacking = uncertainty.lacks_speakers(["fpr"])
-    words = np.where(np.isnan(fpr.rate), "no trials", np.where(lacking, NO_TEST_SPEAKER, ""))
+    words = np.where(np.isnan(fpr.rate), "no trials", np.where(lacking, NOTE_NO_TEST_SPEAKER, ""))
     add("fpr", "impostors_in", [let_in(x, n) for x in (fpr.rate, fpr.low, fpr.high)], words)
     # more errors, fewer attempts
     ends = [attempts_until(x) for x in (fpr.rate, fpr.high, fpr.low)]

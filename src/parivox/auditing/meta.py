@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.estimates import AT_ONCE, Estimates, columns_of
-from parivox.core.intervals import NO_TEST_SPEAKER
+from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import RATES, meta_measures
 from parivox.core.meta import fdr
 from parivox.core.noise import floor
@@ -273,7 +273,7 @@ def _all_measures(
         of_areas = _intervals(uncertainty, areas)
     elif uncertainty is not None and uncertainty.unknown.any():
         values = np.concatenate([np.ravel(one.found.value) for one in areas])
-        of_areas = {"note": np.where(np.isnan(values), "", NO_TEST_SPEAKER)}
+        of_areas = {"note": np.where(np.isnan(values), "", NOTE_NO_TEST_SPEAKER)}
     _add(rows, where, groups, areas, of_areas)
     return p
 
@@ -428,7 +428,7 @@ def _intervals(uncertainty: Uncertainty, blocks: Sequence[MetaBlock]) -> dict[st
         ends = [_of_far(block.measure, end[own]) for end in (found.low, found.high)]
         low[own], high[own] = np.clip((np.minimum(*ends), np.maximum(*ends)), *block.measure.bounds)
     lacking = uncertainty.lacks_speakers(metrics).any(axis=-1)
-    why = np.where(lacking, NO_TEST_SPEAKER, np.strings.add("no interval: ", found.reason))
+    why = np.where(lacking, NOTE_NO_TEST_SPEAKER, np.strings.add("no interval: ", found.reason))
     note = np.where(np.isnan(high), why, "")
     return {"low": low, "high": high, "note": note}
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from parivox.core.beyond_noise import heterogeneity
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted
-from parivox.core.tallies import BySpeaker, moments
+from parivox.core.tallies import BySpeaker, moments, over
 from parivox.read.checks import UNSCORED_OF_CLASS
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 MISSING_SCORES = "missing scores"
 """The source of rows on groups whose target trials lack scores more often than by chance."""
 _LEVEL = 0.01  # of one list, over all groupings
-_FEW = 10  # of fewer missing trials nothing is said
-_DRAWS = 999
+_MIN_MISSING = 10  # fewer missing trials are not judged
+_MIN_DRAWS = 999
 _SEED = 0
 
 
@@ -35,63 +35,65 @@ def add_missing_scores(
     add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]
 ) -> None:
     """Add the share of target trials without score by group, where it differs by group."""
-    missing = trials.aside.get(UNSCORED_OF_CLASS[1])
-    if missing is None or missing.sum() < _FEW:
+    n_missing = trials.aside.get(UNSCORED_OF_CLASS[1])
+    if n_missing is None or n_missing.sum() < _MIN_MISSING:
         return
-    by_speaker = [one for one in groupings if one.of_speaker is not None]
-    all_targets = missing + _scored_targets(trials, missing.size)
-    for grouping in by_speaker:
+    of_speakers = [grouping for grouping in groupings if grouping.of_speaker is not None]
+    n_targets = n_missing + _scored_targets(trials, n_missing.size)
+    for grouping in of_speakers:
         assert grouping.of_speaker is not None
-        group = grouping.of_speaker[: missing.size]
-        tally = _tally(group, missing, all_targets, len(grouping.groups))
-        p = _p_of_difference(tally, _LEVEL / len(by_speaker))
-        if not p <= _LEVEL / len(by_speaker):
+        speaker_groups = grouping.of_speaker[: n_missing.size]
+        tally = _missing_by_speaker(speaker_groups, n_missing, n_targets, len(grouping.groups))
+        level = _LEVEL / len(of_speakers)
+        p = _p_of_difference(tally, level)
+        if not p <= level:
             continue
-        lost, of_all = tally.by_cell(tally.errors), tally.by_cell(tally.trials)
-        known = of_all > 0
+        group_missing, group_targets = tally.by_cell(tally.errors), tally.by_cell(tally.trials)
+        has_targets = group_targets > 0
         add(
             source=MISSING_SCORES,
             grouping=grouping.name,
-            group=[name for name, is_known in zip(grouping.groups, known, strict=True) if is_known],
+            group=[grouping.groups[i] for i in np.flatnonzero(has_targets).tolist()],
             item="target trials without score, which differ by group",
-            count=lost[known].astype(np.int64),
-            value=lost[known] / of_all[known],
+            count=group_missing[has_targets].astype(np.int64),
+            value=group_missing[has_targets] / group_targets[has_targets],
             note=f"p = {p:.2g}, speakers exchanged among groups",
         )
 
 
 def _scored_targets(trials: TrialSet, n_speakers: int) -> NDArray[np.int64]:
-    """Target trials that have a score, by speaker."""
-    n = np.zeros(n_speakers, dtype=np.int64)
+    """Return the number of target trials that have a score, ``[speaker]``."""
+    n_scored = np.zeros(n_speakers, dtype=np.int64)
     for part in trials.partitions():
         kept = part.without_conflicts()
-        n += np.bincount(
-            trials.utterance_speaker[kept.enrol[kept.target.astype(bool)]], minlength=n_speakers
-        )
-    return n
+        enrolled = kept.enrol[kept.target.astype(bool)]
+        n_scored += np.bincount(trials.utterance_speaker[enrolled], minlength=n_speakers)
+    return n_scored
 
 
-def _tally(
-    group: NDArray[np.int32],
-    missing: NDArray[np.int64],
-    all_targets: NDArray[np.int64],
+def _missing_by_speaker(
+    speaker_groups: NDArray[np.int32],
+    n_missing: NDArray[np.int64],
+    n_targets: NDArray[np.int64],
     n_groups: int,
 ) -> BySpeaker:
-    """Missing trials and all of them by speaker and group."""
-    speaker = np.flatnonzero((group >= 0) & (all_targets > 0))
-    speaker = speaker[np.argsort(group[speaker], kind="stable")]
-    return BySpeaker(group[speaker], speaker, missing[speaker], all_targets[speaker], n_groups)
+    """Return missing target trials, as errors, and all of them by speaker and group."""
+    speaker = np.flatnonzero((speaker_groups >= 0) & (n_targets > 0))
+    speaker = speaker[np.argsort(speaker_groups[speaker], kind="stable")]
+    return BySpeaker(
+        speaker_groups[speaker], speaker, n_missing[speaker], n_targets[speaker], n_groups
+    )
 
 
 def _p_of_difference(tally: BySpeaker, level: float) -> float:
-    """Chance that groups alike differ as much; NaN if it cannot be told."""
+    """Return the chance that equal shares differ as much between groups; NaN if unknown."""
     rng = np.random.default_rng(_SEED)
-    draws = max(_DRAWS, int(np.ceil(4 / level)))
+    n_draws = max(_MIN_DRAWS, int(np.ceil(4 / level)))
     if null_method(tally) == "permutation":
-        null = permuted(tally, None, draws, rng)
+        null = permuted(tally, None, n_draws, rng)
     else:
-        null = gamma_multinomial(moments(tally), draws, rng)
-    rates = tally.by_cell(tally.errors) / np.maximum(tally.by_cell(tally.trials), 1)
-    rates = np.where(tally.by_cell(tally.trials) > 0, rates, np.nan)
-    found = heterogeneity(rates, null.rates)
-    return float(floor(found.value, found.draws).p)
+        null = gamma_multinomial(moments(tally), n_draws, rng)
+    group_targets = tally.by_cell(tally.trials)
+    shares = over(tally.by_cell(tally.errors), group_targets)
+    difference = heterogeneity(shares, null.rates)
+    return float(floor(difference.value, difference.draws).p)

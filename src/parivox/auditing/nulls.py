@@ -20,7 +20,7 @@ from parivox.core.beyond_noise import (
     tau_log,
     tau_log_null,
 )
-from parivox.core.intervals import UNKNOWN_SPEAKERS, WITHOUT_TEST_SPEAKER
+from parivox.core.intervals import REASON_NO_TEST_SPEAKER, UNKNOWN_SPEAKERS
 from parivox.core.measures import RATES
 from parivox.core.noise import (
     floor,
@@ -54,7 +54,7 @@ _REFUSED = {
     "few_groups": "too few groups with speakers enough to draw a fair system",
     "fixed_groups": "no speakers to exchange between groups",
     _SHARED: "no valid draws of a fair system: speakers are in several groups",
-    UNKNOWN_SPEAKERS: WITHOUT_TEST_SPEAKER,
+    UNKNOWN_SPEAKERS: REASON_NO_TEST_SPEAKER,
 }
 
 

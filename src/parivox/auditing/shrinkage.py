@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.estimates import columns_of, place_of_rate
-from parivox.core.intervals import WITHOUT_TEST_SPEAKER, other_kappa2, rate_interval
+from parivox.core.intervals import REASON_NO_TEST_SPEAKER, other_kappa2, rate_interval
 from parivox.core.noise import floor, without_zeros
 from parivox.core.shrinkage import Shrunken, interaction, log_rates, power, shrunken
 from parivox.core.tallies import over
@@ -139,7 +139,7 @@ def interaction_rows(
         higher_is_fairer=False,
         gated=False,
         reason=np.where(
-            known, "", np.where(nulls.lacks_speakers(rates.keys), WITHOUT_TEST_SPEAKER, _ADDS_UP)
+            known, "", np.where(nulls.lacks_speakers(rates.keys), REASON_NO_TEST_SPEAKER, _ADDS_UP)
         ),
     )
 

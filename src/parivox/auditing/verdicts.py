@@ -13,7 +13,7 @@ from parivox.auditing.limits import WHY_NONE
 from parivox.auditing.operating_points import NO_TRIALS
 from parivox.core.beyond_noise import welch
 from parivox.core.confounding import trend
-from parivox.core.intervals import UNKNOWN_SPEAKERS, WITHOUT_TEST_SPEAKER
+from parivox.core.intervals import REASON_NO_TEST_SPEAKER, UNKNOWN_SPEAKERS
 from parivox.core.measures import RATES
 from parivox.core.tallies import over
 from parivox.core.verdict import (
@@ -396,28 +396,22 @@ def trend_rows(
     for metric in RATES:
         for i, one in enumerate(found):
             own = uncertainty.pooled.of(metric).at_point(i)
+            key = {
+                "group": name,
+                "metric": metric,
+                "definition": f"per {unit:g}",
+                "operating_point": one.point.text,
+                "measure": TREND,
+                "zero": "none",
+            }
             if own.unknown.any():
-                rows.add(
-                    **where,
-                    group=name,
-                    metric=metric,
-                    definition=f"per {unit:g}",
-                    operating_point=one.point.text,
-                    measure=TREND,
-                    zero="none",
-                    reason=one.reason or WITHOUT_TEST_SPEAKER,
-                )
+                rows.add(**where, **key, reason=one.reason or REASON_NO_TEST_SPEAKER)
                 continue
             made = trend(own, numbers / unit, options.confidence)
             values = {"value": made.slope, "low": made.low, "high": made.high, "p": made.p}
             rows.add(
                 **where,
-                group=name,
-                metric=metric,
-                definition=f"per {unit:g}",
-                operating_point=one.point.text,
-                measure=TREND,
-                zero="none",
+                **key,
                 reason=one.reason or WHY_NONE.get(str(made.reason[0]), str(made.reason[0])),
                 **{k: None if one.reason else float(of[0]) for k, of in values.items()},
             )

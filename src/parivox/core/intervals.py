@@ -44,8 +44,8 @@ _FEW_CELLS = 3  # other cells that a pooled floor needs
 
 UNKNOWN_SPEAKERS = "unknown_test_speakers"
 """Code of what cannot be told as nobody knows how many people made the nontarget trials."""
-WITHOUT_TEST_SPEAKER = f"nontarget trials without a test speaker ({UNKNOWN_SPEAKERS})"
-NO_TEST_SPEAKER = f"no interval: {WITHOUT_TEST_SPEAKER}"
+REASON_NO_TEST_SPEAKER = f"nontarget trials without a test speaker ({UNKNOWN_SPEAKERS})"
+NOTE_NO_TEST_SPEAKER = f"no interval: {REASON_NO_TEST_SPEAKER}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -267,7 +267,7 @@ def check_partition(
     return trials
 
 
-def _without_nobody(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts | None) -> Encoded:
+def _without_nobody(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts) -> Encoded:
     """Return the rows without those of which a side has a placeholder for a speaker.
 
     Rows that are labelled nontarget need no test speaker, so a placeholder there is none.
@@ -276,8 +276,7 @@ def _without_nobody(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts | 
         return rows
     is_lost = facts.of_nobody.take(rows.test) & (rows.label != 0)
     is_lost |= facts.of_nobody.take(rows.enrol)
-    if counts is not None:
-        counts.of_nobody += int(is_lost.sum())
+    counts.of_nobody += int(is_lost.sum())
     return rows.take(~is_lost)
 
 

@@ -42,7 +42,7 @@ class NamesSpeakers(Protocol):
         """The speaker of each utterance."""
 
 
-PLACEHOLDERS = (*("", "nan", "NaN", "None", "null", "NA", "N/A", "n/a", "unknown", "-", "?", "-1"),)
+PLACEHOLDERS = ("", "nan", "NaN", "None", "null", "NA", "N/A", "n/a", "unknown", "-", "?", "-1")
 """Speaker ids that stand for nobody, unless a table of speakers lists them."""
 NOBODY = -2
 """What stands for the place of such a speaker."""

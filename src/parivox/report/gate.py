@@ -80,18 +80,15 @@ def _conditions(found: Gate) -> Iterator[tuple[str, str, str]]:
     for row in sorted(found.conditions.rows(), key=lambda one: order[one["outcome"]]):
         rows = found.groups.where(condition=row["condition"]).rows()
         words = _asked(rows[0], found) if rows else "no group is looked at"
+        judged = [
+            group
+            for group in rows
+            if not group["accepted"] and group["reason"] not in ABSENT.values()
+        ]
         parts = [
             f"{_OF_GROUPS[code]} {', '.join(_named(of, found))}"
             for code in _OF_GROUPS
-            if (
-                of := [
-                    one
-                    for one in rows
-                    if one["outcome"] == code
-                    and not one["accepted"]
-                    and one["reason"] not in ABSENT.values()
-                ]
-            )
+            if (of := [group for group in judged if group["outcome"] == code])
         ]
         parts += _not_judged(rows, found)
         accepted: dict[str, list[str]] = {}
@@ -107,10 +104,9 @@ def _conditions(found: Gate) -> Iterator[tuple[str, str, str]]:
 
 def _not_judged(rows: Sequence[Row], gate: Gate) -> Iterator[str]:
     """Yield which groups only one of the two audits has, which therefore are not judged."""
-    several = len({(row["system"], row["list"]) for row in gate.groups.rows()}) > 1
     for reason in ABSENT.values():
         names = [
-            row["group"] + (f" with {name_of(row['system'], row['list'])}" if several else "")
+            _group_name(row, gate)
             for row in rows
             if row["reason"] == reason and not row["accepted"]
         ]
@@ -134,14 +130,21 @@ def _asked(row: Row, found: Gate) -> str:
 
 def _named(rows: Sequence[Row], found: Gate) -> list[str]:
     """Groups with what is held against the limit, the worst first; of those that keep it none."""
-    several = len({(row["system"], row["list"]) for row in found.groups.rows()}) > 1
     if all(row["outcome"] == PASS for row in rows):
         return [f"{len(rows)} group{'s' * (len(rows) > 1)}"]
-    names = []
-    for row in sorted(rows, key=lambda one: -(one["high"] or 0)):
-        with_ = f" with {name_of(row['system'], row['list'])}" if several else ""
-        names.append(f"{row['group']}{with_} {_held(row)}")
+    worst_first = sorted(rows, key=lambda row: -(row["high"] or 0))
+    names = [f"{_group_name(row, found)} {_held(row)}" for row in worst_first]
     return listed(names, most=_MOST)
+
+
+def _group_name(row: Row, gate: Gate) -> str:
+    """Return a group's name, with its system where the gate is of several."""
+    systems = {(group["system"], group["list"]) for group in gate.groups.rows()}
+    return (
+        f"{row['group']} with {name_of(row['system'], row['list'])}"
+        if len(systems) > 1
+        else row["group"]
+    )
 
 
 def _held(row: Row) -> str:

@@ -599,7 +599,8 @@ def _missing_scores(audit: Audit) -> Iterator[str]:
 def _if_rejected(audit: Audit, name: Row, missing: Row) -> str:
     """FNR of a group if its target trials without score were rejected."""
     where = {"grouping": missing["grouping"], "group": missing["group"], "within": ""}
-    rates = audit.groups.where(**name, **where, metric="fnr").rows()
+    at = first_point(audit, name)
+    rates = audit.groups.where(**name, **where, metric="fnr", operating_point=at).rows()
     if not rates or not rates[0]["trials"] or rates[0]["errors"] is None:
         return ""
     rate, lost = rates[0], missing["count"]
