@@ -594,7 +594,7 @@ def test_another_system_cost_model_and_grouping(opened, h_explorer, h_scores, vo
 def test_the_sentence_and_the_slider_say_what_the_threshold_does(opened, h_explorer):
     with opened(h_explorer) as page:
         found = read(page)
-        start = "Audited here: 1 % of impostors get in. Locked out (FNR): "
+        start = "Audited here: 1 % of nontarget trials are accepted. Locked out (FNR): "
         assert found["sentence"].startswith(start)
         told = "impostors let in: 1 in 100, locked out: 1 in 21.1, score -1.06464"
         assert found["said"] == told

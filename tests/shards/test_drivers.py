@@ -52,14 +52,22 @@ def content(folder):
 
 
 def environment(home, **more):
-    """A task's: `parivox` is in the PATH."""
+    """A task's: `parivox` is in the PATH.
+
+    What chooses how numbers are added up is kept, as last digits differ by it.
+    """
     program = home / "bin" / "parivox"
     if not program.exists():
         program.parent.mkdir()
         program.write_text(f'#!/bin/sh\nexec {sys.executable} -m parivox "$@"\n')
         program.chmod(0o755)
     path = f"{program.parent}:/usr/bin:/bin"
-    return {"PATH": path, "PYTHONPATH": str(SOURCES), "HOME": str(home), **more}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(("OPENBLAS_", "OMP_", "NPY_"))
+    }
+    return {**kept, "PATH": path, "PYTHONPATH": str(SOURCES), "HOME": str(home), **more}
 
 
 def ran(words, **more):
