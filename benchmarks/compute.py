@@ -40,7 +40,7 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
     from parivox.auditing.inputs import Design
     from parivox.auditing.options import Options
     from parivox.auditing.schema import TABLES, Rows
-    from parivox.auditing.system import measure_system
+    from parivox.auditing.system import measure_system, measured_cells
     from parivox.auditing.system_rows import add_rows
     from parivox.read.groups import make_groupings
 
@@ -49,7 +49,9 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
     groupings = make_groupings(speakers, options.by, speakers_in_use=used)
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
     design = Design(groupings=groupings, options=options, metrics={})
-    add_rows(measure_system(trials, design), rows)
+    system = measure_system(trials, design)
+    parts = list(measured_cells(system))
+    add_rows(system, parts, [None] * len(parts), rows)
     return {name: block.table() for name, block in rows.items()}
 
 

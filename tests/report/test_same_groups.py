@@ -1,18 +1,28 @@
 """Measures of several systems side by side are of the same groups."""
 
+import hashlib
+import json
+import re
+
 import numpy as np
 import polars as pl
 import pytest
 
 import parivox as pv
+from parivox.report import charts
+from parivox.report.disagreements import disagreements
 from parivox.report.scopes import are_gated_alike
 from parivox.report.sheets.paper import latex, markdown
 
-SAID = "as other groups are under-represented in other systems"
+POINT = "threshold=1.8"
+LEFT_OUT = "c (0 effective errors of FPR in A)"
 
 
-def _scores(shift):
-    """Scores of 3 accents of 20 speakers; nontargets of accent c are moved by `shift`."""
+def _scores(shift, missing=""):
+    """Scores of 3 accents of 20 speakers; nontarget scores of accent c are moved by `shift`.
+
+    There are no nontarget trials of the accent `missing`.
+    """
     rng = np.random.default_rng(7)
     rows = []
     for accent in "abc":
@@ -24,33 +34,145 @@ def _scores(shift):
                 (f"{one}/1", f"{two}/{k}", rng.normal() + moved, 0)
                 for two in ids[:i]
                 for k in (2, 3, 4)
+                if accent != missing
             ]
     return pl.DataFrame(rows, schema=["enrol", "test", "score", "label"], orient="row")
 
 
-def _audit(tmp_path, shifts):
-    speakers = pl.DataFrame({"speaker": [f"{a}{i}" for a in "abc" for i in range(20)]})
-    speakers = speakers.with_columns(accent=pl.col("speaker").str.head(1))
-    speakers.write_csv(tmp_path / "speakers.csv")
-    files = {}
-    for name, shift in shifts.items():
-        files[name] = tmp_path / f"{name}.csv"
-        _scores(shift).write_csv(files[name])
+@pytest.fixture(scope="module")
+def speakers(tmp_path_factory):
+    path = tmp_path_factory.mktemp("speakers") / "speakers.csv"
+    table = pl.DataFrame({"speaker": [f"{a}{i}" for a in "abc" for i in range(20)]})
+    table.with_columns(accent=pl.col("speaker").str.head(1)).write_csv(path)
+    return path
+
+
+def _audit(frames, speakers, **options):
     return pv.audit(
-        files, speakers=tmp_path / "speakers.csv", by="accent", operating_points=["threshold=1.8"]
+        frames, speakers=speakers, by="accent", operating_points=[POINT], seed=1, **options
     )
 
 
-@pytest.mark.parametrize("shift", [-2.0, -4.0])
-def test_a_group_that_drops_out_of_one_system_does_not_make_it_look_fairer(tmp_path, shift):
-    audit = _audit(tmp_path, {"A": shift, "B": 0.0})
-    assert not are_gated_alike(audit, {"grouping": "accent"})
-    for text in (latex(audit), markdown(audit)):
-        assert text.count(SAID) == 2
+@pytest.fixture(scope="module")
+def unfair(speakers):
+    """A, in which accent c has no false accept, so that it drops out, and B without bias."""
+    return _audit({"A": _scores(-4.0), "B": _scores(0.0)}, speakers)
 
 
-def test_a_system_alone_or_alike_ones_keep_the_groups_that_count(tmp_path):
-    for shifts in ({"A": -4.0}, {"A": 0.0, "B": 0.0}):
-        audit = _audit(tmp_path, shifts)
-        assert are_gated_alike(audit, {"grouping": "accent"})
-        assert SAID not in latex(audit)
+def _measures(audit, system, **where):
+    rows = audit.meta.where(system=system, zero="none", alpha=None, **where).rows()
+    return {
+        (row["metric"], row["definition"], row["operating_point"], row["measure"]): row
+        for row in rows
+    }
+
+
+def test_a_group_that_drops_out_of_one_system_drops_out_of_all(unfair):
+    for metric, left_out in (("fpr", ["c"]), ("fnr", []), ("eer", [])):
+        for system in ("A", "B"):
+            rows = unfair.meta.where(
+                system=system, metric=metric, measure="gini", zero="none", gated=True
+            ).rows()
+            for row in rows:
+                assert json.loads(row["left_out"] or "[]") == left_out
+                assert row["groups"] == 3 - len(left_out)
+    joint = unfair.meta.where(measure="fdr", gated=True, zero="none").rows()
+    assert {(row["groups"], row["left_out"]) for row in joint} == {(2, '["c"]')}
+    # by the groups that are judged in both, the systems do not differ
+    assert len({row["value"] for row in joint}) == 1
+    every = {r["system"]: r["value"] for r in unfair.meta.where(measure="fdr", gated=False).rows()}
+    assert every["A"] < every["B"]
+
+
+def test_a_measure_of_the_same_groups_has_the_values_of_an_audit_of_these_groups(unfair, speakers):
+    two = {
+        name: _scores(shift).filter(~pl.col("enrol").str.starts_with("c"))
+        for name, shift in (("A", -4.0), ("B", 0.0))
+    }
+    alone = _audit(two, speakers)
+    for system in "AB":
+        found, expected = (_measures(a, system, metric="fpr", gated=True) for a in (unfair, alone))
+        for key, row in found.items():
+            if key[3] in {"gini", "max_min", "fdr_fpd"}:
+                assert row["value"] == pytest.approx(expected[key]["value"])
+                assert row["high"] is not None
+                assert row["floor_95"] is not None
+                assert row["groups"] == expected[key]["groups"] == 2
+
+
+def test_a_group_without_trials_in_one_system_is_left_out_of_all(speakers):
+    audit = _audit({"A": _scores(0.0, missing="b"), "B": _scores(0.0)}, speakers)
+    rows = audit.meta.where(metric="fpr", measure="gini", gated=True, zero="none").rows()
+    assert {(row["system"], row["groups"], row["left_out"]) for row in rows} == {
+        ("A", 2, ""),  # it has no value that could be left out
+        ("B", 2, '["b"]'),
+    }
+    assert "b (has no value in all systems)" in markdown(audit)
+
+
+def test_a_system_alone_or_alike_ones_keep_the_groups_that_count(speakers):
+    alone = _audit({"A": _scores(-4.0)}, speakers)
+    assert "c (0 effective errors of FPR)" in markdown(alone)
+    alike = _audit({"A": _scores(0.0), "B": _scores(0.0)}, speakers)
+    assert not any(row["left_out"] for row in alike.meta.rows())
+    for text in (latex(alike), markdown(alike)):
+        assert "Left out" not in text
+        assert "value of all" not in text
+
+
+def test_adding_a_system_changes_no_measure_of_all_groups(unfair, speakers):
+    alone = _audit({"A": _scores(-4.0)}, speakers)
+    two, one = (_measures(audit, "A", gated=False) for audit in (unfair, alone))
+    told = ("value", "groups", "low_group", "high_group", "reason", "left_out")
+    assert two.keys() == one.keys()
+    for key, row in one.items():
+        if key[3] == "heterogeneity":  # which rests on the speakers that were drawn
+            continue
+        assert [two[key][name] for name in told] == [row[name] for name in told]
+
+
+@pytest.mark.parametrize("write", [latex, markdown])
+def test_tables_name_the_groups_left_out_and_show_all_groups_beside(unfair, write):
+    text = write(unfair)
+    assert text.count(f"Left out: {LEFT_OUT}.") == 2
+    assert text.count("groups that are under-represented in no system, without c") == 2
+    assert text.count("value of all") == 2
+
+
+@pytest.mark.slow
+def test_figures_name_the_groups_left_out_and_draw_all_groups_faintly(unfair):
+    figures = {figure.id: figure for figure in charts.figures(unfair)}
+    for name in ("measures-accent", "over-alpha-accent", "over-fpr-accent"):
+        assert LEFT_OUT in figures[name].reading
+    assert "(0.966)" in json.dumps(figures["measures-accent"].chart)
+    assert "(of all groups 0.971 to 0.961)" in figures["over-alpha-accent"].description
+    assert '"all": 1' in json.dumps(figures["over-alpha-accent"].chart)
+
+
+def test_the_terminal_names_the_groups_left_out(unfair, printed):
+    shown = " ".join(printed(unfair).split())
+    assert shown.count(f"Not judged in all: {LEFT_OUT}.") == 2
+    assert shown.count("n judged in all floor") == 2
+    assert "kept out of the spread judged in all systems and lists" in shown
+
+
+def test_systems_are_ranked_on_the_same_groups(unfair):
+    _, between = disagreements(unfair)
+    assert between == []  # over the same two groups, A and B are alike
+
+
+def test_audits_that_do_not_name_the_groups_left_out_are_compared_on_all(unfair, tmp_path):
+    unfair.write(tmp_path)
+    path, hashes = tmp_path / "audit.json", tmp_path / "SHA256SUMS"
+    content = json.loads(path.read_text())
+    del content["tables"]["meta"]["left_out"]
+    path.write_text(json.dumps(content))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    hashes.write_text(re.sub(r"\w{64}(?=  audit.json)", digest, hashes.read_text()))
+    old = pv.load(tmp_path)
+    where = {"grouping": "accent", "operating_point": POINT}
+    assert are_gated_alike(unfair, where)
+    assert not are_gated_alike(old, where)
+    text = markdown(old)
+    assert text.count("all groups, as other groups are under-represented in other systems") == 2
+    assert "Left out" not in text

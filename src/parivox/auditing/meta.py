@@ -7,8 +7,9 @@ of a fair system (its noise floor).
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from parivox.auditing.cell_counts import Cells
     from parivox.auditing.estimates import GridDraws
     from parivox.auditing.intervals import Uncertainty
+    from parivox.auditing.judged_groups import JudgedGroups
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, Rows
@@ -203,6 +205,50 @@ def _heights(area: Estimates, options: Options) -> tuple[Meta, FloatArray]:
 # --- rows ----------------------------------------------------------------------------------------
 
 
+class LeftOut(NamedTuple):
+    """The groups that have a value and are left out of the headline measures."""
+
+    metrics: Mapping[Key, Sequence[str]] = {}
+    """Their names, by metric."""
+    area: Sequence[str] = ()
+    """Those of either rate at any operating point of the area under FDR."""
+
+    @classmethod
+    def of(
+        cls, groups: Sequence[str], data: Estimates, area: Estimates, judged: JudgedGroups
+    ) -> LeftOut:
+        """Name the groups that have a value and are not judged in all systems and lists."""
+        names = np.array(groups, dtype=np.str_)
+        is_out = ~judged.metrics & ~np.isnan(data.groups)
+        is_out_of_area = (~judged.area & ~np.isnan(area.groups)).any(axis=0)
+        by_key = {key: names[mask].tolist() for key, mask in zip(data.keys, is_out, strict=True)}
+        return cls(by_key, names[is_out_of_area].tolist())
+
+    def of_keys(self, keys: Sequence[Key]) -> list[str]:
+        """Return the names of the groups that are left out of each metric, as JSON."""
+        return [_as_json(self.metrics.get(key, ())) for key in keys]
+
+    def of_block(self, block: MetaBlock) -> list[str]:
+        """Return the same of each row of a measure; of either rate where it joins both."""
+        if block.measure.takes == "grid":
+            return [_as_json(self.area)] * len(block.keys)
+        if not block.measure.is_joint:
+            return self.of_keys(block.stack.keys)
+        keys = block.stack.keys
+        n_points = len(keys) // 2
+        names = [
+            _as_json(dict.fromkeys([*self.metrics.get(fpr, ()), *self.metrics.get(fnr, ())]))
+            for fpr, fnr in zip(keys[:n_points], keys[n_points:], strict=True)
+        ]
+        return names * (len(block.keys) // max(n_points, 1))
+
+
+def _as_json(names: Iterable[str]) -> str:
+    """Return a list of names as JSON, or nothing for none."""
+    listed = list(names)
+    return json.dumps(listed, ensure_ascii=False) if listed else ""
+
+
 def meta_rows(
     rows: Rows,
     where: Mapping[str, Any],
@@ -212,24 +258,24 @@ def meta_rows(
     draws: Estimates | None,
     options: Options,
     uncertainty: Uncertainty | None = None,
+    judged: JudgedGroups | None = None,
 ) -> dict[Key, float]:
     """One number for all groups, by each measure.
 
-    With intervals, once more for the groups that pass the gates. Returned is p of the heterogeneity
-    of all groups, by rate.
+    With intervals, once more for the groups that are judged in all systems and lists. Returned is
+    p of the heterogeneity of all groups, by rate.
     """
     start, of_all = len(rows.cells["value"]), {**where, "gated": False}
-    p = _all_measures(rows, of_all, groups, data, area, draws, options, uncertainty)
-    if uncertainty is None:
+    p = _all_measures(rows, of_all, groups, data, area, draws, options, uncertainty, LeftOut())
+    if uncertainty is None or judged is None:
         return p
-    passed = uncertainty.groups_passed(data.keys)
-    if passed.all():  # the very same numbers
+    if judged.metrics.all() and judged.area.all():  # the very same numbers
         rows.add(**{name: column[start:] for name, column in rows.cells.items()} | {"gated": True})
         return p
+    left_out = LeftOut.of(groups, data, area, judged)
     gated = {**where, "gated": True}
-    data = data.only(passed)
-    area = area.only(np.broadcast_to(uncertainty.groups_passed(), area.groups.shape))
-    _all_measures(rows, gated, groups, data, area, draws, options, uncertainty)
+    data, area = data.only(judged.metrics), area.only(judged.area)
+    _all_measures(rows, gated, groups, data, area, draws, options, uncertainty, left_out)
     return p
 
 
@@ -242,15 +288,16 @@ def _all_measures(
     draws: Estimates | None,
     options: Options,
     uncertainty: Uncertainty | None,
+    left_out: LeftOut,
 ) -> dict[Key, float]:
-    """Rows of all groups, or of those that pass the gates; p of their heterogeneity by rate."""
+    """Rows of all groups, or of those that are judged; p of their heterogeneity by rate."""
     is_gated = where["gated"]
     p: dict[Key, float] = {}
     for blocks in _some(meta_blocks(data, draws, options, defined=is_gated)):
         more = None
         if uncertainty is not None:
             more = _uncertain(uncertainty, blocks, options, is_gated=is_gated)
-        _add(rows, where, groups, blocks, more)
+        _add(rows, where, groups, blocks, left_out, more)
     if uncertainty is not None:
         rates = data.where(*RATES)
         # what is left once the noise of speakers is taken off
@@ -264,6 +311,7 @@ def _all_measures(
                 measure=measure,
                 zero="none",
                 higher_is_fairer=meta_measures()[measure].is_higher_fairer,
+                left_out=left_out.of_keys(rates.keys),
                 **found,
             )
     grid = () if uncertainty is None else uncertainty.grid
@@ -274,7 +322,7 @@ def _all_measures(
     elif uncertainty is not None and uncertainty.unknown.any():
         values = np.concatenate([np.ravel(one.found.value) for one in areas])
         of_areas = {"note": np.where(np.isnan(values), "", NOTE_NO_TEST_SPEAKER)}
-    _add(rows, where, groups, areas, of_areas)
+    _add(rows, where, groups, areas, left_out, of_areas)
     return p
 
 
@@ -303,12 +351,14 @@ def _add(
     where: Mapping[str, Any],
     groups: Sequence[str],
     blocks: Sequence[MetaBlock],
+    left_out: LeftOut,
     more: Mapping[str, NDArray[Any]] | None,
 ) -> None:
     """Add the rows of some measures, with more columns of all of them."""
     for block, own in _places(blocks):
         of_block = {name: column[own] for name, column in (more or {}).items()}
-        rows.add(**where, **_columns(block, groups), **of_block)
+        names = left_out.of_block(block)
+        rows.add(**where, **_columns(block, groups), left_out=names, **of_block)
 
 
 def _columns(block: MetaBlock, groups: Sequence[str]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from parivox.auditing.inputs import (
     gather_counts,
     groups_file_of,
 )
+from parivox.auditing.judged_groups import judged_groups
 from parivox.auditing.layout import (
     BLOCKS,
     DRAWN,
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
     from parivox.auditing.inputs import Gathered
-    from parivox.auditing.system import Measured, System
+    from parivox.auditing.system import System
     from parivox.core.counts import Curve, FloatArray
     from parivox.options.typed import OtherAuditOptions
     from parivox.read.groups_file import GroupsFile
@@ -197,24 +198,25 @@ def _audited(study: _Study, table: Path | None = None) -> Audit:
     block, together = _blocks(read, checked)
     draws = _draws(read, checked, block, together)
     design = replace(design, block=block, draws=draws)
-    rows = {name: Rows(columns) for name, columns in TABLES.items()}
-    systems: list[System] = []
-    compared: list[Compared] = []
+    measured: list[Compared] = []
     for trials_of in read.sets:
         with stage(f"measuring {system_name(trials_of.system, trials_of.list)}"):
-            system = _measured(trials_of, read, design, development_of)
-            systems.append(_with_primary(system))
-            parts: list[Measured] | None = None if common is None else []
-            if parts is not None:
-                compared.append(Compared(system, parts))
-            add_rows(system, rows, compared=parts)
+            system = _with_primary(_measured(trials_of, read, design, development_of))
+            measured.append(Compared(system, list(measured_cells(system))))
+    systems = [system for system, _ in measured]
+    # systems are compared on the same groups, so that all are measured before any row is made
+    judged = judged_groups([parts for _, parts in measured])
+    rows = {name: Rows(columns) for name, columns in TABLES.items()}
+    for (system, parts), judged_parts in zip(measured, judged, strict=True):
+        with stage(f"measuring {system_name(system.trials.system, system.trials.list)}"):
+            add_rows(system, parts, judged_parts, rows)
             _account(rows["data"], system, read)
     if table is not None:
         with stage(f"writing {table}"):
             write_trial_table(table, systems, checked.seed)
     if common is not None:
         with stage("comparing"):
-            add_comparisons(rows["comparison"], _pairs(compared, common), checked)
+            add_comparisons(rows["comparison"], _pairs(measured, common), checked)
     # what it comes to: tables, record, provenance
     return Audit(
         **{name: block.table() for name, block in rows.items()},

@@ -223,6 +223,7 @@ FIRST: dict[str, dict[str, str]] = {
 _BEST_GUESS = {"best_guess": "float", "best_guess_low": "float", "best_guess_high": "float"}
 ADDED: dict[str, dict[str, str]] = {
     "groups": _BEST_GUESS,
+    "meta": {"left_out": "str"},
     "verdicts": {**_BEST_GUESS, "power": "float", "confirmatory": "bool", "because_of": "str"},
     "pairing": {
         **_GROUP,

@@ -20,7 +20,7 @@ from parivox.auditing.options import OFFENDERS
 from parivox.auditing.pairing import Pairing, pairing_rows
 from parivox.auditing.shrinkage import interaction_rows
 from parivox.auditing.speaker_errors import count_matrices
-from parivox.auditing.system import measured_cells, withheld
+from parivox.auditing.system import withheld
 from parivox.auditing.verdicts import offender_rows, trend_rows, verdict_rows
 from parivox.core.measures import RATES
 from parivox.progress import stage
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.cell_counts import Level
+    from parivox.auditing.judged_groups import JudgedGroups
     from parivox.auditing.operating_points import Found
     from parivox.auditing.schema import Base, Key, Rows
     from parivox.auditing.system import Measured, System
@@ -38,20 +39,21 @@ if TYPE_CHECKING:
 
 
 def add_rows(
-    system: System, rows: Mapping[str, Rows], *, compared: list[Measured] | None = None
+    system: System,
+    parts: Sequence[Measured],
+    judged: Sequence[JudgedGroups | None],
+    rows: Mapping[str, Rows],
 ) -> None:
     """Add this system's rows to every table but ``data``.
 
-    `compared` is given what is compared with other systems and lists.
+    `parts` are the cells of each of its groupings and levels, `judged` which of the groups of each
+    are judged in all systems and lists.
     """
     options, sample, points = system.design.options, system.sample, system.points
     for level in system.tally.levels:
         _operating_points(rows["operating_points"], system, level)
     pairing = Pairing.of(system)
-    n = len(system.tally.levels) + sum(len(one.groups) + 1 for one in system.tally.cells)
-    for one in _told(measured_cells(system), n):
-        if compared is not None:
-            compared.append(one)
+    for one, judged_here in zip(_told(parts), judged, strict=True):
         where = {**system.name, **one.where}
         _group_rows(rows["groups"], system, one, where)
         _curves(rows, system, one, where)
@@ -62,7 +64,9 @@ def add_rows(
         blocks = bias_blocks(one.errors, one.draws, one.cheapest, names[:-1], points, options)
         ratios = bias_rows(rows["bias"], where, grouping, blocks, options, of)
         p_all = meta_rows(
-            rows["meta"], where, names[:-1], one.errors, one.area, one.draws, options, of
+            *(rows["meta"], where, names[:-1], one.errors, one.area, one.draws, options),
+            uncertainty=of,
+            judged=judged_here,
         )
         if sample is not None and of is not None:
             rates = one.errors.where(*RATES)
@@ -95,10 +99,10 @@ def add_rows(
         _compat(rows, system)
 
 
-def _told(cells: Iterator[Measured], n: int) -> Iterator[Measured]:
-    """The same, and a stage that tells for how many of `n` cells there are rows."""
-    with stage("measures and verdicts", n, "groups") as at:
-        for one in cells:
+def _told(parts: Sequence[Measured]) -> Iterator[Measured]:
+    """The same, and a stage that tells for how many of the cells there are rows."""
+    with stage("measures and verdicts", sum(len(one.names) for one in parts), "groups") as at:
+        for one in parts:
             yield one
             at.add(len(one.names))
 

@@ -38,7 +38,9 @@ from parivox.report.scopes import (
     POOLED,
     RATES,
     differing,
+    groups_left_out,
     has_rate,
+    has_several,
     lacks,
     marks,
     name_of,
@@ -310,6 +312,8 @@ def _legend(audit: Audit) -> str:
     signs = "".join(f"; {mark} {words}" for mark, words in marks(rows).items())
     how = ", ".join(sorted(names - _IN_CLOSED_FORM)) or "over speakers"
     at = "" if options["interval"] == "bootstrap" else ", at this threshold"
+    is_shared = has_several(audit) and groups_left_out(audit.meta.rows())
+    whose = "judged in all systems and lists" if is_shared else "without *"
     return (
         "FNR: target trials rejected (locked out); FPR: nontarget trials accepted (impostors let "
         f"in); in %. In brackets: {100 * options['confidence']:g} % interval, {how}{at}"
@@ -318,7 +322,7 @@ def _legend(audit: Audit) -> str:
         "alike: "
         f"below {options['margin']:g} times, shown at {100 * ALIKE:g} %. {_not_without(audit)}"
         f"* {gates_in_words(audit)}: kept out of "
-        "the spread without *. Floor: what a fair system would show on these speakers, on average "
+        f"the spread {whose}. Floor: what a fair system would show on these speakers, on average "
         "and at most in 95 %; p: how often as much. H, heterogeneity, asks whether groups differ "
         "at all; tau_log, the spread beyond that of speakers, by how much. A floor not exceeded is "
         "no proof of fairness, as few speakers hide much; floors take speakers to vary alike in "

@@ -9,13 +9,17 @@ from parivox.core.measures import BOTH, MEASURES
 from parivox.report.scopes import (
     RATES,
     Scope,
+    are_gated_alike,
     first_point,
+    groups_left_out,
     name_of,
     rates_of,
     scopes,
     small_groups,
     verdicts_of,
+    without_groups,
 )
+from parivox.report.sheets.sheet import UNDEFINED
 from parivox.report.words import chance, percent, short
 
 if TYPE_CHECKING:
@@ -46,12 +50,15 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
     """Sentences of each grouping of a system, and sentences of several systems."""
     within = {}
     joint: dict[Scope, Joint] = {}
+    alike: set[Scope] = set()
     alpha = audit.record["options"]["alpha"][0]
     for scope in scopes(audit):
         at = first_point(audit, scope.where)
         if at is None:
             continue
         here = {**scope.where, "operating_point": at}
+        if are_gated_alike(audit, here):
+            alike.add(scope)
         rows = audit.meta.where(**here, alpha=alpha, zero="none", metric=BOTH)
         joint[scope] = {
             measure: {row["gated"]: row for row in rows.where(measure=measure).rows()}
@@ -66,7 +73,7 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
             *measures_against_chance(joint[scope]),
             *all_against_gated(joint[scope]),
         ]
-    return within, list(between_systems(joint))
+    return within, list(between_systems(joint, alike))
 
 
 def rates_that_count(rates: Rates, at: str, small: Collection[str]) -> dict[str, dict[str, float]]:
@@ -198,9 +205,11 @@ def all_against_gated(joint: Joint) -> Iterator[str]:
         every, counting = by_gate[False], by_gate[True]
         ps = (every["p"], counting["p"])
         if None not in ps and (ps[0] < _CHANCE) != (ps[1] < _CHANCE):
+            without = groups_left_out([counting])
+            named = f" ({without_groups(without)})" if without else ""
             changed.append(
                 f"{_JOINT[measure]} p {chance(ps[0])} of all {every['groups']}, {chance(ps[1])} of "
-                f"the {counting['groups']} that count"
+                f"the {counting['groups']} that count{named}"
             )
     if changed:
         yield (
@@ -215,25 +224,40 @@ def _has_small_groups(by_gate: Mapping[bool, Row]) -> bool:
     return len(by_gate) > 1 and by_gate[False]["groups"] != by_gate[True]["groups"]
 
 
-def between_systems(joint: Mapping[Scope, Joint]) -> Iterator[str]:
-    """Whether joint measures rank two systems differently."""
+def between_systems(joint: Mapping[Scope, Joint], alike: Collection[Scope]) -> Iterator[str]:
+    """Whether joint measures rank two systems differently, over the same groups.
+
+    Those that count are the same in all systems in the scopes `alike`; elsewhere all are taken.
+    """
     for one, other in combinations(joint, 2):
         if (one.grouping, one.allocation) != (other.grouping, other.allocation):
             continue
         fairer: dict[str, str] = {}
         values = {}
+        left_out: dict[str, None] = {}
         for measure, words in _JOINT.items():
-            first, second = (joint[scope][measure].get(False) for scope in (one, other))
-            of = [row["value"] for row in (first, second) if row and row["value"] is not None]
-            if not first or len(of) < 2 or of[0] == of[1]:
+            gates = (True, False) if one in alike else (False,)
+            first, second = _of_same_groups(joint[one][measure], joint[other][measure], gates)
+            if first is None or second is None or first["value"] == second["value"]:
                 continue
-            scope = one if (of[0] > of[1]) == first["higher_is_fairer"] else other
+            scope = (
+                one if (first["value"] > second["value"]) == first["higher_is_fairer"] else other
+            )
             fairer[measure] = name_of(scope.system, scope.list)
-            values[measure] = f"{words} {of[0]:.3g} against {of[1]:.3g}"
+            values[measure] = f"{words} {first['value']:.3g} against {second['value']:.3g}"
+            if without := groups_left_out([first, second]):
+                left_out |= dict.fromkeys(without)
+                of_all = [
+                    _value_in_words(joint[scope][measure].get(False)) for scope in (one, other)
+                ]
+                values[measure] += f" (of all groups {' against '.join(of_all)})"
         if len(set(fairer.values())) > 1:
             names = " and ".join(name_of(s.system, s.list) for s in (one, other))
             by_gate = [joint[scope][measure] for scope in (one, other) for measure in _JOINT]
-            whose = ", of all groups, those marked * too" * any(map(_has_small_groups, by_gate))
+            has_small = any(map(_has_small_groups, by_gate))
+            whose = ", of all groups, those marked * too" if has_small else ""
+            if left_out:
+                whose = f", {without_groups(list(left_out))}"
             ranks = "; ".join(f"{values[m]}: {name} fairer" for m, name in fairer.items())
             yield (
                 f"By {one.grouping}{whose}, measures rank {names} differently: {ranks}. "
@@ -241,3 +265,19 @@ def between_systems(joint: Mapping[Scope, Joint]) -> Iterator[str]:
                 "differences smaller, yet ratios may grow. These are values as counted, not "
                 "tested against chance."
             )
+
+
+def _of_same_groups(
+    one: Mapping[bool, Row], other: Mapping[bool, Row], gates: Sequence[bool]
+) -> tuple[Row | None, Row | None]:
+    """A measure of two systems over the first of some sets of groups of which both have a value."""
+    for is_gated in gates:
+        first, second = one.get(is_gated), other.get(is_gated)
+        if first and second and None not in (first["value"], second["value"]):
+            return first, second
+    return None, None
+
+
+def _value_in_words(row: Row | None) -> str:
+    """The value of a measure, or a dash."""
+    return UNDEFINED if row is None or row["value"] is None else f"{row['value']:.3g}"

@@ -6,6 +6,7 @@ files of an audit keep the names of the data.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -191,6 +192,11 @@ class _Labels:
         if "grouping" in columns:
             for name in columns & {*_OF_GROUPS, *_MAY_BE_GROUPS}:
                 table = table.renamed(name, self.groups, by="grouping")
+        if "left_out" in columns:
+            lists = {(row["grouping"], row["left_out"]) for row in table if row["left_out"]}
+            table = table.renamed(
+                "left_out", {pair: self.group_list(*pair) for pair in lists}, by="grouping"
+            )
         for name, names in (
             *((name, self.systems) for name in ("system", "other_system")),
             *((name, self.lists) for name in ("list", "other_list")),
@@ -208,6 +214,11 @@ class _Labels:
             return _in_words(words, self.points)
         own = {name: to for (grouping, name), to in self.groups.items() if grouping == of}
         return _in_words(words, own)
+
+    def group_list(self, grouping: str, names: str) -> str:
+        """A list of groups as JSON, with labels in the place of names."""
+        labels = [self.groups.get((grouping, name), name) for name in json.loads(names)]
+        return json.dumps(labels, ensure_ascii=False)
 
     def unused(self, grouping: str, names: str) -> str:
         """Groups that no trial has anyone of, which stand in a note alone."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing.intervals import THRESHOLD_VARIES
@@ -26,6 +27,10 @@ VERDICTS = {
     "no_difference": "alike",
     "cannot_tell": "can't tell",
 }
+NOT_SMALL = "are not under-represented"
+"""What is said of the groups that headline measures are of."""
+_MAX_NAMES = 3
+"""Names of groups up to which they are told beside a number."""
 POOLED = "pooled"
 IS_REFERENCE = "is the reference"
 _MARKS = {
@@ -76,6 +81,11 @@ def name_of(system: str, list_: str) -> str:
 def systems(audit: Audit) -> list[Row]:
     """Every system and list, as a table is asked."""
     return [{"system": one["system"], "list": one["list"]} for one in audit.record["inputs"]]
+
+
+def has_several(audit: Audit) -> bool:
+    """Whether several systems or lists stand side by side."""
+    return len(systems(audit)) > 1
 
 
 def scopes(audit: Audit) -> Iterator[Scope]:
@@ -222,13 +232,64 @@ def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
 
 
 def are_gated_alike(audit: Audit, where: Row) -> bool:
-    """Whether the same groups count in all systems and lists, so that measures of them compare.
+    """Whether measures of the groups that count are of the same groups in all systems and lists.
 
-    `where` holds an operating point.
+    Audits of today leave out what is under-represented in any of them; of older ones, which do not
+    name whom they left out, it holds where the same groups count. `where` holds an operating point.
     """
+    if "meta.left_out" not in audit.record.get("other_version", {}):
+        return True
     shared = {name: value for name, value in where.items() if name not in {"system", "list"}}
     counted: dict[tuple[str, str], set[tuple[str, str, bool]]] = {}
     for row in audit.verdicts.where(**shared).rows():
         groups = counted.setdefault((row["system"], row["list"]), set())
         groups.add((row["metric"], row["group"], bool(row["gates"])))
     return len(set(map(frozenset, counted.values()))) < 2
+
+
+def whose_measures(audit: Audit, left_out: Sequence[str]) -> str:
+    """Tell of which groups headline measures are that leave some out."""
+    where_small = "are under-represented in no system" if has_several(audit) else NOT_SMALL
+    return f"groups that {where_small}, {without_groups(left_out)}"
+
+
+def groups_left_out(rows: Iterable[Row]) -> list[str]:
+    """Return the groups that have a value and are left out of some headline measures."""
+    names = (json.loads(row.get("left_out") or "[]") for row in rows)
+    return list(dict.fromkeys(name for listed in names for name in listed))
+
+
+def without_groups(names: Sequence[str]) -> str:
+    """Tell next to a number which groups it leaves out, or how many of them.
+
+    Examples
+    --------
+    >>> without_groups(["c"]), without_groups(["a", "b", "c", "d"])
+    ('without c', 'without 4 groups')
+    """
+    if len(names) > _MAX_NAMES:
+        return f"without {len(names)} groups"
+    return f"without {', '.join(names)}"
+
+
+def why_left_out(audit: Audit, where: Row, names: Sequence[str]) -> list[str]:
+    """Tell of each group that is left out of the headline measures what it has too little of.
+
+    `where` holds an operating point. Of several systems or lists, each is named in which the group
+    is under-represented.
+    """
+    shared = {name: value for name, value in where.items() if name not in {"system", "list"}}
+    names_systems = has_several(audit)
+    lacking: dict[str, dict[str, list[str]]] = {name: {} for name in names}
+    for row in audit.verdicts.where(**shared).rows():
+        if row["group"] not in lacking or not row["gates"] or row["metric"] not in RATES:
+            continue
+        first = row["gates"].split("; ")[0]
+        words = first if "speakers" in first else f"{first} of {row['metric'].upper()}"
+        if names_systems:
+            words = f"{words} in {name_of(row['system'], row['list'])}"
+        lacking[row["group"]].setdefault(words, []).append(row["metric"])
+    return [
+        f"{name} ({', '.join(words) if words else 'has no value in all systems'})"
+        for name, words in lacking.items()
+    ]

@@ -156,5 +156,5 @@ def test_systems_that_measures_rank_differently_are_told(disagreeing):
             "ir": {},
         },
     }
-    (told,) = disagreeing.between_systems(joint)
+    (told,) = disagreeing.between_systems(joint, set(joint))
     assert "FDR 0.9 against 0.8: A fairer; GARBE 0.4 against 0.3: B fairer" in told

@@ -140,6 +140,12 @@
       };
     }
 
+    /** Which groups measures leave out: those that fail a gate here or in another system. */
+    function isLeftOut(metric) {
+      const leftOut = grouping().leftOut[state.point] || {};
+      return metric === "cost" ? lacks(metric) : (i) => Boolean((leftOut[metric] || [])[i]);
+    }
+
     /** The verdict on a group's rate at the audited point that stands here; empty elsewhere. */
     function verdict(metric, i) {
       const point = pointHere();
@@ -266,8 +272,8 @@
       const metrics = Object.keys(below);
       const groups = (of) => Object.fromEntries(metrics.map((m) => [m, of[m].slice(0, -1)]));
       const used = Object.fromEntries(metrics.map((m) => {
-        const fails = lacks(m);
-        return [m, values[m].slice(0, -1).map((_, i) => !(state.isGated && fails(i)))];
+        const isOut = isLeftOut(m);
+        return [m, values[m].slice(0, -1).map((_, i) => !(state.isGated && isOut(i)))];
       }));
       const average = Object.fromEntries(metrics.map((m) => [m, below[m][curves.length - 1]]));
       const found = N.measures(

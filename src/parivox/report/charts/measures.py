@@ -21,7 +21,14 @@ from parivox.report.charts.chart import (
     short_name,
 )
 from parivox.report.charts.theme import room
-from parivox.report.scopes import are_gated_alike
+from parivox.report.scopes import (
+    NOT_SMALL,
+    are_gated_alike,
+    groups_left_out,
+    whose_measures,
+    why_left_out,
+)
+from parivox.report.sheets.sheet import UNDEFINED
 from parivox.report.words import capital, chance, percent, short, span
 
 if TYPE_CHECKING:
@@ -65,7 +72,9 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
     high = min(max(max(row["x"] for row in every) * 1.08, 1.5), _MOST_TIMES)
     n = 1 if theme.is_narrow else len(systems)
     width = (theme.width - 120) // n - 10
-    figures = 84 if n < 3 else 46
+    left_out = [*dict.fromkeys(name for row in every for name in row["out"])]
+    # beside a measure that leaves groups out stands that of all groups
+    figures = (84 if n < 3 else 46) + (52 if left_out else 0)
     domain = {"domain": [0, round(high, 4)], "nice": False, "range": [0, width - figures]}
     x = vl.amount("x", title="times the floor", scale=domain, axis={"tickCount": 4})
     same = {"title": x["title"]}  # one layer tells the axis, the others share it
@@ -105,13 +114,28 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
         "the value and its p"
         + (" (a dash: none; the tables of measures say why)" if is_lacking else "")
         + ". FDR, EO ratio: higher is fairer; all others: lower is fairer. "
-        + (
-            f"Of all {few} groups."
-            if least == len(chosen.groups) or not is_gated
-            else f"Of the {few} groups that pass the gates."
-        ),
+        + _of_whom(chosen, few, left_out, is_all=least == len(chosen.groups) or not is_gated),
         "; ".join(parts) + ".",
     )
+
+
+def _of_whom(chosen: Chosen, number: str, left_out: Sequence[str], *, is_all: bool) -> str:
+    """A sentence on the groups that measures are of, and on those that are left out."""
+    if left_out:
+        reasons = ", ".join(why_left_out(chosen.audit, chosen.at, left_out))
+        whose = whose_measures(chosen.audit, left_out)
+        return f"Of the {number} {whose}; in brackets: of all groups. Left out: {reasons}."
+    return f"Of all {number} groups." if is_all else f"Of the {number} groups that {NOT_SMALL}."
+
+
+def _of_all(chosen: Chosen, row: Row) -> str:
+    """The same measure of all groups in brackets, where it leaves some out."""
+    if not groups_left_out([row]):
+        return ""
+    same = ("system", "list", "grouping", "allocation", "metric", "definition", "operating_point")
+    asked = {name: row[name] for name in (*same, "measure", "alpha", "zero", "within")}
+    (of_all,) = rows_of(chosen.audit, "meta", **asked, gated=False)
+    return f" ({UNDEFINED if of_all['value'] is None else _short(of_all['value'])})"
 
 
 def _in_floors(chosen: Chosen, subject: Subject, *, is_gated: bool) -> list[Row]:
@@ -141,11 +165,12 @@ def _in_floors(chosen: Chosen, subject: Subject, *, is_gated: bool) -> list[Row]
                         "x": round(value / floor, 4),
                         "m": round(mean / floor, 4),
                         "is": _STATES[value <= floor],
-                        "v": _short(row["value"]),
+                        "v": _short(row["value"]) + _of_all(chosen, row),
                         "f": f"{_short(row['floor_mean'])}, {_short(row['floor_95'])}",
                         "p": chance(row["p"]),
                         "d": "higher" if row["higher_is_fairer"] else "lower",
                         "n": row["groups"],
+                        "out": groups_left_out([row]),
                     }
                 )
     return made
@@ -220,8 +245,8 @@ def over_metrics(chosen: Chosen, theme: Theme, *, measure: str = "nrb") -> Drawi
         theme.of(panel, view={"stroke": None}),
         f"{capital(of.label)} by base metric: {cut(chosen.grouping)}",
         f"{capital(of.says)}. A dot is a system, its line the interval; the grey tick is what 95 "
-        "of 100 fair systems stay within, where that is known. Of the groups that pass the gates, "
-        "or of all where fewer than two do, or where others pass in other systems. Rates are "
+        "of 100 fair systems stay within, where that is known. "
+        f"Of {_groups_that_count(chosen)}, or of all where fewer than two are. Rates are "
         "at one threshold for all, EER and minimum cost at each group's own, so the rows are not "
         "of one thing. "
         + (f"Groups without errors are counted by the rule {', '.join(zero)}. " if zero else "")
@@ -257,7 +282,8 @@ def _over_metrics(chosen: Chosen, of: Subject, measure: MetaMeasure) -> list[Row
         row = _first_known(own)
         if row is None:
             continue
-        shown = f"{_short(row['value'])} {span(row['low'], row['high'])}, {row['groups']} groups"
+        value = _short(row["value"]) + _of_all(chosen, row)
+        shown = f"{value} {span(row['low'], row['high'])}, {row['groups']} groups"
         one: Row = {
             "c": short_name(of),
             "m": named,
@@ -271,6 +297,16 @@ def _over_metrics(chosen: Chosen, of: Subject, measure: MetaMeasure) -> list[Row
             one |= {"f": row["floor_95"], "fs": _short(row["floor_95"]), "ps": chance(row["p"])}
         made.append(one)
     return made
+
+
+def _groups_that_count(chosen: Chosen) -> str:
+    """The groups that measures at the operating point are of, in words."""
+    if not are_gated_alike(chosen.audit, chosen.at):
+        return "all groups, as other groups are under-represented in other systems"
+    left_out = groups_left_out(rows_of(chosen.audit, "meta", **chosen.at, gated=True))
+    return (
+        f"the {whose_measures(chosen.audit, left_out) if left_out else f'groups that {NOT_SMALL}'}"
+    )
 
 
 def _first_known(rows: Sequence[Row]) -> Row | None:
@@ -294,10 +330,11 @@ def accuracy(chosen: Chosen, theme: Theme) -> Drawing:
     by_metric = _spreads(chosen)
     every = [row for rows in by_metric.values() for row in rows]
     names = [*dict.fromkeys(row["c"] for row in every)]
+    has_left_out = any("a" in row for row in every)
     legend = {"columns": theme.columns(names, beside=_LABELS / 2)}
     ways = theme.colours(len(names)), theme.shapes(len(names))
     colour, shape = vl.drawn_as("c", names, *ways, legend=legend)
-    most = max(float(row["yh"] if "yh" in row else row["y"]) for row in every)
+    most = max(float(row[axis] or 0) for row in every for axis in ("y", "yh", "a") if axis in row)
     domain = {"domain": [0, round(most * 1.08, 4) or 1], "nice": False}
     y = {"scale": domain, "title": "spread (tau_log)"}
     tick: vl.Spec = {"thickness": 2, "width": 16, "orient": "horizontal", "color": theme.inks.muted}
@@ -310,17 +347,19 @@ def accuracy(chosen: Chosen, theme: Theme) -> Drawing:
         wide = {**here, "x": vl.amount("xl", **x), "x2": {"field": "xh"}}
         tall = {**here, "y": vl.amount("yl", **y), "y2": {"field": "yh"}}
         floor = {"x": here["x"], "y": vl.amount("f", **y)}
+        of_all = {**here, "y": vl.amount("a", **y), "shape": shape}
         marks = [
             vl.mark("rule", wide, when="isValid(datum.xh)", strokeWidth=1.2),
             vl.mark("rule", tall, when="isValid(datum.yh)", strokeWidth=1.2),
             vl.mark("tick", floor, when="isValid(datum.f)", **tick),
             vl.dots({**here, "shape": shape}, 70),
+            vl.mark("point", of_all, when="isValid(datum.a)", size=70, strokeWidth=1.2),
         ]
         size = {"width": (theme.width - _LABELS) // 2, "height": 170}
         panels.append(vl.panel(marks, rows, RATES[metric], **size))
         parts += [
             f"{row['c']}: {metric.upper()} of all {percent(row['x'])}, spread {short(row['y'])} "
-            f"{span(row.get('yl'), row.get('yh'))}, of {row['n']} groups"
+            f"{span(row.get('yl'), row.get('yh'))}, of {row['n']}"
             for row in rows
         ]
     return Drawing(
@@ -329,9 +368,9 @@ def accuracy(chosen: Chosen, theme: Theme) -> Drawing:
         "To the left a system errs less, further down its groups differ less: the lower left is "
         "best on both. Bars are intervals; the grey tick is what 95 of 100 fair systems stay "
         "below. The spread is that of the logarithm of rates beyond what speakers make of it "
-        "(0.69 is as if groups differed twofold), of the groups that pass the gates, or of all "
-        "where others pass in other systems. A rate that the operating point holds is the same in "
-        "all systems.",
+        f"(0.69 is as if groups differed twofold), of {_groups_that_count(chosen)}"
+        f"{'; hollow: of all groups' if has_left_out else ''}. A rate that the operating point "
+        "holds is the same in all systems.",
         "; ".join(parts) + ".",
     )
 
@@ -348,7 +387,13 @@ def _spreads(chosen: Chosen) -> dict[str, list[Row]]:
             if not spreads or not pooled or spreads[0]["value"] is None or not pooled[0]["value"]:
                 continue
             spread, whole = spreads[0], pooled[0]
-            row: Row = {"c": short_name((system, listed)), "n": spread["groups"]}
+            row: Row = {
+                "c": short_name((system, listed)),
+                "n": f"{spread['groups']} groups{_of_all(chosen, spread)}",
+            }
+            if groups_left_out([spread]):
+                (of_all,) = rows_of(chosen.audit, "meta", **at, measure="tau_log", gated=False)
+                row["a"] = of_all["value"]
             for axis, of in (("x", whole), ("y", spread)):
                 row[axis] = of["value"]
                 if of["low"] is not None and of["high"] is not None:

@@ -21,11 +21,17 @@ from parivox.report.charts.chart import (
 )
 from parivox.report.charts.curves import curves_of
 from parivox.report.charts.theme import room
-from parivox.report.scopes import are_gated_alike
+from parivox.report.scopes import (
+    NOT_SMALL,
+    are_gated_alike,
+    groups_left_out,
+    has_several,
+    why_left_out,
+)
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -71,13 +77,17 @@ def over_alpha(
     joint = _joint(measures)
     rows, known, parts = [], [], []
     lines = [*_audited(chosen, operating_points)]
-    for place, (name, one, rates) in enumerate(lines):
+    for place, (name, one, rates, rates_of_all) in enumerate(lines):
         ends = []
         for measure in joint:
             values = np.asarray(measure.of(*rates, alpha=alphas).value)
             rows.append(_line(measure.id.upper(), name, "", alphas, values))
-            low, high = ("–" if np.isnan(end) else f"{end:.3g}" for end in values[[0, -1]])
-            ends.append(f"{measure.short} {low} to {high}")
+            ends.append(f"{measure.short} {_from_to(values)}")
+            if rates_of_all is not None:
+                values_of_all = np.asarray(measure.of(*rates_of_all, alpha=alphas).value)
+                faint = _line(measure.id.upper(), name, "", alphas, values_of_all)
+                rows.append(faint | {"all": 1})
+                ends[-1] += f" (of all groups {_from_to(values_of_all)})"
             for row in _estimates(one, measure):
                 x = row["alpha"] + _APART * (place - (len(lines) - 1) / 2)
                 known.append(_estimate(measure, name, x, row))
@@ -119,11 +129,15 @@ def over_fpr(
     joint = _joint(measures)
     terms_of = {_TERMS[one.id]: one.id for one in joint}
     rows, known, parts = [], [], []
-    for place, (name, one, rates, pooled) in enumerate(_swept(chosen)):
+    for place, (name, one, rates, rates_of_all, pooled) in enumerate(_swept(chosen)):
         aside = _TIMES ** (place - (len(chosen.subjects) - 1) / 2)
         for measure in joint:
             values = measure.of(*rates, alpha=alpha).value
             rows.append(_line(measure.id.upper(), name, "", pooled, values))
+            if rates_of_all is not None:
+                values_of_all = measure.of(*rates_of_all, alpha=alpha).value
+                faint = _line(measure.id.upper(), name, "", pooled, values_of_all)
+                rows.append(faint | {"all": 1})
             known += [
                 _estimate(measure, name, x * aside, row)
                 for x, row in _at_points(one, measure, alpha)
@@ -217,7 +231,7 @@ def terms(chosen: Chosen, theme: Theme, *, measures: Names = None) -> Drawing:
     hills: dict[str, dict[str, NDArray[np.float64]]] = {one.id: {} for one in joint}
     boxes: list[Row] = []
     parts = []
-    for name, _, rates, pooled in _swept(chosen):
+    for name, _, rates, _, pooled in _swept(chosen):
         within = (_RANGE[0] <= pooled) & (pooled <= _RANGE[1])
         fpr, fnr = (of[within] for of in rates)
         for measure in joint:
@@ -272,7 +286,8 @@ def terms(chosen: Chosen, theme: Theme, *, measures: Names = None) -> Drawing:
         "high as its peak. Below: its two terms over these thresholds, the box from a quarter to "
         "three quarters of them, lines from 5 to 95 of 100, the stroke in the middle the median. "
         "Terms of different size do not weigh alike, whatever alpha says. This is the range of "
-        "choices, not of chance: speakers drawn anew would move it. " + _of_whom(chosen),
+        "choices, not of chance: speakers drawn anew would move it. "
+        + _of_whom(chosen, has_faint=False),
         "; ".join(parts) + ".",
     )
 
@@ -328,44 +343,84 @@ def _points(chosen: Chosen, asked: Names) -> tuple[str, ...]:
     return several("operating_points", asked, [row["operating_point"] for row in rows])
 
 
-def _passed(chosen: Chosen, names: Sequence[str]) -> list[str]:
-    """Groups that pass the gates, of the first point; all of them where fewer than two do."""
-    every = [name for name in names if name != "pooled"]
-    passed = [name for name in every if name not in chosen.gates]
+def _left_out(chosen: Chosen) -> set[str]:
+    """Groups that are under-represented for either rate, in this system or in another one."""
+    rows = rows_of(chosen.audit, "meta", **chosen.at, metric=BOTH, measure="fdr", gated=True)
+    return chosen.gates | set(groups_left_out(rows))
+
+
+def _has_judged(chosen: Chosen) -> bool:
+    """Whether two groups or more are judged in all systems that are drawn."""
     is_alike = are_gated_alike(chosen.audit, chosen.at)
-    return passed if is_alike and len(passed) > 1 else every
+    return is_alike and len(set(chosen.groups) - _left_out(chosen)) > 1
 
 
-def _of_whom(chosen: Chosen) -> str:
-    """A sentence on the groups that the lines are of."""
+def _judged(chosen: Chosen, names: Sequence[str]) -> list[str]:
+    """Groups that are judged in all systems; all of them where fewer than two are."""
+    every = [name for name in names if name != "pooled"]
+    left_out = _left_out(chosen)
+    judged = [name for name in every if name not in left_out]
+    return judged if _has_judged(chosen) and len(judged) > 1 else every
+
+
+def _of_whom(chosen: Chosen, *, has_faint: bool = True) -> str:
+    """A sentence on the groups that the lines are of, and on faint ones of all groups."""
     every = [*_each(chosen)]
-    gated = [len(set(one.groups) - one.gates) > 1 for one in every]
-    if not any(one.gates for one in every):
+    left_out = list(dict.fromkeys(name for one in every for name in sorted(_left_out(one))))
+    if not left_out:
         return "Of all groups."
     if not are_gated_alike(chosen.audit, chosen.at):
         return "Of all groups, as other groups are under-represented in other systems."
-    if all(gated):
-        return "Of the groups that pass the gates."
-    short = "Fewer than two groups pass the gates" + (" in one of these" if any(gated) else "")
+    has_judged = [_has_judged(one) for one in every]
+    if all(has_judged):
+        reasons = ", ".join(why_left_out(chosen.audit, chosen.at, left_out))
+        whose = "are under-represented in no system" if has_several(chosen.audit) else NOT_SMALL
+        faint = "; faint: of all groups" if has_faint else ""
+        return f"Of the groups that {whose}{faint}. Left out: {reasons}."
+    short = "Fewer than two groups pass the gates"
+    if any(has_judged):
+        short += " in one of these"
     return f"{short}, so the lines are of all groups there: take them for hints."
 
 
-def _audited(chosen: Chosen, points: Names) -> Iterator[tuple[str, Chosen, Rates]]:
-    """Both rates of the groups of every system at the operating points."""
+def _audited(chosen: Chosen, points: Names) -> Iterator[tuple[str, Chosen, Rates, Rates | None]]:
+    """Both rates of the groups of every system at the operating points.
+
+    The last are those of all groups, where some are left out before.
+    """
     asked = _points(chosen, points)
     for each in _each(chosen):
         for point in asked or (chosen.point,):
             one = replace(each, point=point)
             fpr, fnr = one.rates("fpr"), one.rates("fnr")
-            names = _passed(one, [name for name in fpr if name in fnr])
-            rates = [np.array([of[n]["value"] for n in names], dtype=float) for of in (fpr, fnr)]
+            every = [name for name in fpr if name in fnr and name != "pooled"]
+            judged = _judged(one, every)
+            rates, rates_of_all = (
+                (_values(fpr, names), _values(fnr, names)) for names in (judged, every)
+            )
             parts = [one.label] if len(chosen.subjects) > 1 or len(asked) < 2 else []
             parts += [point] if len(asked) > 1 else []
-            yield cut(" at ".join(parts), 24), one, (rates[0], rates[1])
+            yield cut(" at ".join(parts), 24), one, rates, rates_of_all if judged != every else None
 
 
-def _swept(chosen: Chosen) -> Iterator[tuple[str, Chosen, Rates, NDArray[np.float64]]]:
-    """Both rates of the groups ``[threshold, group]`` and the pooled FPR, rising."""
+def _from_to(values: NDArray[np.float64]) -> str:
+    """The ends of a line in words."""
+    first, last = ("–" if np.isnan(end) else f"{end:.3g}" for end in values[[0, -1]])
+    return f"{first} to {last}"
+
+
+def _values(rates: Mapping[str, Row], names: Sequence[str]) -> NDArray[np.float64]:
+    """Rates of some groups, NaN where undefined."""
+    return np.array([rates[name]["value"] for name in names], dtype=np.float64)
+
+
+def _swept(
+    chosen: Chosen,
+) -> Iterator[tuple[str, Chosen, Rates, Rates | None, NDArray[np.float64]]]:
+    """Both rates of the groups ``[threshold, group]``, of all groups, and pooled FPR, rising.
+
+    Those of all groups are None where none is left out.
+    """
     for one in _each(chosen):
         of = curves_of(one.audit, one.system, one.list, one.grouping, one.allocation)
         pooled = of.fpr[-1]
@@ -376,16 +431,20 @@ def _swept(chosen: Chosen) -> Iterator[tuple[str, Chosen, Rates, NDArray[np.floa
         at = np.unique(np.clip(np.searchsorted(falling, -wanted), 0, pooled.size - 1))
         at = at[pooled[at] > 0][::-1]
         at = at[np.unique(pooled[at], return_index=True)[1]]
-        rows = [of.groups.index(name) for name in _passed(one, of.groups)]
-        fpr, fnr = (rates[rows][:, at].T for rates in (of.fpr, of.fnr))
-        yield cut(one.label, 24), one, (fpr, fnr), pooled[at]
+        every = [name for name in of.groups if name != "pooled"]
+        judged = _judged(one, every)
+        rates, rates_of_all = (
+            (of.fpr[rows][:, at].T, of.fnr[rows][:, at].T)
+            for rows in ([of.groups.index(name) for name in names] for names in (judged, every))
+        )
+        name = cut(one.label, 24)
+        yield name, one, rates, rates_of_all if judged != every else None, pooled[at]
 
 
 def _estimates(one: Chosen, measure: MetaMeasure) -> list[Row]:
     """What the audit says of a measure of the groups that the line is of, at each alpha."""
     asked = {**one.at, "metric": BOTH, "measure": measure.id, "zero": "none"}
-    is_gated = len(set(one.groups) - one.gates) > 1 and are_gated_alike(one.audit, one.at)
-    rows = rows_of(one.audit, "meta", **asked, gated=is_gated)
+    rows = rows_of(one.audit, "meta", **asked, gated=_has_judged(one))
     return [row for row in rows if row["value"] is not None and row["high"] is not None]
 
 
@@ -394,7 +453,7 @@ def _at_points(one: Chosen, measure: MetaMeasure, alpha: float) -> Iterator[tupl
     where = {"system": one.system, "list": one.list, "within": ""}
     for point in rows_of(one.audit, "operating_points", **where):
         at = replace(one, point=point["operating_point"])
-        if at.gates != one.gates:
+        if _left_out(at) != _left_out(one):
             continue  # the line is of other groups than the measure is there
         for row in _estimates(at, measure):
             if row["alpha"] == alpha and point["fpr"]:
@@ -463,7 +522,11 @@ def _panels(
         here = {"x": x, "y": y, "color": colour}
         wide = width if any(row["d"] for row in own) else {"value": 1.6}
         line = {**here, "strokeDash": dash, "strokeWidth": wide}
-        layers = [vl.mark("line", line, when="datum.k != 1")]
+        layers = [vl.mark("line", line, when="datum.k != 1 && datum.all != 1")]
+        if any(row.get("all") for row in own):
+            faint: vl.Spec = {"strokeWidth": 0.8, "opacity": 0.45}
+            shown = {**here, "strokeDash": dash}
+            layers.append(vl.mark("line", shown, when="datum.all == 1", **faint))
         if any(row.get("k") for row in own):
             layers.append(vl.dots(here, 60, when="datum.k == 1", **cross))
         flat = [{"flatten": ["x", "y"]}]

@@ -25,7 +25,9 @@ from parivox.report.scopes import (
     Scope,
     by_grouping,
     given_as,
+    groups_left_out,
     has_rate,
+    has_several,
     points,
     rates_of,
     scopes,
@@ -122,6 +124,7 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
         "positions": len(lists[0]["thresholds"]),
         "errors": errors,
         "confidence": confidence,
+        "where_marked": " here or in another system" if has_several(audit) else "",
         "ticks": [
             (round(100 * i / decades, 2), f"{10.0 ** (i + 2 - decades):g}")
             for i in range(decades + 1)
@@ -275,6 +278,7 @@ def _grouping(
     options = audit.record["options"]
     weighed = options["zero"][0], _weight(options["alpha"])
     bands = Bands.of(audit, one)
+    measures = audit.meta.where(**where, gated=True, zero="none").rows()
     return {
         "name": one.grouping,
         "allocation": one.allocation,
@@ -287,11 +291,32 @@ def _grouping(
         "limits": packed(bands.codes()),
         "exact": bands.exact({point["k"] for point in audited}),
         "gates": gates,
+        "leftOut": {at: _left_out(measures, at, one.groups, gates.get(at, {})) for at in names},
         "codes": codes,
         "verdicts": verdicts,
         "minima": minima,
         "floors": _floors(audit.meta.where(**where).rows(), names, *weighed),
     }
+
+
+def _left_out(
+    measures: Sequence[Row],
+    point: str,
+    groups: Sequence[str],
+    gates: Mapping[str, Sequence[str]],
+) -> dict[str, list[bool]]:
+    """By rate, which groups are left out of measures: small here or in another system."""
+    small: dict[str, list[bool]] = {}
+    for metric in RATES:
+        rows = [
+            row for row in measures if row["metric"] == metric and row["operating_point"] == point
+        ]
+        names = set(groups_left_out(rows))
+        lacks = gates.get(metric, [""] * len(groups))
+        small[metric] = [
+            group in names or bool(words) for group, words in zip(groups, lacks, strict=True)
+        ]
+    return small
 
 
 def _order(

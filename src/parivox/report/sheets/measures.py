@@ -6,7 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parivox.core.measures import BOTH, MEASURES, MetaMeasure, meta_measures
-from parivox.report.scopes import RATES, are_gated_alike, name_of
+from parivox.report.scopes import (
+    NOT_SMALL,
+    RATES,
+    are_gated_alike,
+    groups_left_out,
+    has_several,
+    name_of,
+    whose_measures,
+    why_left_out,
+    without_groups,
+)
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import GAP, chance, number
 
@@ -23,6 +33,8 @@ _REASONS = {
     "no_errors": "no group has errors",
 }
 _OF = {"fnr": "FNR", "fpr": "FPR", BOTH: "both"}
+_UNMARKED, _IN_ALL, _OF_ALL = "without *", "judged in all", "of all"
+"""Whose measures stand in a block of the terminal: of groups here, in all systems, and all."""
 _PLAIN = "Without intervals nothing tells how much of it is chance."
 _FLOORS = (
     "Fair: what a fair system would show with these speakers and trials, on average and at most "
@@ -98,10 +110,10 @@ def measures_on_page(audit: Audit, where: Row, at: str) -> list[Sheet]:
     at_point = [
         row for row in rows if row["operating_point"] == at or measure_of(row).takes == "grid"
     ]
-    sizes = {row["gated"]: row["groups"] for row in at_point if row["metric"] == BOTH}
-    has_gated = sizes.get(True) != sizes.get(False)
-    chosen = [row for row in at_point if not row["gated"] or has_gated or _differs(row, at_point)]
+    chosen = [row for row in at_point if not row["gated"] or _differs(row, at_point)]
     chosen.sort(key=lambda r: (*_place(r), -1 if r["alpha"] is None else r["alpha"], r["gated"]))
+    names = groups_left_out(row for row in chosen if measure_of(row).takes != "grid")
+    left_out = why_left_out(audit, {**where, "operating_point": at}, names)
     made = []
     for words, shown in (("Measures", ("first", "quoted")), ("Further measures", ("further",))):
         sheet = Sheet.headed(
@@ -113,6 +125,8 @@ def measures_on_page(audit: Audit, where: Row, at: str) -> list[Sheet]:
             (_cells(row) for row in chosen if measure_of(row).shown in shown),
             words=(1, 8, 9, 10),
         )
+        if left_out and sheet.rows:
+            sheet = replace(sheet, notes=[*sheet.notes, f"Left out: {', '.join(left_out)}."])
         made += [sheet.filled()] if sheet.rows else []
     return made
 
@@ -135,7 +149,7 @@ def _cells(row: Row) -> Iterator[str | Cell]:
     if row["definition"]:
         label = f"{label} ({row['definition']})"
     yield _weighted(label, row)
-    yield f"{number(row['groups'])} ({'without *' if row['gated'] else 'all'})"
+    yield f"{number(row['groups'])} ({_whose(row)})"
     yield Cell(_figure(value), why=undefined(row["reason"]))
     if row["high"] is not None:
         yield f"[{_figure(row['low'])}, {_figure(row['high'])}]"
@@ -158,19 +172,32 @@ def _cells(row: Row) -> Iterator[str | Cell]:
     yield row["high_group"] or ""
 
 
+def _whose(row: Row) -> str:
+    """Of which groups a measure is, to stand behind their number."""
+    if not row["gated"]:
+        return "all"
+    names = groups_left_out([row])
+    return without_groups(names) if names else "without *"
+
+
 # ---- on paper
 
 
 def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
     """Every meta-measure of both rates at an operating point, of the groups that count."""
-    rows = _of_one_alpha(audit, {**where, "operating_point": at})
-    is_gated = any(row["gated"] and row["value"] is not None for row in rows)
-    is_alike = are_gated_alike(audit, {**where, "operating_point": at})
-    whose = "groups that are not under-represented" if is_gated else "all groups"
-    if is_gated and not is_alike:  # the systems would be measured on different groups
+    here = {**where, "operating_point": at}
+    every = _of_one_alpha(audit, here)
+    is_gated = any(row["gated"] and row["value"] is not None for row in every)
+    whose = f"groups that {NOT_SMALL}" if is_gated else "all groups"
+    if is_gated and not are_gated_alike(audit, here):
+        # an audit of before, whose systems were measured on different groups
         is_gated = False
         whose = "all groups, as other groups are under-represented in other systems"
-    rows = [row for row in rows if row["gated"] == is_gated]
+    rows = [row for row in every if row["gated"] == is_gated]
+    names = groups_left_out(rows)
+    of_all = {_same_measure(row): row for row in every if not row["gated"]} if names else {}
+    if names:
+        whose = whose_measures(audit, names)
     has_floors = any(row["floor_95"] is not None for row in rows)
     lacks = [
         (f"Undefined, as {undefined(row['reason'] or row['note'])}", row)
@@ -189,6 +216,7 @@ def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
             Column("measure", is_words=True),
             Column("of", is_words=True),
             *map(Column, ("groups", "value", "fair, mean", "fair, 95 %", "p")),
+            *map(Column, ("all groups", "value of all") if names else ()),
             Column("fairer", is_words=True),
         ),
         [
@@ -198,14 +226,29 @@ def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
                 Cell(number(row["groups"])),
                 *(Cell(_figure(row[name])) for name in ("value", "floor_mean", "floor_95")),
                 Cell(chance(row["p"])),
+                *(_beside(of_all.get(_same_measure(row))) if names else ()),
                 Cell(_fairer(row)),
             ]
             for row in rows
             if row["value"] is not None
         ],
         _FLOORS if any(row["floor_mean"] is not None for row in rows) else _PLAIN,
-        [f"{what}: {', '.join(names)}." for what, names in missing.items()],
+        [
+            *([f"Left out: {', '.join(why_left_out(audit, here, names))}."] if names else ()),
+            *(f"{what}: {', '.join(labels)}." for what, labels in missing.items()),
+        ],
     ).filled()
+
+
+def _same_measure(row: Row) -> tuple[str, str, str, float | None]:
+    """What rows of the same measure have in common, of whichever groups they are."""
+    return row["metric"], row["definition"], row["measure"], row["alpha"]
+
+
+def _beside(row: Row | None) -> Iterator[Cell]:
+    """The same measure of all groups: their number and its value."""
+    yield Cell(UNDEFINED if row is None else number(row["groups"]))
+    yield Cell(UNDEFINED if row is None else _figure(row["value"]))
 
 
 # ---- in the terminal
@@ -224,13 +267,16 @@ def spread(audit: Audit, where: Row) -> tuple[Sheet | None, list[str]]:
             every.setdefault(label, {})[row["gated"]] = row
     if not every:
         return None, []
-    blocks = {"of all": False}
+    blocks = {_OF_ALL: False}
     title = ""
+    left_out = groups_left_out(by_gate[True] for by_gate in every.values())
+    is_shared = bool(left_out) and has_several(audit)
     if any(by_gate[True]["groups"] != by_gate[False]["groups"] for by_gate in every.values()):
         if any(by_gate[True]["value"] is not None for by_gate in every.values()):
-            blocks = {"without *": True, "of all": False}
+            blocks = {_IN_ALL if is_shared else _UNMARKED: True, _OF_ALL: False}
         else:
-            title = "Groups without * are too few for a spread; of all groups:"
+            whose = "judged in all systems" if is_shared else _UNMARKED
+            title = f"Groups {whose} are too few for a spread; of all groups:"
     heads = [GAP + head for name in blocks for head in ("n", name, "floor, 95 %", "p")]
     made = Sheet.headed(title, ("spread", *heads, f"{GAP}fairer"))
     over = ["", *(name for name in blocks for _ in range(len(heads) // len(blocks))), ""]
@@ -241,8 +287,11 @@ def spread(audit: Audit, where: Row) -> tuple[Sheet | None, list[str]]:
         if any(row["value"] is not None for row in rows):
             cells = [cell for row in rows for cell in _against_floor(row)]
             made.add(_weighted(label, by_gate[False]), *cells, _fairer(by_gate[False]))
-    undefined_ones = _lacking(every, blocks, _why_undefined, "Undefined")
-    return (made if made.rows else None), [*undefined_ones, *_lacking(every, blocks, _no_p, "No p")]
+    notes = [*_lacking(every, blocks, _why_undefined, "Undefined")]
+    notes += _lacking(every, blocks, _no_p, "No p")
+    if is_shared:
+        notes.append(f"Not judged in all: {', '.join(why_left_out(audit, where, left_out))}.")
+    return (made if made.rows else None), notes
 
 
 def _against_floor(row: Row) -> tuple[str, str, str, str]:
@@ -275,6 +324,6 @@ def _lacking(
                 missing.setdefault(reason, {}).setdefault(name, []).append(label)
     for reason, by_block in missing.items():
         is_same = len(by_block) == len(blocks) and len(set(map(tuple, by_block.values()))) == 1
-        whose = {"without *": " without *", "of all": " of all groups"}
+        whose = {_UNMARKED: " without *", _IN_ALL: " judged in all", _OF_ALL: " of all groups"}
         labels = (", ".join(of) + ("" if is_same else whose[name]) for name, of in by_block.items())
         yield f"{what}, as {reason}: {'; '.join(dict.fromkeys(labels))}."
