@@ -33,7 +33,7 @@ NO_KEY = {
     *("cdet_norm", "source", "count", "note"),
     *("low", "high", "interval", "deff", "n_eff", "df", "se"),
     *("p", "p_holm", "p_bh", "floor_mean", "floor_95"),
-    *("best_guess", "best_guess_low", "best_guess_high"),
+    *("best_guess", "best_guess_low", "best_guess_high", "left_out"),
 }
 METRICS = {
     *("fpr", "fnr", "cdet_raw", "cdet_norm", "act_cdet_norm", "min_cdet_norm", "min_cdet_raw"),
@@ -48,7 +48,7 @@ META_MEASURES = {
 SURE = {
     "groups": "low high interval deff n_eff df se note best_guess best_guess_low best_guess_high",
     "bias": "low high p p_holm p_bh floor_mean floor_95 note",
-    "meta": "low high floor_mean floor_95 p gated note",
+    "meta": "low high floor_mean floor_95 p gated note left_out",
     "matrix": "",
 }
 """How sure each value is."""
