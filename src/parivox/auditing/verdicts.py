@@ -48,9 +48,9 @@ if TYPE_CHECKING:
 
 BOTH = "fpr+fnr"
 _AGAINST = {
-    "others": "everyone else",
-    "pooled": "everyone together",
-    "macro": "the mean group",
+    "others": "all other groups combined",
+    "pooled": "all groups pooled",
+    "macro": "the mean of the groups",
     "geomean": "the geometric mean of the groups",
     "best": "the best group",
 }
@@ -163,7 +163,7 @@ def verdict_rows(
                 if is_shown or len(groups) > _PAIR:
                     words = _with_all(words, float(tests["p_holm"]), is_shown=is_shown)
             if if_alike:
-                words = words.replace("groups differ", f"groups differ, {if_alike}", 1)
+                words = words.replace("between groups", f"between groups, {if_alike}", 1)
             tests |= {"verdict": code, "sentence": words, "reason": if_alike}
             rows.add(**where, **shared, group="", metric=metric, **tests)
 
@@ -285,16 +285,16 @@ def _of_system(
         return f"{words}; {n} {'has' if n == 1 else 'have'} {what}"
     n, unknown = len(names), int((codes == "cannot_tell").any(axis=0).sum())
     if code == "no_difference":
-        return f"no group of {n} differs by more than {options.margin:g} times"
+        return f"all {n} groups are equivalent: none differs by more than {options.margin:g} times"
     if code == "differs":
         return _differing(names, codes, because, unknown)
-    whole = f"it can't be told of any of {n} groups whether it differs"
+    whole = f"all {n} groups are inconclusive"
     if np.isinf(found.threshold):
         return f"{whole}: the threshold is infinite"
     for why in ("too_common", UNKNOWN_SPEAKERS, *NO_TRIALS.values()):
         if (reasons == why).all():
             return f"{whole}: {WHY[why]}"
-    return f"no group of {n} is shown to differ, and of {unknown} it can't be told whether they do"
+    return f"no significant difference; {unknown} of {n} groups are inconclusive"
 
 
 def _differing(
@@ -310,16 +310,22 @@ def _differing(
     if len(codes) > 1:  # in either rate
         differ = _where(names, np.isin(codes, _DIFFERS).any(axis=0) & is_plain)
         if not differ and not better:
-            return f"groups differ; which of {len(names)} do can't be told"
+            return f"rates differ between groups; all {len(names)} groups are inconclusive"
         some = f"{len(differ)} of {len(names)} groups differ: {', '.join(differ)}"
-        words = [some if differ else "groups differ", *better]
-        return "; ".join([*words, f"of {unknown} it can't be told"] if unknown else words)
+        words = [some if differ else "rates differ between groups", *better]
+        return "; ".join([*words, f"{unknown} inconclusive"] if unknown else words)
     shown = {code: _where(names, (codes[0] == code) & is_plain) for code in _DIFFERS}
-    words = [f"shown {code}: {', '.join(of)}" for code, of in shown.items() if of] + better
+    words = [f"{code}: {', '.join(of)}" for code, of in shown.items() if of] + better
     if unknown:
-        rest = f"which of {'the other ' if words else ''}{unknown} do"
-        words += [f"{'whether the other one does' if unknown == 1 else rest} can't be told"]
+        words.append(_the_rest(unknown, "other " if words else ""))
     return "; ".join(words)
+
+
+def _the_rest(n_groups: int, other: str) -> str:
+    """Say that the (other) groups are inconclusive."""
+    if n_groups == 1:
+        return f"the {other}group is inconclusive"
+    return f"the {other}{n_groups} groups are inconclusive"
 
 
 def _where(names: list[str], holds: Sequence[bool] | NDArray[np.bool_]) -> list[str]:
@@ -328,8 +334,10 @@ def _where(names: list[str], holds: Sequence[bool] | NDArray[np.bool_]) -> list[
 
 def _with_all(words: str, p: float, *, is_shown: bool) -> str:
     """What is said of groups one by one, after whether they differ at all."""
-    chance = "p <0.001" if p < _LEAST_P else f"p {p:.2g}"
-    return f"groups differ ({chance}); {words}" if is_shown else f"{words} (all at once: {chance})"
+    chance = "p < 0.001" if p < _LEAST_P else f"p = {p:.2g}"
+    if is_shown:
+        return f"rates differ between groups (adjusted {chance}); {words}"
+    return f"{words} (heterogeneity test: adjusted {chance})"
 
 
 # --- speakers with most errors -------------------------------------------------------------------

@@ -21,8 +21,8 @@ examples:
   parivox demo
 """
 NOTE = (
-    "VoxCeleb1 was retracted by its authors. These are scores, without audio: to look at, not to "
-    "build on."
+    "VoxCeleb1 has been retracted by its authors. The demo contains scores only, no audio. Use it "
+    "to explore Parivox, not as a basis for other work."
 )
 
 
@@ -55,6 +55,7 @@ def demo_data() -> Path:
 
 def _run(given: argparse.Namespace) -> None:
     from parivox.cli import parser  # noqa: PLC0415 - which imports this file
+    from parivox.report.terminal import program  # noqa: PLC0415 - what takes time to load
 
     data, out = demo_data(), given.out or DemoCommand.out
     check_out_is_named(out, "folder")
@@ -64,13 +65,10 @@ def _run(given: argparse.Namespace) -> None:
     words += ["--speakers", str(data / "vox1_meta.csv"), "--by", "gender"]
     words += ["--by", "gender+nationality", "--compare"]
     words += ["--out", str(folder), "--report", str(page)]
-    for line in (NOTE, f"$ {shlex.join(['parivox', *words])}"):
+    for line in (NOTE, f"Running: {shlex.join(['parivox', *words])}"):
         say(line)
     Path(out).mkdir(parents=True, exist_ok=True)
     quiet = ["--quiet"] if given.quiet else []
     chosen = parser("audit").parse_args([*words, *quiet], given)
     chosen.run(chosen)
-    own = (
-        "Your own files: parivox inspect SCORES SPEAKERS says what they are, and what to type next."
-    )
-    print_lines([own])
+    print_lines([f"Your own data: {program()} inspect SCORES SPEAKERS"])

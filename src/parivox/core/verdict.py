@@ -245,15 +245,15 @@ def exceeds(
 
 _Code = Literal["worse", "better", "no_difference", "cannot_tell"]
 
-_IMPOSTORS = {
-    "worse": "more exposed to impostors",
-    "better": "less exposed to impostors",
-    "no_difference": "about as exposed to impostors as the rest",
+_FALSE_ACCEPTS = {
+    "worse": "more false accepts",
+    "better": "fewer false accepts",
+    "no_difference": "false accepts equivalent",
 }
-_LOCKED_OUT = {
-    "worse": "locked out more",
-    "better": "locked out less",
-    "no_difference": "locked out about as often as the rest",
+_FALSE_REJECTS = {
+    "worse": "more false rejects",
+    "better": "fewer false rejects",
+    "no_difference": "false rejects equivalent",
 }
 
 
@@ -267,41 +267,39 @@ def joint(fnr: _Code, fpr: _Code, *, fnr_worst: str = "", fpr_worst: str = "") -
     Examples
     --------
     >>> joint(fnr="better", fpr="worse")
-    'more exposed to impostors, locked out less'
+    'more false accepts, fewer false rejects'
     >>> joint(fnr="better", fpr="cannot_tell", fnr_worst="f+India")
-    "locked out less (not shown without f+India); exposure to impostors can't be told"
+    'fewer false rejects (not confirmed without f+India); false accepts inconclusive'
     """
     if fpr == fnr == "cannot_tell":
-        return "neither exposure to impostors nor lock-outs can be told"
-    locked_out = f"{_LOCKED_OUT.get(fnr)}{not_without(fnr_worst)}"
-    impostors = f"{_IMPOSTORS.get(fpr)}{not_without(fpr_worst)}"
+        return "false accepts and false rejects inconclusive"
+    if fpr == fnr == "no_difference":
+        return "false accepts and false rejects equivalent"
+    rejects = f"{_FALSE_REJECTS.get(fnr)}{not_without(fnr_worst)}"
+    accepts = f"{_FALSE_ACCEPTS.get(fpr)}{not_without(fpr_worst)}"
     if fpr == "cannot_tell":
-        return f"{locked_out}; exposure to impostors can't be told"
+        return f"{rejects}; false accepts inconclusive"
     if fnr == "cannot_tell":
-        return f"{impostors}; lock-outs can't be told"
+        return f"{accepts}; false rejects inconclusive"
     between = " and" if fpr == fnr else ","
-    return f"{impostors}{between} {locked_out}"
+    return f"{accepts}{between} {rejects}"
 
 
-_EVENT = {"fpr": "impostors get in", "fnr": "locked out"}
-_NEVER = {"fpr": "no impostor got in", "fnr": "never locked out"}
-_WHETHER = {
-    "fpr": "whether impostors get in more or less often can't be told",
-    "fnr": "whether locked out more or less often can't be told",
-}
+_ERRORS = {"fpr": "false accepts", "fnr": "false rejects"}
 WHY = {
-    "no target trials": "no own trials",
-    "no nontarget trials": "no impostor trials",
-    "undefined_ratio": "there is no ratio to compare",
-    "no_interval": "there is no interval",
-    "no_p": "there is no p value",
+    "no target trials": "no target trials",
+    "no nontarget trials": "no nontarget trials",
+    "undefined_ratio": "ratio undefined",
+    "no_interval": "no interval",
+    "no_p": "no p-value",
     UNKNOWN_SPEAKERS: "nontarget trials have no test speaker",
-    "too_wide": "interval too wide, for want of speakers or errors",
-    "not_surely_alike": "within the margin, but not surely enough to be called alike",
-    "not_after_holm": "too weak for the number of groups looked at",
-    "no_errors": "no errors, but too few trials to say that it fares better",
-    "too_common": "errors are so common that no group could have many more",
+    "too_wide": "interval too wide",
+    "not_surely_alike": "not shown to be equivalent",
+    "not_after_holm": "not significant after adjustment",
+    "no_errors": "no errors, too few trials",
+    "too_common": "error rate too high to compare",
 }
+"""Why a comparison is inconclusive, in a few words."""
 
 
 def sentence(
@@ -312,33 +310,34 @@ def sentence(
     high: float,
     *,
     reason: str = "",
-    against: str = "everyone else",
+    against: str = "all other groups combined",
 ) -> str:
     """One error type of a group in words and numbers, of one group's entries of `Verdicts`.
 
     Without capital and full stop, to follow the group's name and a colon; joined by "; " two of
-    them tell both error types. `against` is the reference in words that follow "as often as".
+    them tell both error types. `against` is the reference in words that follow "as frequent as
+    among".
 
     Examples
     --------
     >>> sentence("fpr", "worse", 4.31, 1.44, 12.9)
-    'impostors get in 4.3 times as often as for everyone else [1.4, 12.9]'
+    'false accepts 4.3 times as frequent [1.4, 12.9] as among all other groups combined'
     >>> sentence("fnr", "cannot_tell", 2.58, 0.77, 8.7, reason="too_wide")
-    "whether locked out more or less often can't be told: 2.6 times [0.77, 8.7], interval \
-too wide, for want of speakers or errors"
+    'false rejects inconclusive: 2.6 times as frequent [0.77, 8.7]; interval too wide'
     """
-    than = f"for {against}" if error == "fpr" else against
+    errors = _ERRORS[error]
+    than = f"as among {against}"
     numbers = _in_times(ratio, low, high)
     if code == "cannot_tell":
         why = WHY.get(reason, reason)
         shown = np.isfinite([ratio, low, high]).all()
-        return f"{_WHETHER[error]}: {numbers}, {why}" if shown else f"{_WHETHER[error]}: {why}"
+        numbers = f"{numbers}; " if shown else ""
+        return f"{errors} inconclusive: {numbers}{why}"
     if code == "no_difference":
-        return f"{_EVENT[error]} about as often as {than}: {numbers}"
+        return f"{errors} equivalent to {against}: {numbers}"
     if ratio == 0:
-        return f"{_NEVER[error]}, so at most {_times(high)} times as often as {than}"
-    times, bounds = numbers.split(" [")
-    return f"{_EVENT[error]} {times} as often as {than} [{bounds}"
+        return f"no {errors}; at most {_times(high)} times as frequent {than}"
+    return f"{errors} {numbers} {than}"
 
 
 def not_without(
@@ -351,15 +350,15 @@ def not_without(
     Examples
     --------
     >>> not_without("f+India", 0.93, 0.7, 1.24)
-    ' (not shown without f+India: 0.93 times [0.7, 1.2])'
+    ' (not confirmed without f+India: 0.93 times as frequent [0.7, 1.2])'
     """
     numbers = f": {_in_times(ratio, low, high)}" if np.isfinite([ratio, low, high]).all() else ""
-    return worst and f" (not shown without {worst}{numbers})"
+    return worst and f" (not confirmed without {worst}{numbers})"
 
 
 def _in_times(ratio: float, low: float, high: float) -> str:
     """A ratio with its interval."""
-    return f"{_times(ratio)} times [{_times(low)}, {_times(high)}]"
+    return f"{_times(ratio)} times as frequent [{_times(low)}, {_times(high)}]"
 
 
 def _times(x: float) -> str:

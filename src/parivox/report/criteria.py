@@ -9,7 +9,7 @@ from rich.console import group
 
 from parivox.core.measures import BOTH, RATES, meta_measures
 from parivox.report.scopes import Scope
-from parivox.report.words import add, chance, grid, number, percent, short, show, text
+from parivox.report.words import add, grid, number, p_value, percent, short, show, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -123,7 +123,7 @@ def _beside(row: Row) -> str:
     if row["value"] is None:
         return "–"
     fair = f" ({short(row['floor_95'])})" if row["floor_95"] is not None else ""
-    return f"{short(row['value'])}{fair} p {chance(row['p'])}"
+    return f"{short(row['value'])}{fair} {p_value(row['p'])}"
 
 
 def _beyond(rows: Sequence[Row]) -> str:

@@ -92,7 +92,7 @@ GROUP_RATES = {
     "rate": "",
     "interval": f"[ ]{GAP}",
     "counts": f"{GAP}errors/trials",
-    "ratio": f"{GAP}x",
+    "ratio": f"{GAP}ratio",
     "ratio_interval": "[ ]",
     "p": f"{GAP}p",
     "verdict": "verdict",
@@ -128,9 +128,9 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     yield from _data(audit, name)
     points = audit.operating_points.where(**name, within="").rows()
     yield text(
-        "Thresholds, each one for all groups, found on all trials:"
+        "Thresholds, common to all groups, set on all trials:"
         if all(point["source"] == HERE for point in points)
-        else "Thresholds, each one for all groups:"
+        else "Thresholds, common to all groups:"
     )
     thresholds = operating_points(audit, {key: deployed_at(audit, name)})
     own = [row for row in thresholds.rows if row[0].text == name_of(*key)]
@@ -160,7 +160,7 @@ def _data(audit: Audit, name: Row) -> Iterator[RenderableType]:
     yield text(of_data(audit, name))
     if unsure := why_unsure(audit, name):
         yield text(
-            f"Nothing is said of chance: {unsure}. Read every rate and ratio as a point value: "
+            f"No confidence intervals: {unsure}. Every rate and ratio is an observed value: "
             "groups of few speakers or few errors differ by chance alone, often by a factor of two "
             "or more.",
         )
@@ -175,13 +175,13 @@ def _data(audit: Audit, name: Row) -> Iterator[RenderableType]:
         yield text(f"The list fails the same checks as that of {twin}.")
     elif failed:
         apart = [row for row in failed if row["id"] in SET_APART]
-        words = [f"Groups are not alike ({row['id']}): {row['sentence']}." for row in apart]
+        words = [f"The trials of groups differ ({row['id']}): {row['sentence']}." for row in apart]
         others = [row["id"] for row in failed if row not in apart]
         if others:
             unscored = trials_without_score(audit, name)
             words.append(said_of_checks(others, unscored=unscored, also=bool(apart)))
         else:
-            words.append("parivox trials check tells more.")
+            words.append("For details run parivox trials check.")
         yield text(" ".join(words))
 
 
@@ -258,8 +258,8 @@ def _own_thresholds(audit: Audit, where: Row) -> Iterator[RenderableType]:
     for words, sentence in own_thresholds(audit, where):
         add(lines, words, sentence)
     if lines.row_count:
-        head = with_standing(audit, "At a threshold of each group's own (EER)", where)
-        yield text(f"{head}, to see whom the system finds harder:", style="bold")
+        head = with_standing(audit, "EER at group-specific thresholds", where)
+        yield text(f"{head}:", style="bold")
         yield Padding(lines, (0, 0, 0, 2))
 
 
@@ -281,7 +281,7 @@ def _every_group(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator
             sheet = group_rates(audit, here, metric, at)
             heads = {**GROUP_RATES, "rate": metric.upper()}
             if sheet.has("best_guess"):
-                heads["best_guess"] = f"{GAP}best guess"
+                heads["best_guess"] = f"{GAP}shrinkage estimate"
             sheet = sheet.select(heads)
             for row in sheet.rows:
                 if row[4].why:
@@ -315,25 +315,27 @@ def _legend(audit: Audit) -> str:
     is_shared = has_several(audit) and groups_left_out(audit.meta.rows())
     whose = "judged in all systems and lists" if is_shared else "without *"
     return (
-        "FNR: target trials rejected (locked out); FPR: nontarget trials accepted (impostors let "
-        f"in); in %. In brackets: {100 * options['confidence']:g} % interval, {how}{at}"
-        f"{signs}. x: times {reference_in_words(audit)}. p: "
-        "adjusted by Holm for both rates of all groups. Can't tell: perhaps alike, perhaps not; "
-        "alike: "
-        f"below {options['margin']:g} times, shown at {100 * ALIKE:g} %. {_not_without(audit)}"
-        f"* {gates_in_words(audit)}: kept out of "
-        f"the spread {whose}. Floor: what a fair system would show on these speakers, on average "
-        "and at most in 95 %; p: how often as much. H, heterogeneity, asks whether groups differ "
-        "at all; tau_log, the spread beyond that of speakers, by how much. A floor not exceeded is "
-        "no proof of fairness, as few speakers hide much; floors take speakers to vary alike in "
-        "all groups."
+        "FNR: target trials rejected (false rejects); FPR: nontarget trials accepted (false "
+        f"accepts); in %. In brackets: {100 * options['confidence']:g} % confidence interval, "
+        f"{how}{at}{signs}. Ratio: to {reference_in_words(audit)}. p: adjusted (Holm) for all "
+        "groups and both error types. Inconclusive: the data do not show whether the group is "
+        "worse, better or equivalent. Equivalent: the ratio is within "
+        f"1/{options['margin']:g} to {options['margin']:g}, shown at {100 * ALIKE:g} %. "
+        f"{_not_without(audit)}* {gates_in_words(audit)}: left out of the spread {whose}. Floor: "
+        "what a system with equal rates in all groups would show on these speakers, on average and "
+        "at most in 95 %; p: how often as much. H (heterogeneity) asks whether groups differ at "
+        "all; tau_log is the spread beyond that of speakers. A value within the floor does not "
+        "show fairness, as few speakers hide large differences; floors assume that speakers vary "
+        "alike in all groups."
     )
 
 
 def _not_without(audit: Audit) -> str:
     """How to read a group that is better because of another one, if there is any."""
     has_any = any(row.get("because_of") for row in audit.verdicts)
-    return "Better, not without X: not shown once the others are without X. " if has_any else ""
+    if not has_any:
+        return ""
+    return "Better, not without X: not confirmed when X is left out of the other groups. "
 
 
 # ---- where nothing is known of chance
@@ -349,7 +351,8 @@ def _as_counted(
     at = point["operating_point"]
     title = (
         f"Every group at {at}, {_threshold(point)}. FNR: target trials rejected "
-        "(locked out); FPR: nontarget trials accepted (impostors let in); x: times pooled"
+        "(false rejects); FPR: nontarget trials accepted (false accepts); ratio: to all groups "
+        "pooled"
     )
     yield from in_terminal(both_rates(rates, at, title))
     alpha = audit.record["options"]["alpha"][0]

@@ -20,7 +20,7 @@ from parivox.report.scopes import (
     without_groups,
 )
 from parivox.report.sheets.sheet import UNDEFINED
-from parivox.report.words import chance, percent, short
+from parivox.report.words import p_value, percent, short
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     """Rows of the measures that join both rates, of all groups and of those that count."""
 
 _JOINT = {name: MEASURES[name].short for name in ("fdr", "ir", "garbe")}
-_MOST = {"fnr": "locked out most", "fpr": "most exposed to impostors"}
+_MOST = {"fnr": "has the most false rejects", "fpr": "has the most false accepts"}
 _CHANCE = 0.05
 _FAINT = (0.01, 0.2)
 """Values of p on either side of chance that are not far apart."""
@@ -98,15 +98,16 @@ def errors_against_each_other(
     who = " and ".join(_who(metric, worst[metric], of) for metric in RATES)
     if rank < _REVERSED and len(rates) > 2:
         yield (
-            f"The two errors order the groups mostly the other way round: {who} (Kendall's tau "
-            f"{rank:.2f} over {len(rates)} groups; -1 is opposite, 1 alike). It is what one "
-            "threshold does to groups whose scores lie at different heights: the lower ones are "
-            "locked out more and let fewer impostors in. One number for both errors hides it."
+            f"The two error types rank the groups in nearly opposite order: {who} (Kendall's tau "
+            f"{rank:.2f} over {len(rates)} groups; -1 is opposite, 1 identical). A common "
+            "threshold has this effect if the scores of groups are shifted: groups with lower "
+            "scores have more false rejects and fewer false accepts. One number for both error "
+            "types hides it."
         )
     elif worst["fnr"] != worst["fpr"]:
         yield (
-            f"The two errors do not fall on the same group: {who}. One number for both errors "
-            "hides which is which."
+            f"The two error types affect different groups: {who}. One number for both error types "
+            "hides this."
         )
 
 
@@ -114,7 +115,7 @@ def _who(metric: str, group: str, of: Verdicts) -> str:
     """That a group has the most of an error, by chance perhaps if it is not shown to be worse."""
     row = of.get(metric, {}).get(group)
     is_shown = row and row["verdict"] == "worse"
-    return f"{group} is {_MOST[metric]}{'' if is_shown else ' (which chance may explain)'}"
+    return f"{group} {_MOST[metric]}{'' if is_shown else ' (which may be due to chance)'}"
 
 
 def _kendall(one: Sequence[float], other: Sequence[float]) -> float:
@@ -186,12 +187,12 @@ def measures_against_chance(joint: Joint) -> Iterator[str]:
     beyond = [measure for measure in p if p[measure] < _CHANCE]
     rest = [measure for measure in p if measure not in beyond]
     if beyond and rest:
-        ps = ", ".join(f"{_JOINT[measure]} p {chance(value)}" for measure, value in p.items())
+        ps = ", ".join(f"{_JOINT[measure]} {p_value(value)}" for measure, value in p.items())
         whys = "; ".join(_HOW[measure] for measure in (beyond[0], rest[0]))
         is_near = max(p[m] for m in beyond) > _FAINT[0] and min(p[m] for m in rest) < _FAINT[1]
         near = " Values of p on either side of 0.05 may yet tell much the same." if is_near else ""
         yield (
-            f"Joint measures disagree on whether a fair system would often show as much ({ps}). "
+            f"Joint measures disagree on whether equal rates would often give as much ({ps}). "
             f"A reason: {whys}.{near}"
         )
 
@@ -208,7 +209,7 @@ def all_against_gated(joint: Joint) -> Iterator[str]:
             without = groups_left_out([counting])
             named = f" ({without_groups(without)})" if without else ""
             changed.append(
-                f"{_JOINT[measure]} p {chance(ps[0])} of all {every['groups']}, {chance(ps[1])} of "
+                f"{_JOINT[measure]} {p_value(ps[0])} of all {every['groups']}, {p_value(ps[1])} of "
                 f"the {counting['groups']} that count{named}"
             )
     if changed:

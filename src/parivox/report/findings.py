@@ -25,10 +25,10 @@ from parivox.report.scopes import (
     systems,
 )
 from parivox.report.words import (
-    chance,
     count_of,
     counted_item,
     number,
+    p_value,
     percent,
     share_of_people,
     short,
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from parivox.report.scopes import Rates, Verdicts
     from parivox.report.words import Row
 
-SET_APART = {"G8": "impostors in", "G9": "lock-outs"}
+SET_APART = {"G8": "false accepts", "G9": "false rejects"}
 """Checks of a list without which a difference between groups may be one between their trials."""
 _COUNTED_AT = "counted at thresholds "
 _FEW_THRESHOLDS = 5
-EXPLORED = "in up to 21 of 100 (simulated, three groupings)"
+EXPLORED = "up to 21 in 100 (simulated, three groupings)"
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
 """Groups that differ whose figures are told."""
@@ -57,9 +57,9 @@ _READ = {
     *("models", "recordings"),
 }
 _REFERENCES = {
-    "macro": "the mean group",
+    "macro": "the mean of the groups",
     "geomean": "the geometric mean of the groups",
-    "pooled": "everyone together",
+    "pooled": "all groups pooled",
 }
 _MET = {"met": "met", "not_met": "not met", "cannot_tell": VERDICTS["cannot_tell"]}
 
@@ -97,17 +97,23 @@ def how_sure(audit: Audit) -> str:
     if {row["confirmatory"] for row in audit.verdicts.rows()} <= {None}:
         return ""
     primary, level = primary_in_words(audit), 1 - audit.record["options"]["confidence"]
-    held = (
-        f"against chance, firm by {primary} (confirmatory): if error rates were equal in all "
-        f"groups, about {100 * level:.3g} in 100 such audits of a system would still call some "
-        "group worse or better. What else is said of groups is a lead (exploratory)"
-        if primary
-        else "all are leads (exploratory), as the primary operating point has no threshold"
+    if not primary:
+        return (
+            "all findings about groups are exploratory, as the primary operating point has no "
+            "threshold: confirm them on new trials."
+        )
+    words = (
+        f"the verdicts by {primary} are confirmatory if this analysis was chosen before looking "
+        "at the data and speakers vary alike in all groups. If error rates were equal in all "
+        f"groups, about {100 * level:.3g} in 100 such audits of a system would still call a group "
+        "worse or better. All other findings about groups are exploratory: confirm them on new "
+        "trials."
     )
-    several = len(audit.record["groupings"]) > 1
-    searched = f"; leads included, {EXPLORED}" * several
-    own = " Systems against each other go by their own p." * bool(len(audit.comparison))
-    return f"{held}, to confirm on new trials{searched}.{own}"
+    if len(audit.record["groupings"]) > 1:
+        words += f" Counting these too, it would be {EXPLORED}."
+    if len(audit.comparison):
+        words += " System comparisons have their own p-values."
+    return words
 
 
 def differing_in_words(of: Mapping[str, Row]) -> str:
@@ -120,7 +126,7 @@ def differing_in_words(of: Mapping[str, Row]) -> str:
         if row["verdict"] in {"worse", "better"}
     ]
     unknown = sum(row["verdict"] == "cannot_tell" for row in of.values())
-    words += [f"can't tell of {unknown}"] if unknown else []
+    words += [f"{unknown} inconclusive"] if unknown else []
     return "; ".join(words) or f"none by more than {next(iter(of.values()))['margin']:g} times"
 
 
@@ -134,7 +140,7 @@ def figures(of: Verdicts, group: str, rates: Rates, at: str) -> str:
     """A group's joint sentence with the figures of what differs."""
     rates_that_differ = [
         f"{metric.upper()} {percent(rates[group][metric, at]['value'])}, {short(row['ratio'])} "
-        f"times {span(row['low'], row['high'])}, p {chance(row['p_holm'])}{_with_best_guess(row)}"
+        f"times {span(row['low'], row['high'])}, {p_value(row['p_holm'])}{_with_best_guess(row)}"
         for metric in RATES
         if (row := of[metric][group])["verdict"] in {"worse", "better"}
     ]
@@ -153,8 +159,8 @@ def best_guess(row: Row) -> str:
 
 def _with_best_guess(row: Row) -> str:
     guess, is_worse = best_guess(row), row["verdict"] == "worse"
-    look = "large ratios look larger" if is_worse else "small ratios look smaller"
-    return guess and f"; best guess {guess}, as few speakers make {look}"
+    bias = "overestimated" if is_worse else "underestimated"
+    return guess and f"; shrinkage estimate {guess}; ratios of small samples tend to be {bias}"
 
 
 def interactions(audit: Audit, where: Row) -> Iterator[str]:
@@ -166,7 +172,7 @@ def interactions(audit: Audit, where: Row) -> Iterator[str]:
         if p < level:
             yield (
                 f"{row['metric'].upper()} at {row['operating_point']} is not what the attributes "
-                f"of {row['grouping']} add up to (p {chance(p)}): above it most of all is "
+                f"of {row['grouping']} add up to ({p_value(p)}): above it most of all is "
                 f"{row['high_group']}, below it {row['low_group']}."
             )
 
@@ -188,7 +194,8 @@ def grouped(lacking: Mapping[str, str]) -> str:
 def reference_in_words(audit: Audit) -> str:
     """Whom groups are compared with."""
     reference = str(audit.record["options"]["reference"][0])
-    return {"others": "everyone else", "pooled": "everyone together"}.get(reference, reference)
+    words = {"others": "all other groups combined", "pooled": "all groups pooled"}
+    return words.get(reference, reference)
 
 
 def gates_in_words(audit: Audit) -> str:
@@ -240,7 +247,7 @@ def read_as(audit: Audit) -> Iterator[str]:
         if entry.get("role") == "speakers":
             column = entry["columns"]["id"]
             words = f"column {column!r}" if column else "a column without a name"
-            yield f"Speakers are known by {words}"
+            yield f"Speaker ids: {words}"
     if audit.record["groupings_chosen_by"] != "user":
         names = ", ".join(audit.record["groupings"])
         yield f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']})"
@@ -283,7 +290,7 @@ def set_aside(audit: Audit, name: Row) -> list[str]:
 def _aside(row: Row) -> str:
     if row["item"] == WITHOUT_TRIALS:
         whom = f"{row['count']:,} speaker{'s' * (row['count'] > 1)} by {row['grouping']}"
-        return f"no trial has anyone of {row['note']} ({whom}), so nothing is known of them"
+        return f"no trials of {row['note']} ({whom}), so nothing can be said about them"
     if row["source"] == POINTS:
         return f"{row['item']}: {row['note']}"
     where = f" [{row['grouping']}]" if row["grouping"] else ""
@@ -489,7 +496,9 @@ def confounded(audit: Audit, where: Row) -> Iterator[str]:
         settled |= {other, *(kin for one, kin in of_one_kind if one == other)}
         is_within = other in (options["within"] or ()) or other in options["standardise"]
         name = row.get("as_given", other)
-        mend = "" if is_within else f". Past that look --within {name} and --standardise {name}"
+        mend = (
+            "" if is_within else f". To examine this, use --within {name} or --standardise {name}"
+        )
         yield f"{row['sentence']}{mend}."
 
 
@@ -514,7 +523,7 @@ def own_thresholds(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
         if known and lacking:
             others = " and others" * (len(lacking) > _MOST_DIFFERING)
             names = f"{', '.join(lacking[:_MOST_DIFFERING])}{others}"
-            yield "can't be told", f"no interval, or an EER of 0, of {names}"
+            yield "inconclusive", f"no interval, or an EER of 0, for {names}"
         return
     level, of_group = 1 - options["confidence"], ratios[reference]
     if is_of_two and reference == "geomean":
@@ -522,9 +531,9 @@ def own_thresholds(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
         harder, easier = (row["group"] for row in known)
         ratio = of_group[harder]
         times, low, high = (float(ratio[name]) ** 2 for name in ("value", "low", "high"))
-        words = f"{short(times)} times {easier} {span(low, high)}, p {chance(ratio['p'])}"
+        words = f"{short(times)} times {easier} {span(low, high)}, {p_value(ratio['p'])}"
         is_shown = ratio["p"] <= level
-        answer = f"{harder}: {words}" if is_shown else f"can't tell: {harder} {words}"
+        answer = f"{harder}: {words}" if is_shown else f"inconclusive: {harder} {words}"
         yield "the harder group", answer
         yield from ((row["group"], _eer(row)) for row in known)
         return
@@ -535,18 +544,19 @@ def own_thresholds(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
     ]
     n, whom = len(rows), _REFERENCES[reference]
     if not differ:
-        yield "harder or easier", f"no group of {n} is shown to differ from {whom}"
+        yield "harder or easier", f"all {n} groups are inconclusive against {whom}"
         yield known[0]["group"], f"the highest: {_eer(known[0])}"
         yield known[-1]["group"], f"the lowest: {_eer(known[-1])}"
         return
-    rest = f"; of {n - len(differ)} it can't be told" if len(differ) < n else ""
+    n_others = n - len(differ)
+    rest = f"; the other {n_others} are inconclusive" if n_others else ""
     yield "harder or easier", f"{len(differ)} of {n} groups differ from {whom}{rest}"
     differ.sort(key=lambda row: -abs(math.log(of_group[row["group"]]["value"])))
     for row in differ[:_MOST_DIFFERING]:
         ratio = of_group[row["group"]]
         words = "harder" if ratio["value"] > 1 else "easier"
         times_ = f"{short(ratio['value'])} times {span(ratio['low'], ratio['high'])}"
-        yield row["group"], f"{words}: {_eer(row)}, {times_}, p {chance(ratio['p_holm'])}"
+        yield row["group"], f"{words}: {_eer(row)}, {times_}, {p_value(ratio['p_holm'])}"
     if len(differ) > _MOST_DIFFERING:
         yield "", f"and {len(differ) - _MOST_DIFFERING} more that differ"
 
@@ -602,8 +612,9 @@ def worst_tenth(audit: Audit, where: Row, point: str) -> Iterator[str]:
     )
     if worst and worst[0] is not None:
         yield (
-            f"A tenth of the speakers carries {share_of_people(worst[0])} of the false rejects at "
-            f"{point}; it would be {share_of_people(equal[0])} if all were alike."
+            f"At {point}, the 10 % of speakers with the most false rejects account for "
+            f"{share_of_people(worst[0])} of them; {share_of_people(equal[0])} would be expected "
+            "if all speakers had the same rate."
         )
 
 
@@ -622,7 +633,7 @@ def trends(audit: Audit, where: Row, point: str) -> Iterator[str]:
         ratio, low, high = (
             None if row[end] is None else math.exp(row[end]) for end in ("value", "low", "high")
         )
-        interval = f" {span(low, high)}, p {chance(row['p'])}" if low is not None else ""
+        interval = f" {span(low, high)}, {p_value(row['p'])}" if low is not None else ""
         why = f" ({row['reason']})" if row["reason"] else ""
         odds.append(f"{name} x {short(ratio)}{interval}{why}")
     yield f"Odds of an error with {rows[0]['group']}, {rows[0]['definition']}: {'; '.join(odds)}."

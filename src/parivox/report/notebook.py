@@ -63,7 +63,8 @@ def _audit(audit: Audit) -> Iterator[str]:
     for heading, words in of.notes.items():
         yield f"<p><strong>{_safe(heading)}.</strong> {_safe(capital(words))}</p>"
     if of.caveats:
-        yield f"<p>Weakened by: {_safe('; '.join(one.short for one in of.caveats))}.</p>"
+        limitations = "; ".join(one.short for one in of.caveats)
+        yield f"<p><strong>Limitations.</strong> {_safe(capital(limitations))}.</p>"
     for table in first_rates(audit):
         yield f"<details><summary>{_safe(table.title)}</summary>"
         yield f"<p>{_safe(table.reading)}</p>"
@@ -75,10 +76,11 @@ def _audit(audit: Audit) -> Iterator[str]:
 def _ratios(audit: Audit, of: Overview) -> Iterator[str]:
     """The groups that are seen first, with both errors in every system."""
     lines = of.first(_MOST_GROUPS)
-    times = f"times {_safe(reference_in_words(audit))}"
+    ratio = f"ratio to {_safe(reference_in_words(audit))}"
     heads = "".join(
-        f'<th scope="col">{capital(words)}</th><th scope="col" colspan="2">{times}</th>'
-        for words in RATES.values()
+        f'<th scope="col">{capital(words)} ({metric.upper()})</th>'
+        f'<th scope="col" colspan="2">{ratio}</th>'
+        for metric, words in RATES.items()
     )
     yield f'<table><thead><tr><th scope="col">group</th><th scope="col">system</th>{heads}</tr>'
     yield "</thead><tbody>"

@@ -32,7 +32,7 @@ from parivox.report.scopes import (
 )
 from parivox.report.sheets.comparison import pairs
 from parivox.report.sheets.groups import errors_over_trials
-from parivox.report.words import capital, chance, count_of, listed, number, percent, short, span
+from parivox.report.words import capital, count_of, listed, number, p_value, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -50,8 +50,7 @@ _PAIR = 2
 """Groups that are compared with each other, and so once."""
 _RESTRICTED = "which are compared"
 """How the words end on systems that have but some of their trials in common."""
-_WHAT = {"fnr": "how often they are locked out", "fpr": "how often impostors get in"}
-_HAPPENS = {"fnr": "People are locked out", "fpr": "Impostors get in"}
+_RATES_OF = {"fnr": "false reject rates", "fpr": "false accept rates"}
 _DOES = {
     "fnr": ("falsely rejects fewer target trials", "falsely rejects the fewest target trials"),
     "fpr": (
@@ -60,19 +59,16 @@ _DOES = {
     ),
 }
 """What is said of the better of two systems, and of the best."""
-_BY = {"fnr": "people locked out", "fpr": "impostors let in"}
 _OTHER = "other"
 _NOT_AMONG_SO_MANY = verdict.WHY["not_after_holm"]
 _LIKELY = 0.5
 _REASONS = {
     **{words: words for words in verdict.WHY.values()},
-    verdict.WHY["too_wide"]: "too few speakers or errors",
-    verdict.WHY["not_surely_alike"]: "not surely alike",
-    _NOT_AMONG_SO_MANY: "too weak among so many groups",
-    verdict.WHY["no_errors"]: "no errors, too few trials",
+    verdict.WHY["too_wide"]: "interval too wide, from too few speakers or errors",
+    verdict.WHY["no_errors"]: "no errors, but too few trials",
 }
-"""Why it can't be told, in a few words."""
-_TOO_FEW = "too few speakers, errors or pairs, or not without the worst group"
+"""Why comparisons are inconclusive."""
+_TOO_FEW = "too few speakers, errors or pairs, or not confirmed without the worst group"
 
 
 class Said(NamedTuple):
@@ -167,7 +163,7 @@ class Whole(NamedTuple):
         """The error in every system."""
         several = len(self.rates) > 1
         told = ", ".join(f"{name} {rate}" if several else rate for name, rate in self.rates)
-        return f"{capital(RATES[self.metric])}: {told}"
+        return f"{capital(RATES[self.metric])} ({self.metric.upper()}): {told}"
 
 
 class Caveat(NamedTuple):
@@ -215,7 +211,7 @@ class Overview(NamedTuple):
     @property
     def notes(self) -> dict[str, str]:
         """How sure the finding is, and what is not known, each under its heading."""
-        found = {"How sure": self.how_sure, "Not known": self.not_known}
+        found = {"Confidence": self.how_sure, "Inconclusive": self.not_known}
         return {heading: words for heading, words in found.items() if words}
 
     @property
@@ -353,7 +349,8 @@ def _not_known(judged: Sequence[Judged]) -> str:
     known = Counter(_REASONS.get(one.why, _TOO_FEW) for one in unknown)
     why = "; ".join(f"{words} ({number(n)})" for words, n in known.most_common())
     of_all = f"{number(len(unknown))} of {number(len(judged))} comparisons"
-    return f"{of_all if len(judged) > 1 else '1 comparison'}, which does not mean alike: {why}."
+    how_many = of_all if len(judged) > 1 else "1 comparison"
+    return f"{how_many}, which does not mean equivalent: {why}."
 
 
 def _are_a_pair(of: Sequence[Line], reference: str) -> bool:
@@ -369,7 +366,7 @@ def _judged(scope: Scope, rate: Row, row: Row | None) -> Judged:
         return Judged(name, rate["value"], None, None, None, "", why=why, counts=counts)
     code, why = row["verdict"], verdict.WHY.get(row["reason"], row["reason"] or "")
     if row.get("because_of"):
-        code, why = "cannot_tell", f"better, but not shown without {row['because_of']}"
+        code, why = "cannot_tell", f"better only because of {row['because_of']}"
     ratio = None if row["ratio"] == math.inf else row["ratio"]
     limits, guess = (row["low"], row["high"]), findings.best_guess(row).partition(" ")[0]
     return Judged(name, rate["value"], ratio, *limits, code, row["p_holm"], why, guess, counts)
@@ -395,7 +392,7 @@ def _findings(audit: Audit, every: Sequence[Line], standing: str) -> Iterator[Se
         yield from ([Said(words.removesuffix("."))] for words in reasons)
         return
     if not any(one.verdict for line in every for one in line.every()):
-        yield [Said("Whether groups differ beyond chance can't be told")]
+        yield [Said("The audit does not show whether groups differ beyond chance")]
         unsure = dict.fromkeys(findings.why_unsure(audit, one) for one in systems(audit))
         reference = audit.record["options"]["reference"][0]
         yield [Said(capital("; ".join(filter(None, unsure)) or f"No group is {reference}"))]
@@ -423,27 +420,37 @@ def _counted_highest(every: Sequence[Line]) -> Iterator[Sentence]:
             most, group = max(rates, key=lambda found: found[0].rate or 0)
             with_ = f" with {most.system}" if len(of[0].of[metric]) > 1 else ""
             rate = f"{percent(most.rate)} ({most.counts})"
-            said = f"Counted highest, {words}: {group}, {rate}{with_}"
+            said = f"Highest observed rate of {words}: {group}, {rate}{with_}"
             yield [Said(said)]
 
 
 def _of_grouping(audit: Audit, of: Sequence[Line], by: str, *, figures: bool) -> Iterator[Sentence]:
-    """Whom either error hits more, the error with the larger ratio first; with figures if asked.
+    """Return one sentence for each error type, the largest ratio first; with figures if asked.
 
-    Groups are told `by` what they are where there are others.
+    The grouping is named `by` what its groups are where there are others.
     """
     if len(of) == 1:
-        yield [Said(f"There is one group{by}, {of[0].group}: no other to compare it with")]
+        yield [Said(f"There is one group{by}, {of[0].group}, and no other to compare it with")]
         return
     worse, better = ({metric: _with(of, metric, code) for metric in RATES} for code in _DIFFERS)
     differ = [metric for metric in RATES if worse[metric] or better[metric]]
     differ.sort(key=lambda metric: (-_furthest(worse[metric]), -_furthest(better[metric])))
     said = [_how_often(metric, worse[metric], better[metric], figures=figures) for metric in differ]
-    if said and len(of) == _PAIR and len(said[0]) == 3 + figures:  # one group, and the other
-        than = next(line.group for line in of if line.group != said[0][2].text)
-        said[0][3:3] = [Said(" than among "), Said(than, _OTHER)]
+    if len(of) == _PAIR:
+        said = [_than_the_other(sentence, of) for sentence in said]
     said += ([Said(words)] for words in _shown_together(audit, of, by))
     yield from said or [[Said(_nothing_shown(audit, of, by))]]
+
+
+def _than_the_other(sentence: Sentence, pair: Sequence[Line]) -> Sentence:
+    """Name the other one of two groups in a sentence on one of them."""
+    named = [place for place, part in enumerate(sentence) if part.verdict in _DIFFERS]
+    if len(named) != 1:
+        return sentence
+    (place,) = named
+    other = next(line.group for line in pair if line.group != sentence[place].text)
+    than = [Said(" than among "), Said(other, _OTHER)]
+    return [*sentence[: place + 1], *than, *sentence[place + 1 :]]
 
 
 def _nothing_shown(audit: Audit, of: Sequence[Line], by: str) -> str:
@@ -453,10 +460,13 @@ def _nothing_shown(audit: Audit, of: Sequence[Line], by: str) -> str:
     if not codes:
         return "The same"
     if all(code == "no_difference" for code in codes):
-        return f"No group{by} differs by more than {margin:g} times"
-    unknown = f"{number(codes.count('cannot_tell'))} of {number(len(codes))} comparisons"
-    told = unknown if len(codes) > 1 else "the only comparison"
-    return f"No group{by} is shown to fare worse; {told} can't be told"
+        return f"All groups{by} are equivalent: none differs by more than {margin:g} times"
+    n_inconclusive = codes.count("cannot_tell")
+    unknown = f"{number(n_inconclusive)} of {number(len(codes))} comparisons are inconclusive"
+    return (
+        f"No group{by} is shown to be worse or better; "
+        f"{unknown if len(codes) > 1 else 'the only comparison is inconclusive'}"
+    )
 
 
 def _with(of: Sequence[Line], metric: str, code: str) -> list[tuple[Line, list[Judged]]]:
@@ -480,17 +490,46 @@ def _how_often(
     *,
     figures: bool,
 ) -> Sentence:
-    """Whom an error hits more and whom less, and how many times as often in which system."""
-    words = [Said(_HAPPENS[metric])]
+    """Return among whom an error is more and less frequent, and how many times in which system."""
+    system = _only_system(metric, [*worse, *better]) if figures else ""
+    start = f"With {system}, {RATES[metric]} are" if system else f"{capital(RATES[metric])} are"
+    words = [Said(start)]
     for how, code, who in (("more", "worse", worse), ("less", "better", better)):
         if who:
-            words.append(Said(f"{',' * (len(words) > 1)} {how} often among "))
-            words += _among(metric, code, who, figures=figures)
-    return words
+            words.append(Said(f"{', and' if len(words) > 1 else ''} {how} frequent among "))
+            words += _among(metric, code, who, figures=figures, is_one_system=bool(system))
+    return _said_once(words, " times as frequent", " times")
+
+
+def _said_once(sentence: Sentence, full: str, short_form: str) -> Sentence:
+    """Replace a phrase in a sentence by a short form after it has been used once."""
+    is_used = False
+    parts = []
+    for part in sentence:
+        head, phrase, tail = part.text.partition(full)
+        if is_used:
+            text = part.text.replace(full, short_form)
+        else:
+            text = head + phrase + tail.replace(full, short_form)
+        is_used = is_used or bool(phrase)
+        parts.append(part._replace(text=text))
+    return parts
+
+
+def _only_system(metric: str, groups: Sequence[tuple[Line, list[Judged]]]) -> str:
+    """Return the one of several systems in which all of these groups differ; empty for none."""
+    differing = {one.system for _, judged in groups for one in judged}
+    n_systems = len(groups[0][0].of[metric])
+    return next(iter(differing)) if len(differing) == 1 and n_systems > 1 else ""
 
 
 def _among(
-    metric: str, code: str, who: list[tuple[Line, list[Judged]]], *, figures: bool
+    metric: str,
+    code: str,
+    who: list[tuple[Line, list[Judged]]],
+    *,
+    figures: bool,
+    is_one_system: bool,
 ) -> Iterator[Said]:
     named, left = who[:_MOST_NAMED], len(who) - _MOST_NAMED
     for place, (line, judged) in enumerate(named):
@@ -498,12 +537,12 @@ def _among(
             yield Said(" and " if place == len(named) - 1 and left <= 0 else ", ")
         yield Said(line.group, code)
         if figures:
-            times = _in_times(judged, len(line.of[metric]))
+            times = _in_times(judged, 1 if is_one_system else len(line.of[metric]))
             yield Said(f" ({times})" if len(who) > 1 else f": {times}")
         elif len(judged) > _MOST_NAMED:
             yield Said(f" ({len(judged)} of {len(line.of[metric])} systems)")
         elif len(judged) < len(line.of[metric]):
-            yield Said(f" ({', '.join(one.system for one in judged)})")
+            yield Said(f" (with {', '.join(one.system for one in judged)})")
     if left > 0:
         yield Said(f" and {left} more group{'s' * (left > 1)}")
 
@@ -515,14 +554,15 @@ def _in_times(judged: Sequence[Judged], n_systems: int) -> str:
     if len(judged) > _MOST_NAMED:
         ratios = [one.ratio for one in judged if one.ratio is not None]
         most = f" to {short(max(ratios))}" if max(ratios) > min(ratios) else ""
-        return f"{short(min(ratios))}{most} times with {len(judged)} of {n_systems} systems"
+        times = f"{short(min(ratios))}{most} times as frequent"
+        return f"{times} with {len(judged)} of {n_systems} systems"
     return ", ".join(f"{_likely(one)} with {one.system}" for one in judged)
 
 
 def _likely(one: Judged) -> str:
     """How many times as often, with its interval and the best guess."""
-    guess = f" (best guess {one.best_guess})" if one.best_guess else ""
-    return f"{short(one.ratio)} times {span(one.low, one.high)}{guess}"
+    guess = f" (shrinkage estimate {one.best_guess})" if one.best_guess else ""
+    return f"{short(one.ratio)} times as frequent {span(one.low, one.high)}{guess}"
 
 
 def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
@@ -545,12 +585,18 @@ def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
                 if_alike = f", {row['reason']}" if row["reason"] else ""
                 found.setdefault((metric, if_alike), {})[name] = p
     for (metric, if_alike), with_ in found.items():
-        names = f" with {', '.join(listed([*with_], most=_MOST_NAMED))}" * several
-        most = f"p {chance(max(with_.values()))}{' or less' * (len(with_) > 1)}"
-        yield (
-            f"Groups{by} differ in {_WHAT[metric]}{names} ({most} of all at once{if_alike}), but "
-            "which of them do can't be told"
+        names = f"with {', '.join(listed([*with_], most=_MOST_NAMED))}, " * several
+        largest = f"{'each ' * (len(with_) > 1)}adjusted {_at_most(list(with_.values()))}"
+        yield capital(
+            f"{names}{_RATES_OF[metric]} differ between groups{by} (heterogeneity test, "
+            f"{largest}{if_alike}), but the data do not show which groups differ"
         )
+
+
+def _at_most(p_values: Sequence[float]) -> str:
+    """Return a p value, or the largest of several."""
+    words = p_value(max(p_values))
+    return words if len(p_values) == 1 else words.replace("p = ", "p ≤ ")
 
 
 def _limits(audit: Audit) -> Iterator[str]:
@@ -562,7 +608,7 @@ def _limits(audit: Audit) -> Iterator[str]:
     for limit, rows in by_limit.items():
         of: dict[str, list[str]] = {}
         for row in sorted(rows, key=lambda row: -(row["value"] or 0)):
-            whom = "everyone together" if row["group"] == POOLED else row["group"]
+            whom = "all groups pooled" if row["group"] == POOLED else row["group"]
             with_ = f" with {name_of(row['system'], row['list'])}" if several else ""
             of.setdefault(row["verdict"], []).append(f"{whom}{with_}")
         # everyone together stands under each grouping
@@ -570,9 +616,9 @@ def _limits(audit: Audit) -> Iterator[str]:
         missed = ", ".join(listed(known.get("not_met", []), most=_MOST_NAMED))
         unknown = known.get("cannot_tell", [])
         words = [f"not met by {missed}"] if missed else []
-        words += [f"of {unknown[0] if len(unknown) == 1 else len(unknown)} it can't be told"] * (
-            len(unknown) > 0
-        )
+        if unknown:
+            whose = unknown[0] if len(unknown) == 1 else f"{len(unknown)} groups"
+            words.append(f"inconclusive for {whose}")
         met = known.get("met", [])
         words = words or [f"met by {met[0] if len(met) == 1 else 'all'}"]
         yield f"{limit}: {'; '.join(words)}"
@@ -644,14 +690,20 @@ def _threshold(audit: Audit) -> str:
     decided = all(given_as(row) == "deployed" for row in found)  # at the threshold of each trial
     if decided and (rules := audit.record.get("thresholds")):
         return f"thresholds by {rules['by']} of a rule file (deployed)"
-    whose = "one threshold for all" if len(systems(audit)) == 1 else "one threshold each"
-    return f"{'' if decided else f'{whose}: '}{'; '.join(said)}"
+    words = "; ".join(said)
+    if decided:
+        return words
+    several = len(systems(audit)) > 1
+    whose = "one threshold per system, common to all groups" if several else "one common threshold"
+    kinds = {given_as(row).partition("=")[0] for row in found}
+    link = ", at which" if kinds <= {"fpr", "fnr", "eer"} else ":"
+    return f"{whose}{link} {words}"
 
 
 _AIMS = {"fpr": "of nontarget trials are accepted", "fnr": "of target trials are rejected"}
 _POINTS = {
-    "eer": "both errors equally frequent",
-    "bayes": "where scores, read as likelihood ratios, cost least",
+    "eer": "both error types are equally frequent",
+    "bayes": "the threshold that minimises the cost of scores that are likelihood ratios",
     "deployed": "decisions as they were made",
 }
 
@@ -662,7 +714,7 @@ def point_in_short(row: Row) -> str:
     Examples
     --------
     >>> point_in_short({"operating_point": "fpr=0.01"}), point_in_short({"operating_point": "eer"})
-    ('1 % of nontarget trials are accepted', 'both errors equally frequent')
+    ('1 % of nontarget trials are accepted', 'both error types are equally frequent')
     """
     point = given_as(row)
     kind, _, rest = point.partition("=")
@@ -675,7 +727,7 @@ def point_in_short(row: Row) -> str:
     if kind == "threshold":
         return f"a score of {rest}"
     if point.startswith("min-cdet"):
-        return "where errors cost least"
+        return "the threshold with the minimum cost"
     return _POINTS.get(point, point)
 
 
@@ -699,10 +751,10 @@ def _whole(audit: Audit) -> Iterator[Whole]:
 def _never_tried(whole: Sequence[Whole]) -> Iterator[str]:
     """Of which error nothing is known, in no system, for want of trials."""
     for one in whole:
-        happens, why = _HAPPENS[one.metric], verdict.WHY[NO_TRIALS[one.metric]]
+        why = verdict.WHY[NO_TRIALS[one.metric]]
         if all(rate.startswith(why) for _, rate in one.rates):
             told = "; ".join(dict.fromkeys(rate for _, rate in one.rates))
-            yield f"Nothing is known of how often {happens[:1].lower()}{happens[1:]}: {told}"
+            yield f"The audit says nothing about {RATES[one.metric]}: {told}"
 
 
 def _left_after(audit: Audit, name: Row, metric: str) -> str:
@@ -778,11 +830,13 @@ def _fairer(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
         (low, less), (high, more) = sorted(ratios, key=lambda one: float(one[0]))
         if more.verdict == "worse" and (less.low or 0) * (more.low or 0) > 1:
             said.append(
-                f"By {_BY[metric]}, {less.system} is fairer to {line.group} than {more.system}: "
-                f"{short(low)} times against {short(high)}, adjusted p {chance(p)}{_shared(rows)}"
+                f"In {RATES[metric]}, {less.system} is fairer to {line.group} than {more.system}: "
+                f"ratio {short(low)} against {short(high)}, adjusted {p_value(p)}{_shared(rows)}"
             )
     either = " or ".join(one.system for one in worse[0][2])
-    yield from said[:_MOST_NAMED] or [f"Whether {either} is fairer can't be told{_shared(rows)}"]
+    yield from said[:_MOST_NAMED] or [
+        f"The data do not show whether {either} is fairer{_shared(rows)}"
+    ]
 
 
 def _shared(rows: Sequence[Row]) -> str:
@@ -801,20 +855,25 @@ def _held_against(
     unknown = [name for name, (_, is_sure) in others.items() if not is_sure]
     if len(others) == 1:
         ((other, (p, _)),) = others.items()
-        words = f"Whether {best} or {other} {than_other} can't be told"
+        words = f"The data do not show whether {best} or {other} {than_other}"
         if beaten:
             words = f"{best} {than_other} than {other}"
-        how_sure = "" if math.isnan(p) else f", p {chance(p)}"
+        how_sure = "" if math.isnan(p) else f", {p_value(p)}"
         return f"{words}: {told[best]} against {told[other]}{how_sure}"
     if not beaten:
-        return f"Which system {than_all} can't be told: {best} as counted, {told[best]}"
-    most = f"p {chance(max(beaten))}{' or less' * (len(beaten) > 1)}"
+        return (
+            f"The data do not show which system {than_all}; the lowest observed rate is that of "
+            f"{best}, {told[best]}"
+        )
+    largest = f"{'each ' * (len(beaten) > 1)}{_at_most(beaten)}"
     if not unknown:
-        return f"{best} {than_all}, {told[best]}: fewer than each of {len(others)} others, {most}"
+        return (
+            f"{best} {than_all}, {told[best]}: fewer than each of {len(others)} others, {largest}"
+        )
     rest = ", ".join(listed(unknown, most=_MOST_NAMED))
     return (
-        f"{best} {than_all} as counted, {told[best]}: fewer than {len(beaten)} of {len(others)} "
-        f"others ({most}); of {rest} it can't be told"
+        f"{best} has the lowest observed rate, {told[best]}: it {than_other} than {len(beaten)} of "
+        f"{len(others)} others ({largest}); inconclusive against {rest}"
     )
 
 
@@ -831,10 +890,10 @@ def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
     whom = [f"{n_groups} group{'s' * (n_groups > 1)}"] * (n_groups > 0)
     whom += [f"{n_pairs} pair{'s' * (n_pairs > 1)} of groups"] * (n_pairs > 0)
     groups = f"({' + '.join(whom)})" if len(whom) > 1 else "".join(whom)
-    parts = [f"{n_systems} systems"] * (n_systems > 1) + [groups, "2 errors"]
+    parts = [f"{n_systems} systems"] * (n_systems > 1) + [groups, "2 error types"]
     whole = n_systems * (n_groups + n_pairs) * len(RATES) == n
     of_what = f": {' × '.join(parts)}" if whole else ""
-    others = f", each against {findings.reference_in_words(audit)}" if n_groups else ""
+    others = f", each with {findings.reference_in_words(audit)}" if n_groups else ""
     return f"{count_of(n, 'comparison')}{of_what}{others}"
 
 
@@ -851,12 +910,18 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
     for words in findings.odd_points(audit):
         yield Caveat(words.partition(":")[2].strip(), words, "points")
     if HERE in findings.first_sources(audit):
-        words = "Thresholds were found on these very trials, not taken from use"
-        yield Caveat("thresholds found on these very trials", words, "points")
+        words = (
+            "The thresholds were set on the audited trials. On other trials the same thresholds "
+            "would give somewhat different error rates"
+        )
+        yield Caveat("thresholds set on the audited trials", words, "points")
     rules = audit.record.get("thresholds", {})
     if rules.get("trials_sha256") in {one["content_sha256"] for one in audit.record["inputs"]}:
-        words = "the rule file was found on these very trials"
-        yield Caveat(words, f"{capital(words)}: on other people it does worse", "points")
+        words = (
+            "The threshold rules were fitted on the audited trials. Expect worse results for "
+            "other speakers"
+        )
+        yield Caveat("threshold rules set on the audited trials", words, "points")
     yield from _of_trials(audit)
     yield from _of_groups(audit)
     if not len(audit.groups.where(metric="fta")):
@@ -885,8 +950,11 @@ def _of_trials(audit: Audit) -> Iterator[Caveat]:
     for names, failed in findings.failed_checks(audit):
         for one in failed:
             if one["id"] in findings.SET_APART:
-                words = f"The trials of groups are unlike on {', '.join(names)}: {one['sentence']}"
                 touched = findings.SET_APART[one["id"]]
+                words = (
+                    f"The trials of groups differ on {', '.join(names)}: {one['sentence']}. Part "
+                    f"of a difference in {touched} may be due to this"
+                )
                 yield Caveat(f"{touched}: {one['sentence']}", words, "list")
 
 
@@ -925,7 +993,7 @@ def _small_groups(audit: Audit, groupings: Sequence[Sequence[Scope]]) -> Iterato
         by = f" by {same[0].of}" if len(groupings) > 1 else ""
         counts = {metric: len(of_metric) for metric, of_metric in lacking.items()}
         (first, n_first), *rest = counts.items()
-        words = f"{_share_of_groups(n_first, n_groups)}{by} small"
+        words = f"{_share_of_groups(n_first, n_groups)}{by} under-represented"
         if lacking.get("fnr", {}).keys() != lacking.get("fpr", {}).keys():
             words += f" for {first.upper()}"
             words += "".join(f", {n} for {metric.upper()}" for metric, n in rest)

@@ -99,11 +99,11 @@ def groups_told(audit: Audit, groups: Sequence[str]) -> Group:
         if group in found
         for part in _told(audit, same, group, marked)
     ]
-    notes = (text(f"{mark} interval {words}") for mark, words in marked.items())
-    to_read = how_to_read(audit).append(
-        "; p: for all groups" * audit.record["options"]["intervals"]
-    )
-    return Group(*told, to_read, *notes, text(_standing(audit, groups)))
+    notes = (text(f"{mark} {words}") for mark, words in marked.items())
+    to_read = how_to_read(audit)
+    if audit.record["options"]["intervals"]:
+        to_read += "; p: adjusted for all groups and both error types"
+    return Group(*told, text(f"{capital(to_read)}."), *notes, text(_standing(audit, groups)))
 
 
 def _standing(audit: Audit, groups: Sequence[str]) -> str:

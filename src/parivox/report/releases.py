@@ -10,7 +10,7 @@ from rich.console import group
 from parivox.auditing.releases import GONE, NEW, PAIRED, UNPAIRED
 from parivox.report.scopes import POOLED, RATES, VERDICTS, name_of
 from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
-from parivox.report.words import capital, chance, listed, percent, short, show, span, text
+from parivox.report.words import capital, chance, listed, p_value, percent, short, show, span, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -142,6 +142,6 @@ def _trend(rows: Sequence[Row]) -> Iterator[RenderableType]:
     for row in here[:_MOST]:
         times = f"{short(row['per_release'])} {span(row['low'], row['high'])}"
         words = f"{row['group']}, {RATES[row['metric']]}: {VERDICTS[row['verdict']]}, {times}"
-        yield text(f"{words}, p {chance(row['p_holm'])}")
+        yield text(f"{words}, {p_value(row['p_holm'])}")
     if not here:
         yield text("No group is shown to have a trend.")

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
     Verdicts = Mapping[str, Mapping[str, Row]]
 
-RATES = {"fnr": "locked out", "fpr": "impostors in"}
-"""Both error rates as a person experiences them."""
+RATES = {"fnr": "false rejects", "fpr": "false accepts"}
+"""Both error types in words."""
 VERDICTS = {
     "worse": "worse",
     "better": "better",
-    "no_difference": "alike",
-    "cannot_tell": "can't tell",
+    "no_difference": "equivalent",
+    "cannot_tell": "inconclusive",
 }
 NOT_SMALL = "are not under-represented"
 """What is said of the groups that headline measures are of."""
@@ -34,8 +34,11 @@ _MAX_NAMES = 3
 POOLED = "pooled"
 IS_REFERENCE = "is the reference"
 _MARKS = {
-    "~": ("interval may be short", "perhaps too short, as speakers differ much or are few"),
-    "+": (THRESHOLD_VARIES, "counts in that the threshold was found on these trials"),
+    "~": (
+        "interval may be short",
+        "the interval may be too narrow: few speakers, or large differences between them",
+    ),
+    "+": (THRESHOLD_VARIES, "includes that the threshold was set on these trials"),
 }
 """Behind intervals, with the note that each stands for and what is said of it."""
 

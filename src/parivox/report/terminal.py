@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
 from itertools import chain
+from pathlib import Path
 from shlex import quote
+from shutil import which
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -31,7 +35,6 @@ from parivox.report.words import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
@@ -68,7 +71,8 @@ def summary(audit: Audit, *, out: Path | None = None, page: Path | None = None) 
 def _parts(
     audit: Audit, of: Overview, out: Path | None, page: Path | None
 ) -> Iterator[RenderableType]:
-    yield text(" ".join([of.data, *(f"{words}." for words in read_as(audit))]))
+    size = f"{', '.join(of.size)}. {capital(of.threshold)}."
+    yield text(" ".join([size, *(f"{words}." for words in read_as(audit))]))
     headline, *others = of.found
     yield text(headline, style="bold", apart=True)
     yield from map(text, others)
@@ -79,22 +83,31 @@ def _parts(
     if of.tally:
         yield _tally(of)
     if any(_shown(of)):
-        yield Text("( ): speakers; ") + how_to_read(audit, over="them")
-        yield from _not_among_so_many(of)
+        exceptions = " ".join(_not_among_so_many(of))
+        legend = f"Group (speakers), rate{', verdict' if of.tally else ''}, {how_to_read(audit)}."
+        yield text(f"{legend} {exceptions}".strip())
         yield from _likely(of)
     yield Text()
-    weaken = (
-        {"Weakened by": f"{' · '.join(one.short for one in of.caveats)}."} if of.caveats else {}
-    )
+    weaken = {"Limitations": f"{'; '.join(one.short for one in of.caveats)}."} if of.caveats else {}
     for heading, words in (of.notes | weaken).items():
         yield Paragraph.assemble((f"{heading}: ", "bold"), shown(words))
     if page is not None:
-        yield text(f"The page, which opens in any browser: {page}")
+        yield text(f"Report: {page}")
     yield text(
-        "Every group: -v"
+        "All groups: -v"
         if out is None
-        else f"Every number: {out}; any group: parivox show {quote(str(out))}"
+        else f"All results: {out} (one group: {program()} show {quote(str(out))} GROUP)"
     )
+
+
+def program() -> str:
+    """Return how Parivox is called here: by its name, or by its path where that is not found."""
+    command = Path(sys.argv[0])
+    if which("parivox") or command.name != "parivox":
+        return "parivox"
+    with suppress(ValueError):
+        command = command.resolve().relative_to(Path.cwd())
+    return quote(str(command))
 
 
 def _every_system(whole: Sequence[Whole]) -> Grid:
@@ -103,7 +116,7 @@ def _every_system(whole: Sequence[Whole]) -> Grid:
     made.add_column()
     for _ in whole:
         made.add_column(justify="right", no_wrap=True)
-    heads = (f"{capital(RATES[one.metric])}, all" for one in whole)
+    heads = (f"{capital(RATES[one.metric])} ({one.metric.upper()}), all trials" for one in whole)
     made.add_row("", *(text(head, style="bold") for head in heads))
     for same in zip(*(one.rates for one in whole), strict=True):
         made.add_row(text(f"  {same[0][0]}"), *(text(rate) for _, rate in same))
@@ -120,11 +133,11 @@ def _tally(of: Overview) -> Text:
     return words
 
 
-def how_to_read(audit: Audit, *, over: str = "speakers") -> Text:
-    """What stands for what beside a rate."""
+def how_to_read(audit: Audit) -> str:
+    """Tell what the numbers next to a rate are."""
     options = audit.record["options"]
-    sure = f"; [ ]: {100 * options['confidence']:g} % interval over {over}"
-    return text(f"x: times as often as {reference_in_words(audit)}{sure * options['intervals']}")
+    interval = f" [{100 * options['confidence']:g} % CI over speakers]"
+    return f"ratio to {reference_in_words(audit)}{interval if options['intervals'] else ''}"
 
 
 def _shown(of: Overview) -> Iterator[tuple[Line, Judged]]:
@@ -143,23 +156,28 @@ def _lines(of: Overview, metric: str) -> list[Line]:
     return [line for line in first if any(one.rate is not None for one in line.of[metric])]
 
 
-def _not_among_so_many(of: Overview) -> Iterator[Text]:
-    """Why it can't be told of a group although its interval leaves out 1."""
+def _not_among_so_many(of: Overview) -> Iterator[str]:
+    """Yield why a group is inconclusive although its interval excludes 1."""
     near = [one for _, one in _shown(of) if one.is_near]
     if any((one.low or 0) > 1 or (one.high or 1) < 1 for one in near):
-        yield text("? though [ ] leaves out 1: of so many groups, chance alone makes some such")
+        yield (
+            "? with an interval that excludes 1: not significant after adjustment for the number "
+            "of comparisons."
+        )
 
 
 def _likely(of: Overview) -> Iterator[Text]:
     """The best guesses beside ratios that look too far off; the headline has those of its own."""
     told = [
-        f"{line.name} {one.best_guess}x{f' with {one.system}' * (len(of.whole[0].rates) > 1)}"
+        f"{line.name} {one.best_guess}{f' with {one.system}' * (len(of.whole[0].rates) > 1)}"
         for line, one in _shown(of)
         if one.best_guess
     ]
     if told:
         guesses = ", ".join(listed(told, most=_MOST_BESIDE))
-        yield text(f"Likely, as few speakers make ratios look extreme: {guesses}")
+        yield text(
+            f"Shrinkage estimates, as ratios of small samples tend to be overestimated: {guesses}."
+        )
 
 
 class _Figures:
@@ -206,16 +224,21 @@ class _Figures:
     def _told(self, *, is_beside: bool) -> Iterator[tuple[str, str, list[tuple[str, list[Text]]]]]:
         """Everyone and each group, in which style, and with each system what is told of them."""
         for whole in self.of.whole:
-            differ, error = _lines(self.of, whole.metric), capital(RATES[whole.metric])
+            differ = _lines(self.of, whole.metric)
+            error = f"{capital(RATES[whole.metric])} ({whole.metric.upper()})"
             rule = text(axis() if differ else "")
             if not self.are_many:
                 is_named = is_beside and len(self.systems) > 1
-                rules = [rule, *[rule if is_beside else Text()] * len(self.systems)]
-                everyone = [
-                    (name, [text(f" {rate}"), text(name * is_named), drawn])
-                    for (name, rate), drawn in zip(whole.rates, rules, strict=False)
-                ]
-                yield f"{error}, all", "bold", everyone
+                n_columns = len(self.systems) if is_beside else 1
+                names = self.systems if is_named else [""] * n_columns
+                # the name is aligned with the rates, the axis stands above what is drawn
+                heads = [("", [text(f" {name}"), Text(), rule]) for name in names]
+                yield error, "bold", heads
+                yield (
+                    "  all trials",
+                    "",
+                    [(name, [text(f" {rate}"), Text(), Text()]) for name, rate in whole.rates],
+                )
             elif differ:
                 yield error, "bold", [("", [Text(), Text(), rule])]
             for line in differ[:_MOST_LINES]:
@@ -239,10 +262,10 @@ def _of_many(judged: Sequence[Judged]) -> tuple[str, list[Text]]:
 
 
 def _in_parts(one: Judged) -> list[Text]:
-    """A rate; how many times as often as others, with its interval; and that drawn."""
+    """A rate; its ratio to the reference, with its interval; and that drawn."""
     ink = "" if one.is_mirror else STYLES.get(one.verdict, "")
-    times = "–" if one.ratio is None else f"{short(one.ratio)}x"
-    said = Text.assemble((SIGNS.get(one.verdict, " "), ink), f" {times:>5} ")
+    ratio = short(one.ratio)
+    said = Text.assemble((SIGNS.get(one.verdict, " "), ink), f" {ratio:>4} ")
     drawn = in_signs(one.ratio, one.low, one.high, one.verdict)
     return [
         text(f" {percent(one.rate)}"),

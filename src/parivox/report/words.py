@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -51,7 +52,9 @@ def show(words: RenderableType) -> None:
     if sys.stdout.isatty():
         terminal().print(words)
         return
-    plain = terminal(width=_PLAIN_WIDTH, no_color=True)
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() and int(columns) > 0 else _PLAIN_WIDTH
+    plain = terminal(width=width, no_color=True)
     with plain.capture() as captured:
         plain.print(words)
     lines = captured.get().replace(GAP, " ")  # so that it can be searched, and split at blanks
@@ -174,6 +177,19 @@ def chance(p: float | None) -> str:
     if p is None:
         return "–"
     return "<0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def p_value(p: float | None) -> str:
+    """A p value in a sentence.
+
+    Examples
+    --------
+    >>> [p_value(p) for p in (1e-9, 0.0713, None)]
+    ['p < 0.001', 'p = 0.071', 'p undefined']
+    """
+    if p is None:
+        return "p undefined"
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def listed(names: Sequence[str], *, most: int) -> list[str]:

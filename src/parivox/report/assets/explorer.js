@@ -126,7 +126,7 @@
     function aimed({ hold, at: level }) {
       if (hold === "least") return `the smallest cost (${model().name})`;
       if (hold === "cost") return `a cost (${model().name}) of at most ${N.figure(level)}`;
-      return `${hold === "fpr" ? "impostors in" : "locked out"} at most ${N.percent(level)}`;
+      return `a false ${hold === "fpr" ? "accept" : "reject"} rate of at most ${N.percent(level)}`;
     }
 
     // ---- figures
@@ -391,11 +391,11 @@
       const rates = N.RATES.map((metric) => pooled[metric].found.exact);
       const isOfImpostors = !Number.isNaN(rates[0]);
       const common = N.oneIn(rates[isOfImpostors ? 0 : 1]);
-      all("#x-event", isOfImpostors ? "Impostors let in" : "Locked out");
+      all("#x-event", isOfImpostors ? "False accepts" : "False rejects");
       all("#x-rate", common);
       at("slider").setAttribute(
         "aria-valuetext",
-        `impostors let in: ${N.oneIn(rates[0])}, locked out: ${N.oneIn(rates[1])}, score ${where}`,
+        `false accepts: ${N.oneIn(rates[0])}, false rejects: ${N.oneIn(rates[1])}, score ${where}`,
       );
       for (const { table } of Object.values(tables)) {
         N.RATES.forEach((metric, m) => {

@@ -87,7 +87,7 @@ Pair = tuple[Subject, Subject]
 Names: TypeAlias = "str | Sequence[str] | None"
 """One name, several of them, or none asked for."""
 
-RATES = {"fnr": "locked out (FNR)", "fpr": "impostors in (FPR)"}
+RATES = {"fnr": "false rejects (FNR)", "fpr": "false accepts (FPR)"}
 _READABLE = 30
 """So many groups at most are a grouping that charts choose by themselves."""
 _CUT, _LABEL, _SHORT = 40, 22, 24

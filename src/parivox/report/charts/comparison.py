@@ -90,8 +90,8 @@ def against(chosen: Chosen, theme: Theme, *, measure: str = "ratio") -> Drawing:
     if theme.is_narrow:
         side = max(side, *(_OF_A_GROUP * len(rows) for rows in by_title.values()))
     reference = chosen.audit.record["options"]["reference"][0]
-    reference = {"others": "everyone else", "pooled": "all"}.get(reference, cut(reference))
-    what = f"times {reference}" if of.is_of_references else of.label
+    reference = {"others": "other groups", "pooled": "all"}.get(reference, cut(reference))
+    what = f"ratio to {reference}" if of.is_of_references else of.label
     marks = _against_marks([f"{short_name(one, 20)}: {what}" for one in pair], low, high, theme)
     panels, parts = [], []
     for title, rows in by_title.items():
@@ -288,10 +288,10 @@ def differences(chosen: Chosen, theme: Theme) -> Drawing:
     return Drawing(
         theme.of(vl.in_a_row(panels, 12), view={"stroke": None}),
         f"{a} over {b}, group by group: {cut(chosen.grouping)} at {cut(chosen.point)}",
-        f"How many times the rate in {b} a group's rate in {a} is, compared on what both share, "
-        f"with interval. Left of the dashed line the group fares better in {a}, right of it in "
-        f"{b}; triangles are sure by themselves, without correction for the number of groups; "
-        "a hollow dot has no interval, so nothing follows from it.",
+        f"Rate with {a} divided by rate with {b}, for each group, on the trials that both systems "
+        f"have, with confidence interval. Left of the dashed line the group has fewer errors with "
+        f"{a}, right of it with {b}. Triangles: the interval excludes 1, without adjustment for "
+        "the number of groups. Hollow dots have no interval.",
         "; ".join(parts) + ".",
     )
 

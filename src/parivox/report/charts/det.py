@@ -91,13 +91,12 @@ def det(chosen: Chosen, theme: Theme, *, panel: str | None = None) -> Drawing:
     systems = " and ".join(short_name(one, 40) for one in of)
     return Drawing(
         _drawn(rows, names, domain, audit, theme),
-        f"Every threshold at once: {systems} by {cut(chosen.grouping)}",
-        "Each curve is a group: to the left fewer impostors get in, below fewer people are locked "
-        "out, so the lower curve is better served. "
+        f"DET curves: {systems} by {cut(chosen.grouping)}",
+        "DET curve of each group; lower curves are better. "
         + (_SHADES if has_shades else _NO_SHADES)
-        + "Filled marks are the audited thresholds; where marks of one shape lie apart, one "
-        "threshold does not treat groups alike. Hollow circles are where a group would cost least. "
-        "Marks at the edge lie there or beyond." + left_out(chosen, MOST),
+        + "Filled marks: audited operating points; if marks of the same shape lie apart, the "
+        "common threshold gives the groups different error rates. Hollow circles: minimum cost of "
+        "each group. Marks on the border lie on or beyond it." + left_out(chosen, MOST),
         " ".join(_points_in_words(audit, one) for one in of),
     )
 
@@ -117,10 +116,10 @@ def together(chosen: Chosen, theme: Theme) -> Drawing:
         raise ConfigError(msg)
     return Drawing(
         _drawn(rows, [*names.values()], domain, audit, theme),
-        "Every threshold at once: all systems and lists",
-        "Each curve is a system, or a list: to the left fewer impostors get in, below fewer people "
-        "are locked out, so the lower curve errs less. Shades are intervals. Filled marks are the "
-        "audited thresholds, hollow circles where a system would cost least.",
+        "DET curves: all systems and lists",
+        "DET curve of each system or trial list; lower curves are better. Shaded: confidence "
+        "intervals. Filled marks: audited operating points. Hollow circles: minimum cost of each "
+        "system.",
         " ".join(_points_in_words(audit, one) for one in names),
     )
 
@@ -243,8 +242,8 @@ def _drawn(
     shape = vl.word("m", title=_AT, scale=shapes, legend=held_at)
     fields = {"p": "panel", "c": "curve", "m": "at", "t": "rates"}
     here = {
-        "x": vl.amount("x", **vl.probit_axis("impostors in (FPR, %)", *domain)),
-        "y": vl.amount("y", **vl.probit_axis("locked out (FNR, %)", *domain)),
+        "x": vl.amount("x", **vl.probit_axis("false accepts (FPR, %)", *domain)),
+        "y": vl.amount("y", **vl.probit_axis("false rejects (FNR, %)", *domain)),
         "color": colour,
     }
     detail = {"field": "c"}

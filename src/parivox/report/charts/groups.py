@@ -107,13 +107,12 @@ def speakers(chosen: Chosen, theme: Theme) -> Drawing:
     if few["speakers"] is not None:
         parts.append(f"fewest: {cut(few['group'])} ({few['speakers']:,})")
     if chosen.gates:
-        parts.append(f"too few for a firm statement: {len(chosen.gates)}")
+        parts.append(f"below the sample-size minimum: {len(chosen.gates)}")
     return Drawing(
         theme.of(vl.in_a_row(panels, 10), view=_BARE),
-        f"Who was tested, by {cut(chosen.grouping)}",
-        "Longer bars mean more people and more trials. Hollow bars, marked *, are groups with "
-        "too few speakers or errors for a firm statement, of one error or both."
-        + left_out(chosen, _MOST_OF_SPEAKERS),
+        f"Sample by {cut(chosen.grouping)}",
+        "Speakers and trials by group. Hollow bars, marked *: below the sample-size minimum for at "
+        "least one error type." + left_out(chosen, _MOST_OF_SPEAKERS),
         "; ".join(parts) + ".",
     )
 
@@ -126,7 +125,7 @@ _MOST_OF_FOREST = 60
 _ROW_OF_FOREST = 18
 _FIGURES = 104
 """Room for the rates beside a panel."""
-_FEW = "can't tell, too few"
+_FEW = "inconclusive, too few"
 _SHAPES = ("triangle-right", "triangle-left", "circle", "circle", "circle", "triangle-left")
 _BECAUSE = "better, not without the worst"
 
@@ -160,14 +159,13 @@ def forest(chosen: Chosen, theme: Theme) -> Drawing:
         parts.append(f"highest {_with_counts(worst)}, lowest {_with_counts(best)}")
     return Drawing(
         theme.of(theme.arranged(panels, 8), view=_BARE),
-        f"Who is locked out, who is exposed: {cut(chosen.label)} at {cut(chosen.point)}, "
+        f"Error rates by group: {cut(chosen.label)} at {cut(chosen.point)}, "
         f"by {cut(chosen.grouping)}",
-        "A dot is a group's rate, its line the interval, on a logarithmic axis; further right is "
-        "worse. The dashed line is the rate of all. Within the grey band a group of a fair "
-        "system would lie 95 times in 100. Triangles point where a group surely differs; hollow "
-        "dots are rates of too few people or errors, and * marks groups with such a rate, in "
-        "one error or both. An arrow from the "
-        "left says that there was no error: the rate is at most so much."
+        "Dots show the error rate of each group, lines its confidence interval (logarithmic axis; "
+        "further right is worse). Dashed line: all groups pooled. Grey band: 95 % range of a "
+        "group's rate if rates were equal in all groups. Triangles: verdict of worse or better. "
+        "Hollow dots: too few speakers or errors; groups with such a rate are marked *. An arrow "
+        "from the left: no errors observed, the rate is at most the value at its end."
         + left_out(chosen, _MOST_OF_FOREST),
         "; ".join(parts) + ".",
     )
@@ -315,10 +313,10 @@ def levels(chosen: Chosen, theme: Theme) -> Drawing:
         parts += [f"{RATES[metric]} of all, {row['c']}: {row['s']}" for row in of_all]
     return Drawing(
         theme.of(vl.in_a_row(panels, 12), view=_BARE),
-        f"Level by level: {cut(chosen.label)} at {cut(chosen.point)}, by {cut(chosen.grouping)}",
-        "Each group has a mark for every level, with interval, at the same threshold; further "
-        "right is worse. Groups that differ in the same way at every level do not differ because "
-        "of it. Groups without errors at a level have no mark there."
+        f"Within strata: {cut(chosen.label)} at {cut(chosen.point)}, by {cut(chosen.grouping)}",
+        "Error rate of each group in every stratum, with confidence interval, at the same "
+        "threshold; further right is worse. If groups differ in the same way in every stratum, the "
+        "strata do not explain the difference. Groups without errors in a stratum have no mark."
         + left_out(chosen, _MOST_OF_LEVELS),
         "; ".join(parts) + ".",
     )

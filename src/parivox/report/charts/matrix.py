@@ -61,8 +61,8 @@ def matrix(chosen: Chosen, theme: Theme) -> Drawing:
     }
     ends = {"domain": [0, n], "nice": False}
     above = {"orient": "top", "labelAngle": -90 if n > _ACROSS else 0, **every}
-    x = vl.amount("x", title="claims to be (enrolled)", scale=ends, axis=above)
-    y = vl.amount("y", title="who speaks (test)", scale={**ends, "reverse": True}, axis=every)
+    x = vl.amount("x", title="enrolment speaker", scale=ends, axis=above)
+    y = vl.amount("y", title="test speaker", scale={**ends, "reverse": True}, axis=every)
     box = {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}}
     has_figures = n <= _WITH_FIGURES and side / n >= room([_LONGEST], theme.size - 1)
     rows = [*_marks(names, cells, edges, labels, has_figures=has_figures)]
@@ -70,7 +70,7 @@ def matrix(chosen: Chosen, theme: Theme) -> Drawing:
     colour = {
         "field": "c",
         "type": "ordinal",
-        "title": "impostors who come in (%)",
+        "title": "false accepts (%)",
         "scale": vl.scale(labels, inks.heat[: len(labels)]),
         "legend": {
             "orient": "bottom",

@@ -107,12 +107,12 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
     is_lacking = any(row["p"] == "–" for row in every)
     return Drawing(
         theme.of(theme.arranged(panels, 10), view={"stroke": None}),
-        f"How unequal, by every measure: {cut(chosen.grouping)} at {cut(chosen.point)}",
-        "Each measure's distance from fair, in units of its noise floor: the grey area is what 95 "
-        "of 100 fair systems stay within on these very speakers, the tick what they show on "
-        "average. Only what lies to the right of the grey says that groups differ; beside it stand "
-        "the value and its p"
-        + (" (a dash: none; the tables of measures say why)" if is_lacking else "")
+        f"Summary fairness measures: {cut(chosen.grouping)} at {cut(chosen.point)}",
+        "Each fairness measure in units of its noise floor, as distance from the value for equal "
+        "rates. Grey: range of 95 % of audits of these speakers if error rates were equal; tick: "
+        "their mean. Only points to the right of the grey area indicate a difference between "
+        "groups. Value and p are shown on the right"
+        + (" (a dash: no p; the tables of measures give the reason)" if is_lacking else "")
         + ". FDR, EO ratio: higher is fairer; all others: lower is fairer. "
         + _of_whom(chosen, few, left_out, is_all=least == len(chosen.groups) or not is_gated),
         "; ".join(parts) + ".",
@@ -244,8 +244,8 @@ def over_metrics(chosen: Chosen, theme: Theme, *, measure: str = "nrb") -> Drawi
     return Drawing(
         theme.of(panel, view={"stroke": None}),
         f"{capital(of.label)} by base metric: {cut(chosen.grouping)}",
-        f"{capital(of.says)}. A dot is a system, its line the interval; the grey tick is what 95 "
-        "of 100 fair systems stay within, where that is known. "
+        f"{capital(of.says)}. Dots: systems; lines: confidence intervals; grey ticks: noise "
+        "floors, where known. "
         f"Of {_groups_that_count(chosen)}, or of all where fewer than two are. Rates are "
         "at one threshold for all, EER and minimum cost at each group's own, so the rows are not "
         "of one thing. "
@@ -364,13 +364,12 @@ def accuracy(chosen: Chosen, theme: Theme) -> Drawing:
         ]
     return Drawing(
         theme.of(vl.in_a_row(panels, 16)),
-        f"Accurate and even? {cut(chosen.grouping)} at {cut(chosen.point)}",
-        "To the left a system errs less, further down its groups differ less: the lower left is "
-        "best on both. Bars are intervals; the grey tick is what 95 of 100 fair systems stay "
-        "below. The spread is that of the logarithm of rates beyond what speakers make of it "
-        f"(0.69 is as if groups differed twofold), of {_groups_that_count(chosen)}"
-        f"{'; hollow: of all groups' if has_left_out else ''}. A rate that the operating point "
-        "holds is the same in all systems.",
+        f"Accuracy and equality of systems: {cut(chosen.grouping)} at {cut(chosen.point)}",
+        "Horizontal: pooled error rate. Vertical: between-group SD of log rates, corrected for "
+        "sampling noise (0.69 corresponds to a twofold difference), of "
+        f"{_groups_that_count(chosen)}{'; hollow: of all groups' if has_left_out else ''}. Lower "
+        "left is best. Bars: confidence intervals. Grey tick: noise floor. The rate that defines "
+        "the operating point is the same for all systems.",
         "; ".join(parts) + ".",
     )
 

@@ -94,11 +94,11 @@ def distributions(chosen: Chosen, theme: Theme) -> Drawing:
     drawn = vl.facets(hills, "p", panels.values(), columns, 12)
     return Drawing(
         theme.of({**drawn, "data": vl.inline(rows), "transform": [{"flatten": ["x", "y"]}]}),
-        f"Where scores lie: {cut(chosen.label)} by {cut(chosen.grouping)}",
-        "Two hills for each group: scores of the right speakers (filled, on the right) and of "
-        "impostors (hollow, on the left). What lies left of a threshold is locked out, what lies "
-        "right of it comes in. A group whose hills lie further left or right than others is served "
-        "worse by a common threshold. Each hill has the same area." + left_out(chosen, _MOST_HILLS),
+        f"Score distributions: {cut(chosen.label)} by {cut(chosen.grouping)}",
+        "Score distributions of target trials (filled) and nontarget trials (outline) by group, "
+        "each with the same area. Trials to the right of a threshold are accepted. If the "
+        "distributions of a group are shifted against those of other groups, a common threshold "
+        "gives it more errors of one type." + left_out(chosen, _MOST_HILLS),
         f"Densities of scores of {len(groups)} groups and of all, with the audited thresholds.",
     )
 
@@ -186,12 +186,13 @@ def boxes(chosen: Chosen, theme: Theme) -> Drawing:
     return Drawing(
         theme.of(theme.arranged(panels, 12), view={"stroke": None}),
         f"How scores spread: {cut(chosen.label)} by {cut(chosen.grouping)}",
-        "The box holds the middle half of a group's scores, lines reach from 5 to 95 of 100, the "
-        "stroke is the median. The dashed line is the median of all. The thick bar is where the "
-        "group's median would lie with other speakers, beside that of all: where it does not meet "
-        "the dashed line, the group's scores are moved. Own trials further left are locked out "
-        "more often, impostor trials further right come in more often. Read to within the steps "
-        "of the shared thresholds." + left_out(chosen, _MOST_BOXES),
+        "The box holds the middle half of a group's scores, lines reach from the 5th to the 95th "
+        "percentile, the stroke is the median. Dashed line: the median of all trials. Thick bar: "
+        "confidence interval of the difference between the group's median and that of all trials; "
+        "if it excludes the dashed line, the scores of the group are shifted. Target trials "
+        "further left are rejected more often, nontarget trials further right are accepted more "
+        "often. Positions are read to within the steps of the shared thresholds."
+        + left_out(chosen, _MOST_BOXES),
         "; ".join(parts) + ".",
     )
 

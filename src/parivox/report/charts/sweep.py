@@ -58,11 +58,8 @@ _WITH_INTERVALS = 3
 """Lines up to which their intervals can be told apart."""
 _LARGEST = 1e6
 """What an infinite limit is drawn as, off any axis."""
-_INTERVALS = (
-    "Bars are intervals where the audit has them, grey ticks what 95 of 100 fair systems stay "
-    "within. "
-)
-_WIDTHS = {"of FPR (impostors in)": 2.8, "of FNR (locked out)": 1.0}
+_INTERVALS = "Bars: confidence intervals, where available. Grey ticks: noise floors. "
+_WIDTHS = {"of FPR (false accepts)": 2.8, "of FNR (false rejects)": 1.0}
 
 
 @chart("measures", per="grouping", name="over-alpha")
@@ -105,9 +102,9 @@ def over_alpha(
     at = ", ".join(_points(chosen, operating_points) or (chosen.point,))
     return Drawing(
         theme.of(vl.in_a_row(panels, 16)),
-        f"Which error counts how much: {cut(chosen.grouping)} at {cut(at)}",
-        "On the left only locking people out counts, on the right only letting impostors in. "
-        "Where lines cross, which system is fairer is a choice of alpha. "
+        f"Fairness measures by weight: {cut(chosen.grouping)} at {cut(at)}",
+        "Fairness measures by weight alpha: at 0 only false rejects count, at 1 only false "
+        "accepts. Where lines cross, the ranking of the systems depends on alpha. "
         + _INTERVALS
         * bool(known)
         + "FDR: higher is fairer; "
@@ -179,7 +176,7 @@ def over_fpr(
     return Drawing(
         theme.of({**drawn, "resolve": {"scale": {"strokeWidth": "independent"}}}),
         f"What the threshold does to the measures: {cut(chosen.grouping)}",
-        "Above: each measure at every threshold, from few impostors let in to many. "
+        "Above: each measure at every threshold, from few false accepts to many. "
         "Below: its two terms, thick of FPR, thin of FNR; a cross marks where one overtakes the "
         "other, so that the measure tells of another error to its right than to its left. Thin "
         "vertical lines are the audited points. "

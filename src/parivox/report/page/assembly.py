@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "all": "All groups",
-    "explorer": "What if the threshold moves?",
-    "compared": "Which system is better?",
-    "said": "What can be said at each threshold, and who chose it",
-    "groups": "Every figure of every group",
-    "det": "How do errors trade off? Error curves",
-    "pairs": "Who is taken for whom?",
-    "measures": "How unlike are the groups in one number? Measures of fairness",
-    "list": "Are groups tested alike? The list of trials",
-    "method": "How was it done? Method, definitions, provenance",
+    "explorer": "Threshold explorer",
+    "compared": "System comparison",
+    "said": "Findings by operating point",
+    "groups": "Results by group",
+    "det": "DET curves and score distributions",
+    "pairs": "False accepts between groups",
+    "measures": "Summary fairness measures",
+    "list": "Trial list checks",
+    "method": "Method, definitions and provenance",
 }
 """Anchors and headings below what is seen first, in order."""
 _OPEN = ("all", "explorer", "compared")

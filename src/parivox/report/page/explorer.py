@@ -34,7 +34,7 @@ from parivox.report.scopes import (
 )
 from parivox.report.sheets.comparison import audited_points
 from parivox.report.strips import SHAPES, SIGNS
-from parivox.report.words import chance
+from parivox.report.words import p_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -357,7 +357,7 @@ def _floors(
         if one["value"] is None or one["floor_95"] is None:
             continue
         floor = f"{one['floor_95']:#.4g}".rstrip(".") if one["floor_95"] else "0"
-        p = "" if one["p"] is None else f", p {chance(one['p'])}"
+        p = "" if one["p"] is None else f", {p_value(one['p'])}"
         both = found.setdefault(one["operating_point"], ({}, {}))
         both[one["gated"]].setdefault(at[0], {})[at[1]] = f"floor {floor}{p}"
     return found

@@ -9,7 +9,7 @@ from parivox.core.verdict import ALIKE
 from parivox.report import findings
 from parivox.report.scopes import RATES, VERDICTS, systems
 from parivox.report.strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, place
-from parivox.report.words import capital, chance, number, percent, short, span
+from parivox.report.words import capital, number, p_value, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,15 +17,18 @@ if TYPE_CHECKING:
     from parivox.auditing.result import Audit
     from parivox.report.overview import Caveat, Judged, Line, Overview
 
-EVENTS = {"fnr": "Locked out: own voice rejected", "fpr": "Impostors in: other voice accepted"}
-"""Both errors as the heads of columns."""
-_WHOSE = {
-    "both": "impostors in: by people of the group, posing as others of it",
-    "enrol": "impostors in: by people who pose as those of the group",
-    "test": "impostors in: by people of the group",
-    "either": "impostors in: by people of the group, or posing as those of it",
+EVENTS = {
+    "fnr": "False rejects (FNR): genuine speakers rejected",
+    "fpr": "False accepts (FPR): impostors accepted",
 }
-"""Which impostor trials are a group's, under each allocation."""
+"""Both error types as the heads of columns."""
+_WHOSE = {
+    "both": "false accepts: nontarget trials with both speakers in the group",
+    "enrol": "false accepts: nontarget trials with the enrolment speaker in the group",
+    "test": "false accepts: nontarget trials with the test speaker in the group",
+    "either": "false accepts: nontarget trials with either speaker in the group",
+}
+"""Which nontarget trials are a group's, under each allocation."""
 _MOST_SHOWN = 12
 """Groups in the first figure, of which there are fewer where systems are many."""
 _MOST_ROWS = 24
@@ -38,32 +41,51 @@ def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, 
     """What is seen first, as ``first.html.j2`` takes it; `more` caveats are of the page alone."""
     shown = _shown(of)
     n_other = len(of.lines) - len(shown)
-    what = "Groups that are shown to differ"
+    what = "Groups with a verdict of worse or better"
     if not of.proven:
-        most = "The groups of most speakers" if n_other and shown[0].speakers else "Groups"
-        what = f"{most}, none shown to differ"
-    others = f". {number(n_other)} other{'s' * (n_other > 1)}: under All groups" if n_other else ""
-    margin = audit.record["options"]["margin"]
-    is_mirrored = any(one.is_mirror for line in shown for one in line.every())
-    level = 100 * audit.record["options"]["confidence"]
+        most = "The groups with most speakers" if n_other and shown[0].speakers else "Groups"
+        what = f"{most}; none has a verdict of worse or better"
+    others = f". {number(n_other)} more under All groups" if n_other else ""
     return {
         **of._asdict(),
         "notes": of.notes,
         "bar": _bar(of),
         "shown": [_line(audit, one) for one in shown],
-        "caption": f"{what}, against {findings.reference_in_words(audit)}{others}",
+        "caption": f"{what}, compared with {findings.reference_in_words(audit)}{others}",
         "caveats": [*of.caveats, *more],
-        "legend": ["rates as counted, errors/trials below: without intervals none is judged"]
-        if not of.tally
-        else [
-            "▲ worse ▼ better: shown to differ, however little, allowing for all groups",
-            "○ ? can’t tell: too few errors or speakers; with a p: chance does that in many groups",
-            *["▼ in grey: the other group's ▲, counted once"] * is_mirrored,
-            *[_WHOSE[audit.record["options"]["allocate"][0]]] * ("fpr" in _events(of)),
-            f"lines, [ ]: {level:g} % intervals over speakers, each by itself; arrows: they go on",
-            f"grey band: within {margin:g} times; alike: {100 * ALIKE:g} % interval in it",
-        ],
+        "legend": _legend(audit, of, shown),
     }
+
+
+def _legend(audit: Audit, of: Overview, shown: Sequence[Line]) -> list[str]:
+    """Return what the signs, lines and columns of the first figure stand for."""
+    if not of.tally:
+        return ["observed rates, errors/trials below; without intervals there are no verdicts"]
+    options = audit.record["options"]
+    margin, level = options["margin"], 100 * options["confidence"]
+    legend = [
+        (
+            "▲ worse, ▼ better: significant after adjustment for all groups and both error types, "
+            "whatever the size of the difference"
+        ),
+        "○ ? inconclusive; with a p: the interval excludes 1, but the adjusted p is 0.05 or more",
+    ]
+    if any(judged.is_mirror for line in shown for judged in line.every()):
+        legend.append("▼ in grey: the counterpart of the other group’s ▲, counted once")
+    legend.append(f"ratio: error rate divided by that of {findings.reference_in_words(audit)}")
+    if "fpr" in _events(of):
+        legend.append(_WHOSE[options["allocate"][0]])
+    return [
+        *legend,
+        (
+            f"lines and [ ]: {level:g} % confidence intervals over speakers, not adjusted for "
+            "multiple comparisons; arrows: the interval extends beyond the axis"
+        ),
+        (
+            f"grey band: equivalence margin, ratios from 1/{margin:g} to {margin:g}; equivalent: "
+            f"the {100 * ALIKE:g} % interval lies inside it"
+        ),
+    ]
 
 
 def _shown(of: Overview) -> list[Line]:
@@ -101,7 +123,7 @@ def every_group(audit: Audit, of: Overview) -> list[dict[str, Any]]:
     for grouping, same in groupby(of.lines, key=lambda line: line.grouping):
         lines = [_line(audit, one) for one in same]
         n_rows += sum(line["n"] for line in lines)
-        title = f"By {grouping}, at the first threshold"
+        title = f"By {grouping}, at the primary operating point"
         n = f": {number(len(lines))} groups" if len(lines) > 1 else ""
         above = f", as above{', with the intervals in figures' * bool(of.tally)}"
         folded = f"{title}{above if is_seen_above else n}"
@@ -142,7 +164,7 @@ def _drawn(audit: Audit, one: Judged) -> dict[str, Any]:
         "times": f"{SIGNS.get(code, '')} {times}".strip(),
         "span": "" if one.high is None else span(one.low, one.high),
         "guess": one.best_guess,
-        "p": f"p {chance(one.p)}" if one.is_near else "",
+        "p": p_value(one.p) if one.is_near else "",
         "rate": percent(one.rate),
         "counts": "" if one.verdict else one.counts,
     }

@@ -49,7 +49,7 @@ def point_in_words(row: Row) -> str:
     point = given_as(row)
     kind, _, rest = point.partition("=")
     if kind in {"fpr", "fnr"}:
-        of = "impostor trials are let in" if kind == "fpr" else "own trials are locked out"
+        of = "nontarget trials are accepted" if kind == "fpr" else "target trials are rejected"
         aim, reached = float(rest), row[kind]
         if reached is None or (row["source"] == HERE and not is_far(aim, reached)):
             return f"at one threshold, at which {100 * aim:g} % of all {of}"

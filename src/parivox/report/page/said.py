@@ -78,7 +78,7 @@ def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
         why = findings.why_unsure(audit, {"system": scope.system, "list": scope.list})
         reference = audit.record["options"]["reference"][0]
         missing = (
-            f"No verdicts: {why}. Rates are told as they were counted."
+            f"No verdicts: {why}. Rates are observed values."
             if why
             else "No verdicts: no operating point has a threshold."
             if not known
@@ -91,11 +91,11 @@ def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
     ]
     first = next((words for _, words in findings.own_thresholds(audit, scope.where)), "")
     own = "; ".join(filter(None, (", ".join(harder), first)))
-    head = with_standing(audit, "Each group at a threshold of its own (EER)", scope.where)
+    head = with_standing(audit, "EER at group-specific thresholds", scope.where)
     return {
         "label": scope.label,
         "points": at_points,
-        "own": own and f"{head}, to see whom the system finds harder: {own}",
+        "own": own and f"{head}: {own}",
         "missing": missing,
     }
 
@@ -109,7 +109,7 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str,
     differ = differing(of)
     groups = [(group, findings.figures(of, group, rates, at)) for group in differ[:_MOST_TOLD]]
     if len(differ) > _MOST_TOLD:
-        groups.append((f"{len(differ) - _MOST_TOLD} more", "differ, too: see the table of groups"))
+        groups.append((f"{len(differ) - _MOST_TOLD} more", "differ: see the table of groups"))
     summary, sentences = [], []
     for metric, words in RATES.items():
         if has_rate(metric, at, rates):

@@ -31,7 +31,7 @@ from parivox.report.scopes import (
     with_standing,
 )
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
-from parivox.report.words import chance, count_of, number, percent, short, span
+from parivox.report.words import capital, chance, count_of, number, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -95,10 +95,10 @@ def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
         Column("Errors / trials", key="counts"),
         Column("Design effect", key="deff"),
         Column("Effective trials", key="worth"),
-        Column(f"Times {others}", key="ratio"),
+        Column(f"Ratio to {others}", key="ratio"),
         Column("Interval", key="ratio_interval"),
         Column("p, adjusted", key="p"),
-        Column("Best guess", key="best_guess"),
+        Column("Shrinkage estimate", key="best_guess"),
     )
     made = Sheet("", columns, sums=int(POOLED in rates), is_sortable=True)
     order = sorted(rates, key=lambda g: (g == POOLED, -(rates[g][metric, at]["value"] or -1)))
@@ -192,7 +192,7 @@ def rates_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
     }
     for place, (metric, words) in enumerate(RATES.items()):
         over = f"{words} ({metric.upper()})"
-        columns += [Column(head, over) for head in ("errors/trials", "%", "times", "p")]
+        columns += [Column(head, over) for head in ("errors/trials", "%", "ratio", "p")]
         sheet = group_rates(audit, where, metric, at)
         keys = ("group", "speakers", "counts", "rate", "interval", "ratio", "ratio_interval", "p")
         for row in sheet.select(dict(zip(keys, keys, strict=True))).rows:
@@ -224,14 +224,14 @@ def _reading(audit: Audit, where: Row) -> str:
     unsure = why_unsure(audit, {name: where[name] for name in ("system", "list")})
     level = 100 * audit.record["options"]["confidence"]
     how = (
-        f"Nothing is said of chance: {unsure}."
+        f"No confidence intervals: {unsure}."
         if unsure
-        else f"In brackets: {level:g} % intervals over speakers; p: adjusted by Holm for both "
-        "rates of all groups."
+        else f"In brackets: {level:g} % confidence intervals over speakers; p: adjusted (Holm) for "
+        "all groups and both error types."
     )
     return (
-        "FNR: target trials rejected; FPR: nontarget trials accepted; times: the rate over that "
-        f"of {reference_in_words(audit)}. {how}"
+        "FNR: target trials rejected; FPR: nontarget trials accepted; ratio: the rate divided by "
+        f"that of {reference_in_words(audit)}. {how}"
     )
 
 
@@ -240,7 +240,7 @@ def _notes(audit: Audit, rates: Rates, lacking: Mapping[str, str], at: str) -> I
     if lacking:
         yield f"* {gates_in_words(audit)}: {grouped(lacking)}."
     cells = [rows[metric, at] for rows in rates.values() for metric in RATES]
-    yield from (f"{mark} The interval {words}." for mark, words in marks(cells).items())
+    yield from (f"{mark} {capital(words)}." for mark, words in marks(cells).items())
     missing: dict[str, list[str]] = {}
     for row in cells:
         if row["value"] is None:
@@ -320,7 +320,8 @@ def levels(audit: Audit, where: Row, of: Mapping[str, Rates], at: str) -> Sheet 
 
 def both_rates(rates: Rates, at: str, title: str) -> Sheet:
     """Every group at a point, the highest FNR first, each rate in times that of all together."""
-    heads = ("group", "speakers", "FNR", "errors / trials", "x", "FPR", "errors / trials", "x")
+    heads = ("group", "speakers")
+    heads += tuple(head for m in ("FNR", "FPR") for head in (m, "errors / trials", "ratio"))
     groups = [group for group in rates if group != POOLED]
     rows = []
     for group in [*sorted(groups, key=lambda g: -(rates[g]["fnr", at]["value"] or 0)), POOLED]:
@@ -354,21 +355,21 @@ def sizes(rates: Rates) -> Sheet:
 
 def extremes(rates: Rates, points: Iterable[Row]) -> Sheet:
     """Who fares worst and best at each point."""
-    heads = ("at", "who", "group", "rate", "x pooled", "errors / trials, speakers")
+    heads = ("at", "error", "group", "rate", "ratio to pooled", "errors / trials, speakers")
     made = Sheet.headed("", heads, words=(1, 2, 3, 6))
     for point in points:
         at = point["operating_point"]
-        for metric, words in (("fnr", "locked out"), ("fpr", "let impostors in")):
+        for metric, words in RATES.items():
             ranked = _ranked(rates, metric, at)
             pooled = rates[POOLED][metric, at]["value"]
             if len(ranked) < 2 or not pooled or ranked[0]["value"] == ranked[-1]["value"]:
                 continue
-            for word, row in (("most", ranked[-1]), ("least", ranked[0])):
+            for word, row in (("most", ranked[-1]), ("fewest", ranked[0])):
                 whom = (
                     "" if row["speakers"] is None else f", {count_of(row['speakers'], 'speaker')}"
                 )
                 rate = (percent(row["value"]), _times(row["value"], pooled))
-                who = f"{words} {word}"
+                who = f"{word} {words}"
                 made.add(at, who, row["group"], *rate, f"{_spaced_counts(row)}{whom}")
     return made
 
@@ -376,8 +377,8 @@ def extremes(rates: Rates, points: Iterable[Row]) -> Sheet:
 def worst_of_levels(of: Mapping[str, Rates], at: str) -> Sheet:
     """Who fares worst within each level, against the level's own pooled row."""
     columns = [Column("within", is_words=True, is_whole=True)]
-    for metric, words in (("FNR", "locked out most"), ("FPR", "let impostors in most")):
-        columns += [Column(metric), Column(words, is_words=True), Column("x"), Column("errors")]
+    for metric, words in (("FNR", "most false rejects"), ("FPR", "most false accepts")):
+        columns += [Column(metric), Column(words, is_words=True), Column("ratio"), Column("errors")]
     made = Sheet("", columns)
     for level, rates in of.items():
         cells = []

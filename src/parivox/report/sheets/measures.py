@@ -37,8 +37,9 @@ _UNMARKED, _IN_ALL, _OF_ALL = "without *", "judged in all", "of all"
 """Whose measures stand in a block of the terminal: of groups here, in all systems, and all."""
 _PLAIN = "Without intervals nothing tells how much of it is chance."
 _FLOORS = (
-    "Fair: what a fair system would show with these speakers and trials, on average and at most "
-    "in 95 %; p: how often it would show as much. Not exceeding it is no proof of fairness."
+    "Equal: what a system with equal rates in all groups would show with these speakers and "
+    "trials, on average and at most in 95 %; p: how often as much. A value within it does not show "
+    "fairness."
 )
 
 
@@ -65,7 +66,7 @@ def _no_p(row: Row) -> str:
     if row["value"] is None or row["p"] is not None:
         return ""
     if row["floor_95"] is None:
-        return "no fair system is drawn"
+        return "no noise floor is known for it"
     return "a group has no errors, and so no logarithm"
 
 
@@ -119,7 +120,7 @@ def measures_on_page(audit: Audit, where: Row, at: str) -> list[Sheet]:
         sheet = Sheet.headed(
             f"{words} of how much groups differ",
             (
-                *("Measure", "Groups", "Value", "Varies within", "Fair system: mean"),
+                *("Measure", "Groups", "Value", "Varies within", "Equal rates: mean"),
                 *("95 % within", "p", "Fairer", "Least", "Most"),
             ),
             (_cells(row) for row in chosen if measure_of(row).shown in shown),
@@ -160,7 +161,7 @@ def _cells(row: Row) -> Iterator[str | Cell]:
     if value is None:
         yield from ("", "", "")
     else:
-        why = "no floor: no fair system was drawn for it"
+        why = "no noise floor is known for it"
         floor, is_fairer_above = row["floor_95"], row["higher_is_fairer"]
         is_beyond = floor is not None and (value < floor if is_fairer_above else value > floor)
         yield Cell(_figure(row["floor_mean"] if floor is not None else None), why=why)
@@ -215,7 +216,7 @@ def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
         (
             Column("measure", is_words=True),
             Column("of", is_words=True),
-            *map(Column, ("groups", "value", "fair, mean", "fair, 95 %", "p")),
+            *map(Column, ("groups", "value", "equal, mean", "equal, 95 %", "p")),
             *map(Column, ("all groups", "value of all") if names else ()),
             Column("fairer", is_words=True),
         ),

@@ -116,10 +116,10 @@ def markdown_escaped(text: str) -> str:
 def _section(audit: Audit) -> Iterator[str]:
     version = audit.record["versions"]["parivox"]
     yield f"<!-- Parivox {version}: parivox report --format markdown -->"
-    yield from ("", "## Groups of people", "")
+    yield from ("", "## Error rates by group", "")
     yield (
-        "How each group of people fares at a common threshold: who is locked out (their own trials "
-        "are rejected, FNR) and whose account impostors enter (their trials are accepted, FPR)."
+        "Error rates of each group at a common threshold: false rejects (FNR: target trials "
+        "rejected) and false accepts (FPR: nontarget trials accepted)."
     )
     of = overview(audit)
     headline, *others = map(markdown_escaped, (*of.found, *of.counted))
@@ -129,7 +129,7 @@ def _section(audit: Audit) -> Iterator[str]:
     for heading, words in of.notes.items():
         yield from ("", f"**{heading}.** {markdown_escaped(capital(words))}")
     if of.caveats:
-        yield from ("", "### What weakens it", "")
+        yield from ("", "### Limitations", "")
         yield from (f"- {markdown_escaped(one.sentence)}." for one in of.caveats)
     yield from ("", "### Tables")
     for table in paper(audit):

@@ -25,7 +25,7 @@ CREATOR = "Parivox"
 SHEETS = {
     "groups": "one base metric of one group, with counts and interval",
     "bias": "one bias measure of one group against a reference",
-    "meta": "one meta-measure of a grouping, beside what a fair system would show",
+    "meta": "one meta-measure of a grouping, with its noise floor",
     "verdicts": "what can be said of each group and of the system, in words",
     "limits": "rates against limits, and the people behind the errors",
     "failures": "why recordings of a group failed",
@@ -61,13 +61,13 @@ def workbook(audit: Audit) -> bytes:
 
 
 def _about(audit: Audit, tables: dict[str, Table]) -> Iterator[tuple[str, ...]]:
-    yield (f"Parivox {audit.record['versions']['parivox']}", "Audit by groups of people")
+    yield (f"Parivox {audit.record['versions']['parivox']}", "Audit by groups of speakers")
     yield ("",)
     of = overview(audit)
     for heading, sentences in (
-        ("what is found", [*of.found, *of.counted, of.data]),
+        ("findings", [*of.found, *of.counted, of.data]),
         *((heading.lower(), [words]) for heading, words in of.notes.items()),
-        ("what weakens it", [f"{one.sentence}." for one in of.caveats]),
+        ("limitations", [f"{one.sentence}." for one in of.caveats]),
     ):
         for place, sentence in enumerate(sentences):
             yield (heading if not place else "", sentence)
