@@ -27,6 +27,7 @@ from parivox import Counts
 # Read when torch is imported. Test workers share the processors: threads that wait for each other
 # there took eight times the processor time of one.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.pop("COLUMNS", None)  # what is printed is as wide as it says
 
 # How fast an example is belongs to the benchmarks: a busy machine must not fail a property.
 settings.register_profile("parivox", deadline=None)

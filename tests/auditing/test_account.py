@@ -77,7 +77,7 @@ def test_groups_that_no_trial_has_anyone_of_are_counted_and_named(trials, speake
     }
     audit = pv.audit({"S": trials}, speakers=absent, **OPTIONS)
     assert without_trials(audit) == {"gender": (2, "x")}
-    told = "no trial has anyone of x (2 speakers by gender), so nothing is known of them"
+    told = "no trials of x (2 speakers by gender), so nothing can be said about them"
     assert told in set_aside(audit, NAME)
     assert not without_trials(pv.audit({"S": trials}, speakers=speakers, **OPTIONS))
 

@@ -53,11 +53,11 @@ def test_a_rate_that_development_scores_miss_is_told(data, capsys):
     print_summary(far, details=True)
     told = " ".join(capsys.readouterr().out.split())
     assert "missed operating points: fpr=0.01 comes to 100 %" in told
-    assert "can't be told of any of 2 groups whether it differs: errors are so common" in told
+    assert "both groups are inconclusive: error rate too high to compare" in told
     shown = " ".join(page(far).split())
     assert "A: missed operating points: fpr=0.01 comes to 100 %" in shown
-    assert "at which 1 % of all impostor trials are let in" not in shown
-    assert "chosen so that 1 % of all impostor trials are let in; here it is 100 %" in shown
+    assert "at which 1 % of all nontarget trials are accepted" not in shown
+    assert "chosen so that 1 % of all nontarget trials are accepted; here it is 100 %" in shown
     assert "no group of 2 differs" not in shown
 
 
@@ -69,7 +69,7 @@ def test_a_rate_that_is_met_within_chance_is_no_miss(data):
     assert odd(near) == []
     assert odd(audited(trials, people)) == []
     shown = page(near)
-    assert "chosen so that 1 % of all impostor trials are let in; here it is" in shown
+    assert "chosen so that 1 % of all nontarget trials are accepted; here it is" in shown
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(data, change, caps
     assert {verdict for verdict, _ in verdicts_of(audit, "fnr")} == {"cannot_tell"}
     assert {verdict for verdict, _ in verdicts_of(audit, "fpr")} == {"cannot_tell"}
     for row in audit.verdicts.where(group=""):
-        assert row["sentence"].endswith("whether it differs: the threshold is infinite")
+        assert row["sentence"].endswith("both groups are inconclusive: the threshold is infinite")
     print_summary(audit, details=True)
     told = " ".join(capsys.readouterr().out.split())
     assert "infinite thresholds: fpr=0.01 at inf" in told

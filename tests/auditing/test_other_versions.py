@@ -119,10 +119,10 @@ def test_an_old_audit_is_read_and_shown(old, tmp_path, capsys):
     main(["report", str(old), "--format", "markdown", "--quiet"])
     assert "| group |" in capsys.readouterr().out
     main(["show", str(old)])
-    assert "Locked out, all" in capsys.readouterr().out
+    assert "False rejects (FNR)" in capsys.readouterr().out
     if "without-intervals" not in old.parent.name:
         main(["compare", str(old), str(old)])
-        assert "locked out, everyone" in " ".join(capsys.readouterr().out.split())
+        assert "false rejects, all trials" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("path", COUNTS, ids=lambda path: path.stem)

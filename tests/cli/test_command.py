@@ -19,7 +19,7 @@ BASIC = ("audit", "scores.csv", "--speakers", "speakers.csv", "--by", "gender")
 
 @pytest.fixture(scope="module")
 def done(parivox):
-    return parivox(*BASIC, "--operating-point", "fpr=0.1", COLUMNS="200")
+    return parivox(*BASIC, "--operating-point", "fpr=0.1")
 
 
 def test_help(parivox):

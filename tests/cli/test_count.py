@@ -61,7 +61,7 @@ def test_the_summary_says_what_counts_cannot_tell(days, parivox):
         "From 2 files of counts, which cannot tell: anything by speaker or recording; speakers; "
         "trials that are in several files."
     ) in told
-    assert "Nothing is said of chance: counts do not tell who the speakers are." in told
+    assert "No confidence intervals: counts do not tell who the speakers are." in told
 
 
 def test_withheld_groups_are_named(days, parivox):

@@ -87,7 +87,7 @@ def test_audit_and_inspect_say_which_column_holds_the_speakers(parivox, tmp_path
         lines = [",".join(map(str, row)) for row in rows]
         (tmp_path / "p.csv").write_text("\n".join([header, *lines, ""]))
         found = parivox("audit", tmp_path / "s.csv", "--speakers", tmp_path / "p.csv", "--quiet")
-        assert f"Speakers are known by {audited}." in found.stdout
+        assert f"Speaker ids: {audited}." in found.stdout
         found = parivox("inspect", tmp_path / "s.csv", tmp_path / "p.csv")
         (join,) = [line for line in found.stdout.splitlines() if line.startswith("  join: ")]
         assert join.startswith("  join: all 9 speakers of ")

@@ -68,7 +68,7 @@ def test_an_audit_writes_the_same_page_at_its_end(parivox, home, files, optional
     done = parivox("audit", *scores(files), "--operating-point", "fpr=0.2", "--quiet",
                    "--out", tmp_path / "audit", "--report", tmp_path / "a.html")  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert f"any browser: {tmp_path / 'a.html'}" in " ".join(done.stdout.split())
+    assert f"Report: {tmp_path / 'a.html'}" in " ".join(done.stdout.split())
     again = parivox("report", tmp_path / "audit", "--out", tmp_path / "b.html")
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()

@@ -29,7 +29,7 @@ def show(parivox, audited):
 def test_the_summary_is_that_of_the_audit_and_names_the_command(audited, show):
     told, folder = audited
     assert show() == told
-    assert " ".join(told.split()).endswith(f"parivox show '{folder}'")
+    assert " ".join(told.split()).endswith(f"parivox show '{folder}' GROUP)")
     assert show("-v").endswith(told)
 
 
@@ -45,8 +45,10 @@ def test_a_group_is_told_at_every_point_in_every_system_with_why(show):
 
 @pytest.mark.slow
 def test_one_system_grouping_and_point_can_be_chosen(show):
-    told = show("--system", "B", "--by", "nation", "--operating-point", "eer").split("How sure:")[0]
-    assert "both errors equally frequent (eer)" in told
+    told = show("--system", "B", "--by", "nation", "--operating-point", "eer").split("Confidence:")[
+        0
+    ]
+    assert "both error types are equally frequent (eer)" in " ".join(told.split())
     assert "fpr=0.2" not in told
     assert "by gender" not in told
     tables = show("--system", "B", "--by", "nation", "-v")

@@ -114,13 +114,13 @@ def test_a_limit_is_met_only_by_the_whole_interval():
 @pytest.mark.parametrize(
     ("fpr", "fnr", "text"),
     [
-        ("worse", "better", "more exposed to impostors, locked out less"),
-        ("worse", "worse", "more exposed to impostors and locked out more"),
-        ("cannot_tell", "worse", "locked out more; exposure to impostors can't be told"),
+        ("worse", "better", "more false accepts, fewer false rejects"),
+        ("worse", "worse", "more false accepts and more false rejects"),
+        ("cannot_tell", "worse", "more false rejects; false accepts inconclusive"),
         (
             "no_difference",
             "better",
-            "about as exposed to impostors as the rest, locked out less",
+            "false accepts equivalent, fewer false rejects",
         ),
     ],
 )
@@ -132,7 +132,7 @@ def test_all_pairs_of_verdicts_read_differently():
     texts = {joint(fnr=fnr, fpr=fpr) for fnr, fpr in product(CODES, CODES)}
     assert len(texts) == 16
     unknown = [joint(fnr=a, fpr=b) for a, b in product(CODES, CODES) if "cannot_tell" in (a, b)]
-    assert all("can be told" in text or "can't be told" in text for text in unknown)
+    assert all("inconclusive" in text for text in unknown)
 
 
 @pytest.mark.parametrize(
@@ -140,23 +140,26 @@ def test_all_pairs_of_verdicts_read_differently():
     [
         (
             ("fpr", "worse", 4.3, 1.4, 12.9),
-            "impostors get in 4.3 times as often as for everyone else [1.4, 12.9]",
+            "false accepts 4.3 times as frequent [1.4, 12.9] as among all other groups combined",
         ),
         (
             ("fnr", "better", 0.41, 0.2, 0.846),
-            "locked out 0.41 times as often as everyone else [0.2, 0.85]",
+            "false rejects 0.41 times as frequent [0.2, 0.85] as among all other groups combined",
         ),
         (
             ("fnr", "no_difference", 1.03, 0.9, 1.2),
-            "locked out about as often as everyone else: 1.0 times [0.9, 1.2]",
+            (
+                "false rejects equivalent to all other groups combined: 1.0 times as frequent "
+                "[0.9, 1.2]"
+            ),
         ),
         (
             ("fnr", "better", 0.0, 0.0, 0.7),
-            "never locked out, so at most 0.7 times as often as everyone else",
+            "no false rejects; at most 0.7 times as frequent as among all other groups combined",
         ),
         (
             ("fpr", "worse", 250.0, 120.4, 500.0),
-            "impostors get in 250 times as often as for everyone else [120, 500]",
+            "false accepts 250 times as frequent [120, 500] as among all other groups combined",
         ),
     ],
 )
@@ -166,9 +169,9 @@ def test_a_sentence_tells_the_ratio_with_its_interval(arguments, text):
 
 def test_a_sentence_tells_why_nothing_can_be_told():
     text = sentence("fnr", "cannot_tell", 1.8, 0.5, 6.3, reason="only 4 speakers")
-    assert text.endswith("can't be told: 1.8 times [0.5, 6.3], only 4 speakers")
+    assert text.endswith("inconclusive: 1.8 times as frequent [0.5, 6.3]; only 4 speakers")
     text = sentence("fpr", "cannot_tell", NAN, NAN, NAN, reason="undefined_ratio")
-    assert text.endswith("can't be told: there is no ratio to compare")
+    assert text.endswith("inconclusive: ratio undefined")
     assert "nan" not in text
 
 

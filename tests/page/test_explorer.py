@@ -14,7 +14,7 @@ from parivox.core import bias
 from parivox.core.measures import meta_measures
 from parivox.report.charts.curves import binned
 from parivox.report.page.explorer import EXPLORED
-from parivox.report.words import chance, percent, short, span
+from parivox.report.words import p_value, percent, short, span
 
 READ = """() => {
   const exact = ({ exact = NaN }) => Number.isNaN(exact) ? null : String(exact);
@@ -282,7 +282,7 @@ def floors_of(found, rows):
         for id_, metric, name in audited_measures():
             is_it = (row["measure"], row["metric"]) == (name, metric) and metric != "cdet_norm"
             if is_it and row["alpha"] in {None, 0.5}:
-                p = "" if row["p"] is None else f", p {chance(row['p'])}"
+                p = "" if row["p"] is None else f", {p_value(row['p'])}"
                 shown = found["measures"][id_][f"{told_in(metric)}_floor"][0]
                 yield shown, f"floor {figure(row['floor_95'])}{p}"
 
@@ -594,11 +594,11 @@ def test_another_system_cost_model_and_grouping(opened, h_explorer, h_scores, vo
 def test_the_sentence_and_the_slider_say_what_the_threshold_does(opened, h_explorer):
     with opened(h_explorer) as page:
         found = read(page)
-        start = "Audited here: 1 % of nontarget trials are accepted. Locked out (FNR): "
+        start = "Audited here: 1 % of nontarget trials are accepted. False rejects (FNR): "
         assert found["sentence"].startswith(start)
-        told = "impostors let in: 1 in 100, locked out: 1 in 21.1, score -1.06464"
+        told = "false accepts: 1 in 100, false rejects: 1 in 21.1, score -1.06464"
         assert found["said"] == told
-        assert page.inner_text("#x-controls label") == "Impostors let in: 1 in 100"
+        assert page.inner_text("#x-controls label") == "False accepts: 1 in 100"
         move(page, 2)
         after = read(page)
         assert after["sentence"] != found["sentence"]
@@ -652,7 +652,7 @@ def test_marks_move_and_axes_do_not(opened, h_explorer):
 def test_verdicts_are_those_of_the_audit_and_stand_only_where_it_tested(
     opened, h_explorer, h_audit
 ):
-    codes = {"▲ worse": "worse", "▼ better": "better", "= alike": "no_difference"}
+    codes = {"▲ worse": "worse", "▼ better": "better", "= equivalent": "no_difference"}
     with opened(h_explorer) as page:
         page.select_option("#x-list", "1")
         for button in page.locator("#x-points button").all():

@@ -23,7 +23,7 @@ READ = """(positions) => positions.map((k) => {
   };
 })"""
 """What is said at each of some positions of the slider."""
-TOLD = re.compile(r"(locked out|impostors in) \((FNR|FPR)\) (.*?), ([\d.]+ %)")
+TOLD = re.compile(r"(false rejects|false accepts) \((FNR|FPR)\) (.*?), ([\d.]+ %)")
 AUDITS = {
     "groups of odd names": {"at": ["eer", "fpr=0.05", "threshold=1"]},
     "few trials": {"groups": tuple("abcdefgh"), "nontarget": 3, "target": 2},
@@ -47,7 +47,7 @@ AUDITS = {
     "no audited point": {"at": ["fpr=0.0001"]},
     "several points": {"groups": tuple("ab"), "at": ["eer", "fnr=0.1", "min-cdet"], "seed": 3},
 }
-SIGNS = {"▲ worse": "worse", "▼ better": "better", "= alike": "no_difference"}
+SIGNS = {"▲ worse": "worse", "▼ better": "better", "= equivalent": "no_difference"}
 
 
 def positions(shown, n=200):
@@ -155,8 +155,8 @@ def test_a_group_shown_to_be_locked_out_is_named_whatever_marks_it_for_impostors
         shown.select_option("#x-list", "1")
         shown.select_option("#x-grouping", "0")
         said = shown.inner_text("#x-sentence")
-        assert "Locked out (FNR): groups differ" in said
-        assert "shown worse: m+Norway" in said
+        assert "False rejects (FNR): rates differ between groups" in said
+        assert "worse: m+Norway" in said
         assert "m+Australia" not in said
         shown.focus("#x-slider")
         shown.keyboard.press("ArrowRight")

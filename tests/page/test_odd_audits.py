@@ -53,7 +53,7 @@ def test_an_odd_audit_can_be_explored_from_end_to_end(opened, alone, odd, audite
         assert "NaN" not in text
         assert "undefined" not in text
         assert "Infinity" not in text
-        unknown = {"no impostors": "impostors in (FPR)", "no own trials": "locked out (FNR)"}
+        unknown = {"no impostors": "false accepts (FPR)", "no own trials": "false rejects (FNR)"}
         told = re.findall("Of (.*?) nothing is known: no trials", text)
         assert told == [words for name, words in unknown.items() if name == odd]
         assert shown.locator("#x-common thead th:visible").count() == 7 - 3 * (odd in unknown)

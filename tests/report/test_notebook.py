@@ -45,7 +45,7 @@ def test_an_audit_shows_what_its_page_shows_first_and_its_groups_below(audited):
     assert found.tags.count("table") == 3
     assert found.tags.count("svg") == 2 * len(overview(audit).proven)
     assert re.search(r"▲\s2.1\s\[\d.*\]", found.text)
-    assert "impostors in (FPR): errors/trials" in found.text
+    assert "false accepts (FPR): errors/trials" in found.text
 
 
 def test_names_of_groups_are_no_markup(material):
@@ -62,7 +62,7 @@ def test_what_an_audit_lacks_is_said(material):
     own = [a[:3] == b[:3] for a, b in zip(trials["enrol"], trials["test"], strict=True)]
     only = {name: [c for c, keep in zip(v, own, strict=True) if keep] for name, v in trials.items()}
     found = parsed(pv.audit({"S": only}, speakers=speakers, by="gender"))
-    assert "No FPR, as there are no impostor trials: f, m, pooled." in found.text
+    assert "No FPR, as there are no nontarget trials: f, m, pooled." in found.text
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from parivox.report.overview import overview, plain
 from parivox.report.page import page
 from parivox.report.scopes import RATES
 from parivox.report.terminal import summary
-from parivox.report.words import chance, short, span
+from parivox.report.words import p_value, short, span
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +32,8 @@ def test_the_headline_names_the_groups_that_are_called_worse_and_no_other(audit)
     named = {part.text for part in found.headline if part.verdict == "worse"}
     assert worse == named == {"f"}
     (row,) = audit.verdicts.where(**where, metric="fnr", group="f").rows()
-    times = f"{short(row['ratio'])} times {span(row['low'], row['high'])}"
-    assert (
-        plain(found.headline) == f"People are locked out more often among f than among m: {times}"
-    )
+    times = f"{short(row['ratio'])} times as frequent {span(row['low'], row['high'])}"
+    assert plain(found.headline) == f"False rejects are more frequent among f than among m: {times}"
 
 
 def test_every_comparison_is_counted_once(audit):
@@ -49,7 +47,9 @@ def test_every_comparison_is_counted_once(audit):
     codes = [row["verdict"] for row in rows if (row["grouping"], row["group"]) != ("gender", "m")]
     assert found.tally == {code: codes.count(code) for code in found.tally}
     assert sum(found.tally.values()) == len(codes) == len(rows) - 2 == 14
-    assert found.compared.startswith("14 comparisons: (6 groups + 1 pair of groups) × 2 errors")
+    assert found.compared.startswith(
+        "14 comparisons: (6 groups + 1 pair of groups) × 2 error types"
+    )
 
 
 @pytest.mark.slow
@@ -72,9 +72,9 @@ def test_one_who_is_better_than_a_named_group_is_no_mirror(audited):
 
 def test_what_is_not_known_is_counted_by_its_reasons(audit):
     found = overview(audit)
-    words = found.notes["Not known"]
+    words = found.notes["Inconclusive"]
     n = found.tally["cannot_tell"]
-    assert words.startswith(f"{n} of 14 comparisons, which does not mean alike: ")
+    assert words.startswith(f"{n} of 14 comparisons, which does not mean equivalent: ")
     assert sum(int(one) for one in re.findall(r"\((\d+)\)", words)) == n > 0
 
 
@@ -84,9 +84,10 @@ def test_groups_that_differ_all_at_once_in_many_systems_are_one_sentence(materia
     names = ["a", "b", "c", "d", "e"]
     asked = {"by": "gender+nation", "operating_points": "fpr=0.01", "replicates": 50}
     found = overview(pv.audit(dict.fromkeys(names, trials), speakers=speakers, **asked))
-    (words,) = [one for one in found.found if "all at once" in one]
-    assert "with a, b, c, and 2 more (p " in words
-    assert words.endswith("but which of them do can't be told.")
+    (words,) = [one for one in found.found if "heterogeneity test" in one]
+    assert words.startswith("With a, b, c, and 2 more, false reject rates differ")
+    assert "(heterogeneity test, each adjusted p " in words
+    assert words.endswith("but the data do not show which groups differ.")
 
 
 def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):
@@ -96,14 +97,14 @@ def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):
         assert one.verdict == "cannot_tell"
         assert one.low > 1 or one.high < 1
         assert 0.05 <= one.p < 0.5
-        assert f"p {chance(one.p)}" in page(audit)
+        assert p_value(one.p) in page(audit)
     assert near
 
 
 def test_two_groups_of_whom_one_is_the_reference_are_one_comparison(audited):
     found = overview(audited(by="gender", reference="m", operating_points="fpr=0.01"))
     assert sum(found.tally.values()) == 2
-    assert found.compared.startswith("2 comparisons: 1 pair of groups × 2 errors")
+    assert found.compared.startswith("2 comparisons: 1 pair of groups × 2 error types")
 
 
 @pytest.mark.slow
@@ -146,13 +147,13 @@ def test_fair_systems_have_no_group_in_their_headline(material):
     fair = {**speakers, "gender": ["fm"[i // 12] for i in range(24)]}
     found = overview(pv.audit(trials, speakers=fair, by="gender", replicates=50))
     assert not any(part.verdict for part in found.headline)
-    assert "No group is shown to fare worse" in plain(found.headline)
+    assert "No group is shown to be worse or better" in plain(found.headline)
 
 
 def test_without_intervals_nothing_is_said_of_chance(audited):
     found = overview(audited(by="gender", intervals=False))
     assert found.tally == {}
-    assert "beyond chance can't be told" in plain(found.headline)
+    assert "does not show whether groups differ beyond chance" in plain(found.headline)
     assert not found.proven
 
 
@@ -164,7 +165,7 @@ def test_decisions_are_not_told_as_of_one_threshold(material):
     found = pv.audit({**trials, "decision": each, "threshold": levels}, speakers=speakers)
     assert overview(found).threshold == "decisions as they were made (deployed)"
     given = pv.audit(trials, speakers=speakers, operating_points="threshold=0.4")
-    assert overview(given).threshold.startswith("one threshold for all: a score of 0.4")
+    assert overview(given).threshold.startswith("one common threshold: a score of 0.4")
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
@@ -172,8 +173,8 @@ def test_names_are_whole_at_any_width(audit, width):
     told = drawn(audit, width)
     assert max(map(len, told.splitlines())) <= width
     assert "…" not in told
-    assert "locked out more often among f than among m" in " ".join(told.split())
-    assert len(told.splitlines()) <= 38
+    assert "False rejects are more frequent among f than among m" in " ".join(told.split())
+    assert len(told.splitlines()) <= 40
 
 
 def test_a_point_that_is_missed_is_told_by_what_it_comes_to(material):
@@ -189,7 +190,10 @@ def test_a_point_that_is_missed_is_told_by_what_it_comes_to(material):
             replicates=50,
         )
     )
-    assert "for all: set for 1 %, but 100 % of nontarget trials are accepted" in found.threshold
+    assert (
+        "one common threshold: set for 1 %, but 100 % of nontarget trials are accepted"
+        in found.threshold
+    )
 
 
 @pytest.mark.slow
@@ -202,8 +206,10 @@ def test_systems_with_other_trials_are_compared_on_those_in_common(material):
     )
     found = overview(audit)
     words, fairer = (one for one in found.found if "trials in common" in one)
-    assert fairer.startswith("Whether A or B is fairer")
-    assert words.startswith("Whether A or B falsely rejects fewer target trials can't be told: ")
+    assert fairer.startswith("The data do not show whether A or B is fairer")
+    assert words.startswith(
+        "The data do not show whether A or B falsely rejects fewer target trials: "
+    )
     assert any("in common, which are compared" in one.short for one in found.caveats)
 
 
@@ -218,11 +224,11 @@ def test_of_several_systems_one_sentence_tells_which_is_better(material):
     systems = {"A": trials, "B": trials, "C": {**trials, "score": lower}}
     asked = {"by": "gender", "compare": True, "replicates": 50}
     found = overview(pv.audit(systems, speakers=speakers, **asked))
-    (words,) = [one for one in found.found if "the fewest target trials" in one]
+    (words,) = [one for one in found.found if "lowest observed rate" in one]
     assert words.startswith(
-        "A falsely rejects the fewest target trials as counted, 22.2 %: fewer than 1 of 2 "
+        "A has the lowest observed rate, 22.2 %: it falsely rejects fewer target trials than 1 of "
     )
-    assert words.endswith("of B it can't be told.")
+    assert words.endswith("inconclusive against B.")
     two = {name: systems[name] for name in ("C", "A")}
     found = overview(pv.audit(two, speakers=speakers, **asked))
     (words,) = [one for one in found.found if "fewer target trials" in one]
@@ -234,7 +240,7 @@ def test_a_limit_that_is_missed_is_told_with_whom_it_is_missed_by(audited):
     limits = ["fnr=0.05", "fpr=0.9"]
     audit = audited(by="gender", operating_points=["fpr=0.01"], limits=limits)
     found = overview(audit)
-    missed = "Limit of 5 % on FNR at fpr=0.01: not met by f, everyone together, m"
+    missed = "Limit of 5 % on FNR at fpr=0.01: not met by f, all groups pooled, m"
     assert plain(found.headline) == missed  # what was asked stands first
     assert plain(found.below[0]) == "Limit of 90 % on FPR at fpr=0.01: met by all"
 
@@ -243,7 +249,7 @@ def test_one_group_alone_is_compared_with_none(material):
     trials, speakers = material
     one = {**speakers, "gender": ["f"] * len(speakers["id"])}
     found = overview(pv.audit(trials, speakers=one, by="gender", replicates=50))
-    assert plain(found.headline) == "There is one group, f: no other to compare it with"
+    assert plain(found.headline) == "There is one group, f, and no other to compare it with"
     assert not found.tally
     assert not found.not_known
 
@@ -251,8 +257,8 @@ def test_one_group_alone_is_compared_with_none(material):
 @pytest.mark.parametrize(
     ("same", "words"),
     [
-        (True, "Nothing is known of how often impostors get in: no impostor trials"),
-        (False, "Nothing is known of how often people are locked out: no own trials"),
+        (True, "The audit says nothing about false accepts: no nontarget trials"),
+        (False, "The audit says nothing about false rejects: no target trials"),
     ],
 )
 def test_an_error_that_was_never_tried_is_told(material, same, words):
@@ -276,6 +282,6 @@ def test_long_names_of_systems_stand_on_lines_of_their_own(material):
     )
     told = drawn(audit, 80)
     assert max(map(len, told.splitlines())) <= 80
-    assert "locked out" in told
+    assert "False rejects" in told
     for name in names:
         assert told.count(name[0] * 30) >= 2

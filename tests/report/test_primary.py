@@ -48,7 +48,7 @@ def told(request, seen, printed):
 def test_what_holds_is_said_once_with_the_figure(audit, told):
     words = told(audit)
     assert (
-        words.count("gainst chance, firm by gender at fpr=0.01 (confirmatory): if error rates") == 1
+        words.count("he verdicts by gender at fpr=0.01 are confirmatory if this analysis was") == 1
     )
     assert words.count(EXPLORED) == 1
 
@@ -67,14 +67,14 @@ def test_the_summary_says_which_groupings_are_exploratory(audit, seen):
 
 
 def test_each_groups_own_threshold_is_exploratory(audit, printed):
-    assert "own (EER), exploratory, to see whom" in plain(printed(audit))
-    assert "own (EER), exploratory, to see whom" in plain(page(audit))
+    assert "EER at group-specific thresholds, exploratory:" in plain(printed(audit))
+    assert "EER at group-specific thresholds, exploratory:" in plain(page(audit))
     assert "At thresholds of their own, exploratory: how hard" in plain(page(audit))
 
 
 def test_what_is_named_leads(named, told):
     words = told(named)
-    assert "firm by nation at eer (confirmatory)" in words
+    assert "verdicts by nation at eer are confirmatory" in words
     headings = re.findall(r"(?:At|at) (\S+), (confirmatory|exploratory)", words)
     assert headings[0] == ("eer", "confirmatory")
 
@@ -88,7 +88,7 @@ def test_the_page_says_whether_it_was_named(audit, named):
 def test_a_named_point_without_a_threshold_leaves_nothing_confirmatory(audited, told):
     points = ["fpr=0.0001", "eer"]
     words = told(audited(by="gender", operating_points=points, primary="gender@fpr=0.0001"))
-    assert "leads (exploratory), as the primary operating point has no threshold" in words
+    assert "are exploratory, as the primary operating point has no threshold" in words
     assert not re.search(r"at \S+, confirmatory", words, re.IGNORECASE)
 
 

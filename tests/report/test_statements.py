@@ -56,8 +56,8 @@ def test_the_legend_names_the_level_at_which_groups_are_called_alike(two_systems
     legend = first(two_systems, overview(two_systems))["legend"]
     level = two_systems.record["options"]["confidence"]
     assert level < ALIKE  # the drawn line is shorter than the interval that decides
-    (words,) = [words for words in legend if "alike" in words]
-    assert f"alike: {100 * ALIKE:g} % interval" in words
+    (words,) = [words for words in legend if "equivalent" in words]
+    assert f"equivalent: the {100 * ALIKE:g} % interval" in words
 
 
 def test_groups_that_are_only_explored_are_called_exploratory_first(audited):
@@ -107,7 +107,7 @@ def test_a_group_is_small_for_the_error_it_has_too_little_of_only():
     audit = pv.audit(
         rows, speakers=people, by="accent", operating_points=["threshold=0.5"], replicates=50
     )
-    small = [caveat for caveat in overview(audit).caveats if "small" in caveat.short]
-    assert [caveat.short for caveat in small] == ["1 of 3 groups small for FPR"]
+    small = [caveat for caveat in overview(audit).caveats if "under-represented" in caveat.short]
+    assert [caveat.short for caveat in small] == ["1 of 3 groups under-represented for FPR"]
     assert "for FPR a (0 effective errors)" in small[0].sentence
     assert "FNR" not in small[0].sentence

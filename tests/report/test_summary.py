@@ -48,9 +48,9 @@ def test_unknown_speakers_are_told(audit, printed):
 @pytest.mark.slow
 def test_the_folder_and_the_page_are_named_where_they_were_written(audit, seen):
     told = seen(audit, out=Path("here"), page=Path("there.html"))
-    assert "Every number: here; any group: parivox show here" in told
-    assert "there.html" in told
-    assert "Every number" not in seen(audit)
+    assert "All results: here (one group: parivox show here GROUP)" in told
+    assert "Report: there.html" in told
+    assert "All results" not in seen(audit)
 
 
 @pytest.mark.slow

@@ -285,16 +285,24 @@ def _of_system(
         return f"{words}; {n} {'has' if n == 1 else 'have'} {what}"
     n, unknown = len(names), int((codes == "cannot_tell").any(axis=0).sum())
     if code == "no_difference":
-        return f"all {n} groups are equivalent: none differs by more than {options.margin:g} times"
+        margin = f"{options.margin:g} times"
+        return f"{_all_groups(n)} equivalent: none differs by more than {margin}"
     if code == "differs":
         return _differing(names, codes, because, unknown)
-    whole = f"all {n} groups are inconclusive"
+    whole = f"{_all_groups(n)} inconclusive"
     if np.isinf(found.threshold):
         return f"{whole}: the threshold is infinite"
     for why in ("too_common", UNKNOWN_SPEAKERS, *NO_TRIALS.values()):
         if (reasons == why).all():
             return f"{whole}: {WHY[why]}"
-    return f"no significant difference; {unknown} of {n} groups are inconclusive"
+    whose = _all_groups(n) if unknown == n else f"{unknown} of {n} groups are"
+    return f"no significant difference; {whose} inconclusive"
+
+
+def _all_groups(n_groups: int) -> str:
+    """Return the subject and verb of a statement on every group."""
+    subject = {1: "the one group is", 2: "both groups are"}
+    return subject.get(n_groups, f"all {n_groups} groups are")
 
 
 def _differing(
@@ -310,7 +318,7 @@ def _differing(
     if len(codes) > 1:  # in either rate
         differ = _where(names, np.isin(codes, _DIFFERS).any(axis=0) & is_plain)
         if not differ and not better:
-            return f"rates differ between groups; all {len(names)} groups are inconclusive"
+            return f"rates differ between groups; {_all_groups(len(names))} inconclusive"
         some = f"{len(differ)} of {len(names)} groups differ: {', '.join(differ)}"
         words = [some if differ else "rates differ between groups", *better]
         return "; ".join([*words, f"{unknown} inconclusive"] if unknown else words)

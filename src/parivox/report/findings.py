@@ -544,7 +544,7 @@ def own_thresholds(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
     ]
     n, whom = len(rows), _REFERENCES[reference]
     if not differ:
-        yield "harder or easier", f"all {n} groups are inconclusive against {whom}"
+        yield "harder or easier", f"no group of {n} is shown to differ from {whom}"
         yield known[0]["group"], f"the highest: {_eer(known[0])}"
         yield known[-1]["group"], f"the lowest: {_eer(known[-1])}"
         return

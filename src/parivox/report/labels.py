@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _OF_GROUPS = ("group", "low_group", "high_group", "enrol_group", "test_group")
 _MAY_BE_GROUPS = ("reference", "because_of")
 _NO_NAMES = {"", "all", "pooled"}
-_BEFORE = r"(^|[:,;] |\(|\b(?:and|by|for|have|of|same|unknown|with) )"
+_BEFORE = r"(^|[:,;] |\(|\b(?:among|and|by|for|have|of|same|unknown|with|without) )"
 _AFTER = r"(?=$|[,;.:)]| \d| \[| \(| and | are | have | in | may )"
 """What stands before and behind the names of groups in sentences."""
 

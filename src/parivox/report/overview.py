@@ -696,7 +696,8 @@ def _threshold(audit: Audit) -> str:
     several = len(systems(audit)) > 1
     whose = "one threshold per system, common to all groups" if several else "one common threshold"
     kinds = {given_as(row).partition("=")[0] for row in found}
-    link = ", at which" if kinds <= {"fpr", "fnr", "eer"} else ":"
+    is_reached = not any(text.startswith("set for") for text in said)
+    link = ", at which" if is_reached and kinds <= {"fpr", "fnr", "eer"} else ":"
     return f"{whose}{link} {words}"
 
 

@@ -73,12 +73,12 @@ def _pair(title: str, rows: Sequence[Row], *, apart: bool) -> Iterator[Renderabl
             everyone = [_of_everyone(row) for row in whole if row["metric"] == metric]
             n = Counter(row["verdict"] for row in groups if row["metric"] == metric)
             told = ", ".join(f"{n[code]} {words}" for code, words in VERDICTS.items() if n[code])
-            words = f"{title}: {happens}, everyone {', '.join(everyone)}; groups: {told}."
+            words = f"{title}: {happens}, all trials: {', '.join(everyone)}. Groups: {told}."
             yield text(words, style="bold", apart=apart)
             continue
         n = Counter(row["verdict"] for row in groups if row["metric"] == metric)
         told = ", ".join(f"{n[code]} {words}" for code, words in VERDICTS.items() if n[code])
-        yield text(f"{capital(happens)}, as many in all by {at}; groups: {told}.")
+        yield text(f"{capital(happens)}: the pooled rate is fixed by {at}. Groups: {told}.")
     paired = {row["pairing"] for row in here} & {*_HOW}
     yield text(f"At {at}; {'; '.join(_HOW[one] for one in _HOW if one in paired)}.")
     sheet = _changed(groups)

@@ -79,7 +79,7 @@ def test_a_group_that_is_only_met_has_no_lock_outs(people):
     (verdict,) = audit.verdicts.where(group="b", metric="fnr")
     assert (verdict["verdict"], verdict["reason"]) == ("cannot_tell", "no target trials")
     assert verdict["gates"] == ""  # it is not too small
-    assert verdict["sentence"].endswith("can't be told: no own trials")
+    assert verdict["sentence"].endswith("inconclusive: no target trials")
     limits = {row["measure"]: row for row in audit.limits.where(group="b", metric="fnr")}
     assert limits["limit"]["verdict"] == "cannot_tell"
     assert {row["reason"] for row in limits.values()} <= {"no trials", "no target trials"}

@@ -42,16 +42,14 @@ def test_a_group_with_more_errors_is_worse_and_one_with_fewer_better(clear):
     row = verdict(clear, "a")
     assert row["low"] > 1
     assert row["p_holm"] < 0.05
-    assert row["sentence"].startswith(f"locked out {row['ratio']:.1f} times as often as everyone")
+    times = f"false rejects {row['ratio']:.1f} times as frequent ["
+    assert row["sentence"].startswith(times)
+    assert row["sentence"].endswith("] as among all other groups combined")
 
 
 def test_opposite_directions_stand_in_one_sentence(clear):
-    assert verdict(clear, "b", "fpr+fnr")["sentence"] == (
-        "more exposed to impostors, locked out less"
-    )
-    assert verdict(clear, "a", "fpr+fnr")["sentence"] == (
-        "less exposed to impostors, locked out more"
-    )
+    assert verdict(clear, "b", "fpr+fnr")["sentence"] == ("more false accepts, fewer false rejects")
+    assert verdict(clear, "a", "fpr+fnr")["sentence"] == ("fewer false accepts, more false rejects")
     assert {verdict(clear, group, "fpr+fnr")["verdict"] for group in "ab"} == {"differs"}
 
 
@@ -98,9 +96,11 @@ def test_the_verdict_on_a_system_is_made_of_those_on_its_groups(clear):
             plain = [g for g in differ if not verdict(clear, g, metric)["because_of"]]
             assert row["sentence"].startswith(f"{len(plain)} of 4 groups differ: a, b; better (")
         else:
-            assert row["sentence"].startswith(f"groups differ (p {row['p_holm']:.2g}); shown ")
-            assert all(group in row["sentence"].partition("which of")[0] for group in differ)
-        assert "can't be told" in row["sentence"]
+            assert row["sentence"].startswith(
+                f"rates differ between groups (adjusted p = {row['p_holm']:.2g}); "
+            )
+            assert all(group in row["sentence"].partition("the other")[0] for group in differ)
+        assert "inconclusive" in row["sentence"]
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_no_difference_is_said_of_intervals_within_the_margin(level):
         assert verdict(audit, group, "fpr+fnr")["verdict"] == "no_difference"
     row = verdict(audit, "", "fpr+fnr")
     assert row["verdict"] == "no_difference"
-    assert row["sentence"] == "no group of 2 differs by more than 1.25 times"
+    assert row["sentence"] == "both groups are equivalent: none differs by more than 1.25 times"
 
 
 @pytest.mark.slow
@@ -157,8 +157,8 @@ def test_few_speakers_who_differ_leave_it_open(people):
     row = verdict(audit, "a")
     assert row["ratio"] > 1.5
     assert (row["verdict"], row["reason"]) == ("cannot_tell", "too_wide")
-    assert "can't be told" in row["sentence"]
-    assert row["sentence"].endswith("interval too wide, for want of speakers or errors")
+    assert "inconclusive" in row["sentence"]
+    assert row["sentence"].endswith("interval too wide")
 
 
 @pytest.mark.slow
@@ -171,7 +171,7 @@ def test_a_group_without_errors_is_better_only_if_enough_is_known_of_it(people):
 
     many, few = verdict(made(20, 60), "a"), verdict(made(5, 15), "a")
     assert (many["verdict"], many["ratio"]) == ("better", 0)
-    assert many["sentence"].startswith("never locked out, so at most ")
+    assert many["sentence"].startswith("no false rejects; at most ")
     assert few["ratio"] == 0
     assert few["high"] > 1
     assert (few["verdict"], few["reason"]) == ("cannot_tell", "no_errors")
@@ -188,7 +188,7 @@ def test_one_weak_finding_among_many_groups_is_no_finding(people):
     assert 4 * row["p"] < 0.05  # it would be one if there were two groups
     assert row["p_holm"] == pytest.approx(2 * 24 * row["p"])  # asked of all at once, too
     assert (row["verdict"], row["reason"]) == ("cannot_tell", "not_after_holm")
-    assert row["sentence"].endswith("too weak for the number of groups looked at")
+    assert row["sentence"].endswith("not significant after adjustment")
 
 
 def test_a_named_reference_is_not_judged(level, people):
@@ -201,16 +201,16 @@ def test_a_named_reference_is_not_judged(level, people):
     assert (row["verdict"], row["reason"]) == ("cannot_tell", "is the reference")
     assert {r["reference"] for r in audit.verdicts} == {"b"}
     assert verdict(audit, "c")["verdict"] == "worse"
-    assert "as often as b [" in verdict(audit, "c")["sentence"]
+    assert verdict(audit, "c")["sentence"].endswith("] as among b")
     assert verdict(audit, "", "fnr")["sentence"].endswith(
-        "; shown worse: c; whether the other one does can't be told"
+        "; worse: c; the other group is inconclusive"
     )
 
 
 def test_the_reference_does_not_keep_a_system_from_having_no_differences(level):
     row = verdict(level.audit(reference="b"), "", "fpr+fnr")
     assert row["verdict"] == "no_difference"
-    assert row["sentence"] == "no group of 1 differs by more than 1.25 times"
+    assert row["sentence"] == "the one group is equivalent: none differs by more than 1.25 times"
 
 
 def test_nothing_is_concluded_at_a_point_that_was_not_found(level):
@@ -256,13 +256,13 @@ def test_better_than_one_bad_group_is_said_with_its_name(one_bad, options):
     for group in "abc":
         row = verdict(audit, group)
         assert (row["verdict"], row["because_of"]) == ("better", "d")
-        assert " (not shown without d: 1.0 times [" in row["sentence"]
+        assert " (not confirmed without d: 1.0 times as frequent [" in row["sentence"]
         both = verdict(audit, group, "fpr+fnr")
         assert both["because_of"] == "d"
-        assert both["sentence"].endswith("locked out less (not shown without d)")
+        assert both["sentence"].endswith("fewer false rejects (not confirmed without d)")
     assert verdict(audit, "d")["because_of"] == ""
-    words = "better (not shown without d): a, b, c"
-    assert verdict(audit, "")["sentence"].endswith(f"shown worse: d; {words}")
+    words = "better (not confirmed without d): a, b, c"
+    assert verdict(audit, "")["sentence"].endswith(f"worse: d; {words}")
     whole = verdict(audit, "", "fpr+fnr")
     assert whole["sentence"] == f"1 of 4 groups differ: d; {words}"
 
@@ -288,8 +288,10 @@ def test_without_the_worst_group_means_that_the_audit_of_the_others_says_it(one_
     )
     for group in "abc":
         row = verdict(others, group)
-        ends = "{:.1f} times [{:.2g}, {:.1f}]".format(*(row[n] for n in ("ratio", "low", "high")))
-        assert verdict(audit, group)["sentence"].endswith(f"(not shown without d: {ends})")
+        ends = "{:.1f} times as frequent [{:.2g}, {:.1f}]".format(
+            *(row[n] for n in ("ratio", "low", "high"))
+        )
+        assert verdict(audit, group)["sentence"].endswith(f"(not confirmed without d: {ends})")
 
 
 def test_where_trials_count_for_two_groups_better_is_said_not_to_be_checked():
@@ -336,9 +338,9 @@ def test_groups_without_impostors_are_not_among_those_of_which_it_cannot_be_told
         fpr=lambda group, i: (0, 0) if group in "cd" else (int(i % 3 == 0), 3),
     )
     whole = {metric: verdict(made.audit(), "", metric)["sentence"] for metric in ("fpr", "fnr")}
-    assert whole["fpr"].startswith("no group of 2 is shown to differ")
-    assert "; 2 have no impostor trials" in whole["fpr"]
-    assert "no impostor trials" not in whole["fnr"]
+    assert whole["fpr"].startswith("no significant difference; both groups are inconclusive")
+    assert "; 2 have no nontarget trials" in whole["fpr"]
+    assert "no nontarget trials" not in whole["fnr"]
 
 
 @pytest.mark.slow
@@ -356,11 +358,15 @@ def test_what_rests_on_speakers_who_vary_alike_in_all_groups_says_so(people):
     row = verdict(audit, "")
     assert (row["verdict"], row["p_holm"] < 0.05) == ("differs", True)
     assert row["reason"] == "if speakers vary alike in all groups"
-    assert row["sentence"].startswith("groups differ, if speakers vary alike in all groups (p 0.0")
+    assert row["sentence"].startswith(
+        "rates differ between groups, if speakers vary alike in all groups (adjusted p = 0.0"
+    )
     whole = verdict(audit, "", "fpr+fnr")["sentence"]
-    assert whole.startswith("groups differ, if speakers vary alike in all groups; which of 9 do")
-    (words,) = [words for words in overview(audit).found if words.startswith("Groups differ")]
-    assert ", if speakers vary alike in all groups), but which of them do" in words
+    assert whole.startswith(
+        "rates differ between groups, if speakers vary alike in all groups; all 9 groups are"
+    )
+    (words,) = [words for words in overview(audit).found if "rates differ between" in words]
+    assert ", if speakers vary alike in all groups), but the data do not show" in words
 
 
 def test_what_a_group_shows_by_itself_does_not_rest_on_others_who_vary_alike(clear):

@@ -310,7 +310,7 @@ def test_a_dot_is_hollow_only_for_the_rate_that_has_too_little(small):
             if row["group"] != "pooled"
         ]
         assert len(told) == 2
-        assert all((words == "can't tell, too few") == few for words in told)
+        assert all((words == "inconclusive, too few") == few for words in told)
 
 
 def test_charts_have_groups_in_the_order_of_the_report(pair):

@@ -108,7 +108,7 @@ def test_axes_below_the_gaps_of_a_last_row_stand_under_a_panel(small):
     audit = small([f"g{i}" for i in range(7)], each=4)
     (det,) = [one for one in charts.figures(audit) if one.id.startswith("det")]
     root = ET.fromstring(svg(det))
-    places = [height(root, one) for one in root.iter() if one.text == "impostors in (FPR, %)"]
+    places = [height(root, one) for one in root.iter() if one.text == "false accepts (FPR, %)"]
     assert len(places) == 4
     assert len(set(places)) == 2
     assert places.count(max(places)) == 3

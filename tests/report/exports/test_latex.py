@@ -72,7 +72,7 @@ def test_no_row_can_begin_what_the_row_before_would_take_for_its_argument(odd):
 
 def test_a_paper_says_what_brackets_and_marks_stand_for(odd):
     text = latex(odd)
-    assert r"In brackets: 95 \% intervals over speakers" in text
+    assert r"In brackets: 95 \% confidence intervals over speakers" in text
     assert r"\usepackage{booktabs}" in text
     assert "LuaLaTeX" in text  # for the emoji
 
@@ -115,4 +115,4 @@ def test_both_rates_stand_one_below_the_other_so_that_the_table_fits_a_column(od
     assert rates
     for columns, rows in rates:
         assert len(columns) <= 6
-        assert rows.index("locked out (FNR)") < rows.index("impostors in (FPR)")
+        assert rows.index("false rejects (FNR)") < rows.index("false accepts (FPR)")

@@ -41,15 +41,15 @@ def test_what_is_seen_first_comes_first(odd):
     places = [text.index(markdown_escaped(words)) for words in (of.found[0], of.counted[0])]
     weak = [text.index(f"- {markdown_escaped(one.sentence)}.") for one in of.caveats]
     assert [*places, *weak] == sorted([*places, *weak])
-    assert max(places) < text.index("### What weakens it") < weak[0]
+    assert max(places) < text.index("### Limitations") < weak[0]
     assert weak[-1] < text.index("### Tables")
 
 
 def test_tables_have_figures_and_counts(odd):
     (groups,) = [rows for rows in tables(markdown(odd)) if rows[0][0].strip() == "group"][:1]
     heads = [cell.strip() for cell in groups[0]]
-    assert "locked out (FNR): errors/trials" in heads
-    assert "impostors in (FPR): times" in heads
+    assert "false rejects (FNR): errors/trials" in heads
+    assert "false accepts (FPR): ratio" in heads
 
 
 def test_figures_are_those_of_the_audit(odd):
@@ -70,7 +70,7 @@ def test_a_value_with_the_sign_that_joins_attributes_stands_in_the_crosstab(odd)
 
 def test_without_intervals_it_says_so_and_gives_counts(unsure):
     text = markdown(unsure)
-    assert "Whether groups differ beyond chance" in text
+    assert "The audit does not show whether groups differ beyond chance" in text
     assert "- --no-intervals was given." in text
     assert "[" not in text.partition("-->")[2]
     assert "errors/trials" in text

@@ -69,7 +69,7 @@ def test_a_model_card_is_read_by_the_hub_and_has_the_same_numbers(optional, tmp_
     assert {one.metric_name: one.metric_value for one in again.eval_results} == {
         name: one.metric_value for name, one in found.items()
     }
-    assert "## Groups of people" in card.text
+    assert "## Error rates by group" in card.text
 
 
 def odd_trials():

@@ -104,8 +104,10 @@ def test_opposite_orders_of_the_two_errors_are_told_with_their_correlation(disag
     rates = _rates(a=(0.1, 0.03), b=(0.2, 0.02), c=(0.3, 0.01))
     of = {"fnr": {"c": {"verdict": "worse"}}, "fpr": {"a": {"verdict": "cannot_tell"}}}
     (told,) = disagreeing.errors_against_each_other(rates, of)
-    assert "c is locked out most and a is most exposed to impostors (which chance may exp" in told
-    assert "(Kendall's tau -1.00 over 3 groups; -1 is opposite, 1 alike)" in told
+    assert (
+        "c has the most false rejects and a has the most false accepts (which may be due to" in told
+    )
+    assert "(Kendall's tau -1.00 over 3 groups; -1 is opposite, 1 identical)" in told
     alike = _rates(a=(0.1, 0.01), b=(0.2, 0.02), c=(0.3, 0.03))
     assert not list(disagreeing.errors_against_each_other(alike, {}))
 
@@ -129,13 +131,13 @@ def test_measures_that_differ_on_chance_or_by_small_groups_are_told(disagreeing)
         "garbe": {},
     }
     (told,) = disagreeing.measures_against_chance(joint)
-    assert "FDR p 0.4, IR p 0.01" in told
+    assert "FDR p = 0.4, IR p = 0.01" in told
     assert "much the same" not in told
     near = {"fdr": {True: row(0.07)}, "ir": {True: row(0.03)}, "garbe": {}}
     (told,) = disagreeing.measures_against_chance(near)
     assert "on either side of 0.05 may yet tell much the same" in told
     (told,) = disagreeing.all_against_gated(joint)
-    assert "FDR p 0.01 of all 9, 0.4 of the 5 that count" in told
+    assert "FDR p = 0.01 of all 9, p = 0.4 of the 5 that count" in told
 
 
 def test_systems_that_measures_rank_differently_are_told(disagreeing):

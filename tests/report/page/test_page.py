@@ -108,25 +108,25 @@ def test_one_group_and_two_hundred_make_a_page(odd, read, n):
 @pytest.mark.slow
 def test_without_nontarget_trials_the_page_says_what_is_missing(odd, read):
     text = read(page(odd(["f", "m"], nontarget=False))).text
-    assert "No FPR (impostors in): no impostor trials" in text
-    assert "Impostors in (FPR), no impostor trials: f, m." in text
-    assert "Impostors in (FPR), fewer than" not in text
-    assert "Impostors in no impostor trials" in text
+    assert "No FPR: no nontarget trials" in text
+    assert "False accepts (FPR), no nontarget trials: f, m." in text
+    assert "False accepts (FPR), fewer than" not in text
+    assert "False accepts (FPR) no nontarget trials" in text
     assert "¹ no impostor trials." in text.partition("Operating points: one threshold")[2]
 
 
 @pytest.mark.slow
 def test_without_own_trials_the_page_says_so_first(odd, read):
     text = read(page(odd(["f", "m"], target=False))).text
-    assert "Locked out no own trials" in text
-    assert "1 can't tell 1 comparison" in text
+    assert "False rejects (FNR) no target trials" in text
+    assert "1 inconclusive 1 comparison" in text
 
 
 def test_a_group_without_trials_is_told_with_its_speakers(odd, read):
     text = read(page(odd(["a", "<c>"], absent=["<c>"]))).text
-    told = "o trial has anyone of <c> (3 speakers by kind), so nothing is known of them"
+    told = "o trials of <c> (3 speakers by kind), so nothing can be said about them"
     assert text.count(told) == 3
-    assert text.index("caveats weaken this") < text.index(told) < text.index("What can be said")
+    assert text.index("limitations.") < text.index(told) < text.index("Findings by operating")
 
 
 def test_groups_are_drawn_with_the_ratios_of_their_verdicts(audited, read):
@@ -154,15 +154,18 @@ def cells(html, caption):
 
 def test_a_figure_of_a_group_without_interval_has_the_reason_below_its_table(odd):
     html = page(odd(["a", "a", "b"], operating_points=["threshold=6"]))
-    rows = {row[0]: row for row in cells(html, "FNR, locked out, of model, kind")}
+    rows = {row[0]: row for row in cells(html, "FNR, false rejects, of model, kind")}
     assert re.match(r"\d", rows["b\u00a0*"][3])
     assert re.fullmatch("–\u00a0[¹²³]", rows["b\u00a0*"][4])
     for value, *rest in (row[-3:] for group, row in rows.items() if group != "pooled"):
         assert re.match(r"\d", value)
         assert all(re.fullmatch("–\u00a0[¹²³]", one) for one in rest)
-    below = html.partition("<caption>FNR, locked out")[2].partition("</table>")[2]
+    below = html.partition("<caption>FNR, false rejects")[2].partition("</table>")[2]
     assert "fewer than 5 speakers: no interval" in below.partition("</p>")[0]
-    assert "the group or everyone else has too few speakers or errors" in below.partition("</p>")[0]
+    assert (
+        "the group or all other groups combined has too few speakers or errors"
+        in below.partition("</p>")[0]
+    )
 
 
 @pytest.mark.slow
@@ -177,7 +180,7 @@ def test_no_cell_is_a_dash_without_a_reason(small, odd):
 
 
 def test_everyone_together_is_compared_with_no_one(small):
-    *_, pooled = cells(page(small), "FPR, impostors in, of model, gender at")
+    *_, pooled = cells(page(small), "FPR, false accepts, of model, gender at")
     assert pooled[0] == "pooled"
     assert pooled[-3:] == ["", "", ""]
 
@@ -190,8 +193,8 @@ def test_a_combination_without_anyone_is_told_as_the_legend_says(material, read)
     options = {"operating_points": ["fpr=0.05"], "replicates": 50}
     text = read(page(pv.audit({"m": trials}, speakers=lopsided, by=by, **options))).text
     assert "A dash has its reason below the table." in text
-    table = text.partition("locked out (FNR), %, ")[2]
-    assert "no one: there is no such group" in table.partition("impostors in (FPR)")[0]
+    table = text.partition("false rejects (FNR), %, ")[2]
+    assert "no one: there is no such group" in table.partition("false accepts (FPR)")[0]
 
 
 def test_headings_and_tables_stay_together_on_paper(html):
@@ -205,9 +208,9 @@ def test_headings_and_tables_stay_together_on_paper(html):
 def test_without_intervals_the_page_says_that_nothing_is_said_of_chance(odd, read):
     text = read(page(odd(["f", "m"], intervals=False))).text
     first = text.partition("All groups By")[0]
-    assert "Whether groups differ beyond chance" in first
+    assert "The audit does not show whether groups differ beyond chance" in first
     assert "--no-intervals was given" in first
-    assert re.search(r"Counted highest, locked out: [fm], [\d.]+ %", first)
+    assert re.search(r"Highest observed rate of false rejects: [fm], [\d.]+ %", first)
     assert "No verdicts: --no-intervals was given." in text
 
 
@@ -301,7 +304,7 @@ def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(au
         "Per 10,000 in 3 attempts at fpr=0.05, if attempts are independent",
         "Speakers at fpr=0.05: share whose own FNR is above the limit",
         "At fpr=0.05 with equal weight for each level of nation",
-        "Each group at a threshold of its own (EER), exploratory, to see whom",
+        "EER at group-specific thresholds, exploratory:",
         "Limit of 5 % on FNR at fpr=0.05",
     ):
         assert words in text
@@ -328,8 +331,8 @@ def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd
     }
     made.record["confounding"] = {"model": [row]}
     text = read(page(made)).text
-    told = "are confounded: so a difference may be one of <age>. Past that look --within age"
-    assert text.index("caveats weaken this") < text.index(told) < text.index("What can be said")
+    told = "are confounded: so a difference may be one of <age>. To examine this, use --within age"
+    assert text.index("limitations.") < text.index(told) < text.index("Findings by operating")
 
 
 @pytest.mark.slow
@@ -351,7 +354,7 @@ def test_a_measure_without_p_has_the_reason_below_its_table(odd, without_figures
     html = page(odd(list("abcd"), operating_points=["threshold=1"]))
     table = html.partition("<caption>Further measures")[2].partition("</p>")[0]
     mark = re.search(r"Gini of FPR.*<td>–\u00a0([¹²³⁴])<td>lower", table)[1]
-    assert f"{mark} no p: no fair system is drawn" in table.partition("</table>")[2]
+    assert f"{mark} no p: no noise floor is known for it" in table.partition("</table>")[2]
 
 
 def test_a_table_has_no_footnotes_of_columns_that_were_left_out():
