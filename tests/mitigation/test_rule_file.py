@@ -54,9 +54,9 @@ def test_an_answer_says_whether_its_thresholds_were_found_on_the_same_trials(
         return [one.short for one in every if "very trials" in one.short]
 
     both, rules = ["deployed", "fpr=0.05"], {"thresholds": tmp_path / "rules.yaml"}
-    assert weak(trials, both, **rules) == ["the rule file was found on these very trials"]
+    assert weak(trials, both, **rules) == ["threshold rules set on the audited trials"]
     assert weak(alike[0], both, **rules) == []
-    assert weak(alike[0], ["fpr=0.05"]) == ["thresholds found on these very trials"]
+    assert weak(alike[0], ["fpr=0.05"]) == ["thresholds set on the audited trials"]
 
 
 def test_the_group_may_be_that_of_the_person_at_the_door_and_unknown(shifted):

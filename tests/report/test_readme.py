@@ -46,6 +46,6 @@ def test_the_excerpt_is_what_the_demo_prints_and_it_writes_an_audit_and_its_page
         assert line in printed[at:], line
         at += printed[at:].index(line) + 1
     assert "550,894 trials, 1,190 speakers, 2 systems" in done.stdout
-    assert printed[-1].startswith("Your own files: parivox inspect SCORES SPEAKERS")
+    assert printed[-1].startswith("Your own data: parivox inspect SCORES SPEAKERS")
     assert (tmp_path / "d" / "report.html").stat().st_size > 100_000
     assert (tmp_path / "d" / "audit" / "groups.csv").is_file()

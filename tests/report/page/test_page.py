@@ -112,7 +112,7 @@ def test_without_nontarget_trials_the_page_says_what_is_missing(odd, read):
     assert "False accepts (FPR), no nontarget trials: f, m." in text
     assert "False accepts (FPR), fewer than" not in text
     assert "False accepts (FPR) no nontarget trials" in text
-    assert "¹ no impostor trials." in text.partition("Operating points: one threshold")[2]
+    assert "¹ no nontarget trials." in text.partition("Operating points: one threshold")[2]
 
 
 @pytest.mark.slow
