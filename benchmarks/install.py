@@ -102,17 +102,17 @@ def sizes(wheel: Path, work: Path) -> list[str]:
         print(name or "core", *found[name], flush=True)
     packages, size, bytecode = found.pop("")
     lines = [
-        "| install | brings | packages | MB |",
+        "| install | provides | packages | MB |",
         "|---|---|---:|---:|",
         f"| `parivox` | the program and the library | {packages} | {size:.0f} |",
     ]
     for name, words in extras().items():
         more, larger, _ = found[name]
         lines.append(f"| `parivox[{name}]` | {words} | +{more - packages} | +{larger - size:.0f} |")
-    spared = "(none with `pip install --no-compile`)"
     lines += [
         "",
-        f"Without bytecode, of which pip writes {bytecode:.0f} MB for the first row {spared}.",
+        "Sizes on disk in a new environment, in addition to the first row. They exclude bytecode:",
+        f"pip writes {bytecode:.0f} MB of it for the first row (none with `--no-compile`).",
     ]
     return lines
 
@@ -139,11 +139,12 @@ def demo(wheel: Path, work: Path) -> tuple[list[str], list[Gate]]:
     _, cloned, compiled = by_make.size("clone/build/venv")
     cpu, wall = installed.cpu + ran.cpu, installed.wall + ran.wall
     rows = [
-        ("from nothing", "download", "install", "run", "by the clock", "on disk", "and bytecode"),
+        ("command", "download", "install, CPU time", "run, CPU time", "both, elapsed on two cores",
+         "on disk", "bytecode"),
         ("---", *["---:"] * 6),
         (pip, f"{loaded:.0f} MB", f"{installed.cpu:.0f} s", f"{ran.cpu:.0f} s", f"{wall:.0f} s",
          f"{megabytes:.0f} MB", f"{bytecode:.0f} MB"),
-        (make, "as much", f"{made.cpu - ran.cpu:.0f} s", f"{ran.cpu:.0f} s", f"{made.wall:.0f} s",
+        (make, "same", f"{made.cpu - ran.cpu:.0f} s", f"{ran.cpu:.0f} s", f"{made.wall:.0f} s",
          f"{cloned:.0f} MB", f"{compiled:.0f} MB"),
     ]  # fmt: skip
     lines = [f"| {' | '.join(row)} |" for row in rows]

@@ -51,7 +51,7 @@ def test_an_answer_says_whether_its_thresholds_were_found_on_the_same_trials(
     def weak(trials, points, **more):
         asked = {"speakers": speakers, "by": "gender", "operating_points": points}
         every = overview(pv.audit(trials, **asked, **more)).caveats
-        return [one.short for one in every if "very trials" in one.short]
+        return [one.short for one in every if "the audited trials" in one.short]
 
     both, rules = ["deployed", "fpr=0.05"], {"thresholds": tmp_path / "rules.yaml"}
     assert weak(trials, both, **rules) == ["threshold rules set on the audited trials"]
