@@ -366,7 +366,7 @@ def _judged(scope: Scope, rate: Row, row: Row | None) -> Judged:
         return Judged(name, rate["value"], None, None, None, "", why=why, counts=counts)
     code, why = row["verdict"], verdict.WHY.get(row["reason"], row["reason"] or "")
     if row.get("because_of"):
-        code, why = "cannot_tell", f"better only because of {row['because_of']}"
+        code, why = "cannot_tell", f"better, but not confirmed without {row['because_of']}"
     ratio = None if row["ratio"] == math.inf else row["ratio"]
     limits, guess = (row["low"], row["high"]), findings.best_guess(row).partition(" ")[0]
     return Judged(name, rate["value"], ratio, *limits, code, row["p_holm"], why, guess, counts)
