@@ -149,7 +149,7 @@ def test_inspect_names_each_and_its_command_runs(write, proposed, content, word)
     write("scores", content)
     told, audited = proposed("scores", "people.csv")
     assert f"scores: scores of trials, in {word}" in told
-    assert audited.startswith("72 trials · 6 speakers")
+    assert audited.startswith("72 trials, 6 speakers")
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_a_data_folder_audits_by_all_that_it_tells(kaldi, proposed):
     told, audited = proposed("scores", "trials", "data")
     assert "data: a table of utterances, in Kaldi's files; 18 rows" in told
     assert "--speakers data --utterances data --by gender" in told
-    assert audited.startswith("72 trials · 6 speakers")
+    assert audited.startswith("72 trials, 6 speakers")
     tables = {"trials": kaldi / "trials", "intervals": False}
     both = {"utterances": kaldi / "data", "speakers": kaldi / "data"}
     whole = pv.audit({"S": kaldi / "scores"}, by="gender", **both, **tables)
@@ -458,7 +458,7 @@ def test_the_hint_of_where_the_speaker_stands_is_an_option(kaldi, proposed, pari
     (kaldi / "win.csv").write_text(f"enrol,test,score,label\n{windows}")
     told, audited = proposed("win.csv", "people.csv")
     assert "--utterances '*/*/{speaker}/**'" in told
-    assert audited.startswith("72 trials · 6 speakers")
+    assert audited.startswith("72 trials, 6 speakers")
 
 
 def test_files_of_kaldi_that_tell_no_speakers_ask_for_their_folder(kaldi):
@@ -658,7 +658,7 @@ def test_a_word_for_failures_is_one_by_the_option_that_inspect_writes(write, par
     told = parivox("inspect", "bank.csv", "people.csv", *option)
     command = proposed_in(told)
     assert option[1] in command
-    assert "58 trials · 6 speakers" in parivox(*command, "--no-intervals")
+    assert "58 trials, 6 speakers" in parivox(*command, "--no-intervals")
 
 
 def test_a_word_for_failures_stands_in_scores_too_beside_decisions(read):

@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.auditing.cell_counts import count_cells
+from parivox.auditing.list_warnings import (
+    list_warnings,
+    recording_warnings,
+    reversed_scores,
+    same_scores,
+)
 from parivox.auditing.missing_scores import add_missing_scores
 from parivox.auditing.operating_points import DEPLOYED, missed
 from parivox.auditing.outcomes import are_inverted
@@ -17,6 +23,7 @@ from parivox.auditing.tally import Tally
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 from parivox.core.separation import auc
+from parivox.read.attribute_warnings import speaker_warnings
 from parivox.read.oddities import ODDITIES, Odd, odd_ids, odd_llrs, odd_scores
 from parivox.read.recording_names import odd_recordings
 from parivox.read.trialset import trials_in_common
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.outcomes import Outcomes
     from parivox.auditing.schema import Rows
+    from parivox.auditing.system import System
     from parivox.core.counts import Counts
     from parivox.read.checks import DataNote
     from parivox.read.grouping import Grouping
@@ -84,8 +92,10 @@ def account_for(
             note = "counted in FTE or FTA alone"
             add(source="failures", item=item, count=count, note=note)
     _undecided(add, tally)
+    _inverted(add, tally, is_scored=trials.is_scored)
     if trials.is_scored:
-        _inverted(add, tally)
+        for grouping, odd in reversed_scores(tally):
+            add(source=ODDITIES, grouping=grouping, item=odd.what, count=odd.count, note=odd.note)
     _thresholds(add, tally)
     infinite = [f"{one.point.text} at {one.threshold}" for one in found if np.isinf(one.threshold)]
     outside = [
@@ -145,6 +155,10 @@ def note_oddities(
         ids = trials.utterance_ids.series()  # where a model may have the name of a recording
         found += odd_ids(ids.unique(maintain_order=True) if trials.n_models else ids)
         found += odd_recordings(trials)
+        found += list_warnings(trials, groupings)
+        found += recording_warnings(trials, groupings)
+        if trials.people is not None:
+            found += speaker_warnings(trials.people.ids)
     shared = 0
     if trials.has_speakers and development is not None and development.has_speakers:
         shared = trials_in_common(trials, development)
@@ -166,6 +180,24 @@ def note_oddities(
             item=one.what,
             count=one.count,
             note=one.note,
+        )
+
+
+def note_same_scores(rows: Rows, one: System, other: System) -> None:
+    """Add that two systems have the same scores, but perhaps for their scale, if they have."""
+    first, second = one.trials, other.trials
+    if first.list != second.list or not (first.is_scored and second.is_scored):
+        return
+    if one.no_curve or other.no_curve:
+        return
+    if words := same_scores(one.tally.everything, other.tally.everything):
+        rows.add(
+            system=second.system,
+            list=second.list,
+            source=ODDITIES,
+            item=f"trials with {words} as in {first.system}",
+            count=second.n_trials,
+            note="a comparison of the two systems shows nothing",
         )
 
 
@@ -263,23 +295,26 @@ def _undecided(add: Callable[..., None], tally: CellCounts) -> None:
             )
 
 
-def _inverted(add: Callable[..., None], tally: CellCounts) -> None:
-    """Groups whose decisions contradict the scores."""
+def _inverted(add: Callable[..., None], tally: CellCounts, *, is_scored: bool) -> None:
+    """Groups whose decisions contradict the scores, or the labels where there are no scores."""
     for cells in tally.cells:
         if cells.level.name or cells.allocation != tally.cells[0].allocation:
             continue
         for group, counts, outcomes in zip(
             cells.grouping.groups, cells.groups, cells.outcomes, strict=False
         ):
-            is_sound = counts.n_target and counts.n_nontarget and float(auc(counts)) >= CHANCE
-            if is_sound and are_inverted(outcomes.deployed):
+            if not (counts.n_target and counts.n_nontarget) or not are_inverted(outcomes.deployed):
+                continue
+            # of decisions alone, those of all trials were found to be sound before
+            if not is_scored or float(auc(counts)) >= CHANCE:
                 add(
                     source=ODDITIES,
                     grouping=cells.grouping.name,
-                    item=f"trials of {group} whose decisions contradict the scores",
+                    item=f"trials of {group} whose decisions contradict the "
+                    f"{'scores' if is_scored else 'labels'}",
                     count=int(counts.n_target + counts.n_nontarget),
-                    note="nontarget trials are accepted more often than target trials, although "
-                    "they score lower",
+                    note="nontarget trials are accepted more often than target trials"
+                    + (", although they score lower" if is_scored else ""),
                 )
 
 

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing.account import POINTS
+from parivox.auditing.missing_scores import MISSING_SCORES
 from parivox.errors import DataError
 from parivox.options.audit import ReadOptions
 from parivox.read.content import in_encoding_given, stem_of
 from parivox.read.inspection import inspect_files
 from parivox.read.inspection.findings import Counted, Found, Labels
+from parivox.read.oddities import ODDITIES, Odd
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.counts.trial_counts import TrialCounts
+    from parivox.auditing.result import Audit
     from parivox.read.inspection import Inspection
+
+MISSING_WORDS = ("SCORES", "TRIALS", "SPEAKERS", "PEOPLE", "RECORDINGS", "ATTRIBUTE")
+"""What stands in a proposed command for what is yet to be given."""
+_MAX_ROWS = 1_000_000
+"""Trials up to which an inspection makes an audit to see what it warns of."""
 
 
 @in_encoding_given
@@ -60,6 +69,29 @@ def inspect(
     )
     columns_of = dict(asked.columns or {})
     return inspect_files(sources, columns_of, asked.scores_format, _Counts(), stem_of)
+
+
+def can_be_audited(found: Inspection) -> bool:
+    """Whether the proposed command is an audit that runs as it stands, of a list of some size."""
+    has_problems = found.problems or any(one.problems for one in found.files)
+    n_rows = sum(one.rows or 0 for one in found.files if one.kind == "scores")
+    is_whole = not any(word in found.next.split() for word in MISSING_WORDS)
+    return (
+        found.next.startswith("parivox audit ")
+        and is_whole
+        and not has_problems
+        and 0 < n_rows <= _MAX_ROWS
+    )
+
+
+def warnings_of(audit: Audit) -> Iterator[Odd]:
+    """Yield the data warnings of an audit: of data, of missing scores, of operating points."""
+    for source in (ODDITIES, MISSING_SCORES, POINTS):
+        for row in audit.data.where(source=source).rows():
+            item = row["item"]
+            if row["group"] and row["value"] is not None:
+                item = f"{item}: {row['group']} ({row['grouping']}), {100 * row['value']:.3g} %"
+            yield Odd(item, row["count"] or 0, row["note"] or "")
 
 
 class _Counts:

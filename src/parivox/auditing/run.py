@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
-from parivox.auditing.account import account_for, note_oddities, with_and_without
+from parivox.auditing.account import (
+    account_for,
+    note_oddities,
+    note_same_scores,
+    with_and_without,
+)
 from parivox.auditing.comparison import Compared, add_comparisons, check_comparable
 from parivox.auditing.draws import MOST_SPEAKERS, draw_speakers
 from parivox.auditing.inputs import (
@@ -211,6 +216,8 @@ def _audited(study: _Study, table: Path | None = None) -> Audit:
         with stage(f"measuring {system_name(system.trials.system, system.trials.list)}"):
             add_rows(system, parts, judged_parts, rows)
             _account(rows["data"], system, read)
+    for one, other in combinations(systems, 2):
+        note_same_scores(rows["data"], one, other)
     if table is not None:
         with stage(f"writing {table}"):
             write_trial_table(table, systems, checked.seed)

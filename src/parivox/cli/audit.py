@@ -136,6 +136,15 @@ def _page(given: argparse.Namespace) -> dict[str, Any]:
     return page_options(given)
 
 
+def audit_of(words: Sequence[str], given: argparse.Namespace) -> Audit:
+    """Return the audit of a command line, `given` to hold what it asks for."""
+    from parivox.auditing.run import audit  # noqa: PLC0415
+    from parivox.cli import parser  # noqa: PLC0415 - which imports this file
+
+    asked = parser("audit").parse_args([*words], given)
+    return audit(_named(asked.scores), **given_options(asked, AuditOptions))
+
+
 def _named(sources: list[str]) -> Any:
     """One path, or several by system and list, which only NAME= or NAME@LIST= tells apart.
 

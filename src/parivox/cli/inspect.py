@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
+import shlex
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command, check_standard_input, given_options
 from parivox.cli.process import print_json, printing
+from parivox.errors import ParivoxError
 from parivox.options.audit import InspectCommand, InspectOptions, ProgressCommand
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Iterator
+
+    from parivox.read.inspection import Inspection
+    from parivox.read.oddities import Odd
 
 EXAMPLES = """\
 examples:
@@ -35,11 +42,16 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.auditing.inspection import inspect  # noqa: PLC0415 - what takes time to load
+    from parivox.auditing.inspection import can_be_audited, inspect  # noqa: PLC0415
     from parivox.report.inspection import print_inspection, to_json  # noqa: PLC0415
 
     check_standard_input(given.files)
     found = inspect(*given.files, **given_options(given, InspectOptions))
+    if can_be_audited(found) and "-" not in given.files:
+        try:
+            found = replace(found, warnings=tuple(_warnings_of_audit(found)))
+        except ParivoxError as error:
+            found = replace(found, problems=(*found.problems, str(error)))
     with printing():
         if given.json:
             print_json(to_json(found))
@@ -47,3 +59,18 @@ def _run(given: argparse.Namespace) -> None:
             print_inspection(found)
     if not found.readable:
         sys.exit(2)
+
+
+def _warnings_of_audit(found: Inspection) -> Iterator[Odd]:
+    """Yield the data warnings of an audit of these files, but for those that are known.
+
+    The audit is made without intervals, which takes seconds.
+    """
+    from parivox.auditing.inspection import warnings_of  # noqa: PLC0415 - what takes time to load
+    from parivox.cli.audit import audit_of  # noqa: PLC0415
+
+    words = shlex.split(found.next)[1:]
+    audited = audit_of([*words, "--no-intervals", "--quiet"], argparse.Namespace())
+    columns = (odd for file in found.files for column in file.columns for odd in column.odd)
+    known = {odd.what for odd in (*columns, *(odd for file in found.files for odd in file.odd))}
+    yield from (odd for odd in warnings_of(audited) if odd.what not in known)

@@ -25,10 +25,14 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 UNSCORED = "trials without score"
+_FAR_APART = 1e-3
+"""Difference of two orders of a pair, relative to their size, that rounding does not make."""
 UNSCORED_OF_CLASS = ("nontarget trials without score", "target trials without score")
 DUPLICATES = "exact duplicates"
 CONFLICTS = "contradicting rows"
 REVERSED = "reversed pairs"
+REVERSED_FAR = "pairs in both orders that have different scores"
+REPEATED = "trials that occur more than once"
 OF_ITSELF = "trials of an utterance with itself"
 WITHOUT_TEST_SPEAKER = "nontarget trials without a test speaker"
 NOTE_WITHOUT_TEST_SPEAKER = (
@@ -155,6 +159,7 @@ class CheckCounts:
     reversed: int = 0
     reversed_differ: int = 0
     reversed_by: float = 0.0
+    reversed_far: int = 0  # beyond what rounding does
     of_itself: int = 0
     infinite: int = 0
     targets: int = 0
@@ -488,9 +493,11 @@ def _count_oddities(
         counts.reversed_differ += int(gap.sum())
         pair = trials.score[back[gap] + 1], trials.score[back[gap]]
         with np.errstate(invalid="ignore"):
-            counts.reversed_by = max(
-                counts.reversed_by, float(np.fmax.reduce(np.abs(pair[0] - pair[1]), initial=0.0))
-            )
+            apart = np.abs(pair[0] - pair[1])
+            known = trials.score[np.isfinite(trials.score)]
+            size = np.fmax(np.abs(pair[0]), float(np.std(known)) if known.size else 0.0)
+        counts.reversed_by = max(counts.reversed_by, float(np.fmax.reduce(apart, initial=0.0)))
+        counts.reversed_far += int((apart > _FAR_APART * size).sum())
     itself = facts.itself(trials.enrol, trials.test, n)
     counts.of_itself += int(itself.sum())
     counts.by_speaker(OF_ITSELF, trials.enrol[itself], speaker)

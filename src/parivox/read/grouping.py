@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.frozen import frozen
+from parivox.read.attribute_warnings import attribute_warnings, number_warnings
 from parivox.read.attributes import number
 from parivox.read.oddities import Odd, odd_numbers, odd_values
 
@@ -120,10 +121,13 @@ class Grouping:
                 name, note = part.attribute.name, f"from {banded.min():g} to {banded.max():g}"
                 yield Odd(f"different numbers of {name!r}", int(banded.size), note)
                 yield from odd_numbers(name, banded)
+                yield from number_warnings(name, banded)
             elif np.isnan(numbers).any():
                 yield from odd_values(text, values)
+                yield from attribute_warnings(text, values)
             else:
                 yield from odd_numbers(text, numbers)
+                yield from number_warnings(text, numbers)
 
     @property
     def is_of_trials(self) -> bool:

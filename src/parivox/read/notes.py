@@ -16,7 +16,9 @@ from parivox.read.checks import (
     NOTE_WITHOUT_TEST_SPEAKER,
     OF_ITSELF,
     OF_NOBODY,
+    REPEATED,
     REVERSED,
+    REVERSED_FAR,
     UNSCORED,
     WITHOUT_TEST_SPEAKER,
     DataNote,
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from parivox.read.ids import MergedIds
 
 _KINDS = ("trials", "list", "failed", "pair", "decision", "label")
+_MAX_SHARE = 0.1
+"""Share of pairs in both orders whose scores differ, and of trials that occur again."""
 _MEND = "or leave such rows out with --conflicts set-aside"
 
 
@@ -83,6 +87,12 @@ def reading_notes(
     ]
     notes = [DataNote("scores", item, n) for item, n in always]
     notes += [DataNote("scores", item, n, note) for item, n, note in found if n]
+    if counts.reversed_far > _MAX_SHARE * counts.reversed:
+        note = "a symmetric system gives both orders one score"
+        notes.append(DataNote(ODDITIES, REVERSED_FAR, counts.reversed_far, note))
+    if counts.duplicates > _MAX_SHARE * (counts.duplicates + counts.kept):
+        note = "the same calls may be in two files or on two days; each is counted once"
+        notes.append(DataNote(ODDITIES, REPEATED, counts.duplicates, note))
     odd = odd_targets(counts.targets, counts.of_itself, counts.conflict_targets)
     notes += [DataNote(ODDITIES, one.what, one.count, one.note) for one in odd]
     if len(scans) > 1:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.read.inspection.findings import Column, Counted, Found, Inspection, Join, Shared
+    from parivox.read.oddities import Odd
 
 _KINDS = {
     "scores": "scores of trials",
@@ -99,6 +100,8 @@ def _together(inspection: Inspection) -> Iterator[tuple[str, str]]:
         yield "twice", _shared(shared, short)
     for problem in inspection.problems:
         yield "problem", problem
+    if inspection.warnings:
+        yield "odd", "; ".join(map(_odd_in_words, inspection.warnings))
 
 
 def _next(inspection: Inspection, n_problems: int) -> Iterator[tuple[str, str]]:
@@ -154,9 +157,14 @@ def _columns(found: Found, *, is_table: bool) -> Iterator[tuple[str, str]]:
 
 
 def _odd(found: Found) -> Iterator[str]:
-    for one in (*found.odd, *(odd for column in found.columns for odd in column.odd)):
-        words = f"{one.what}: {one.count:,}" if one.count else one.what
-        yield f"{words} ({one.note})" if one.note else words
+    every = (*found.odd, *(odd for column in found.columns for odd in column.odd))
+    return map(_odd_in_words, every)
+
+
+def _odd_in_words(odd: Odd) -> str:
+    """What is odd, how often, and an example or a remark."""
+    words = f"{odd.what}: {odd.count:,}" if odd.count else odd.what
+    return f"{words} ({odd.note})" if odd.note else words
 
 
 def _headline(found: Found) -> str:

@@ -182,6 +182,9 @@ class Inspection(Shown):
         The command to type next; empty if there is none.
     differing : tuple of Differing
         Why the command names one side of an attribute.
+    warnings : tuple of Odd
+        What an audit of the files warns of, beyond what is odd about each; of the command
+        `parivox inspect` only.
     """
 
     files: tuple[Found, ...]
@@ -190,6 +193,7 @@ class Inspection(Shown):
     problems: tuple[str, ...]
     next: str
     differing: tuple[Differing, ...] = ()
+    warnings: tuple[Odd, ...] = ()
 
     @property
     def readable(self) -> bool:

@@ -12,6 +12,7 @@ import polars as pl
 
 from parivox.errors import DataError, ParivoxError
 from parivox.frozen import frozen
+from parivox.read.attribute_warnings import attribute_warnings, number_warnings
 from parivox.read.attributes import UNKNOWN
 from parivox.read.cells import DECISIONS, is_decision, is_label
 from parivox.read.columns import ALIASES, SPEAKER, name_columns, plain
@@ -425,9 +426,10 @@ class Cells:
     def _odd(self, name: str, values: pl.Series) -> tuple[Odd, ...]:
         """What is odd about distinct values, which may all be numbers."""
         if not self._ends:
-            return tuple(odd_values(name, values.to_list()))
-        numbers = values.str.replace(",", ".", literal=True).cast(pl.Float64)
-        return tuple(odd_numbers(name, numbers.to_numpy()))
+            listed = values.to_list()
+            return (*odd_values(name, listed), *attribute_warnings(name, listed))
+        numbers = values.str.replace(",", ".", literal=True).cast(pl.Float64).to_numpy()
+        return (*odd_numbers(name, numbers), *number_warnings(name, numbers))
 
 
 def _bands(counts: pl.DataFrame) -> str:

@@ -320,8 +320,9 @@ def levels(audit: Audit, where: Row, of: Mapping[str, Rates], at: str) -> Sheet 
 
 def both_rates(rates: Rates, at: str, title: str) -> Sheet:
     """Every group at a point, the highest FNR first, each rate in times that of all together."""
-    heads = ("group", "speakers")
-    heads += tuple(head for m in ("FNR", "FPR") for head in (m, "errors / trials", "ratio"))
+    heads = ["group", "speakers"]
+    for name in ("FNR", "FPR"):
+        heads += [name, "errors / trials", "ratio"]
     groups = [group for group in rates if group != POOLED]
     rows = []
     for group in [*sorted(groups, key=lambda g: -(rates[g]["fnr", at]["value"] or 0)), POOLED]:
