@@ -20,6 +20,7 @@ from benchmarks.coverage import (
     better,
     blocks,
     curves,
+    data_warnings,
     findings,
     floors,
     gates,
@@ -60,6 +61,7 @@ STUDIES = {
     "monitor": monitor,
     "plans": plans,
     "gate": gates,
+    "data_warnings": data_warnings,
 }
 SEED = 2026
 QUICK = 4

@@ -467,6 +467,20 @@ def _gates(results: dict[str, list[Row]]) -> list[str]:
     return _table(("scores", "one group is", "speakers", "condition", "fails"), lines)
 
 
+def _warnings(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            row["fault"] or "none",
+            row["system"],
+            f"{row['trials']:,}",
+            str(row["datasets"]),
+            _share(row["warned"], row["warned_error"]),
+        )
+        for row in _rows(results, "data_warnings")
+    ]
+    return _table(("fault", "scores", "trials", "lists", "warned"), lines)
+
+
 def _alike(results: dict[str, list[Row]]) -> list[str]:
     shares = ("within_95", "said", "within_99")
     lines = [
@@ -687,6 +701,7 @@ TABLES = {
     "delays": _delays,
     "replays": _replays,
     "gates": _gates,
+    "warnings": _warnings,
     "blocks, found again": _blocks_found_again,
     "type I": lambda results: _null(results, fair=True),
     "joint": _joint,

@@ -181,3 +181,25 @@ def test_tables_of_nist_are_models_and_segments(parivox, tmp_path):
     seen = parivox("inspect", "models", "segments.tsv", cwd=tmp_path).stdout
     assert "models: a table of enrolment models" in seen
     assert "segments.tsv: a table of utterances" in seen
+
+
+@pytest.mark.slow
+def test_an_inspection_warns_of_what_the_audit_warns_of(parivox, tmp_path):
+    """Of attributes, of the design of the list and of scores by group: the same words."""
+    rows = ["enrol,test,score,label"]
+    for n in range(24):
+        rows += [f"s{n:02d}/1,s{n:02d}/{k},{3 + k / 10},1" for k in range(2, 6)]
+        rows += [f"s{n:02d}/1,s{(n + step) % 24:02d}/9,{step / 10},0" for step in (1, 3, 5)]
+    (tmp_path / "s.csv").write_text("\n".join([*rows, ""]))
+    nations = ["UK", "United Kingdom", "India"]
+    people = [f"s{n:02d},{'fm'[n % 2]},{nations[n % 3]}" for n in range(24)]
+    (tmp_path / "p.csv").write_text("\n".join(["speaker,gender,nation", *people, ""]))
+    seen = parivox("inspect", "s.csv", "p.csv", cwd=tmp_path).stdout
+    audited = parivox(*shlex.split(seen.splitlines()[1].partition("next: parivox ")[2]),
+                      "--no-intervals", "--quiet", "-v", cwd=tmp_path).stdout  # fmt: skip
+    for words in (
+        "nontarget trials, all between groups of 'gender'",
+        "values of 'nation' that may mean the same",
+    ):
+        assert words in seen
+        assert words in " ".join(audited.split())

@@ -324,6 +324,12 @@ def odd_scores(values: Floats, target: Ints, nontarget: Ints) -> list[Odd]:
     if min(targets, int(nontarget.sum())) >= _FEW_SCORES and wrong > _WRONG_SHARE * targets:
         what = "target trials that score lower than 95 % of the nontarget trials"
         found.append(Odd(what, wrong, "signs may be turned, or labels"))
+    n_nontarget = int(nontarget.sum())
+    high = int(np.searchsorted(np.cumsum(target), (1 - _WRONG_END) * targets))
+    above = int(nontarget[high + 1 :].sum())
+    if min(targets, n_nontarget) >= _FEW_SCORES and above > _WRONG_SHARE * n_nontarget:
+        what = "nontarget trials that score higher than 95 % of the target trials"
+        found.append(Odd(what, above, "signs may be turned, or labels"))
     return found + _scales(values, {"target": target, "nontarget": nontarget})
 
 

@@ -1,0 +1,255 @@
+"""Data warnings on real lists: how often a sound list raises one, and a list with a planted fault.
+
+Trials of VoxCeleb1-H are drawn at random, half of them target trials. Speakers have a group and a
+nation, recordings a device, all drawn at random; a twentieth of the scores is missing at random,
+decisions are those of one threshold. Each fault is planted into such a list.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from benchmarks.coverage import real
+from benchmarks.coverage.records import Row, mean, stream
+
+import parivox as pv
+from parivox.auditing.account import POINTS
+from parivox.auditing.missing_scores import MISSING_SCORES
+from parivox.errors import ParivoxError
+from parivox.read.oddities import ODDITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+DATASETS = 300
+SIZES = (40, 200, 1000, 5000)
+SYSTEMS = ("V2", "L")
+MISSING, FPR = 0.05, 0.01
+FAULTED_SIZE = 1000
+DAYS = 5
+_KINDS = {
+    "two spellings": "under two spellings",
+    "synonyms": "may mean the same",
+    "two codings": "in two codings",
+    "decades among ages": "decades or bands among ages",
+    "device follows the group": "follows from",
+    "cross-group impostors only": "all between groups",
+    "two speakers make the list": "enrolled speakers alone",
+    "one group's scores negated": "score below its nontarget trials",
+    "30 % of scores negated": "than 95 % of the",
+    "both orders differ": "in both orders",
+    "trials repeated": "more than once",
+    "one day's decisions swapped": "whose decisions contradict",
+    "scores missing in one group": "without score, which differ",
+    "same scores, rescaled": "with the same scores",
+    "threshold of another scale": "outside the range of scores",
+}
+"""A part of the warning of each fault."""
+
+
+def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+    """Study sound lists of each system and size, then each fault."""
+    for system in SYSTEMS:
+        for size in SIZES:
+            name = f"data_warnings/{system}/{size}"
+            if not wanted(name):
+                continue
+            rng = stream(seed, name)
+            warned = [warnings_of(sound_list(system, size, rng)) for _ in range(datasets)]
+            kinds = sorted({kind for one in warned for kind in one})
+            every = np.array([[float(bool(one))] for one in warned])
+            yield [
+                {"cell": name, "system": system, "trials": size, "fault": "", "datasets": datasets}
+                | {"kinds": "; ".join(kinds)}
+                | mean(every, "warned")
+            ]
+    for fault, words in _KINDS.items():
+        name = f"data_warnings/{fault}"
+        if not wanted(name):
+            continue
+        rng = stream(seed, name)
+        found = [
+            any(words in item for item in warnings_of(planted(fault, rng)))
+            for _ in range(max(1, datasets // 6))
+        ]
+        hits = np.array([[float(one)] for one in found])
+        yield [
+            {"cell": name, "system": "V2", "trials": FAULTED_SIZE, "fault": fault}
+            | {"datasets": len(found), "kinds": ""}
+            | mean(hits, "warned")
+        ]
+
+
+def sound_list(system: str, size: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Draw a list without a fault, as arguments of an audit."""
+    trials = real.voxceleb(system)
+    chosen = np.concatenate(
+        [
+            rng.choice(np.flatnonzero(trials.target == is_target), size // 2, replace=False)
+            for is_target in (True, False)
+        ]
+    )
+    chosen = rng.permutation(chosen)
+    one, other, target = trials.one[chosen], trials.other[chosen], trials.target[chosen]
+    at = real.threshold(trials, "fpr", FPR, np.ones(trials.target.size, dtype=bool))
+    # recordings are not in the scores as read: each trial has two of its own
+    side = [[f"s{speaker}/{n}{letter}" for n, speaker in enumerate(of)]
+            for letter, of in (("a", one), ("b", other))]  # fmt: skip
+    score = trials.score[chosen]
+    frame = pl.DataFrame(
+        {
+            "enrol": side[0],
+            "test": side[1],
+            "score": np.where(rng.random(size) < MISSING, np.nan, score),
+            "label": target.astype(np.int64),
+            "decision": np.where(score >= at, "accept", "reject"),
+            "day": rng.permutation(np.arange(size) % DAYS).astype(str),
+        }
+    ).with_columns(pl.col("score").fill_nan(None))
+    frame = frame.with_columns(decision=pl.when(pl.col("score").is_not_null()).then("decision"))
+    ids = np.unique(np.concatenate([one, other]))
+    speakers = pl.DataFrame(
+        {
+            "speaker": [f"s{speaker}" for speaker in ids],
+            "group": rng.choice(["f", "m"], ids.size),
+            "nation": rng.choice(["India", "UK", "USA"], ids.size),
+            "age": rng.integers(18, 60, ids.size).astype(str),
+        }
+    )
+    names = [*side[0], *side[1]]
+    utterances = pl.DataFrame(
+        {"utterance": names, "device": rng.choice(["phone", "web"], len(names))}
+    )
+    return {
+        "scores": frame,
+        "speakers": speakers,
+        "utterances": utterances,
+        "by": ["group", "nation"],
+        "operating_points": [f"threshold={at!r}"],
+    }
+
+
+def planted(fault: str, rng: np.random.Generator) -> dict[str, Any]:
+    """Plant a fault into a list that is sound without it."""
+    asked = sound_list("V2", FAULTED_SIZE, rng)
+    changed = _with_wrong_people(fault, asked, rng)
+    return _with_wrong_trials(fault, asked, rng) if changed is None else changed
+
+
+def _with_wrong_people(
+    fault: str, asked: dict[str, Any], rng: np.random.Generator
+) -> dict[str, Any] | None:
+    """Plant a fault into attributes of speakers or recordings; None for any other fault."""
+    speakers = asked["speakers"]
+    if fault == "two spellings":
+        again = speakers.head(3).with_columns(speaker=pl.col("speaker").str.to_uppercase())
+        asked["speakers"] = pl.concat([speakers, again])
+    elif fault == "synonyms":
+        words = pl.when(pl.Series(rng.random(speakers.height) < 0.5)).then(pl.lit("United Kingdom"))
+        nation = pl.when(pl.col("nation") == "UK").then(words.otherwise(pl.lit("UK")))
+        asked["speakers"] = speakers.with_columns(nation=nation.otherwise("nation"))
+    elif fault == "two codings":
+        coded = pl.Series(rng.choice(["1", "2", "f", "m"], speakers.height))
+        asked["speakers"], asked["by"] = speakers.with_columns(sex=coded), ["sex"]
+    elif fault == "decades among ages":
+        some = pl.Series(rng.random(speakers.height) < 0.2)
+        age = pl.when(some).then(pl.lit("30s")).otherwise("age")
+        asked["speakers"] = speakers.with_columns(age=age)
+        asked["by"] = ["age"]
+    elif fault == "device follows the group":
+        owner = asked["utterances"]["utterance"].str.split("/").list.first()
+        device = owner.replace_strict(_groups_of(speakers)).replace({"f": "phone", "m": "web"})
+        asked["utterances"] = asked["utterances"].with_columns(device=device)
+    else:
+        return None
+    return asked
+
+
+def _with_wrong_trials(
+    fault: str, asked: dict[str, Any], rng: np.random.Generator
+) -> dict[str, Any]:
+    """Plant a fault into trials, their scores or their decisions."""
+    frame, speakers = asked["scores"], asked["speakers"]
+    of_enrol, of_test = (
+        frame[side].str.split("/").list.first().replace_strict(_groups_of(speakers))
+        for side in ("enrol", "test")
+    )
+    is_f = of_enrol == "f"
+    turned = -pl.col("score")
+    if fault == "cross-group impostors only":
+        asked["scores"] = frame.filter((pl.col("label") == 1) | (of_enrol != of_test))
+        asked["by"] = ["group"]
+    elif fault == "two speakers make the list":
+        first = speakers["speaker"].to_list()[:2]
+        names = [f"{first[n % 2]}/x{n}" for n in range(4 * FAULTED_SIZE)]
+        more = frame.sample(
+            4 * FAULTED_SIZE, with_replacement=True, seed=int(rng.integers(1_000_000))
+        )
+        more = more.with_columns(
+            enrol=pl.Series(names), test=pl.Series([f"{name}y" for name in names]),
+            label=pl.lit(1, dtype=pl.Int64),
+        )  # fmt: skip
+        asked["scores"] = pl.concat([frame, more])
+        asked.pop("utterances")
+    elif fault == "one group's scores negated":
+        is_usa = frame["enrol"].str.split("/").list.first().replace_strict(
+            dict(speakers.select("speaker", "nation").iter_rows())
+        ) == "USA"  # fmt: skip
+        asked["scores"] = frame.with_columns(
+            score=pl.when(is_usa).then(turned).otherwise("score")
+        ).drop("decision")
+    elif fault == "30 % of scores negated":
+        some = pl.Series(rng.random(frame.height) < 0.3)
+        asked["scores"] = frame.with_columns(
+            score=pl.when(some).then(turned).otherwise("score")
+        ).drop("decision")
+    elif fault == "both orders differ":
+        back = frame.select(
+            pl.col("test").alias("enrol"), pl.col("enrol").alias("test"),
+            pl.col("score") + 0.1, "label", "decision", "day",
+        )  # fmt: skip
+        asked["scores"] = pl.concat([frame, back.sample(fraction=0.5, seed=1)])
+    elif fault == "trials repeated":
+        asked["scores"] = pl.concat([frame, frame.sample(fraction=0.5, seed=1)])
+    elif fault == "one day's decisions swapped":
+        swapped = pl.col("decision").replace({"accept": "reject", "reject": "accept"})
+        asked["scores"] = frame.with_columns(
+            decision=pl.when(pl.col("day") == "2").then(swapped).otherwise("decision")
+        )
+        asked["by"] = ["day"]
+    elif fault == "scores missing in one group":
+        # the lowest target scores of f, as of a system that fails on hard recordings
+        low = frame.filter((pl.col("label") == 1) & is_f)["score"].quantile(0.3)
+        lost = is_f & (frame["label"] == 1) & (frame["score"] < low)
+        asked["scores"] = frame.with_columns(
+            score=pl.when(~lost).then("score"), decision=pl.when(~lost).then("decision")
+        )
+    elif fault == "same scores, rescaled":
+        asked["scores"] = {"A": frame, "B": frame.with_columns(score=3 * pl.col("score") - 1)}
+        asked["operating_points"] = ["eer"]
+    else:
+        asked["operating_points"] = ["threshold=50"]
+    return asked
+
+
+def _groups_of(speakers: pl.DataFrame) -> dict[str, str]:
+    """Return the group of each speaker."""
+    return dict(speakers.select("speaker", "group").iter_rows())
+
+
+def warnings_of(asked: dict[str, Any]) -> list[str]:
+    """Return what an audit warns of; a refusal counts as a warning, too."""
+    scores = asked["scores"]
+    options = {name: value for name, value in asked.items() if name != "scores"}
+    try:
+        audit = pv.audit(scores, **options, intervals=False)
+    except ParivoxError as error:
+        return [str(error)]
+    return [
+        row["item"]
+        for source in (ODDITIES, MISSING_SCORES, POINTS)
+        for row in audit.data.where(source=source).rows()
+        if "different numbers of" not in row["item"]
+    ]

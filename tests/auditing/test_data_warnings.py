@@ -1,0 +1,254 @@
+"""Wrong data are warned of, in an audit and in ``parivox inspect`` alike; sound data are not."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import parivox as pv
+from parivox.auditing.inspection import warnings_of
+from parivox.auditing.list_warnings import same_scores
+from parivox.core.counts import Counts
+from parivox.read.attribute_warnings import (
+    attribute_warnings,
+    number_warnings,
+    speaker_warnings,
+)
+from parivox.report.overview import overview
+
+N_SPEAKERS = 24
+
+
+def trials(seed=0):
+    """Six target trials of each of 24 speakers, and about half of the pairs of speakers."""
+    draw = np.random.default_rng(seed)
+    ids = [f"s{i:02d}" for i in range(N_SPEAKERS)]
+    rows = [(f"{a}/1", f"{a}/{k}", draw.normal(3), 1) for a in ids for k in range(2, 8)]
+    rows += [
+        (f"{a}/1", f"{b}/2", draw.normal(), 0)
+        for i, a in enumerate(ids)
+        for b in ids[:i]
+        if draw.random() < 0.5
+    ]
+    return pl.DataFrame(rows, schema=["enrol", "test", "score", "label"], orient="row")
+
+
+def people():
+    ids = [f"s{i:02d}" for i in range(N_SPEAKERS)]
+    return pl.DataFrame({"speaker": ids, "gender": ["f", "m"] * (N_SPEAKERS // 2)})
+
+
+def group_of(side):
+    """The gender of the speaker of a side."""
+    return (pl.col(side).str.slice(1, 2).cast(int) % 2).replace_strict({0: "f", 1: "m"})
+
+
+def warned(scores, speakers=None, **options):
+    """What an audit warns of, each of which is among the limitations, too."""
+    asked = {"by": "gender", "operating_points": ["threshold=1.5"]} | options
+    audit = pv.audit(
+        scores, speakers=people() if speakers is None else speakers, intervals=False, **asked
+    )
+    found = list(warnings_of(audit))
+    limitations = " ".join(caveat.sentence for caveat in overview(audit).caveats)
+    assert [odd.what for odd in found if odd.what not in limitations] == []
+    return [odd.what for odd in found]
+
+
+def test_sound_data_are_not_warned_of():
+    for seed in range(5):
+        assert warned(trials(seed)) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("UK", "United Kingdom"),
+        ("GBR", "united kingdom"),
+        ("USA", "United States"),
+        ("NZ", "New Zealand"),
+        ("IND", "India"),
+        ("woman", "female"),
+        ("North East", "NE"),
+    ],
+)
+def test_two_words_of_one_meaning_are_named(first, second):
+    (odd,) = attribute_warnings("origin", [first, "elsewhere", second])
+    assert odd.what == "values of 'origin' that may mean the same"
+    assert first in odd.note
+    assert second in odd.note
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["UK", "USA", "India", "Norway"],
+        ["f", "m"],
+        ["f", "female"],  # noticed as a letter and its word
+        ["yes", "no"],
+        ["1", "2", "3", "4", "a", "b", "c", "d"],
+        ["1", "other"],
+        ["North", "South", "N/A"],
+        ["de", "en", "fr"],
+    ],
+)
+def test_values_of_one_coding_are_not_named(values):
+    assert attribute_warnings("origin", values) == []
+
+
+@pytest.mark.parametrize("codes", [["0", "1"], ["1", "2"], ["0", "1", "2"]])
+@pytest.mark.parametrize("words", [["f", "m"], ["female", "male"], ["yes", "no"]])
+def test_codes_among_words_are_two_codings(codes, words):
+    (odd,) = attribute_warnings("answer", [*codes, *words])
+    assert odd.what == "values of 'answer' in two codings"
+
+
+def test_a_sex_in_the_codes_of_two_standards_is_named():
+    assert number_warnings("sex", np.array([0.0, 1.0, 2.0]))
+    for codes in ([0.0, 1.0], [1.0, 2.0]):
+        assert not number_warnings("sex", np.array(codes))
+    assert not number_warnings("visits", np.array([0.0, 1.0, 2.0]))
+
+
+@pytest.mark.parametrize("word", ["30s", "thirties", "30-39", "60+", "<18"])
+def test_decades_among_ages_are_named(word):
+    (odd,) = attribute_warnings("age", ["34", word, "51"])
+    assert word in odd.note
+    assert attribute_warnings("age group", ["18-30", "31-60", "60+"]) == []
+
+
+@given(st.sets(st.integers(1, 9), min_size=3))
+def test_ages_that_are_all_decades_are_named(decades):
+    ages = np.array([10.0 * decade for decade in decades])
+    assert number_warnings("age", ages)
+    assert not number_warnings("age", np.append(ages, 34.0))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Anna Meier", "anna meier"),
+        ("Meier, Anna", "Anna Meier"),
+        ("id0012", "id12"),
+        ("anna_meier", "anna-meier"),
+        ("José", "Jose\u0301"),
+    ],
+)
+def test_two_spellings_of_a_person_are_counted_and_not_shown(one, other):
+    (odd,) = speaker_warnings([one, other, "someone else"])
+    assert odd.count == 2
+    assert one not in odd.note
+    again = people().with_columns(speaker=pl.col("speaker").str.to_uppercase()).head(3)
+    assert "speakers that may be one person under two spellings" in warned(
+        trials(), pl.concat([people(), again])
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), unique=True, min_size=1))
+def test_numbers_in_ids_tell_people_apart(numbers):
+    assert speaker_warnings([f"{a:03d}-{b:03d}" for a, b in numbers]) == []
+
+
+def test_a_recording_attribute_that_follows_from_the_group_is_named():
+    frame = trials()
+    names = pl.concat([frame["enrol"], frame["test"]]).unique().sort()
+    utterances = pl.DataFrame({"utterance": names}).with_columns(
+        device=group_of("utterance").replace({"f": "phone", "m": "web"}),
+        room=pl.Series(["a", "b"] * (len(names) // 2)),
+    )
+    found = warned(frame, utterances=utterances)
+    assert found == ["recordings whose 'device' follows from 'gender'"]
+
+
+@pytest.mark.parametrize("allocate", ["both", "enrol"])
+def test_impostors_of_other_groups_only_are_named(allocate):
+    is_across = group_of("enrol") != group_of("test")
+    frame = trials().filter((pl.col("label") == 1) | is_across)
+    found = warned(frame, allocate=allocate)
+    assert found == ["nontarget trials, all between groups of 'gender'"]
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_two_speakers_who_make_the_list_are_named(label):
+    draw = np.random.default_rng(3)
+    calls = [
+        (f"s0{n % 2}/1", f"s0{n % 2}/x{n}" if label else f"s1{n % 9}/y{n}", draw.normal(3 * label))
+        for n in range(900)
+    ]
+    more = pl.DataFrame(calls, schema=["enrol", "test", "score"], orient="row")
+    more = more.with_columns(label=pl.lit(label, dtype=pl.Int64))
+    kind = "target" if label else "nontarget"
+    assert f"{kind} trials of 2 enrolled speakers alone" in warned(pl.concat([trials(), more]))
+
+
+def test_a_group_whose_scores_are_negated_is_named():
+    frame, three = trials(), people().with_columns(gender=pl.Series(["f", "m", "n"] * 8))
+    is_n = pl.col("enrol").str.slice(1, 2).cast(int) % 3 == 2
+    turned = frame.with_columns(score=pl.when(is_n).then(-pl.col("score")).otherwise("score"))
+    assert "trials of n whose target trials score below its nontarget trials" in warned(
+        turned, three
+    )
+
+
+@pytest.mark.parametrize("centre", [-5.0, 0.0, 5.0])
+def test_a_part_of_the_scores_that_is_negated_is_named(centre):
+    """Wherever scores lie: negated ones are at the low end, or at the high one."""
+    is_turned = pl.Series(np.random.default_rng(1).random(trials().height) < 0.3)
+    score = pl.col("score") + centre
+    frame = trials().with_columns(score=pl.when(is_turned).then(-score).otherwise(score))
+    found = warned(frame, orientation="similarity", operating_points=["eer"])
+    assert any("than 95 % of the" in what for what in found)
+
+
+def test_both_orders_of_a_pair_with_other_scores_are_named():
+    frame = trials()
+    back = frame.filter(label=0).select(
+        *(pl.col("test").alias("enrol"), pl.col("enrol").alias("test"), "score", "label")
+    )
+    rounded = back.with_columns(pl.col("score") * (1 + 1e-7))
+    assert warned(pl.concat([frame, rounded])) == []
+    found = warned(pl.concat([frame, back.with_columns(pl.col("score") + 0.5)]))
+    assert found == ["pairs in both orders that have different scores"]
+
+
+def test_calls_that_occur_again_are_named():
+    frame = trials()
+    assert warned(pl.concat([frame, frame.head(10)])) == []
+    found = warned(pl.concat([frame, frame.head(frame.height // 2)]))
+    assert found == ["trials that occur more than once"]
+
+
+@pytest.mark.parametrize("has_scores", [True, False])
+def test_a_day_whose_decisions_are_swapped_is_named(has_scores):
+    frame = trials().with_columns(
+        decision=pl.when(pl.col("score") > 1.5).then(pl.lit("accept")).otherwise(pl.lit("reject")),
+        day=pl.Series([str(n % 4) for n in range(trials().height)]),
+    )
+    swapped = pl.col("decision").replace({"accept": "reject", "reject": "accept"})
+    frame = frame.with_columns(
+        decision=pl.when(pl.col("day") == "2").then(swapped).otherwise("decision")
+    )
+    frame = frame if has_scores else frame.drop("score")
+    found = warned(frame, by="day", operating_points=["deployed"])
+    against = "scores" if has_scores else "labels"
+    assert found == [f"trials of 2 whose decisions contradict the {against}"]
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_two_systems_with_the_same_scores_are_named(scale):
+    frame = trials()
+    other = frame.with_columns(score=scale * pl.col("score") - (scale - 1))
+    found = warned({"A": frame, "B": other}, operating_points=["eer"])
+    words = "the same scores" if scale == 1 else "the same scores on another scale"
+    assert found == [f"trials with {words} as in A"]
+    assert warned({"A": frame, "B": trials(seed=9)}, operating_points=["eer"]) == []
+
+
+@given(st.integers(0, 10_000))
+def test_scores_of_other_systems_are_not_the_same(seed):
+    draw = np.random.default_rng(seed)
+    target = np.repeat([True, False], 200)
+    one, other = (Counts.from_scores(draw.normal(size=400) + 2 * target, target) for _ in "ab")
+    assert same_scores(one, other) == ""
+    assert same_scores(one, one) == "the same scores"
