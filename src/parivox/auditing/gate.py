@@ -213,6 +213,9 @@ class _Judge:
         self.points = list(
             dict.fromkeys(row["operating_point"] for row in audit.operating_points.rows())
         )
+        # a group that the baseline has is none of a misspelt name
+        before = [] if baseline is None else baseline.groups.rows()
+        self.groups_before = {(row["grouping"], row["group"]) for row in before}
         named = {one.name: one for one in policy.conditions}
         for one in policy.conditions:
             self._check(one, one.groups, one.where)
@@ -234,10 +237,11 @@ class _Judge:
     def _check(self, one: Condition, groups: Sequence[str], where: str) -> None:
         """Refuse what the audit does not have."""
         audit = self.audit
+        both = {(row["grouping"], row["group"]) for row in audit.groups.rows()}
         known = {
-            row["group"]
-            for row in audit.groups.rows()
-            if row["grouping"] == one.by or (not one.by and row["grouping"] != "all")
+            group
+            for grouping, group in both | self.groups_before
+            if grouping == one.by or (not one.by and grouping != "all")
         }
         of = f"group by {one.by}" if one.by else "group"
         for what, asked, there in (
@@ -294,7 +298,8 @@ class _Judge:
         asked = "not worse" if one.most is None else "ratio" if one.is_ratio else "rate"
         if one.than == BASELINE:
             asked = "times the baseline"
-        for row in ask(one, {**key, "allocation": allocation}):
+        rows = [*ask(one, {**key, "allocation": allocation})]
+        for row in [*rows, *self._gone(one, where["grouping"], rows)]:
             group = row["group"]
             if not group or (group not in one.groups if one.groups else group == "pooled"):
                 continue
@@ -313,6 +318,22 @@ class _Judge:
                 "within": row["within"],
                 "outcome": row.get("outcome", ""),
             }
+
+    def _gone(
+        self, one: Condition, grouping: str, rows: Sequence[Mapping[str, Any]]
+    ) -> Iterator[Row]:
+        """Yield the groups that a condition names and that the baseline alone has."""
+        judged = {row["group"] for row in rows}
+        for group in one.groups:
+            if group not in judged and (grouping, group) in self.groups_before:
+                nothing = dict.fromkeys(("value", "low", "high", "p"))
+                yield {
+                    **nothing,
+                    "group": group,
+                    "reason": ABSENT[GONE],
+                    "beyond": False,
+                    "within": False,
+                }
 
     def _verdicts(self, _: Condition, key: Row) -> Iterator[Row]:
         for row in self.audit.verdicts.where(**key).rows():

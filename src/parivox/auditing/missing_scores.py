@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 MISSING_SCORES = "missing scores"
 """The source of rows on groups whose target trials lack scores more often than by chance."""
-_LEVEL = 0.01  # of one list, over all groupings
+_LEVEL = 0.005  # of one list, over all groupings; with it at most 1 in 100 sound lists are named
 _MIN_MISSING = 10  # fewer missing trials are not judged
 _MIN_DRAWS = 999
 _SEED = 0

@@ -25,7 +25,7 @@ from parivox.frozen import frozen
 from parivox.read.trialset import TrialSet
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from parivox.auditing.schema import Rows
     from parivox.auditing.speaker_errors import SpeakerErrors
@@ -45,6 +45,9 @@ class Pairing:
     """Weights of the speakers of one list, and what follows from them for its thresholds."""
 
     list_sha256: str
+    key: bytes  # known to who holds the list
+    ids: Sequence[str]  # of speakers by number
+    in_use: Sequence[int]  # speakers that have trials
     own: FloatArray  # weights of the audit's own draws, [draw, speaker]
     keyed: FloatArray  # those that a key makes, likewise
     pooled: SpeakerErrors  # all trials
@@ -77,7 +80,28 @@ class Pairing:
         rates = np.stack([whole.intervals.rates[metric].rate[:, -1] for metric in RATES])
         list_sha256 = hashlib.blake2b(digest, digest_size=_SIZE, person=b"parivox list")
         thresholds = tuple(np.nan_to_num(one[..., 0] - rates) for one in of_all)
-        return cls(list_sha256.hexdigest(), weights, keyed, whole.pooled, of_all, thresholds)
+        held = key, people.ids, trials.in_use.tolist()
+        return cls(list_sha256.hexdigest(), *held, weights, keyed, whole.pooled, of_all, thresholds)
+
+    def members_of(self, one: Measured) -> list[str]:
+        """Return a hash of who is in each cell, by the key; empty where groups are no speakers'.
+
+        Two audits of a list have the same hash of a group if it has the same people.
+        """
+        of_speaker = None if one.cells is None else one.cells.grouping.of_speaker
+        if of_speaker is None:
+            return [""] * len(one.names)
+        members: list[list[str]] = [[] for _ in one.names]
+        for speaker in self.in_use:
+            if (group := int(of_speaker[speaker])) >= 0:
+                members[group].append(self.ids[speaker])
+        hashes = []
+        for names in members:
+            digest = hashlib.blake2b(digest_size=_SIZE, key=self.key, person=b"parivox members")
+            for name in sorted(names):
+                digest.update(name.encode() + b"\n")
+            hashes.append(digest.hexdigest() if names else "")
+        return hashes
 
 
 def pairing_rows(
@@ -120,6 +144,7 @@ def pairing_rows(
     columns = columns_of(keys, n)
     chosen = np.flatnonzero(known.ravel()).tolist()
     names = list(one.names) * len(keys)
+    members = pairing.members_of(one)
     rows.add(
         **{name: value for name, value in where.items() if name != "within"},
         list_sha256=pairing.list_sha256,
@@ -130,6 +155,7 @@ def pairing_rows(
         log_se=log.se[known],
         fit=fit[known],
         draws=texts_of,
+        members_sha256=[members[i % n] for i in chosen],
     )
 
 

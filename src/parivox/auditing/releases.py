@@ -175,12 +175,19 @@ class Rate(NamedTuple):
     reason: str
     members: tuple[int | None, ...] = ()
     """Speakers, target and nontarget trials of the group: others, if it has other people."""
+    members_sha256: str = ""
+    """Who they are, as a hash; empty in audits of before."""
+
+    def has_members_of(self, other: Rate) -> bool:
+        """Whether the group has the same people in another release, as far as that is known."""
+        hashes = {self.members_sha256, other.members_sha256} - {""}
+        return self.members == other.members and len(hashes) < 2
 
     def correlation(self, other: Rate) -> float | None:
         """With the rate of another release; None where they are not paired."""
         if not self.list_sha256 or self.list_sha256 != other.list_sha256:
             return None
-        if self.members != other.members:  # people changed group, so the draws are of others
+        if not self.has_members_of(other):  # people changed group, so the draws are of others
             return None
         # what the draws do not fit is taken to be each system's own
         return self.fit * other.fit * correlation(self.draws, other.draws)
@@ -229,6 +236,7 @@ class _Release(NamedTuple):
                 fit=of["fit"],
                 reason=reason,
                 members=tuple(row[name] for name in _MEMBERS),
+                members_sha256=str(of.get("members_sha256") or ""),
             )
         return found
 
@@ -295,8 +303,7 @@ def _group_changes(
 ) -> Iterator[Row]:
     """Yield the groupings in which people of the same trials changed group, with how many.
 
-    An audit does not hold who is in a group, so numbers of speakers give the fewest who moved:
-    where as many came as went, only the numbers of trials show that anyone did.
+    An audit holds a hash of who is in a group, so numbers of speakers give the fewest who moved.
     """
     lists = {rate.list_sha256 for rates in (old, new) for rate in rates.values()}
     if len(lists) != 1 or lists == {""}:
@@ -309,7 +316,7 @@ def _group_changes(
         if group == "pooled" or _without_group(key) not in measured_twice:
             continue
         before, after = old.get(key), new.get(key)
-        if before is None or after is None or before.members != after.members:
+        if before is None or after is None or not before.has_members_of(after):
             n_speakers = _n_speakers(after) - _n_speakers(before)
             growth.setdefault(grouping, {})[group] = n_speakers
     for grouping, groups in growth.items():

@@ -53,7 +53,9 @@ def reasons(gate, name="one"):
     return {row["group"]: row["reason"] for row in gate.groups.where(condition=name)}
 
 
-def released(n_speakers=60, *, moved=0, worse="", without=(), points=("fpr=0.05",), **more):
+def released(
+    n_speakers=60, *, moved=0, swapped=False, worse="", without=(), points=("fpr=0.05",), **more
+):
     """Audit a release: `moved` people of group a are in b, scores of `worse` are lower."""
     draw = np.random.default_rng(1)
     speakers = [f"s{i:03d}" for i in range(n_speakers)]
@@ -71,6 +73,8 @@ def released(n_speakers=60, *, moved=0, worse="", without=(), points=("fpr=0.05"
     of_a = [i for i in range(n_speakers) if groups[i] == "a"]
     for i in of_a[:moved]:
         groups[i] = "b"
+    if swapped:  # the first of a and the first of b, who have as many trials
+        groups[0], groups[1] = groups[1], groups[0]
     halves = ["lower" if i < n_speakers // 2 else "upper" for i in range(n_speakers)]
     people = {"speaker": speakers, "region": groups, "half": halves}
     options = {"speakers": people, "by": "region", "operating_points": [*points]} | more
@@ -361,3 +365,33 @@ def test_summaries_are_well_formed_and_say_the_same(audit):
     held = json.loads(found.to_json())
     assert held["outcome"] == "fail"
     assert len(held["groups"]) == 5
+
+
+def test_a_swap_of_people_between_groups_is_noticed_although_all_numbers_are_the_same():
+    before, now = (released(swapped=swapped, allocate=["enrol"]) for swapped in (False, True))
+    sizes = [
+        [(row["group"], row["target_trials"], row["nontarget_trials"]) for row in audit.groups]
+        for audit in (before, now)
+    ]
+    assert sizes[0] == sizes[1]
+    comparison = pv.compare(before, now)
+    (change,) = comparison.record["changed_groups"]
+    assert (change["grouping"], sorted(change["groups"])) == ("region", ["a", "b"])
+    pairing = {row["group"]: row["pairing"] for row in comparison.changes.where(metric="fnr")}
+    assert {group: pairing[group] for group in "abc"} == {
+        "a": "unpaired",
+        "b": "unpaired",
+        "c": "paired",
+    }
+    hashes = {row["group"]: row["members_sha256"] for row in before.pairing.rows()}
+    assert len(set(hashes.values()) - {""}) == 3
+
+
+@pytest.mark.parametrize("asked", [{"at-most": "99%"}, {"at-most": "50x"}, {"not": "worse"}])
+def test_a_group_that_the_policy_names_and_that_is_gone_is_not_judged(asked):
+    named = policy(condition(groups=["b", "c"], **asked))
+    gate = pv.gate(released(without=("c",)), named, baseline=released())
+    assert (outcomes(gate)["c"], reasons(gate)["c"]) == ("cannot_tell", "not in this audit")
+    assert gate.exit_code == 3
+    with pytest.raises(pv.ConfigError, match="'cc' is no group"):
+        pv.gate(released(), policy(condition(groups=["cc"], **asked)), baseline=released())
