@@ -203,3 +203,18 @@ def test_an_inspection_warns_of_what_the_audit_warns_of(parivox, tmp_path):
     ):
         assert words in seen
         assert words in " ".join(audited.split())
+
+
+def test_placeholders_are_no_missing_speakers(parivox, tmp_path):
+    """What an audit takes for nobody, an inspection takes for nobody, too."""
+    pairs = [(f"s{n}", f"s{(n + step) % 8}") for n in range(8) for step in (0, 1, 3)]
+    rows = [f"{a}/1.wav,{b}/2.wav,{2.0 if a == b else 0.1}" for a, b in pairs]
+    rows += [f"s{n}/1.wav,nan/{n}.wav,0.2" for n in range(8)]
+    (tmp_path / "s.csv").write_text("\n".join(["enrol,test,score", *rows, ""]))
+    people = [f"s{n},{'fm'[n % 2]}" for n in range(8)]
+    (tmp_path / "p.csv").write_text("\n".join(["speaker,sex", *people, ""]))
+    seen = parivox("inspect", "s.csv", "p.csv", cwd=tmp_path).stdout
+    assert "join: all 8 speakers of s.csv are in p.csv" in seen
+    command = seen.splitlines()[1].partition("next: parivox ")[2]
+    told = parivox(*shlex.split(command), "--no-intervals", "--quiet", cwd=tmp_path)
+    assert (told.returncode, "8 trials of nobody excluded" in told.stdout) == (0, True), told

@@ -103,3 +103,18 @@ def test_lists_are_not_built_of_nobody():
     table = recordings("NA") | {"recording": ["1", "2", "3", "4", "5", "6"]}
     with pytest.raises(parivox.DataError, match=r"row 3.*'NA' stands for nobody"):
         Pool.read(table, by="channel")
+
+
+def test_words_of_the_user_stand_for_nobody():
+    with_word = counted(TRIALS, utterances=recordings("guest"))
+    assert with_word == (3, 2, 0)
+    named = counted(TRIALS, utterances=recordings("guest"), columns={"nobody": "guest|anonymous"})
+    assert named == (2, 1, 2)
+    speakers = {"id": [*LISTED, "guest"], "sex": ["f", "m", "f"]}
+    tables = {"utterances": recordings("guest"), "speakers": speakers}
+    assert counted(TRIALS, columns={"nobody": "guest"}, **tables) == (3, 2, 0)
+
+
+def test_words_of_the_user_hold_for_one_audit_alone():
+    assert counted(TRIALS, utterances=recordings("x"), columns={"nobody": "x"}) == (2, 1, 2)
+    assert counted(TRIALS, utterances=recordings("x")) == (3, 2, 0)

@@ -63,7 +63,7 @@ def _embedded(given: argparse.Namespace) -> Any:
     from parivox.embedding.extract import embed  # noqa: PLC0415 - what takes time to load
     from parivox.embedding.recordings import read_source  # noqa: PLC0415
     from parivox.embedding.systems.named import load  # noqa: PLC0415
-    from parivox.read.content import quotes_in, texts_in  # noqa: PLC0415
+    from parivox.read.content import read_as  # noqa: PLC0415
     from parivox.report.systems import speakers_told  # noqa: PLC0415
 
     system = partial(
@@ -71,7 +71,8 @@ def _embedded(given: argparse.Namespace) -> Any:
     )
     given.outcome = "what is finished is kept; the same command goes on with it"
     options = given_options(given, EmbedOptions)
-    with texts_in(options.get("encoding")), quotes_in(options.get("quotes")):
+    asked = {name: options.get(name) for name in ("encoding", "quotes", "columns")}
+    with read_as(**asked):
         source = read_source(given.recordings, columns=options.pop("columns", None))
     for line in () if given.quiet else speakers_told(source):
         say(line)

@@ -118,7 +118,8 @@ class ReadOptions(Options):
         READ,
         "[columns of the roles](bring-your-data.md#columns-with-names): "
         "`enrol=ref_file,test=com_file,score=sc,label=lab`; and words of the cells: "
-        "`accept=ja,reject=nein,failed=too short`",
+        "`accept=ja,reject=nein,failed=too short`, `nobody=anonymous|guest` for ids that stand for "
+        "no speaker",
         Names,
         metavar="ROLES",
         of="str",

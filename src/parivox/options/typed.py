@@ -28,7 +28,8 @@ class OtherAuditOptions(TypedDict, total=False):
     """format of the scores (default: by content)"""
     columns: Mapping[str, str] | None
     """columns of the roles: enrol=ref_file,test=com_file,score=sc,label=lab; and words of the
-    cells: accept=ja,reject=nein,failed=too short"""
+    cells: accept=ja,reject=nein,failed=too short, nobody=anonymous|guest for ids that stand for no
+    speaker"""
     id: str | None
     """id column of the speaker table (default: the one that covers the ids: one called speaker or
     id goes before all others, one without a name behind them, and of others that cover alike none
@@ -143,7 +144,8 @@ class OtherCountOptions(TypedDict, total=False):
     """format of the scores (default: by content)"""
     columns: Mapping[str, str] | None
     """columns of the roles: enrol=ref_file,test=com_file,score=sc,label=lab; and words of the
-    cells: accept=ja,reject=nein,failed=too short"""
+    cells: accept=ja,reject=nein,failed=too short, nobody=anonymous|guest for ids that stand for no
+    speaker"""
     id: str | None
     """id column of the speaker table (default: the one that covers the ids: one called speaker or
     id goes before all others, one without a name behind them, and of others that cover alike none

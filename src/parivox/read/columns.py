@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, DataError, nearest
+from parivox.read.content import NOBODY_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -81,6 +82,7 @@ WORDS = {
     **dict.fromkeys(("accept", "reject"), ("decision",)),
     **dict.fromkeys(("target", "nontarget"), ("label",)),
     "failed": ("decision", "score"),
+    NOBODY_WORDS: (),
 }
 """What cells may say in words of the user's own, and the roles of the columns where they do."""
 

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import warnings
 import zlib
+from collections.abc import Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,8 @@ from parivox.frozen import frozen
 from parivox.progress import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextvars import Token
 
     from parivox.progress import Stage
 
@@ -48,39 +50,56 @@ LONGEST_LINE = 1 << 26
 _NOT_IN_TEXT = bytes([*range(0x09), *range(0x0E, 0x1A)])
 _GIVEN: ContextVar[str] = ContextVar("encoding of texts that are not Unicode", default="")
 _QUOTES: ContextVar[str] = ContextVar("what quotes are in texts", default="")
+_NOBODY: ContextVar[tuple[str, ...]] = ContextVar("words that stand for no speaker", default=())
+NOBODY_WORDS = "nobody"
+"""What `columns` names words by that stand for no speaker."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 @contextmanager
-def texts_in(encoding: str | None) -> Iterator[None]:
-    """Take texts that are read meanwhile, and are neither UTF-8 nor UTF-16, for this encoding."""
-    if encoding is None:
-        yield
-        return
-    from parivox.read.encodings import encoding_named  # noqa: PLC0415 - where it is given
+def read_as(
+    encoding: str | None = None,
+    quotes: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Iterator[None]:
+    """Read files meanwhile as the options of the same names say; None leaves what holds.
 
-    token = _GIVEN.set(encoding_named(encoding))
+    Parameters
+    ----------
+    encoding
+        Of texts that are neither UTF-8 nor UTF-16.
+    quotes
+        ``none`` where quotes in tables of text are signs as others are.
+    columns
+        Of which ``nobody`` names words that stand for no speaker.
+    """
+    tokens: list[tuple[ContextVar[Any], Token[Any]]] = []
+    if encoding is not None:
+        from parivox.read.encodings import encoding_named  # noqa: PLC0415 - where it is given
+
+        tokens.append((_GIVEN, _GIVEN.set(encoding_named(encoding))))
+    if quotes is not None:
+        tokens.append((_QUOTES, _QUOTES.set(quotes)))
+    if isinstance(columns, Mapping) and columns.get(NOBODY_WORDS):
+        words = tuple(word.strip() for word in str(columns[NOBODY_WORDS]).split("|"))
+        tokens.append((_NOBODY, _NOBODY.set(words)))
     try:
         yield
     finally:
-        _GIVEN.reset(token)
+        for variable, token in tokens:
+            variable.reset(token)
+
+
+def nobody_asked() -> tuple[str, ...]:
+    """Words of the user that stand for no speaker."""
+    return _NOBODY.get()
 
 
 def encoding_asked() -> str:
     """The encoding that is given for what is read now, as Python calls it; empty if none is."""
     return _GIVEN.get()
-
-
-@contextmanager
-def quotes_in(quotes: str | None) -> Iterator[None]:
-    """Take quotes in tables of text that are read meanwhile for this: ``none``, signs as others."""
-    token = _QUOTES.set(_QUOTES.get() if quotes is None else quotes)
-    try:
-        yield
-    finally:
-        _QUOTES.reset(token)
 
 
 def quotes_asked() -> str:
@@ -89,12 +108,12 @@ def quotes_asked() -> str:
 
 
 def in_encoding_given(reading: Callable[P, R]) -> Callable[P, R]:
-    """Have all texts that a function reads taken as its arguments `encoding`, `quotes` say."""
+    """Read all files of a function as its arguments `encoding`, `quotes` and `columns` say."""
 
     @wraps(reading)
     def wrapped(*args: P.args, **given: P.kwargs) -> R:
-        encoding, quotes = (cast("str | None", given.get(one)) for one in ("encoding", "quotes"))
-        with texts_in(encoding), quotes_in(quotes):
+        asked = {name: cast("Any", given.get(name)) for name in ("encoding", "quotes", "columns")}
+        with read_as(**asked):
             return reading(*args, **given)
 
     return wrapped

@@ -11,6 +11,7 @@ import polars as pl
 from parivox.errors import DataError
 from parivox.read.cells import labels
 from parivox.read.columns import alone
+from parivox.read.content import nobody_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -44,6 +45,13 @@ class NamesSpeakers(Protocol):
 
 PLACEHOLDERS = ("", "nan", "NaN", "None", "null", "NA", "N/A", "n/a", "unknown", "-", "?", "-1")
 """Speaker ids that stand for nobody, unless a table of speakers lists them."""
+
+
+def placeholders() -> tuple[str, ...]:
+    """Return speaker ids that stand for nobody, those that the user named among them."""
+    return (*PLACEHOLDERS, *nobody_asked())
+
+
 NOBODY = -2
 """What stands for the place of such a speaker."""
 _SIDES = ("enrol", "test")
@@ -230,7 +238,7 @@ def speaker_indices(
         distinct = found.unique().sort()
         missing = distinct.filter(~distinct.is_in(_known_ids(speakers, share)))
         if may_be_nobody:
-            missing = missing.filter(~missing.is_in(PLACEHOLDERS))
+            missing = missing.filter(~missing.is_in(placeholders()))
             if missing.is_empty():
                 return _with_nobody(found, speakers)
         headless = missing.filter(_in_header(missing, speakers))

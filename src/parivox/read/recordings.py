@@ -16,10 +16,10 @@ from parivox.read.columns import SPEAKER
 from parivox.read.formats import NO_SIDE, are_segments, on_side
 from parivox.read.ids import places_in
 from parivox.read.joining import (
-    PLACEHOLDERS,
     first_components,
     listed_ids,
     mend_of_ids,
+    placeholders,
     speakers_by,
     spreadsheet_damage,
 )
@@ -73,7 +73,9 @@ class Utterances:
     def refuse_nobody(self) -> None:
         """Refuse placeholders in the place of speakers, where no table of speakers lists them."""
         odd = (
-            self.table.filter(pl.col("speaker").is_in(PLACEHOLDERS)) if self.tell_speakers else None
+            self.table.filter(pl.col("speaker").is_in(placeholders()))
+            if self.tell_speakers
+            else None
         )
         if odd is not None and odd.height:
             row = odd.row(0, named=True)

@@ -28,10 +28,10 @@ from parivox.read.formats import scan
 from parivox.read.ids import UNKNOWN, places_in
 from parivox.read.joining import (
     NOBODY,
-    PLACEHOLDERS,
     check_speaker_columns,
     first_components,
     listed_ids,
+    placeholders,
     speaker_indices,
     utterance_speakers,
     why_nothing_fits,
@@ -378,7 +378,7 @@ def find_speakers(
     people = tables.speakers
     if people is None:
         every = _names(rows, tables, ids, files, names)
-        people = speakers_of(every.filter(~every.is_in(PLACEHOLDERS)))
+        people = speakers_of(every.filter(~every.is_in(placeholders())))
     notes: list[DataNote] = []
     scores = rows.scans[0].name
     if models is not None and tables.models is not None:

@@ -29,7 +29,7 @@ from parivox.options.audit import NEVER, READ, TRIALS, AuditOptions, CountOption
 from parivox.options.kinds import options_of
 from parivox.options.shards import ShardsPlanCommand
 from parivox.progress import telling
-from parivox.read.content import FileRows, called_apart, quotes_in, read_content, stem_of, texts_in
+from parivox.read.content import FileRows, called_apart, read_as, read_content, stem_of
 from parivox.read.counts_file import holds_counts, holds_tally
 from parivox.read.extent import extent_of
 from parivox.read.formats import check_alike
@@ -340,7 +340,7 @@ def _plan_of(home: Path, found: Mapping[str, Any]) -> Plan:
 def gathered(plan: Plan, rows: FileRows | list[str]) -> tuple[Gathered, CountOptions]:
     """Trials of a plan, some rows or all files, and how they are counted."""
     asked, file = groups_file_of(plan.counted())
-    with texts_in(asked.encoding), quotes_in(asked.quotes):
+    with read_as(asked.encoding, asked.quotes, asked.columns):
         return gather({plan.name: rows}, asked, file, may_lack=True), asked
 
 

@@ -24,7 +24,7 @@ from parivox.disk import finish, found, sha256_of, whole_folder, writing
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import KINDS, BuildOptions
 from parivox.progress import stage, telling
-from parivox.read.content import quotes_in, texts_in
+from parivox.read.content import read_as
 from parivox.read.table import Table
 from parivox.shown import Shown
 from parivox.trials.checks import check
@@ -220,7 +220,7 @@ def rebuild(
             tables[role] = path.parent / one["path"]
     by, grade_by, id_ = former["by"], former["grade_by"], former["id"]
     encoding, quotes = former.get("encoding"), former.get("quotes")
-    with texts_in(encoding), quotes_in(quotes):
+    with read_as(encoding, quotes):
         pool = Pool.read(
             *(tables["utterances"], tables["speakers"]), by=by, grade_by=grade_by, id=id_
         )

@@ -16,7 +16,7 @@ from parivox.read.ids import places_in
 from parivox.read.inspection.findings import Differing, Join, Labels
 from parivox.read.inspection.tables import as_kind
 from parivox.read.inspection.trials import auc_of
-from parivox.read.joining import DIFFERENCES, pattern_of, pattern_of_speakers
+from parivox.read.joining import DIFFERENCES, pattern_of, pattern_of_speakers, placeholders
 from parivox.read.people import ID, UTTERANCE, Speakers, id_columns
 from parivox.read.recordings import MODEL
 
@@ -167,6 +167,9 @@ def _lookup(what: str, of: str, ids: pl.Series, table: InspectedTable) -> Join:
         column = table.roles.get(role, "")
     has_column = share or column  # one that holds ids may have no name
     cells = table.distinct(column) if has_column else pl.Series([], dtype=pl.String)
+    if role == "speaker":
+        listed = cells.implode()
+        ids = ids.filter(ids.is_in(listed) | ~ids.is_in(placeholders()))
     met = ids.is_in(cells.implode())
     missing = ids.filter(~met)
     return Join(
