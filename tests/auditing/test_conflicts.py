@@ -147,17 +147,19 @@ def test_what_was_read_is_told(trials, speakers):
     rows = list(zip(*trials.values(), strict=True))
     rows.append((rows[0][1], rows[0][0], rows[0][2] + 0.5, rows[0][3]))  # reversed
     rows.append(rows[1])  # twice
-    rows.append((*rows[2][:2], None, rows[2][3]))  # without score
+    rows.append((*rows[2][:2], None, rows[2][3]))  # without score, whose trial has one
+    rows.append((rows[2][1], rows[2][0], None, rows[2][3]))  # without score
     rows.append(("qz000/vx0.wav", "qz000/vx0.wav", 9.0, 1))  # with itself
     given = dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True))
     audit = pv.audit(given, speakers=speakers, by="gender", intervals=False)
     found = {(row["source"], row["item"]): row["count"] for row in audit.data}
     n = len(trials["score"])
-    assert found["scores", "rows"] == n + 4
+    assert found["scores", "rows"] == n + 5
     assert found["scores", "trials"] == n + 2
     assert found["scores", "exact duplicates"] == 1
     assert found["scores", "reversed pairs"] == 1
     assert found["scores", "trials without score"] == 1
+    assert found["scores", "rows without score whose trial is in another row"] == 1
     assert found["scores", "trials of an utterance with itself"] == 1
     targets = sum(trials["label"]) + rows[0][3] + 1
     assert found["scores", "target trials"] == targets

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import parivox
 from parivox.errors import DataError
-from parivox.read.content import Content, quotes_in
+from parivox.read.content import Content, read_as
 from parivox.read.formats.delimited import read_text
 from parivox.read.people import read_table
 
@@ -67,7 +67,7 @@ def test_a_stray_quote_is_refused_with_its_row_and_read_where_quotes_are_signs(t
     path.write_text(text)
     with pytest.raises(DataError, match=rf"row {row}: .*--quotes none"):
         read_table(path, "speakers")
-    with quotes_in("none"):
+    with read_as(quotes="none"):
         table, _, _ = read_table(path, "speakers")
     assert table.height == sum(map(bool, text.splitlines())) - 1
 

@@ -24,6 +24,7 @@ from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 from parivox.core.separation import auc
 from parivox.read.attribute_warnings import speaker_warnings
+from parivox.read.checks import name_by_speaker
 from parivox.read.oddities import ODDITIES, Odd, odd_ids, odd_llrs, odd_scores
 from parivox.read.recording_names import odd_recordings
 from parivox.read.trialset import trials_in_common
@@ -240,7 +241,7 @@ def _set_aside(add: Callable[..., None], trials: TrialSet, groupings: Sequence[G
                 source="scores",
                 grouping=grouping.name,
                 group=list(grouping.groups),
-                item=f"{item} (by enrolment speaker)",
+                item=name_by_speaker(item),
                 count=counts.astype(np.int64),
             )
 

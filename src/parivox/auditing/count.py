@@ -37,6 +37,7 @@ from parivox.options.audit import CountOptions
 from parivox.options.kinds import several
 from parivox.progress import stage, telling
 from parivox.read.bins import parse_bins
+from parivox.read.checks import name_by_speaker
 from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import SUMS, CountRows
 from parivox.read.trialset import check_test_speakers
@@ -580,7 +581,7 @@ def _notes(
             for k, name in enumerate(grouping.groups):
                 count = int(of_speaker[group == k].sum())
                 if count and (grouping.name, "", name) not in withheld:
-                    item_of = f"{item} (by enrolment speaker)"
+                    item_of = name_by_speaker(item)
                     yield Note("scores", item_of, count, "", grouping.name, name)
     for grouping in groupings:
         for unit, value, count in grouping.left_out(trials):

@@ -1,4 +1,4 @@
-"""Whether target trials without score are more frequent in some groups than chance makes them.
+"""Whether trials without score are more frequent in some groups than chance makes them.
 
 A system that fails on hard trials and gives them no score looks better than it is. Trials of a
 speaker are missing together, so that speakers are exchanged among groups.
@@ -13,7 +13,7 @@ import numpy as np
 from parivox.core.beyond_noise import heterogeneity
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted
 from parivox.core.tallies import BySpeaker, moments, over
-from parivox.read.checks import UNSCORED_OF_CLASS
+from parivox.read.checks import UNSCORED_OF_CLASS, UNSCORED_TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,76 +24,108 @@ if TYPE_CHECKING:
     from parivox.read.trialset import TrialSet
 
 MISSING_SCORES = "missing scores"
-"""The source of rows on groups whose target trials lack scores more often than by chance."""
-_LEVEL = 0.005  # of one list, over all groupings; with it at most 1 in 100 sound lists are named
+"""The source of rows on groups whose trials lack scores more often than by chance."""
+MISSING_TARGETS, MISSING_NONTARGETS = (
+    f"{item}, which differ by group" for item in reversed(UNSCORED_OF_CLASS)
+)
+_LEVEL = 0.0025  # of one list and class, over all groupings; with it at most 1 in 100 are named
 _MIN_MISSING = 10  # fewer missing trials are not judged
 _MIN_DRAWS = 999
 _SEED = 0
+# A nontarget trial counts for both speakers, so that a share follows its own speaker and those it
+# is tested with, who may be in the same group: up to twice the deviation of one speaker alone.
+_DEVIATION_OF_PAIRS = 2
+_BOTH_SPEAKERS = "each trial counts for both speakers; "
 
 
 def add_missing_scores(
     add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]
 ) -> None:
-    """Add the share of target trials without score by group, where it differs by group."""
-    n_missing = trials.aside.get(UNSCORED_OF_CLASS[1])
-    if n_missing is None or n_missing.sum() < _MIN_MISSING:
+    """Add the share of trials of a class without score by group, where it differs by group."""
+    of_nontargets, of_targets = (trials.aside.get(item) for item in UNSCORED_OF_CLASS)
+    of_tests = trials.aside.get(UNSCORED_TESTS)
+    if of_targets is not None and of_targets.sum() >= _MIN_MISSING:
+        n_targets = of_targets + _scored_trials(trials, of_targets.size, is_target=True)
+        _add_differences(add, groupings, of_targets, n_targets, is_target=True)
+    if of_nontargets is None or of_tests is None or of_nontargets.sum() < _MIN_MISSING:
         return
+    of_both = of_nontargets + of_tests
+    n_nontargets = of_both + _scored_trials(trials, of_both.size, is_target=False)
+    _add_differences(add, groupings, of_both, n_nontargets, is_target=False)
+
+
+def _add_differences(
+    add: Callable[..., None],
+    groupings: Sequence[Grouping],
+    n_missing: NDArray[np.int64],
+    n_trials: NDArray[np.int64],
+    *,
+    is_target: bool,
+) -> None:
+    """Add a row for each group of groupings by which missing scores of a class differ."""
     of_speakers = [grouping for grouping in groupings if grouping.of_speaker is not None]
-    n_targets = n_missing + _scored_targets(trials, n_missing.size)
     for grouping in of_speakers:
         assert grouping.of_speaker is not None
         speaker_groups = grouping.of_speaker[: n_missing.size]
-        tally = _missing_by_speaker(speaker_groups, n_missing, n_targets, len(grouping.groups))
+        tally = _missing_by_speaker(speaker_groups, n_missing, n_trials, len(grouping.groups))
         level = _LEVEL / len(of_speakers)
-        p = _p_of_difference(tally, level)
+        p = _p_of_difference(tally, level, 1 if is_target else _DEVIATION_OF_PAIRS)
         if not p <= level:
             continue
-        group_missing, group_targets = tally.by_cell(tally.errors), tally.by_cell(tally.trials)
-        has_targets = group_targets > 0
+        group_missing, group_trials = tally.by_cell(tally.errors), tally.by_cell(tally.trials)
+        has_trials = group_trials > 0
         add(
             source=MISSING_SCORES,
             grouping=grouping.name,
-            group=[grouping.groups[i] for i in np.flatnonzero(has_targets).tolist()],
-            item="target trials without score, which differ by group",
-            count=group_missing[has_targets].astype(np.int64),
-            value=group_missing[has_targets] / group_targets[has_targets],
-            note=f"p = {p:.2g}, speakers exchanged among groups",
+            group=[grouping.groups[i] for i in np.flatnonzero(has_trials).tolist()],
+            item=MISSING_TARGETS if is_target else MISSING_NONTARGETS,
+            count=group_missing[has_trials].astype(np.int64),
+            value=group_missing[has_trials] / group_trials[has_trials],
+            note=f"{'' if is_target else _BOTH_SPEAKERS}p = {p:.2g}, speakers exchanged among "
+            "groups",
         )
 
 
-def _scored_targets(trials: TrialSet, n_speakers: int) -> NDArray[np.int64]:
-    """Return the number of target trials that have a score, ``[speaker]``."""
+def _scored_trials(trials: TrialSet, n_speakers: int, *, is_target: bool) -> NDArray[np.int64]:
+    """Return the number of trials of a class that have a score, ``[speaker]``.
+
+    Target trials count for their enrolment speaker, nontarget trials for both speakers.
+    """
     n_scored = np.zeros(n_speakers, dtype=np.int64)
     for part in trials.partitions():
         kept = part.without_conflicts()
-        enrolled = kept.enrol[kept.target.astype(bool)]
-        n_scored += np.bincount(trials.utterance_speaker[enrolled], minlength=n_speakers)
+        is_counted = kept.target.astype(bool) == is_target
+        for utterances in (kept.enrol,) if is_target else (kept.enrol, kept.test):
+            speaker = trials.utterance_speaker[utterances[is_counted]]
+            n_scored += np.bincount(speaker[speaker >= 0], minlength=n_speakers)
     return n_scored
 
 
 def _missing_by_speaker(
     speaker_groups: NDArray[np.int32],
     n_missing: NDArray[np.int64],
-    n_targets: NDArray[np.int64],
+    n_trials: NDArray[np.int64],
     n_groups: int,
 ) -> BySpeaker:
-    """Return missing target trials, as errors, and all of them by speaker and group."""
-    speaker = np.flatnonzero((speaker_groups >= 0) & (n_targets > 0))
+    """Return missing trials, as errors, and all of them by speaker and group."""
+    speaker = np.flatnonzero((speaker_groups >= 0) & (n_trials > 0))
     speaker = speaker[np.argsort(speaker_groups[speaker], kind="stable")]
     return BySpeaker(
-        speaker_groups[speaker], speaker, n_missing[speaker], n_targets[speaker], n_groups
+        speaker_groups[speaker], speaker, n_missing[speaker], n_trials[speaker], n_groups
     )
 
 
-def _p_of_difference(tally: BySpeaker, level: float) -> float:
-    """Return the chance that equal shares differ as much between groups; NaN if unknown."""
+def _p_of_difference(tally: BySpeaker, level: float, deviation: float) -> float:
+    """Return the chance that equal shares differ as much between groups; NaN if unknown.
+
+    Shares deviate by `deviation` times what exchanging speakers shows.
+    """
     rng = np.random.default_rng(_SEED)
     n_draws = max(_MIN_DRAWS, int(np.ceil(4 / level)))
     if null_method(tally) == "permutation":
         null = permuted(tally, None, n_draws, rng)
     else:
         null = gamma_multinomial(moments(tally), n_draws, rng)
-    group_targets = tally.by_cell(tally.trials)
-    shares = over(tally.by_cell(tally.errors), group_targets)
+    shares = over(tally.by_cell(tally.errors), tally.by_cell(tally.trials))
     difference = heterogeneity(shares, null.rates)
-    return float(floor(difference.value, difference.draws).p)
+    return float(floor(difference.value / deviation**2, difference.draws).p)

@@ -28,6 +28,8 @@ UNSCORED = "trials without score"
 _FAR_APART = 1e-3
 """Difference of two orders of a pair, relative to their size, that rounding does not make."""
 UNSCORED_OF_CLASS = ("nontarget trials without score", "target trials without score")
+UNSCORED_TESTS = "nontarget trials without score (by test speaker)"
+REPEATED_UNSCORED = "rows without score whose trial is in another row"
 DUPLICATES = "exact duplicates"
 CONFLICTS = "contradicting rows"
 REVERSED = "reversed pairs"
@@ -141,6 +143,7 @@ class CheckCounts:
     n_speakers: int = 0
     rows: int = 0
     unscored: int = 0
+    repeated_unscored: int = 0
     of_nobody: int = 0
     trial_rows: int = 0
     trial_duplicates: int = 0
@@ -171,11 +174,11 @@ class CheckCounts:
     aside: dict[str, Ints] = field(default_factory=dict)
 
     def by_speaker(
-        self, item: str, enrol: NDArray[np.int32], speaker: NDArray[np.int32] | None
+        self, item: str, utterances: NDArray[np.int32], speaker: NDArray[np.int32] | None
     ) -> None:
-        """Count trials, given by their enrolments, for the speaker of each."""
-        if speaker is not None and enrol.size:
-            whose = speaker[enrol]
+        """Count trials, given by their recordings of one side, for the speaker of each."""
+        if speaker is not None and utterances.size:
+            whose = speaker[utterances]
             found = np.bincount(whose[whose >= 0], minlength=self.n_speakers)
             self.aside[item] = self.aside.get(item, 0) + found
 
@@ -238,8 +241,9 @@ def check_partition(
         scored.score[failed > 0] = -np.inf  # so that it is in order; no metric sees it
         scored = scored._replace(more={**scored.more, "failed": failed})
     if empty.any():
-        counts.unscored += int(empty.sum())
-        _count_unscored(scored.take(empty), speaker, counts)
+        missing = _without_score(scored, empty, n, counts)
+        counts.unscored += missing.score.size
+        _count_unscored(missing, speaker, counts)
         scored, doubt = scored.take(~empty), doubt[~empty]
     target = scored.label == 1
     unknown = np.flatnonzero(scored.label < 0)
@@ -270,6 +274,15 @@ def check_partition(
         key, trials = _split_failed(key, trials, speaker, counts)
     _count_oddities(key, trials, facts, n, counts)
     return trials
+
+
+def _without_score(rows: Encoded, empty: Bools, n: int, counts: CheckCounts) -> Encoded:
+    """Return one row of each trial that has a score in no row."""
+    key = pair_key(rows.enrol, rows.test, n)
+    trials, first = np.unique(key[empty], return_index=True)
+    first = first[~np.isin(trials, key[~empty])]
+    counts.repeated_unscored += int(empty.sum()) - first.size
+    return rows.take(np.flatnonzero(empty)[first])
 
 
 def _without_nobody(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts) -> Encoded:
@@ -457,9 +470,16 @@ def _count_unscored(rows: Encoded, speaker: NDArray[np.int32] | None, counts: Ch
     counts.by_speaker(UNSCORED, rows.enrol, speaker)
     if speaker is None:
         return
-    is_target = np.where(rows.label < 0, speaker[rows.enrol] == speaker[rows.test], rows.label == 1)
+    is_same = speaker[rows.enrol] == speaker[rows.test]
+    is_target = np.where(rows.label < 0, is_same, rows.label == 1)
     for label, item in enumerate(UNSCORED_OF_CLASS):
         counts.by_speaker(item, rows.enrol[is_target == label], speaker)
+    counts.by_speaker(UNSCORED_TESTS, rows.test[~is_target], speaker)
+
+
+def name_by_speaker(item: str) -> str:
+    """Name what is counted by speaker, with the side whose speaker counts."""
+    return item if item == UNSCORED_TESTS else f"{item} (by enrolment speaker)"
 
 
 def _append_unscored(scored: Encoded, listed: Encoded) -> Encoded:

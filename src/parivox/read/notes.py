@@ -17,6 +17,7 @@ from parivox.read.checks import (
     OF_ITSELF,
     OF_NOBODY,
     REPEATED,
+    REPEATED_UNSCORED,
     REVERSED,
     REVERSED_FAR,
     UNSCORED,
@@ -72,6 +73,7 @@ def reading_notes(
     ]
     found = [
         (without_score, counts.unscored, "left out"),
+        (REPEATED_UNSCORED, counts.repeated_unscored, "left out"),
         (OF_NOBODY, counts.of_nobody, NOTE_OF_NOBODY),
         ("decisions of trials without score", counts.decided_only, only_decided),
         (DUPLICATES, counts.duplicates, "counted once"),

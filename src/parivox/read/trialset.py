@@ -20,7 +20,12 @@ from parivox.frozen import frozen
 from parivox.progress import each
 from parivox.read.attributes import whole_of
 from parivox.read.bins import Bins
-from parivox.read.checks import UNSCORED_OF_CLASS, WITHOUT_TEST_SPEAKER, DataNote
+from parivox.read.checks import (
+    UNSCORED_OF_CLASS,
+    UNSCORED_TESTS,
+    WITHOUT_TEST_SPEAKER,
+    DataNote,
+)
 from parivox.read.people import speakers_of
 from parivox.read.spill import CheckedParts
 
@@ -310,6 +315,7 @@ class TrialSet:
         if not n:
             msg = f"--only {asked}: none of the {self.n_trials:,} trials of {self.name} is so"
             raise ConfigError(msg)
+        of_all = (*UNSCORED_OF_CLASS, UNSCORED_TESTS)
         note = DataNote("scores", f"trials that are not {asked}", self.n_trials - n, "set aside")
         return replace(
             self,
@@ -319,7 +325,7 @@ class TrialSet:
             utterance_speaker=np.where(used, self.utterance_speaker, np.int32(-1)),
             data=[*self.data, note],
             # counted over all trials, which are not those that are left
-            aside={k: v for k, v in self.aside.items() if k not in UNSCORED_OF_CLASS},
+            aside={k: v for k, v in self.aside.items() if k not in of_all},
             content_sha256=hashlib.sha256(f"{self.content_sha256}\0{asked}".encode()).hexdigest(),
         )
 

@@ -10,7 +10,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.auditing.missing_scores import MISSING_SCORES
+from parivox.auditing.missing_scores import MISSING_SCORES, MISSING_TARGETS
 from parivox.auditing.operating_points import HERE, NO_TRIALS, is_far
 from parivox.core import verdict
 from parivox.report import findings
@@ -625,21 +625,35 @@ def _limits(audit: Audit) -> Iterator[str]:
 
 
 def _missing_scores(audit: Audit) -> Iterator[str]:
-    """Where the share of target trials without score differs by group, with FNR if all failed."""
+    """Where the share of trials without score differs by group, with FNR if all were rejected."""
     for name in systems(audit):
         rows = audit.data.where(**name, source=MISSING_SCORES).rows()
-        for grouping, of_grouping in groupby(rows, key=lambda row: row["grouping"]):
-            most, *_, least = sorted(of_grouping, key=lambda row: -row["value"])
-            words = (
-                f"Missing scores differ by {grouping}: {percent(most['value'])} of the target "
-                f"trials of {most['group']} have no score, "
-                f"{percent(least['value'])} of {least['group']}"
-            )
-            told = [_if_rejected(audit, name, row) for row in (most, least) if row["count"]]
-            if all(told):
-                words += f"; if all were rejected, {' and '.join(told)}"
+        for (grouping, item), found in groupby(
+            rows, key=lambda row: (row["grouping"], row["item"])
+        ):
+            words = _missing_by_group(audit, name, grouping, item, list(found))
             system = name_of(name["system"], name["list"])
             yield f"{system}: {words}" if len(systems(audit)) > 1 else words
+
+
+def _missing_by_group(
+    audit: Audit, name: Row, grouping: str, item: str, found: Sequence[Row]
+) -> str:
+    """Return the largest and smallest share of trials without score, and what may follow."""
+    most, *_, least = sorted(found, key=lambda row: -row["value"])
+    which = "target" if item == MISSING_TARGETS else "nontarget"
+    words = (
+        f"Missing scores differ by {grouping}: {percent(most['value'])} of the {which} "
+        f"trials of {most['group']} have no score, "
+        f"{percent(least['value'])} of {least['group']}"
+    )
+    if item != MISSING_TARGETS:
+        return f"{words}; FPRs count only trials with a score, so they may be too low"
+    if_rejected = [_if_rejected(audit, name, row) for row in (most, least) if row["count"]]
+    if not all(if_rejected):
+        return words
+    consequence = f"if all were rejected, {' and '.join(if_rejected)}"
+    return f"{words}; {consequence} (operating point {first_point(audit, name)})"
 
 
 def _if_rejected(audit: Audit, name: Row, missing: Row) -> str:
