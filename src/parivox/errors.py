@@ -121,6 +121,10 @@ class DataError(ParivoxError):
     """A file or table does not hold what it must."""
 
 
+class StrayQuote(DataError):  # noqa: N818 - named for what it tells
+    """A cell begins with a quote that may not be meant to hold it."""
+
+
 class ConfigError(ParivoxError):
     """An option or argument is wrong, or two of them contradict each other."""
 

@@ -67,6 +67,8 @@ def test_a_stray_quote_is_refused_with_its_row_and_read_where_quotes_are_signs(t
     path.write_text(text)
     with pytest.raises(DataError, match=rf"row {row}: .*--quotes none"):
         read_table(path, "speakers")
+    (problem,) = parivox.inspect(path).files[0].problems
+    assert f"row {row}: " in problem
     with read_as(quotes="none"):
         table, _, _ = read_table(path, "speakers")
     assert table.height == sum(map(bool, text.splitlines())) - 1
@@ -114,3 +116,41 @@ def test_wherever_quotes_stand_no_line_is_lost_or_the_first_row_at_fault_is_told
         return
     assert not odd
     assert sum(frame.height for _, frame in blocks) == len(rows)
+
+
+def spanning(end="\n"):
+    """Trials and speakers of whom some rows have a cell with a line end."""
+    trials = "enrol,test,score,label,remark\n"
+    trials += 'a/1,a/2,0.9,1,x\na/1,b/1,0.1,0,"two\nlines"\nb/1,b/2,0.2,1,x\nb/1,a/2,0.8,0,"y\nz"\n'
+    people = 'id,sex,said\na,f,"one\ntwo\nthree"\nb,m,x\n'
+    return trials.replace("\n", end), people.replace("\n", end)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_cells_over_several_lines_are_reported_with_their_row(tmp_path, end):
+    trials, people = spanning(end)
+    (tmp_path / "s.csv").write_bytes(trials.encode())
+    (tmp_path / "p.csv").write_bytes(people.encode())
+    found = parivox.audit(
+        tmp_path / "s.csv",
+        speakers=tmp_path / "p.csv",
+        by="sex",
+        operating_points="threshold=0.5",
+        intervals=False,
+    )
+    rows = [row for row in found.data.rows() if "over several lines" in row["item"]]
+    assert [(row["item"], row["count"], row["note"]) for row in rows] == [
+        ("rows of s.csv with a cell over several lines", 2, "the first is row 3"),
+        ("rows of p.csv with a cell over several lines", 1, "the first is row 2"),
+    ]
+    files = parivox.inspect(tmp_path / "s.csv", tmp_path / "p.csv").files
+    assert [file.read["spanning"] for file in files] == ["2 (first: row 3)", "1 (first: row 2)"]
+
+
+def test_a_cell_over_several_lines_in_one_of_many_blocks_is_counted_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("parivox.read.formats.delimited.BLOCK", 64)
+    (tmp_path / "s.csv").write_text(spanning()[0])
+    with (tmp_path / "s.csv").open("a") as file:
+        file.writelines(f"a/{n},b/{n},0.{n},0,x\n" for n in range(10, 40))
+    (found,) = parivox.inspect(tmp_path / "s.csv").files
+    assert found.read["spanning"] == "2 (first: row 3)"

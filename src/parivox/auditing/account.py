@@ -25,6 +25,7 @@ from parivox.core.eer import eer
 from parivox.core.separation import auc
 from parivox.read.attribute_warnings import speaker_warnings
 from parivox.read.checks import name_by_speaker
+from parivox.read.formats.delimited import SPANNING
 from parivox.read.oddities import ODDITIES, Odd, odd_ids, odd_llrs, odd_scores
 from parivox.read.recording_names import odd_recordings
 from parivox.read.trialset import trials_in_common
@@ -132,6 +133,12 @@ def _of_read(
         notes = [*trials.data, *notes]
     for one in notes:
         add(source=one.source, item=one.item, count=one.count, note=one.note)
+    files = [*trials.provenance, *([] if people is None else people.provenance)]
+    for file in files:
+        if spanning := file.get(SPANNING):
+            item = f"rows of {file['name']} with a cell over several lines"
+            note = f"the first is row {spanning['first_row']}"
+            add(source=file["role"], item=item, count=spanning["records"], note=note)
     if trials.has_speakers:
         models, used = recordings or (0, 0)
         if models:

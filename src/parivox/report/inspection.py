@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from parivox.errors import shown
 from parivox.read.columns import alone, are_customers
 from parivox.read.formats import FORMATS
+from parivox.read.formats.delimited import SPANNING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -206,18 +207,23 @@ def _format(found: Found) -> str:
     return (known.label_with_optional if found.scores is not None else "") or known.label
 
 
+_FACT_WORDS = {
+    "header_row": "header in row {}",
+    "sheet": "sheet {!r}",
+    "other_sheets": "not read: sheet {}",
+    "hidden_sheets": "not read: hidden sheet {}",
+    SPANNING: "rows with a cell over several lines: {}",
+}
+
+
 def _facts(read: Mapping[str, str]) -> Iterator[str]:
     for fact, value in read.items():
-        if fact == "separator":
+        if fact in _FACT_WORDS:
+            yield _FACT_WORDS[fact].format(value)
+        elif fact == "separator":
             yield f"separated by {_SEPARATORS.get(value, value)}"
-        elif fact == "header_row":
-            yield f"header in row {value}"
-        elif fact == "sheet":
-            yield f"sheet {value!r}"
         elif fact == "hidden_rows":
             yield f"{value} hidden row{'s' if value != '1' else ''} read like the others"
-        elif fact in {"other_sheets", "hidden_sheets"}:
-            yield f"not read: {'hidden sheet' if fact == 'hidden_sheets' else 'sheet'} {value}"
         elif fact == "decimal":
             if value != ".":
                 yield f"decimals with {value!r}"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.errors import DataError
+from parivox.errors import DataError, StrayQuote
 from parivox.progress import stage
 from parivox.read.columns import ALIASES, CALL, plain
 from parivox.read.content import LONGEST_HEADER, quotes_asked
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 SEPARATORS = (",", "\t", ";", "|")
 _SEPARATOR_HINT = re.compile(r'"?sep=([,\t;|])"?', re.IGNORECASE)  # for Excel, above the header
 _STAR = re.compile(rb"(?m)^([^*\s]*)\*")
+SPANNING = "spanning"
+"""What a content's dialect has of records with a cell that spans rows: how many, and the first."""
 BLOCK = 64 << 20
 """Bytes read at once."""
 PICKLED = (
@@ -189,6 +191,7 @@ def read_text(
     """
     is_starred, separator = separator == "*", separator.replace("*", " ")
     types = {f"f{i}": pl.Float64 if i in numbers else pl.String for i in range(width)}
+    content.dialect.pop(SPANNING, None)  # of an earlier reading
     for first, block, skip in blocks(content, start):
         data = _STAR.sub(rb"\1 ", block) if is_starred else block
         if separator == " " and _untidy(data):
@@ -205,7 +208,21 @@ def read_text(
         # a quote within a cell is a sign as others are, which the engine may stumble over
         mark = quote if quote is not None and _opens_quotes(data, separator) else None
         frame = _checked(data, content.name, types, separator, mark, lead=lead, first=first)
-        yield _rows(data, lead, begin, frame.height, separator, mark), frame
+        rows = _rows(data, lead, begin, frame.height, separator, mark)
+        n_lines = data.count(b"\n", lead) + (not data.endswith(b"\n"))
+        _note_spanning(content, rows, begin + n_lines)
+        yield rows, frame
+
+
+def _note_spanning(content: Content, rows: Rows, end: int) -> None:
+    """Note how many records of a block that ends before row `end` span rows, and the first."""
+    if isinstance(rows, range):
+        return
+    first_rows = np.asarray(rows)
+    spanning = first_rows[np.diff(first_rows, append=end) > 1].tolist()
+    if spanning:
+        known = content.dialect.get(SPANNING, {"records": 0, "first_row": spanning[0]})
+        content.dialect[SPANNING] = known | {"records": known["records"] + len(spanning)}
 
 
 def _checked(
@@ -291,8 +308,8 @@ def _first_odd_quote(block: bytes, first: int, separator: str, width: int) -> in
     return None
 
 
-def _stray(name: str, row: int) -> DataError:
-    return DataError(
+def _stray(name: str, row: int) -> StrayQuote:
+    return StrayQuote(
         f'{name}: row {row}: a cell that begins with a quote (") goes on behind the end of the '
         "cell or of the line, but without quotes each line has as many cells as the header; if "
         "quotes are signs as others are, give --quotes none, else repair the row"
@@ -315,7 +332,7 @@ def _by_record(
             f'{name}: row {row}: a cell that begins with a quote (") has no end, or goes on behind '
             "it; repair the row or, if quotes are signs as others are, give --quotes none"
         )
-        raise DataError(msg) from error
+        raise StrayQuote(msg) from error
     return pl.DataFrame(records, schema=dict.fromkeys(types, pl.String), orient="row")
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.disk import Scratch
-from parivox.errors import DataError, shown
+from parivox.errors import DataError, StrayQuote, shown
 from parivox.progress import stage
 from parivox.read.columns import ALIASES, SPEAKER, Columns, plain
 from parivox.read.content import read_content
@@ -139,7 +139,9 @@ def _identify(
     try:
         inspected = inspect_table(source.data, source.name)
     except DataError as error:
-        problems = dict.fromkeys(one for one in (problem, str(error)) if one)
+        # whether a file with stray quotes is of trials shows once they are right
+        first = "" if isinstance(error, StrayQuote) else problem
+        problems = dict.fromkeys(one for one in (first, str(error)) if one)
         return Found(source.name, "unknown", problems=tuple(problems))
     names = {plain(column) for column in inspected.columns}
     if problem and all(names & ALIASES[side] for side in ("enrol", "test")):

@@ -16,6 +16,7 @@ from parivox.read.attribute_warnings import attribute_warnings, number_warnings
 from parivox.read.attributes import UNKNOWN
 from parivox.read.cells import DECISIONS, is_decision, is_label
 from parivox.read.columns import ALIASES, SPEAKER, name_columns, plain
+from parivox.read.formats.delimited import SPANNING
 from parivox.read.formats.headerless import mostly_scores
 from parivox.read.groups import FEW, MANY
 from parivox.read.groups_file import read_groups_file
@@ -44,7 +45,7 @@ _SIDES = ("enrol", "test")
 _LINES = 200
 _FACTS = (
     *("compression", "encoding", "separator", "decimal", "sheet", "header_row"),
-    *("hidden_rows", "other_sheets", "hidden_sheets", "channel"),
+    *("hidden_rows", "other_sheets", "hidden_sheets", "channel", SPANNING),
 )
 _EXAMPLES = 3
 _MOST = 10_000
@@ -364,6 +365,8 @@ def reading_facts(provenance: Mapping[str, Any]) -> dict[str, str]:
     {'encoding': 'cp1252', 'separator': ';'}
     """
     known = {fact: provenance[fact] for fact in _FACTS if provenance.get(fact)}
+    if spanning := known.get(SPANNING):
+        known[SPANNING] = f"{spanning['records']:,} (first: row {spanning['first_row']:,})"
     return {
         fact: ", ".join(map(repr, one)) if isinstance(one, list) else str(one)
         for fact, one in known.items()
