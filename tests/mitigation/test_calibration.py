@@ -202,6 +202,21 @@ def test_what_a_calibrator_cannot_be_applied_to_is_told(shifted, written, tmp_pa
     assert not out.exists()
 
 
+def test_scores_of_another_scale_are_warned_of(shifted, written, tmp_path):
+    """All ratios on one side of 0, as where a calibrator of another model is applied."""
+    trials, speakers = shifted
+    told = []
+    for n, shift in enumerate((0, 1000, -1000)):
+        scores = trials.with_columns(pl.col("score") + shift)
+        done = pv.apply_calibrator(scores, written, tmp_path / f"{n}.csv", speakers=speakers)
+        told.append([line.partition(". ")[0] for line in done.told[1:]])
+    assert told == [
+        [],
+        ["Data warning: all log likelihood ratios are above 0"],
+        ["Data warning: all log likelihood ratios are below 0"],
+    ]
+
+
 # ---- what is refused ----
 
 

@@ -44,17 +44,28 @@ class Applied(Shown):
         Every row of the score file, in its order.
     own : int
         Those of groups that have a calibrator of their own.
+    n_positive, n_negative : int
+        Rows whose log likelihood ratio is above 0, and below 0.
     """
 
     path: Path
     rows: int
     own: int
+    n_positive: int
+    n_negative: int
 
     @property
     def told(self) -> tuple[str, ...]:
         """A summary, line by line."""
         by = f"; {self.own:,} by the calibrator of their group" if self.own else ""
-        return (f"{self.rows:,} rows in {self.path}: natural-log likelihood ratios{by}.",)
+        lines = [f"{self.rows:,} rows in {self.path}: natural-log likelihood ratios{by}."]
+        if self.n_positive + self.n_negative > 1 and not (self.n_positive and self.n_negative):
+            side = "above" if self.n_positive else "below"
+            lines.append(
+                f"Data warning: all log likelihood ratios are {side} 0. The calibrator may be of "
+                "another model or scale of scores."
+            )
+        return tuple(lines)
 
 
 @in_encoding_given
@@ -140,7 +151,7 @@ def apply_calibrator(
         raise DataError(msg)
     more = further_columns(scanned)
     known = _groups_of(scores, found, asked) if found.groups else None
-    own = 0
+    own = n_positive = n_negative = 0
     with ListWriter(path, path.suffix.removeprefix(".")) as writer:
         for chunk in chunks_of_trials(scanned):
             enrol, test = map(chunk.ids, ("enrol", "test"))
@@ -153,10 +164,12 @@ def apply_calibrator(
                 own += int(group.is_in([*found.groups]).sum())
             llr = found.llr(scores_of(chunk, scanned), group)
             cells = {name: chunk[role] for role, name in more.items()}
+            n_positive += int((llr > 0).sum())
+            n_negative += int((llr < 0).sum())
             cells["score"] = pl.Series(llr).fill_nan(None)
             target = is_target(chunk, None) if "label" in chunk.columns else None
             writer.write(enrol, test, target, cells)
-    return Applied(path, writer.rows, own)
+    return Applied(path, writer.rows, own, n_positive, n_negative)
 
 
 def _groups_of(scores: Any, found: Calibrator, asked: HeldOutOptions) -> pl.DataFrame:
