@@ -459,12 +459,14 @@ def _replays(results: dict[str, list[Row]]) -> list[str]:
 def _gates(results: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
-            *(row["system"], f"{row['times']:g}", str(row["speakers"]), row["condition"]),
+            *(row["system"], f"{row['times']:g}", f"{row.get('moved', 0):g}"),
+            *(str(row["speakers"]), row["condition"]),
             _share(row["fails"], row["fails_error"]),
         )
         for row in _rows(results, "gate")
     ]
-    return _table(("scores", "one group is", "speakers", "condition", "fails"), lines)
+    head = ("scores", "one group is", "changed group", "speakers", "condition", "fails")
+    return _table(head, lines)
 
 
 def _warnings(results: dict[str, list[Row]]) -> list[str]:
