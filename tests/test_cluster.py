@@ -173,7 +173,7 @@ def test_a_node_of_another_version_or_disk_is_refused(tmp_path):
     "address", ["", "nonsense", "ray://head:10001", "head", "head:", ":6379", "a b:c"]
 )
 def test_what_is_no_address_is_refused(address):
-    with pytest.raises(ConfigError, match=r"is no address of a cluster; give HOST:PORT"):
+    with pytest.raises(ConfigError, match=r"is not an address of a cluster; give HOST:PORT"):
         check_address(address)
 
 

@@ -189,7 +189,7 @@ def table(command, section):
             name = f"`{one.flag} {one.metavar}`".replace(" `", "`")
             name = f"`-{one.letter}`, {name}" if one.letter else name
             fallback = "must be given" if one.is_needed else one.fallback
-            more = "; repeatable" if one.is_repeatable else ""
+            more = ". Can be repeated" if one.is_repeatable else ""
             lines.append(f"| {name} | {words}{more} | {fallback} |".replace("|  |", "| |"))
     return "\n".join(lines) + "\n"
 
@@ -283,7 +283,7 @@ def test_one_field_makes_an_option_of_the_library_the_command_line_and_the_docs(
     ],
 )
 def test_an_unknown_option_is_told_with_the_nearest(command, wrong, right):
-    told = rf"^{wrong}= is no option; did you mean {right}\?$"
+    told = rf"^{wrong}= is not an option; did you mean {right}\?$"
     with pytest.raises(pv.ConfigError, match=told):
         getattr(pv, command)("no such.csv", **{wrong: 1})
 

@@ -96,7 +96,8 @@ def check_address(address: str) -> str:
     """An address that can be one; it is an error if ray is not installed."""
     if address != OWN and not re.fullmatch(r"[^\s:/]+:\d{1,5}", address):
         msg = (
-            f"--ray {address!r} is no address of a cluster; give HOST:PORT, as `ray start --head` "
+            f"--ray {address!r} is not an address of a cluster; give HOST:PORT, as `ray start "
+            "--head` "
             "names it, or nothing for this machine alone"
         )
         raise ConfigError(msg)

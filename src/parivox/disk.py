@@ -143,7 +143,7 @@ def check_file(path: str | os.PathLike[str], example: str) -> Path:
     except (OSError, ValueError) as error:
         raise unwritable(text, error) from error
     if is_other:
-        msg = f"{text}: is there already, and is no such file of Parivox's; name another file"
+        msg = f"{text}: already exists and was not written by Parivox; name another file"
         raise ConfigError(msg)
     if not os.access(file.parent, os.W_OK | os.X_OK):
         raise unwritable(text, PermissionError(f"{file.parent} is not a folder to write to"))

@@ -84,12 +84,12 @@ def storable(text: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """What may be meant by a name that is not known; of few names, all there are.
+    """Return what may be meant by an unknown name; of few names, all that are available.
 
     Examples
     --------
     >>> nearest("Gender", ["gender", "age"]), nearest("x", ["fpr=0.01"])
-    ('did you mean gender? there are gender, age', 'there is fpr=0.01')
+    ("did you mean 'gender'? available: gender, age", 'available: fpr=0.01')
     """
     from difflib import get_close_matches  # noqa: PLC0415 - takes time to load
 
@@ -97,10 +97,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     lower = {one.lower().lstrip("-"): one for one in reversed(names)}
     near = [lower[one] for one in get_close_matches(name.lower().lstrip("-"), lower, n=3)]
     if near and (len(names) > _FEW or len(names) == 1):
-        return f"did you mean {' or '.join(near)}?"
+        return f"did you mean {' or '.join(map(_quoted, near))}?"
     rest = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    all_ = f"there {'is' if len(names) == 1 else 'are'} {', '.join(names[:_FEW]) or 'none'}{rest}"
-    return f"did you mean {near[0]}? {all_}" if near else all_
+    available = f"available: {', '.join(names[:_FEW]) or 'none'}{rest}"
+    return f"did you mean {_quoted(near[0])}? {available}" if near else available
+
+
+def _quoted(name: str) -> str:
+    """A name in quotes; an option as it is."""
+    return name if name.startswith("-") else repr(name)
 
 
 def _shortened(sentence: str) -> str:

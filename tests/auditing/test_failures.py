@@ -413,11 +413,11 @@ def test_a_failed_trial_may_be_told_twice(bank, told):
     [
         (
             {"status": "failed", "stage": "upload"},
-            "column 'stage': 'upload' is no stage; use enrol",
+            "column 'stage': 'upload' is not a stage; use enrol",
         ),
-        ({"seconds": "fast"}, "column 'seconds': 'fast' is no number from 0 to 86,400"),
-        ({"seconds": "-0.5"}, "column 'seconds': '-0.5' is no number from 0 to 86,400"),
-        ({"seconds": "inf"}, "column 'seconds': 'inf' is no number from 0 to 86,400"),
+        ({"seconds": "fast"}, "column 'seconds': 'fast' is not a number from 0 to 86,400"),
+        ({"seconds": "-0.5"}, "column 'seconds': '-0.5' is not a number from 0 to 86,400"),
+        ({"seconds": "inf"}, "column 'seconds': 'inf' is not a number from 0 to 86,400"),
     ],
 )
 def test_bad_cells(bank, cells, match):

@@ -432,8 +432,8 @@ def test_an_age_that_changes_between_recordings_is_no_conflict(whole, bank):
         ("device", {"device": None}, "is unknown for every trial"),
         ("enrol.device", {}, "'device' is a column of the trials"),
         ("same:device", {}, "'device' is a column of the trials"),
-        ("devise", {}, "is no attribute of .*; did you mean device"),
-        ("trial.region", {}, "is no attribute"),
+        ("devise", {}, "unknown attribute .*; did you mean 'device"),
+        ("trial.region", {}, "is not an attribute"),
     ],
 )
 def test_bad_attributes_of_trials(bank, audit_of, by, rows, match):

@@ -53,7 +53,7 @@ def strict(text):
     """JSON as the standard has it: no NaN, no Infinity."""
 
     def refuse(token):
-        pytest.fail(f"{token} is no JSON")
+        pytest.fail(f"{token} is not a JSON")
 
     return json.loads(text, parse_constant=refuse)
 

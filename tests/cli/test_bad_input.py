@@ -23,10 +23,10 @@ CASES = {
     "folder of speakers": (("audit", "scores.csv", "--speakers", "."), "folder"),
     "speakers as scores": (("audit", "speakers.csv", *PEOPLE), "speakers.csv"),
     "empty name": (("audit", "", *PEOPLE), ""),
-    "unknown attribute": ((*BASIC, "--by", "gendre"), "did you mean gender?"),
+    "unknown attribute": ((*BASIC, "--by", "gendre"), "did you mean 'gender'?"),
     "one unknown of a combination": (
         (*BASIC, "--by", "gender+nationality"),
-        "did you mean nation?",
+        "did you mean 'nation'?",
     ),
     "attribute twice": ((*BASIC, "--by", "gender+gender"), "gender+gender"),
     "grouping twice": ((*BASIC, "--by", "gender", "--by", "gender"), "twice"),

@@ -85,7 +85,7 @@ def test_help_names_the_kinds_and_their_options(build):
     ("words", "told"),
     [
         (("--out", "x"), "what is to be built?"),
-        (("square", "--out", "x"), "there are inclusive, balanced, cross"),
+        (("square", "--out", "x"), "available: inclusive, balanced, cross"),
         (("--from", "m.json", "--out", "x", "--seed", "3"), "--seed is an option of a kind"),
         (("--by", "gender", "inclusive", "--out", "x"), "--by is an option of a kind"),
         (("--out", "x", "inclusive", "--out", "x"), "--per-speaker"),

@@ -110,4 +110,4 @@ def until(typist, words):
 def test_a_shell_that_is_not_known(parivox):
     done = parivox("completion", "bush")
     assert done.returncode == 2
-    assert "did you mean bash? there are bash, zsh, fish" in done.stderr
+    assert "did you mean 'bash'? available: bash, zsh, fish" in done.stderr

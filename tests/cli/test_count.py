@@ -99,7 +99,7 @@ def test_without_a_curve_the_counted_thresholds_are_named(days, parivox):
     done = parivox("audit", "two.counts", "-v", "--operating-point", "fpr=0.01", cwd=days)
     assert done.returncode == 0, done.stderr
     told = " ".join(done.stdout.split())
-    assert "give one with --operating-point threshold=X, X one of 0.5, 1." in told
+    assert "Set a threshold with --operating-point threshold=X, where X is one of 0.5, 1." in told
     assert "or eer" not in told
 
 
@@ -155,7 +155,7 @@ def test_what_cannot_be_counted_is_one_sentence(days, parivox, words, told):
         (["day1.counts", "--speakers", "speakers.csv"], "--speakers: cannot be used with counts"),
         (["day1.counts", "--distance"], "--distance: cannot be used with counts"),
         (["day1.counts", "--operating-point", "deployed"], "neither a column 'decision'"),
-        (["day1.counts", "--reference", "x"], "there are f, m"),
+        (["day1.counts", "--reference", "x"], "available: f, m"),
     ],
 )
 def test_what_cannot_be_audited_is_one_sentence(days, parivox, words, told):

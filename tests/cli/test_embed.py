@@ -129,9 +129,9 @@ def test_check_says_whether_a_store_is_whole(embed, home):
     [
         ((), "nothing to do: give RECORDINGS"),
         (("calls",), "nothing to do: give --out DIR"),
-        (("calls", "--out", "-"), "--out -: standard output is no folder"),
+        (("calls", "--out", "-"), "--out -: standard output is not a folder"),
         (("calls", "--check", "out"), "--check DIR looks at a folder and embeds nothing"),
-        (("--check", "calls"), "calls: is no store of embeddings; make one with parivox embed"),
+        (("--check", "calls"), "calls: is not a store of embeddings; make one with parivox embed"),
         (("nosuch", *MINE), "nosuch"),
         (("mine.py", *MINE), "mine.py"),
         (("calls", "--system", "nosuch.onnx", "--out", "out"), "nosuch.onnx"),

@@ -35,7 +35,7 @@ def test_the_command_to_type_next_works(parivox):
 def test_a_file_that_cannot_be_read_is_told_after_the_others_are_shown(parivox):
     found = parivox("inspect", "nosuch.csv", "scores.csv")
     assert found.returncode == 2
-    assert "there is no such file" in found.stdout
+    assert "file not found" in found.stdout
     assert "435 rows" in found.stdout
     assert "Traceback" not in found.stderr
 
@@ -44,7 +44,7 @@ def test_a_problem_that_an_audit_would_refuse_is_no_failure_here(parivox, tmp_pa
     (tmp_path / "s.csv").write_text("enrol,test,score\na/1,a/2,high\n")
     found = parivox("inspect", tmp_path / "s.csv")
     assert (found.returncode, found.stderr) == (0, "")
-    assert "problem: s.csv: row 2, column 'score': 'high' is no number" in found.stdout
+    assert "problem: s.csv, row 2, column 'score': 'high' is not a number" in found.stdout
 
 
 def test_json(parivox):

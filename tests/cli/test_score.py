@@ -129,7 +129,7 @@ def test_all_pairs_that_cannot_be_counted_leave_nothing(parivox, home, words, to
     ("words", "told"),
     [
         (("--out", "a.parquet"), "give either --embeddings DIR"),
-        (("--embeddings", "embeddings.npz", "--out", "-"), "standard output is no file"),
+        (("--embeddings", "embeddings.npz", "--out", "-"), "standard output is not a file"),
         (("--embeddings", "embeddings.npz", "--out", "trials.txt"), "would replace the list"),
         (("--embeddings", "embeddings.npz", "--out", "."), "is a folder; name a file"),
         (("--embeddings", "nowhere", "--out", "a.parquet"), "nowhere"),
@@ -157,8 +157,8 @@ def test_mistakes_are_one_sentence_and_nothing_is_written(parivox, home, words, 
 @pytest.mark.parametrize(
     ("rows", "words", "told"),
     [
-        ("s0/0 s0/1\ns0/0 s1/1\n", (), "put one above the rows, separated as they are: enrol test"),
-        ("1 s0/0 s0/1\nx s0/0 s1/1\n", (), "row 2 does not fit what is above it"),
+        ("s0/0 s0/1\ns0/0 s1/1\n", (), "no known trial columns"),
+        ("1 s0/0 s0/1\nx s0/0 s1/1\n", (), "row 2: does not match the rows above"),
         ("s0/0 s0/1\n", ("--trials-format", "pairs"), "--trials-format 'pairs' is not known"),
         ("1 1 a 0.5\n", (), "say which with --trials-format voxceleb or --trials-format bob-4"),
         ("x y z\nu v w\n", (), "or the format with --trials-format"),

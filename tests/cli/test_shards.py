@@ -59,7 +59,7 @@ def test_all_parts_are_run_at_once(shards, tmp_path):
         (("run", "run", "--shard", "1/4"), "--shard 1/4: the plan has 3 parts, not 4; give 1/3 to"),
         (("run", "nowhere"), "nowhere: holds no plan; make one with parivox shards plan"),
         (("merge", "run", "--out", "a"), "are missing (1, 2, 3); run them again"),
-        (("merge", "run", "--out", "-"), "--out -: standard output is no folder"),
+        (("merge", "run", "--out", "-"), "--out -: standard output is not a folder"),
         (("run", "run", "--workers", "0"), "--workers is 0"),
     ],
 )

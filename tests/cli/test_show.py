@@ -62,9 +62,9 @@ def test_one_system_grouping_and_point_can_be_chosen(show):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("F",), "group 'F' is not of this audit; did you mean f? there are f, m, A, B, C"),
-        (("--by", "sex"), "--by 'sex' is not of this audit; there are gender, nation"),
-        (("--system", "V2"), "--system 'V2' is not of this audit; there are A, B"),
+        (("F",), "group 'F' is not of this audit; did you mean 'f'? available: f, m, A, B, C"),
+        (("--by", "sex"), "--by 'sex' is not of this audit; available: gender, nation"),
+        (("--system", "V2"), "--system 'V2' is not of this audit; available: A, B"),
         (("f", "-v"), "-v is of the summary, and a group is told whole; leave one of them out"),
     ],
 )
@@ -77,7 +77,7 @@ def test_what_the_audit_has_not_is_told_with_what_it_has(parivox, audited, words
 def test_point_that_is_not_there(parivox, audited):
     done = parivox("show", audited[1], "--operating-point", "fpr=0.02")
     assert done.returncode == 2
-    assert "did you mean fpr=0.2? there are fpr=0.2, eer" in done.stderr
+    assert "did you mean 'fpr=0.2'? available: fpr=0.2, eer" in done.stderr
 
 
 def test_a_folder_that_holds_no_audit(parivox, tmp_path):

@@ -300,7 +300,7 @@ def test_a_mistake_is_told_with_its_mend_on_a_line_of_its_own_in_a_terminal(in_t
     code, told = in_terminal(("audit", "scores.csv", "--by", "gender", "--quiet"), files)
     assert code == 2
     error, hint = re.sub(r"\x1b\[[0-9;]*m", "", told).splitlines()
-    assert error == "error: --by 'gender' is no attribute of the trials, scores.csv"
+    assert error == "error: --by 'gender' unknown attribute the trials, scores.csv"
     assert hint == "hint: add the table of speakers that has it, with --speakers FILE"
     assert "\x1b[1merror" in told  # of sixteen colours none is seen on every ground
 
@@ -308,8 +308,11 @@ def test_a_mistake_is_told_with_its_mend_on_a_line_of_its_own_in_a_terminal(in_t
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("audi",), "'audi' is no command of parivox; did you mean audit?"),
-        (("trials", "gradde"), "'gradde' is no command of parivox trials; did you mean grade?"),
+        (("audi",), "'audi' is not a command of parivox; did you mean 'audit'?"),
+        (
+            ("trials", "gradde"),
+            "'gradde' is not a command of parivox trials; did you mean 'grade'?",
+        ),
         (("audit", "s.csv", "--speaker=s"), "no option of parivox audit; did you mean --speakers"),
         (("audit", "s.csv", "--xyz"), "no option of parivox audit; see parivox audit --help"),
         (("inspect", "s.csv", "--jso"), "did you mean --json? there are --help, --columns"),

@@ -130,7 +130,7 @@ def test_attributes_are_joined_by_commas_and_bands_keep_theirs(parivox, listed):
         (["check", "nowhere.txt"], "nowhere.txt"),
         (
             ["check", "list.txt", "--by", "gendre", "--speakers", "people.csv"],
-            "did you mean gender?",
+            "did you mean 'gender'?",
         ),
         (["check", "list.txt", "--threshold", "G2"], "--threshold G2=100"),
         (["check", "list.txt", "--threshold", "G2=1", "--threshold", "G2=2"], "given twice"),

@@ -34,7 +34,7 @@ def test_a_list_without_scores_is_told_what_it_lacks(parivox, tmp_path):
     (tmp_path / "list.txt").write_text("1 a/x/1 a/y/1\n0 a/x/2 b/z/2\n")
     done = parivox("trials", "variants", "list.txt", "--by", "gender", cwd=tmp_path)
     assert done.returncode == 2
-    assert "has no column of scores" in done.stderr
+    assert "no score column" in done.stderr
     assert "give it as --trials" not in done.stderr  # an option that the command lacks
 
 
@@ -55,7 +55,7 @@ def test_charts_are_written(variants, optional, tmp_path):
         (("--per-speaker", "4,x"), "--per-speaker is 'x'; give a whole number"),
         (("--seed", "-1"), "--seed is -1; give a whole number from 0 to"),
         (("--variants", "1"), "--variants is 1; give a whole number from 2 to"),
-        (("--chart", "spread.gif"), "--chart spread.gif: is no kind of chart"),
+        (("--chart", "spread.gif"), "--chart spread.gif: is not a kind of chart"),
         (("--dets", "nowhere/d.svg"), "--dets nowhere/d.svg: cannot be written there"),
         (("--per-speaker", "500"), "no speaker has 500 same-speaker pairs"),
     ],

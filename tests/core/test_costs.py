@@ -197,7 +197,7 @@ def test_costs_by_name_or_by_numbers():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("voxsrk", "did you mean voxsrc"),
+        ("voxsrk", "did you mean 'voxsrc"),
         ("0.05,1", "neither a known name"),
         ("0.05,one,1", "neither a known name"),
         ("0,1,1", "between 0 and 1"),

@@ -254,7 +254,7 @@ def test_a_folder_of_something_else_is_refused_and_stays(folder, small, tmp_path
     for name in names:
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_text("mine")
-    with pytest.raises(DataError, match=r"and is no store of embeddings; give --out a new"):
+    with pytest.raises(DataError, match=r"and is not a store of embeddings; give --out a new"):
         embed(folder, small.load, out, workers=1)
     assert [(out / name).read_text() for name in names] == ["mine"]
 

@@ -212,7 +212,7 @@ def test_a_scoring_that_is_not_known_is_refused_before_anything_runs(home):
         ("Broken", "cannot be made: OSError: no weights"),
         ("table", r"is a dict; name a function of \(waveform, sample_rate\)"),
         ("loose", "is a function of one argument"),
-        ("embeds", r"encoders \(.*encoders.py\) has no 'embeds'; did you mean embed"),
+        ("embeds", r"encoders \(.*encoders.py\) has no 'embeds'; did you mean 'embed"),
     ],
 )
 def test_objects_that_are_no_system(home, name, words):
@@ -226,7 +226,7 @@ def test_objects_that_are_no_system(home, name, words):
         ("fails", r"failed on 10 samples at 16,000 Hz: ValueError: kernel size\\x0ais greater"),
         ("text", "gave an array of <U8, not of real numbers"),
         ("nothing", "gave an array of object, not of real numbers"),
-        ("ragged", "gave a list that is no array"),
+        ("ragged", "gave a list that is not an array"),
         ("growing", r"gave vectors of different shapes, \(1, 10\) and \(1, 30\)"),
         ("cube", r"gave an array of shape \(2, 2, 2\); it must give a vector"),
         ("lost", r"gave an array of shape \(3, 4\); it must give .* a row for each waveform"),
@@ -290,7 +290,7 @@ def test_published_systems_by_name_and_checkpoint(home, optional):
         ("ge2", "nearest: ge2e; give it as --system ge2e$"),
         ("ecappa:w.ckpt", r"nearest: ecapa, .*; give it as --system ecapa:CHECKPOINT"),
         ("x-vector", "is not known; give ge2e"),
-        ("gone.onnx", "there is no such file"),
+        ("gone.onnx", "file not found"),
         ("kept.npz", r"holds embeddings, not a system; .* parivox score TRIALS --embeddings kept"),
         ("folder", "holds embeddings, not a system"),
         ("weights.ckpt", "is a file, and its name does not tell of which system; name it, as in r"),
@@ -320,7 +320,7 @@ def test_what_to_install_is_said(home, monkeypatch):
         ("ge2e", {"frontend": "kaldi80"}, r"ge2e takes no --frontend \(kaldi80\); leave it out"),
         ("ge2e", {"sample_rate": 8_000}, "takes no --sample-rate"),
         ("encoders:embed", {"weights": "x"}, "takes no --weights"),
-        ("encoders:embed", {"sample_rate": 10}, "its sample rate 10 is no whole number of Hz"),
+        ("encoders:embed", {"sample_rate": 10}, "its sample rate 10 is not a whole number of Hz"),
         ("encoders:ready", {"sample_rate": 8_000}, "takes 16,000 Hz; leave out --sample-rate"),
         ("x.onnx", {"weights": "x"}, "takes no --weights"),
     ],
@@ -336,5 +336,5 @@ def test_least_seconds_that_are_no_length_are_refused(least):
         return waveform[:3]
 
     function.least_seconds = least
-    with pytest.raises(ConfigError, match=r"system f: its least_seconds .* are no seconds from 0"):
+    with pytest.raises(ConfigError, match=r"system f: its least_seconds .* are not seconds from 0"):
         system_of(function, "f")

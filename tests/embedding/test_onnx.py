@@ -232,7 +232,7 @@ def test_another_output_than_the_first(make, waveforms):
 
 def test_files_that_are_no_onnx(onnx, tmp_path):
     (tmp_path / "x.onnx").write_bytes(b"not at all")
-    with pytest.raises(DataError, match=r"is no ONNX file that onnxruntime [\d.]+ can run"):
+    with pytest.raises(DataError, match=r"is not an ONNX file that onnxruntime [\d.]+ can run"):
         load_onnx(tmp_path / "x.onnx", frontend="kaldi80")
 
 
@@ -322,8 +322,8 @@ def test_weights_without_files_of_their_own_are_hashed_as_ever(make):
         ("more/../../weights.bin", "outside its folder"),
         ("/etc/hostname", "outside its folder"),
         ("C:\\weights.bin", "outside its folder"),
-        ("gone.bin", "where there is no such file"),
-        ("", "where there is no such file"),
+        ("gone.bin", "where file not found"),
+        ("", "where file not found"),
     ],
 )
 def test_weights_that_are_not_beside_the_model_are_refused(split, onnx, location, why):
@@ -349,7 +349,7 @@ def test_damaged_files_are_refused_in_a_sentence(split):
             load_onnx(path, frontend="kaldi80")
     for data in (b"", b"\x3a\xff\xff\xff\xff\x0f", b"\x80" * 20, nested(500)):
         path.write_bytes(data)
-        with pytest.raises(DataError, match="is no ONNX file that onnxruntime"):
+        with pytest.raises(DataError, match="is not an ONNX file that onnxruntime"):
             load_onnx(path, frontend="kaldi80")
 
 
@@ -391,11 +391,14 @@ def test_an_exported_system_is_the_same_system(onnx, optional, waveforms, tmp_pa
     ("text", "words"),
     [
         ('{"sample_rate": 1e400}', "what it declares cannot be read"),
-        ('{"sample_rate": 1e12}', "its sample rate 1000000000000 is no whole number of Hz from 1"),
-        ('{"sample_rate": -5}', "its sample rate -5 is no whole number"),
-        ('{"least_seconds": NaN}', "its least_seconds nan are no seconds from 0 to 86,400"),
-        ('{"least_seconds": -5}', "its least_seconds -5.0 are no seconds"),
-        ('{"least_seconds": 1e400}', "its least_seconds inf are no seconds"),
+        (
+            '{"sample_rate": 1e12}',
+            "its sample rate 1000000000000 is not a whole number of Hz from 1",
+        ),
+        ('{"sample_rate": -5}', "its sample rate -5 is not a whole number"),
+        ('{"least_seconds": NaN}', "its least_seconds nan are not seconds from 0 to 86,400"),
+        ('{"least_seconds": -5}', "its least_seconds -5.0 are not seconds"),
+        ('{"least_seconds": 1e400}', "its least_seconds inf are not seconds"),
         ('{"recipe": ' + "[" * 100_000, "what it declares cannot be read"),
         ('{"recipe": ' + "[" * 5_000 + "]" * 5_000 + "}", "what it declares cannot be read"),
     ],

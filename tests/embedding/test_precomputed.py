@@ -152,18 +152,18 @@ def bad(folder, name, data):
         ("e.pkl", b"cos\nsystem\n(S'touch x'\ntR.", "may run code when it is opened, so it is not"),
         ("e.pt", b"PK", "may run code"),
         ("e.csv", "a,1\n", r"is of no known kind; embeddings are in \.npy"),
-        ("e.npy", b"", "is no array of numbers and text"),
-        ("e.npz", b"PK\3\4", "is no npz of numbers and text"),
-        ("e.parquet", b"PAR1", "is no Parquet file"),
+        ("e.npy", b"", "is not an array of numbers and text"),
+        ("e.npz", b"PK\3\4", "is not a npz of numbers and text"),
+        ("e.parquet", b"PAR1", "is not a Parquet file"),
         ("e.ark", b"a \0BFM \4\1\0\0\0\4\1\0\0\0\0\0\0\0", "vector of 'a' is a 'FM', expected a v"),
         ("e.ark", ark()[0][:-3], "vector of 'ñandú' has 5 numbers, of which the file does not"),
-        ("e.ark", b"a [ 1 2\n 3 4 ]\n", "vector of 'a' is no vector"),
-        ("e.ark", b"a [ 1 x ]\n", "vector of 'a' is no vector"),
+        ("e.ark", b"a [ 1 2\n 3 4 ]\n", "vector of 'a' is not a vector"),
+        ("e.ark", b"a [ 1 x ]\n", "vector of 'a' is not a vector"),
         ("e.ark", b"a", "ends after 0 vectors"),
-        ("e.ark", b"\xff\xfe a", "is no list or archive of vectors"),
+        ("e.ark", b"\xff\xfe a", "is not a list or archive of vectors"),
         ("e.ark", b"", "holds no embeddings"),
         ("e.scp", "a touch ran |\n", "row 1: 'a' is a command, which is never run"),
-        ("e.scp", "a x.ark\n", r"row 1: 'a x\.ark' is no ID FILE:OFFSET"),
+        ("e.scp", "a x.ark\n", r"row 1: 'a x\.ark' is not an ID FILE:OFFSET"),
         ("e.scp", "", "holds no embeddings"),
     ],
 )
@@ -242,11 +242,14 @@ def npy_with(header):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (2, "), "is no array of"),
-        (npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (10**12, 4), }"), "is no arr"),
+        (npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (2, "), "is not an array of"),
+        (
+            npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (10**12, 4), }"),
+            "is not an arr",
+        ),
         (
             npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000, 4), }"),
-            "is no array of",
+            "is not an array of",
         ),
         (
             npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (0,), }"),
@@ -257,8 +260,8 @@ def npy_with(header):
             "has 0 vectors and 2 ids",
         ),
         (npy_with("{'descr': '<f4', 'fortran_order': False, 'shape': (), }") + b"abcd", "one numb"),
-        (b"\x93NUMPY", "is no array of"),
-        (b"", "is no array of"),
+        (b"\x93NUMPY", "is not an array of"),
+        (b"", "is not an array of"),
     ],
 )
 def test_headers_that_are_damaged_or_tell_of_nothing(tmp_path, data, words):
@@ -277,5 +280,5 @@ def test_ids_that_are_no_text_are_refused(tmp_path, code, where):
     else:
         np.save(tmp_path / "e.npy", VECTORS[:2])
         np.save(tmp_path / "ids.npy", ids)
-    with pytest.raises(DataError, match=r"has an id that is no text .*; save ids as Unicode text"):
+    with pytest.raises(DataError, match=r"has an id that is not text .*; save ids as Unicode text"):
         read(tmp_path / f"e.{where}")

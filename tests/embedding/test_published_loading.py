@@ -168,14 +168,14 @@ def test_damaged_files_are_sentences(light, saved, tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(DataError, match="no checkpoint that torch reads"):
             load_published("resnetse34l", path)
-    with pytest.raises(DataError, match="there is no such file"):
+    with pytest.raises(DataError, match="file not found"):
         load_published("resnetse34l", tmp_path / "missing.model")
     with pytest.raises(DataError, match="is a folder"):
         load_published("resnetse34l", tmp_path)
 
 
 def test_names_that_are_not_known(tmp_path, light, saved):
-    with pytest.raises(ConfigError, match="no system 'eresnet2'; did you mean eres2net"):
+    with pytest.raises(ConfigError, match="no system 'eresnet2'; did you mean 'eres2net"):
         load_published("eresnet2", tmp_path)
     with pytest.raises(ConfigError, match="no front end 'kaldi40'; did you mean"):
         load_published("campplus", tmp_path, frontend="kaldi40")

@@ -105,9 +105,13 @@ def test_columns_of_a_table_are_named_by_their_role(folder, tmp_path):
     found = read_source(path, columns={"file": "clip", "speaker": "Talker"})
     assert rows(found, "file", "speaker") == [("audio/id1/v1/1.wav", "ann")]
     assert (found.speaker_by, found.speakers) == ("column 'talker'", {"ann": 1})
-    with pytest.raises(ConfigError, match=r"'talk' is no column of t.csv; did you mean talker\?"):
+    with pytest.raises(
+        ConfigError, match=r"'talk' is not a column of t.csv; did you mean 'talker'\?"
+    ):
         read_source(path, columns={"file": "clip", "speaker": "talk"})
-    with pytest.raises(ConfigError, match=r"--columns talker: is no role of a recording; choose"):
+    with pytest.raises(
+        ConfigError, match=r"--columns talker: is not a role of a recording; choose"
+    ):
         read_source(path, columns={"talker": "talker"})
 
 
@@ -224,10 +228,13 @@ def test_no_pipe_is_run(tmp_path):
         ("utterance,file\nu,a.wav\nu,a.wav\n", "utterance 'u' is there twice; give each"),
         (
             "utterance,file,channel\nu,a.wav,up\n",
-            "row 2, column 'channel': 'up' is no channel; g",
+            "row 2, column 'channel': 'up' is not a channel; g",
         ),
-        ("utterance,file,channel\nu,a.wav,0\n", "'0' is no channel"),
-        ("utterance,file,start\nu,a.wav,-1\n", "row 2, column 'start': '-1' is no number of sec"),
+        ("utterance,file,channel\nu,a.wav,0\n", "'0' is not a channel"),
+        (
+            "utterance,file,start\nu,a.wav,-1\n",
+            "row 2, column 'start': '-1' is not a number of sec",
+        ),
         ("utterance,file,start,end\nu,a.wav,3,2\n", "row 2: end 2 is not after start 3"),
         ("utterance,file,end\nu,a.wav,0\n", "row 2: end 0 is not after its beginning"),
         ("utterance,file\nu,\n", "row 2, column 'file': is empty"),

@@ -88,17 +88,17 @@ def test_check_finds_a_byte_that_changed(out, name):
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    with pytest.raises(DataError, match=rf"{name}: its sha256 is|is no whole store"):
+    with pytest.raises(DataError, match=rf"{name}: its sha256 is|is not a whole store"):
         check_store(out)
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda out: (out / "store.json").write_text("{"), "is no whole store of embeddings"),
-        (lambda out: (out / "store.json").write_text("[]"), "is no whole store of embeddings"),
-        (lambda out: (out / "store.json").unlink(), "is no store of embeddings; make one with"),
-        (lambda out: (out / "recordings.parquet").unlink(), "is no whole store"),
+        (lambda out: (out / "store.json").write_text("{"), "is not a whole store of embeddings"),
+        (lambda out: (out / "store.json").write_text("[]"), "is not a whole store of embeddings"),
+        (lambda out: (out / "store.json").unlink(), "is not a store of embeddings; make one with"),
+        (lambda out: (out / "recordings.parquet").unlink(), "is not a whole store"),
         (lambda out: (out / "embeddings.npy").unlink(), "cannot be read"),
         (
             lambda out: (out / "store.json").write_text('{"version": 1, "system": {}}'),
@@ -127,7 +127,9 @@ def test_a_closed_folder_is_one_sentence(out, monkeypatch):
     monkeypatch.setattr(
         "pathlib.Path.exists", refuse
     )  # as the root of a machine is let in anywhere
-    with pytest.raises(DataError, match=r"is no whole store of embeddings \(.*Permission denied"):
+    with pytest.raises(
+        DataError, match=r"is not a whole store of embeddings \(.*Permission denied"
+    ):
         find_store(out)
 
 

@@ -159,10 +159,10 @@ def test_what_is_written_is_right_by_the_schema(shifted, written, is_valid):
         ({"parivox-calibrator": 2}, "is of version 2, of which this Parivox knows 1 only"),
         ({"method": "platt"}, "method is 'platt', not one of logistic, isotonic"),
         ({"side": "both"}, "side is 'both'"),
-        ({"by": 3}, "by is no grouping"),
+        ({"by": 3}, "by is not a grouping"),
         ({"common": {"slope": -1, "offset": 0}}, "common is not slope and offset: two numbers"),
         ({"groups": {"f": {"slope": 1}}}, "of 'f' is not slope and offset"),
-        ({"group": {}}, "'group' is not known; did you mean groups"),
+        ({"group": {}}, "'group' is not known; did you mean 'groups"),
         (
             {"method": "isotonic", "common": {"scores": [1, 0], "llrs": [0, 1]}, "groups": {}},
             "is not scores and llrs: rising lists of one length",
@@ -197,7 +197,7 @@ def test_what_a_calibrator_cannot_be_applied_to_is_told(shifted, written, tmp_pa
         pv.apply_calibrator(trials, written, out, speakers=others)
     with pytest.raises(pv.ConfigError, match=r"as \.csv or \.parquet"):
         pv.apply_calibrator(trials, written, tmp_path / "llr.txt", speakers=speakers)
-    with pytest.raises(pv.DataError, match="has no column of scores"):
+    with pytest.raises(pv.DataError, match="no score column"):
         pv.apply_calibrator(trials.drop("score"), written, out, speakers=speakers)
     assert not out.exists()
 
@@ -315,8 +315,8 @@ def test_the_command_writes_applies_and_draws(run, files):
         (["scores.csv", "--apply", "c.json"], "--apply needs a file for the log likelihood ratios"),
         (["scores.csv", "--apply", "c.json", "--out", "l.csv", "--by", "gender"], "--by: the cal"),
         (["scores.csv", "--apply", "c.json", "--out", "l.csv", "--json"], "nothing is judged"),
-        (["scores.csv", "--by", "gender", "--figure", "r.txt"], "is no kind of chart"),
-        ([], "no scores are given"),
+        (["scores.csv", "--by", "gender", "--figure", "r.txt"], "is not a kind of chart"),
+        ([], "missing SCORES"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_a_sentence(run, files, words, told):

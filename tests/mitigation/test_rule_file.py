@@ -107,8 +107,8 @@ MEANING = ("none of its groups by gender occurs", "gnder")
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "^rules.yaml: is no rule file, of which a line says"),
-        ("by: gender", "is no rule file"),
+        ("", "^rules.yaml: is not a rule file, of which a line says"),
+        ("by: gender", "is not a rule file"),
         ("parivox-thresholds: 2\nby: x", "line 1: is of version '2'"),
         ("parivox-thresholds: 1\nby: gender\ncommon: 1", "says nothing of 'thresholds'"),
         (EXAMPLE.replace("0.37", "high"), "line 15: the threshold of 'f' is not a number"),
@@ -117,7 +117,7 @@ MEANING = ("none of its groups by gender occurs", "gnder")
         (EXAMPLE.replace("unknown:", "unknowns:"), "line 11: 'unknowns' is not known; did you"),
         (EXAMPLE.replace("  f: 0.37", "  women: 0.37"), "none of its groups by gender occurs"),
         (EXAMPLE.replace("by: gender", "by: gnder"), "gnder"),
-        ("parivox-thresholds: 1\nby: gender\ncommon: 1\nthresholds: 3", "is no mapping"),
+        ("parivox-thresholds: 1\nby: gender\ncommon: 1\nthresholds: 3", "is not a mapping"),
     ],
 )
 def test_what_is_no_rule_file_is_told_in_a_sentence(shifted, tmp_path, is_valid, text, told):

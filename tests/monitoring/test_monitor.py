@@ -146,7 +146,7 @@ def test_a_state_holds_no_id_and_little_of_anyone(found, home):
         ({"by": None}, "--by names no grouping"),
         ({"limits": "fpr=0.1"}, "a stream has one limit, of the FNR of every group"),
         ({"key": None}, "--key: is missing"),
-        ({"day": "someday"}, "--day someday: is no date"),
+        ({"day": "someday"}, "--day someday: is not a date"),
         ({"day": None}, "tells no day"),
         ({"state": "/no/such/folder/state"}, "cannot be written"),
     ],
@@ -169,7 +169,7 @@ def test_a_state_of_another_key_is_refused(again, tmp_path):
 
 def test_a_file_that_is_no_state_is_refused(again, tmp_path):
     (tmp_path / "no").write_text("trials")
-    with pytest.raises(pv.DataError, match="is no state of parivox monitor"):
+    with pytest.raises(pv.DataError, match="is not a state of parivox monitor"):
         again(state=tmp_path / "no")
 
 

@@ -320,7 +320,7 @@ def test_table_3_of_paper_000_follows_from_its_table_2(reproduced):
     ("paper", "asked", "sentence"),
     [
         ("005", {}, "'005' is none of the papers; .*000, 001, 002, 003"),
-        ("001", {"table": "9"}, "paper 001 has no table '9'; there are 1, 2, 3, 4, 5"),
+        ("001", {"table": "9"}, "paper 001 has no table '9'; available: 1, 2, 3, 4, 5"),
         ("001", {"figure": "6"}, f"{MISSING}, it needs scores of VoxCeleb1 test and E"),
         ("002", {"table": "2"}, r"\(experiments\): no data, it is a design"),
         (None, {"table": "2"}, "is of one paper; name it: 000, 001, 002, 003"),

@@ -105,7 +105,7 @@ def test_bands_of_text_name_the_cell():
     with pytest.raises(ConfigError) as told:
         Bands((1.0,), ("1",)).numbers(["3", None, "old"], "age:1", "calls.csv")
     assert str(told.value) == (
-        "age:1: calls.csv holds 'old' for age, which is no number; use age without bands"
+        "age:1: calls.csv holds 'old' for age, which is not a number; use age without bands"
     )
 
 

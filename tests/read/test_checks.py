@@ -18,22 +18,25 @@ def refused(read, source, match, **options):
 @pytest.mark.parametrize(
     ("row", "match"),
     [
-        ("a/1,b/2,0.5,maybe", r"scores.csv: row 7, column 'label': 'maybe' is no label; use 1 or"),
-        ("a/1,b/2,0.5,2", r"row 7, column 'label': '2' is no label"),
+        (
+            "a/1,b/2,0.5,maybe",
+            r"scores.csv, row 7, column 'label': 'maybe' is not a label; use 1 or",
+        ),
+        ("a/1,b/2,0.5,2", r"row 7, column 'label': '2' is not a label"),
         ("a/1,b/2,0.5,", r"row 7, column 'label': is empty"),
-        ("a/1,b/2,nan,0", r"row 7, column 'score': 'nan' is no score; leave the cell empty"),
-        ("a/1,b/2,NaN,0", r"row 7, column 'score': 'NaN' is no score"),
-        ("a/1,b/2,high,0", r"row 7, column 'score': 'high' is no number; correct it"),
-        ("a/1,b/2,NA,0", r"row 7, column 'score': 'NA' is no number"),
+        ("a/1,b/2,nan,0", r"row 7, column 'score': 'nan' is not a score; leave the cell empty"),
+        ("a/1,b/2,NaN,0", r"row 7, column 'score': 'NaN' is not a score"),
+        ("a/1,b/2,high,0", r"row 7, column 'score': 'high' is not a number; correct the value"),
+        ("a/1,b/2,NA,0", r"row 7, column 'score': 'NA' is not a number"),
         ('a/1,b/2,"0,5",0', r"rows 2 and 7, column 'score': '0.9' has a decimal point and '0,5'"),
-        ("a/1,b/2,0.5", r"row 7 has 3 columns where the file has 4"),
-        ("a/1,b/2,0.5,0,0", r"row 7 has 5 columns where the file has 4"),
+        ("a/1,b/2,0.5", r"row 7: has 3 columns?, but other rows have 4"),
+        ("a/1,b/2,0.5,0,0", r"row 7: has 5 columns?, but other rows have 4"),
         (",b/2,0.5,0", r"row 7, column 'enrol': is empty; give the id"),
         ("a/1,  ,0.5,0", r"row 7, column 'test': is empty"),
-        ("a/1,a/2,0.9,0", r"rows 2 and 7 are the same trial \(a/1, a/2\) with label '1' and '0'"),
+        ("a/1,a/2,0.9,0", r"rows 2 and 7: the same trial \(a/1, a/2\) has label '1' and '0'"),
         (
             "a/1,a/2,0.8,1",
-            r"rows 2 and 7 are the same trial .* with score 0.9 and 0.8; correct",
+            r"rows 2 and 7: the same trial .* has score 0.9 and 0.8; correct",
         ),
         (
             "a/2,b/1,0.3,1",
@@ -55,18 +58,18 @@ def test_a_bad_row_is_named_as_an_editor_shows_it(read, csv, rows, row, match):
 
 def test_a_bad_row_without_a_header(read):
     for odd, match in {
-        "0 a/1 b/1 x": r"row 2, column '4 \(score\)': 'x' is no number",
-        "maybe a/1 b/1 0.5": r"row 2, column '1 \(label\)': 'maybe' is no label",
-        "0 a/1 b/1": "row 2 has 3 columns where the file has 4",
-        "0 a/1 b/1 0.5 9": "row 2 has 5 columns where the file has 4",
+        "0 a/1 b/1 x": r"row 2, column '4 \(score\)': 'x' is not a number",
+        "maybe a/1 b/1 0.5": r"row 2, column '1 \(label\)': 'maybe' is not a label",
+        "0 a/1 b/1": "row 2: has 3 columns?, but other rows have 4",
+        "0 a/1 b/1 0.5 9": "row 2: has 5 columns?, but other rows have 4",
     }.items():
         refused(read, f"1 a/1 a/2 0.5\n{odd}\n1 b/1 b/2 0.1\n", match)
         refused(read, f"{odd}\n1 a/1 a/2 0.5\n1 b/1 b/2 0.1\n", match.replace("row 2", "row 1"))
     refused(read, "a/1 a/2 0.5\na/1 b/1 abc\nb/1 b/2 0.1\n", "row 2, column '3 .score.': 'abc' is")
     text = "".join(f"1 a/1 a/{i} 0.{i}\n" for i in range(2, 300))
-    refused(read, text + "0 a/1 b/1 x\n", r"row 299, column '4 \(score\)': 'x' is no number")
-    refused(read, text + "7 a/1 b/1 0.5\n", r"row 299, column '1 \(label\)': '7' is no label")
-    refused(read, text + "0 a/1 b/1\n", "row 299 has 3 columns where the file has 4")
+    refused(read, text + "0 a/1 b/1 x\n", r"row 299, column '4 \(score\)': 'x' is not a number")
+    refused(read, text + "7 a/1 b/1 0.5\n", r"row 299, column '1 \(label\)': '7' is not a label")
+    refused(read, text + "0 a/1 b/1\n", "row 299: has 3 columns?, but other rows have 4")
 
 
 @pytest.mark.parametrize(
@@ -77,13 +80,13 @@ def test_a_bad_row_without_a_header(read):
         (b"enrol,test,score,label\n", "holds a header and nothing else"),
         (b"enrol,test,score,label\n\n\n", "holds a header and nothing else"),
         (b"x,y,z\n1,2,3\n", "its columns 'x', 'y', 'z' have no known names; name them with --c"),
-        (b"x\ny\n", "row 1 is no header with known names and no trial: 'x'; name the columns"),
+        (b"x\ny\n", "row 1: not a score file, .*'x'.; name the columns"),
         (b"enrol,test,score\ra,b,1\r", "lines end as on an old Mac, in CR alone; save it"),
-        (b"enrol,score\na,1\n", r"has no column of test utterances \(it has 'enrol', 'score'\)"),
-        (b"enrol,test\na,b\n", "has no column of scores"),
+        (b"enrol,score\na,1\n", r"has no column of test utterances \(found: enrol, score\)"),
+        (b"enrol,test\na,b\n", "no score column"),
         (b"enrol,test,sc,cosine\na,b,1,1\n", "columns 'sc' and 'cosine' may both be score; say"),
         (b"enrol,test,score\na,\x81,1\n", "row 2: byte 0x81 is not UTF-8, and "),
-        ("enrol,test,score\na,b,1\n".encode("utf-16")[:-1], "row 2: is no text in UTF-16-LE, thou"),
+        ("enrol,test,score\na,b,1\n".encode("utf-16")[:-1], "row 2: is not text in UTF-16-LE"),
         (b"enrol,test,score\n" + b"a,b,1\n" * 20_000 + b"a,\x81,1\n", "row 20002: byte 0x81 "),
         (b'enrol,test,score\na,"b,1\nb,c,1\n', "row 2"),
         (b"PAR1 and nothing of the kind", "scores.csv: cannot be read as parquet"),
@@ -97,10 +100,10 @@ def test_files_that_are_no_list_of_trials(read, text, match):
 
 def test_tables_in_python_that_are_no_list_of_trials(read):
     refused(read, {"enrol": ["a"], "test": ["b", "c"], "score": [1.0]}, "columns of one length")
-    refused(read, 7, "type int is no table; give a path, a dataframe or a mapping of arrays")
+    refused(read, 7, "type int is not a table; give a path, a dataframe or a mapping of arrays")
     refused(read, {"enrol": [], "test": [], "score": []}, "scores: holds no trial")
     rows = {"enrol": ["a/1"], "test": ["b/1"], "score": [float("nan")]}
-    refused(read, rows, "scores: row 1, column 'score': 'nan' is no score")
+    refused(read, rows, "scores, row 1, column 'score': 'nan' is not a score")
 
 
 def test_options_that_are_not_known(read, csv, rows):
@@ -109,13 +112,13 @@ def test_options_that_are_not_known(read, csv, rows):
     with pytest.raises(ConfigError, match="orientation 'down' is not known"):
         read(csv(rows), orientation="down")
     with pytest.raises(
-        ConfigError, match="--columns: 'who' is no role or word; known are enrol, test"
+        ConfigError, match="--columns: 'who' is not a role or word; known are enrol, test"
     ):
         read(csv(rows), columns={"who": "enrol"})
     refused(
         read,
         csv(rows),
-        "has no column 'labels' for label; did you mean label",
+        "has no column 'labels' for label; did you mean 'label",
         columns={"label": "labels"},
     )
 
@@ -229,7 +232,7 @@ def test_what_finds_no_partner_is_counted(joined, count):
 def test_a_list_that_contradicts_itself_or_the_scores(joined, read, csv, rows, write, plain):
     with pytest.raises(
         DataError,
-        match=r"list.txt: rows 2 and 6 are the same trial \(a/1, b/1\) with label '0' and '1'",
+        match=r"list.txt, rows 2 and 6: the same trial \(a/1, b/1\) has label '0' and '1'",
     ):
         joined(LIST + "1 a/1 b/1\n")
     found = joined(LIST + "1 a/1 b/1\n", conflicts="set-aside")
@@ -237,7 +240,7 @@ def test_a_list_that_contradicts_itself_or_the_scores(joined, read, csv, rows, w
     rows[1] = ("a/1", "b/1", "0.1", "1")
     with pytest.raises(
         DataError,
-        match=r"scores.csv: row 3, column 'label': \(a/1, b/1\) is labelled '1', "
+        match=r"scores.csv, row 3, column 'label': \(a/1, b/1\) is labelled '1', "
         "but '0' in row 2 of list.txt",
     ):
         read(csv(rows), trials=write("list.txt", LIST))
@@ -260,10 +263,10 @@ def test_several_contradictions_at_once_do_not_hide_trials(read):
 
 def test_quoted_line_ends_count_as_an_editor_counts(read, write):
     text = 'enrol,test,score,label\na/1,"a/\n2",0.9,1\n\na/1,b/2,x,0\n'
-    refused(read, text, "row 5, column 'score': 'x' is no number")
-    refused(read, text.replace("x", "1") + "a/1,b/2,2,0\n", "rows 5 and 6 are the same trial")
+    refused(read, text, "row 5, column 'score': 'x' is not a number")
+    refused(read, text.replace("x", "1") + "a/1,b/2,2,0\n", "rows 5 and 6: the same trial")
     path = write("people.csv", 'id,note\na,"x\ny"\nb,z\na,q\n')
-    with pytest.raises(DataError, match=r"people.csv: rows 2 and 5, column 'note'"):
+    with pytest.raises(DataError, match=r"people.csv, rows 2 and 5, column 'note'"):
         read_speakers(path, id="id")
 
 

@@ -60,7 +60,7 @@ def test_nothing_packed(write, name):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(DataError, match="there is no such file; check the name"):
+    with pytest.raises(DataError, match="file not found; check the path"):
         read_content(tmp_path / "none.csv")
     with pytest.raises(DataError, match="is a folder; name a file in it"):
         read_content(tmp_path)

@@ -156,11 +156,14 @@ def test_inspect_names_each_and_its_command_runs(write, proposed, content, word)
     ("content", "said"),
     [
         (espnet(lambda row: row.rpartition(" ")[0] if "id03/v/1" in row else row), "has 3 columns"),
-        (espnet(lambda row: row[:-1] + "2" if "id03/v/1" in row else row), "'2' is no label"),
-        (normalised().replace(" 0.3\n", "\n", 1), "has 7 columns where"),
-        (objects(enrol="wav"), "no column of enrol utterances (it has 'test', 'score', 'label', "),
-        (objects().replace(": 1}", ': "same?"}', 1), "row 1, column 'label': 'same?' is no label"),
-        (objects().replace('"score": ', '"score": NaN, "was": ', 1), "row 1: is no JSON object"),
+        (espnet(lambda row: row[:-1] + "2" if "id03/v/1" in row else row), "'2' is not a label"),
+        (normalised().replace(" 0.3\n", "\n", 1), "has 7 columns, but"),
+        (objects(enrol="wav"), "no column of enrol utterances (found: test, score, label, "),
+        (
+            objects().replace(": 1}", ': "same?"}', 1),
+            "row 1, column 'label': 'same?' is not a label",
+        ),
+        (objects().replace('"score": ', '"score": NaN, "was": ', 1), "row 1: is not a JSON object"),
         (json.dumps([json.loads(row) for row in objects().splitlines()]), "jq -c '.[]' scores"),
         (lines(f"{s}\t{int(y)}" for _, _, y, s in TRIALS), "paste -d ' ' TRIALS scores | cut -f 1"),
     ],
@@ -293,7 +296,7 @@ def test_a_cut_of_two_people_is_refused_with_its_row(write):
     two = [cut(supervision("id00", 0)), cut(supervision("id01", 0), supervision("id02", 0))]
     table = write("cuts.jsonl", lines(map(json.dumps, two)))
     said = refused({"enrol": ["a"], "test": ["b"], "score": [1.0]}, utterances=table)
-    assert "cuts.jsonl: row 2: has several supervisions" in said
+    assert "cuts.jsonl, row 2: has several supervisions" in said
     assert "trim_to_supervisions" in said
 
 
@@ -302,7 +305,7 @@ def test_a_pair_of_three_files_is_refused_with_its_row(write):
     said = refused(
         write("scores", objects()), trials=write("p.json", lines(map(json.dumps, pairs)))
     )
-    assert "p.json: row 2: has several audio_filepath where a pair has two; write a line" in said
+    assert "p.json, row 2: has several audio_filepath where a pair has two; write a line" in said
 
 
 def test_a_line_that_was_cut_off_is_told_without_numbers(write):
@@ -673,4 +676,4 @@ def test_a_word_that_nobody_explains_says_how_to(write):
     said = refused(write("d.csv", decided("ja", "nein")), columns={"decision": "result"})
     assert "as in --columns accept=WORD,reject=WORD,failed=WORD" in said
     said = refused(write("d.csv", decided("ja", "nein")), columns={"yes": "ja"})
-    assert "'yes' is no role or word; known are enrol" in said
+    assert "'yes' is not a role or word; known are enrol" in said

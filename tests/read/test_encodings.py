@@ -91,17 +91,17 @@ def test_a_byte_far_down_decides(write):
         ),
         (PEOPLE.encode() + b"d,Jos\xe9\n", "row 5: byte 0xe9 is not UTF-8, as other parts are; sa"),
         (codecs.BOM_UTF8 + b"id\nJos\xe9\n", "row 2: byte 0xe9 is not UTF-8, as other parts are"),
-        (PEOPLE.encode("utf-16")[:-1], "row 4: is no text in UTF-16-LE, though .* may be cut off"),
+        (PEOPLE.encode("utf-16")[:-1], "row 4: is not text in UTF-16-LE, though .* may be cut off"),
         (
             codecs.BOM_UTF16_BE + b"\x00i\x00\n\xd8\x00\x00i\x00d",
-            "row 2: is no text in UTF-16-BE, though the file begins as such",
+            "row 2: is not text in UTF-16-BE, though the file begins as such",
         ),
         (b"id,n\na,\xe9\x02\n", "is neither text nor Parquet, Arrow or XLSX; save it in one"),
         (codecs.BOM_UTF16_LE, "holds blank lines only"),
     ],
 )
 def test_what_is_in_no_encoding_is_refused_with_its_row(write, data, match):
-    with pytest.raises(DataError, match=f"people.csv: {match}"):
+    with pytest.raises(DataError, match=f"people.csv[:,] {match}"):
         read_speakers(write("people.csv", data))
 
 
@@ -142,9 +142,9 @@ def test_the_decimal_comma_is_said(write):
             "rows 2 and 3, column 'score': '1,234' has a decimal comma and '1",
         ),
         (["1.5", "2", "1,5"], "rows 2 and 4, .*; write all scores in one way, without separators"),
-        (["1.234,5", "0,5"], "row 2, column 'score': '1.234,5' is no number"),
-        (["1,234,567"], "row 2, column 'score': '1,234,567' is no number"),
-        ([",", "0,5"], "row 2, column 'score': ',' is no number"),
+        (["1.234,5", "0,5"], "row 2, column 'score': '1.234,5' is not a number"),
+        (["1,234,567"], "row 2, column 'score': '1,234,567' is not a number"),
+        ([",", "0,5"], "row 2, column 'score': ',' is not a number"),
     ],
 )
 def test_what_separates_thousands_is_never_guessed(read, scores, match):
@@ -253,7 +253,7 @@ def test_every_command_takes_an_encoding_and_tells_a_guess(write, tmp_path, caps
 
 @pytest.mark.parametrize("name", ["latin-99", "hex", "rot13", "undefined", "", "a\0b"])
 def test_what_is_no_encoding_is_refused(name):
-    with pytest.raises(ConfigError, match=r"^--encoding .* is no encoding of text that Python"):
+    with pytest.raises(ConfigError, match=r"^--encoding .* is not an encoding of text that Python"):
         pv.inspect({"id": ["a"]}, encoding=name)
 
 

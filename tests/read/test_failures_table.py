@@ -72,14 +72,14 @@ def test_any_kind_of_file(write, tmp_path, kind):
     [
         ("recording,reason\na/1,short\n", "f.csv: has no column 'stage' but 'recording', 'reason'"),
         ("person,stage\na,enrol\n", "f.csv: has no column 'recording' but 'person', 'stage'"),
-        ("recording,stage\n,enrol\n", "f.csv: row 2, column 'recording': is empty; give the id"),
+        ("recording,stage\n,enrol\n", "f.csv, row 2, column 'recording': is empty; give the id"),
         (
             "recording,stage\na/1,enrol\na/2,\n",
-            "f.csv: row 3, column 'stage': is empty; use enrol or acquire",
+            "f.csv, row 3, column 'stage': is empty; use enrol or acquire",
         ),
         (
             "recording,stage\na/1,enrol\na/2,Upload\n",
-            "f.csv: row 3, column 'stage': 'Upload' is no stage; use enrol or acquire",
+            "f.csv, row 3, column 'stage': 'Upload' is not a stage; use enrol or acquire",
         ),
         ("recording,stage\n", "f.csv: holds a header and nothing else; give a file with rows"),
     ],
@@ -96,12 +96,12 @@ NOPE = "is in no trial and of no known speaker"
 @pytest.mark.parametrize(
     ("text", "more", "sentence"),
     [
-        ("a/1,acquire\nnope,acquire\n", {}, f"f.csv: row 3: recording 'nope' {NOPE}; correct the"),
+        ("a/1,acquire\nnope,acquire\n", {}, f"f.csv, row 3: recording 'nope' {NOPE}; correct the"),
         ("z/1,acquire\ny/1,enrol\n", {}, f"recording 'z/1' {NOPE} (2 such recordings); correct"),
         (
             "a/9,acquire\n",
             {"utterances": {"utterance": ["a/1", "a/2", "b/1"], "speaker": [*"aab"]}},
-            f"f.csv: row 2: recording 'a/9' {NOPE}; correct the id, or give its speaker with --utt",
+            f"f.csv, row 2: recording 'a/9' {NOPE}; correct the id, or give its speaker with --utt",
         ),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_failure_of_nobody_is_told_with_its_row(read, write, text, more, sente
 def test_a_failure_of_nobody_is_told_without_a_table_of_speakers(write):
     failures = write("f.csv", "recording,stage\na/9,acquire\nnope,acquire\n")
     scores = {"enrol": ["a/1"], "test": ["a/2"], "score": [1.0]}
-    with pytest.raises(DataError, match=f"f.csv: row 3: recording 'nope' {NOPE}; correct the id"):
+    with pytest.raises(DataError, match=f"f.csv, row 3: recording 'nope' {NOPE}; correct the id"):
         read_trials(scores, system="s", list_="", speakers=None, failures=failures)
 
 
@@ -125,7 +125,7 @@ def test_a_model_cannot_fail_to_be_acquired(read, write):
     with pytest.raises(DataError) as told:
         read("enrol,test,score\nm1,a/2,1\nm1,b/1,0\n", models=models, failures=failures)
     assert str(told.value) == (
-        f"f.csv: row 2: recording 'm1' {NOPE}; it is a model of m.csv, which can fail at the stage "
+        f"f.csv, row 2: recording 'm1' {NOPE}; it is a model of m.csv, which can fail at the stage "
         "enrol only"
     )
 

@@ -53,8 +53,8 @@ REFUSED_BY_FORM = {
     "by: [a, [b]]\n": "line 1: by holds a list or mapping in a list",
     "by: {a: b}\n": "line 1: by is a mapping",
     "by: [a, b, a]\n": "by names 'a' twice",
-    "# first\n\nreferences: x\n": "line 3: 'references' is not known; did you mean reference?",
-    "attributes: x\n": "there are by, within, reference, groups, others",
+    "# first\n\nreferences: x\n": "line 3: 'references' is not known; did you mean 'reference'?",
+    "attributes: x\n": "available: by, within, reference, groups, others",
     "- a\n": "line 1: the file is a list; write lines as in 'by: gender'",
     "gender\n": "line 1: the file is one text",
     "groups:\n": "line 1: groups is empty; write lines as in 'gender: [f, m]'",
@@ -68,8 +68,8 @@ REFUSED_BY_FORM = {
     "groups:\n  gender:\n    women: [f, f]\n": "line 3: group 'women' names 'f' twice",
     "groups:\n  gender: [f, f]\n": "line 2: groups of gender names 'f' twice",
     "groups: {g: [a]}\nothers: keep\n": "line 2: others is one text; write lines as in",
-    "groups: {g: [a]}\nothers: {g: [keep]}\n": "line 2: 'others' of 'g' is no text",
-    "groups: {g: [a]}\nothers: {g: }\n": "line 2: 'others' of 'g' is no text",
+    "groups: {g: [a]}\nothers: {g: [keep]}\n": "line 2: 'others' of 'g' is not text",
+    "groups: {g: [a]}\nothers: {g: }\n": "line 2: 'others' of 'g' is not text",
 }
 REFUSED_BY_MEANING = {
     "groups:\n  g:\n    a: [x, y]\n    b: [y]\n": "line 4: groups 'a' and 'b' of g both hold 'y'",
@@ -77,23 +77,23 @@ REFUSED_BY_MEANING = {
     "by: a\nby: b\n": "line 2: 'by' stands twice",
     "groups:\n  G: [a]\n  g: [b]\n": "'G' and 'g' are one attribute",
     "by: gender\ngroups:\n  gendre: [f]\n": (
-        "line 3: no grouping of 'by' uses the groups of 'gendre'; did you mean gender?"
+        "line 3: no grouping of 'by' uses the groups of 'gendre'; did you mean 'gender'?"
     ),
-    "by: age\ngroups:\n  age:18: [<18]\n": "did you mean age?",
+    "by: age\ngroups:\n  age:18: [<18]\n": "did you mean 'age'?",
     "groups: {nation: [a]}\nothers:\n  nations: keep\n": (
-        "line 3: 'others' names 'nations', of which there are no groups; did you mean nation?"
+        "line 3: 'others' names 'nations', of which there are no groups; did you mean 'nation'?"
     ),
     "groups: {n: [a]}\nothers: {n: keep, N: keep}\n": "'others' names 'N' twice",
     "by: a++b\n": "groups.yaml: by 'a++b'",
     "by: [age:18,30]\n": 'comma parts a list; put bands in quotes, as in "age:18,30"',
 }
 REFUSED_BY_YAML = {
-    "by: gender: x\n": "line 1: is no YAML (mapping values are not allowed here)",
+    "by: gender: x\n": "line 1: is not YAML (mapping values are not allowed here)",
     "groups:\n\tgender: [f]\n": "indent with blanks, not with tabs",
-    "by: [a\n": "line 2: is no YAML",
+    "by: [a\n": "line 2: is not YAML",
     "by: >30\n": "put texts with special signs in quotes",
     "by: &a [x]\nwithin: *a\n": "line 1: holds an anchor, an alias or a tag",
-    "by: *\n": "is no YAML",
+    "by: *\n": "is not YAML",
     "by: !!python/object/apply:os.system [ls]\n": "line 1: holds an anchor, an alias or a tag",
     "by: !!str a\n": "holds an anchor, an alias or a tag",
     "by: a\n---\nby: b\n": "line 2: a second document starts",
@@ -260,7 +260,7 @@ def test_a_mapping_in_python_says_the_same_as_the_file(read):
 @pytest.mark.minimal
 @pytest.mark.parametrize("value", [True, None, b"f", {1, 2}, float])
 def test_python_values_that_are_no_text_are_refused(value):
-    with pytest.raises(ConfigError, match=r"groups: .* is no text; write it as text"):
+    with pytest.raises(ConfigError, match=r"groups: .* is not text; write it as text"):
         read_groups_file({"groups": {"gender": {"women": [value]}}})
 
 
@@ -273,7 +273,7 @@ def test_python_mappings_are_refused_as_files_are():
     with pytest.raises(ConfigError, match="more than 4 deep"):
         read_groups_file({"by": endless})
     for source in (7, ["gender"]):
-        with pytest.raises(ConfigError, match="is no groups file"):
+        with pytest.raises(ConfigError, match="is not a groups file"):
             read_groups_file(source)
 
 
@@ -333,7 +333,7 @@ def test_what_contradicts_itself_or_is_no_plain_yaml_is_refused(read, text):
 
 @pytest.mark.minimal
 def test_files_that_cannot_be_read(read, tmp_path):
-    with pytest.raises(DataError, match="there is no such file"):
+    with pytest.raises(DataError, match="file not found"):
         read_groups_file(tmp_path / "none.yaml")
     with pytest.raises(DataError, match="is a folder"):
         read_groups_file(tmp_path)

@@ -166,7 +166,7 @@ def test_a_fourth_column_of_words_is_told_to_be_left(write):
     found = pv.inspect(path)
     assert (found.files[0].kind, found.files[0].ignored) == ("trials", ("4",))
     assert "columns: 4 (not read)" in told(found)
-    with pytest.raises(pv.DataError, match=r"has no column of scores \(it has .*'4'\)"):
+    with pytest.raises(pv.DataError, match=r"no score column \(found: .*, 4\)"):
         pv.audit(path)
 
 

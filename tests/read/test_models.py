@@ -151,16 +151,16 @@ def test_leading_zeros_are_kept(write):
         ),
         (
             "modelid,segmentid,side\nm,s1,a\nm,s2,c\n",
-            "m.csv: row 3, column 'side': 'c' is no side of a segment; correct it, sides are a and",
+            "m.csv, row 3, column 'side': 'c' is not a side of a segment; correct it, sides",
         ),
         (
             "modelid,segmentid,side\nm,s1,\n",
-            "m.csv: row 2, column 'side': is empty; correct it, sides are a and b",
+            "m.csv, row 2, column 'side': is empty; correct it, sides are a and b",
         ),
         ("speaker,recording\na,a/1\n", "m.csv: has no column 'model' but 'speaker', 'recording'"),
-        ("model,speaker,recording\nm,,a/1\n", "m.csv: row 2, column 'speaker': is empty"),
-        ("model,speaker,recording\nm,a,a/1\n,a,a/2\n", "m.csv: row 3, column 'model': is empty"),
-        ("model,speaker,recording\nm,a,\n", "m.csv: row 2, column 'recording': is empty"),
+        ("model,speaker,recording\nm,,a/1\n", "m.csv, row 2, column 'speaker': is empty"),
+        ("model,speaker,recording\nm,a,a/1\n,a,a/2\n", "m.csv, row 3, column 'model': is empty"),
+        ("model,speaker,recording\nm,a,\n", "m.csv, row 2, column 'recording': is empty"),
         (
             "model,speaker,recording\nm,a,a/1\nn,b,b/1\nm,b,b/2\n",
             "rows 2 and 4: model 'm' has recordings of the speakers 'a' and 'b'; a model is one",
@@ -179,7 +179,7 @@ def test_an_enrolment_that_is_no_model_is_told(read, csv, write):
     with pytest.raises(DataError) as told:
         read(text, models=path)
     assert str(told.value) == (
-        "scores.csv: 1 of 2 enrolment ids ('m9') are no models in m.csv; add them to it"
+        "scores.csv: 1 of 2 enrolment ids ('m9') are not models in m.csv; add them to it"
     )
 
 
@@ -195,7 +195,7 @@ def test_a_recording_of_somebody_else_is_told(read, csv, write):
     with pytest.raises(DataError) as told:
         read(csv([("m1", "r3", "0.9", "1")]), models=models, utterances=calls)
     assert str(told.value) == (
-        "m.csv: row 3: recording 'r2' of model 'm1' is of speaker 'a' here and of 'b' in row 4 of "
+        "m.csv, row 3: recording 'r2' of model 'm1' is of speaker 'a' here and of 'b' in row 4 of "
         "calls.csv; correct one"
     )
 
@@ -206,7 +206,7 @@ def test_a_recording_that_begins_with_somebody_else_is_told(read, csv, write):
     with pytest.raises(DataError) as told:
         read(trials, models=models)
     assert str(told.value) == (
-        "m.csv: row 3: recording 'b/7' of model 'm1' is of speaker 'a' here, but begins with the "
+        "m.csv, row 3: recording 'b/7' of model 'm1' is of speaker 'a' here, but begins with the "
         "speaker 'b'; correct one, or tell whose it is with --utterances"
     )
     calls = {"utterance": ["a/2", "b/7"], "speaker": ["a", "a"]}
@@ -219,7 +219,7 @@ def test_a_recording_of_somebody_else_in_the_trials_is_told(read, write):
     with pytest.raises(DataError) as told:
         read(text, models=models)
     assert str(told.value) == (
-        "m.csv: row 4: recording 'r3' of model 'm2' is of speaker 'b' here and of 'a' in "
+        "m.csv, row 4: recording 'r3' of model 'm2' is of speaker 'b' here and of 'a' in "
         "scores.csv; correct one"
     )
 
@@ -273,7 +273,7 @@ def test_models_without_speakers_take_those_with_which_their_recordings_begin(re
         (
             "m1,s1\nm1,s3\n",
             SEGMENTS,
-            "m.csv: rows 2 and 3: model 'm1' has recordings of the speakers 'a' and 'b'; a model",
+            "m.csv, rows 2 and 3: model 'm1' has recordings of the speakers 'a' and 'b'; a model",
         ),
     ],
 )

@@ -51,13 +51,13 @@ def test_what_is_accepted_ends(tmp_path):
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ({}, "is no policy, of which a line says 'parivox-policy: 1'"),
+        ({}, "is not a policy, of which a line says 'parivox-policy: 1'"),
         (policy() | {"parivox-policy": 2}, "of version '2'"),
         ({"parivox-policy": 1}, "has no conditions"),
         (policy(rules=["x"]), "'rules' is not known"),
-        (policy() | {"conditions": []}, "conditions is no list with something in it"),
+        (policy() | {"conditions": []}, "conditions is not a list with something in it"),
         (policy({"rate": "fnr", "at-most": "5%"}), "says nothing of 'name'"),
-        (policy(ONE | {"rate": "eer"}), "'eer' is no rate"),
+        (policy(ONE | {"rate": "eer"}), "'eer' is not a rate"),
         (policy(ONE | {"not": "worse"}), "both at-most and not"),
         (policy({"name": "a", "rate": "fnr"}), "neither at-most nor not"),
         (policy(ONE | {"at-most": "5"}), "at-most is '5'; give 5% or 0.05"),
@@ -66,17 +66,17 @@ def test_what_is_accepted_ends(tmp_path):
         (policy(ONE | {"than": "baseline"}), "than is for ratios"),
         (policy(ONE | {"at-most": "1.5x", "than": "lasts"}), "others or baseline"),
         (policy(ONE | {"rate": "fta", "at-most": "1.5x"}), "ratios are of fnr and fpr"),
-        (policy(ONE | {"groups": ["f", "f"]}), "is no list of names, each once"),
+        (policy(ONE | {"groups": ["f", "f"]}), "is not a list of names, each once"),
         (policy(ONE, ONE | {"at-most": "3%"}), "is the name of two conditions"),
         (policy(ONE, ONE | {"name": "b", "at-most": "3%"}), "say two things of the same"),
-        (policy(accept=[ACCEPTED | {"condition": "FPR"}]), "'FPR' is no condition"),
+        (policy(accept=[ACCEPTED | {"condition": "FPR"}]), "'FPR' is not a condition"),
         (policy(accept=[{**ACCEPTED, "reason": ""}]), "says nothing of 'reason'"),
         (policy(accept=[{"condition": "FNR", "reason": "few"}]), "says nothing of 'until'"),
         (policy(accept=[ACCEPTED | {"until": "June"}]), "give a date, as in 2027-06-30"),
         (policy(accept=[ACCEPTED, ACCEPTED | {"groups": ["f"]}]), "is accepted at"),
         (
             policy(ONE | {"groups": ["f"]}, accept=[ACCEPTED | {"groups": ["m"]}]),
-            "'m' is no group of 'FNR'; there is f",
+            "'m' is not a group of 'FNR'; available: f",
         ),
     ],
 )
@@ -93,7 +93,7 @@ def test_a_file_that_is_none_is_told_with_its_line(tmp_path):
     with pytest.raises(ConfigError, match=r"policy.yaml: line 4: 'rat' is not known; did you mean"):
         read_policy(path)
     path.write_bytes(b"")
-    with pytest.raises(ConfigError, match="is no policy"):
+    with pytest.raises(ConfigError, match="is not a policy"):
         read_policy(path)
 
 

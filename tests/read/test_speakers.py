@@ -71,7 +71,9 @@ def test_of_two_columns_that_cover_alike_none_is_taken(read, numbered, write):
 def test_the_id_column_by_name():
     people = read_speakers({"x": ["a", "b"], "Name": ["c", "d"]}, id="name")
     assert people.ids == ("c", "d")
-    with pytest.raises(ConfigError, match="--id 'nam' is no column of speakers; did you mean Name"):
+    with pytest.raises(
+        ConfigError, match="--id 'nam' is not a column of speakers; did you mean 'Name"
+    ):
         read_speakers({"x": ["a", "b"], "Name": ["c", "d"]}, id="nam")
 
 
@@ -86,7 +88,7 @@ def test_unknown_attributes(write, word):
 def test_two_values_of_one_attribute(write):
     path = write("s.csv", "id,sex,age\na,f,1\nb,m,2\na,f,\n\na,m,\n")
     with pytest.raises(
-        DataError, match=r"s.csv: rows 2 and 6, column 'sex': speaker 'a' is 'f' and 'm'; keep"
+        DataError, match=r"s.csv, rows 2 and 6, column 'sex': speaker 'a' is 'f' and 'm'; keep"
     ):
         read_speakers(path, id="id")
     people = read_speakers(path, id="id", conflicts="set-aside")
@@ -138,9 +140,9 @@ def test_content_hash_knows_neither_order_nor_format(tmp_path):
         ("", "is empty"),
         ("id,sex\n", "holds a header and nothing else"),
         ("id,id\na,b\n", "has two columns named 'id'"),
-        ("id,sex\na\n", "row 2 has 1 column where the file has 2"),
-        (b"\xff\xfe\x00", "s.csv: row 1: is no text in UTF-16-LE, though the file begins as such"),
-        (b"id,sex\na,f\nb,\x9d\n", "s.csv: row 3: byte 0x9d is not UTF-8, and "),
+        ("id,sex\na\n", "row 2: has 1 columns?, but other rows have 2"),
+        (b"\xff\xfe\x00", "s.csv, row 1: is not text in UTF-16-LE, though the file begins as such"),
+        (b"id,sex\na,f\nb,\x9d\n", "s.csv, row 3: byte 0x9d is not UTF-8, and "),
         (b"id,sex\ra,f\rb,m\r", "its lines end as on an old Mac, in CR alone"),
     ],
 )
@@ -154,7 +156,7 @@ def test_ids_that_match_no_speaker(read, csv, rows):
     with pytest.raises(
         DataError,
         match=r"the first components of 5 of 5 utterance ids \('a/1', 'a/2', 'b/1', ...\) "
-        "are no speakers in speakers; no part",
+        "are not speakers in speakers; no part",
     ):
         read(csv(rows), people=people)
 

@@ -126,8 +126,8 @@ def test_a_large_list_of_trials_is_joined(read, csv, many, people, write, plain,
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        ((2, "7.5"), "rows .* are the same trial .* with score .* and .*"),
-        ((3, "flip"), "rows .* are the same trial .* with label '.' and '.'"),
+        ((2, "7.5"), "rows .*: the same trial .* has score .* and .*"),
+        ((3, "flip"), "rows .*: the same trial .* has label '.' and '.'"),
     ],
 )
 def test_contradictions_are_found_across_chunks(
@@ -154,7 +154,9 @@ def test_contradictions_are_found_across_chunks(
 
 def test_a_bad_cell_far_down_has_its_row(read, csv, many, people, large):
     large()
-    with pytest.raises(DataError, match=f"row {len(many) + 2}, column 'score': 'x' is no number"):
+    with pytest.raises(
+        DataError, match=f"row {len(many) + 2}, column 'score': 'x' is not a number"
+    ):
         read(csv([*many, ("s00/0", "s01/0", "x", "0")]), people=people)
 
 

@@ -312,7 +312,7 @@ def test_a_damaged_workbook_is_named(write):
         plain(HEADER + "<row>" + "<c/>" * 16_385 + "</row>"): "'S' has a row of 16,385 cells",
         plain(
             HEADER + "<row><c><v>1e999</v></c></row>"
-        ): "p: cannot be read as XLSX .inf is no num",
+        ): "p: cannot be read as XLSX .inf is not a num",
         plain(HEADER + '<row r="1048577"><c><v>1</v></c></row>'): "row 1048577 .* out of bounds",
         plain(HEADER + '<row><c r="XFE2"><v>1</v></c></row>'): "row 2 .* out of bounds",
     }.items():

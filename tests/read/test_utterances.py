@@ -155,7 +155,7 @@ def test_columns_and_a_table_must_agree(read, write):
     bad = write("bad.csv", "utterance,speaker\nu1,a\nu2,a\nv1,c\n")
     with pytest.raises(
         DataError,
-        match=r"scores.csv: row 3, column 'test_speaker': utterance 'v1' is of speaker 'b' "
+        match=r"scores.csv, row 3, column 'test_speaker': utterance 'v1' is of speaker 'b' "
         r"here and of 'c' in row 4 of bad.csv \(the only such utterance\); correct one",
     ):
         read(text, utterances=bad)
@@ -223,9 +223,9 @@ def test_strangers_need_no_speakers_where_labels_are(read, write, plain):
     trials = write("list.txt", "1 x/1 x/2\n0 x/1 y/1\n")
     scores = "enrol,test,score\nx/1,x/2,1\nx/1,y/1,0\n"
     assert read(scores, strangers=True, trials=trials).n_trials == 2
-    with pytest.raises(DataError, match="are no speakers in"):
+    with pytest.raises(DataError, match="are not speakers in"):
         read(scores, strangers=True)
-    with pytest.raises(DataError, match="rows 2 and 4 are the same trial"):
+    with pytest.raises(DataError, match="rows 2 and 4: the same trial"):
         read(text + "x/1,x/2,1,0\n", strangers=True)
 
 

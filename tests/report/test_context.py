@@ -56,13 +56,13 @@ def test_a_mapping_is_a_context_whose_hash_does_not_depend_on_its_order():
 @pytest.mark.parametrize(
     ("told", "sentence"),
     [
-        ({"purpos": "x"}, "context: a context holds no 'purpos'; did you mean purpose"),
-        ({"margin": {"chosenby": "x"}}, "margin holds no 'chosenby'; did you mean chosen_by"),
+        ({"purpos": "x"}, "context: a context holds no 'purpos'; did you mean 'purpose"),
+        ({"margin": {"chosenby": "x"}}, "margin holds no 'chosenby'; did you mean 'chosen_by"),
         ({"margin": "1.25"}, "margin is one text; write lines as in 'chosen_by: the product team'"),
         ({"purpose": ["a", "b"]}, "purpose is a list; write it as one text"),
         ({"purpose": {"a": "b"}}, "purpose is a mapping; write it as one text"),
         ({}, "context: says nothing"),
-        (["purpose"], "a list is no context file"),
+        (["purpose"], "a list is not a context file"),
     ],
 )
 def test_what_is_not_known_is_refused_with_the_nearest_that_is(told, sentence):
@@ -75,7 +75,7 @@ def test_a_sentence_names_file_and_line(tmp_path):
     path = tmp_path / "context.yaml"
     path.write_text("purpose: door\ndeployr: me\n", encoding="utf-8")
     with pytest.raises(
-        ConfigError, match=r"context\.yaml: line 2: .*'deployr'; did you mean deployer"
+        ConfigError, match=r"context\.yaml: line 2: .*'deployr'; did you mean 'deployer"
     ):
         read_context(path)
     path.write_text("- purpose\n", encoding="utf-8")

@@ -34,10 +34,10 @@ def test_another_folder_of_the_path_is_offered_and_taken(tmp_path):
 @pytest.mark.parametrize(
     ("names", "why"),
     [
-        (("female_audio", "male_audio"), "'female_audio', 'male_audio' are no person's name"),
-        (("train-clean-100", "x"), "'train-clean-100' is no person's name"),
-        (("wav", *(f"id{i}" for i in range(50))), "'wav' is no person's name"),
-        (("F", "M"), "'F', 'M' are no person's name"),
+        (("female_audio", "male_audio"), "'female_audio', 'male_audio' are not names of persons"),
+        (("train-clean-100", "x"), "'train-clean-100' is not a person's name"),
+        (("wav", *(f"id{i}" for i in range(50))), "'wav' is not a person's name"),
+        (("F", "M"), "'F', 'M' are not names of persons"),
     ],
 )
 def test_names_that_are_no_persons_are_doubted(tmp_path, names, why):

@@ -241,7 +241,7 @@ def test_a_tally_too_long_for_memory_is_a_sentence(embedded, monkeypatch):
         ({"step": "0.1", "scoring": "euclidean"}, "counted by inner products"),
         ({"thresholds": [0.1], "operating_points": ["eer"]}, "counts at thresholds have no curve"),
         ({"thresholds": [0.1], "top": 3}, "--top is of --as-norm"),
-        ({"step": "0.1", "by": ["nosuch"]}, "'nosuch' is no attribute"),
+        ({"step": "0.1", "by": ["nosuch"]}, "unknown attribute 'nosuch'"),
     ],
 )
 def test_what_cannot_be_counted_is_a_sentence(embedded, how, words):

@@ -159,7 +159,7 @@ def test_a_model_fails_if_all_of_its_recordings_do(embedded, scored, tmp_path, b
 
 
 def test_models_that_no_table_tells_of_are_refused(pairs, embedded, scored):
-    with pytest.raises(DataError, match=r"40 of 40 enrolment ids .* are no models in models"):
+    with pytest.raises(DataError, match=r"40 of 40 enrolment ids .* are not models in models"):
         scored(pairs, embedded, models={"model": ["m"], "recording": ["s00/0"]})
 
 

@@ -179,7 +179,7 @@ def test_who_runs_is_said_once(folder):
     for words in ({"shard": "1/3", "workers": 2}, {"ray": "auto", "workers": 2}):
         with pytest.raises(ConfigError, match="--shard, --workers and --ray each say who runs"):
             run(folder, **words)
-    with pytest.raises(ConfigError, match="is no address of a cluster"):
+    with pytest.raises(ConfigError, match="is not an address of a cluster"):
         run(folder, ray="head")
 
 

@@ -224,7 +224,7 @@ def test_rows_that_contradict_others_of_their_part_are_set_aside_as_in_one_piece
     files, folder = ("day0.parquet", "day1.parquet"), tmp_path / "run"
     planned(tmp_path, folder, *files, shards=2, conflicts=conflicts)
     if conflicts == "error":
-        with pytest.raises(DataError, match=r"part 1 of 2 .*: rows 2 and \d+ are the same trial"):
+        with pytest.raises(DataError, match=r"part 1 of 2 .*, rows 2 and \d+: the same trial"):
             run(folder)
         return
     run(folder)
@@ -237,10 +237,10 @@ def test_rows_that_contradict_others_of_their_part_are_set_aside_as_in_one_piece
 @pytest.mark.parametrize(
     ("score", "files", "told"),
     [
-        (None, ["days.parquet"], r"days\.parquet: rows 1 and \d+ are the same trial \(qz"),
-        (None, ["one.parquet", "two.parquet"], r"one\.parquet: row 1, and row \d+ of .*two\.parq"),
-        (-9.0, ["days.parquet"], r"days\.parquet: rows 1 and \d+ are the same trial"),
-        (-9.0, ["one.parquet", "two.parquet"], r"one\.parquet: row 1, and row \d+ of .*two\.parq"),
+        (None, ["days.parquet"], r"days\.parquet, rows 1 and \d+: the same trial \(qz"),
+        (None, ["one.parquet", "two.parquet"], r"one\.parquet, row 1, and row \d+ of .*two\.parq"),
+        (-9.0, ["days.parquet"], r"days\.parquet, rows 1 and \d+: the same trial"),
+        (-9.0, ["one.parquet", "two.parquet"], r"one\.parquet, row 1, and row \d+ of .*two\.parq"),
     ],
 )
 @pytest.mark.parametrize("conflicts", ["error", "set-aside"])
@@ -265,7 +265,7 @@ def test_a_pair_in_two_parts_is_refused_by_its_rows_after_the_first_pass(
     mend = f"in parts 1 and 2, which both count it{alone}; remove one of the rows, and plan again"
     if score is not None and conflicts == "error":  # as of one piece
         mend = (
-            "the same trial .* with score .*; correct one, or leave such rows out with --conflicts"
+            "the same trial .* has score .*; correct one row, or exclude contradictory rows with "
         )
     assert re.search(mend, str(raised.value))
     assert not (folder / "thresholds.json").exists()
@@ -330,7 +330,7 @@ def test_a_shard_of_another_number_is_refused(done):
         run(done, shard="1/4")
     with pytest.raises(ConfigError, match="the plan has 3 parts; give 1 to 3"):
         run(done, shard="4/3")
-    with pytest.raises(ConfigError, match="is no part; give its number and that of all"):
+    with pytest.raises(ConfigError, match="is not a part; give its number and that of all"):
         run(done, shard="seven")
 
 
@@ -363,7 +363,7 @@ def test_foreign_and_doubled_parts_are_refused(lists, copied, tmp_path):
     shutil.rmtree(copied / "00001-of-00003")
     run(copied)
     shutil.copytree(copied / "00002-of-00003", copied / "00002-of-00007")
-    with pytest.raises(DataError, match="00002-of-00007 are no parts of this plan"):
+    with pytest.raises(DataError, match="00002-of-00007 are not parts of this plan"):
         merge(copied)
 
 
@@ -406,7 +406,7 @@ def test_a_table_that_is_away_for_a_while_fails_no_part_for_good(lists, tmp_path
     planned(tmp_path, folder)
     for name in ("s.csv", "all.parquet"):
         (tmp_path / name).rename(tmp_path / "away")
-        with pytest.raises(DataError, match=f"{name}: there is no such file; check the name"):
+        with pytest.raises(DataError, match=f"{name}: file not found; check the path"):
             run_shard(folder, 1)
         (tmp_path / "away").rename(tmp_path / name)
     run_shard(folder, 1)
@@ -516,7 +516,7 @@ def test_files_of_one_name_are_told_apart_in_parts_too(lists, tmp_path):
         frame.write_parquet(tmp_path / day / "s.parquet")
     files = [str(tmp_path / day / "s.parquet") for day in ("day0", "day1")]
     plan(files, out=tmp_path / "r", shards=2, speakers=str(lists / "s.csv"), by="gender")
-    with pytest.raises(DataError, match=r"of .*day1.s\.parquet\): .*day1.s\.parquet: rows 1 and"):
+    with pytest.raises(DataError, match=r"of .*day1.s\.parquet\): .*day1.s\.parquet, rows 1 and"):
         run(tmp_path / "r")
 
 

@@ -92,7 +92,7 @@ def test_columns_of_speakers_tell_them_too(tmp_path):
         ),
         ({"enrol": ["a"], "label": [1]}, {}, "no column of test utterances"),
         ({"enrol": ["a", ""], "test": ["b", "c"], "label": [1, 0]}, {}, "row 2, .* is empty"),
-        ({"enrol": ["a"], "test": ["b"], "label": ["maybe"]}, {}, "'maybe' is no label"),
+        ({"enrol": ["a"], "test": ["b"], "label": ["maybe"]}, {}, "'maybe' is not a label"),
         ({"enrol": ["a b"], "test": ["b"], "label": [1]}, {}, "cannot stand in a list"),
         (TRIALS | {"score": [0.1] * 5, "x": [1] * 5}, {"columns": {"score": "x"}}, "two columns"),
         ({"enrol": [], "test": [], "label": []}, {}, "no trial"),

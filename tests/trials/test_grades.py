@@ -123,7 +123,7 @@ def test_difficulty_that_makes_no_sense_is_refused(names):
 
 
 def test_an_unknown_attribute_is_refused_with_the_nearest():
-    with pytest.raises(pv.ConfigError, match="did you mean gender"):
+    with pytest.raises(pv.ConfigError, match="did you mean 'gender"):
         graded({"enrol": ["a/1"], "test": ["b/1"]}, speakers=SPEAKERS, grade_by="gendre")
 
 

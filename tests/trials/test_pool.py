@@ -59,8 +59,8 @@ def test_an_unknown_attribute_of_a_speaker_is_of_no_class():
         ({"utterance": ["a/x/1", "a/x/1"]}, PEOPLE, "sex", "1 of 2 rows repeat an utterance"),
         ({"utterance": ["a/1"], "speaker": ["a"]}, PEOPLE, "sex", "have no recording"),
         ({"utterance": ["a/x/1"], "speaker": [""]}, PEOPLE, "sex", "give the id"),
-        ({"utterance": ["q/x/1"]}, PEOPLE, "sex", "are no speakers in speakers"),
-        ({"utterance": ["a/x/1"]}, PEOPLE, "age", "there are"),
+        ({"utterance": ["q/x/1"]}, PEOPLE, "sex", "are not speakers in speakers"),
+        ({"utterance": ["a/x/1"]}, PEOPLE, "age", "available:"),
         ({"utterance": ["a/x/1"]}, None, "sex", "sex"),
         ({"word": ["a/x/1"]}, PEOPLE, "sex", "no column 'utterance'"),
         (

@@ -108,7 +108,7 @@ def check_out(out: str | Path, *, overwrite: bool) -> tuple[Path, Path]:
         raise ConfigError(msg)
     for file, is_ours in zip(files, (holds_counts, holds_tally), strict=True):
         if file.exists() and not is_ours(file):
-            msg = f"--out {file}: is there already, and is no such file of Parivox's; name another"
+            msg = f"--out {file}: already exists and was not written by Parivox; name another"
             raise ConfigError(msg)
         if file.exists() and not overwrite:
             msg = f"--out {file}: is there already; give --overwrite to replace it, or another name"

@@ -58,8 +58,8 @@ def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
     """Refuse one system on one list only, and counts."""
     if len(sets) < 2:
         msg = (
-            "--compare: there is one system on one list only; give two or more score files, as in "
-            "a.csv b.csv"
+            "--compare needs at least two systems or trial lists (found 1); give two or more "
+            "score files, for example a.csv b.csv"
         )
         raise ConfigError(msg)
     if any(not one.has_speakers for one in sets):

@@ -62,7 +62,7 @@ def _hash(path: Path) -> str:
 def _bytes(path: Path) -> bytes:
     """Bytes of a file that is one; what a link to a device gives has no end."""
     if path.exists() and not path.is_file():
-        msg = f"{path.name} is no file"
+        msg = f"{path.name} is not a file"
         raise ValueError(msg)
     return path.read_bytes()
 

@@ -251,7 +251,7 @@ class _Judge:
             *((of, group, sorted(known)) for group in groups),
         ):
             if asked and asked not in there:
-                msg = f"{where}: {asked!r} is no {what} of the audit; {nearest(asked, there)}"
+                msg = f"{where}: no {what} {asked!r} in this audit; {nearest(asked, there)}"
                 raise ConfigError(msg)
 
     def outcomes(self, one: Condition) -> list[Row]:

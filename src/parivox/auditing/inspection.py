@@ -11,7 +11,7 @@ from parivox.options.audit import ReadOptions
 from parivox.read.content import in_encoding_given, stem_of
 from parivox.read.inspection import inspect_files
 from parivox.read.inspection.findings import Counted, Found, Labels
-from parivox.read.oddities import ODDITIES, Odd
+from parivox.read.oddities import ODDITIES, RANGE_OF_NUMBERS, Odd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,6 +89,8 @@ def warnings_of(audit: Audit) -> Iterator[Odd]:
     for source in (ODDITIES, MISSING_SCORES, POINTS):
         for row in audit.data.where(source=source).rows():
             item = row["item"]
+            if item.startswith(RANGE_OF_NUMBERS):  # which the inspection shows with the column
+                continue
             if row["group"] and row["value"] is not None:
                 item = f"{item}: {row['group']} ({row['grouping']}), {100 * row['value']:.3g} %"
             yield Odd(item, row["count"] or 0, row["note"] or "")

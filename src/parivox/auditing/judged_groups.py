@@ -6,7 +6,7 @@ another system: the group with the most errors may be missing from one of the tw
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,11 +16,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.estimates import Estimates
+    from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.schema import Key
-    from parivox.auditing.system import Measured
 
     Mask = NDArray[np.bool_]
     """Of metrics and groups, ``[key, group]``."""
+
+
+class MeasuredCells(Protocol):
+    """The cells of one grouping, with their metrics and how sure these are."""
+
+    @property
+    def where(self) -> dict[str, str]:
+        """Grouping, allocation and level."""
+
+    @property
+    def errors(self) -> Estimates:
+        """Metrics that are errors."""
+
+    @property
+    def area(self) -> Estimates | None:
+        """Both rates at the points that the area under FDR is taken over."""
+
+    @property
+    def uncertainty(self) -> Uncertainty | None:
+        """Which groups are large enough to be judged."""
 
 
 class JudgedGroups(NamedTuple):
@@ -57,7 +77,7 @@ class _Judged(NamedTuple):
         return judged
 
 
-def judged_groups(systems: Sequence[Sequence[Measured]]) -> list[list[JudgedGroups | None]]:
+def judged_groups(systems: Sequence[Sequence[MeasuredCells]]) -> list[list[JudgedGroups | None]]:
     """Tell which groups are judged in every system and list, for each metric.
 
     Parameters

@@ -305,7 +305,7 @@ def parse_point(
             raise ConfigError(msg)
         return OperatingPoint(text.strip(), name, cost=cost, log_base=log_base)
     msg = (
-        f"operating point {text!r} is not known; write threshold=X, fpr=X, fnr=X, eer, "
+        f"--operating-point: unknown rule {text!r}; use threshold=X, fpr=X, fnr=X, eer, "
         "min-cdet, min-cdet:COST, bayes or deployed"
     )
     raise ConfigError(msg)

@@ -111,7 +111,7 @@ class Options(AuditOptions):
         grouping = text if text in groupings else text.rpartition("@")[0] or text
         if grouping not in groupings:
             msg = (
-                f"--primary {text!r}: {grouping!r} is no grouping of this audit; choose from "
+                f"--primary {text!r}: {grouping!r} is not a grouping of this audit; choose from "
                 f"{', '.join(groupings)}"
             )
             raise ConfigError(msg)

@@ -465,7 +465,7 @@ def _check_groups(read: Gathered, options: Options) -> None:
     _check_references(options, known)
     for one in options.limits:
         if one.group and one.group not in known:
-            msg = f"--limit: {one.group!r} is no group; {nearest(one.group, known)}"
+            msg = f"--limit: {one.group!r} is not a group; {nearest(one.group, known)}"
             raise ConfigError(msg)
     if not options.intervals or all(why_no_intervals(one) for one in read.sets):
         return
@@ -509,7 +509,7 @@ def _with_primary(system: System) -> System:
     named, known = system.design.primary_point, [one.point.text for one in system.points.found]
     if named and named not in known:
         msg = (
-            f"--primary {system.design.options.primary!r}: {named!r} is no operating point of "
+            f"--primary {system.design.options.primary!r}: {named!r} is not an operating point of "
             f"{system.trials.name}; choose from {', '.join(known)}"
         )
         raise ConfigError(msg)

@@ -317,7 +317,7 @@ def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, 
         levels = [bayes_threshold(part, options.log_base) for part in cost.parts]
         key = "act_cdet_norm", cost.name, ""
         if not found[key].reason and not all(map(trials.bins.has, levels)):
-            reason = f"its threshold is no edge of {trials.bins.in_words()}"
+            reason = f"its threshold is not an edge of {trials.bins.in_words()}"
             found[key] = Base(np.nan, None, found[key].trials, np.nan, reason)
     return found
 

@@ -47,7 +47,7 @@ def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Pa
         file = Path(os.fsdecode(path))
         is_there = file.exists()
     except (TypeError, ValueError, OSError):
-        msg = f"--trial-table {path!r}: is no name of a file; give one, as in trials.csv"
+        msg = f"--trial-table {path!r}: is not a name of a file; give one, as in trials.csv"
         raise ConfigError(msg) from None
     read = [Path(one) for one in inputs if isinstance(one, (str, os.PathLike))]
     if is_there and any(one.exists() and one.samefile(file) for one in read):
@@ -61,7 +61,8 @@ def check_trial_table(path: str | os.PathLike[str], inputs: Sequence[Any]) -> Pa
         raise ConfigError(msg)
     if is_there and not _is_earlier(file):
         msg = (
-            f"--trial-table {file}: is there already, and is no table of trials of Parivox's; name "
+            f"--trial-table {file}: is there already, and is not a table of trials of Parivox's; "
+            "name "
             "another file"
         )
         raise ConfigError(msg)

@@ -11,7 +11,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from parivox.cli.options import Once
+from parivox.cli.options import Once, Words
 from parivox.cli.process import (
     Ended,
     prepare,
@@ -30,30 +30,30 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
-    "audit": "how each group of people fares, by every measure",
-    "calibrate": "scores as log likelihood ratios: by one calibrator or several; on other speakers",
-    "compare": "written audits of one release and the next: which is better, for whom",
-    "completion": "what makes bash, zsh or fish complete commands and options",
-    "context": "a file to fill in: what only you know of an audit, and names for people",
-    "count": "counts without ids, which others can audit",
-    "criteria": "how far FDR, IR and GARBE meet what measures of fairness should, on an audit",
-    "demo": "a first audit: two published systems, whose scores come with parivox[demo]",
-    "embed": "embeddings of recordings, made once by any system",
-    "gate": "does an audit keep a policy's conditions: pass, fail, or can't tell, for CI",
-    "inspect": "what files hold, how they fit together, what is odd; no audit",
-    "monitor": "a system in production, day by day: alarms where a group fares worse",
-    "papers": "what four papers print, beside what their data say and how sure that is",
-    "plan": "how many speakers and trials an audit needs; what today's data can detect",
-    "report": "the page of an audit, its figures and tables for papers",
-    "report-bug": "versions and extras, to send with a report: no names, no paths",
-    "score": "score a list of trials, from embeddings or with a system that compares itself",
-    "shards": "an audit in parts: on several processors, or machines that run them as an array",
-    "show": "a written audit again: its finding, any group, every table",
-    "systems": "which speaker encoders can run here; whether one answers the same twice",
-    "thresholds": "one threshold or several: what is gained, by whom, who pays; on other speakers",
+    "audit": "measure error rates by group and test whether they differ",
+    "calibrate": "calibrate scores to log-likelihood ratios, with one calibrator or one per group",
+    "compare": "compare saved audits of successive releases",
+    "completion": "print a completion script for bash, zsh or fish",
+    "context": "print a template for the audit context file",
+    "count": "aggregate trials into counts that others can audit",
+    "criteria": "evaluate FDR, IR and GARBE against functional fairness criteria",
+    "demo": "audit two published systems (requires parivox[demo])",
+    "embed": "compute speaker embeddings from recordings",
+    "gate": "check an audit against a policy, for CI",
+    "inspect": "check input files and suggest an audit command",
+    "monitor": "monitor error rates by group in production",
+    "papers": "reproduce the results of four papers",
+    "plan": "calculate the sample size an audit needs",
+    "report": "export a report, figures or tables from an audit",
+    "report-bug": "print version information for a bug report",
+    "score": "score a trial list",
+    "shards": "run a large audit in shards",
+    "show": "print a saved audit, or selected groups",
+    "systems": "list and check speaker encoders",
+    "thresholds": "compare common and group-specific thresholds",
     "trials": "check, describe, grade, convert and build trial lists",
 }
-"""Every command, and what it tells or makes."""
+"""Every command, and what it does."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -74,14 +74,14 @@ class _Parser(argparse.ArgumentParser):
             mend = nearest(option, [one for one in self._option_string_actions if one[:2] == "--"])
             if not mend.startswith("did"):
                 mend = f"see {self.prog} --help"
-            msg = f"{option} is no option of {self.prog}; {mend}"
+            msg = f"unknown option {option} for {self.prog}; {mend}"
             raise ConfigError(msg)
         return found, others
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action.choices, dict) and value not in action.choices:
             kind, mend = str(action.metavar).lower(), nearest(value, action.choices)
-            msg = f"{value!r} is no {kind} of {self.prog}; {mend}"
+            msg = f"unknown {kind} {value!r} for {self.prog}; {mend}"
             raise ConfigError(msg)
 
     def _print_message(self, message: str, file: Any = None) -> None:
@@ -94,11 +94,16 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
     """Every command with its options, or those of one command alone."""
     whole = _Parser(
         prog="parivox",
-        description="Audit speaker verification: does a system treat groups of people alike?",
-        epilog="parivox COMMAND --help tells a command's options.",
+        description="Audit speaker verification systems for differences between demographic "
+        "groups.",
+        epilog="parivox COMMAND --help shows the options of a command.",
         allow_abbrev=False,
+        formatter_class=Words,
     )
-    whole.add_argument("--version", action="version", version=f"parivox {__version__}")
+    version = f"parivox {__version__}"
+    whole.add_argument(
+        "--version", action="version", version=version, help="show the version and exit"
+    )
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, words in COMMANDS.items():
         if only in {None, name}:

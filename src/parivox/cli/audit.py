@@ -28,10 +28,15 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
+  # one system, one attribute
   parivox audit scores.csv --speakers speakers.csv --by gender
+  # two systems, intersectional groups
   parivox audit V2=v2.csv L=l.csv --speakers s.csv --by gender+nationality --out audit/
+  # exit with code 1 if a limit is not met
   parivox audit scores.csv --speakers s.csv --by gender --limit fnr=5% --fail-on not-met
+  # compare two systems and write a report
   parivox audit A=a.csv B=b.csv --speakers s.csv --by gender --compare --report report.html
+  # read scores from a pipe; age bands; threshold at the EER
   zcat scores.gz | parivox audit - --speakers s.csv --by age:18,30,60 --operating-point eer
 """
 
@@ -45,7 +50,8 @@ def add_to(commands: Any, words: str) -> None:
         *(AuditOptions, AuditCommand, PageCommand, ProgressCommand),
         help=words,
         usage="parivox audit SCORES... [--speakers FILE] [options]",
-        description="Audit scores: how does each group of people fare, by every measure?",
+        description="Measure the error rates of each group of speakers and test whether they "
+        "differ.",
         examples=EXAMPLES,
     )
 

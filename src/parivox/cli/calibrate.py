@@ -48,15 +48,15 @@ def add_to(commands: Any, words: str) -> None:
         help=words,
         usage="parivox calibrate SCORES --by GROUPING [--speakers FILE] [options]\n"
         "       parivox calibrate SCORES --apply CALIBRATOR --out FILE [options]",
-        description="Make log likelihood ratios of scores, by one calibrator for all and by one "
-        "for each group, and judge them on speakers that they were not found on.",
+        description="Calibrate scores to log-likelihood ratios with one common calibrator and "
+        "with one per group, and evaluate both on held-out speakers.",
         examples=EXAMPLES,
     )
 
 
 def _run(given: argparse.Namespace) -> None:
     if given.scores is None:
-        msg = "no scores are given; name a file, as in parivox calibrate scores.csv --by gender"
+        msg = "missing SCORES; for example parivox calibrate scores.csv --by gender"
         raise ConfigError(msg)
     check_out_is_named(given.out, "file")
     name, source = named_source(given.scores)

@@ -27,8 +27,8 @@ def add_to(commands: Any, words: str) -> None:
         CompareCommand,
         help=words,
         usage="parivox compare OLD NEW... [options]",
-        description="Compare written audits, as of one release and the next: which is better, "
-        "for whom?",
+        description="Compare saved audits of successive releases: error rates and measures of "
+        "each group.",
         examples=EXAMPLES,
     )
 

@@ -41,7 +41,7 @@ def add_to(commands: Any, words: str) -> None:
         CompletionCommand,
         help=words,
         usage="parivox completion bash|zsh|fish",
-        description="Print what makes a shell complete commands, options and files.",
+        description="Print a script with which a shell completes commands, options and file names.",
         examples=EXAMPLES,
     )
 
@@ -51,7 +51,7 @@ def _run(given: argparse.Namespace) -> None:
 
     shells = {"bash": _bash, "zsh": _zsh, "fish": _fish}
     if given.shell not in shells:
-        msg = f"{given.shell!r} is no shell that is known; {nearest(given.shell, shells)}"
+        msg = f"{given.shell!r} is not a shell that is known; {nearest(given.shell, shells)}"
         raise ConfigError(msg)
     print_lines(shells[given.shell]([*_commands(parser(), ())]))
 

@@ -25,8 +25,8 @@ def add_to(commands: Any, words: str) -> None:
         _run,
         help=words,
         usage="parivox context > FILE",
-        description="Print a context file to fill in: what only you know of an audit, and what its "
-        "groups, systems and operating points are to be called.",
+        description="Print a template for the audit context: purpose, population and decisions of "
+        "the audit, and labels of its groups, systems and operating points.",
         examples=EXAMPLES,
     )
 

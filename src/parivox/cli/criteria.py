@@ -28,8 +28,8 @@ def add_to(commands: Any, words: str) -> None:
         CriteriaCommand,
         help=words,
         usage="parivox criteria AUDIT [options]",
-        description="Tell how far FDR, IR and GARBE meet the functional criteria of fairness "
-        "measures (FFMC) on an audit with a sweep.",
+        description="Evaluate FDR, IR and GARBE against the functional fairness measure criteria "
+        "(FFMC) on an audit with a sweep.",
         examples=EXAMPLES,
     )
 

@@ -35,8 +35,8 @@ def add_to(commands: Any, words: str) -> None:
         *(DemoCommand, ProgressCommand),
         help=words,
         usage="parivox demo [--out DIR]",
-        description="Audit two published systems on the 550,894 trials of VoxCeleb1-H, whose "
-        "scores come with parivox[demo], and write the page.",
+        description="Audit two published systems on the 550,894 trials of VoxCeleb1-H and write "
+        "the report. The scores come with parivox[demo].",
         examples=EXAMPLES,
     )
 

@@ -32,7 +32,8 @@ def add_to(commands: Any, words: str) -> None:
         help=words,
         usage="parivox embed RECORDINGS --out DIR [--system NAME] [options]\n"
         "       parivox embed --check DIR",
-        description="Embed each recording once; what is interrupted goes on where it was.",
+        description="Compute an embedding of each recording. An interrupted run continues where "
+        "it stopped.",
         examples=EXAMPLES,
     )
 

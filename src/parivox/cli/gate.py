@@ -21,7 +21,7 @@ examples:
   parivox gate --example > policy.yaml
   parivox gate audit/ --policy policy.yaml
   parivox gate new/ --policy policy.yaml --baseline old/ --junit gate.xml
-exit codes: 0 pass, 1 fail, 2 a mistake, 3 can't tell
+exit codes: 0 pass, 1 fail, 2 wrong input, 3 inconclusive
 """
 
 
@@ -34,7 +34,8 @@ def add_to(commands: Any, words: str) -> None:
         GateCommand,
         help=words,
         usage="parivox gate AUDIT --policy FILE [--baseline OLD] [options]",
-        description="Hold an audit against a policy: does every group keep every condition?",
+        description="Check every condition of a policy for every group of an audit. Exits with "
+        "code 0 if all are met, 1 if one is not met, 3 if the result is inconclusive.",
         examples=EXAMPLES,
     )
 
@@ -50,7 +51,11 @@ def _run(given: argparse.Namespace) -> None:
         return
     for name in ("audit", "policy"):
         if getattr(given, name) is None:
-            msg = f"no {name} is given; give both, as in parivox gate audit/ --policy policy.yaml"
+            option = "--policy" if name == "policy" else "AUDIT"
+            msg = (
+                f"missing {option}; for example parivox gate audit/ --policy policy.yaml. Print a "
+                "template with parivox gate --example"
+            )
             raise ConfigError(msg)
     files = {"markdown": markdown, "junit": junit}
     for name in files:

@@ -36,7 +36,8 @@ def add_to(commands: Any, words: str) -> None:
         *(InspectOptions, InspectCommand, ProgressCommand),
         help=words,
         usage="parivox inspect FILE... [options]",
-        description="Tell what files hold, how they fit together and what is odd, before an audit.",
+        description="Check input files and how they fit together, list data warnings, and suggest "
+        "an audit command.",
         examples=EXAMPLES,
     )
 

@@ -35,9 +35,9 @@ def add_to(commands: Any, words: str) -> None:
         *(MonitorOptions, MonitorCommand, ProgressCommand),
         help=words,
         usage="parivox monitor [TRIALS] --state FILE [--key FILE] [--by GROUPING] [options]",
-        description="Count the decisions of each day, and raise an alarm where a group fares worse "
-        "than it did or others do. It may be looked at every day. Exit code 1 where an alarm was "
-        "ever raised.",
+        description="Record the decisions of each day and raise an alarm if the error rate of a "
+        "group rises, or exceeds that of other groups. You can check the result every "
+        "day. Exits with code 1 if an alarm has ever been raised.",
         examples=EXAMPLES,
     )
 

@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox.errors import ConfigError
@@ -45,8 +46,17 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-class _Words(argparse.HelpFormatter):
+class Words(argparse.HelpFormatter):
     """Help of which no line is wider than the terminal: usage and examples are wrapped as well."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """Add an option, or commands with room for the longest name."""
+        super().add_argument(action)
+        if action.nargs == argparse.PARSER:  # whose names argparse forgets to indent
+            self._action_max_length += self._indent_increment
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
     def _format_usage(self, *how: Any) -> str:
         lines = super()._format_usage(*how).rstrip().split("\n")
@@ -90,7 +100,7 @@ def add_command(
 ) -> Any:
     """Add a command with every option that is described, under the headings of their sections."""
     command = commands.add_parser(
-        name, epilog=examples or None, formatter_class=_Words, allow_abbrev=False, **texts
+        name, epilog=examples or None, formatter_class=Words, allow_abbrev=False, **texts
     )
     if run is not None:
         command.set_defaults(run=run)
@@ -98,7 +108,7 @@ def add_command(
     every = [one for options in sections.values() for one in options]
     if len(every) > _FEW:
         command.add_argument(
-            "--help-all", action=Every, nargs=0, const=others, help="list every option and exit"
+            "--help-all", action=Every, nargs=0, const=others, help="show all options and exit"
         )
     for section, options in sections.items():
         group = command.add_argument_group(section)
@@ -127,11 +137,9 @@ def add_option(group: Any, one: Option) -> list[Any]:
             group.add_argument(f"--{word}", action="store_true", help=words)
             for word, words in one.each.items()
         ]
-    words = one.plain + (f" (default: {one.fallback})" if one.fallback else "").replace("`", "")
     how = {"dest": one.name, "metavar": one.metavar}
     if isinstance(one, Flag):
         how = {"dest": one.name, "action": "store_true"}
-        words = one.negated or words
     elif isinstance(one, Value) and one.const is not None:
         how = {"dest": one.name, "action": "store_const", "const": one.const}
     elif isinstance(one, Value) and one.is_many:
@@ -140,14 +148,25 @@ def add_option(group: Any, one: Option) -> list[Any]:
         how |= {"nargs": "?", "const": one.alone}
     elif one.is_repeatable:
         how["action"] = "append"
-        words += "; repeatable"
     if one.is_needed:
         how["required"] = True
     letters = [f"-{one.letter}"] if one.letter else []
-    words = words.replace("%", "%%")  # which argparse would fill in
+    words = _help_of(one).replace("%", "%%")  # which argparse would fill in
     made = group.add_argument(*letters, one.flag, help=words, **how)
     made.known = getattr(one, "choices", ())  # not argparse's choices, which say less if missed
     return [made]
+
+
+def _help_of(one: Option) -> str:
+    """Return what an option does, whether it can be repeated, and its default."""
+    if isinstance(one, Flag):
+        return one.negated or one.plain
+    sentences = [one.plain]
+    if one.is_repeatable and not (isinstance(one, Value) and one.is_many):
+        sentences.append("Can be repeated")
+    if one.fallback:
+        sentences.append(f"Default: {one.fallback}".replace("`", ""))
+    return ". ".join(sentences)
 
 
 def given_options(given: argparse.Namespace, described: type[Options]) -> dict[str, Any]:
@@ -193,5 +212,5 @@ def check_standard_input(paths: Iterable[str | None]) -> None:
 def check_out_is_named(out: str | None, kind: str, option: str = "--out") -> None:
     """Refuse ``-``, which stands for standard output elsewhere."""
     if out == "-":
-        msg = f"{option} -: standard output is no {kind}; name a {kind}"
+        msg = f"{option} -: standard output is not a {kind}; name a {kind}"
         raise ConfigError(msg)

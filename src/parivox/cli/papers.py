@@ -28,8 +28,8 @@ def add_to(commands: Any, words: str) -> None:
         None,
         help=words,
         usage="parivox papers list | run [PAPER] [options]",
-        description="What four papers on fairness print, beside what their data say exactly, and "
-        "how sure that is.",
+        description="Reproduce results of four papers on fairness: the printed values, the exact "
+        "values and their uncertainty.",
         examples=EXAMPLES,
     )
     inner = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -44,7 +44,7 @@ def add_to(commands: Any, words: str) -> None:
         PapersRunCommand,
         help=words,
         usage="parivox papers run [PAPER] [options]",
-        description="Compute items of a paper, beside print.",
+        description="Compute results of a paper and compare them with the printed values.",
     )
 
 

@@ -29,8 +29,8 @@ def add_to(commands: Any, words: str) -> None:
         PlanCommand,
         help=words,
         usage="parivox plan [--pilot DIR] [options]",
-        description="Tell how many speakers and trials per group an audit needs, and what "
-        "differences the data at hand can detect.",
+        description="Calculate how many speakers and trials per group an audit needs, and which "
+        "differences the existing data can detect.",
         examples=EXAMPLES,
     )
 

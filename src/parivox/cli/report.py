@@ -36,8 +36,8 @@ def add_to(commands: Any, words: str) -> None:
         *(ReportCommand, PageCommand, ProgressCommand),
         help=words,
         usage="parivox report AUDIT [--out FILE] [--figures FOLDER] [options]",
-        description="Show an audit: one page that opens anywhere; figures and tables for a paper, "
-        "a model card or an annex.",
+        description="Export a self-contained HTML report, or figures and tables for a paper, a "
+        "model card or an annex, from a saved audit.",
         examples=EXAMPLES,
     )
 
@@ -112,7 +112,7 @@ def _kind(given: argparse.Namespace) -> str:
     if given.format is not None:
         check_format(given.format)
         if given.format == "xlsx" and given.out is None:
-            msg = "--format xlsx: a workbook is no text to print; name a file with --out"
+            msg = "--format xlsx: a workbook is not text to print; name a file with --out"
             raise ConfigError(msg)
         kind = str(given.format)
     elif given.out is not None:

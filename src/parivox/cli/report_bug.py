@@ -33,8 +33,9 @@ def add_to(commands: Any, words: str) -> None:
         _run,
         help=words,
         usage="parivox report-bug",
-        description="Print versions, the system, and which extras are there: no names, paths or "
-        "data. What else to send: the page Support of the documentation.",
+        description="Print the versions of Parivox, Python and libraries, the operating system "
+        "and the installed extras, without names, paths or data. The documentation "
+        "page Support lists what else to send.",
         examples=EXAMPLES,
     )
 

@@ -31,7 +31,8 @@ def add_to(commands: Any, words: str) -> None:
         None,
         help=words,
         usage="parivox shards COMMAND [options]",
-        description="Audit more than one machine holds: plan parts, run them, merge them.",
+        description="Audit a list that is too large for one process: plan shards, run them, merge "
+        "the results.",
         examples=EXAMPLES,
     )
     inner = whole.add_subparsers(
@@ -42,27 +43,28 @@ def add_to(commands: Any, words: str) -> None:
         "plan",
         _plan,
         *(ShardsPlanCommand, AuditOptions, ProgressCommand),
-        help="what each part reads, with the hashes of all files",
+        help="plan the shards, with hashes of all files",
         usage="parivox shards plan SCORES... --out RUN --speakers FILE --by ATTRIBUTES [options]",
-        description="Plan an audit in parts.",
+        description="Plan an audit in shards.",
     )
     add_command(
         inner,
         "run",
         _run,
         *(ShardsRunCommand, ProgressCommand),
-        help="all parts, or one of them",
+        help="run all shards, or one",
         usage="parivox shards run RUN [--shard 7/32 | --workers N | --ray [ADDRESS]]",
-        description="Count and tally the trials of each part; what is done already is kept.",
+        description="Count the trials of each shard. Finished shards are kept.",
     )
     add_command(
         inner,
         "merge",
         _merge,
         *(ShardsMergeCommand, ProgressCommand),
-        help="the audit of all parts",
+        help="merge the shards into one audit",
         usage="parivox shards merge RUN --out DIR",
-        description="Audit all parts together; after the first pass, find the thresholds.",
+        description="Merge the counts: after the first pass, set the thresholds; after the "
+        "second, write the audit.",
     )
 
 

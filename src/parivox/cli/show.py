@@ -31,7 +31,7 @@ def add_to(commands: Any, words: str) -> None:
         ShowCommand,
         help=words,
         usage="parivox show AUDIT [GROUP...] [options]",
-        description="Print the summary of an audit again, or all that it tells of some groups.",
+        description="Print the summary of a saved audit, or all results for selected groups.",
         examples=EXAMPLES,
     )
 

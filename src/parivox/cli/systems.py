@@ -29,8 +29,8 @@ def add_to(commands: Any, words: str) -> None:
         None,
         help=words,
         usage="parivox systems list | check SYSTEM [options]",
-        description="Tell which systems can run here and what others lack; load one and ask it "
-        "the same in several ways.",
+        description="List the speaker encoders that can run here and what the others need, or "
+        "check one.",
         examples=EXAMPLES,
     )
     inner = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -43,10 +43,11 @@ def add_to(commands: Any, words: str) -> None:
         _check,
         SystemOptions,
         SystemsCheckCommand,
-        help="load a system and probe it",
+        help="load a speaker encoder and check it",
         usage="parivox systems check SYSTEM [options]",
-        description="Load a system and give it the same synthetic voices twice, alone and in a "
-        "batch, in another order, quieter and longer. A fault ends with exit code 1.",
+        description="Load a speaker encoder and give it the same synthetic voices twice, alone "
+        "and in a batch, in another order, quieter and longer. Exits with code 1 if a "
+        "check fails.",
     )
 
 

@@ -41,8 +41,8 @@ def add_to(commands: Any, words: str) -> None:
         *(ThresholdOptions, ThresholdCommand, ProgressCommand),
         help=words,
         usage="parivox thresholds SCORES --by GROUPING [--speakers FILE] [options]",
-        description="Choose one threshold for all and one for each group, and judge them on "
-        "speakers that they were not chosen on.",
+        description="Set one common threshold and one per group, and compare them on held-out "
+        "speakers.",
         examples=EXAMPLES,
     )
 
@@ -56,7 +56,7 @@ def _run(given: argparse.Namespace) -> None:
             sys.stdout.write(EXAMPLE)
         return
     if given.scores is None:
-        msg = "no scores are given; name a file, as in parivox thresholds scores.csv --by gender"
+        msg = "missing SCORES; for example parivox thresholds scores.csv --by gender"
         raise ConfigError(msg)
     check_out_is_named(given.out, "file")
     if given.out is not None:

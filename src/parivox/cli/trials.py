@@ -46,9 +46,9 @@ examples:
 """
 _TABLES = ("utterances", "speakers", "out")
 _WORDS = {
-    "inclusive": "as many pairs, as hard ones, for every speaker",
-    "balanced": "as many speakers, utterances and pairs of every group",
-    "cross": "nontarget pairs of every group with every group",
+    "inclusive": "the same number of pairs of the same difficulty for every speaker",
+    "balanced": "the same number of speakers, utterances and pairs for every group",
+    "cross": "nontarget pairs between all groups",
 }
 
 
@@ -60,7 +60,7 @@ def add_to(commands: Any, words: str) -> None:
         None,
         help=words,
         usage="parivox trials COMMAND LIST [options]",
-        description="Tell what a trial list can show and what it cannot, and build one that can.",
+        description="Check, describe, grade, convert and build trial lists.",
         examples=EXAMPLES,
     )
     inner = whole.add_subparsers(
@@ -73,10 +73,10 @@ def add_to(commands: Any, words: str) -> None:
         "variants",
         _variants,
         *(described.VariantsOptions, described.VariantsCommand, ProgressCommand),
-        help="how far results move when the pairs of a list are drawn anew",
+        help="measure how results vary between lists drawn from the same pairs",
         usage="parivox trials variants SCORES --by ATTRIBUTES [options]",
-        description="Draw several lists from scored pairs, and tell how much the results of each "
-        "group differ between them, beside how much other speakers would change them.",
+        description="Draw several lists from scored pairs and compare how much the results of "
+        "each group vary between lists and between samples of speakers.",
         examples=EXAMPLES_OF_VARIANTS,
     )
 
@@ -87,26 +87,26 @@ def _add_looks(commands: Any) -> None:
         (
             _check,
             (described.CheckOptions, described.CheckCommand),
-            "what a list can show: the guidelines, one line each",
-            "Check a list against the guidelines for evaluations that carry a claim.",
+            "check a list against guidelines",
+            "Check a trial list against guidelines for evaluations by group.",
         ),
         (
             _describe,
             (described.DescribeOptions, described.DescribeCommand),
-            "counts by group, speaker, pair of groups and grade",
-            "Tell what a list holds.",
+            "count trials by group, speaker, pair of groups and grade",
+            "Describe a trial list: counts by group, speaker, pair of groups and difficulty grade.",
         ),
         (
             _grade,
             (described.GradeOptions, described.ListCommand),
-            "write each trial with its grade and what both sides share",
-            "Tell of each trial how difficult it is.",
+            "write each trial with its difficulty grade",
+            "Write each trial with its difficulty grade and the attributes that both sides share.",
         ),
         (
             _convert,
             (described.ConvertOptions, described.ListCommand),
-            "write a list in another format",
-            "Write a list in another format: the same trials in the same order.",
+            "convert a list to another format",
+            "Convert a trial list to another format, with the same trials in the same order.",
         ),
     )
     for run, options, words, description in looks:
@@ -189,11 +189,11 @@ def _add_build(commands: Any) -> None:
         "build",
         _rebuild,
         described.RebuildCommand,
-        help="build a list: inclusive, balanced, cross",
+        help="build a trial list: inclusive, balanced or cross",
         usage=f"{BUILD} KIND --utterances FILE --by ATTRIBUTES --out DIR [options]\n"
         f"       {BUILD} --from MANIFEST --out DIR",
-        description="Build trial lists from a table of utterances, with a manifest that builds "
-        "them again.",
+        description="Build trial lists from an utterance table, with a manifest from which they "
+        "can be rebuilt.",
         examples=EXAMPLES_OF_BUILD,
         prog=BUILD,
     )

@@ -195,7 +195,7 @@ class Counts:
         try:
             score = given.astype(np.float64)
         except ValueError:
-            msg = f"scores are no numbers, as {given.ravel()[:1].tolist()}: {_ORDER}"
+            msg = f"scores are not numbers, as {given.ravel()[:1].tolist()}: {_ORDER}"
             raise DataError(msg) from None
         is_bool = [one.dtype.kind == "b" for one in (given, label)]
         may_be_labels = is_bool[0] or (given.dtype.kind in "iu" and not is_bool[1])

@@ -45,7 +45,7 @@ def unpacked(source: Any, name: str) -> tuple[pl.DataFrame, Scratch] | None:
         for cell in first[audio[0]]:
             row += 1
             files.append(f"{row:08d}")
-            ids.append(_write(cell, folder, files[-1], f"{name}: row {row}, column {audio[0]!r}"))
+            ids.append(_write(cell, folder, files[-1], f"{name}, row {row}, column {audio[0]!r}"))
         flat = first.select(c for c, kind in first.schema.items() if not kind.is_nested())
         own = find_column(flat, "", ("audioid", *UTTERANCE), "")
         named = pl.Series(ids, dtype=pl.String).fill_null(pl.Series(files))

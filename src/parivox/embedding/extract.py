@@ -485,7 +485,7 @@ def _find_parts(path: Path) -> _Parts | None:
         about = json.loads((path / PLAN).read_text(encoding="utf-8"))
         return _Parts(path, pl.read_parquet(path / PLAN_TABLE), about)
     except (OSError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
-        msg = f"{path}: is no plan of an unfinished run; delete this folder, and embed again"
+        msg = f"{path}: is not a plan of an unfinished run; delete this folder, and embed again"
         raise DataError(msg) from error
 
 

@@ -152,7 +152,7 @@ def _roles(columns: Mapping[str, str] | None) -> Mapping[str, str]:
     known = [role for role in COLUMNS if role != "path"]
     odd = [role for role in columns or {} if role not in known]
     if odd:
-        msg = f"--columns {odd[0]}: is no role of a recording; choose from {', '.join(known)}"
+        msg = f"--columns {odd[0]}: is not a role of a recording; choose from {', '.join(known)}"
         raise ConfigError(msg)
     return columns or {}
 
@@ -307,7 +307,7 @@ def _of_table(source: Any, given: str, folder: Path, asked: Mapping[str, str]) -
     if odd.height:
         row, start, end = odd.select("row", "start", "end").row(0)
         begin = "its beginning" if start is None else f"start {start:g}"
-        msg = f"{name}: row {row}: end {end:g} is not after {begin}; correct it"
+        msg = f"{name}, row {row}: end {end:g} is not after {begin}; correct it"
         raise DataError(msg)
     speaker = columns["speaker"]
     return Source(
@@ -334,11 +334,11 @@ def _numbers(whole: pl.DataFrame, column: str, role: str, name: str) -> pl.Serie
     at = is_odd.fill_null(value=False).arg_max()
     if at is not None and is_odd[at]:
         what = (
-            "no channel; give 1, 2, left, right or mix"
+            "not a channel; give 1, 2, left, right or mix"
             if role == "channel"
-            else "no number of seconds"
+            else "not a number of seconds"
         )
-        msg = f"{name}: row {whole['row'][at]}, column {column!r}: {whole[column][at]!r} is {what}"
+        msg = f"{name}, row {whole['row'][at]}, column {column!r}: {whole[column][at]!r} is {what}"
         raise DataError(msg)
     return found.cast(COLUMNS[role])
 
@@ -451,7 +451,7 @@ def read_data_folder(scp: Path) -> list[dict[str, object]]:
             try:
                 cut = {"start": float(start), "end": None if float(end) < 0 else float(end)}
             except ValueError:
-                msg = f"{segments}: line {number}: {start!r} and {end!r} are no seconds"
+                msg = f"{segments}: line {number}: {start!r} and {end!r} are not seconds"
                 raise DataError(msg) from None
             found.append({"utterance": key, "recording": whole, **files[whole], **cut})
     if speaker:

@@ -114,7 +114,7 @@ def find_store(path: Path) -> Store | None:
                 raise ValueError(msg)
             table = pl.read_parquet(found(path, TABLE))
     except (*_UNREADABLE, pl.exceptions.PolarsError) as error:
-        msg = f"{path}: is no whole store of embeddings ({_short(error)}); embed again elsewhere"
+        msg = f"{path}: is not a whole store of embeddings ({_short(error)}); embed again elsewhere"
         raise DataError(msg) from error
     if version != VERSION:
         msg = (
@@ -136,7 +136,9 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     store = find_store(Path(path))
     if store is None:
         unfinished = Path(path, PARTS).is_dir()
-        what = "holds a run of parivox embed that is not finished" if unfinished else "is no store"
+        what = (
+            "holds a run of parivox embed that is not finished" if unfinished else "is not a store"
+        )
         mend = "run it again to finish it" if unfinished else "make one with parivox embed"
         msg = f"{path}: {what} of embeddings; {mend}"
         raise DataError(msg)
@@ -278,7 +280,8 @@ def _check_own(path: Path) -> None:
             name.startswith(disk.HIDDEN) or (is_begun and name == PLAN_TABLE) for name in names
         ):
             msg = (
-                f"{path}: holds {one.name!r} and is no store of embeddings; give --out a new or an "
+                f"{path}: holds {one.name!r} and is not a store of embeddings; give --out a new "
+                "or an "
                 "empty folder, so that nothing in it is lost"
             )
             raise DataError(msg)

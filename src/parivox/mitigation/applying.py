@@ -143,7 +143,7 @@ def apply_calibrator(
         raise ConfigError(msg)
     scanned = opened(scores, dict(columns or {}), scores_format)
     if "score" not in scanned.columns:
-        msg = f"{scanned.name}: has no column of scores{scanned.columns_shown}; give scores"
+        msg = f"{scanned.name}: no score column{scanned.columns_shown}; give scores"
         raise DataError(msg)
     if "threshold" in scanned.columns:
         name = scanned.columns["threshold"]

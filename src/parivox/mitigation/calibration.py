@@ -362,7 +362,7 @@ def _levels_apart(material: Material, own: Lines, reasons: Sequence[str]) -> Flo
 
 def _falls(line: Line) -> str:
     is_falling = isinstance(line, Logistic) and line.slope <= 0
-    return "higher scores are no more often of target trials" if is_falling else ""
+    return "higher scores are not more often of target trials" if is_falling else ""
 
 
 class Said:

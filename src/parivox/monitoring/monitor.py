@@ -317,7 +317,7 @@ def _date(asked: MonitorOptions, name: str) -> date:
         (text,) = found
         return date.fromisoformat(text)
     except ValueError:
-        told = f"--day {asked.day}: is no date" if asked.day else f"{name}: tells no day"
+        told = f"--day {asked.day}: is not a date" if asked.day else f"{name}: tells no day"
         msg = f"{told}; give one, as in --day 2026-11-22"
         raise ConfigError(msg) from None
 

@@ -233,7 +233,7 @@ def read_stream(path: str | os.PathLike[str]) -> Stream | None:
     except FileNotFoundError:
         return None
     except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
-        msg = f"{path}: is no state of parivox monitor ({error}); name another file with --state"
+        msg = f"{path}: is not a state of parivox monitor ({error}); name another file with --state"
         raise DataError(msg) from error
 
 

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from parivox.core.registry import ZeroPolicy
     from parivox.progress import Progress
 
-TRIALS = "trials and groups"
-MEASURED = "how it is measured"
-COUNTED = "how it is counted"
-UNCERTAINTY = "how sure it is"
-READ = "how files are read"
-WRITTEN = "what comes out"
-SHOWN = "what is shown"
+TRIALS = "input and groups"
+MEASURED = "measurement"
+COUNTED = "counting"
+UNCERTAINTY = "uncertainty and comparison"
+READ = "reading files"
+WRITTEN = "output"
+SHOWN = "display"
 
 REFERENCES = ("others", "pooled", "macro", "geomean", "best")
 INTERVALS = ("speakers", "bootstrap", "wilson", "clopper-pearson", "jeffreys")
@@ -45,7 +45,7 @@ FAIL_ON = ("not-met", "cannot-tell", "worse")
 _LLR = "scores are natural-log likelihood ratios"
 _LLR_BASE = (
     "scores are log-likelihood ratios [to this base](metrics/calibration.md#logarithms): 10 or 2; "
-    "thresholds stay in their units"
+    "thresholds keep the units of the scores"
 )
 
 
@@ -55,14 +55,15 @@ class ReadOptions(Options):
 
     speakers: Any = option(
         TRIALS,
-        "table of speakers, a row each, with any attributes; not needed to group by attributes of "
-        "recordings or trials",
+        "speaker table: one row per speaker, any attributes. Not needed if all groups are formed "
+        "by attributes of recordings or trials",
         is_common=True,
     )
     by: tuple[str, ...] | None = option(
         TRIALS,
-        "groups: `gender`; `gender+nationality` combines, `age:18,30,60` cuts into <18, 18-29, "
-        "30-59, 60+; `enrol.language`, `same:device`, `grade` and [the rest](groups.md)",
+        "attributes that define the groups: `gender`; `gender+nationality` for combinations; "
+        "`age:18,30,60` for the bands <18, 18-29, 30-59 and 60+; `enrol.language`, `same:device`, "
+        "`grade` and [others](groups.md)",
         Texts,
         metavar="ATTRIBUTES",
         without="every attribute of speakers and recordings with 2 to 50 values",
@@ -70,41 +71,44 @@ class ReadOptions(Options):
     )
     within: tuple[str, ...] | None = option(
         TRIALS,
-        "repeat the audit [within each level](groups.md#within) of these: `channel`",
+        "attributes that define strata: repeat the audit [within each stratum](groups.md#within), "
+        "as in `channel`",
         Texts,
         metavar="ATTRIBUTES",
         example="channel",
     )
     trials: Any = option(
         TRIALS,
-        "separate trial list (labels), joined on the pair of ids, never on line order",
+        "separate trial list with labels, joined on the pair of ids (never on line order)",
         is_common=True,
     )
     utterances: Any = option(
         TRIALS,
-        "table of recordings: the speaker, where the id does not begin with it, and any "
-        "attributes; a folder of Kaldi's; or "
-        "[where in ids the speaker stands](bring-your-data.md#ids): `{speaker}-**`",
+        "utterance table: the speaker of each utterance, if its id does not start with the "
+        "speaker, and any attributes; or a Kaldi data folder; or [the position of the speaker in "
+        "the ids](bring-your-data.md#ids), as in `{speaker}-**`",
         is_common=True,
     )
     models: Any = option(
         TRIALS,
-        "table of model, speaker, recording, one row a recording: enrolments made of several",
+        "model table: one row per recording, with the model, its speaker and the recording, for "
+        "enrolments made of several recordings",
     )
     failures: Any = option(
         TRIALS,
-        "table of recording, stage (`enrol`, `acquire`) and reason: what "
-        "[could not be used](metrics/failures.md)",
+        "table of [failures to enrol and to acquire](metrics/failures.md): recording, stage "
+        "(`enrol` or `acquire`) and reason",
     )
     groups: Any = option(
         TRIALS,
-        "which groups to make of which values, and what to compare: a "
-        "[YAML file](groups.md#the-groups-file)",
+        "[groups file](groups.md#the-groups-file) (YAML): which values form which groups, and what "
+        "to compare",
     )
     only: tuple[str, ...] = option(
         TRIALS,
-        "trials of which both sides have this value alone: `grade=4`, `same:recording=different`, "
-        "`enrol.channel=phone`; further values of one attribute are taken, too",
+        "keep only trials in which both sides have this value: `grade=4`, "
+        "`same:recording=different`, `enrol.channel=phone`. Several values of one attribute are "
+        "combined",
         Texts,
         (),
         metavar="ATTRIBUTE=VALUE",
@@ -112,13 +116,13 @@ class ReadOptions(Options):
         example="grade=4",
     )
     scores_format: str | None = option(
-        READ, "format of the scores", Text, without="by content", is_recorded=False
+        READ, "format of the scores", Text, without="detected from the content", is_recorded=False
     )
     columns: Mapping[str, str] | None = option(
         READ,
-        "[columns of the roles](bring-your-data.md#columns-with-names): "
-        "`enrol=ref_file,test=com_file,score=sc,label=lab`; and words of the cells: "
-        "`accept=ja,reject=nein,failed=too short`, `nobody=anonymous|guest` for ids that stand for "
+        "[columns by role](bring-your-data.md#columns-with-names): "
+        "`enrol=ref_file,test=com_file,score=sc,label=lab`; and words used in cells: "
+        "`accept=ja,reject=nein,failed=too short`, `nobody=guest` for ids that stand for "
         "no speaker",
         Names,
         metavar="ROLES",
@@ -132,22 +136,23 @@ class ReadOptions(Options):
         "id column of the speaker table",
         Text,
         metavar="COLUMN",
-        without="the one that covers the ids: one called speaker or id goes before all others, one "
-        "without a name behind them, and of others that cover alike none is taken",
+        without="the column that contains the ids. A column called speaker or id takes precedence, "
+        "a column without a name comes last. If several other columns fit equally well, "
+        "the option is needed",
         is_recorded=False,
     )
     encoding: str | None = option(
         READ,
-        "[encoding](bring-your-data.md#encodings) of texts that are neither UTF-8 nor UTF-16: "
-        "`cp1250`, `gbk` or any other that Python knows",
+        "[encoding](bring-your-data.md#encodings) of text files that are neither UTF-8 nor UTF-16: "
+        "`cp1250`, `gbk` or any other that Python supports",
         Text,
-        without="guessed where their words can be read in one way only, with a warning, else "
-        "refused",
+        without="guessed, with a warning, if only one reading is possible; otherwise refused",
         is_recorded=False,
     )
     quotes: str | None = option(
         READ,
-        '`none` where quotes (") in tables of text are signs as others are, not around cells',
+        "`none`: [quotes](bring-your-data.md#quotes) in text tables are ordinary characters and do "
+        "not enclose cells",
         Text,
         metavar="WAY",
         choices=("none",),
@@ -155,8 +160,8 @@ class ReadOptions(Options):
     )
     orientation: str | None = option(
         READ,
-        "`distance` where scores are distances, to be negated; `similarity` where they are "
-        "similarities, whatever their AUC",
+        "`distance`: scores are distances and are negated; `similarity`: scores are similarities, "
+        "whatever their AUC",
         Direction,
         each={
             "distance": "scores are distances: negate them",
@@ -166,15 +171,15 @@ class ReadOptions(Options):
     )
     conflicts: str = option(
         READ,
-        "rows that contradict each other: `error` refuses them, `set-aside` leaves them out",
+        "treatment of contradictory rows: `error` refuses them, `set-aside` excludes them",
         Text,
         "error",
         metavar="WAY",
     )
     progress: Callable[[Progress], None] | None = option(
         WRITTEN,
-        "called with the [progress](api/index.md#parivox.Progress) of each stage, as it "
-        "begins and ends and at most four times a second in between; `print` shows it",
+        "function called with the [progress](api/index.md#parivox.Progress) of each stage, when "
+        "the stage begins and ends and at most four times a second in between; `print` shows it",
         command=None,
         annotated="Callable[[Progress], None] | None",
     )
@@ -186,43 +191,43 @@ class AuditOptions(ReadOptions):
 
     allocate: tuple[str, ...] = option(
         MEASURED,
-        "which [group](metrics/allocation.md) a nontarget trial counts for: `both`, `enrol`, "
-        "`test`, `either`",
+        "[allocation](metrics/allocation.md), the rule that assigns nontarget trials to groups: "
+        "`both`, `enrol`, `test`, `either`",
         Texts,
         metavar="RULE",
         choices=("both", "enrol", "test", "either"),
-        without="`both`; `enrol` where nontarget trials have no test speaker",
+        without="`both`; `enrol` if nontarget trials have no test speaker",
         example="both",
     )
     operating_points: tuple[str, ...] | None = option(
         MEASURED,
-        "[thresholds](metrics/error-rates.md#operating-points), common to all groups: "
-        "`threshold=X`, `fpr=X`, `fnr=X`, `eer`, `min-cdet`, `min-cdet:COST`, `bayes`, `deployed` "
-        "(decisions or thresholds that the trials tell)",
+        "[rule that sets one threshold](metrics/error-rates.md#operating-points) for all groups: "
+        "`threshold=X`, `fpr=X`, `fnr=X`, `eer`, `min-cdet`, `min-cdet:COST`, `bayes`, or "
+        "`deployed` (decisions or thresholds given with the trials)",
         Texts,
         metavar="POINT",
         command="operating-point",
-        without="`deployed` if there is any, `fpr=0.01` and, with 30,000 nontarget trials, "
-        "`fpr=0.001`",
+        without="`deployed` if available; `fpr=0.01`; and `fpr=0.001` with at least 30,000 "
+        "nontarget trials",
         example="eer",
         is_common=True,
     )
     thresholds: Any = option(
         MEASURED,
-        "a [rule file](thresholds.md#the-rule-file) of `parivox thresholds`: decides each trial by "
-        "the threshold of its group, as the point `deployed`",
+        "[rule file](thresholds.md#the-rule-file) of `parivox thresholds`: decide each trial by "
+        "the threshold of its group, as operating point `deployed`",
         is_recorded=False,
     )
     threshold_from: Any = option(
         MEASURED,
-        "development scores to find the thresholds on",
+        "development scores on which the thresholds are set",
         is_repeatable=True,
         without="all trials of the system",
     )
     cost: tuple[str, ...] = option(
         MEASURED,
-        "detection cost: a [name](metrics/costs.md#cost-models), as in `sre08`, or "
-        "`P_TARGET,C_MISS,C_FA`; `min-cdet` takes the first",
+        "detection cost: a [name](metrics/costs.md#cost-models) such as `sre08`, or "
+        "`P_TARGET,C_MISS,C_FA`; `min-cdet` uses the first",
         Texts,
         ("voxsrc",),
         metavar="COST",
@@ -243,7 +248,8 @@ class AuditOptions(ReadOptions):
     )
     rule: tuple[RateRule, ...] = option(
         MEASURED,
-        "FNR at an FPR and the reverse: `conservative`, `nearest`, `interp`",
+        "rule that reads the FNR at a given FPR, and the reverse, from the error curve: "
+        "`conservative`, `nearest`, `interp`",
         Texts,
         ("conservative",),
         metavar="RULE",
@@ -252,8 +258,8 @@ class AuditOptions(ReadOptions):
     )
     reference: tuple[str, ...] = option(
         MEASURED,
-        "what groups are compared with: `others`, `pooled`, `macro`, `geomean`, `best`, or a "
-        "group; verdicts take the first",
+        "reference that groups are compared with: `others` (all other groups combined), `pooled`, "
+        "`macro`, `geomean`, `best`, or a group; verdicts use the first",
         Texts,
         metavar="NAME",
         without="these five; without intervals not `others`",
@@ -262,7 +268,8 @@ class AuditOptions(ReadOptions):
     )
     zero: tuple[ZeroPolicy, ...] = option(
         MEASURED,
-        "[rates without errors](metrics/bias-measures.md#zeros): `none`, `jeffreys`, `nist`",
+        "treatment of [rates without errors](metrics/bias-measures.md#zeros): `none`, `jeffreys`, "
+        "`nist`",
         Texts,
         ("none", "jeffreys"),
         metavar="POLICY",
@@ -271,8 +278,8 @@ class AuditOptions(ReadOptions):
     )
     alpha: tuple[float, ...] = option(
         MEASURED,
-        "weights of FPR in measures that join both rates (FDR, IR, GARBE): `0.5`, `0,0.5,1` or "
-        "`0:1:0.05`",
+        "weights of FPR in measures that combine both error types (FDR, IR, GARBE): `0.5`, "
+        "`0,0.5,1` or `0:1:0.05`",
         Weights,
         (0.5,),
         metavar="WEIGHT",
@@ -292,12 +299,12 @@ class AuditOptions(ReadOptions):
         Flag,
         True,
         command="no-intervals",
-        negated="no intervals, noise floors, verdicts or limits",
+        negated="compute no intervals, noise floors, verdicts or limits",
     )
     interval: str = option(
         UNCERTAINTY,
-        "of rates: `speakers`, `bootstrap`; for comparison only `wilson`, `clopper-pearson` and "
-        "`jeffreys`, which take trials as independent",
+        "method for intervals of rates: `speakers` or `bootstrap`; `wilson`, `clopper-pearson` and "
+        "`jeffreys` treat trials as independent and serve comparison only",
         Text,
         INTERVALS[0],
         metavar="WAY",
@@ -305,14 +312,14 @@ class AuditOptions(ReadOptions):
     )
     pooled_floor: bool = option(
         UNCERTAINTY,
-        "widen intervals of FNR where other groups show that speakers vary more; for groups of "
-        "few speakers",
+        "widen FNR intervals of groups with few speakers where other groups show that speakers "
+        "vary more",
         Flag,
         False,
     )
     confidence: float = option(
         UNCERTAINTY,
-        "level of intervals and verdicts, 0.5 to 0.999",
+        "confidence level of intervals and verdicts, 0.5 to 0.999",
         Number,
         0.95,
         metavar="LEVEL",
@@ -322,7 +329,7 @@ class AuditOptions(ReadOptions):
     )
     replicates: int = option(
         UNCERTAINTY,
-        "of the bootstrap over speakers and of noise floors, 50 to 100,000",
+        "replicates of the bootstrap over speakers and of noise floors, 50 to 100,000",
         Number,
         1000,
         is_whole=True,
@@ -331,7 +338,7 @@ class AuditOptions(ReadOptions):
     )
     seed: int = option(
         UNCERTAINTY,
-        "of both: the same seed, the same numbers",
+        "random seed of replicates: the same seed gives the same numbers",
         Number,
         0,
         is_whole=True,
@@ -340,14 +347,14 @@ class AuditOptions(ReadOptions):
     )
     fixed_threshold: bool = option(
         UNCERTAINTY,
-        "keep thresholds that were found on the trials in every replicate, which else finds its "
-        "own",
+        "keep the thresholds that were set on the audited trials in every replicate, instead of "
+        "setting them anew",
         Flag,
         False,
     )
     bins: int = option(
         UNCERTAINTY,
-        "of the scores in replicates: a number, or `exact`",
+        "number of score bins in replicates, or `exact`",
         Number,
         1024,
         is_whole=True,
@@ -357,16 +364,16 @@ class AuditOptions(ReadOptions):
     )
     primary: str | None = option(
         UNCERTAINTY,
-        "the question of the audit: the grouping, as in `gender` or `gender@fpr=0.01`, whose "
-        "verdicts are [confirmatory](uncertainty.md#one-question-or-many); it comes first",
+        "grouping whose verdicts are [confirmatory](uncertainty.md#one-question-or-many), as in "
+        "`gender` or `gender@fpr=0.01`; the report shows it first",
         Text,
         metavar="GROUPING",
         without="the first grouping at the first operating point",
     )
     margin: float = option(
         UNCERTAINTY,
-        "largest ratio, and its reciprocal, that is "
-        "[no difference that matters](uncertainty.md#verdicts)",
+        "[equivalence margin](uncertainty.md#verdicts): the largest ratio, and its reciprocal, "
+        "that counts as no difference",
         Number,
         1.25,
         metavar="RATIO",
@@ -377,18 +384,20 @@ class AuditOptions(ReadOptions):
     )
     limit: tuple[str, ...] = option(
         UNCERTAINTY,
-        "what a rate [may be at most](uncertainty.md#limits-and-people): `fnr=5%`, `fpr=0.001`, "
-        "`fta=2%`; times the others, `fpr=1.5x`; of one group, `fnr:f=5%`",
+        "[maximum allowed rate](uncertainty.md#limits-and-people), as in `fnr=5%`, `fpr=0.001` or "
+        "`fta=2%`; maximum ratio to all other groups combined, as in `fpr=1.5x`; for one group "
+        "only, as in `fnr:f=5%`",
         Texts,
         (),
-        metavar="RATE=MOST",
+        metavar="RATE=MAX",
         python="limits",
         may_be_empty=True,
         is_common=True,
     )
     attempts: int | None = option(
         UNCERTAINTY,
-        "tries of a person or an impostor: who is locked out, or gets in",
+        "number of attempts: report how many speakers are rejected, and how many impostors "
+        "accepted, in this many attempts",
         Number,
         is_whole=True,
         low=1,
@@ -396,9 +405,9 @@ class AuditOptions(ReadOptions):
     )
     gate: tuple[str, ...] = option(
         UNCERTAINTY,
-        "what [a group needs](uncertainty.md#gates): `inference=5` (speakers, to be judged at "
-        "all); `speakers=10`, `errors=5` (effective ones), `pairs=45` (of speakers), to count in "
-        "headline numbers",
+        "[minimum sample size of a group](uncertainty.md#gates): `inference=5` (speakers, for a "
+        "verdict); `speakers=10`, `errors=5` (effective errors), `pairs=45` (of speakers), to be "
+        "part of summary numbers",
         Texts,
         (),
         metavar="NAME=N",
@@ -408,8 +417,8 @@ class AuditOptions(ReadOptions):
     )
     standardise: tuple[str, ...] = option(
         UNCERTAINTY,
-        "rates with [equal weight for each level](uncertainty.md#standardised-rates) of this, "
-        "beside the crude ones: `same:gender`",
+        "add rates [standardised](uncertainty.md#standardised-rates) over this attribute, with "
+        "equal weight per stratum: `same:gender`",
         Texts,
         (),
         metavar="ATTRIBUTE",
@@ -417,16 +426,16 @@ class AuditOptions(ReadOptions):
     )
     compare: bool = option(
         UNCERTAINTY,
-        "compare the systems and lists [with each other](uncertainty.md#two-systems-two-lists)",
+        "compare the systems and trial lists [with each "
+        "other](uncertainty.md#two-systems-two-lists)",
         Flag,
         False,
         is_common=True,
     )
     speaker_ids: str = option(
         WRITTEN,
-        "whose ids the audit notes and the page names: `never`, or `offenders`, the speakers who "
-        "have most of the errors of each group, in a table of their own; `never` writes no id "
-        "anywhere",
+        "speaker ids in the audit and the report: `never`, or `offenders`, a table of the speakers "
+        "with the most errors of each group",
         Text,
         NEVER,
         metavar="WHOM",
@@ -434,23 +443,23 @@ class AuditOptions(ReadOptions):
     )
     compat: str | None = option(
         MEASURED,
-        "`bt4vt`: the rules of bt4vt 1.0.1 beside the exact ones: curve cut at its ends, nearest "
-        "threshold, `nearest_max` EER",
+        "`bt4vt`: add results by the rules of bt4vt 1.0.1 (curve cut at its ends, nearest "
+        "threshold, `nearest_max` EER)",
         Text,
         metavar="TOOL",
         choices=("bt4vt",),
     )
     trial_table: Any = option(
         WRITTEN,
-        "CSV or Parquet of [every trial](output.md#the-table-of-trials) with its errors, groups "
-        "and numbered speakers, for models of your own",
+        "write [every trial](output.md#the-table-of-trials) with its errors, groups and numbered "
+        "speakers to CSV or Parquet, for your own models",
         annotated="str | os.PathLike[str] | None",
     )
     metrics: Mapping[str, Callable[..., Any]] | None = option(
         MEASURED,
-        "metrics of your own: functions from error counts `[..., group, threshold]` to values "
-        "`[..., group]` (of the whole curve) or `[..., group, threshold]` (at each operating "
-        "point); lower is better. Those of the entry point group `parivox.metrics` are added",
+        "your own metrics: functions from error counts `[..., group, threshold]` to values `[..., "
+        "group]` (of the whole curve) or `[..., group, threshold]` (at each operating point); "
+        "lower is better. Metrics of the entry point group `parivox.metrics` are added",
         Names,
         command=None,
         of="Callable[..., Any]",
@@ -466,16 +475,17 @@ class CountOptions(ReadOptions):
 
     step: Any = option(
         COUNTED,
-        "width of the bins that scores are counted in; needed for several groupings with "
-        "withholding, as rows with scores of their own could be [joined](counts.md)",
+        "width of the score bins. Needed for several groupings with withholding, as rows with "
+        "their own scores could be [joined](counts.md)",
         metavar="WIDTH",
-        without="each score",
+        without="no bins: each score is kept",
         annotated="float | str | None",
         is_common=True,
     )
     thresholds: Any = option(
         COUNTED,
-        "a score to count at: with `--step` as well, else at these only",
+        "score at which to count; with `--step` in addition to the bins, otherwise at these scores "
+        "only",
         Value,
         (),
         metavar="X",
@@ -485,7 +495,7 @@ class CountOptions(ReadOptions):
     )
     withhold: int = option(
         COUNTED,
-        "withhold groups of fewer than so many speakers; 0 for none",
+        "withhold groups with fewer speakers than this; 0 withholds none",
         Number,
         5,
         is_whole=True,
@@ -496,15 +506,15 @@ class CountOptions(ReadOptions):
     )
     key: Any = option(
         COUNTED,
-        "secret of the [site](counts.md#sites-that-may-not-share-rows), by which speakers get "
-        "other names: a tally is made as well, which tells how sure rates are",
-        without="counts alone",
+        "secret of the [site](counts.md#sites-that-may-not-share-rows), with which speakers are "
+        "renamed; also writes a tally, from which uncertainty can be computed",
+        without="counts only",
         is_common=True,
         annotated="str | os.PathLike[str] | None",
     )
     blocks: int | None = option(
         COUNTED,
-        "with `--key`, a tally of blocks of at least so many speakers, not of each",
+        "with `--key`: tally blocks of at least this many speakers instead of single speakers",
         Number,
         is_whole=True,
         low=2,
@@ -519,13 +529,14 @@ class CountOptions(ReadOptions):
 class ProgressCommand(Options):
     """What commands that take long have."""
 
-    quiet: bool = option(WRITTEN, "no progress on standard error", Flag, False)
+    quiet: bool = option(WRITTEN, "show no progress on standard error", Flag, False)
     progress: str | None = option(
         WRITTEN,
-        "`json`: [progress for programs](#progress), a line of JSON each, on standard error",
+        "`json`: write [progress for programs](#progress) to standard error, one JSON object per "
+        "line",
         Text,
         metavar="FORM",
-        without="a line that is redrawn; in a log, one every ten seconds",
+        without="a line that is redrawn; in a log, one line every ten seconds",
     )
 
 
@@ -534,14 +545,14 @@ class PageCommand(Options):
     """What is told of a page, and of whatever else shows an audit."""
 
     title: str | None = option(
-        WRITTEN, "title of the page", Text, metavar="TEXT", without="the systems and groupings"
+        WRITTEN, "title of the report", Text, metavar="TEXT", without="the systems and groupings"
     )
     context: Any = option(
         WRITTEN,
-        "[what only you know](report.md#what-only-you-know) (YAML): [labels](report.md#labels) of "
-        "groups, systems and operating points; for the page purpose, population, who chose the "
-        "threshold, the groups and the margin",
-        without='"not supplied" stands in its place',
+        "[audit context](report.md#what-only-you-know) (YAML): [labels](report.md#labels) of "
+        "groups, systems and operating points; for the report also purpose, population, and who "
+        "chose the threshold, the groups and the margin",
+        without='"not supplied" is shown',
     )
 
 
@@ -553,22 +564,30 @@ class AuditCommand(Options):
 
     scores: Any = option(
         TRIALS,
-        "score file, or - for standard input; several as NAME=FILE or NAME@LIST=FILE; files of "
-        "counts, which are added up",
+        "score file, or - for standard input. For several systems or trial lists use NAME=FILE or "
+        "NAME@LIST=FILE. Also accepts score-count files; counts of the same system and list are "
+        "added up",
         metavar="SCORES",
         position="+",
     )
     out: Any = option(
-        WRITTEN, "folder for the [tables](output.md) and audit.json", metavar="DIR", is_common=True
+        WRITTEN,
+        "write the [result tables](output.md) and audit.json to this folder",
+        metavar="DIR",
+        is_common=True,
     )
-    format: str = option(WRITTEN, "of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND")
-    report: Any = option(WRITTEN, "[page](report.md) that opens anywhere (HTML)", is_common=True)
-    json: bool = option(WRITTEN, "print audit.json, not the summary", Flag, False)
+    format: str = option(
+        WRITTEN, "format of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND"
+    )
+    report: Any = option(
+        WRITTEN, "write the [report](report.md), one self-contained HTML file", is_common=True
+    )
+    json: bool = option(WRITTEN, "print audit.json instead of the summary", Flag, False)
     fail_on: tuple[str, ...] = option(
         WRITTEN,
-        "end with exit code 1 if a limit is `not-met`, if of any it can't be told "
-        "(`cannot-tell`), or if any group is shown `worse`: `not-met,cannot-tell`; a "
-        "[gate](gate.md) asks for more",
+        "exit with code 1 if a limit is `not-met`, if a limit is inconclusive (`cannot-tell`), or "
+        "if a group has the verdict `worse`: `not-met,cannot-tell`. For more conditions use a "
+        "[gate](gate.md)",
         Texts,
         (),
         metavar="FINDINGS",
@@ -577,7 +596,7 @@ class AuditCommand(Options):
         reads=lambda texts: [part.strip() for part in ",".join(texts).split(",")],
     )
     verbose: bool = option(
-        WRITTEN, "print every table before the summary", Flag, False, letter="v", is_common=True
+        WRITTEN, "print all tables before the summary", Flag, False, letter="v", is_common=True
     )
 
 
@@ -590,7 +609,7 @@ class CountCommand(Options):
     scores: Any = option(
         TRIALS, "score file, or - for standard input; or NAME=FILE", metavar="SCORES", position="1"
     )
-    out: Any = option(WRITTEN, "file of counts", is_needed=True, is_common=True)
+    out: Any = option(WRITTEN, "write the counts to this file", is_needed=True, is_common=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -611,7 +630,7 @@ class InspectCommand(Options):
 
     files: Any = option(
         TRIALS,
-        "scores, trial list, table of speakers, utterances, models or failures, counts, groups "
+        "score files, trial lists, speaker, utterance, model or failure tables, counts or a groups "
         "file, in any order; - for standard input",
         position="+",
     )
@@ -622,28 +641,33 @@ class InspectCommand(Options):
 class ReportCommand(Options):
     """The command line of `report`."""
 
-    audit: Any = option(WRITTEN, "folder of an audit (its --out)", metavar="AUDIT", position="1")
+    audit: Any = option(
+        WRITTEN, "folder of a saved audit (written with --out)", metavar="AUDIT", position="1"
+    )
     out: Any = option(
         WRITTEN,
-        "page (`.html`), tables (`.md`, `.tex`, `.xlsx`) or numbers (`.json`, `.yaml`); an earlier "
-        "report there is replaced",
+        "write the report (`.html`), tables (`.md`, `.tex`, `.xlsx`) or numbers (`.json`, `.yaml`) "
+        "to this file; an earlier report is replaced",
     )
     format: str | None = option(
         WRITTEN,
-        "tables as `markdown`, `latex` or `xlsx`, numbers as flat `metrics` (JSON) or as the "
-        "`model-index` of a model card (YAML) (default: as FILE ends); all but `xlsx` go to "
-        "standard output without `--out`",
+        "tables as `markdown`, `latex` or `xlsx`; numbers as flat `metrics` (JSON) or as the "
+        "`model-index` of a model card (YAML). All but `xlsx` go to standard output without "
+        "`--out`. Default: by the extension of `--out`",
         Text,
         metavar="KIND",
     )
     figures: Any = option(
         WRITTEN,
-        "every figure as files of their own, column width, on white, and `index.md`, which says "
-        "how to read each",
+        "write every figure as a separate file, in column width on white, and `index.md`, which "
+        "explains how to read each",
         metavar="FOLDER",
     )
     formats: str | None = option(
-        WRITTEN, "of the figures: `svg` (default), `png`, `pdf`; `svg,pdf`", Text, metavar="KINDS"
+        WRITTEN,
+        "formats of the figures: `svg` (default), `png`, `pdf`; as in `svg,pdf`",
+        Text,
+        metavar="KINDS",
     )
     speaker_ids: str = same_as(AuditOptions, "speaker_ids")
 
@@ -655,17 +679,17 @@ class ShowCommand(Options):
     audit: Any = same_as(ReportCommand, "audit", section=SHOWN)
     group: Any = option(
         SHOWN,
-        "groups of which to tell both errors at every operating point, as in `f` or `m+Norway`; "
-        "without any, the summary",
+        "groups to show at every operating point, with both error types, as in `f` or `m+Norway`; "
+        "without groups, show the summary",
         metavar="GROUP",
         position="*",
     )
     by: str | None = option(
-        SHOWN, "of this grouping alone: `gender+nationality`", Text, metavar="GROUPING"
+        SHOWN, "show this grouping only: `gender+nationality`", Text, metavar="GROUPING"
     )
-    system: str | None = option(SHOWN, "of this system alone: `V2`, or `V2@H`", Text)
+    system: str | None = option(SHOWN, "show this system only: `V2`, or `V2@H`", Text)
     operating_point: str | None = option(
-        SHOWN, "at this operating point alone: `fpr=0.001`", Text, metavar="POINT"
+        SHOWN, "show this operating point only: `fpr=0.001`", Text, metavar="POINT"
     )
     context: Any = same_as(PageCommand, "context", section=SHOWN)
     verbose: bool = same_as(AuditCommand, "verbose", section=SHOWN)
@@ -676,8 +700,8 @@ class CriteriaCommand(Options):
     """The command line of `criteria`."""
 
     audit: Any = same_as(ReportCommand, "audit", section=SHOWN)
-    out: Any = option(SHOWN, "folder for the tables as CSV", metavar="DIR")
-    json: bool = option(SHOWN, "print as JSON", Flag, False)
+    out: Any = option(SHOWN, "write the tables to this folder as CSV", metavar="DIR")
+    json: bool = option(SHOWN, "print the results as JSON", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -685,7 +709,7 @@ class DemoCommand(Options):
     """The command line of `demo`."""
 
     out: Any = option(
-        SHOWN, "folder for the audit and its page", Text, "parivox-demo", metavar="DIR"
+        SHOWN, "write the audit and its report to this folder", Text, "parivox-demo", metavar="DIR"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from parivox.options.audit import WRITTEN, ReportCommand
 from parivox.options.kinds import Flag, Options, option, same_as
 
-HELD = "what is held against what"
+HELD = "comparison"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -16,16 +16,16 @@ class GateCommand(Options):
     """The command line of `gate`."""
 
     audit: Any = same_as(ReportCommand, "audit", section=HELD, position="?")
-    policy: Any = option(HELD, "the [policy](gate.md#what-a-policy-says) (YAML)")
+    policy: Any = option(HELD, "[policy](gate.md#what-a-policy-says) (YAML)")
     baseline: Any = option(
         HELD,
-        "audit of the release before, for conditions that ask for one",
+        "saved audit of the previous release, for conditions that compare with it",
         metavar="OLD",
     )
-    markdown: Any = option(WRITTEN, "summary for the page of a CI job")
-    junit: Any = option(WRITTEN, "JUnit XML: a test for each condition and group")
-    json: bool = option(WRITTEN, "print everything as JSON", Flag, False)
-    example: bool = option(WRITTEN, "print a policy to start from", Flag, False)
+    markdown: Any = option(WRITTEN, "write a Markdown summary for the page of a CI job")
+    junit: Any = option(WRITTEN, "write JUnit XML with one test per condition and group")
+    json: bool = option(WRITTEN, "print all results as JSON", Flag, False)
+    example: bool = option(WRITTEN, "print an example policy", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -34,7 +34,7 @@ class CompareCommand(Options):
 
     audits: Any = option(
         HELD,
-        "folders of two audits or more, the oldest release first",
+        "folders of two or more saved audits, the oldest release first",
         metavar="AUDIT",
         position="+",
     )

@@ -175,7 +175,7 @@ class Text(Option):
         if value is None and self.default is None:
             return None
         if not isinstance(value, str):
-            msg = f"{self.argument}={value!r} is no text; give one text, or leave it out"
+            msg = f"{self.argument}={value!r} is not text; give one text, or leave it out"
             raise ConfigError(msg)
         self._check_known(value)
         return value
@@ -221,7 +221,7 @@ class Texts(Text):
             if not isinstance(one, str):
                 what = "is" if one is value else f"holds {one!r}, which is"
                 mend = f"give one, as in {self.argument}={self.example!r}, or a list of such"
-                msg = f"{self.argument}={value!r} {what} no text; {mend}"
+                msg = f"{self.argument}={value!r} {what} not text; {mend}"
                 raise ConfigError(msg)
         return tuple(one.strip() for one in found)
 
@@ -374,7 +374,7 @@ class Names(Option):
             isinstance(name, str) and self.is_right(one) for name, one in value.items()
         )
         if value is not None and not is_mapping:
-            msg = f"{self.argument}={value!r} is no mapping {self.form}"
+            msg = f"{self.argument}={value!r} is not a mapping {self.form}"
             raise ConfigError(msg)
         return value
 
@@ -471,7 +471,7 @@ class Options:
                     argument, [n for n in names if argument in n or n in argument], n=1, cutoff=0
                 )
                 mend = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-                msg = f"{argument}= is no option; {mend}"
+                msg = f"{argument}= is not an option; {mend}"
                 raise ConfigError(msg)
         return cls(**{names[argument]: value for argument, value in given.items()})
 

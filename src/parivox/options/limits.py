@@ -65,8 +65,9 @@ def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
         known = RATES if most is not None and most[1] else METRICS
         if most is None or metric not in known:
             msg = (
-                f"--limit {text!r} is not as fnr=5%, fnr=0.05, fpr=1.5x (times the others) or "
-                f"fnr:f=5% (of group f); rates are {', '.join(METRICS)}, ratios of fnr and fpr"
+                f"--limit: {text!r} is not RATE=MAX; use a form such as fnr=5%, fnr=0.05, "
+                "fpr=1.5x (ratio to the reference) or fnr:f=5% (group f only). Rates: "
+                f"{', '.join(METRICS)}. Ratios: fnr, fpr"
             )
             raise ConfigError(msg)
         found.append(Limit(metric, *most, group))

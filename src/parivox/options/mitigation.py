@@ -8,7 +8,7 @@ from typing import Any
 from parivox.options.audit import READ, TRIALS, UNCERTAINTY, WRITTEN, AuditOptions, ReadOptions
 from parivox.options.kinds import Flag, Number, Options, Text, option, same_as
 
-FOUND = "what is found"
+FOUND = "thresholds and calibrators"
 SIDES = ("enrol", "test")
 CALIBRATORS = ("logistic", "isotonic")
 
@@ -20,14 +20,16 @@ class HeldOutOptions(ReadOptions):
     by: tuple[str, ...] | None = same_as(
         ReadOptions,
         "by",
-        words="the groups, by one grouping: `gender`, `gender+nationality`, `age:18,30,60`",
-        without="that of `--groups`",
+        words="attributes that define the groups, as one grouping: `gender`, `gender+nationality`, "
+        "`age:18,30,60`",
+        without="the grouping of `--groups`",
+        is_repeatable=False,
     )
     within: None = field(default=None, init=False)
     side: str = option(
         FOUND,
-        "whose group counts: of the enrolled person, `enrol`, or of who is at the door, `test`, "
-        "whom a system must then know before it decides",
+        "side whose group selects the threshold or calibrator: `enrol` for the enrolment speaker; "
+        "`test` for the test speaker, whose group a system must know before it decides",
         Text,
         "enrol",
         choices=SIDES,
@@ -35,14 +37,14 @@ class HeldOutOptions(ReadOptions):
     )
     normalised: Any = option(
         FOUND,
-        "the same trials with scores that were normalised without any label (AS-norm, quality): "
-        "one for all on these is judged beside the others",
+        "the same trials with scores normalised without labels (AS-norm, quality): a common "
+        "threshold or calibrator on these scores is judged as well",
         is_common=True,
     )
     folds: int = option(
         UNCERTAINTY,
-        "of speakers: each is judged by what was found on those of other folds; fewer make wider "
-        "intervals, sooner",
+        "folds of speakers: each speaker is judged by what was fitted on the other folds; fewer "
+        "folds take less time and give wider intervals",
         Number,
         10,
         is_whole=True,
@@ -51,7 +53,7 @@ class HeldOutOptions(ReadOptions):
     )
     seed: int = option(
         UNCERTAINTY,
-        "by which speakers are dealt into folds",
+        "random seed for the assignment of speakers to folds",
         Number,
         0,
         is_whole=True,
@@ -59,7 +61,7 @@ class HeldOutOptions(ReadOptions):
         high=2**63 - 1,
     )
     confidence: float = same_as(
-        AuditOptions, "confidence", words="level of intervals, 0.5 to 0.999"
+        AuditOptions, "confidence", words="confidence level of intervals, 0.5 to 0.999"
     )
 
 
@@ -69,9 +71,9 @@ class ThresholdOptions(HeldOutOptions):
 
     aim: str = option(
         FOUND,
-        "what a threshold is to reach: `fpr=X`, `fnr=X`, `min-cdet`, `min-cdet:COST`; of one for "
-        "all also `max-fpr=X` (of no group is the FPR larger) and `least-worst` (the smallest cost "
-        "of the group that has the largest)",
+        "aim of a threshold: `fpr=X`, `fnr=X`, `min-cdet`, `min-cdet:COST`; for a common threshold "
+        "also `max-fpr=X` (largest FPR of any group) and `least-worst` (smallest cost of the group "
+        "with the largest cost)",
         Text,
         "fpr=0.01",
         metavar="AIM",
@@ -79,8 +81,8 @@ class ThresholdOptions(HeldOutOptions):
     )
     cost: str = option(
         FOUND,
-        "detection cost that gains are told in: a [name](metrics/costs.md#cost-models), as in "
-        "`sre08`, or `P_TARGET,C_MISS,C_FA`",
+        "detection cost in which gains are expressed: a [name](metrics/costs.md#cost-models) such "
+        "as `sre08`, or `P_TARGET,C_MISS,C_FA`",
         Text,
         "voxsrc",
         metavar="COST",
@@ -93,7 +95,8 @@ class CalibrateOptions(HeldOutOptions):
 
     method: str = option(
         FOUND,
-        "a straight line, `logistic`, or rising steps, `isotonic`, which need more speakers",
+        "calibration method: `logistic` (a straight line) or `isotonic` (rising steps, which need "
+        "more speakers)",
         Text,
         "logistic",
         choices=CALIBRATORS,
@@ -103,14 +106,16 @@ class CalibrateOptions(HeldOutOptions):
         AuditOptions,
         "llr",
         section=FOUND,
-        words="scores are natural-log likelihood ratios already, and are judged as they are, too",
+        words="scores are already natural-log likelihood ratios; they are judged uncalibrated as "
+        "well",
     )
     llr_base: int | None = same_as(
         AuditOptions,
         "llr_base",
         section=FOUND,
-        words="the same for log-likelihood ratios [to this base]"
-        "(metrics/calibration.md#logarithms): 10 or 2",
+        words="scores are already log-likelihood ratios [to this "
+        "base](metrics/calibration.md#logarithms), 10 or 2; they are judged uncalibrated as "
+        "well",
     )
 
 
@@ -132,10 +137,11 @@ class ThresholdCommand(_MitigationCommand):
 
     out: Any = option(
         WRITTEN,
-        "[rule file](thresholds.md#the-rule-file) (YAML) for `parivox audit --thresholds`",
+        "write the [rule file](thresholds.md#the-rule-file) (YAML) for "
+        "`parivox audit --thresholds`",
         is_common=True,
     )
-    example: bool = option(WRITTEN, "print a rule file to start from", Flag, False)
+    example: bool = option(WRITTEN, "print an example rule file", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -144,18 +150,18 @@ class CalibrateCommand(_MitigationCommand):
 
     apply: Any = option(
         FOUND,
-        "[calibrator](calibration.md#the-calibrator-file) to be applied: every row goes to `--out` "
-        "with its score as a log likelihood ratio, and nothing is judged",
+        "[calibrator](calibration.md#the-calibrator-file) to apply: write every row to `--out` "
+        "with its score as a log-likelihood ratio, without an evaluation",
         is_common=True,
     )
     out: Any = option(
         WRITTEN,
-        "[calibrator](calibration.md#the-calibrator-file) (JSON); with `--apply`, scores (CSV or "
-        "Parquet) for `parivox audit --llr`",
+        "write the [calibrator](calibration.md#the-calibrator-file) (JSON); with `--apply`, the "
+        "scores (CSV or Parquet) for `parivox audit --llr`",
         is_common=True,
     )
     figure: Any = option(
         WRITTEN,
-        "what is said against what is so, for each group: SVG, PNG, PDF, HTML or JSON (Vega-Lite)",
+        "write the calibration plot of each group: SVG, PNG, PDF, HTML or JSON (Vega-Lite)",
         is_common=True,
     )

@@ -8,7 +8,7 @@ from typing import Any
 from parivox.options.audit import READ, TRIALS, UNCERTAINTY, WRITTEN, AuditOptions, ReadOptions
 from parivox.options.kinds import Flag, Number, Options, Text, option, same_as
 
-WATCHED = "what is watched"
+WATCHED = "monitoring"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -18,54 +18,55 @@ class MonitorOptions(ReadOptions):
     by: tuple[str, ...] | None = same_as(
         ReadOptions,
         "by",
-        words="the groups, by one grouping of speakers: `gender`, `gender+nationality`, "
-        "`age:18,30,60`",
-        without="that of `--groups`",
+        words="attributes that define the groups, as one grouping of speakers: `gender`, "
+        "`gender+nationality`, `age:18,30,60`",
+        without="the grouping of `--groups`",
+        is_repeatable=False,
     )
     within: None = field(default=None, init=False)
     failures: None = field(default=None, init=False)
     state: Any = option(
         WATCHED,
-        "file that holds what was counted so far; the first day begins it",
+        "file that holds the counts so far; the first day creates it",
         is_common=True,
         annotated="str | os.PathLike[str]",
     )
     key: Any = option(
         WATCHED,
-        "secret by which speakers get other names, the only ones that the state holds; as of "
+        "secret with which speakers are renamed; the state contains only these names. Used as in "
         "[`count`](counts.md#sites-that-may-not-share-rows)",
         is_common=True,
         annotated="str | os.PathLike[str] | None",
     )
     day: str | None = option(
         WATCHED,
-        "of these trials, as in `2026-11-22`",
+        "day of these trials, as in `2026-11-22`",
         Text,
         metavar="DATE",
-        without="the date in the name of the file",
+        without="the date in the file name",
         is_common=True,
     )
     skipped: bool = option(
-        WATCHED, "no trials are known of the days since the last one", Flag, False
+        WATCHED, "record that no trials are known for the days since the last one", Flag, False
     )
     limit: tuple[str, ...] = same_as(
         AuditOptions,
         "limit",
-        words="what the FNR of a group may be at most: `fnr=5%`",
+        words="maximum allowed FNR of a group: `fnr=5%`",
         section=WATCHED,
         is_repeatable=False,
     )
     baseline: Any = option(
         WATCHED,
-        "saved audit: rates are held against those of its groups",
+        "saved audit whose group rates are the reference",
         metavar="AUDIT",
-        without="against the days before, from the fifth week on",
+        without="the days before, from the fifth week on",
         is_common=True,
         annotated="str | os.PathLike[str] | None",
     )
     alpha: float = option(
         UNCERTAINTY,
-        "chance that there is ever a false alarm, however often one looks",
+        "probability of any false alarm, however often you check",
         Number,
         0.05,
         metavar="CHANCE",
@@ -75,7 +76,7 @@ class MonitorOptions(ReadOptions):
     )
     margin: float = option(
         UNCERTAINTY,
-        "largest ratio of two rates that is no reason for an alarm",
+        "largest ratio of two rates that raises no alarm",
         Number,
         1.25,
         metavar="RATIO",
@@ -84,8 +85,8 @@ class MonitorOptions(ReadOptions):
     )
     impostors: float = option(
         UNCERTAINTY,
-        "share of trials that may be [no genuine ones](monitor.md#labels): no alarm that they may "
-        "explain",
+        "share of calls that may come from impostors [although labelled "
+        "genuine](monitor.md#labels): errors that they may explain raise no alarm",
         Number,
         0.0,
         metavar="SHARE",
@@ -102,10 +103,12 @@ class MonitorCommand(Options):
 
     scores: Any = option(
         TRIALS,
-        "trials of one day with their decisions; none: the state as it is",
+        "trials of one day with their decisions; without it, show the current state",
         metavar="TRIALS",
         position="?",
     )
-    report: Any = option(WRITTEN, "page of the stream (HTML)", metavar="PAGE", is_common=True)
+    report: Any = option(
+        WRITTEN, "write the report of the stream (HTML)", metavar="PAGE", is_common=True
+    )
     json: bool = option(WRITTEN, "print every number as JSON", Flag, False)
-    example: bool = option(WRITTEN, "print a day's file to start from", Flag, False)
+    example: bool = option(WRITTEN, "print an example file of one day", Flag, False)

@@ -11,7 +11,7 @@ from typing import Any
 from parivox.options.audit import WRITTEN
 from parivox.options.kinds import Options, Text, option
 
-CHOSEN = "which items"
+CHOSEN = "selection"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -19,7 +19,7 @@ class PapersListCommand(Options):
     """The command line of `papers list`."""
 
     paper: Any = option(
-        CHOSEN, "of this paper alone: `000`, `001`, `002` or `003`", metavar="PAPER", position="?"
+        CHOSEN, "show this paper only: `000`, `001`, `002` or `003`", metavar="PAPER", position="?"
     )
 
 
@@ -28,21 +28,26 @@ class PapersRunCommand(Options):
     """The command line of `papers run`."""
 
     paper: Any = option(
-        CHOSEN, "`000`, `001`, `002` or `003`; without it, all", metavar="PAPER", position="?"
+        CHOSEN,
+        "paper to reproduce: `000`, `001`, `002` or `003`; without it, all",
+        metavar="PAPER",
+        position="?",
     )
     table: str | None = option(
         CHOSEN, "number of a table", Text, metavar="N", without="all items that can be computed"
     )
     figure: str | None = option(CHOSEN, "number of a figure", Text, metavar="N")
-    claim: str | None = option(CHOSEN, "section that makes a claim: `5.1`", Text, metavar="N")
+    claim: str | None = option(
+        CHOSEN, "number of a section that makes a claim: `5.1`", Text, metavar="N"
+    )
     data: Any = option(
         CHOSEN,
-        "folder of the data of bt4vt 1.0.1 and, perhaps, VoxCeleb1's list `veri_test.txt`",
+        "folder with the data of bt4vt 1.0.1 and, optionally, the VoxCeleb1 list `veri_test.txt`",
         metavar="DIR",
-        without="those that are installed (`pip install parivox[demo]`)",
+        without="the installed data (`pip install parivox[demo]`)",
     )
     out: Any = option(
         WRITTEN,
-        "folder for charts as SVG and PNG, figures as CSV and claims as Markdown",
+        "write charts (SVG, PNG), figures (CSV) and claims (Markdown) to this folder",
         metavar="DIR",
     )

@@ -11,9 +11,9 @@ from parivox.errors import ConfigError
 from parivox.frozen import frozen
 from parivox.options.kinds import Flag, Number, Options, option
 
-DETECTED = "what is to be detected"
-KNOWN = "what is known"
-WRITTEN = "what comes out"
+DETECTED = "goal"
+KNOWN = "assumptions"
+WRITTEN = "output"
 METRICS = ("fnr", "fpr")
 _FRACTION = {"low": 0.5, "high": 0.999}
 
@@ -64,7 +64,8 @@ class PlanOptions(Options):
 
     detect_ratio: float = option(
         DETECTED,
-        "a group's rate over that of the others, to be detected; below 1 if it fares better",
+        "ratio to detect: the rate of a group divided by that of the other groups; below 1 for a "
+        "group with fewer errors",
         Number,
         2.0,
         metavar="X",
@@ -75,7 +76,7 @@ class PlanOptions(Options):
     )
     power: float = option(
         DETECTED,
-        "with what probability",
+        "power: probability of detecting the ratio",
         Number,
         0.8,
         metavar="X",
@@ -84,7 +85,7 @@ class PlanOptions(Options):
     )
     confidence: float = option(
         DETECTED,
-        "of the two-sided test of one group",
+        "confidence level of the two-sided test of one group",
         Number,
         0.95,
         metavar="X",
@@ -93,7 +94,7 @@ class PlanOptions(Options):
     )
     target_fpr: float | None = option(
         DETECTED,
-        "the FPR to plan for",
+        "FPR to plan for",
         Number,
         metavar="X",
         without="that of each operating point",
@@ -104,10 +105,10 @@ class PlanOptions(Options):
     )
     rate: Mapping[str, float] = option(
         KNOWN,
-        "rate of the other groups, as in `fnr=0.05`",
+        "error rate of the other groups, as in `fnr=0.05`",
         Rates,
         metavar="METRIC=X",
-        without="as in the pilot",
+        without="from the pilot",
         low=0,
         high=1,
         outside=(0, 1),
@@ -118,7 +119,7 @@ class PlanOptions(Options):
         "correlation of two trials that share a speaker, as in `fnr=0.1`",
         Rates,
         metavar="METRIC=X",
-        without="as in the pilot",
+        without="from the pilot",
         low=0,
         high=1,
         outside=(1,),
@@ -126,10 +127,10 @@ class PlanOptions(Options):
     )
     trials_per_speaker: Mapping[str, float] = option(
         KNOWN,
-        "trials that a speaker takes part in, as in `fnr=50`",
+        "trials per speaker, as in `fnr=50`",
         Rates,
         metavar="METRIC=X",
-        without="as in the pilot",
+        without="from the pilot",
         low=1,
         high=1_000_000,
         wanted="from 1 to 1,000,000",
@@ -137,7 +138,8 @@ class PlanOptions(Options):
 
     policy: Any = option(
         DETECTED,
-        "a [policy](gate.md#what-a-policy-says): how many speakers each of its conditions needs",
+        "[policy](gate.md#what-a-policy-says): calculate the speakers that each of its conditions "
+        "needs",
     )
 
     def __post_init__(self) -> None:
@@ -160,9 +162,9 @@ class PlanCommand(Options):
 
     pilot: Any = option(
         KNOWN,
-        "folder of an audit with intervals",
+        "folder of a saved audit with intervals",
         metavar="DIR",
-        without="all that is known is to be given, for two groups",
+        without="rates, correlations and trials are given, for two groups",
     )
     json: bool = option(WRITTEN, "print the plan as JSON", Flag, False)
-    verbose: bool = option(WRITTEN, "tables of every grouping", Flag, False, letter="v")
+    verbose: bool = option(WRITTEN, "print tables for every grouping", Flag, False, letter="v")

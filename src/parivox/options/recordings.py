@@ -15,14 +15,14 @@ from parivox.options.trials import ListOptions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-EMBEDDED = "what is embedded"
-SYSTEM = "with which system"
-HOW = "how it is embedded"
-SCORED = "what is scored"
-COMPARED = "how embeddings are compared"
-COUNTED = "counted without rows"
-VERIFIED = "with a system that enrols and verifies"
-READ = "how the list is read"
+EMBEDDED = "recordings"
+SYSTEM = "system"
+HOW = "processing"
+SCORED = "input and output"
+COMPARED = "scoring"
+COUNTED = "counting without rows"
+VERIFIED = "systems that enrol and verify"
+READ = "reading the list"
 _COUNT: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**31 - 1}
 
 
@@ -30,12 +30,16 @@ _COUNT: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**31 - 1}
 class SystemOptions(Options):
     """How a system is loaded."""
 
-    weights: Any = option(SYSTEM, "weights of the system, where they are not part of its name")
-    frontend: str | None = option(SYSTEM, "what turns audio into its input: `kaldi80`", Text)
-    sample_rate: int | None = option(
-        SYSTEM, "what a function, or a waveform input, takes", Number, metavar="HZ", **_COUNT
+    weights: Any = option(
+        SYSTEM, "file with the weights of the system, if they are not part of its name"
     )
-    device: str = option(SYSTEM, "`cpu` or `cuda`", Text, "cpu")
+    frontend: str | None = option(
+        SYSTEM, "front end that turns audio into the input of the system: `kaldi80`", Text
+    )
+    sample_rate: int | None = option(
+        SYSTEM, "sample rate of a function or waveform input", Number, metavar="HZ", **_COUNT
+    )
+    device: str = option(SYSTEM, "device: `cpu` or `cuda`", Text, "cpu")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -46,22 +50,22 @@ class EmbedOptions(Options):
         ListOptions,
         "columns",
         section=EMBEDDED,
-        words="columns of a table by role, `speaker=talker,file=wav`; of a folder, which folder of "
+        words="columns of a table by role, `speaker=talker,file=wav`; for a folder, the level of "
         "the path: `speaker=2`",
         form="from role to column; give one, as in {'speaker': 'talker'}",
         example="speaker=talker,file=wav",
     )
     channel: int | str | None = option(
         EMBEDDED,
-        "which counts, of files whose channels differ: `mix`, `left`, `right`, a number from 1, or "
-        "`each`, which makes a recording of every channel",
+        "channel to use in files whose channels differ: `mix`, `left`, `right`, a number from 1, "
+        "or `each`, which makes one recording per channel",
         metavar="WHICH",
-        without="such files are set aside",
+        without="such files are excluded",
         annotated="int | str | None",
     )
     longest_seconds: float = option(
         EMBEDDED,
-        "longer recordings are not read",
+        "do not read recordings longer than this",
         Number,
         3600.0,
         metavar="SECONDS",
@@ -74,21 +78,23 @@ class EmbedOptions(Options):
     quotes: str | None = same_as(ListOptions, "quotes", section=EMBEDDED)
     prune: bool = option(
         WRITTEN,
-        "take out recordings of earlier runs that are no longer named",
+        "remove recordings of earlier runs that are no longer named",
         Flag,
         False,
-        without="they stay",
+        without="they are kept",
     )
-    workers: int | None = option(HOW, "processes", Number, without="one a processor", **_COUNT)
-    batch: int = option(HOW, "recordings in a batch", Number, 64, **_COUNT)
+    workers: int | None = option(
+        HOW, "number of processes", Number, without="one per processor", **_COUNT
+    )
+    batch: int = option(HOW, "recordings per batch", Number, 64, **_COUNT)
     ray: str | None = option(
         HOW,
-        "by the processors of a [Ray cluster](scale.md#ray), as `HOST:PORT`; alone: of "
-        "`RAY_ADDRESS`, or of this machine",
+        "use the processors of a [Ray cluster](scale.md#ray), given as `HOST:PORT`; without a "
+        "value, that of `RAY_ADDRESS` or of this machine",
         Text,
         metavar="ADDRESS",
         alone="auto",
-        without="by `--workers`",
+        without="the processes of `--workers`",
     )
 
 
@@ -101,26 +107,28 @@ class EmbedCommand(Options):
     recordings: Any = option(
         EMBEDDED,
         "folder of audio files, Kaldi folder or wav.scp, or table of utterance, file, speaker, "
-        "recording, channel, start, end",
+        "recording, channel, start and end",
         metavar="RECORDINGS",
         position="?",
     )
     system: str = option(
         SYSTEM,
-        "`ge2e`, `model.onnx`, `NAME:CHECKPOINT`, `package.module:function`; see "
-        "`parivox systems list`",
+        "speaker encoder: `ge2e`, `model.onnx`, `NAME:CHECKPOINT` or `package.module:function`; "
+        "see `parivox systems list`",
         Text,
         "ge2e",
     )
-    out: Any = option(WRITTEN, "folder of embeddings, new or to go on with", metavar="DIR")
-    check: Any = option(WRITTEN, "check that a folder holds what was written", metavar="DIR")
+    out: Any = option(
+        WRITTEN, "folder for the embeddings; an existing folder is continued", metavar="DIR"
+    )
+    check: Any = option(WRITTEN, "check that this folder is complete and unchanged", metavar="DIR")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SystemsListCommand(Options):
     """The command line of `systems list`."""
 
-    json: bool = option(WRITTEN, "print as JSON", Flag, False)
+    json: bool = option(WRITTEN, "print the list as JSON", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -129,8 +137,8 @@ class SystemsCheckCommand(SystemsListCommand):
 
     system: Any = option(
         SYSTEM,
-        "ge2e, model.onnx, eres2net:weights.ckpt, package.module:function, or a name that a "
-        "package registered",
+        "speaker encoder: ge2e, model.onnx, eres2net:weights.ckpt, package.module:function, or the "
+        "name that a package registered",
         metavar="SYSTEM",
         position="1",
     )
@@ -140,19 +148,25 @@ class SystemsCheckCommand(SystemsListCommand):
 class ScoredOptions(Options):
     """What is scored, by embeddings or by a system that compares itself."""
 
-    out: Any = option(SCORED, "Parquet file to write", is_needed=True, is_common=True)
+    out: Any = option(
+        SCORED, "write the scores to this Parquet file", is_needed=True, is_common=True
+    )
     overwrite: bool = option(
-        SCORED, "replace the file if it is there", Flag, False, without="it is kept", is_common=True
+        SCORED, "replace an existing file", Flag, False, without="it is kept", is_common=True
     )
     models: Any = option(
         SCORED,
-        "table of model and recording: "
-        "[what is enrolled](recordings.md#models-of-several-recordings)",
-        without="each is a recording",
+        "model table with model and recording: [what is "
+        "enrolled](recordings.md#models-of-several-recordings)",
+        without="each enrolment is one recording",
         is_common=True,
     )
     format: str | None = option(
-        READ, "format of the list", Text, command="trials-format", without="by content"
+        READ,
+        "format of the trial list",
+        Text,
+        command="trials-format",
+        without="detected from the content",
     )
     columns: Mapping[str, str] | None = same_as(ListOptions, "columns", section=READ)
     encoding: str | None = same_as(ListOptions, "encoding", section=READ)
@@ -165,36 +179,45 @@ class ScoreOptions(Options):
 
     embeddings: Any = option(
         SCORED,
-        "of `parivox embed`; or a file of embeddings: npy, npz, Parquet, ark, scp",
+        "folder of `parivox embed`, or file of embeddings: npy, npz, Parquet, ark, scp",
         metavar="DIR",
         is_common=True,
     )
     scoring: str | None = option(
         COMPARED,
-        "`cosine`, `dot`, `euclidean`, `crops-euclidean`, `ecapa-published`",
+        "comparison of two embeddings: `cosine`, `dot`, `euclidean`, `crops-euclidean`, "
+        "`ecapa-published`",
         Text,
-        without="the system's own",
+        without="the scoring of the system",
     )
     models_by: str | None = option(
         COMPARED,
-        "of a model's recordings, average `embeddings` (default where they can be) or `scores`",
+        "average the `embeddings` of a model's recordings (default where possible) or their "
+        "`scores`",
         Text,
         metavar="WHAT",
     )
-    subtract_mean: Any = option(COMPARED, "subtract its mean embedding first", metavar="COHORT")
+    subtract_mean: Any = option(
+        COMPARED, "first subtract the mean embedding of this cohort", metavar="COHORT"
+    )
     as_norm: Any = option(
         COMPARED,
-        "normalise by the nearest strangers: ids or embeddings",
+        "AS-norm with the nearest speakers of this cohort: ids or embeddings",
         metavar="COHORT",
         is_common=True,
     )
     top: int | None = option(
-        COMPARED, "so many of them", Number, without="300", **_COUNT, is_common=True
+        COMPARED,
+        "number of nearest cohort speakers",
+        Number,
+        without="300",
+        **_COUNT,
+        is_common=True,
     )
-    s_norm: Any = option(COMPARED, "normalise by all strangers", metavar="COHORT")
+    s_norm: Any = option(COMPARED, "S-norm with all speakers of this cohort", metavar="COHORT")
     speakers: Any = option(
         COMPARED,
-        "table of speakers: tells the groups of the cohort and, with `--counts`, of all pairs",
+        "speaker table: the groups of the cohort and, with `--counts`, of all pairs",
         is_common=True,
     )
     ray: str | None = same_as(EmbedOptions, "ray", section=COMPARED, without="by this process")
@@ -219,22 +242,22 @@ class AllPairsOptions(Options):
         CountOptions,
         "step",
         section=COUNTED,
-        words="width of the bins that scores are counted in",
-        without="they are counted at `--threshold` alone",
+        words="width of the score bins",
+        without="count at `--threshold` only",
     )
     thresholds: Any = same_as(CountOptions, "thresholds", section=COUNTED)
     operating_points: Any = same_as(
         AuditOptions,
         "operating_points",
         section=COUNTED,
-        words="of the audit that is to come, as it takes them",
-        without="those that an audit takes itself",
+        words="operating points of the later audit, in its notation",
+        without="those that an audit uses by default",
         is_common=False,
     )
     across_recordings: bool = option(
         COUNTED,
-        "leave out pairs of one speaker within one recording: a column recording, video, session "
-        "or call, or the folder of the file",
+        "leave out pairs of one speaker within one recording, given by a column recording, video, "
+        "session or call, or by the folder of the file",
         Flag,
         False,
     )
@@ -245,13 +268,16 @@ class VerifyOptions(Options):
     """A system that enrols and verifies, and its recordings."""
 
     recordings: Any = option(
-        VERIFIED, "folder or table, as `parivox embed` has it", metavar="PATH", is_common=True
+        VERIFIED,
+        "folder or table of recordings, as for `parivox embed`",
+        metavar="PATH",
+        is_common=True,
     )
     channel: int | str | None = same_as(
         EmbedOptions,
         "channel",
         section=VERIFIED,
-        words="which counts, of files whose channels differ: `mix`, `left`, `right` or a number "
+        words="channel to use in files whose channels differ: `mix`, `left`, `right` or a number "
         "from 1",
         without="such files are refused",
     )
@@ -265,11 +291,11 @@ class ScoreCommand(Options):
     order = (SCORED, COMPARED, COUNTED, VERIFIED, READ)
 
     trials: Any = option(
-        SCORED, "list of trials, in any format of an audit", metavar="TRIALS", position="?"
+        SCORED, "trial list, in any format that an audit reads", metavar="TRIALS", position="?"
     )
     all_pairs: bool = option(
         COUNTED,
-        "[every pair](embed.md#all-pairs) of the recordings in the place of a list; with "
+        "score [all pairs](embed.md#all-pairs) of the recordings instead of a trial list; with "
         "`--counts`",
         Flag,
         False,
@@ -277,15 +303,15 @@ class ScoreCommand(Options):
     )
     counts: bool = option(
         COUNTED,
-        "write counts and a tally, which an audit takes, in the place of rows; with `--all-pairs`",
+        "write counts and a tally, which an audit reads, instead of rows; with `--all-pairs`",
         Flag,
         False,
         is_common=True,
     )
     system: str | None = option(
         VERIFIED,
-        "`package.module:name`, or an entry point; see "
-        "[systems that compare themselves](recordings.md#systems-that-compare-themselves)",
+        "[system that compares recordings itself](recordings.md#systems-that-compare-themselves): "
+        "`package.module:name`, or an entry point",
         Text,
         is_common=True,
     )

@@ -9,7 +9,7 @@ from parivox.options.audit import WRITTEN
 from parivox.options.kinds import Number, Options, Text, option, same_as
 from parivox.options.recordings import EmbedOptions
 
-PARTS = "parts"
+PARTS = "shards"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -20,16 +20,17 @@ class ShardsPlanCommand(Options):
 
     scores: Any = option(
         PARTS,
-        "files of scores of one system, each of other trials, or NAME=FILE",
+        "score files of one system, each with different trials, or NAME=FILE",
         metavar="SCORES",
         position="+",
     )
     out: Any = option(
-        PARTS, "folder for the plan and what comes of it", metavar="RUN", is_needed=True
+        PARTS, "folder for the plan and the results of the shards", metavar="RUN", is_needed=True
     )
     shards: int = option(
         PARTS,
-        "parts of about as many rows; files are cut, never joined",
+        "number of shards, each with about as many rows; a file can be split into several shards, "
+        "but files are never combined",
         Number,
         32,
         is_whole=True,
@@ -46,13 +47,20 @@ class ShardsRunCommand(Options):
     folder: Any = option(PARTS, "folder of the plan", metavar="RUN", position="1")
     shard: str | None = option(
         PARTS,
-        "this part alone, as in `7/32`, and the pass that is due for it",
+        "run this shard only, as in `7/32`, and the pass that it needs next",
         Text,
         metavar="N/OF",
-        without="all parts and both passes",
+        without="all shards and both passes",
     )
     workers: int = option(
-        PARTS, "processes at once", Number, 1, is_whole=True, low=1, high=1024, metavar="N"
+        PARTS,
+        "number of processes at a time",
+        Number,
+        1,
+        is_whole=True,
+        low=1,
+        high=1024,
+        metavar="N",
     )
     ray: str | None = same_as(EmbedOptions, "ray", section=PARTS)
 
@@ -62,5 +70,7 @@ class ShardsMergeCommand(Options):
     """The command line of `shards merge`."""
 
     folder: Any = option(PARTS, "folder of the plan", metavar="RUN", position="1")
-    out: Any = option(WRITTEN, "folder of the audit", metavar="DIR", is_needed=True)
-    format: str = option(WRITTEN, "of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND")
+    out: Any = option(WRITTEN, "write the audit to this folder", metavar="DIR", is_needed=True)
+    format: str = option(
+        WRITTEN, "format of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND"
+    )

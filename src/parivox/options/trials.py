@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from parivox.progress import Progress
 
-LIST = "the list and its tables"
-CHECKED = "what is told of it"
-DRAWN = "what is drawn"
-BUILT = "how lists are made"
+LIST = "list and tables"
+CHECKED = "checks and descriptions"
+DRAWN = "sampling"
+BUILT = "building lists"
 FORMATS = ("voxceleb", "kaldi", "nist", "csv", "parquet")
 """Formats that lists are written in."""
 _COUNT: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**53}
@@ -73,17 +73,17 @@ def _thresholds(texts: list[str]) -> dict[str, Any]:
 class ListOptions(Options):
     """How a list is read."""
 
-    speakers: Any = option(LIST, "table of speakers, their attributes")
+    speakers: Any = option(LIST, "speaker table with attributes")
     utterances: Any = option(
         LIST,
-        "table of utterances: their speakers, their recordings (a column `recording`, `video`, "
-        "`session` or `call`; else the folder of the file) and any attributes",
+        "utterance table: speakers, recordings (a column `recording`, `video`, `session` or "
+        "`call`; otherwise the folder of the file) and any attributes",
     )
     columns: Mapping[str, str] | None = same_as(
         ReadOptions,
         "columns",
         section=LIST,
-        words="[columns of the roles](bring-your-data.md#columns-with-names): "
+        words="[columns by role](bring-your-data.md#columns-with-names): "
         "`enrol=ref_file,test=com_file,label=lab`",
     )
     id: str | None = same_as(ReadOptions, "id", section=LIST, without="")
@@ -98,10 +98,10 @@ class GradedOptions(ListOptions):
     conflicts: str = same_as(ReadOptions, "conflicts", section=LIST)
     grade_by: tuple[str, ...] | None = option(
         CHECKED,
-        "attributes that make a trial difficult, the weightiest first: `gender,nationality`",
+        "attributes that make a trial difficult, the most important first: `gender,nationality`",
         Texts,
         metavar="ATTRIBUTES",
-        without="gender and nationality, where they are known",
+        without="gender and nationality, where known",
         may_be_empty=True,
         reads=_attributes,
     )
@@ -113,13 +113,15 @@ class DescribeOptions(GradedOptions):
 
     by: tuple[str, ...] | None = option(
         CHECKED,
-        "groups: `gender`, `gender+nationality` and [the rest](groups.md)",
+        "attributes that define the groups: `gender`, `gender+nationality` and [others](groups.md)",
         Texts,
         metavar="ATTRIBUTES",
         without="every attribute with 2 to 50 values",
         may_be_empty=True,
     )
-    speaker_ids: bool = option(CHECKED, "name speakers", Flag, False, without="counts and ranges")
+    speaker_ids: bool = option(
+        CHECKED, "show speaker ids", Flag, False, without="show counts and ranges only"
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -128,7 +130,7 @@ class CheckOptions(DescribeOptions):
 
     mix: Any = option(
         CHECKED,
-        "the wished grades of nontarget trials, and of target trials: "
+        "requested shares of difficulty grades of nontarget and target trials: "
         "`cat4=0.5,cat3=0.5,target3=1`",
         metavar="SHARES",
         without="G5 is not checked",
@@ -136,7 +138,7 @@ class CheckOptions(DescribeOptions):
     )
     variants: Any = option(
         CHECKED,
-        "lists drawn like this one; if all hold scores, their EERs are compared",
+        "lists drawn by the same rules; if all contain scores, their EERs are compared",
         Value,
         (),
         metavar="LIST",
@@ -145,14 +147,16 @@ class CheckOptions(DescribeOptions):
         annotated="Sequence[Any]",
     )
     development: Any = option(
-        CHECKED, "a list that should share nothing with this one", metavar="LIST"
+        CHECKED, "development list, which should share nothing with this list", metavar="LIST"
     )
     pilot: Any = option(
-        CHECKED, "an audit with intervals: what differences the list can show", metavar="DIR"
+        CHECKED,
+        "saved audit with intervals: show which differences the list can detect",
+        metavar="DIR",
     )
     thresholds: Any = option(
         CHECKED,
-        "what a [check](trials.md#every-check) is held against, as in `G2=100`",
+        "threshold of a [check](trials.md#every-check), as in `G2=100`",
         metavar="CHECK=X",
         command="threshold",
         is_repeatable=True,
@@ -168,24 +172,26 @@ class ListCommand(Options):
 
     order = (LIST,)
 
-    list: Any = option(LIST, "trial list or file of scores, or -", metavar="LIST", position="1")
+    list: Any = option(
+        LIST, "trial list or score file, or - for standard input", metavar="LIST", position="1"
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DescribeCommand(ListCommand):
     """The command line of `describe`."""
 
-    json: bool = option(WRITTEN, "print everything as JSON", Flag, False)
+    json: bool = option(WRITTEN, "print all results as JSON", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CheckCommand(DescribeCommand):
     """The command line of `check`."""
 
-    strict: bool = option(WRITTEN, "exit code 1 if a check fails", Flag, False)
+    strict: bool = option(WRITTEN, "exit with code 1 if a check fails", Flag, False)
     verbose: bool = option(
         WRITTEN,
-        "what each check found, and what else is worth knowing",
+        "print the details of each check and further statistics",
         Flag,
         False,
         letter="v",
@@ -196,7 +202,7 @@ class CheckCommand(DescribeCommand):
 class GradeOptions(GradedOptions):
     """Options of `grade`."""
 
-    out: Any = option(WRITTEN, "CSV or Parquet file", is_needed=True)
+    out: Any = option(WRITTEN, "write the graded list to this CSV or Parquet file", is_needed=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -204,17 +210,17 @@ class ConvertOptions(ListOptions):
     """Options of `convert`."""
 
     format: str | None = option(
-        WRITTEN, "format of the list that is read", Text, without="by content"
+        WRITTEN, "format of the input list", Text, without="detected from the content"
     )
     to: str | None = option(
         WRITTEN,
-        "`voxceleb`, `kaldi`, `nist`, `csv` or `parquet`",
+        "format of the output list: `voxceleb`, `kaldi`, `nist`, `csv` or `parquet`",
         Text,
         metavar="FORMAT",
         choices=FORMATS,
         is_needed=True,
     )
-    out: Any = option(WRITTEN, "a new file", is_needed=True)
+    out: Any = option(WRITTEN, "write the list to this new file", is_needed=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -223,13 +229,14 @@ class BuildOptions(Options):
 
     utterances: Any = option(
         BUILT,
-        "table of utterances, one a row; speaker and recording in columns, or in the path",
+        "utterance table: one row per utterance, with speaker and recording in columns or in the "
+        "path",
         is_common=True,
     )
     speakers: Any = option(
         BUILT,
-        "table of speakers, their attributes",
-        without="attributes of speakers stand in the table of utterances",
+        "speaker table with attributes",
+        without="the utterance table contains the attributes of speakers",
         is_common=True,
     )
     out: Any = option(
@@ -237,31 +244,33 @@ class BuildOptions(Options):
     )
     by: Any = option(
         BUILT,
-        "groups of speakers, as in `gender+nationality`",
+        "attributes that define the groups of speakers, as in `gender+nationality`",
         metavar="ATTRIBUTES",
         annotated="str",
         is_common=True,
     )
     format: str = option(
         BUILT,
-        "of the lists: `voxceleb`, `kaldi`, `nist`, `csv` or `parquet`",
+        "format of the lists: `voxceleb`, `kaldi`, `nist`, `csv` or `parquet`",
         Text,
         "voxceleb",
         choices=FORMATS,
     )
     variants: int = option(
         BUILT,
-        "how many lists, with seeds spawned from one",
+        "number of lists, with seeds derived from `--seed`",
         Number,
         1,
         **(_COUNT | {"high": 10_000}),
         is_common=True,
     )
-    seed: int = option(BUILT, "that seed", Number, 0, **_FROM_ZERO, is_common=True)
+    seed: int = option(BUILT, "random seed", Number, 0, **_FROM_ZERO, is_common=True)
     id: str | None = same_as(ListOptions, "id", section=BUILT)
     encoding: str | None = same_as(ReadOptions, "encoding", section=BUILT)
     quotes: str | None = same_as(ReadOptions, "quotes", section=BUILT)
-    speaker_ids: bool = option(BUILT, "name who is left out, also in the manifest", Flag, False)
+    speaker_ids: bool = option(
+        BUILT, "name the speakers who are left out, also in the manifest", Flag, False
+    )
     progress: Callable[[Progress], None] | None = same_as(ReadOptions, "progress", section=BUILT)
 
 
@@ -276,7 +285,9 @@ class BuildCommand(Options):
 class RebuildCommand(Options):
     """What the command line of `build` takes before a kind of list, or without one."""
 
-    manifest: Any = option(BUILT, "build its lists again", metavar="MANIFEST", command="from")
+    manifest: Any = option(
+        BUILT, "build the lists of this manifest again", metavar="MANIFEST", command="from"
+    )
     before_utterances: Any = same_as(BuildOptions, "utterances", command="utterances")
     before_speakers: Any = same_as(BuildOptions, "speakers", command="speakers")
     before_out: Any = same_as(BuildOptions, "out", command="out")
@@ -297,7 +308,7 @@ class InclusiveOptions(BuildOptions):
     )
     grade_by: tuple[str, ...] | None = option(
         DRAWN,
-        "what makes a pair difficult",
+        "attributes that make a pair difficult",
         Texts,
         metavar="ATTRIBUTES",
         without="the attributes of --by",
@@ -306,7 +317,7 @@ class InclusiveOptions(BuildOptions):
     )
     target_grades: Any = option(
         DRAWN,
-        "target pairs of one recording (1), of two (3): `3`, `1` or `1,3`",
+        "grades of target pairs, within one recording (1) or across two (3): `3`, `1` or `1,3`",
         Value,
         (3,),
         metavar="GRADES",
@@ -314,15 +325,16 @@ class InclusiveOptions(BuildOptions):
     )
     mix: Any = option(
         DRAWN,
-        "grades of nontarget pairs, exact for each speaker: `cat4=0.75,cat3=0.25`",
+        "shares of difficulty grades of nontarget pairs, exact for each speaker: "
+        "`cat4=0.75,cat3=0.25`",
         metavar="SHARES",
-        without="all of the hardest",
+        without="all of the hardest grade",
         is_common=True,
         annotated="str | Mapping[str, float] | None",
     )
     balance_partners: Any = option(
         DRAWN,
-        "draw partners at random, in place of one after the other",
+        "draw partners at random instead of in turn",
         command="no-balance-partners",
         const=False,
         annotated="bool | None",
@@ -330,14 +342,14 @@ class InclusiveOptions(BuildOptions):
     )
     compat: str | None = option(
         DRAWN,
-        "`hutiri2022`: the rules of [paper 002](references.md#paper-002)'s listing",
+        "`hutiri2022`: use the rules of the listing in [paper 002](references.md#paper-002)",
         Text,
         metavar="PAPER",
         choices=("hutiri2022",),
     )
     groups: Any = option(
         DRAWN,
-        "groups that take part, as in `Italy,Norway`",
+        "groups to include, as in `Italy,Norway`",
         metavar="GROUPS",
         is_common=True,
         is_repeatable=True,
@@ -361,13 +373,13 @@ class BalancedOptions(BuildOptions):
         DRAWN,
         "target and nontarget pairs of each speaker",
         Number,
-        without="as many as every group can give",
+        without="as many as every group can provide",
         **_COUNT,
     )
     groups: Any = same_as(InclusiveOptions, "groups")
     balance: Any = option(
         DRAWN,
-        "attribute of which each group has as many of each value; `none` for nothing",
+        "attribute that is balanced within each group; `none` for no attribute",
         metavar="ATTRIBUTE",
         without="gender, if known",
         annotated="str | None",
@@ -380,15 +392,15 @@ class CrossOptions(BuildOptions):
 
     trials: int | None = option(
         DRAWN,
-        "nontarget trials in all, shared out to the cells",
+        "total number of nontarget trials, divided among the pairs of groups",
         Number,
-        without="one of these three",
+        without="one of these three options",
         **_COUNT,
     )
     per_cell: int | None = option(
         DRAWN, "nontarget trials of each pair of groups", Number, **_COUNT
     )
-    complete: bool = option(DRAWN, "every nontarget pair there is", Flag, False)
+    complete: bool = option(DRAWN, "use every possible nontarget pair", Flag, False)
     targets: int = option(DRAWN, "target trials of each speaker", Number, 0, **_FROM_ZERO)
 
 
@@ -407,30 +419,41 @@ class VariantsOptions(ListOptions):
 
     orientation: str | None = option(
         LIST,
-        "`distance` where scores are distances, to be negated",
+        "`distance`: scores are distances and are negated",
         Direction,
         each={"distance": "scores are distances: negate them"},
     )
-    by: str = option(DRAWN, "groups of speakers", Text, "", metavar="ATTRIBUTES", is_needed=True)
+    by: str = option(
+        DRAWN,
+        "attributes that define the groups of speakers",
+        Text,
+        "",
+        metavar="ATTRIBUTES",
+        is_needed=True,
+    )
     per_speaker: Any = option(
         DRAWN,
-        "pairs of either class for each speaker, as in `25,50,75`",
+        "pairs of each class per speaker, as in `25,50,75`",
         Value,
         (25, 50, 75),
         metavar="N,...",
         annotated="int | Sequence[int]",
         reads=lambda text: [PER_SPEAKER.parse(part) for part in text.split(",")],
     )
-    variants: int = option(DRAWN, "lists for each number of pairs", Number, 5, **_FROM_TWO)
-    seed: int = option(DRAWN, "what they are drawn with", Number, 0, **_FROM_ZERO)
+    variants: int = option(
+        DRAWN, "number of lists for each number of pairs", Number, 5, **_FROM_TWO
+    )
+    seed: int = option(DRAWN, "random seed", Number, 0, **_FROM_ZERO)
     groups: Any = same_as(InclusiveOptions, "groups")
     scorer: Callable[..., Any] | None = option(
         DRAWN,
-        "takes the enrolment ids and the test ids of a list and gives its scores; lists are then "
-        "built of utterances",
+        "function that returns the scores of the enrolment and test ids of a list; lists are then "
+        "built from utterances",
         command=None,
     )
-    replicates: int = option(DRAWN, "draws of speakers for each list", Number, 200, **_FROM_TWO)
+    replicates: int = option(
+        DRAWN, "bootstrap replicates over speakers for each list", Number, 200, **_FROM_TWO
+    )
     cost: str = option(DRAWN, "cost model of the minimum cost", Text, "voxsrc", metavar="COST")
 
 
@@ -441,8 +464,11 @@ class VariantsCommand(Options):
     order = (LIST,)
 
     scores: Any = option(
-        LIST, "scores of more pairs than a list needs", metavar="SCORES", position="1"
+        LIST, "score file with more pairs than a list needs", metavar="SCORES", position="1"
     )
-    chart: Any = option(WRITTEN, "chart of both spreads: SVG, PNG, PDF, HTML or JSON")
-    dets: Any = option(WRITTEN, "chart of the DET curves, likewise, a panel for each group")
+    chart: Any = option(WRITTEN, "write a chart of both spreads: SVG, PNG, PDF, HTML or JSON")
+    dets: Any = option(
+        WRITTEN,
+        "write a chart of the DET curves with one panel per group: SVG, PNG, PDF, HTML or JSON",
+    )
     json: bool = option(WRITTEN, "print the tables as JSON", Flag, False)

@@ -18,179 +18,185 @@ class OtherAuditOptions(TypedDict, total=False):
     """Options of `audit` that its signature does not name."""
 
     models: Any
-    """table of model, speaker, recording, one row a recording: enrolments made of several"""
+    """model table: one row per recording, with the model, its speaker and the recording, for
+    enrolments made of several recordings"""
     failures: Any
-    """table of recording, stage (enrol, acquire) and reason: what could not be used"""
+    """table of failures to enrol and to acquire: recording, stage (enrol or acquire) and reason"""
     only: Sequence[str] | str
-    """trials of which both sides have this value alone: grade=4, same:recording=different,
-    enrol.channel=phone; further values of one attribute are taken, too"""
+    """keep only trials in which both sides have this value: grade=4, same:recording=different,
+    enrol.channel=phone. Several values of one attribute are combined"""
     scores_format: str | None
-    """format of the scores (default: by content)"""
+    """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
-    """columns of the roles: enrol=ref_file,test=com_file,score=sc,label=lab; and words of the
-    cells: accept=ja,reject=nein,failed=too short, nobody=anonymous|guest for ids that stand for no
-    speaker"""
+    """columns by role: enrol=ref_file,test=com_file,score=sc,label=lab; and words used in cells:
+    accept=ja,reject=nein,failed=too short, nobody=guest for ids that stand for no speaker"""
     id: str | None
-    """id column of the speaker table (default: the one that covers the ids: one called speaker or
-    id goes before all others, one without a name behind them, and of others that cover alike none
-    is taken)"""
+    """id column of the speaker table (default: the column that contains the ids. A column called
+    speaker or id takes precedence, a column without a name comes last. If several other columns fit
+    equally well, the option is needed)"""
     encoding: str | None
-    """encoding of texts that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that Python
-    knows (default: guessed where their words can be read in one way only, with a warning, else
+    """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
+    Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
     refused)"""
     quotes: str | None
-    """none where quotes (") in tables of text are signs as others are, not around cells"""
+    """none: quotes in text tables are ordinary characters and do not enclose cells"""
     orientation: str | None
-    """distance where scores are distances, to be negated; similarity where they are similarities,
-    whatever their AUC"""
+    """distance: scores are distances and are negated; similarity: scores are similarities, whatever
+    their AUC"""
     conflicts: str
-    """rows that contradict each other: error refuses them, set-aside leaves them out (default:
+    """treatment of contradictory rows: error refuses them, set-aside excludes them (default:
     error)"""
     progress: Callable[[Progress], None] | None
-    """called with the progress of each stage, as it begins and ends and at most four times a second
-    in between; print shows it"""
+    """function called with the progress of each stage, when the stage begins and ends and at most
+    four times a second in between; print shows it"""
     allocate: Sequence[str] | str | None
-    """which group a nontarget trial counts for: both, enrol, test, either (default: both; enrol
-    where nontarget trials have no test speaker)"""
+    """allocation, the rule that assigns nontarget trials to groups: both, enrol, test, either
+    (default: both; enrol if nontarget trials have no test speaker)"""
     thresholds: Any
-    """a rule file of parivox thresholds: decides each trial by the threshold of its group, as the
-    point deployed"""
+    """rule file of parivox thresholds: decide each trial by the threshold of its group, as
+    operating point deployed"""
     threshold_from: Any
-    """development scores to find the thresholds on (default: all trials of the system)"""
+    """development scores on which the thresholds are set (default: all trials of the system)"""
     cost: Sequence[str] | str
-    """detection cost: a name, as in sre08, or P_TARGET,C_MISS,C_FA; min-cdet takes the first
+    """detection cost: a name such as sre08, or P_TARGET,C_MISS,C_FA; min-cdet uses the first
     (default: voxsrc)"""
     eer: Sequence[str] | str
     """definition of the EER: linear, nearest_max, nearest_mean, clova, speechbrain, kaldi,
     nist_sre16, rocch, pyeer (default: linear)"""
     rule: Sequence[str] | str
-    """FNR at an FPR and the reverse: conservative, nearest, interp (default: conservative)"""
+    """rule that reads the FNR at a given FPR, and the reverse, from the error curve: conservative,
+    nearest, interp (default: conservative)"""
     reference: Sequence[str] | str | None
-    """what groups are compared with: others, pooled, macro, geomean, best, or a group; verdicts
-    take the first (default: these five; without intervals not others)"""
+    """reference that groups are compared with: others (all other groups combined), pooled, macro,
+    geomean, best, or a group; verdicts use the first (default: these five; without intervals not
+    others)"""
     zero: Sequence[str] | str
-    """rates without errors: none, jeffreys, nist (default: none, jeffreys)"""
+    """treatment of rates without errors: none, jeffreys, nist (default: none, jeffreys)"""
     alpha: Sequence[float | str] | float | str
-    """weights of FPR in measures that join both rates (FDR, IR, GARBE): 0.5, 0,0.5,1 or 0:1:0.05
-    (default: 0.5)"""
+    """weights of FPR in measures that combine both error types (FDR, IR, GARBE): 0.5, 0,0.5,1 or
+    0:1:0.05 (default: 0.5)"""
     sweep: str | None
     """meta-measures over a grid of operating points: fpr=0.001:0.1:log100"""
     llr: bool
     """scores are natural-log likelihood ratios"""
     llr_base: int | None
-    """scores are log-likelihood ratios to this base: 10 or 2; thresholds stay in their units
-    (default: natural logarithms)"""
+    """scores are log-likelihood ratios to this base: 10 or 2; thresholds keep the units of the
+    scores (default: natural logarithms)"""
     interval: str
-    """of rates: speakers, bootstrap; for comparison only wilson, clopper-pearson and jeffreys,
-    which take trials as independent (default: speakers)"""
+    """method for intervals of rates: speakers or bootstrap; wilson, clopper-pearson and jeffreys
+    treat trials as independent and serve comparison only (default: speakers)"""
     pooled_floor: bool
-    """widen intervals of FNR where other groups show that speakers vary more; for groups of few
-    speakers"""
+    """widen FNR intervals of groups with few speakers where other groups show that speakers vary
+    more"""
     confidence: float
-    """level of intervals and verdicts, 0.5 to 0.999 (default: 0.95)"""
+    """confidence level of intervals and verdicts, 0.5 to 0.999 (default: 0.95)"""
     replicates: int
-    """of the bootstrap over speakers and of noise floors, 50 to 100,000 (default: 1000)"""
+    """replicates of the bootstrap over speakers and of noise floors, 50 to 100,000 (default:
+    1000)"""
     seed: int
-    """of both: the same seed, the same numbers (default: 0)"""
+    """random seed of replicates: the same seed gives the same numbers (default: 0)"""
     fixed_threshold: bool
-    """keep thresholds that were found on the trials in every replicate, which else finds its own"""
+    """keep the thresholds that were set on the audited trials in every replicate, instead of
+    setting them anew"""
     bins: int | str
-    """of the scores in replicates: a number, or exact (default: 1024)"""
+    """number of score bins in replicates, or exact (default: 1024)"""
     primary: str | None
-    """the question of the audit: the grouping, as in gender or gender@fpr=0.01, whose verdicts are
-    confirmatory; it comes first (default: the first grouping at the first operating point)"""
+    """grouping whose verdicts are confirmatory, as in gender or gender@fpr=0.01; the report shows
+    it first (default: the first grouping at the first operating point)"""
     margin: float
-    """largest ratio, and its reciprocal, that is no difference that matters (default: 1.25)"""
+    """equivalence margin: the largest ratio, and its reciprocal, that counts as no difference
+    (default: 1.25)"""
     attempts: int | None
-    """tries of a person or an impostor: who is locked out, or gets in"""
+    """number of attempts: report how many speakers are rejected, and how many impostors accepted,
+    in this many attempts"""
     gates: Sequence[str] | str
-    """what a group needs: inference=5 (speakers, to be judged at all); speakers=10, errors=5
-    (effective ones), pairs=45 (of speakers), to count in headline numbers (default: these
+    """minimum sample size of a group: inference=5 (speakers, for a verdict); speakers=10, errors=5
+    (effective errors), pairs=45 (of speakers), to be part of summary numbers (default: these
     numbers)"""
     standardise: Sequence[str] | str
-    """rates with equal weight for each level of this, beside the crude ones: same:gender"""
+    """add rates standardised over this attribute, with equal weight per stratum: same:gender"""
     speaker_ids: str
-    """whose ids the audit notes and the page names: never, or offenders, the speakers who have most
-    of the errors of each group, in a table of their own; never writes no id anywhere (default:
-    never)"""
+    """speaker ids in the audit and the report: never, or offenders, a table of the speakers with
+    the most errors of each group (default: never)"""
     compat: str | None
-    """bt4vt: the rules of bt4vt 1.0.1 beside the exact ones: curve cut at its ends, nearest
-    threshold, nearest_max EER"""
+    """bt4vt: add results by the rules of bt4vt 1.0.1 (curve cut at its ends, nearest threshold,
+    nearest_max EER)"""
     trial_table: str | os.PathLike[str] | None
-    """CSV or Parquet of every trial with its errors, groups and numbered speakers, for models of
-    your own"""
+    """write every trial with its errors, groups and numbered speakers to CSV or Parquet, for your
+    own models"""
     metrics: Mapping[str, Callable[..., Any]] | None
-    """metrics of your own: functions from error counts [..., group, threshold] to values [...,
-    group] (of the whole curve) or [..., group, threshold] (at each operating point); lower is
-    better. Those of the entry point group parivox.metrics are added"""
+    """your own metrics: functions from error counts [..., group, threshold] to values [..., group]
+    (of the whole curve) or [..., group, threshold] (at each operating point); lower is better.
+    Metrics of the entry point group parivox.metrics are added"""
 
 
 class OtherCountOptions(TypedDict, total=False):
     """Options of `count` that its signature does not name."""
 
     trials: Any
-    """separate trial list (labels), joined on the pair of ids, never on line order"""
+    """separate trial list with labels, joined on the pair of ids (never on line order)"""
     utterances: Any
-    """table of recordings: the speaker, where the id does not begin with it, and any attributes; a
-    folder of Kaldi's; or where in ids the speaker stands: {speaker}-**"""
+    """utterance table: the speaker of each utterance, if its id does not start with the speaker,
+    and any attributes; or a Kaldi data folder; or the position of the speaker in the ids, as in
+    {speaker}-**"""
     models: Any
-    """table of model, speaker, recording, one row a recording: enrolments made of several"""
+    """model table: one row per recording, with the model, its speaker and the recording, for
+    enrolments made of several recordings"""
     failures: Any
-    """table of recording, stage (enrol, acquire) and reason: what could not be used"""
+    """table of failures to enrol and to acquire: recording, stage (enrol or acquire) and reason"""
     only: Sequence[str] | str
-    """trials of which both sides have this value alone: grade=4, same:recording=different,
-    enrol.channel=phone; further values of one attribute are taken, too"""
+    """keep only trials in which both sides have this value: grade=4, same:recording=different,
+    enrol.channel=phone. Several values of one attribute are combined"""
     scores_format: str | None
-    """format of the scores (default: by content)"""
+    """format of the scores (default: detected from the content)"""
     columns: Mapping[str, str] | None
-    """columns of the roles: enrol=ref_file,test=com_file,score=sc,label=lab; and words of the
-    cells: accept=ja,reject=nein,failed=too short, nobody=anonymous|guest for ids that stand for no
-    speaker"""
+    """columns by role: enrol=ref_file,test=com_file,score=sc,label=lab; and words used in cells:
+    accept=ja,reject=nein,failed=too short, nobody=guest for ids that stand for no speaker"""
     id: str | None
-    """id column of the speaker table (default: the one that covers the ids: one called speaker or
-    id goes before all others, one without a name behind them, and of others that cover alike none
-    is taken)"""
+    """id column of the speaker table (default: the column that contains the ids. A column called
+    speaker or id takes precedence, a column without a name comes last. If several other columns fit
+    equally well, the option is needed)"""
     encoding: str | None
-    """encoding of texts that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that Python
-    knows (default: guessed where their words can be read in one way only, with a warning, else
+    """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
+    Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
     refused)"""
     quotes: str | None
-    """none where quotes (") in tables of text are signs as others are, not around cells"""
+    """none: quotes in text tables are ordinary characters and do not enclose cells"""
     orientation: str | None
-    """distance where scores are distances, to be negated; similarity where they are similarities,
-    whatever their AUC"""
+    """distance: scores are distances and are negated; similarity: scores are similarities, whatever
+    their AUC"""
     conflicts: str
-    """rows that contradict each other: error refuses them, set-aside leaves them out (default:
+    """treatment of contradictory rows: error refuses them, set-aside excludes them (default:
     error)"""
     progress: Callable[[Progress], None] | None
-    """called with the progress of each stage, as it begins and ends and at most four times a second
-    in between; print shows it"""
+    """function called with the progress of each stage, when the stage begins and ends and at most
+    four times a second in between; print shows it"""
     llr: bool
     """scores are natural-log likelihood ratios"""
     llr_base: int | None
-    """scores are log-likelihood ratios to this base: 10 or 2; thresholds stay in their units
-    (default: natural logarithms)"""
+    """scores are log-likelihood ratios to this base: 10 or 2; thresholds keep the units of the
+    scores (default: natural logarithms)"""
 
 
 class OtherBuildOptions(TypedDict, total=False):
     """Options of `trials build inclusive` that its signature does not name."""
 
     format: str
-    """of the lists: voxceleb, kaldi, nist, csv or parquet (default: voxceleb)"""
+    """format of the lists: voxceleb, kaldi, nist, csv or parquet (default: voxceleb)"""
     variants: int
-    """how many lists, with seeds spawned from one (default: 1)"""
+    """number of lists, with seeds derived from --seed (default: 1)"""
     seed: int
-    """that seed (default: 0)"""
+    """random seed (default: 0)"""
     id: str | None
     """id column of the speaker table"""
     encoding: str | None
-    """encoding of texts that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that Python
-    knows (default: guessed where their words can be read in one way only, with a warning, else
+    """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
+    Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
     refused)"""
     quotes: str | None
-    """none where quotes (") in tables of text are signs as others are, not around cells"""
+    """none: quotes in text tables are ordinary characters and do not enclose cells"""
     speaker_ids: bool
-    """name who is left out, also in the manifest"""
+    """name the speakers who are left out, also in the manifest"""
     progress: Callable[[Progress], None] | None
-    """called with the progress of each stage, as it begins and ends and at most four times a second
-    in between; print shows it"""
+    """function called with the progress of each stage, when the stage begins and ends and at most
+    four times a second in between; print shows it"""

@@ -94,7 +94,7 @@ class Bands:
             if cell is not None and math.isnan(one):
                 name = what.rpartition(":")[0]
                 msg = (
-                    f"{what}: {where} holds {cell!r} for {name}, which is no number; "
+                    f"{what}: {where} holds {cell!r} for {name}, which is not a number; "
                     f"use {name} without bands"
                 )
                 raise ConfigError(msg)

@@ -121,7 +121,7 @@ def read_calibrator(source: Any) -> Calibrator:
         return source
     name, entries = _entries(source)
     if not isinstance(entries, Mapping) or _VERSION not in entries:
-        msg = f"{name}: is no calibrator, which has an entry '{_VERSION}'; {_MEND}"
+        msg = f"{name}: is not a calibrator, which has an entry '{_VERSION}'; {_MEND}"
         raise ConfigError(msg)
     if entries[_VERSION] != VERSION:
         msg = (
@@ -141,7 +141,7 @@ def read_calibrator(source: Any) -> Calibrator:
             msg = f"{name}: {key} is {said.get(key)!r}, not one of {', '.join(choices)}; {_MEND}"
             raise ConfigError(msg)
     if not (isinstance(said.get("by"), str) and isinstance(said["groups"], Mapping)):
-        msg = f"{name}: by is no grouping, or groups are no mapping; {_MEND}"
+        msg = f"{name}: by is not a grouping, or groups are not a mapping; {_MEND}"
         raise ConfigError(msg)
     method = str(said["method"])
     return Calibrator(
@@ -160,7 +160,7 @@ def _entries(source: Any) -> tuple[str, Any]:
     try:
         return content.name, json.loads((content.data or b"").decode("utf-8-sig"))
     except ValueError as error:  # which a text that is not UTF-8 is, too
-        msg = f"{content.name}: is no JSON ({error}); {_MEND}"
+        msg = f"{content.name}: is not JSON ({error}); {_MEND}"
         raise ConfigError(msg) from error
 
 

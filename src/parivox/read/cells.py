@@ -37,7 +37,7 @@ _ACQUIRE = (
     *("acquire", "acquisition", "acquired", "test", "verify", "verification", "probe", "fta"),
     "failure-to-acquire",
 )
-NO_STAGE = ("is no stage", "use enrol or acquire")
+NO_STAGE = ("is not a stage", "use enrol or acquire")
 STAGES = {**dict.fromkeys(_ENROL, ENROL), **dict.fromkeys(_ACQUIRE, ACQUIRE)}
 
 
@@ -78,7 +78,7 @@ def scores(chunk: Chunk, scan: Scan) -> NDArray[np.float64]:
                 _check_decimal_commas(scan)
                 values = raw.str.replace(",", ".", literal=True).cast(pl.Float64, strict=False)
                 odd = values.is_null() & raw.is_not_null()
-            chunk.refuse(odd, "score", "is no number", f"correct it, or {mend}")
+            chunk.refuse(odd, "score", "is not a number", f"correct the value, or {mend}")
     elif raw.dtype.is_numeric() or raw.dtype == pl.Null:
         values = raw.cast(pl.Float64)
     else:
@@ -87,7 +87,7 @@ def scores(chunk: Chunk, scan: Scan) -> NDArray[np.float64]:
             "not numbers; save it as numbers"
         )
         raise DataError(msg)
-    chunk.refuse(values.is_nan(), "score", "is no score", mend)
+    chunk.refuse(values.is_nan(), "score", "is not a score", mend)
     return values.fill_null(np.nan).to_numpy() + 0.0  # -0.0 and 0.0 are one score
 
 
@@ -111,7 +111,7 @@ def _check_decimal_commas(scan: Scan) -> None:
             (row, one), (below, other) = sorted(found.values())
             signs = ["comma" if "," in text else "point" for text in (one, other)]
             msg = (
-                f"{scan.name}: rows {row} and {below}, column {scan.columns['score']!r}: {one!r} "
+                f"{scan.name}, rows {row} and {below}, column {scan.columns['score']!r}: {one!r} "
                 f"has a decimal {signs[0]} and {other!r} a decimal {signs[1]}; write all scores "
                 "in one way, without separators of thousands"
             )
@@ -132,8 +132,8 @@ def labels(chunk: Chunk) -> NDArray[np.int8]:
         same = raw.eq_missing(word).to_numpy()
         code = LABELS.get("" if word is None else word.strip().lower(), -1)
         if code < 0:
-            mend = "use 1 or target for two utterances of one speaker, 0 or nontarget for others"
-            chunk.refuse(same, "label", "is no label", mend)
+            mend = "use 1 or target for the same speaker, 0 or nontarget for different speakers"
+            chunk.refuse(same, "label", "is not a label", mend)
         codes[same] = code
     return codes
 
@@ -156,7 +156,7 @@ def decisions(chunk: Chunk) -> NDArray[np.int8]:
         "use accept or reject, or leave the cell empty; or say what such words mean, as in "
         "--columns accept=WORD,reject=WORD,failed=WORD"
     )
-    chunk.refuse(codes == -2, "decision", "is no decision", mend)
+    chunk.refuse(codes == -2, "decision", "is not a decision", mend)
     return codes
 
 
@@ -193,9 +193,9 @@ def numbers(
     else:
         values = raw.cast(pl.Float64, strict=False)
     wrong = (values.is_null() & raw.is_not_null()) | values.is_nan()
-    problem = "is no number"
+    problem = "is not a number"
     if least > -np.inf:
         wrong |= (values < least) | (values > most)
-        problem = f"is no number from {least:g} to {most:,.0f}"
+        problem = f"is not a number from {least:g} to {most:,.0f}"
     chunk.refuse(wrong, role, problem, "correct it, or leave the cell empty")
     return values.fill_null(np.nan).to_numpy() + 0.0

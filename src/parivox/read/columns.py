@@ -108,7 +108,7 @@ class Columns:
         for role in self.by_role:
             if role not in {*ALIASES, *WORDS}:
                 known = ", ".join((*ALIASES, *WORDS))
-                msg = f"--columns: {role!r} is no role or word; known are {known}"
+                msg = f"--columns: {role!r} is not a role or word; known are {known}"
                 raise ConfigError(msg)
         of_cells = {word: text for word, text in self.by_role.items() if word in WORDS}
         of_columns = {role: name for role, name in self.by_role.items() if role not in WORDS}

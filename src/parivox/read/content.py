@@ -176,7 +176,7 @@ def _other(blocks: Iterable[bytes], name: str) -> str:
             whole += pairs
             alone += len(stray)
         row += 1
-    where = f"{name}: row {first[0]}: byte 0x{first[1].hex()} is not UTF-8"
+    where = f"{name}, row {first[0]}: byte 0x{first[1].hex()} is not UTF-8"
     if whole >= alone:
         msg = f"{where}, as other parts are; save the file in the encoding UTF-8"
         raise DataError(msg)
@@ -244,7 +244,7 @@ def transcoded(blocks: Iterable[bytes], encoding: str, name: str) -> Iterator[by
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as wrong:
         row += wrong.object[: wrong.start].decode(encoding, errors="replace").count("\n")
-        msg = f"{name}: row {row}: is no text in {encoding.upper()}, "
+        msg = f"{name}, row {row}: is not text in {encoding.upper()}, "
         msg += (
             "which --encoding names; name another, or save it as UTF-8"
             if encoding == encoding_asked()
@@ -379,7 +379,7 @@ def read_content(source: str | os.PathLike[str]) -> Content:
         with path.open("rb") as file:
             return _in_utf8(_read_bytes(name, file, path))
     except FileNotFoundError as error:
-        msg = f"{path}: there is no such file; check the name"
+        msg = f"{path}: file not found; check the path"
         raise DataError(msg) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)

@@ -354,7 +354,7 @@ def _check(frame: pl.DataFrame, columns: Mapping[str, NDArray[Any]], name: str) 
         raise damaged(name, "it holds empty cells")
     is_failed = cells(columns["failed"]) != 0
     good = {
-        "a score that is no number": not any(frame[one].is_nan().any() for one in _MAY_LACK)
+        "a score that is not a number": not any(frame[one].is_nan().any() for one in _MAY_LACK)
         and (np.isnan(cells(columns["value"])) == is_failed).all(),
         "a failure of no known kind": lies_between(columns["failed"], 0, 2),
         "a decision of no known kind": lies_between(columns["accepted"], -1, 1),
@@ -415,7 +415,7 @@ def _header(file: Path | io.BytesIO, name: str, key: str) -> dict[str, Any]:
     except (*ENGINE_ERRORS, KeyError, RecursionError) as error:
         raise damaged(name, why(error), key) from error
     if not isinstance(header, dict):
-        raise damaged(name, "its metadata are no object", key)
+        raise damaged(name, "its metadata is not an object", key)
     if header.get(key) != VERSION:
         what, _, again = _WORDS[key]
         msg = (

@@ -282,7 +282,8 @@ def encoding_named(name: str) -> str:
         found = None
     if found is None or found.name in _NO_TEXT_CODECS:
         msg = (
-            f"--encoding {name!r} is no encoding of text that Python knows; give a name such as "
+            f"--encoding {name!r} is not an encoding of text that Python knows; give a name such "
+            "as "
             f"{', '.join(list(ENCODINGS)[:2])}, gbk or utf-8"
         )
         raise ConfigError(msg)

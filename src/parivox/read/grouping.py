@@ -14,7 +14,7 @@ import numpy as np
 from parivox.frozen import frozen
 from parivox.read.attribute_warnings import attribute_warnings, number_warnings
 from parivox.read.attributes import number
-from parivox.read.oddities import Odd, odd_numbers, odd_values
+from parivox.read.oddities import RANGE_OF_NUMBERS, Odd, odd_numbers, odd_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -119,7 +119,7 @@ class Grouping:
             numbers = np.array([number(value) for value in values])
             if part is not None and (banded := (part.raw or part).banded).size:
                 name, note = part.attribute.name, f"from {banded.min():g} to {banded.max():g}"
-                yield Odd(f"different numbers of {name!r}", int(banded.size), note)
+                yield Odd(f"{RANGE_OF_NUMBERS} {name!r}", int(banded.size), note)
                 yield from odd_numbers(name, banded)
                 yield from number_warnings(name, banded)
             elif np.isnan(numbers).any():

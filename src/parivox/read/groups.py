@@ -269,7 +269,8 @@ class AttributeLookup:
         if not found:
             msg = (
                 f"{self.speakers.name}: no attribute has {FEW} to {MANY} values among the speakers "
-                "of these trials (one value for each speaker is no grouping); name one with --by, "
+                "of these trials (one value for each speaker is not a grouping); name one with "
+                "--by, "
                 f"of {', '.join([*own, *rest]) or 'none'}"
             )
             raise DataError(msg)
@@ -362,17 +363,17 @@ class AttributeLookup:
         asked, columns = attribute.name, self.names()
         shown_as = f"{attribute.level}.{asked}".removeprefix(".")
         twice = [c for c in self.speakers.attributes.columns if c.lower() == asked.lower()][1:]
-        problem = "may be more than one attribute" if twice else "is no attribute"
+        problem = "has several columns for attribute" if twice else "unknown attribute"
         where = self.speakers.name
         if self.sets:
             names = [where, *([self.table.name] if self.table is not None else [])]
             where = ", ".join(dict.fromkeys([*names, *(one.name for one in self.sets)]))
         mend = nearest(asked, columns)
         if not mend.startswith("did") and not self.speakers.provenance:
-            mend = "add the table of speakers that has it, with --speakers FILE"
+            mend = "add the speaker table that contains it, with --speakers FILE"
             if self.table is not None and self.table.provenance.get("format") == "kaldi":
                 mend += ", as which Kaldi's folder may be given again"
-        return ConfigError(f"{self.option} {shown_as!r} {problem} of {where}; {mend}")
+        return ConfigError(f"{self.option}: {problem} {shown_as!r} (searched {where}); {mend}")
 
     def _read(self, one: Attribute, level: str) -> OfAttribute:
         if level == "trial":

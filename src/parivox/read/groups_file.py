@@ -166,7 +166,7 @@ def read_groups_file(source: Any) -> GroupsFile:
         found = yaml_text.read_yaml(text, provenance["name"])
     else:
         msg = (
-            f"--groups: a {type(source).__name__} is no groups file; give the path of a YAML "
+            f"--groups: a {type(source).__name__} is not a groups file; give the path of a YAML "
             "file, or a mapping"
         )
         raise ConfigError(msg)
@@ -182,13 +182,14 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     name = content.name
     if content.data is None or len(content.data) > MOST_BYTES:
         msg = (
-            f"{name}: is larger than {MOST_BYTES >> 20} MiB, so it is no groups file; name another"
+            f"{name}: is larger than {MOST_BYTES >> 20} MiB, so it is not a groups file; name "
+            "another"
         )
         raise ConfigError(msg)
     try:
         text = content.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        msg = f"{name}: is no text; write it as the example in the documentation, in UTF-8"
+        msg = f"{name}: is not text; write it as the example in the documentation, in UTF-8"
         raise ConfigError(msg) from error
     provenance = {"role": "groups", "name": name, "format": "yaml", "sha256": content.sha256}
     return text, provenance
@@ -246,7 +247,7 @@ def _recipes(entries: Mapping[str, Node]) -> dict[str, Recipe]:
             raise ConfigError(msg)
         if not isinstance(node.value, str) or not node.value:
             msg = (
-                f"{node.where}: 'others' of {attribute!r} is no text; write {KEEP}, or the name "
+                f"{node.where}: 'others' of {attribute!r} is not text; write {KEEP}, or the name "
                 "of the group that they shall be"
             )
             raise ConfigError(msg)

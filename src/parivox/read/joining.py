@@ -216,7 +216,7 @@ def utterance_speakers(
             missing = ids.filter(~components.is_in(_known_ids(speakers, share)))
             msg = (
                 f"{name}: the first components of {listed_ids(missing, ids, 'utterance ids')} are "
-                f"no speakers in {speakers.name}; {pattern}"
+                f"not speakers in {speakers.name}; {pattern}"
             )
             raise DataError(msg)
     place = speaker_indices(names, speakers, name, may_be_nobody=may_be_nobody)

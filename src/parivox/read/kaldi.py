@@ -121,7 +121,7 @@ def _read(path: Path) -> pl.DataFrame:
 def lines(path: Path, fields: int) -> Iterator[tuple[int, str, str]]:
     """Number, first field and rest of each line that is not blank."""
     if path.exists() and not (path.is_file() or path.is_fifo()):
-        msg = f"{path}: is no file; give one with a line for each recording"
+        msg = f"{path}: is not a file; give one with a line for each recording"
         raise DataError(msg)
     try:
         text = path.read_text(encoding="utf-8")

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _KINDS = ("trials", "list", "failed", "pair", "decision", "label")
 _MAX_SHARE = 0.1
 """Share of pairs in both orders whose scores differ, and of trials that occur again."""
-_MEND = "or leave such rows out with --conflicts set-aside"
+_MEND = "or exclude contradictory rows with --conflicts set-aside"
 
 
 def why_none_left(counts: CheckCounts) -> str:
@@ -174,13 +174,13 @@ def contradiction(
     theirs = other.cells
     roles = ["label", "score", *(role for role in cells if role not in {"enrol", "test"})]
     differ = next((role for role in roles if cells.get(role) != theirs.get(role)), "label")
-    mend = f"correct one, {_MEND}"
+    mend = f"correct one row, {_MEND}"
     are_speakers = speaker is not None and np.unique(speaker).size == speaker.size
     if are_speakers and 2 * counts.conflicts > counts.rows:
         mend = f"{counts.conflicts:,} of {counts.rows:,} rows contradict others, {CUT}"
     return DataError(
-        f"{row.beside(other)} are the same trial {shown} with "
-        f"{differ.lstrip('@')} {cells.get(differ)!r} and {theirs.get(differ)!r}; {mend}"
+        f"{row.beside(other)}: the same trial {shown} has {differ.lstrip('@')} "
+        f"{cells.get(differ)!r} and {theirs.get(differ)!r}; {mend}"
     )
 
 

@@ -36,6 +36,8 @@ LOOKS_UNKNOWN = {
     *("missing", "not available", "not known", "not specified", "unspecified", "undefined"),
 }
 """What is taken for a value as it stands, but is likely to say that none is known."""
+RANGE_OF_NUMBERS = "different numbers of"
+"""How the item begins that tells the range of an attribute, which is not odd."""
 ODDITIES = "oddities"
 """The source of what is odd, among what an audit tells of its data."""
 CUT = "as where ids are cut at the first full stop, which SpeechBrain does; write them whole"

@@ -132,7 +132,7 @@ class Speakers:
         if 2 * int((of_one > 1).sum()) > len(of_one) or known[attribute].is_unique().all():
             mend = f"it looks like a table of recordings, to be given as --utterances; else {mend}"
         return DataError(
-            f"{self.name}: rows {one['row']} and {other['row']}, column {attribute!r}: speaker "
+            f"{self.name}, rows {one['row']} and {other['row']}, column {attribute!r}: speaker "
             f"{one[column]!r} is {one[attribute]!r} and {other[attribute]!r}; {mend}"
         )
 
@@ -446,5 +446,5 @@ def column_called(asked: str, columns: list[str], name: str, option: str) -> str
     found = column_named(asked, columns)
     if found or asked in columns:  # a column may have no name
         return found
-    msg = f"{option} {asked!r} is no column of {name}; {nearest(asked, columns)}"
+    msg = f"{option} {asked!r} is not a column of {name}; {nearest(asked, columns)}"
     raise ConfigError(msg)

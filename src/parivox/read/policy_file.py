@@ -134,7 +134,7 @@ def read_policy(source: Any) -> Policy:
     if isinstance(source, Mapping):
         return _parsed(yaml_text.node_of(source, name), provenance)
     if not isinstance(source, (str, os.PathLike)):
-        msg = f"--policy: a {type(source).__name__} is no policy; give the path of one"
+        msg = f"--policy: a {type(source).__name__} is not a policy; give the path of one"
         raise ConfigError(msg)
     path = Path(source)
     if path.is_file() and not path.stat().st_size:
@@ -144,7 +144,7 @@ def read_policy(source: Any) -> Policy:
     try:
         text = (content.data or b"").decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        msg = f"{content.name}: is no text; write what parivox gate --example prints, in UTF-8"
+        msg = f"{content.name}: is not text; write what parivox gate --example prints, in UTF-8"
         raise ConfigError(msg) from error
     return _parsed(yaml_text.read_yaml(text, content.name), provenance)
 
@@ -152,7 +152,7 @@ def read_policy(source: Any) -> Policy:
 def _parsed(node: Node | None, provenance: Mapping[str, Any]) -> Policy:
     name = provenance["name"]
     if node is None or not isinstance(node.value, dict) or _VERSION not in node.value:
-        msg = f"{name}: is no policy, of which a line says '{_VERSION}: {VERSION}'; {_MEND}"
+        msg = f"{name}: is not a policy, of which a line says '{_VERSION}: {VERSION}'; {_MEND}"
         raise ConfigError(msg)
     entries = node.value
     _check_keys(entries, _KEYS)
@@ -195,7 +195,7 @@ def _condition(node: Node) -> Condition:
     entries = _mapping(node, "a condition", _OF_CONDITION)
     name, rate = (_text(node, entries, key, "a condition") for key in ("name", "rate"))
     if rate not in METRICS:
-        msg = f"{entries['rate'].where}: {rate!r} is no rate; {nearest(rate, METRICS)}"
+        msg = f"{entries['rate'].where}: {rate!r} is not a rate; {nearest(rate, METRICS)}"
         raise ConfigError(msg)
     if ("not" in entries) == ("at-most" in entries):
         many = "both at-most and not" if "not" in entries else "neither at-most nor not"
@@ -241,7 +241,7 @@ def _accepted(node: Node, conditions: Sequence[Condition]) -> Accepted:
     named = {one.name: one for one in conditions}
     if condition not in named:
         where = entries["condition"].where
-        msg = f"{where}: {condition!r} is no condition; {nearest(condition, named)}"
+        msg = f"{where}: {condition!r} is not a condition; {nearest(condition, named)}"
         raise ConfigError(msg)
     try:
         date = dt.date.fromisoformat(until)
@@ -253,7 +253,7 @@ def _accepted(node: Node, conditions: Sequence[Condition]) -> Accepted:
     strange = next((one for one in groups if own and one not in own), None)
     if strange is not None:
         msg = (
-            f"{entries['groups'].where}: {strange!r} is no group of {condition!r}; "
+            f"{entries['groups'].where}: {strange!r} is not a group of {condition!r}; "
             f"{nearest(strange, own)}"
         )
         raise ConfigError(msg)
@@ -262,14 +262,14 @@ def _accepted(node: Node, conditions: Sequence[Condition]) -> Accepted:
 
 def _items(node: Node, what: str) -> Iterator[Node]:
     if not isinstance(node.value, list) or not node.value:
-        msg = f"{node.where}: {what} is no list with something in it; {_MEND}"
+        msg = f"{node.where}: {what} is not a list with something in it; {_MEND}"
         raise ConfigError(msg)
     yield from node.value
 
 
 def _mapping(node: Node, what: str, keys: Sequence[str]) -> dict[str, Node]:
     if not isinstance(node.value, dict):
-        msg = f"{node.where}: {what} is no mapping; write lines as in 'rate: fnr'"
+        msg = f"{node.where}: {what} is not a mapping; write lines as in 'rate: fnr'"
         raise ConfigError(msg)
     _check_keys(node.value, keys)
     return node.value
@@ -295,6 +295,6 @@ def _texts(node: Node) -> tuple[str, ...]:
     many = node.value if isinstance(node.value, list) else [node]
     found = tuple(one.value for one in many if isinstance(one.value, str) and one.value)
     if not found or len(found) < len(many) or len(set(found)) < len(found):
-        msg = f"{node.where}: is no list of names, each once; write it as in [f, m]"
+        msg = f"{node.where}: is not a list of names, each once; write it as in [f, m]"
         raise ConfigError(msg)
     return found

@@ -81,7 +81,7 @@ class Utterances:
             row = odd.row(0, named=True)
             such = "the only such row" if odd.height == 1 else f"one of {odd.height:,} such rows"
             msg = (
-                f"{self.name}: row {row['row']}: the speaker {row['speaker']!r} stands for nobody "
+                f"{self.name}, row {row['row']}: the speaker {row['speaker']!r} stands for nobody "
                 f"({such}); give the speaker, remove the row, or list it in a table of speakers "
                 "if somebody is called so"
             )
@@ -147,7 +147,7 @@ def read_utterances(source: Any) -> Utterances:
     if speaker and (odd := two_values(table, "utterance", "speaker")):
         one, other = odd
         msg = (
-            f"{name}: rows {one['row']} and {other['row']}: utterance {one['utterance']!r} has the "
+            f"{name}, rows {one['row']} and {other['row']}: utterance {one['utterance']!r} has the "
             f"speakers {one['speaker']!r} and {other['speaker']!r}; keep one"
         )
         raise DataError(msg)
@@ -158,7 +158,7 @@ def read_utterances(source: Any) -> Utterances:
         for column in differing:
             one, other = two_values(known, "utterance", column) or ({}, {})
             msg = (
-                f"{name}: rows {one['row']} and {other['row']}, column {column!r}: utterance "
+                f"{name}, rows {one['row']} and {other['row']}, column {column!r}: utterance "
                 f"{one['utterance']!r} is {one[column]!r} and {other[column]!r}; keep one"
             )
             raise DataError(msg)
@@ -225,7 +225,7 @@ class Models:
         if found.null_count():
             missing = ids.filter(found.is_null())
             msg = (
-                f"{scores}: {listed_ids(missing, ids, 'enrolment ids')} are no models in "
+                f"{scores}: {listed_ids(missing, ids, 'enrolment ids')} are not models in "
                 f"{self.name}; add them to it"
             )
             raise DataError(msg)
@@ -292,7 +292,7 @@ class Models:
         if odd.height:
             row = odd.sort("row").row(0, named=True)
             msg = (
-                f"{self.name}: row {row['row']}: recording {row['recording']!r} of model "
+                f"{self.name}, row {row['row']}: recording {row['recording']!r} of model "
                 f"{row['model']!r} is of speaker {row['speaker']!r} here{where(row)}"
             )
             raise DataError(msg)
@@ -359,7 +359,7 @@ def _speaker_of(table: pl.DataFrame, name: str) -> pl.DataFrame:
     if odd := two_values(table, "model", "speaker"):
         one, other = odd
         msg = (
-            f"{name}: rows {one['row']} and {other['row']}: model {one['model']!r} has recordings "
+            f"{name}, rows {one['row']} and {other['row']}: model {one['model']!r} has recordings "
             f"of the speakers {one['speaker']!r} and {other['speaker']!r}; a model is one "
             "speaker's, so correct one"
         )
@@ -367,7 +367,7 @@ def _speaker_of(table: pl.DataFrame, name: str) -> pl.DataFrame:
     if odd := two_values(table, "recording", "speaker"):
         one, other = odd
         msg = (
-            f"{name}: rows {one['row']} and {other['row']}: recording {one['recording']!r} is of "
+            f"{name}, rows {one['row']} and {other['row']}: recording {one['recording']!r} is of "
             f"speaker {one['speaker']!r} in model {one['model']!r} and of {other['speaker']!r} in "
             f"model {other['model']!r}; correct one"
         )
@@ -441,7 +441,7 @@ class Failures:
         if models is not None and recording in models.speaker_of["model"]:
             mend = f"it is a model of {models.name}, which can fail at the stage enrol only"
         msg = (
-            f"{self.name}: row {row}: recording {recording!r} is in no trial and of no known "
+            f"{self.name}, row {row}: recording {recording!r} is in no trial and of no known "
             f"speaker{others}; {mend or 'correct the id, or give its speaker with --utterances'}"
         )
         raise DataError(msg)

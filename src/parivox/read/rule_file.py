@@ -155,12 +155,12 @@ def read_rules(source: Any) -> RuleFile:
         try:
             text = (content.data or b"").decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            msg = f"{name}: is no text; write what parivox thresholds --example prints, in UTF-8"
+            msg = f"{name}: is not text; write what parivox thresholds --example prints, in UTF-8"
             raise ConfigError(msg) from error
         provenance |= {"name": name, "format": "yaml", "sha256": content.sha256}
         node = yaml_text.read_yaml(text, name)
     else:
-        msg = f"--thresholds: a {type(source).__name__} is no rule file; give the path of one"
+        msg = f"--thresholds: a {type(source).__name__} is not a rule file; give the path of one"
         raise ConfigError(msg)
     return _parsed(node, name, provenance)
 
@@ -168,7 +168,7 @@ def read_rules(source: Any) -> RuleFile:
 def _parsed(node: Node | None, name: str, provenance: dict[str, Any]) -> RuleFile:
     mend = "parivox thresholds --example prints one"
     if node is None or not isinstance(node.value, dict) or _VERSION not in node.value:
-        msg = f"{name}: is no rule file, of which a line says '{_VERSION}: {VERSION}'; {mend}"
+        msg = f"{name}: is not a rule file, of which a line says '{_VERSION}: {VERSION}'; {mend}"
         raise ConfigError(msg)
     entries = node.value
     for key, one in entries.items():
@@ -196,7 +196,8 @@ def _parsed(node: Node | None, name: str, provenance: dict[str, Any]) -> RuleFil
     found = rest if isinstance(rest, dict) else {}
     if not isinstance(groups, dict):
         msg = (
-            f"{entries['thresholds'].where}: thresholds is no mapping; write lines as in 'f: 0.37'"
+            f"{entries['thresholds'].where}: thresholds is not a mapping; write lines as in 'f: "
+            "0.37'"
         )
         raise ConfigError(msg)
     common = _number(entries["common"], "common")

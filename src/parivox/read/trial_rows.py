@@ -76,11 +76,11 @@ class TrialRows:
         self.is_scored = "decision" not in scanned.columns  # unless there are scores, too
         if self.is_scored and "score" not in scanned.columns:
             mend = (
-                "it is a list of trials; give scores (an audit takes such a list as --trials)"
+                "this is a trial list. Pass it with --trials, together with a score file"
                 if {"enrol", "test"} <= set(scanned.columns)
                 else "name them with --columns enrol=...,test=...,score=..."
             )
-            msg = f"{scanned.name}: has no column of scores{scanned.columns_shown}; {mend}"
+            msg = f"{scanned.name}: no score column{scanned.columns_shown}; {mend}"
             raise DataError(msg + labels_or_scores(scanned))
         self._read_rows(scanned, "scores")
         self.scored = self.listed = self.ids.runs

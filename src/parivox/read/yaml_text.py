@@ -54,7 +54,7 @@ def read_yaml(text: str, name: str) -> Node | None:
     except yaml.YAMLError as error:
         raise ConfigError(_syntax_error(error, text, name)) from error
     except ValueError as error:  # a version of thousands of digits
-        msg = f"{name}: is no YAML ({error!s:.100}); take out what begins with %"
+        msg = f"{name}: is not YAML ({error!s:.100}); take out what begins with %"
         raise ConfigError(msg) from error
     return found
 
@@ -93,7 +93,7 @@ def node_of(value: object, where: str, depth: int = 0) -> Node:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return Node(str(value), where)
     if not isinstance(value, (list, tuple, Mapping)):
-        msg = f"{where}: {value!r} is no text; write it as text, in quotes"
+        msg = f"{where}: {value!r} is not text; write it as text, in quotes"
         raise ConfigError(msg)
     if depth == DEEPEST:
         raise ConfigError(_deep(where))
@@ -140,4 +140,4 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> str:
     mend = "put texts with special signs in quotes, and indent alike what belongs together"
     if "'\\t'" in problem:
         mend = "indent with blanks, not with tabs"
-    return f"{name}: line {mark.line + 1}: is no YAML ({problem}); {mend}"
+    return f"{name}: line {mark.line + 1}: is not YAML ({problem}); {mend}"

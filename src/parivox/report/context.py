@@ -137,21 +137,21 @@ def read_context(source: object) -> Context | None:
         return _context(node, hashlib.sha256(text.encode()).hexdigest())
     if not isinstance(source, (str, os.PathLike)):
         msg = (
-            f"--context: a {type(source).__name__} is no context file; give the path of a YAML "
+            f"--context: a {type(source).__name__} is not a context file; give the path of a YAML "
             "file, or a mapping"
         )
         raise ConfigError(msg)
     content = read_content(source)
     if content.data is None or len(content.data) > MOST_BYTES:
         msg = (
-            f"{content.name}: is larger than {MOST_BYTES >> 20} MiB, so it is no context file; "
+            f"{content.name}: is larger than {MOST_BYTES >> 20} MiB, so it is not a context file; "
             "name another"
         )
         raise ConfigError(msg)
     try:
         text = content.data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        msg = f"{content.name}: is no text; write it in UTF-8, with lines as in '{_EXAMPLE}'"
+        msg = f"{content.name}: is not text; write it in UTF-8, with lines as in '{_EXAMPLE}'"
         raise DataError(msg) from error
     found = yaml_text.read_yaml(text, content.name)
     if found is None:

@@ -104,7 +104,7 @@ def check_figures(folder: str | os.PathLike[str], formats: Sequence[str] = FORMA
     odd = [one for one in formats if one not in FORMATS]
     if odd or not formats or isinstance(formats, str):
         what = repr(odd[0]) if odd else "nothing"
-        msg = f"--formats: {what} is no format of figures; choose from {', '.join(FORMATS)}"
+        msg = f"--formats: {what} is not a format of figures; choose from {', '.join(FORMATS)}"
         raise ConfigError(msg)
     need("figures", "vl_convert")
     text = os.fsdecode(folder)

@@ -15,7 +15,7 @@ from parivox.core.measures import BOTH
 from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
 from parivox.read.checks import FAILED, OF_NOBODY, UNSCORED, WITHOUT_TEST_SPEAKER
-from parivox.read.oddities import ODDITIES
+from parivox.read.oddities import ODDITIES, RANGE_OF_NUMBERS
 from parivox.report.scopes import (
     RATES,
     VERDICTS,
@@ -234,10 +234,10 @@ def no_threshold(audit: Audit, name: Row) -> str:
     items = [row["item"] for row in audit.data.where(**name, source="counts").rows()]
     at = [item.removeprefix(_COUNTED_AT) for item in items if item.startswith(_COUNTED_AT)]
     has_both = whole["target_trials"] and whole["nontarget_trials"]
-    mend = f", X one of {at[0]}" if at else ", or eer" if has_both else ""
+    mend = f", where X is one of {at[0]}" if at else ", or use eer" if has_both else ""
     return (
-        f"No operating point has a threshold ({'; '.join(reasons)}), so no group has rates; give "
-        f"one with --operating-point threshold=X{mend}."
+        f"No error rates: no operating point has a threshold ({'; '.join(reasons)}). "
+        f"Set a threshold with --operating-point threshold=X{mend}."
     )
 
 
@@ -335,7 +335,7 @@ def found_here(audit: Audit) -> str:
 
 def oddities(audit: Audit) -> list[str]:
     """What is odd about values, ids and scores, for each system; ranges of numbers are not."""
-    return [one for one in _of_systems(audit, ODDITIES) if "different numbers of" not in one]
+    return [one for one in _of_systems(audit, ODDITIES) if RANGE_OF_NUMBERS not in one]
 
 
 def _of_systems(audit: Audit, source: str) -> Iterator[str]:

@@ -58,15 +58,15 @@ def part_of(
     if system is not None:
         every = {system_name(one["system"], one["list"]): one for one in inputs}
         inputs = [one for name, one in every.items() if system in {name, one["system"]}]
-        _check("--system", system, every, is_known=bool(inputs))
+        _check("system", system, every, is_known=bool(inputs))
         own = inputs[0]["system"]
         compared = compared.where(system=own, other_system=own if len(inputs) > 1 else "")
     if by is not None:
-        _check("--by", by, groupings, is_known=by in groupings)
+        _check("grouping", by, groupings, is_known=by in groupings)
         groupings = [by]
     if operating_point is not None:
         names = dict.fromkeys(row["operating_point"] for row in of_points)
-        _check("--operating-point", operating_point, names, is_known=operating_point in names)
+        _check("operating point", operating_point, names, is_known=operating_point in names)
         of_points = of_points.where(operating_point=operating_point)
     record = {**audit.record, "inputs": inputs, "groupings": groupings}
     return replace(audit, record=record, comparison=compared, operating_points=of_points)
@@ -74,7 +74,7 @@ def part_of(
 
 def _check(what: str, name: str, known: Iterable[str], *, is_known: bool) -> None:
     if not is_known:
-        msg = f"{what} {name!r} is not of this audit; {nearest(name, known)}"
+        msg = f"no {what} {name!r} in this audit; {nearest(name, known)}"
         raise ConfigError(msg)
 
 

@@ -95,7 +95,8 @@ def doubts(source: Source) -> Iterator[str]:
         return
     if odd:
         names = _some(map(repr, odd))
-        why = f"{names} {'is' if len(odd) == 1 else 'are'} no person's name"
+        are = "is not a person's name" if len(odd) == 1 else "are not names of persons"
+        why = f"{names} {are}"
     else:
         each = source.table.height / len(speakers)
         why = f"{len(speakers)} with {each:,.0f} recordings each are few"
@@ -149,7 +150,7 @@ def embedded(run: Embedded) -> Iterator[str]:
         if one["verdict"] == "fault":
             yield shown(f"A probe of {name} found a fault ({one['check']}): {one['words']}.")
     if run.passed_over:
-        yield f"{run.passed_over:,} files were passed over: by their ending they are no recordings."
+        yield f"{run.passed_over:,} files were skipped: their extension is not that of audio."
 
 
 def _of_other_ids(run: Embedded) -> Iterator[str]:

@@ -164,7 +164,7 @@ def read_enrolments(trials: TrialList, models: Any = None) -> Enrolments:
     if (count == 0).any():
         missing = ids.filter(pl.Series(count == 0))
         msg = (
-            f"{trials.name}: {listed_ids(missing, ids, 'enrolment ids')} are no models in "
+            f"{trials.name}: {listed_ids(missing, ids, 'enrolment ids')} are not models in "
             f"{known.name}; add them to it"
         )
         raise DataError(msg)

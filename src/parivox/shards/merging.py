@@ -146,8 +146,8 @@ def _of_other_trials(
         "" if plan.asked.conflicts == "error" else ", as each sets aside what conflicts within it"
     )
     return DataError(
-        f"{rows} are the same trial {pair}, in parts {one.part} and {other.part}, which both count "
-        f"it{alone}; remove one of the rows, and plan again in a new folder"
+        f"{rows}: the same trial {pair} is counted in both parts {one.part} and {other.part}"
+        f"{alone}; remove one of the rows, and plan again in a new folder"
     )
 
 
@@ -198,7 +198,7 @@ def _files(plan: Plan, name: str) -> list[str]:
         else:
             (damaged if name in record.hashes else missing).append(number)
     if foreign:
-        msg = f"{plan.folder}: {', '.join(sorted(foreign))} are no parts of this plan; remove them"
+        msg = f"{plan.folder}: {', '.join(sorted(foreign))} are not parts of this plan; remove them"
         raise DataError(msg)
     if failed:
         raise all_failed(failed)

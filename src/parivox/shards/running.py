@@ -201,7 +201,7 @@ def _number(plan: Plan, text: str) -> int:
     """Which part ``7/32`` is."""
     one, slash, of = text.partition("/")
     if not slash or not one.strip().isdecimal() or not of.strip().isdecimal():
-        msg = f"--shard {text}: is no part; give its number and that of all, as in 7/{len(plan)}"
+        msg = f"--shard {text}: is not a part; give its number and that of all, as in 7/{len(plan)}"
         raise ConfigError(msg)
     n = len(plan)
     if int(of) != n:

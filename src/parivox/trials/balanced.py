@@ -183,7 +183,7 @@ def _balance(asked: str | None, by: str, columns: Sequence[str]) -> str:
     if asked == NONE:
         return NONE
     if not isinstance(cast("Any", asked), str):
-        msg = f"balance={asked!r} is no text; name an attribute, as in balance='gender', or 'none'"
+        msg = f"balance={asked!r} is not text; name an attribute, as in balance='gender', or 'none'"
         raise ConfigError(msg)
     name = plain(parse_attribute(asked, "--balance").name)
     if name in within:
@@ -194,7 +194,9 @@ def _balance(asked: str | None, by: str, columns: Sequence[str]) -> str:
         raise ConfigError(msg)
     known = {plain(one): one for one in columns}
     if name not in known:
-        msg = f"--balance {asked!r}: is no attribute of speakers; {nearest(name, known.values())}"
+        msg = (
+            f"--balance {asked!r}: is not an attribute of speakers; {nearest(name, known.values())}"
+        )
         raise ConfigError(msg)
     return asked
 

@@ -181,7 +181,7 @@ def check(
         msg = f"variants={variants!r} are not several lists; give them as in ['list-2.txt']"
         raise ConfigError(msg)
     if pilot is not None and not (hasattr(pilot, "groups") and hasattr(pilot, "asked")):
-        msg = f"pilot={pilot!r} is no plan; make one of an audit, pv.plan('audit/')"
+        msg = f"pilot={pilot!r} is not a plan; make one of an audit, pv.plan('audit/')"
         raise ConfigError(msg)
     reading = {
         "speakers": speakers,
@@ -238,19 +238,19 @@ def failed_checks(trial_list: TrialList, design: ListDesign | None = None) -> li
 def _with_thresholds(asked: Any) -> dict[str, Check]:
     """All checks, some with thresholds of one's own."""
     if asked is not None and not isinstance(asked, Mapping):
-        msg = f"thresholds={asked!r} is no mapping; give one, as in {{'G2': 100}}"
+        msg = f"thresholds={asked!r} is not a mapping; give one, as in {{'G2': 100}}"
         raise ConfigError(msg)
     checks = dict(CHECKS)
     for name, value in (asked or {}).items():
         if name not in checks:
-            msg = f"--threshold {name!r} is no check; choose from {', '.join(checks)}"
+            msg = f"--threshold {name!r} is not a check; choose from {', '.join(checks)}"
             raise ConfigError(msg)
         try:
             threshold = float(value)
         except (TypeError, ValueError):
             threshold = -1.0
         if not 0 <= threshold < float("inf"):
-            msg = f"--threshold {name}={value!r}: is no number from 0; write it as in G2=100"
+            msg = f"--threshold {name}={value!r}: is not a number from 0; write it as in G2=100"
             raise ConfigError(msg)
         checks[name] = checks[name]._replace(threshold=threshold)
     return checks

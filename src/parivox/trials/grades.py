@@ -108,7 +108,7 @@ def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
     elif isinstance(text, Mapping):
         shares = dict(text)
     else:
-        msg = f"--mix {text!r}: is no mix; write it as in {form}"
+        msg = f"--mix {text!r}: is not a mix; write it as in {form}"
         raise ConfigError(msg)
     mix = {}
     for name, share in shares.items():
@@ -119,7 +119,8 @@ def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
             mix = {0: math.nan}
         if not all(1 <= grade <= grades and 0 <= x <= 1 for grade, x in mix.items()):
             msg = (
-                f"--mix {name}={share}: is no share of a grade; write it as in {form}, with grades "
+                f"--mix {name}={share}: is not a share of a grade; write it as in {form}, with "
+                "grades "
                 f"from 1 to {grades} and shares from 0 to 1"
             )
             raise ConfigError(msg)

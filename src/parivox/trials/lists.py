@@ -228,7 +228,7 @@ def parse_difficulty(names: Sequence[str]) -> list[Attribute]:
     """
     odd = next((one for one in names if not isinstance(one, str)), None)
     if odd is not None:
-        msg = f"--grade-by {odd!r}: is no text; name attributes, as in gender"
+        msg = f"--grade-by {odd!r}: is not text; name attributes, as in gender"
         raise ConfigError(msg)
     attributes = [parse_attribute(text.removeprefix("same:"), "--grade-by") for text in names]
     for one in attributes:

@@ -60,14 +60,14 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
     try:
         if path.exists() and not path.is_file() and not path.is_fifo():
-            raise _wrong(path, "is no file", "give the NAME.manifest.json of a list")
+            raise _wrong(path, "is not a file", "give the NAME.manifest.json of a list")
         manifest = json.loads(path.read_bytes())
         schema, kind = manifest["schema"], manifest["kind"]
     except OSError as error:
         raise _wrong(path, f"cannot be read ({error.strerror})", "check the name") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         mend = "give the NAME.manifest.json of one"
-        raise _wrong(path, "is no manifest of a trial list", mend) from error
+        raise _wrong(path, "is not a manifest of a trial list", mend) from error
     if schema != SCHEMA:
         what = f"is a manifest of {schema!r}, not {SCHEMA!r}"
         raise _wrong(path, what, "install its version of Parivox")

@@ -82,7 +82,7 @@ class Pool:
         (['a/x/1', 'b/y/1'], [0, 1, 2], ('f', 'm'))
         """
         if not isinstance(cast("Any", by), str):
-            msg = f"by={by!r} is no grouping; give one text, as in by='gender+nationality'"
+            msg = f"by={by!r} is not a grouping; give one text, as in by='gender+nationality'"
             raise ConfigError(msg)
         table = read_utterances(utterances)
         if not table.table.height:
@@ -207,7 +207,7 @@ def places_of_groups(groups: Sequence[str], by: str, asked: Sequence[str] | str 
     names = several(asked)
     for one in names:
         if one not in groups:
-            msg = f"--groups {one!r}: is no group of {by}; {nearest(str(one), groups)}"
+            msg = f"--groups {one!r}: is not a group of {by}; {nearest(str(one), groups)}"
             raise ConfigError(msg)
     return np.unique([groups.index(one) for one in names])
 
@@ -219,7 +219,10 @@ def _people(table: Utterances, asked: Sequence[Attribute]) -> Speakers:
     lower = {one.name.lower() for one in asked}
     kept = [name for name in table.attributes.columns if name.lower() in lower]
     if "speaker" in kept or "row" in kept:
-        msg = f"--by: 'speaker' is no attribute of {table.name}; name one of a speaker's attributes"
+        msg = (
+            f"--by: 'speaker' is not an attribute of {table.name}; name one of a speaker's "
+            "attributes"
+        )
         raise ConfigError(msg)
     rows = table.table.select("row", speaker.alias("speaker"))
     frame = rows.hstack(table.attributes.select(pl.col(kept).fill_null("")))

@@ -274,11 +274,14 @@ def test_rates_of_failures_that_nobody_told_cannot_be_told(audit):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"by": "groups"}, "'groups' is no grouping of the audit; did you mean group"),
-        ({"groups": ["A"]}, "'A' is no group of the audit; did you mean a"),
-        ({"by": "group", "groups": ["A"]}, "'A' is no group by group of the audit; did you mean a"),
-        ({"at": "fpr=0.01"}, "'fpr=0.01' is no operating point of the audit"),
-        ({"system": "V2"}, "'V2' is no system of the audit"),
+        ({"by": "groups"}, "no grouping 'groups' in this audit; did you mean 'group"),
+        ({"groups": ["A"]}, "no group 'A' in this audit; did you mean 'a"),
+        (
+            {"by": "group", "groups": ["A"]},
+            "no group by group 'A' in this audit; did you mean 'a",
+        ),
+        ({"at": "fpr=0.01"}, "no operating point 'fpr=0.01' in this audit"),
+        ({"system": "V2"}, "no system 'V2' in this audit"),
         ({"at-most": "1.25x", "than": "baseline"}, "give --baseline OLD"),
     ],
 )
@@ -290,7 +293,7 @@ def test_what_the_audit_does_not_have_is_refused(audit, more, told):
 
 def test_nothing_is_accepted_of_a_group_that_there_is_not(audit):
     accepted = {"condition": "one", "groups": ["e"], "reason": "few", "until": "2999-01-01"}
-    with pytest.raises(pv.ConfigError, match="'e' is no group of the audit; there are a, b, c, d"):
+    with pytest.raises(pv.ConfigError, match="no group 'e' in this audit; available: a, b, c, d"):
         pv.gate(audit, policy(condition(**{"at-most": "5%"}), accept=[accepted]))
 
 
@@ -393,5 +396,5 @@ def test_a_group_that_the_policy_names_and_that_is_gone_is_not_judged(asked):
     gate = pv.gate(released(without=("c",)), named, baseline=released())
     assert (outcomes(gate)["c"], reasons(gate)["c"]) == ("cannot_tell", "not in this audit")
     assert gate.exit_code == 3
-    with pytest.raises(pv.ConfigError, match="'cc' is no group"):
+    with pytest.raises(pv.ConfigError, match="no group 'cc'"):
         pv.gate(released(), policy(condition(groups=["cc"], **asked)), baseline=released())

@@ -176,7 +176,7 @@ def test_deployed_decisions_have_their_own_trials(people):
         ("fpr=nan", "is not as"),
         ("fta=1.5x", "ratios of fnr and fpr"),
         ("fnr=0.9x", "is not as"),
-        ("fnr:A=5%", "'A' is no group; did you mean a"),
+        ("fnr:A=5%", "'A' is not a group; did you mean 'a"),
         (["fnr=0.1", "fnr=0.1"], "twice"),
     ],
 )

@@ -71,8 +71,8 @@ def test_nothing_is_confirmatory_at_a_named_point_without_a_threshold(audited):
 @pytest.mark.parametrize(
     ("primary", "said"),
     [
-        ("sex", "'sex' is no grouping of this audit; choose from gender, nation"),
-        ("gender@fpr=0.2", "'fpr=0.2' is no operating point of scores; choose from fpr=0.01"),
+        ("sex", "'sex' is not a grouping of this audit; choose from gender, nation"),
+        ("gender@fpr=0.2", "'fpr=0.2' is not an operating point of scores; choose from fpr=0.01"),
     ],
 )
 def test_what_is_not_there_is_told_with_what_is(audited, primary, said):

@@ -93,21 +93,29 @@ def test_what_the_audit_lacks_is_told_with_the_mend(of, name):
 @pytest.mark.parametrize(
     ("name", "asked", "told"),
     [
-        ("forest", {"by": "groop"}, r"by 'groop' is not of this audit; did you mean group\? there"),
+        (
+            "forest",
+            {"by": "groop"},
+            r"by 'groop' is not of this audit; did you mean 'group'\? there",
+        ),
         ("forest", {"system": "three"}, "system 'three' is not of this audit; there are one, two"),
         ("forest", {"operating_point": "fpr=0.5"}, r"did you mean fpr=0\.05\? there are"),
-        ("forest", {"by": "group", "groups": "F"}, r"groups 'F' .*; did you mean f\? there are"),
+        ("forest", {"by": "group", "groups": "F"}, r"groups 'F' .*; did you mean 'f'\? there are"),
         ("det", {"by": "group", "groups": "f+USA"}, "not of by='group', but of by='group.nation'"),
         ("forest", {"groups": []}, "groups names none; leave it out for all, or name some: f"),
-        ("det", {"systems": ["one", "tow"]}, r"systems 'tow' .* did you mean two\?"),
-        ("det", {"by": "group+nation", "panel": "nations"}, r"panel .* did you mean nation\?"),
-        ("against", {"measure": "subgroup"}, r"no ratio of a group; did you mean subgroup_bias\?"),
+        ("det", {"systems": ["one", "tow"]}, r"systems 'tow' .* did you mean 'two'\?"),
+        ("det", {"by": "group+nation", "panel": "nations"}, r"panel .* did you mean 'nation'\?"),
+        (
+            "against",
+            {"measure": "subgroup"},
+            r"no ratio of a group; did you mean 'subgroup_bias'\?",
+        ),
         ("against", {"systems": "one"}, "systems names one; a comparison takes two"),
         ("over_alpha", {"measures": "nrb"}, "'nrb' is not drawn here; there are fdr, garbe, ir"),
         ("over_alpha", {"operating_points": "fpr=5"}, "'fpr=5' is not of this audit"),
         ("over_fpr", {"alpha": 2}, "alpha is 2; it is the weight of FPR, between 0 and 1"),
         ("over_metrics", {"measure": "fdr"}, "'fdr' is not one of a single metric"),
-        ("terms", {"measures": "garb"}, r"did you mean garbe\?"),
+        ("terms", {"measures": "garb"}, r"did you mean 'garbe'\?"),
         ("boxes", {"width": 336}, r"as 3\.5 or 7"),
     ],
 )
@@ -123,7 +131,7 @@ def test_notebooks_complete_charts_as_they_do_no_property(pair):
 
 
 def test_a_keyword_that_is_not_there_is_told_with_those_that_are(of):
-    with pytest.raises(TypeError, match=r"det takes no 'system'; did you mean systems\?"):
+    with pytest.raises(TypeError, match=r"det takes no 'system'; did you mean 'systems'\?"):
         of.det(system="one")
 
 

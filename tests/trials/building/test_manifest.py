@@ -130,7 +130,7 @@ def test_other_tables_are_refused(name, text, told, files, tmp_path):
 def test_tables_that_moved_are_given_anew(files, tmp_path):
     built = build("balanced", files, tmp_path / "one")
     moved = files.rename(tmp_path / "elsewhere")
-    with pytest.raises(DataError, match="no such file"):
+    with pytest.raises(DataError, match="file not found"):
         pv.trials.rebuild(built.path, out=tmp_path / "two")
     tables = {"utterances": moved / "u.csv", "speakers": moved / "s.csv"}
     pv.trials.rebuild(built.path, out=tmp_path / "two", **tables)

@@ -95,7 +95,7 @@ def _made(
     are_hashes = all(len(one) == 64 and set(one) <= _HEX for one in sources)
     need(sources and are_hashes, "no hash of its trials")
     thresholds = several(header["thresholds"])
-    need(all(isinstance(one, float) for one in thresholds), "thresholds that are no numbers")
+    need(all(isinstance(one, float) for one in thresholds), "thresholds that are not numbers")
     names = {one.name: set(one.groups) for one in groupings}
     levels = {""} | {f"{one.name}={group}" for one in within for group in one.groups}
     withheld = {}

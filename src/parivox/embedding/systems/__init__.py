@@ -104,7 +104,7 @@ def check_least_seconds(seconds: Any, where: str) -> float:
     """How long a recording must be at least, in seconds, if that is a length."""
     if not isinstance(seconds, Real) or not 0 <= float(seconds) <= MOST_SECONDS:
         msg = (
-            f"{where}: its least_seconds {seconds!r} are no seconds from 0 to {MOST_SECONDS:,}; "
+            f"{where}: its least_seconds {seconds!r} are not seconds from 0 to {MOST_SECONDS:,}; "
             "tell how long a recording must be at least"
         )
         raise ConfigError(msg)
@@ -115,7 +115,8 @@ def check_rate(rate: Any, where: str) -> int:
     """A sample rate in Hz, if recordings have such."""
     if not isinstance(rate, (int, np.integer)) or not 1_000 <= rate <= MOST_HZ:
         msg = (
-            f"{where}: its sample rate {rate!r} is no whole number of Hz from 1,000 to {MOST_HZ:,}"
+            f"{where}: its sample rate {rate!r} is not a whole number of Hz from 1,000 to "
+            f"{MOST_HZ:,}"
         )
         raise ConfigError(msg)
     return int(rate)

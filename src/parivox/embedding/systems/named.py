@@ -133,7 +133,7 @@ def load(
     if path.suffix.lower() == ".onnx":
         _check_options(text, options, ("frontend", "sample_rate", "device"))
         if not path.is_file():
-            msg = f"--system {text}: there is no such file; give the path of the ONNX file"
+            msg = f"--system {text}: file not found; give the path of the ONNX file"
             raise ConfigError(msg)
         return load_onnx(path, **options)
     registered = {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
@@ -310,7 +310,7 @@ class CallableSystem:
         try:
             found = np.asarray(answer.detach().cpu() if hasattr(answer, "detach") else answer)
         except (TypeError, ValueError):
-            self._refuse(f"a {type(answer).__name__} that is no array")
+            self._refuse(f"a {type(answer).__name__} that is not an array")
         if found.dtype.kind not in "fiu":
             self._refuse(f"an array of {found.dtype}, not of real numbers")
         shape = found.shape

@@ -100,7 +100,7 @@ def _session(path: Path, device: str) -> Any:
             raise
         except Exception as error:
             msg = (
-                f"{path}: is no ONNX file that onnxruntime {onnxruntime.__version__} can run "
+                f"{path}: is not an ONNX file that onnxruntime {onnxruntime.__version__} can run "
                 f"({why(error)}); export it again, or install a newer onnxruntime"
             )
             raise DataError(msg) from error

@@ -81,7 +81,7 @@ def _texts(ids: Iterable[Any], path: Path) -> list[str]:
         texts = [str(one) for one in ids]
         "".join(texts).encode()
     except (ValueError, SystemError) as error:  # surrogates, and numbers that are no character
-        msg = f"{path}: has an id that is no text ({why(error)}); save ids as Unicode text"
+        msg = f"{path}: has an id that is not text ({why(error)}); save ids as Unicode text"
         raise DataError(msg) from error
     return texts
 
@@ -158,7 +158,7 @@ def _unread(path: Path, what: str, save: str, error: Exception) -> DataError:
     if "allow_pickle" in str(error) or "Python objects" in str(error):
         return DataError(f"{path}: holds pickled objects: it {PICKLED}")
     return DataError(
-        f"{path}: is no {what} of numbers and text ({why(error)}); save it with numpy.{save}"
+        f"{path}: is not an {what} of numbers and text ({why(error)}); save it with numpy.{save}"
     )
 
 
@@ -179,7 +179,7 @@ def _npy(path: Path) -> tuple[Sequence[Any], Any]:
     try:
         lines = found.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        msg = f"{found}: is no UTF-8 text ({error.reason}); save it as UTF-8"
+        msg = f"{found}: is not UTF-8 text ({error.reason}); save it as UTF-8"
         raise DataError(msg) from error
     return [line.strip() for line in lines if line.strip()], vectors
 
@@ -196,7 +196,7 @@ def _npz(path: Path) -> tuple[Sequence[Any], Any]:
     except DataError:
         raise
     except Exception as error:  # whatever a damaged archive ends in
-        raise _unread(path, "npz", "savez", error) from error
+        raise _unread(path, "archive", "savez", error) from error
     lower = {name.lower(): name for name in arrays}
     vectors = next((lower[name] for name in _VECTORS if name in lower), None)
     if vectors is None:
@@ -215,7 +215,7 @@ def _parquet(path: Path) -> tuple[Sequence[Any], Any]:
     try:
         frame = pl.read_parquet(path)
     except pl.exceptions.PolarsError as error:
-        msg = f"{path}: is no Parquet file ({why(error)}); write it again"
+        msg = f"{path}: is not a Parquet file ({why(error)}); write it again"
         raise DataError(msg) from error
     lower = {name.lower(): name for name in frame.columns}
     texts = [name for name, type_ in frame.schema.items() if type_ == pl.String]
@@ -299,7 +299,7 @@ def read_scp(path: Path) -> Found:
             msg = f"{where}: {name!r} is a command, which is never run; give a file of its output"
             raise DataError(msg)
         if not offset.isdecimal() or not file:
-            msg = f"{where}: {line.strip()[:80]!r} is no ID FILE:OFFSET; write the list again"
+            msg = f"{where}: {line.strip()[:80]!r} is not an ID FILE:OFFSET; write the list again"
             raise DataError(msg)
         if file not in files:
             places = [Path(file), path.parent / file, path.parent / Path(file).name]
@@ -342,7 +342,7 @@ def _numbers(data: bytes, at: int, what: str) -> tuple[NDArray[np.float32], int]
     with contextlib.suppress(ValueError):
         if is_one:
             return np.array([float(word) for word in words[1:]], np.float32), end + 1
-    msg = f"{what} is no vector, in binary or as [ numbers ]; write vectors"
+    msg = f"{what} is not a vector, in binary or as [ numbers ]; write vectors"
     raise DataError(msg)
 
 
@@ -350,5 +350,5 @@ def _text(data: bytes, path: Path) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        msg = f"{path}: is no list or archive of vectors ({error.reason}); give one of Kaldi's"
+        msg = f"{path}: is not a list or archive of vectors ({error.reason}); give one of Kaldi's"
         raise DataError(msg) from error

@@ -46,7 +46,7 @@ __all__ = [
 for _one in (*BINARY, XLSX, JSONL, DELIMITED, *HEADERLESS):
     register(_one)
 _ODD_LINES = 20
-NO_SIDE = ("is no side of a segment", "correct it, sides are a and b")
+NO_SIDE = ("is not a side of a segment", "correct it, sides are a and b")
 
 
 def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Scan:  # noqa: A002
@@ -214,20 +214,21 @@ def _detected(content: Content, columns: Columns) -> Format:
     if odd is not None:
         row, line, kind = odd
         msg = (
-            f"{content.name}: row {row} does not fit what is above it, which is {kind}: "
+            f"{content.name}, row {row}: does not match the rows above, which are {kind}: "
             f"{line[:80]!r}; repair or remove it, or name the columns in a header"
         )
         raise DataError(msg)
     if len(names) == 2:
         msg = (
-            f"{content.name}: row 1 is no header with known names: {shown}; put one above the "
-            "rows, separated as they are: enrol test, if these are the ids of trials"
+            f"{content.name}, row 1: not a score file, the header has no known trial columns "
+            f"(found: {shown}); name the columns enrol and test, or map them with --columns. Pass "
+            "a speaker table with --speakers"
         )
         raise DataError(msg)
     msg = (
-        f"{content.name}: row 1 is no header with known names and no trial: {shown}; name the "
-        "columns with --columns enrol=...,test=...,score=...,label=..., or the format with "
-        f"{columns.option}"
+        f"{content.name}, row 1: not a score file, the header has no known trial columns (found: "
+        f"{shown}); name the columns with --columns enrol=...,test=...,score=...,label=..., or the "
+        f"format with {columns.option}"
     )
     for one in FORMATS.values():
         if one.fits(content.head, columns) == MAYBE:

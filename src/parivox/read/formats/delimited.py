@@ -310,7 +310,7 @@ def _first_odd_quote(block: bytes, first: int, separator: str, width: int) -> in
 
 def _stray(name: str, row: int) -> StrayQuote:
     return StrayQuote(
-        f'{name}: row {row}: a cell that begins with a quote (") goes on behind the end of the '
+        f'{name}, row {row}: a cell that begins with a quote (") goes on behind the end of the '
         "cell or of the line, but without quotes each line has as many cells as the header; if "
         "quotes are signs as others are, give --quotes none, else repair the row"
     )
@@ -329,7 +329,7 @@ def _by_record(
             row = first + reader.line_num
     except csv.Error as error:
         msg = (
-            f'{name}: row {row}: a cell that begins with a quote (") has no end, or goes on behind '
+            f'{name}, row {row}: a cell that begins with a quote (") has no end, or goes on behind '
             "it; repair the row or, if quotes are signs as others are, give --quotes none"
         )
         raise StrayQuote(msg) from error
@@ -403,8 +403,8 @@ def blocks(content: Content, start: int) -> Iterator[tuple[int, bytes, int]]:
             cut = len(block) if last else block.rfind(b"\n") + 1
             if not cut or (last and len(block) - block.rfind(b"\n") > BLOCK):
                 msg = (
-                    f"{content.name}: row {row} or one below it is longer than {BLOCK >> 20} MiB, "
-                    "as no row of a table is; give a table with a line for each row"
+                    f"{content.name}, row {row} or later: a line is longer than {BLOCK >> 20} MiB; "
+                    "give a table with one line per row"
                 )
                 raise DataError(msg)
             left, whole = block[cut:], block if last else block[:cut]
@@ -431,6 +431,5 @@ def _odd_row(
 def _ragged(name: str, row: int, found: int, width: int) -> DataError:
     columns = f"{found} column{'s' if found != 1 else ''}"
     return DataError(
-        f"{name}: row {row} has {columns} where the file has {width}; "
-        "a row must have as many as the others, so repair or remove it"
+        f"{name}, row {row}: has {columns}, but other rows have {width}; repair or remove the row"
     )

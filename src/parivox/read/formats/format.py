@@ -112,7 +112,7 @@ class Scan:
     def columns_shown(self) -> str:
         """Which columns there are, for messages."""
         names = [*self.columns.values(), *self.ignored][:8]
-        return f" (it has {', '.join(map(repr, names))})" if names else ""
+        return f" (found: {', '.join(names)})" if names else ""
 
     def rows_of(self, enrol: str, test: str) -> list[Row]:
         """Every row with this ordered pair of ids, for messages."""
@@ -145,7 +145,7 @@ class Row(NamedTuple):
 
 def at(name: str, row: Any, column: str = "") -> str:
     """Where something stands in a source, as messages say it."""
-    return f"{name}: row {row}, column {column!r}" if column else f"{name}: row {row}"
+    return f"{name}, row {row}, column {column!r}" if column else f"{name}, row {row}"
 
 
 def at_both(name: str, row: int, other: str, its_row: int) -> str:
@@ -154,11 +154,11 @@ def at_both(name: str, row: int, other: str, its_row: int) -> str:
     Examples
     --------
     >>> at_both("a.csv", 2, "a.csv", 5), at_both("a.csv", 2, "b.csv", 5)
-    ('a.csv: rows 2 and 5', 'a.csv: row 2, and row 5 of b.csv,')
+    ('a.csv, rows 2 and 5', 'a.csv, row 2 and b.csv, row 5')
     """
     if name == other:
-        return f"{name}: rows {row} and {its_row}"
-    return f"{at(name, row)}, and row {its_row} of {other},"
+        return f"{name}, rows {row} and {its_row}"
+    return f"{at(name, row)} and {at(other, its_row)}"
 
 
 class Example(NamedTuple):

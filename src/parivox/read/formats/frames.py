@@ -178,7 +178,7 @@ def frame_of(source: Any, name: str) -> pl.DataFrame:
     mend = "give a path, a dataframe or a mapping of arrays"
     if hasattr(source, "select_columns"):
         mend = "it gives its rows one by one, so load it without streaming=True"
-    msg = f"{name}: type {type(source).__name__} is no table; {mend}"
+    msg = f"{name}: type {type(source).__name__} is not a table; {mend}"
     raise DataError(msg)
 
 

@@ -264,7 +264,7 @@ def headerless(
         lines, first = head_lines(content.head), sample(content.head)
         if first.width < least:
             msg = (
-                f"{content.name}: row {lines[0][0] if lines else 1} does not hold the "
+                f"{content.name}, row {lines[0][0] if lines else 1}: does not have the "
                 f"{least} columns of {name}: {', '.join(role_words[:least])}"
             )
             raise DataError(msg)
@@ -273,7 +273,7 @@ def headerless(
         if beyond and not is_more:
             row = next(lines[i][0] for i, row in enumerate(first.rows) if len(row) == first.width)
             msg = (
-                f"{content.name}: row {row} has {first.width} columns where {name} has {most} "
+                f"{content.name}, row {row}: has {first.width} columns, but {name} has {most} "
                 f"({', '.join(role_words)}); name the columns in a header, or remove the others"
             )
             raise DataError(msg)

@@ -101,7 +101,7 @@ def _check_lists(
         many = found.select(_at(path).list.len() > n).to_series()
         if many.any():
             row = rows[int(many.arg_max() or 0)]
-            msg = f"{name}: row {row}: has several {path[-1]} where {_MENDS[n]}"
+            msg = f"{name}, row {row}: has several {path[-1]} where {_MENDS[n]}"
             raise DataError(msg)
 
 
@@ -111,7 +111,7 @@ def _refuse(content: Content, row: int, line: str) -> NoReturn:
         mend += "; NaN and Infinity are none of JSON's numbers"
     elif row == head_lines(content.head)[0][0]:
         mend = f"write one a line, as jq -c '.[]' {content.name} does of a list of them"
-    msg = f"{content.name}: row {row}: is no JSON object as others are: {line[:60]!r}; {mend}"
+    msg = f"{content.name}, row {row}: is not a JSON object as others are: {line[:60]!r}; {mend}"
     raise DataError(msg)
 
 

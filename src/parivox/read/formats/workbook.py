@@ -154,7 +154,7 @@ def _text(cell: ReadOnlyCell) -> str:
 def _number(value: float, code: str, epoch: dt.datetime) -> str:
     """A number as its format shows it, as far as that matters for ids and dates."""
     if not math.isfinite(value):
-        msg = f"{value} is no number"
+        msg = f"{value} is not a number"
         raise ValueError(msg)
     is_moment, (before, width, after) = _format(code)
     if is_moment and value >= 0:

@@ -235,7 +235,7 @@ class _TrialInspector:
         raw = _text(chunk["score"])
         values = raw.cast(pl.Float64, strict=False)
         text = raw.filter(values.is_null() & raw.is_not_null())
-        self.count("scores that are no numbers", len(text), text[0] if len(text) else "")
+        self.count("scores that are not numbers", len(text), text[0] if len(text) else "")
         self.count("scores that are nan", int(values.is_nan().sum() or 0))
         self.count(UNSCORED, raw.null_count())
         return values.fill_null(np.nan).to_numpy() + 0.0

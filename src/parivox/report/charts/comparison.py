@@ -127,7 +127,7 @@ def _bias_measure(name: str) -> BiasMeasure:
     of = {one.id: one for one in bias_measures().values() if one.scale == "ratio"}
     known = [one for one in of if not one.startswith("mean_")]
     if name not in known:
-        msg = f"measure {name!r} is no ratio of a group; {nearest(name, known)}"
+        msg = f"measure {name!r} is not a ratio of a group; {nearest(name, known)}"
         raise ConfigError(msg)
     return of[name]
 

@@ -91,7 +91,9 @@ def check_chart(option: str, path: str | None) -> None:
         return
     file = Path(path)
     if file.suffix.lower() not in KINDS:
-        msg = f"{option} {path}: is no kind of chart; end its name with one of {', '.join(KINDS)}"
+        msg = (
+            f"{option} {path}: is not a kind of chart; end its name with one of {', '.join(KINDS)}"
+        )
         raise ConfigError(msg)
     if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
         msg = f"{option} {path}: cannot be written there; name a file in a folder that exists"

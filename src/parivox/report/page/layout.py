@@ -40,9 +40,9 @@ def point_in_words(row: Row) -> str:
     Examples
     --------
     >>> point_in_words({"operating_point": "fpr=0.01", "source": "these trials", "fpr": 0.01})
-    'at one threshold, at which 1 % of all impostor trials are let in'
+    'at one threshold, at which 1 % of all nontarget trials are accepted'
     >>> point_in_words({"operating_point": "fpr=0.01", "source": "development trials", "fpr": 0.5})
-    'at one threshold, chosen so that 1 % of all impostor trials are let in; here it is 50.0 %'
+    'at one threshold, chosen so that 1 % of all nontarget trials are accepted; here it is 50.0 %'
     >>> point_in_words({"operating_point": "threshold=0.5"})
     'at one threshold, given as 0.5'
     """

@@ -293,14 +293,14 @@ def _content(path: Path) -> dict[Any, Any]:
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
-        msg = f"{path}: there is no such file; give the checkpoint as it was published"
+        msg = f"{path}: file not found; give the checkpoint as it was published"
         raise DataError(msg) from None
     except IsADirectoryError:
         msg = f"{path}: is a folder; give the checkpoint file in it"
         raise DataError(msg) from None
     except Exception as error:  # noqa: BLE001 - a damaged file raises anything
         msg = (
-            f"{path}: is no checkpoint that torch reads as tensors alone "
+            f"{path}: is not a checkpoint that torch reads as tensors alone "
             f"({type(error).__name__}); it is damaged, or holds objects that could run code: "
             "fetch it again, or save its state dict"
         )
