@@ -323,7 +323,7 @@ def test_meta_measures_have_intervals_without_p(better_and_worse):
 
 def test_one_system_alone_is_not_compared(data):
     trials, people = data
-    with pytest.raises(ConfigError, match="--compare: there is one system on one list only"):
+    with pytest.raises(ConfigError, match="--compare needs at least two systems or trial lists"):
         audited({"A": trials}, people)
 
 

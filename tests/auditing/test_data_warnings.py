@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.auditing.inspection import warnings_of
-from parivox.auditing.list_warnings import same_scores
-from parivox.core.counts import Counts
 from parivox.read.attribute_warnings import (
     attribute_warnings,
     number_warnings,
@@ -245,10 +243,72 @@ def test_two_systems_with_the_same_scores_are_named(scale):
     assert warned({"A": frame, "B": trials(seed=9)}, operating_points=["eer"]) == []
 
 
-@given(st.integers(0, 10_000))
-def test_scores_of_other_systems_are_not_the_same(seed):
-    draw = np.random.default_rng(seed)
-    target = np.repeat([True, False], 200)
-    one, other = (Counts.from_scores(draw.normal(size=400) + 2 * target, target) for _ in "ab")
-    assert same_scores(one, other) == ""
-    assert same_scores(one, one) == "the same scores"
+@pytest.mark.parametrize(
+    ("change", "is_named"),
+    [
+        ("a logistic of them", True),
+        ("2 % changed", True),
+        ("a little noise", True),
+        ("noise of a tenth", False),
+        ("permuted within each class", False),
+    ],
+)
+def test_systems_are_compared_trial_by_trial(change, is_named):
+    frame, draw = trials(), np.random.default_rng(3)
+    score = frame["score"].to_numpy()
+    label = frame["label"].to_numpy()
+    other = score.copy()
+    if change == "a logistic of them":
+        other = 1 / (1 + np.exp(-score))
+    elif change == "2 % changed":
+        some = draw.choice(score.size, score.size // 50, replace=False)
+        other[some] += draw.normal(size=some.size)
+    elif change == "a little noise":
+        other += draw.normal(scale=0.0002 * score.std(), size=score.size)
+    elif change == "noise of a tenth":
+        other += draw.normal(scale=0.1 * score.std(), size=score.size)
+    else:
+        for of_class in (label == 0, label == 1):
+            other[of_class] = draw.permutation(other[of_class])
+    found = warned({"A": frame, "B": frame.with_columns(score=other)}, operating_points=["eer"])
+    assert bool(found) == is_named, found
+
+
+def test_calls_that_occur_again_with_other_ids_are_named():
+    frame = trials()
+    again = frame.sample(frame.height // 2, seed=2).with_columns(pl.col("test") + "x")
+    (item,) = warned(pl.concat([frame, again]), operating_points=["eer"])
+    assert item == "trials with the speakers and the score of another trial"
+    rounded = pl.concat([frame, again]).with_columns(pl.col("score").round(1))
+    assert item not in warned(rounded, operating_points=["eer"])
+
+
+@pytest.mark.parametrize("has_time", [False, True])
+def test_a_day_whose_decisions_are_swapped_is_named_without_asking_for_days(has_time):
+    frame = trials().with_columns(
+        decision=pl.when(pl.col("score") > 1.5).then(pl.lit("accept")).otherwise(pl.lit("reject")),
+        date=pl.Series([f"2026-11-0{n % 4 + 1}" for n in range(trials().height)]),
+    )
+    swapped = pl.col("decision").replace({"accept": "reject", "reject": "accept"})
+    wrong = pl.when(pl.col("date") == "2026-11-03").then(swapped).otherwise("decision")
+    if has_time:
+        wrong_frame = frame.with_columns(decision=wrong)
+        minutes = pl.Series([f" 10:{n % 60:02}" for n in range(frame.height)])
+        wrong_frame = wrong_frame.with_columns(date=pl.col("date") + minutes)
+    else:
+        wrong_frame = frame.with_columns(decision=wrong)
+    assert warned(frame, operating_points=["deployed"]) == []
+    found = pv.audit(
+        wrong_frame, speakers=people(), by="gender", intervals=False, operating_points=["deployed"]
+    ).data
+    (row,) = found.where(item="trials of days whose decisions contradict the labels").rows()
+    assert row["count"] == frame.filter(pl.col("date") == "2026-11-03").height
+    assert row["note"].startswith("2026-11-03: ")
+
+
+def test_a_threshold_that_hardly_tells_trials_apart_is_named():
+    low = float(trials()["score"].quantile(0.02))
+    (item,) = warned(trials(), operating_points=[f"threshold={low!r}"])
+    assert item == "thresholds that may be of another model or scale"
+    middle = float(trials()["score"].median())
+    assert warned(trials(), operating_points=[f"threshold={middle!r}"]) == []

@@ -327,7 +327,7 @@ def test_words_for_decisions(bank, audit_of, shown, accept, reject):
         (
             "threshold",
             "high",
-            "row 3, column 'threshold': 'high' is not a number; correct the value",
+            "row 3, column 'threshold': 'high' is not a number; correct",
         ),
         ("threshold", "nan", "row 3, column 'threshold': 'nan' is not a number"),
     ],

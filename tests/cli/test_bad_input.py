@@ -30,7 +30,7 @@ CASES = {
     ),
     "attribute twice": ((*BASIC, "--by", "gender+gender"), "gender+gender"),
     "grouping twice": ((*BASIC, "--by", "gender", "--by", "gender"), "twice"),
-    "bands of words": ((*BASIC, "--by", "gender:1,2"), "no number"),
+    "bands of words": ((*BASIC, "--by", "gender:1,2"), "not a number"),
     "falling bands": ((*BASIC, "--by", "age:60,30"), "rising"),
     "words as bands": ((*BASIC, "--by", "age:a"), "rising"),
     "unknown point": ((*BY, "--operating-point", "far=0.1"), "far=0.1"),

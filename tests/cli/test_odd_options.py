@@ -163,7 +163,7 @@ def test_a_list_of_choices_may_come_from_an_array():
 def test_standard_output_is_no_place_for_counts_and_tables(parivox):
     for command, kind in (("count", "file"), ("audit", "folder")):
         done = parivox(command, "scores.csv", "--speakers", "speakers.csv", "--out", "-")
-        told = f"parivox: error: --out -: standard output is no {kind}; name a {kind}\n"
+        told = f"parivox: error: --out -: standard output is not a {kind}; name a {kind}\n"
         assert (done.returncode, done.stderr) == (2, told)
 
 

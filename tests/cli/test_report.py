@@ -203,7 +203,7 @@ def test_a_report_of_someone_else_is_kept(parivox, files, tmp_path, optional):
     (tmp_path / "a.html").write_text("<title>mine</title>")
     done = parivox("audit", *scores(files), "--no-intervals", "--report", tmp_path / "a.html")
     assert done.returncode == 2
-    assert "is no such file of Parivox's; name another file" in done.stderr
+    assert "was not written by Parivox; name another file" in done.stderr
     assert (tmp_path / "a.html").read_text() == "<title>mine</title>"
 
 

@@ -62,9 +62,9 @@ def test_one_system_grouping_and_point_can_be_chosen(show):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("F",), "group 'F' is not of this audit; did you mean 'f'? available: f, m, A, B, C"),
-        (("--by", "sex"), "--by 'sex' is not of this audit; available: gender, nation"),
-        (("--system", "V2"), "--system 'V2' is not of this audit; available: A, B"),
+        (("F",), "no group 'F' in this audit; did you mean 'f'? available: f, m, A, B, C"),
+        (("--by", "sex"), "no grouping 'sex' in this audit; available: gender, nation"),
+        (("--system", "V2"), "no system 'V2' in this audit; available: A, B"),
         (("f", "-v"), "-v is of the summary, and a group is told whole; leave one of them out"),
     ],
 )

@@ -300,22 +300,25 @@ def test_a_mistake_is_told_with_its_mend_on_a_line_of_its_own_in_a_terminal(in_t
     code, told = in_terminal(("audit", "scores.csv", "--by", "gender", "--quiet"), files)
     assert code == 2
     error, hint = re.sub(r"\x1b\[[0-9;]*m", "", told).splitlines()
-    assert error == "error: --by 'gender' unknown attribute the trials, scores.csv"
-    assert hint == "hint: add the table of speakers that has it, with --speakers FILE"
+    assert error == "error: --by: unknown attribute 'gender' (searched the trials, scores.csv)"
+    assert hint == "hint: add the speaker table that contains it, with --speakers FILE"
     assert "\x1b[1merror" in told  # of sixteen colours none is seen on every ground
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("audi",), "'audi' is not a command of parivox; did you mean 'audit'?"),
+        (("audi",), "unknown command 'audi' for parivox; did you mean 'audit'?"),
         (
             ("trials", "gradde"),
-            "'gradde' is not a command of parivox trials; did you mean 'grade'?",
+            "unknown command 'gradde' for parivox trials; did you mean 'grade'?",
         ),
-        (("audit", "s.csv", "--speaker=s"), "no option of parivox audit; did you mean --speakers"),
-        (("audit", "s.csv", "--xyz"), "no option of parivox audit; see parivox audit --help"),
-        (("inspect", "s.csv", "--jso"), "did you mean --json? there are --help, --columns"),
+        (
+            ("audit", "s.csv", "--speaker=s"),
+            "unknown option --speaker for parivox audit; did you mean --speakers",
+        ),
+        (("audit", "s.csv", "--xyz"), "for parivox audit; see parivox audit --help"),
+        (("inspect", "s.csv", "--jso"), "did you mean --json? available: --help, --columns"),
     ],
 )
 def test_what_is_mistyped_is_told_with_what_may_be_meant(parivox, words, told):

@@ -322,8 +322,8 @@ def test_weights_without_files_of_their_own_are_hashed_as_ever(make):
         ("more/../../weights.bin", "outside its folder"),
         ("/etc/hostname", "outside its folder"),
         ("C:\\weights.bin", "outside its folder"),
-        ("gone.bin", "where file not found"),
-        ("", "where file not found"),
+        ("gone.bin", "where there is no such file"),
+        ("", "where there is no such file"),
     ],
 )
 def test_weights_that_are_not_beside_the_model_are_refused(split, onnx, location, why):

@@ -154,7 +154,7 @@ class Runs:
 def test_code_in_a_file_is_not_run(torch, saved, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = saved({"fc.weight": Runs()})
-    with pytest.raises(DataError, match="no checkpoint that torch reads as tensors alone"):
+    with pytest.raises(DataError, match="not a checkpoint that torch reads as tensors alone"):
         load_published("resnetse34l", path)
     assert not (tmp_path / "ran").exists()
 
@@ -166,7 +166,7 @@ def test_damaged_files_are_sentences(light, saved, tmp_path):
     ):
         path = tmp_path / f"{at}.model"
         path.write_bytes(damaged)
-        with pytest.raises(DataError, match="no checkpoint that torch reads"):
+        with pytest.raises(DataError, match="not a checkpoint that torch reads"):
             load_published("resnetse34l", path)
     with pytest.raises(DataError, match="file not found"):
         load_published("resnetse34l", tmp_path / "missing.model")

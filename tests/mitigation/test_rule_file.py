@@ -145,5 +145,5 @@ def test_a_file_of_somebody_else_is_kept(run, tmp_path, command, option):
     (tmp_path / "people.csv").write_text("speaker,gender\n")
     words = ["--policy", "p.yaml"] if command == "gate" else ["--by", "gender"]
     said = run(command, "scores.csv", *words, option, "people.csv", fails=True)
-    assert "people.csv: is there already, and is no such file of Parivox's" in said
+    assert "people.csv: already exists and was not written by Parivox" in said
     assert (tmp_path / "people.csv").read_text() == "speaker,gender\n"

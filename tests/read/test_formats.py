@@ -471,11 +471,6 @@ def test_a_column_of_sides_that_the_user_names(read, plain):
             None,
             r"row 2, column '4 \(score\)': 'high' is not a num",
         ),
-        (
-            "a,a,u1,0.5\na,,u2,0.1\n",
-            None,
-            r"row 2, column '2 \(test_speaker\)': is empty; give the",
-        ),
         (",a,u1,0.5\na,a,u2,0.1\n", None, r"row 1, column '1 \(enrol\)': is empty; give the id"),
         (
             "a a u1 0.5\na b u1 0.1\n" * 9,

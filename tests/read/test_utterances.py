@@ -66,8 +66,9 @@ def test_columns_of_speakers(read, count):
         read(text + "v1,u1,0.2,b,b\n")
     with pytest.raises(DataError, match=r"1 of 3 speakers \('z'\) are not in"):
         read(text + "v1,w1,0.2,b,z\n")
-    with pytest.raises(DataError, match="row 4, column 'test_speaker': is empty"):
-        read(text + "v1,w1,0.2,b,\n")
+    found = read(text + "v1,w1,0.2,b,\nx1,v1,0.3,,b\n")  # an empty cell is nobody
+    assert count(found, "trials of nobody") == 2
+    assert found.n_trials == 2
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_without_any_threshold_the_groups_are_still_listed(audited, printed):
     told = printed(audited(by=["gender", "nation"], operating_points=["fpr=0.0001", "fnr=0.0001"]))
     assert "fpr=0.0001 is below one error in" in flat(told)
     assert "fnr=0.0001 is below one error in" in flat(told)
-    assert "--operating-point threshold=X, or eer." in flat(told)
+    assert "--operating-point threshold=X, or use eer." in flat(told)
     assert "gender: 2 groups" in told
     assert "nation: 3 groups" in told
     (row,) = [line.split() for line in told.splitlines() if line.strip().startswith("Norway")]

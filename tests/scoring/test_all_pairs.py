@@ -272,7 +272,7 @@ def test_files_are_there_both_or_not_at_all(embedded, tmp_path, monkeypatch):
         found.write(out)
     found.write(out, overwrite=True)
     (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(pv.ConfigError, match="is no such file of Parivox's"):
+    with pytest.raises(pv.ConfigError, match="was not written by Parivox"):
         found.write(tmp_path / "thesis.tex", overwrite=True)
     assert (tmp_path / "thesis.tex").read_text() == "mine"
 

@@ -238,9 +238,9 @@ def test_rows_that_contradict_others_of_their_part_are_set_aside_as_in_one_piece
     ("score", "files", "told"),
     [
         (None, ["days.parquet"], r"days\.parquet, rows 1 and \d+: the same trial \(qz"),
-        (None, ["one.parquet", "two.parquet"], r"one\.parquet, row 1, and row \d+ of .*two\.parq"),
+        (None, ["one.parquet", "two.parquet"], r"one\.parquet, row 1 and .*two\.parquet, row \d+"),
         (-9.0, ["days.parquet"], r"days\.parquet, rows 1 and \d+: the same trial"),
-        (-9.0, ["one.parquet", "two.parquet"], r"one\.parquet, row 1, and row \d+ of .*two\.parq"),
+        (-9.0, ["one.parquet", "two.parquet"], r"one\.parquet, row 1 and .*two\.parquet, row \d+"),
     ],
 )
 @pytest.mark.parametrize("conflicts", ["error", "set-aside"])
@@ -262,7 +262,7 @@ def test_a_pair_in_two_parts_is_refused_by_its_rows_after_the_first_pass(
     with pytest.raises(DataError, match=told) as raised:
         merge(folder)
     alone = ", as each sets aside what conflicts within it" * (conflicts == "set-aside")
-    mend = f"in parts 1 and 2, which both count it{alone}; remove one of the rows, and plan again"
+    mend = f"is counted in both parts 1 and 2{alone}; remove one of the rows, and plan again"
     if score is not None and conflicts == "error":  # as of one piece
         mend = (
             "the same trial .* has score .*; correct one row, or exclude contradictory rows with "

@@ -12,12 +12,13 @@ from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.list_warnings import (
     list_warnings,
     recording_warnings,
+    repeated_calls,
     reversed_scores,
     same_scores,
 )
 from parivox.auditing.missing_scores import add_missing_scores
 from parivox.auditing.operating_points import DEPLOYED, missed
-from parivox.auditing.outcomes import are_inverted
+from parivox.auditing.outcomes import are_inverted, are_rates_inverted
 from parivox.auditing.system import CHANCE
 from parivox.auditing.tally import Tally
 from parivox.core.costs import min_cdet
@@ -31,7 +32,9 @@ from parivox.read.recording_names import odd_recordings
 from parivox.read.trialset import trials_in_common
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from parivox.auditing.cell_counts import CellCounts
     from parivox.auditing.counts.trial_counts import TrialCounts
@@ -46,14 +49,19 @@ if TYPE_CHECKING:
     from parivox.read.people import Speakers
     from parivox.read.trialset import TrialSet
 
+_DAYS_NAMED = 5
 _ONE_SIDE = "both sides must have one value; enrol.x or test.x takes that of one side"
 WITHOUT_TRIALS = "speakers of groups without any trial"
 """They are in no other table: groups are of what occurs in trials."""
+UNKNOWN_GROUP = "whose group is unknown"
 POINTS = "operating points"
 """The source of what is odd about thresholds."""
 MISSED = "missed operating points"
 INFINITE = "infinite thresholds"
 OUTSIDE = "thresholds outside the range of scores, as of another model or scale"
+USELESS = "thresholds that may be of another model or scale"
+_SEPARATES, _MOST_ERRORS = 0.8, 0.9
+"""AUC from which on scores tell trials apart; rate above which a given threshold does not."""
 LONG = "trials of a list too long for memory"
 _WITHOUT = "neither the list nor ids and scores are checked; audit a random part of it to have them"
 MOST_NAMED = 10
@@ -95,21 +103,18 @@ def account_for(
             add(source="failures", item=item, count=count, note=note)
     _undecided(add, tally)
     _inverted(add, tally, is_scored=trials.is_scored)
+    _inverted_days(add, trials.by_day if trials.has_speakers else {})
     if trials.is_scored:
         for grouping, odd in reversed_scores(tally):
             add(source=ODDITIES, grouping=grouping, item=odd.what, count=odd.count, note=odd.note)
     _thresholds(add, tally)
     infinite = [f"{one.point.text} at {one.threshold}" for one in found if np.isinf(one.threshold)]
-    outside = [
-        f"{one.point.text} {'accepts' if one.fpr == 1 else 'rejects'} all trials"
-        for one in found
-        if trials.is_scored and not one.reason and {one.fpr, one.fnr} == {0.0, 1.0}
-        if np.isfinite(one.threshold) or one.point.rule == DEPLOYED
-    ]
+    outside, useless = _unfit(found, tally) if trials.is_scored else ([], [])
     for item, points in (
         (MISSED, missed(found, tally.everything)),
         (INFINITE, infinite),
         (OUTSIDE, outside),
+        (USELESS, useless),
     ):
         if points:
             add(source=POINTS, item=item, count=len(points), note=", ".join(points))
@@ -165,6 +170,8 @@ def note_oddities(
         found += odd_recordings(trials)
         found += list_warnings(trials, groupings)
         found += recording_warnings(trials, groupings)
+        if trials.is_scored:
+            found += repeated_calls(trials)
         if trials.people is not None:
             found += speaker_warnings(trials.people.ids)
     shared = 0
@@ -196,16 +203,16 @@ def note_same_scores(rows: Rows, one: System, other: System) -> None:
     first, second = one.trials, other.trials
     if first.list != second.list or not (first.is_scored and second.is_scored):
         return
-    if one.no_curve or other.no_curve:
+    if not (first.has_speakers and second.has_speakers):
         return
-    if words := same_scores(one.tally.everything, other.tally.everything):
+    if words := same_scores(first, second):
         rows.add(
             system=second.system,
             list=second.list,
             source=ODDITIES,
             item=f"trials with {words} as in {first.system}",
             count=second.n_trials,
-            note="a comparison of the two systems shows nothing",
+            note="the files may be of one system",
         )
 
 
@@ -219,7 +226,7 @@ def _left_out(add: Callable[..., None], tally: CellCounts, *, may_withhold: bool
         withheld = " or withheld" if may_withhold else ""
         unknown, between = cells.left_out
         for item, count, note in (
-            (f"trials of a {whose} whose group is unknown{withheld}", unknown, ""),
+            (f"trials of a {whose} {UNKNOWN_GROUP}{withheld}", unknown, ""),
             (f"{which} between two groups", between, "" if is_of_speakers else _ONE_SIDE),
         ):
             add(
@@ -324,6 +331,45 @@ def _inverted(add: Callable[..., None], tally: CellCounts, *, is_scored: bool) -
                     note="nontarget trials are accepted more often than target trials"
                     + (", although they score lower" if is_scored else ""),
                 )
+
+
+def _unfit(found: Sequence[Found], tally: CellCounts) -> tuple[list[str], list[str]]:
+    """Thresholds outside the range of scores, and others that hardly tell trials apart.
+
+    The latter only of thresholds that are given, where the scores do tell trials apart.
+    """
+    outside, useless = [], []
+    has_separation = float(auc(tally.everything)) >= _SEPARATES
+    for one in found:
+        if one.reason or not (np.isfinite(one.threshold) or one.point.rule == DEPLOYED):
+            continue
+        is_given = one.point.rule in {"threshold", DEPLOYED}
+        if {one.fpr, one.fnr} == {0.0, 1.0}:
+            verb = "accepts" if one.fpr == 1 else "rejects"
+            outside.append(f"{one.point.text} {verb} all trials")
+        elif is_given and has_separation and one.fpr > _MOST_ERRORS:
+            useless.append(f"{one.point.text} accepts {100 * one.fpr:.3g} % of nontarget trials")
+        elif is_given and has_separation and one.fnr > _MOST_ERRORS:
+            useless.append(f"{one.point.text} rejects {100 * one.fnr:.3g} % of target trials")
+    return outside, useless
+
+
+def _inverted_days(add: Callable[..., None], by_day: Mapping[str, NDArray[np.int64]]) -> None:
+    """Days whose decisions contradict the labels, although those of all days do not."""
+    wrong = {}
+    for day, counts in by_day.items():
+        n_nontarget, n_target = counts.sum(axis=1).tolist()
+        accepted = tuple((counts[:, 1] / np.maximum(counts.sum(axis=1), 1)).tolist())
+        if are_rates_inverted(accepted, (n_nontarget, n_target)):
+            wrong[day] = n_nontarget + n_target
+    if wrong and len(wrong) < len(by_day):
+        days = ", ".join([*wrong][:_DAYS_NAMED]) + (", ..." if len(wrong) > _DAYS_NAMED else "")
+        add(
+            source=ODDITIES,
+            item="trials of days whose decisions contradict the labels",
+            count=sum(wrong.values()),
+            note=f"{days}: nontarget trials are accepted more often than target trials",
+        )
 
 
 def _thresholds(add: Callable[..., None], tally: CellCounts) -> None:

@@ -8,6 +8,7 @@ from parivox.auditing.account import POINTS
 from parivox.auditing.missing_scores import MISSING_SCORES
 from parivox.errors import DataError
 from parivox.options.audit import ReadOptions
+from parivox.read.checks import NOTE_OF_NOBODY, OF_NOBODY
 from parivox.read.content import in_encoding_given, stem_of
 from parivox.read.inspection import inspect_files
 from parivox.read.inspection.findings import Counted, Found, Labels
@@ -94,6 +95,8 @@ def warnings_of(audit: Audit) -> Iterator[Odd]:
             if row["group"] and row["value"] is not None:
                 item = f"{item}: {row['group']} ({row['grouping']}), {100 * row['value']:.3g} %"
             yield Odd(item, row["count"] or 0, row["note"] or "")
+    for row in audit.data.where(source="scores", item=OF_NOBODY, grouping="").rows():
+        yield Odd(OF_NOBODY, row["count"], NOTE_OF_NOBODY)
 
 
 class _Counts:

@@ -33,8 +33,11 @@ _MIN_CLASS, _REVERSED_ERRORS = 10, 4.0
 _MIN_RECORDINGS, _FOLLOWS = 20, 0.98
 """Recordings; share of them whose attribute follows from the group."""
 _MAX_VALUES = 20
-_MIN_DISTINCT, _N_QUANTILES, _SAME_SHAPE = 20, 1001, 1e-3
-"""Distinct scores; quantiles that are compared; deviation, in spreads, of the same scores."""
+_MIN_DISTINCT, _N_COMPARED, _NEAR_RANKS, _NEAR_RANK, _NEAR_SHARE = 20, 5000, 2, 0.002, 0.9
+"""Distinct scores; trials that are compared; how far a rank moves, and as a share of them, between
+scores that are nearly the same; share of trials whose rank moves no further."""
+_MAX_LOG, _MIN_DISTINCT_SHARE, _REPEATED = 5_000_000, 0.5, 0.1
+"""Trials of a log; distinct scores, and trials that occur again, as shares of all."""
 _CHANCE = 0.5
 
 
@@ -129,29 +132,88 @@ def reversed_scores(cells: CellCounts) -> Iterator[tuple[str, Odd]]:
                 )
 
 
-def same_scores(one: Counts, other: Counts) -> str:
-    """Tell whether two systems have the same scores, but perhaps for their scale.
+def same_scores(one: TrialSet, other: TrialSet) -> str:
+    """Tell whether two systems give the trials of a list the same scores, perhaps on two scales.
+
+    Ranks of up to some thousand trials are compared, so that any rising change of scale counts as
+    none. Two systems of one kind differ by far more: at a correlation of .99 by one rank in ten.
 
     Returns
     -------
     str
-        ``the same scores``, ``the same scores on another scale``, or nothing.
+        ``the same scores``, ``the same scores on another scale``, ``nearly the same scores``, or
+        nothing: also where the trials are not the same.
     """
-    sizes = [(int(counts.n_target), int(counts.n_nontarget)) for counts in (one, other)]
-    if sizes[0] != sizes[1] or min(one.values.size, other.values.size) < _MIN_DISTINCT:
+    first, second = _scores_of_both(one, other)
+    if min(np.unique(first).size, np.unique(second).size) < _MIN_DISTINCT:
         return ""
-    first, second = (_quantiles(counts) for counts in (one, other))
-    known = np.isfinite(first) & np.isfinite(second)
-    first, second = first[known], second[known]
-    spread = float(np.std(first))
-    if not spread or not np.std(second):
-        return ""
-    if np.abs(first - second).max() <= _SAME_SHAPE * spread:
+    if np.array_equal(first, second):
         return "the same scores"
-    slope, intercept = np.polyfit(first, second, 1)
-    residual = np.abs(slope * first + intercept - second).max()
-    is_same = slope > 0 and residual <= _SAME_SHAPE * float(np.std(second))
-    return "the same scores on another scale" if is_same else ""
+    moved = np.abs(_ranks(first) - _ranks(second))
+    if not moved.any():
+        return "the same scores on another scale"
+    is_near = moved <= max(_NEAR_RANKS, _NEAR_RANK * first.size)
+    return "nearly the same scores" if is_near.mean() >= _NEAR_SHARE else ""
+
+
+def repeated_calls(trials: TrialSet) -> Iterator[Odd]:
+    """Tell how many trials have the speakers and the very score of another trial.
+
+    The calls of two logs may overlap although each has an id of its own. Scores that are rounded
+    so much that many coincide tell nothing of it.
+    """
+    if trials.n_trials > _MAX_LOG:
+        return
+    columns = [
+        np.concatenate([of_part[place] for of_part in _call_columns(trials)]) for place in range(4)
+    ]
+    order = np.lexsort(columns)
+    enrol, test, is_target, score = (column[order] for column in columns)
+    n_distinct = np.unique(score).size
+    if score.size < _MIN_TRIALS or n_distinct < _MIN_DISTINCT_SHARE * score.size:
+        return
+    is_again = (enrol[1:] == enrol[:-1]) & (test[1:] == test[:-1])
+    is_again &= (is_target[1:] == is_target[:-1]) & (score[1:] == score[:-1])
+    n_again = int(is_again.sum())
+    if n_again > _REPEATED * score.size:
+        yield Odd(
+            "trials with the speakers and the score of another trial",
+            n_again,
+            "the same calls may be in two files or on two days, with other ids",
+        )
+
+
+def _call_columns(trials: TrialSet) -> Iterator[tuple[NDArray[np.generic], ...]]:
+    """Yield the speakers, class and score of the trials of each partition."""
+    for part in trials.partitions():
+        kept = part.without_conflicts()
+        sides = (trials.utterance_speaker.take(side) for side in (kept.enrol, kept.test))
+        yield *sides, kept.target, kept.score
+
+
+def _scores_of_both(
+    one: TrialSet, other: TrialSet
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the scores of up to some thousand trials; empty where the trials are not the same."""
+    nothing = np.empty(0)
+    if one.n_trials != other.n_trials or len(one.utterance_ids) != len(other.utterance_ids):
+        return nothing, nothing
+    step = max(1, one.n_trials // _N_COMPARED)
+    first, second = [nothing], [nothing]
+    for part, its in zip(one.partitions(), other.partitions(), strict=False):
+        mine, theirs = part.without_conflicts(), its.without_conflicts()
+        for side in ("enrol", "test"):
+            if not np.array_equal(getattr(mine, side), getattr(theirs, side)):
+                return nothing, nothing
+        first.append(mine.score[::step])
+        second.append(theirs.score[::step])
+    return np.concatenate(first), np.concatenate(second)
+
+
+def _ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rank of each score, the mean rank where scores are equal."""
+    _, place, count = np.unique(scores, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - (count - 1) / 2)[place])
 
 
 def _codes(grouping: Grouping) -> NDArray[np.int32]:
@@ -199,13 +261,3 @@ def _is_reversed(counts: Counts) -> bool:
         return False
     error = math.sqrt((n_target + n_nontarget + 1) / (12 * n_target * n_nontarget))
     return float(auc(counts)) < _CHANCE - _REVERSED_ERRORS * error
-
-
-def _quantiles(counts: Counts) -> NDArray[np.float64]:
-    """Return scores at even ranks of each class, the lowest and the highest included."""
-    parts = []
-    for n_trials in (counts.target, counts.nontarget):
-        up_to = np.cumsum(n_trials)
-        ranks = np.linspace(1, up_to[-1], _N_QUANTILES).astype(np.int64)
-        parts.append(counts.values[np.searchsorted(up_to, ranks)])
-    return np.concatenate(parts)

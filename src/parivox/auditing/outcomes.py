@@ -73,9 +73,24 @@ def are_inverted(deployed: Counts | None) -> bool:
     if deployed is None or not (deployed.n_target and deployed.n_nontarget):
         return False
     at = deployed.at([1.0])
-    standard_error = math.sqrt(0.25 / deployed.n_target + 0.25 / deployed.n_nontarget)
-    excess = float(at.fpr[0]) - (1 - float(at.fnr[0]))
-    return excess > max(_INVERTED, _SURE * standard_error)
+    rates = float(at.fpr[0]), 1 - float(at.fnr[0])
+    return are_rates_inverted(rates, (int(deployed.n_nontarget), int(deployed.n_target)))
+
+
+def are_rates_inverted(accepted: tuple[float, float], n_trials: tuple[int, int]) -> bool:
+    """Whether nontarget trials are accepted clearly more often than target trials.
+
+    Parameters
+    ----------
+    accepted
+        Share of nontarget trials, and of target trials, that are accepted.
+    n_trials
+        Number of nontarget trials, and of target trials.
+    """
+    if not all(n_trials):
+        return False
+    standard_error = math.sqrt(sum(0.25 / n for n in n_trials))
+    return accepted[0] - accepted[1] > max(_INVERTED, _SURE * standard_error)
 
 
 def failure_rates(

@@ -38,8 +38,8 @@ REPEATED = "trials that occur more than once"
 OF_ITSELF = "trials of an utterance with itself"
 WITHOUT_TEST_SPEAKER = "nontarget trials without a test speaker"
 NOTE_WITHOUT_TEST_SPEAKER = (
-    "they count for the group of the enrolled speaker, and FPR has no interval; name the callers "
-    "in a column test_speaker to have one"
+    "they count for the group of the enrolment speaker, whose FPR then has no interval; name the "
+    "callers in a column test_speaker to have one"
 )
 INFINITE = "infinite scores"
 OF_NOBODY = "trials of nobody"

@@ -55,6 +55,10 @@ class Dictionary:
         """How many ids there are."""
         return len(self._code)
 
+    def codes_of_speakers(self, chunk: Chunk, role: str) -> Codes:
+        """Codes of a column of speakers, shape (row,); an empty cell is the id of nobody."""
+        return self.learn(chunk[role].cast(pl.String).fill_null(""))[0]
+
     def codes(self, chunk: Chunk, role: str) -> Codes:
         """Codes of one column, shape (row,); its empty cells are an error."""
         codes, fresh = self.learn(_texts(chunk, role))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -52,6 +53,7 @@ def placeholders() -> tuple[str, ...]:
     return (*PLACEHOLDERS, *nobody_asked())
 
 
+_FEW_WORDS = 3  # ids that may stand for nobody, which a message names as such
 NOBODY = -2
 """What stands for the place of such a speaker."""
 _SIDES = ("enrol", "test")
@@ -251,6 +253,11 @@ def speaker_indices(
         mend = _damage_of_speakers(missing, speakers, share) or (
             "add them to it, check case and spelling, or name its id column with --id"
         )
+        if len(missing) <= _FEW_WORDS and len(distinct) > len(missing):
+            words = "|".join(missing.to_list())
+            mend += (
+                f". For ids that stand for no speaker, give --columns nobody={shlex.quote(words)}"
+            )
         msg = (
             f"{name}: {listed_ids(missing, distinct, 'speakers')} are not in {speakers.name}; "
             f"{mend}"

@@ -404,7 +404,10 @@ def _odd_range(counts: Counts) -> list[Odd]:
         if high <= 1:
             note = f"{span}, as probabilities or cosine similarities are; {_CALIBRATE}"
             return [Odd("log likelihood ratios that are all from 0 to 1", n, note)]
-        note = f"{span}, as likelihood ratios without the logarithm are; take their logarithm"
+        note = (
+            f"{span}, as likelihood ratios without the logarithm or percentages are; take the "
+            "logarithm of ratios, and calibrate other scores"
+        )
         return [Odd("log likelihood ratios none of which is negative", n, note)]
     if high <= 0 and n_target >= _MIN_LLRS:
         note = f"{span}, as logarithms of probabilities are; {_CALIBRATE}"

@@ -14,6 +14,7 @@ from parivox.read.attributes import Levels, ValueCodes, columns_of, sides_of, wh
 from parivox.read.cells import DAY, decisions, failures, labels, numbers, scores
 from parivox.read.checks import DataNote, Encoded
 from parivox.read.columns import alone, names_no_callers
+from parivox.read.days import DecisionsByDay
 from parivox.read.ids import UNKNOWN, Dictionary, Ids
 from parivox.read.joining import named_rows
 from parivox.read.notes import labels_or_scores
@@ -39,7 +40,8 @@ class TrialRows:
     Columns of `attributes` may stand in the rows. Where enrolments are models, their ids are others
     than those of recordings. Where no column names who calls, labels tell whether it is who is
     claimed, with `infers_callers`. `unscored` rows count for who is compared with whom alone; with
-    `keeps_scores`, their scores stand beside them, as ``more["kept_score"]``.
+    `keeps_scores`, their scores stand beside them, as ``more["kept_score"]``. Decisions are counted
+    by the day that `day_columns` tell.
     """
 
     def __init__(
@@ -52,11 +54,13 @@ class TrialRows:
         infers_callers: bool = False,
         unscored: bool = False,
         keeps_scores: bool = False,
+        day_columns: Sequence[str] = (),
     ) -> None:
         self.attributes, self.sign = attributes, -1.0 if is_distance else 1.0
         self.infers_callers = infers_callers
         self.unscored, self.needs_speakers = unscored, needs_speakers
         self.keeps_scores = keeps_scores
+        self.by_day = DecisionsByDay(day_columns)
         self.ids = Ids()
         self.named = Dictionary()  # speakers that columns name
         self.model_ids = Ids() if has_models else None
@@ -137,6 +141,8 @@ class TrialRows:
                 more["kept_score"] = scores(chunk, scanned)
         if scored:
             more |= self._outcomes(chunk)
+            if "accepted" in more:
+                self.by_day.add(chunk, more["accepted"])
             if "score" in chunk.columns:
                 score = self.sign * scores(chunk, scanned) + 0.0
                 self.is_scored = self.is_scored or not np.isnan(score).all()
@@ -155,7 +161,7 @@ class TrialRows:
             sides = {"test_speaker": test}
         if self.needs_speakers:
             if "enrol_speaker" in sides and "enrol_speaker" in chunk.columns:
-                self._note_speakers(enrol, self.named.codes(chunk, "enrol_speaker"))
+                self._note_speakers(enrol, self.named.codes_of_speakers(chunk, "enrol_speaker"))
             speaker = test_speakers(chunk, label, self.named, infers_callers=self.infers_callers)
             if speaker is not None:
                 self._note_speakers(test, speaker)
@@ -325,7 +331,7 @@ def test_speakers(
     if names_no_callers(chunk.columns):
         if "test_speaker" not in chunk.columns and not infers_callers:
             return None
-        speaker = np.where(is_target, named.codes(chunk, "enrol_speaker"), UNKNOWN)
+        speaker = np.where(is_target, named.codes_of_speakers(chunk, "enrol_speaker"), UNKNOWN)
         if "test_speaker" not in chunk.columns:  # ids may begin with their speaker
             is_path = chunk["test"].cast(pl.String).str.contains(r"[/\\]")
             speaker[is_path.to_numpy()] = -1
@@ -334,12 +340,12 @@ def test_speakers(
         return None
     is_empty = chunk.is_empty("test_speaker")
     if not (is_empty & (label >= 0)).any():
-        return named.codes(chunk, "test_speaker")
+        return named.codes_of_speakers(chunk, "test_speaker")
     if "enrol_speaker" in chunk.columns:  # a target trial is of who enrolled
         claimed = pl.when(pl.Series(is_empty & is_target)).then("enrol_speaker")
         filled = chunk.frame.with_columns(test_speaker=claimed.otherwise("test_speaker"))
         chunk = replace(chunk, frame=filled)
     speaker = np.full(len(chunk), UNKNOWN)
     is_told = ~is_empty | (label != 0)
-    speaker[is_told] = named.codes(chunk.take(pl.Series(is_told)), "test_speaker")
+    speaker[is_told] = named.codes_of_speakers(chunk.take(pl.Series(is_told)), "test_speaker")
     return speaker

@@ -24,7 +24,8 @@ from parivox.read.checks import (
     check_partition,
 )
 from parivox.read.columns import Columns, are_customers
-from parivox.read.formats import scan
+from parivox.read.days import day_columns
+from parivox.read.formats import scan, scan_again
 from parivox.read.ids import UNKNOWN, places_in
 from parivox.read.joining import (
     NOBODY,
@@ -116,6 +117,10 @@ def read_trials(
         scans.append(scan(trials, columns=asked, format=None, name="trials"))
     if not strangers:
         check_columns(asked, scans)
+    days = () if scans[0].several else day_columns(scans[0])
+    if days:
+        wider = replace(asked, attributes=(*asked.attributes, *days))
+        scans[0] = scan_again(scans[0], source, wider)
     needed = not (strangers and any("label" in one.columns for one in scans))
     tables = TrialTables(
         speakers,
@@ -133,6 +138,7 @@ def read_trials(
         infers_callers=not tables.tell_speakers,
         unscored=unscored,
         keeps_scores=keeps_scores,
+        day_columns=days,
     )
     rows.read_scores(scans[0])
     for one in scans[1:]:
@@ -218,6 +224,7 @@ def _checked(
         rows.is_scored,
         frozenset(next(iter(parts)).more) - rows.empty_columns(),
         people,
+        rows.by_day.counts(),
     )
 
 

@@ -153,6 +153,8 @@ class TrialSet:
     more: frozenset[str] = frozenset()
     # what `utterance_speaker` counts in; None if speakers were not asked for
     people: Speakers | None = None
+    # trials of each day of a log with decisions, [nontarget or target, rejected or accepted]
+    by_day: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     has_speakers: ClassVar[Literal[True]] = True  # and ids of recordings; counts have neither
     is_llr, is_similarity, llr_base = False, False, None  # is for the options to say

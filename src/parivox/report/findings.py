@@ -7,7 +7,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from parivox.auditing.account import POINTS, WITHOUT_TRIALS
+from parivox.auditing.account import POINTS, UNKNOWN_GROUP, WITHOUT_TRIALS
 from parivox.auditing.limits import LIMITS
 from parivox.auditing.operating_points import HERE
 from parivox.auditing.options import parse_gates
@@ -46,6 +46,7 @@ SET_APART = {"G8": "false accepts", "G9": "false rejects"}
 """Checks of a list without which a difference between groups may be one between their trials."""
 _COUNTED_AT = "counted at thresholds "
 _FEW_THRESHOLDS = 5
+_MOST_UNKNOWN = 0.05  # of all trials, which may be in no group without a word
 EXPLORED = "up to 21 in 100 (simulated, three groupings)"
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
@@ -425,11 +426,37 @@ def excluded_trials(audit: Audit, name: Row, metric: str) -> str:
     count = sum(row["count"] for row in rows if row["count"] is not None)
     rates = f"{metric} at {first_point(audit, name)} {{}} contradicting rows"
     without, with_ = (values.get(rates.format(word)) for word in ("without", "with"))
-    if not count or with_ is None or percent(without) == percent(with_):
+    if not count:
+        return ""
+    rows_excluded = f"{count_of(count, 'contradictory row')} excluded"
+    kind = "target" if metric == "fnr" else "nontarget"
+    whole = audit.groups.where(**name, grouping="all", within="").rows()
+    if with_ is None and whole and not whole[0][f"{kind}_trials"]:
+        return f"{rows_excluded}: no {kind} trials are left"
+    if with_ is None or percent(without) == percent(with_):
         return ""
     found = f"{metric.upper()} is {percent(with_)} with them"
     than = "" if without is None else f", {percent(without)} without"
-    return f"{count_of(count, 'contradictory row')} excluded: {found}{than}"
+    return f"{rows_excluded}: {found}{than}"
+
+
+def trials_of_unknown_group(audit: Audit, name: Row) -> Iterator[str]:
+    """Yield how many trials are in no group of a grouping, where they are more than a few."""
+    whole = audit.groups.where(**name, grouping="all", within="").rows()[0]
+    n_trials = whole["target_trials"] + whole["nontarget_trials"]
+    count_of_grouping: dict[str, int] = {}
+    for row in audit.data.where(**name, source="scores").rows():
+        if UNKNOWN_GROUP in row["item"] and row["grouping"]:
+            count_of_grouping.setdefault(row["grouping"], row["count"])
+    groupings_of_count: dict[int, list[str]] = {}
+    for grouping, count in count_of_grouping.items():
+        groupings_of_count.setdefault(count, []).append(grouping)
+    for count, groupings in groupings_of_count.items():
+        if count > _MOST_UNKNOWN * n_trials:
+            yield (
+                f"{number(count)} of {count_of(n_trials, 'trial')} in no group by "
+                f"{' or '.join(groupings)}, as the group of a speaker is unknown"
+            )
 
 
 def unscored_trials(audit: Audit, name: Row) -> str:

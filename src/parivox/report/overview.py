@@ -956,9 +956,9 @@ def _of_trials(audit: Audit) -> Iterator[Caveat]:
         if words := findings.trials_of_nobody(audit, name):
             why = "the speaker of a side is a placeholder, such as nan or unknown"
             yield Caveat(words, f"{words}: {why}", "data")
-        for metric in RATES:
-            if words := findings.excluded_trials(audit, name, metric):
-                yield Caveat(words, words, "data")
+        excluded = [findings.excluded_trials(audit, name, metric) for metric in RATES]
+        for words in (*filter(None, excluded), *findings.trials_of_unknown_group(audit, name)):
+            yield Caveat(words, words, "data")
         for words in findings.of_counts(audit, name):
             said = words.removesuffix(".")
             yield Caveat(f"{said[:1].lower()}{said[1:]}", said, "data")

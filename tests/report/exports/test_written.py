@@ -34,7 +34,7 @@ def test_a_format_may_change_from_one_report_to_the_next(unsure, tmp_path):
 def test_any_other_file_is_kept(unsure, tmp_path, text):
     file = tmp_path / "notes.md"
     file.write_text(text)
-    with pytest.raises(ConfigError, match=r"is there already, and is no such file of Parivox's"):
+    with pytest.raises(ConfigError, match=r"already exists and was not written by Parivox"):
         pv.write_tables(unsure, file)
     assert file.read_text() == text
 

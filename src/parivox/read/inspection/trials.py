@@ -36,7 +36,7 @@ from parivox.read.formats import scan_again
 from parivox.read.ids import UNKNOWN, Dictionary
 from parivox.read.inspection.findings import Found, Ids, Labels, Scores, Whose
 from parivox.read.inspection.tables import Cells, reading_facts
-from parivox.read.joining import first_components
+from parivox.read.joining import first_components, placeholders
 from parivox.read.oddities import Odd, odd_ids, odd_llrs, odd_scores, odd_targets
 from parivox.read.spill import concatenated
 from parivox.read.trial_rows import test_speakers
@@ -179,9 +179,8 @@ class _TrialInspector:
         label, score = self._labels(chunk), self._scores(chunk)
         self.chunks.append(Encoded(enrol, test, label, score))
         if "enrol_speaker" in self.scan.columns:
-            has = ~chunk.is_empty("enrol_speaker")
-            owner = self.speakers.codes(chunk.take(pl.Series(has)), "enrol_speaker")
-            self.owners.append((enrol[has], owner))
+            owner = self.speakers.codes_of_speakers(chunk, "enrol_speaker")
+            self.owners.append((enrol, owner))
         self._add_test_speakers(chunk, test, label)
         for role in chunk.frame.columns:
             if whole_of(role) in self.cells:
@@ -191,16 +190,9 @@ class _TrialInspector:
         self, chunk: Chunk, test: NDArray[np.int32], label: NDArray[np.int8]
     ) -> None:
         """Take in whose the test recordings are, as an audit does."""
-        has = np.ones(len(chunk), dtype=bool)
-        for role in _SPEAKER_ROLES:  # which an audit wants, but in nontarget trials
-            if role in self.scan.columns:
-                has &= ~chunk.is_empty(role) | ((role == "test_speaker") & (label >= 0))
-        if "enrol_speaker" not in self.scan.columns and "test_speaker" in self.scan.columns:
-            has &= ~chunk.is_empty("test_speaker") | (label == 0)
-        told = chunk.take(pl.Series(has))
-        owner = test_speakers(told, label[has], self.speakers, infers_callers=True)
+        owner = test_speakers(chunk, label, self.speakers, infers_callers=True)
         if owner is not None:
-            self.owners.append((test[has], owner))
+            self.owners.append((test, owner))
 
     def _try(self, read: Callable[..., NDArray[Any]], *given: object) -> NDArray[Any] | None:
         """What a reader of the audit gives, or None, and its complaint kept."""
@@ -248,6 +240,7 @@ class _TrialInspector:
         speaker, rule = self._speakers(ids, place)
         self._count_pairs(rows, len(ids))
         is_unknown = speaker.is_null().to_numpy()[rows.test] & (rows.label == 0)
+        is_unknown &= ~speaker.is_in(placeholders()).fill_null(value=False).to_numpy()[rows.enrol]
         n_unknown = int((is_unknown & ~np.isnan(rows.score)).sum())
         self.count(WITHOUT_TEST_SPEAKER, n_unknown, NOTE_WITHOUT_TEST_SPEAKER)
         columns = scanned.columns
@@ -395,12 +388,12 @@ def _ids(ids: pl.Series, rows: Encoded) -> tuple[Ids, ...]:
 
 
 def _whose(rule: str, speaker: pl.Series, rows: Encoded) -> Whose:
-    code = speaker.rank("dense").fill_null(0).to_numpy()
-    known = rows.label >= 0
+    is_nobody = speaker.is_in(placeholders())
+    named = speaker.set(is_nobody, None)
+    code = named.rank("dense").fill_null(0).to_numpy()
+    known = (rows.label >= 0) & (code[rows.enrol] > 0) & (code[rows.test] > 0)
     wrong = (code[rows.enrol] == code[rows.test])[known] != (rows.label[known] == 1)
-    return Whose(
-        rule, speaker.drop_nulls().n_unique(), float(wrong.mean()) if known.any() else None
-    )
+    return Whose(rule, named.drop_nulls().n_unique(), float(wrong.mean()) if known.any() else None)
 
 
 def _score_summary(rows: Encoded) -> Scores | None:
