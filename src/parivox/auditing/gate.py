@@ -40,8 +40,10 @@ EXIT_CODES = {PASS: 0, FAIL: 1, CANNOT_TELL: 3, NOT_APPLICABLE: 3}
 """What `parivox gate` ends with; 2 is for mistakes."""
 ABSENT = {NEW: "not in the baseline", GONE: "not in this audit"}
 """Why a group cannot be compared with the baseline: it does not pass, as nothing shows that."""
+MIXED = "mixed"
+"""How releases are compared where only some groups have the same speakers: these are paired."""
 _NAMES = ("the baseline", "the audit")
-_REFERENCES = {"others": "everyone else", "pooled": "everyone together"}
+_REFERENCES = {"others": "all other groups combined", "pooled": "all groups pooled"}
 _KEY = ("system", "list", "grouping", "group")
 TABLES: dict[str, dict[str, str]] = {
     "conditions": {
@@ -232,7 +234,8 @@ class _Judge:
             self.changes = comparison.changes.rows()
             self.changed_groups = comparison.record["changed_groups"]
         pairings = {row["pairing"] for row in self.changes}
-        self.pairing = next((one for one in (UNPAIRED, PAIRED) if one in pairings), "")
+        known = [one for one in (UNPAIRED, PAIRED) if one in pairings]
+        self.pairing = MIXED if len(known) > 1 else "".join(known)
 
     def _check(self, one: Condition, groups: Sequence[str], where: str) -> None:
         """Refuse what the audit does not have."""

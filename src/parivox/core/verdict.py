@@ -292,7 +292,7 @@ WHY = {
     "undefined_ratio": "ratio undefined",
     "no_interval": "no interval",
     "no_p": "no p-value",
-    UNKNOWN_SPEAKERS: "nontarget trials have no test speaker",
+    UNKNOWN_SPEAKERS: "nontarget trials have no test speaker, in this group or its reference",
     "too_wide": "interval too wide",
     "not_surely_alike": "not shown to be equivalent",
     "not_after_holm": "not significant after adjustment",

@@ -39,17 +39,17 @@ conditions:
   rate: fnr
   at-most: 10%
 
-- name: impostors do not get in more often in any group
+- name: no group has a verdict of worse for false accepts
   rate: fpr
   not: worse                # the verdict of the audit
 
 # With --baseline OLD, the audit of the release before:
-# - name: no group is locked out more than with the last release
+# - name: no group has over 1.25 times the false reject rate of the last release
 #   rate: fnr
 #   at-most: 1.25x
 #   than: baseline
 
-# What can't be told does not pass, unless it is accepted: why, and until when.
+# Inconclusive conditions do not pass, unless they are accepted: why, and until when.
 # accept:
 # - condition: no group has over 1.5 times the false reject rate of all others
 #   groups: [f+India]

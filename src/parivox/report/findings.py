@@ -340,8 +340,12 @@ def oddities(audit: Audit) -> list[str]:
 
 
 def _of_systems(audit: Audit, source: str) -> Iterator[str]:
+    names_of_words: dict[str, list[str]] = {}
     for row in audit.data.where(source=source).rows():
-        yield f"{name_of(row['system'], row['list'])}: {_aside(row)}"
+        name = name_of(row["system"], row["list"])
+        names_of_words.setdefault(_aside(row), []).append(name)
+    for words, names in names_of_words.items():
+        yield f"{', '.join(dict.fromkeys(names))}: {words}"
 
 
 def recordings_in_words(audit: Audit, name: Row) -> str:

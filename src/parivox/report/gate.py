@@ -8,7 +8,15 @@ from xml.etree import ElementTree as ET
 from rich.console import group
 from rich.padding import Padding
 
-from parivox.auditing.gate import ABSENT, CANNOT_TELL, FAIL, NOT_APPLICABLE, OUTCOMES, PASS
+from parivox.auditing.gate import (
+    ABSENT,
+    CANNOT_TELL,
+    FAIL,
+    MIXED,
+    NOT_APPLICABLE,
+    OUTCOMES,
+    PASS,
+)
 from parivox.auditing.releases import PAIRED
 from parivox.errors import shown
 from parivox.report.releases import changed_groups_in_words
@@ -26,12 +34,17 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 _MOST = 5
-_WORDS = {FAIL: "fail", CANNOT_TELL: "can't tell", PASS: "pass", NOT_APPLICABLE: "not applicable"}
+_WORDS = {FAIL: "fail", CANNOT_TELL: "inconclusive", PASS: "pass", NOT_APPLICABLE: "not applicable"}
 _INKS = {FAIL: "worse", PASS: "better"}
-_OF_GROUPS = {FAIL: "broken by", CANNOT_TELL: "can't tell of", PASS: "met by"}
-_MEND = (
-    "What can't be told does not pass. More speakers settle it: parivox plan --pilot AUDIT "
-    "--policy FILE says how many; or accept it in the policy, with a reason and a date."
+_OF_GROUPS = {FAIL: "not met:", CANNOT_TELL: "inconclusive:", PASS: "met:"}
+_HINT = (
+    "Inconclusive conditions do not pass. To resolve them, audit more speakers (parivox plan "
+    "--pilot AUDIT --policy FILE calculates how many), or accept them in the policy with a reason "
+    "and a date."
+)
+_HINT_ABSENT = (
+    "Groups that only one of the two audits has do not pass. Audit both releases with these "
+    "groups, or accept the groups in the policy with a reason and a date."
 )
 
 
@@ -125,6 +138,8 @@ def _asked(row: Row, found: Gate) -> str:
     if row["asked"] == "ratio":
         return f"{rate} at most {row['most']:g} times that of {found.record['reference']}"
     how = "paired, the same trials" if found.record["pairing"] == PAIRED else "unpaired"
+    if found.record["pairing"] == MIXED:
+        how = "paired, the same trials; unpaired where speakers changed group"
     return f"{rate} at most {row['most']:g} times that of the baseline ({how})"
 
 
@@ -162,8 +177,12 @@ def _remarks(found: Gate) -> Iterator[str]:
         yield "The baseline is not looked at: no condition of the policy says than: baseline."
     if found.record["ended"]:
         yield f"No longer accepted: {'; '.join(found.record['ended'])}."
-    if any(row["outcome"] == CANNOT_TELL for row in found.conditions.rows()):
-        yield _MEND
+    rows = [row for row in found.groups.rows() if row["outcome"] == CANNOT_TELL]
+    are_absent = [row["reason"] in ABSENT.values() for row in rows if not row["accepted"]]
+    if not all(are_absent):
+        yield _HINT
+    if any(are_absent):
+        yield _HINT_ABSENT
 
 
 def markdown(found: Gate) -> str:

@@ -962,15 +962,23 @@ def _of_trials(audit: Audit) -> Iterator[Caveat]:
         for words in findings.of_counts(audit, name):
             said = words.removesuffix(".")
             yield Caveat(f"{said[:1].lower()}{said[1:]}", said, "data")
+    partly_known = {
+        "@".join(filter(None, name.values()))
+        for name in systems(audit)
+        if findings.without_test_speakers(audit, name)[0]
+    }
     for names, failed in findings.failed_checks(audit):
         for one in failed:
             if one["id"] in findings.SET_APART:
                 touched = findings.SET_APART[one["id"]]
+                found = one["sentence"]
+                if one["id"] == "G8" and partly_known.intersection(names):
+                    found += " whose speakers are known"
                 words = (
-                    f"The trials of groups differ on {', '.join(names)}: {one['sentence']}. Part "
-                    f"of a difference in {touched} may be due to this"
+                    f"The trials of groups differ on {', '.join(names)}: {found}. Part of a "
+                    f"difference in {touched} may be due to this"
                 )
-                yield Caveat(f"{touched}: {one['sentence']}", words, "list")
+                yield Caveat(f"{touched}: {found}", words, "list")
 
 
 def _of_groups(audit: Audit) -> Iterator[Caveat]:

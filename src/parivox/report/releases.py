@@ -79,8 +79,7 @@ def _pair(title: str, rows: Sequence[Row], *, apart: bool) -> Iterator[Renderabl
         n = Counter(row["verdict"] for row in groups if row["metric"] == metric)
         told = ", ".join(f"{n[code]} {words}" for code, words in VERDICTS.items() if n[code])
         yield text(f"{capital(happens)}: the pooled rate is fixed by {at}. Groups: {told}.")
-    paired = {row["pairing"] for row in here} & {*_HOW}
-    yield text(f"At {at}; {'; '.join(_HOW[one] for one in _HOW if one in paired)}.")
+    yield text(f"At {at}; {_how_paired(here)}.")
     sheet = _changed(groups)
     if sheet.rows:
         yield text("")
@@ -92,6 +91,16 @@ def _pair(title: str, rows: Sequence[Row], *, apart: bool) -> Iterator[Renderabl
     more = list(dict.fromkeys(row["operating_point"] for row in rows))[1:]
     if more:
         yield text(f"At {', '.join(more)}: --json.", apart=True)
+
+
+def _how_paired(rows: Sequence[Row]) -> str:
+    """Return whether rates are paired; where only some groups are, which are not."""
+    pairings = {row["pairing"] for row in rows} & {*_HOW}
+    if len(pairings) < 2:
+        return "; ".join(_HOW[one] for one in pairings)
+    unpaired = dict.fromkeys(row["group"] for row in rows if row["pairing"] == UNPAIRED)
+    names = ", ".join(listed(list(unpaired), most=_MOST_NAMED))
+    return f"{_HOW[PAIRED]}, except {names}, whose intervals are wider"
 
 
 def _of_everyone(row: Row) -> str:

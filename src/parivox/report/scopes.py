@@ -293,6 +293,6 @@ def why_left_out(audit: Audit, where: Row, names: Sequence[str]) -> list[str]:
             words = f"{words} in {name_of(row['system'], row['list'])}"
         lacking[row["group"]].setdefault(words, []).append(row["metric"])
     return [
-        f"{name} ({', '.join(words) if words else 'has no value in all systems'})"
+        f"{name} ({', '.join(words) if words else 'has no value in some system'})"
         for name, words in lacking.items()
     ]
