@@ -77,7 +77,8 @@ def test_groups_that_no_trial_has_anyone_of_are_counted_and_named(trials, speake
     }
     audit = pv.audit({"S": trials}, speakers=absent, **OPTIONS)
     assert without_trials(audit) == {"gender": (2, "x")}
-    told = "no trials of x (2 speakers by gender), so nothing can be said about them"
+    speakers_of_x = "2 speakers in the speaker table"
+    told = f"1 group by gender has no trials ({speakers_of_x}), so nothing can be said about x"
     assert told in set_aside(audit, NAME)
     assert not without_trials(pv.audit({"S": trials}, speakers=speakers, **OPTIONS))
 
@@ -87,7 +88,7 @@ def test_of_many_groups_without_trials_ten_are_named(trials, speakers):
     absent = {"id": [*speakers["id"], *more], "gender": [*speakers["gender"], *more]}
     ((count, note),) = without_trials(pv.audit({"S": trials}, speakers=absent, **OPTIONS)).values()
     assert count == 13
-    assert note == f"{', '.join(more[:10])} and 3 others"
+    assert note == f"{', '.join(more[:10])} and 3 more"
 
 
 def test_values_that_a_groups_file_leaves_out_are_no_groups_without_trials(

@@ -151,7 +151,14 @@ def test_what_cannot_be_is_refused_in_a_sentence(refused, words, told):
 
 
 def test_the_files_of_an_audit_are_not_replaced(refused):
-    refused("audit", "--format", "markdown", "--out", "audit/audit.json", told="was not written by Parivox")
+    refused(
+        "audit",
+        "--format",
+        "markdown",
+        "--out",
+        "audit/audit.json",
+        told="was not written by Parivox",
+    )
 
 
 @pytest.mark.parametrize("damage", ["gone", "part", "altered", "newer"])

@@ -49,42 +49,42 @@ def page(material, printed):
 def test_what_goes_together_stands_with_the_groups_concerned(page):
     told = page()
     of_gender, of_band = told.split("band: 2 groups")
-    assert "gender and band are confounded: 69 % of the speakers with gender" in of_gender
+    assert "gender and band are associated: 69 % of the speakers with gender" in of_gender
     assert "To examine this, use --within band or --standardise band." in of_gender
-    assert "band and gender are confounded" not in of_gender
+    assert "band and gender are associated" not in of_gender
     assert "To examine this, use --within gender or --standardise gender." in of_band
 
 
 @pytest.mark.slow
 def test_who_compares_within_is_not_told_to(page):
     told = page(by=["gender", "gender+band"], within="band")
-    assert "gender and band are confounded" in told
+    assert "gender and band are associated" in told
     assert "Past that look" not in told
 
 
 @pytest.mark.slow
 def test_groups_of_both_attributes_are_not_confounded_by_one_of_them(page):
     told = page(by=["gender+band", "gender", "band"])
-    assert "confounded" not in told.split("gender: 2 groups")[0]
+    assert "associated" not in told.split("gender: 2 groups")[0]
 
 
 @pytest.mark.slow
 def test_of_attributes_that_tell_each_other_one_is_enough(page):
     told = page(by=["gender", "band", "half"])
     of_gender, of_band = told.split("band: 2 groups", 1)
-    assert of_gender.count("confounded") == 1
-    assert "band and half are alike" in of_band.split("half: 2 groups")[0]
+    assert of_gender.count("associated") == 1
+    assert "band and half coincide" in of_band.split("half: 2 groups")[0]
 
 
 @pytest.mark.slow
 def test_two_systems_on_the_same_speakers_are_told_of_it_once(page, material):
     trials, _ = material
-    assert page({"S": trials, "T": trials}, by=["gender", "gender+band"]).count("confounded") == 1
-    assert page(allocate=["both", "enrol"], by=["gender", "gender+band"]).count("confounded") == 1
+    assert page({"S": trials, "T": trials}, by=["gender", "gender+band"]).count("associated") == 1
+    assert page(allocate=["both", "enrol"], by=["gender", "gender+band"]).count("associated") == 1
 
 
 def test_one_attribute_alone_is_not_confounded(page):
-    assert "confounded" not in page(by="gender")
+    assert "associated" not in page(by="gender")
 
 
 def test_of_two_groups_the_harder_is_named_where_that_is_resolved(page):

@@ -277,9 +277,12 @@ def _of_people(
             if unused := grouping.unused:
                 note = ", ".join(list(unused)[:MOST_NAMED])
                 if len(unused) > MOST_NAMED:
-                    note += f" and {len(unused) - MOST_NAMED} others"
+                    note += f" and {len(unused) - MOST_NAMED} more"
                 count = sum(unused.values())
-                add_of(source="speakers", item=WITHOUT_TRIALS, count=count, note=note)
+                n_groups = float(len(unused))
+                add_of(
+                    source="speakers", item=WITHOUT_TRIALS, count=count, value=n_groups, note=note
+                )
         elif not (grouping.is_of_trials or isinstance(trials, Tally)):
             item = "utterances of these trials whose group is unknown or left out"
             count = int((grouping.of_utterance(trials) < 0).sum())

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ALIKE, TELLS, TOLD = "alike", "tells", "told"
 CONFOUNDED, NOT_SHOWN = "confounded", "not_shown"
 WEAK = 0.3
-"""Below this Cramér's V, attributes are confounded weakly, as Cohen's medium effect has it."""
+"""Below this Cramér's V, attributes are associated weakly, as Cohen's medium effect has it."""
 MOST_CELLS = 2_500
 """Pairs of values that are looked at."""
 STREAM = 6
@@ -141,23 +141,27 @@ def _sentence(
     one, other = names
     if relation == ALIKE:
         return (
-            f"{one} and {other} are alike: nothing tells a difference by one from one by the other"
+            f"{one} and {other} coincide: a difference by one cannot be separated from a "
+            "difference by the other"
         )
     if relation == TELLS:
-        return f"{one} tells {other}: a difference by {one} may be one by {other}"
+        return f"{one} determines {other}: a difference by {one} may be a difference by {other}"
     if relation == TOLD:
-        return f"{one} is told by {other}: nothing tells a difference by {one} from one by {other}"
+        return (
+            f"{one} is determined by {other}: each value of {other} occurs with one value of {one} "
+            f"only, so a difference by {one} may be a difference by {other}"
+        )
     figures = (
-        f"Cramer's V {row['cramers_v']:.2f} of 1, p {_chance(row['p_holm'])}, "
+        f"Cramér's V {row['cramers_v']:.2f}, adjusted p {_chance(row['p_holm'])}, "
         f"{row['speakers']:,} speakers"
     )
     if relation == NOT_SHOWN:
-        return f"{one} and {other} are not shown to go together ({figures})"
-    how = "weakly confounded" if row["cramers_v"] < WEAK else "confounded"
+        return f"{one} and {other} are not shown to be associated ({figures})"
+    how = "weakly associated" if row["cramers_v"] < WEAK else "associated"
     shares = _shares(names, values, table, gate)
     return (
-        f"{one} and {other} are {how}{shares} ({figures}), so a difference by {one} may be one by "
-        f"{other}"
+        f"{one} and {other} are {how}{shares} ({figures}), so part of a difference by {one} may "
+        f"be due to {other}"
     )
 
 
@@ -194,7 +198,7 @@ def _share(count: int, of: int, gate: int) -> str:
 
 
 def _chance(p: float) -> str:
-    return "<0.001" if p < 0.001 else f"{p:.2g}"
+    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
 
 
 # --- standardised rates --------------------------------------------------------------------------

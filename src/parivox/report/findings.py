@@ -290,8 +290,7 @@ def set_aside(audit: Audit, name: Row) -> list[str]:
 
 def _aside(row: Row) -> str:
     if row["item"] == WITHOUT_TRIALS:
-        whom = f"{row['count']:,} speaker{'s' * (row['count'] > 1)} by {row['grouping']}"
-        return f"no trials of {row['note']} ({whom}), so nothing can be said about them"
+        return _of_unused_groups(row)
     if row["source"] == POINTS:
         return f"{row['item']}: {row['note']}"
     where = f" [{row['grouping']}]" if row["grouping"] else ""
@@ -309,10 +308,27 @@ def trials_without_score(audit: Audit, name: Row) -> int:
     )
 
 
-def groups_without_trials(audit: Audit) -> dict[str, int]:
-    """Which groups no trial has anyone of, in a clause for each grouping; how many speakers."""
+def groups_without_trials(audit: Audit) -> dict[str, str]:
+    """Return which groups of each grouping have no trials, in a few words by the sentence."""
     rows = audit.data.where(item=WITHOUT_TRIALS).rows()
-    return {_aside(row): row["count"] for row in rows}
+    return {_of_unused_groups(row): _unused_groups(row) for row in rows}
+
+
+def _unused_groups(row: Row) -> str:
+    """Return how many groups of a grouping have no trials, and how many speakers they have."""
+    groups = "groups" if row["value"] is None else count_of(int(row["value"]), "group")
+    return f"{groups} without trials ({count_of(row['count'], 'speaker')})"
+
+
+def _of_unused_groups(row: Row) -> str:
+    """Return the same in a sentence, which names them."""
+    groups = "groups" if row["value"] is None else count_of(int(row["value"]), "group")
+    have = "has" if row["value"] == 1 else "have"
+    speakers = count_of(row["count"], "speaker")
+    return (
+        f"{groups} by {row['grouping']} {have} no trials ({speakers} in the speaker table), so "
+        f"nothing can be said about {row['note']}"
+    )
 
 
 def odd_points(audit: Audit) -> list[str]:

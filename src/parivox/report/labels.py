@@ -222,7 +222,7 @@ class _Labels:
 
     def unused(self, grouping: str, names: str) -> str:
         """Groups that no trial has anyone of, which stand in a note alone."""
-        parts = re.split(r"(, | and \d+ others)", names)
+        parts = re.split(r"(, | and \d+ (?:more|others))", names)
         return "".join(self.group(grouping, part) for part in parts)
 
     def record(self) -> dict[str, Any]:

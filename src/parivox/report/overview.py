@@ -987,14 +987,10 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
     sentences = (words for scope in every for words in findings.confounded(audit, scope.where))
     for words in dict.fromkeys(sentences):
         yield Caveat(words.partition(":")[0], words.removesuffix("."), "groups")
-    for words, count in findings.groups_without_trials(audit).items():
-        yield Caveat(
-            f"groups without trials ({count_of(count, 'speaker')})",
-            capital(words),
-            "data",
-        )
+    for sentence, words in findings.groups_without_trials(audit).items():
+        yield Caveat(words, capital(sentence), "data")
     for words in findings.oddities(audit):
-        yield Caveat(words.partition(": ")[2], words, "data")
+        yield Caveat(f"data warning: {words.partition(': ')[2]}", words, "data")
     yield from _small_groups(audit, by_grouping(every))
 
 

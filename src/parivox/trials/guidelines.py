@@ -307,7 +307,7 @@ def _g9(counts: ListCounts, check: Check) -> Finding:
     spans: list[_Span] = []
     for grouping, cells in zip(trial_list.groupings, counts.by, strict=True):
         if not _is_of(grouping, *RECORDING):
-            what = "both sides from one recording"
+            what = "same recording"
             spans += _spans(what, grouping, cells, cells.target, cells.recording)
     if not spans:
         why = _few_groups(trial_list, *RECORDING) or (

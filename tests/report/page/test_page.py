@@ -124,7 +124,9 @@ def test_without_own_trials_the_page_says_so_first(odd, read):
 
 def test_a_group_without_trials_is_told_with_its_speakers(odd, read):
     text = read(page(odd(["a", "<c>"], absent=["<c>"]))).text
-    told = "o trials of <c> (3 speakers by kind), so nothing can be said about them"
+    told = (
+        "by kind has no trials (3 speakers in the speaker table), so nothing can be said about <c>"
+    )
     assert text.count(told) == 3
     assert text.index("limitations.") < text.index(told) < text.index("Findings by operating")
 
@@ -327,11 +329,11 @@ def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd
         "other": "age",
         "relation": "confounded",
         "cramers_v": 0.5,
-        "sentence": "kind and age are confounded: so a difference may be one of <age>",
+        "sentence": "kind and age are associated: part of a difference may be due to <age>",
     }
     made.record["confounding"] = {"model": [row]}
     text = read(page(made)).text
-    told = "are confounded: so a difference may be one of <age>. To examine this, use --within age"
+    told = "part of a difference may be due to <age>. To examine this, use --within age"
     assert text.index("limitations.") < text.index(told) < text.index("Findings by operating")
 
 

@@ -85,6 +85,7 @@ def _legend(audit: Audit, of: Overview, shown: Sequence[Line]) -> list[str]:
             f"grey band: equivalence margin, ratios from 1/{margin:g} to {margin:g}; equivalent: "
             f"the {100 * ALIKE:g} % interval lies inside it"
         ),
+        "the page “Read a report” of the documentation explains this screen",
     ]
 
 
