@@ -150,7 +150,7 @@ def test_a_log_in_words_of_its_own_is_known_by_its_shape(parivox, tmp_path):
         "column 'Ergebnis': which of 'abgelehnt', 'angenommen', 'zu kurz' means accept, reject, "
         "failed is not known; say it with --columns accept=WORD,reject=WORD,failed=WORD\n"
     ) in seen
-    proposed = seen.splitlines()[1].partition("when mended: parivox ")[2]
+    proposed = seen.splitlines()[1].partition("once fixed: parivox ")[2]
     for word, meant in {**words, "failed": "zu kurz"}.items():
         proposed = proposed.replace(f"{word}=WORD", f"{word}={meant}")
     audited = parivox(*shlex.split(proposed), "--no-intervals", "--quiet", cwd=tmp_path)

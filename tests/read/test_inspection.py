@@ -134,7 +134,7 @@ def test_columns_without_known_names_are_taken_by_what_they_hold(write):
     found = inspect(path, write("people.csv", PEOPLE))
     assert found.files[0].roles == {"enrol": "u", "test": "v", "score": "p", "label": "y"}
     assert found.problems == found.files[0].problems == ()
-    assert "odd: columns 'u', 'v', 'p', 'y' are taken for enrol, test, score, label" in told(found)
+    assert "note: columns 'u', 'v', 'p', 'y' are taken for enrol, test, score, label" in told(found)
     assert "--columns enrol=u,test=v,label=y,score=p" in found.next.replace(
         "score=p,label=y", "label=y,score=p"
     )

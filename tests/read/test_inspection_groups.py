@@ -73,7 +73,7 @@ def test_a_groups_file_that_is_refused_is_still_known_as_one(files, write, text)
         pv.audit(files[0], speakers=files[1], groups=groups)
     found = pv.inspect(*files, groups)
     assert (found.files[2].kind, found.files[2].problems) == ("groups", (str(refused.value),))
-    assert f"when mended: parivox audit {files[0]}" in told(found)
+    assert f"once fixed: parivox audit {files[0]}" in told(found)
 
 
 def test_a_table_with_the_words_of_a_groups_file_is_no_groups_file(write):
@@ -202,7 +202,7 @@ def test_one_of_a_kind_is_told_as_one(write):
     assert "; 1 row\n" in words
     assert "1 speaker in column 'speaker'" in words
     named = "enrol,test,score,enrol_speaker,test_speaker\nu1,u2,1,a,a\n"
-    assert "their 1 speaker stands in columns" in told(pv.inspect(write("s.csv", named)))
+    assert "speakers: columns of the file (1 speaker)" in told(pv.inspect(write("s.csv", named)))
 
 
 def test_models_without_a_speaker_are_those_of_their_recordings(write):

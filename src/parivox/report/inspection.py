@@ -55,14 +55,14 @@ def print_inspection(inspection: Inspection) -> None:
 
     from parivox.report.words import STYLES, terminal  # noqa: PLC0415
 
-    styles = {"": "bold", "odd": "bold", "problem": STYLES["worse"]}
-    styles |= dict.fromkeys(("next", "when mended"), STYLES["better"])
+    styles = {"": "bold", "data warning": "bold", "note": "bold", "problem": STYLES["worse"]}
+    styles |= dict.fromkeys(("next", "once fixed"), STYLES["better"])
     console = terminal()
     for label, words in lines(inspection):
         style = styles.get(label, "")
         text = Text(f"  {label}: ", style=style) if label else Text(words, style=style)
         # a command is left to the terminal to wrap, so that it can be copied whole
-        is_command = label in {"next", "when mended"}
+        is_command = label in {"next", "once fixed"}
         console.print(text.append(words, style="") if label else text, soft_wrap=is_command)
 
 
@@ -102,14 +102,14 @@ def _together(inspection: Inspection) -> Iterator[tuple[str, str]]:
     for problem in inspection.problems:
         yield "problem", problem
     if inspection.warnings:
-        yield "odd", "; ".join(map(_odd_in_words, inspection.warnings))
+        yield "data warning", "; ".join(map(_odd_in_words, inspection.warnings))
 
 
 def _next(inspection: Inspection, n_problems: int) -> Iterator[tuple[str, str]]:
     """The command, what is yet to be given, and why it is so."""
     if not inspection.next:
         return
-    yield "when mended" if n_problems else "next", inspection.next
+    yield "once fixed" if n_problems else "next", inspection.next
     missing = [f"{w} is {_MISSING[w]}" for w in inspection.next.split() if w in _MISSING]
     if missing:
         yield "where", f"{'; '.join(missing)}, yet to be given"
@@ -137,7 +137,7 @@ def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
         yield "groupings", ", ".join(found.by)
     yield from _columns(found, is_table=is_table)
     if odd := list(_odd(found)):
-        yield "odd", "; ".join(odd)
+        yield "note", "; ".join(odd)
     for problem in found.problems:
         yield "problem", problem
 
@@ -252,16 +252,17 @@ def _whose(found: Found, *, is_placed: bool) -> str:
         if whose.wrong == 0:
             return "each is a speaker"
         mend = "" if is_placed else ", so give --utterances, or --models for models"
-        return f"they do not tell their speaker{mend}"
+        return f"the ids do not contain the speaker{mend}"
     by_label = ""
     if whose.wrong is not None:
         contradicted = f", but {_percent(whose.wrong)} of the labels contradict that"
         see = "--columns test_speaker=..." if alone(found.roles or {}) else "--utterances"
-        by_label = f"{contradicted}: see {see}" if whose.wrong else ", as the labels say"
+        by_label = f"{contradicted}: see {see}" if whose.wrong else ", consistent with the labels"
     if whose.rule == "columns":
-        stand = "stands" if whose.speakers == 1 else "stand"
-        return f"their {_many(whose.speakers, 'speakers')} {stand} in columns of the file{by_label}"
-    return f"the speaker is the first component ({whose.speakers:,} of them){by_label}"
+        n_speakers = _many(whose.speakers, "speakers")
+        return f"speakers: columns of the file ({n_speakers}){by_label}"
+    n_speakers = _many(whose.speakers, "speakers")
+    return f"speaker: first component of the id ({n_speakers}){by_label}"
 
 
 def _many(count: int, what: str) -> str:
@@ -366,12 +367,12 @@ def _column(column: Column) -> str:
 def _join(join: Join, short: Mapping[str, str]) -> str:
     what = "enrolment ids" if join.what == "enrolments" else join.what
     of, in_ = short[join.of], short[join.in_]
-    where = f"in {in_}" + (f", column {join.column!r}" if join.column else "")
+    table = f"{in_} (column {join.column!r})" if join.column else in_
     if join.met == join.count == 1:
-        return f"the one {what.removesuffix('s')} of {of} is {where}"
+        return f"{table} contains the one {what.removesuffix('s')} of {of}"
     if join.met == join.count:
-        return f"all {join.count:,} {what} of {of} are {where}"
-    words = f"{join.met:,} of {join.count:,} {what} of {of} are {where}"
+        return f"{table} contains all {join.count:,} {what} of {of}"
+    words = f"{table} contains {join.met:,} of {join.count:,} {what} of {of}"
     if join.missing:
         more = ", ..." if join.count - join.met > len(join.missing) else ""
         words += f"; not {', '.join(join.missing)}{more}"
