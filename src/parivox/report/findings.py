@@ -47,7 +47,14 @@ SET_APART = {"G8": "false accepts", "G9": "false rejects"}
 _COUNTED_AT = "counted at thresholds "
 _FEW_THRESHOLDS = 5
 _MOST_UNKNOWN = 0.05  # of all trials, which may be in no group without a word
-EXPLORED = "up to 21 in 100 (simulated, three groupings)"
+ALLOCATIONS = {
+    "both": "nontarget trials with both speakers in the group",
+    "enrol": "nontarget trials with the enrolment speaker in the group",
+    "test": "nontarget trials with the test speaker in the group",
+    "either": "nontarget trials with either speaker in the group",
+}
+"""Which nontarget trials are a group's, under each allocation."""
+EXPLORED = "up to 21 in 100 (in simulations with three groupings)"
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
 """Groups that differ whose figures are told."""
@@ -274,6 +281,13 @@ def why_unsure(audit: Audit, name: Row) -> str:
     notes = [row["note"] for row in whole if row["value"] is not None]
     has_any = any(row["interval"] for row in whole)
     return "" if has_any or not notes else notes[0].removeprefix(_NO_INTERVAL)
+
+
+def how_to_read(audit: Audit) -> str:
+    """Tell what the numbers next to a rate are."""
+    options = audit.record["options"]
+    interval = f" [{100 * options['confidence']:g} % CI over speakers]"
+    return f"ratio to {reference_in_words(audit)}{interval if options['intervals'] else ''}"
 
 
 def set_aside(audit: Audit, name: Row) -> list[str]:

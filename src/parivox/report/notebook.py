@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.result import Audit
 from parivox.errors import shown
-from parivox.report.findings import reference_in_words
+from parivox.report.findings import ALLOCATIONS, how_to_read, reference_in_words
 from parivox.report.overview import overview
 from parivox.report.scopes import RATES
 from parivox.report.sheets.paper import first_rates
@@ -91,6 +91,8 @@ def _ratios(audit: Audit, of: Overview) -> Iterator[str]:
             cells = "".join(f"<td>{cell}</td>" for one in of_system for cell in _cells(one, margin))
             yield f"<tr>{group}<td>{_safe(of_system[0].system)}</td>{cells}</tr>"
     yield "</tbody></table>"
+    whose = ALLOCATIONS[audit.record["options"]["allocate"][0]]
+    yield f"<p>{_safe(capital(how_to_read(audit)))}. False accepts: {whose}.</p>"
     if len(lines) < len(of.lines):
         yield f"<p>{number(len(of.lines) - len(lines))} other groups are in the tables below.</p>"
 

@@ -11,7 +11,7 @@ from parivox.auditing.result import system_name
 from parivox.core.verdict import WHY
 from parivox.errors import ConfigError, nearest
 from parivox.report.details import GROUP_RATES
-from parivox.report.findings import how_sure, no_threshold, primary_in_words
+from parivox.report.findings import how_sure, how_to_read, no_threshold, primary_in_words
 from parivox.report.scopes import (
     POOLED,
     RATES,
@@ -26,7 +26,6 @@ from parivox.report.scopes import (
 )
 from parivox.report.sheets.groups import group_rates
 from parivox.report.sheets.sheet import Column, Sheet, in_terminal
-from parivox.report.terminal import how_to_read
 from parivox.report.words import capital, count_of, number, text
 
 if TYPE_CHECKING:

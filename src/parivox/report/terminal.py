@@ -14,7 +14,7 @@ from rich.console import Group
 from rich.text import Text
 
 from parivox.errors import shown
-from parivox.report.findings import read_as, reference_in_words
+from parivox.report.findings import ALLOCATIONS, how_to_read, read_as
 from parivox.report.grids import Grid
 from parivox.report.overview import overview
 from parivox.report.scopes import RATES, VERDICTS
@@ -83,9 +83,9 @@ def _parts(
     if of.tally:
         yield _tally(of)
     if any(_shown(of)):
-        exceptions = " ".join(_not_among_so_many(of))
         legend = f"Group (speakers), rate{', verdict' if of.tally else ''}, {how_to_read(audit)}."
-        yield text(f"{legend} {exceptions}".strip())
+        whose = f"False accepts: {ALLOCATIONS[audit.record['options']['allocate'][0]]}."
+        yield text(" ".join([legend, whose, *_not_among_so_many(of)]))
         yield from _likely(of)
     yield Text()
     weaken = {"Limitations": f"{'; '.join(one.short for one in of.caveats)}."} if of.caveats else {}
@@ -126,18 +126,11 @@ def _every_system(whole: Sequence[Whole]) -> Grid:
 def _tally(of: Overview) -> Text:
     """How many comparisons came to which verdict."""
     n = sum(of.tally.values())
-    words = Text(f"{count_of(n, 'comparison')}:")
+    words = Paragraph(f"{count_of(n, 'comparison')}:")
     for code, n_of in of.tally.items():
         words.append("  ").append(SIGNS[code], style=STYLES.get(code, ""))
         words.append(f" {number(n_of)} {VERDICTS[code]}")
     return words
-
-
-def how_to_read(audit: Audit) -> str:
-    """Tell what the numbers next to a rate are."""
-    options = audit.record["options"]
-    interval = f" [{100 * options['confidence']:g} % CI over speakers]"
-    return f"ratio to {reference_in_words(audit)}{interval if options['intervals'] else ''}"
 
 
 def _shown(of: Overview) -> Iterator[tuple[Line, Judged]]:

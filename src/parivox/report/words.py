@@ -31,7 +31,9 @@ STYLES = {verdict: f"bold {ink}" for verdict, ink in INKS.items()}
 No colour can be read as text on every ground: these are seen on light and on dark ones.
 """
 _ITEMS = r"\b(id|pair|recording|row|speaker|trial|utterance)s\b"
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%)")
+_BEFORE_UNIT = re.compile(
+    r"(?<=\d) (?=%|times\b|worse\b|better\b|equivalent\b|inconclusive\b)|(?<=[▲▼=?<]) (?=\d)"
+)
 _JOINT = "\u2800"
 """As wide as a blank, and none: rich wraps at no-break spaces, too."""
 LARGEST = 9999.5

@@ -299,7 +299,7 @@ def _g8(counts: ListCounts, check: Check) -> Finding:
         )
         return check.unchecked(*why)
     mend = "fix the share of trials with the {} in every group: parivox trials build balanced"
-    return _widest(check, spans, "nontarget", mend=mend)
+    return _widest(check, spans, "{} in {} of nontarget trials", mend=mend)
 
 
 def _g9(counts: ListCounts, check: Check) -> Finding:
@@ -307,7 +307,7 @@ def _g9(counts: ListCounts, check: Check) -> Finding:
     spans: list[_Span] = []
     for grouping, cells in zip(trial_list.groupings, counts.by, strict=True):
         if not _is_of(grouping, *RECORDING):
-            what = "same recording"
+            what = "share of same-recording target trials"
             spans += _spans(what, grouping, cells, cells.target, cells.recording)
     if not spans:
         why = _few_groups(trial_list, *RECORDING) or (
@@ -317,8 +317,8 @@ def _g9(counts: ListCounts, check: Check) -> Finding:
         )
         return check.unchecked(*why)
     mend = "draw target trials across recordings only, or compare groups within one grade"
-    source = f" (recording: {trial_list.recordings.source})"
-    return _widest(check, spans, "target", mend=mend, source=source)
+    source = trial_list.recordings.source.replace("{", "{{").replace("}", "}}")
+    return _widest(check, spans, f"{{}} from {{}} (recording: {source})", mend=mend)
 
 
 def _spans(
@@ -333,18 +333,16 @@ def _spans(
         yield _Span(what, grouping.groups, share)
 
 
-def _widest(
-    check: Check, spans: Sequence[_Span], label: str, *, mend: str, source: str = ""
-) -> Finding:
+def _widest(check: Check, spans: Sequence[_Span], words: str, *, mend: str) -> Finding:
     """A check of whether shares are alike in all groups, in the words of the widest span.
 
-    `source` tells what says which trials share something.
+    `words` have a place for what is shared, and for the shares.
     """
     gaps = np.array([np.nanmax(one.share) - np.nanmin(one.share) for one in spans])
     what, groups, share = spans[int(gaps.argmax())]
     return check.finding(
         gaps.max(),
-        f"{what} in {share_range(groups, share)} of {label} trials{source}",
+        words.format(what, share_range(groups, share)),
         offenders=int(check.beyond(gaps).sum()),
         mend=mend.format(what),
     )

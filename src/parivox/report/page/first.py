@@ -22,13 +22,6 @@ EVENTS = {
     "fpr": "False accepts (FPR): impostors accepted",
 }
 """Both error types as the heads of columns."""
-_WHOSE = {
-    "both": "false accepts: nontarget trials with both speakers in the group",
-    "enrol": "false accepts: nontarget trials with the enrolment speaker in the group",
-    "test": "false accepts: nontarget trials with the test speaker in the group",
-    "either": "false accepts: nontarget trials with either speaker in the group",
-}
-"""Which nontarget trials are a group's, under each allocation."""
 _MOST_SHOWN = 12
 """Groups in the first figure, of which there are fewer where systems are many."""
 _MOST_ROWS = 24
@@ -74,7 +67,7 @@ def _legend(audit: Audit, of: Overview, shown: Sequence[Line]) -> list[str]:
         legend.append("▼ in grey: the counterpart of the other group’s ▲, counted once")
     legend.append(f"ratio: error rate divided by that of {findings.reference_in_words(audit)}")
     if "fpr" in _events(of):
-        legend.append(_WHOSE[options["allocate"][0]])
+        legend.append(f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}")
     return [
         *legend,
         (
