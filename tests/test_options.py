@@ -291,3 +291,39 @@ def test_an_unknown_option_is_told_with_the_nearest(command, wrong, right):
 if __name__ == "__main__":
     TYPED.write_text(typed(), encoding="utf-8")
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+NEEDED_OF_SHARDS = {
+    "shards plan": ["s.csv", "--out", "r"],
+    "shards run": ["r"],
+    "shards merge": ["r", "--out", "a"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_can_be_repeated_is_taken_twice_and_nothing_else_is(command):
+    """The help says "Can be repeated" of just those options that a command takes twice."""
+    whole, needed = parser(command.split()[0]), (NEEDED | NEEDED_OF_SHARDS).get(command, [])
+    for one in listed(command, ""):
+        if isinstance(one, (Direction, Flag)) or getattr(one, "const", None) is not None:
+            continue
+        first, *_, last = (*(getattr(one, "choices", ()) or ("1", "2")),) * 2
+        others = needed
+        if one.flag in needed:
+            at = needed.index(one.flag)
+            others = needed[:at] + needed[at + 2 :]
+        words = [*command.split(), *others, one.flag, first]
+        whole.parse_args(words)
+        if one.is_repeatable:
+            given = whole.parse_args([*words, one.flag, last])
+            assert getattr(given, one.name) == [first, last]
+        else:
+            with pytest.raises(pv.ConfigError, match="is given twice"):
+                whole.parse_args([*words, one.flag, last])
+
+
+@pytest.mark.parametrize("command", ["monitor", "thresholds", "calibrate"])
+def test_commands_of_one_grouping_refuse_a_second_one(command):
+    words = [command, "s.csv", "--by", "gender", "--by", "age"]
+    with pytest.raises(pv.ConfigError, match="--by is given twice"):
+        parser(command).parse_args(words)
