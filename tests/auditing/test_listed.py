@@ -50,7 +50,7 @@ def test_what_sets_groups_apart_is_printed_in_words_and_the_rest_by_id(optional)
     assert "(G9): share of same-recording target trials from 0.0 % (m) to 50" in page
     assert "The list also fails G2, G4, G7. parivox trials check" in " ".join(page.split())
     page = told(audit({"x": trials()}), optional)
-    assert "trials of groups differ" not in page
+    assert "trials differ between groups" not in page
     assert "The list fails G2, G7." in page
 
 

@@ -56,7 +56,7 @@ def test_the_legend_names_the_level_at_which_groups_are_called_alike(two_systems
     legend = first(two_systems, overview(two_systems))["legend"]
     level = two_systems.record["options"]["confidence"]
     assert level < ALIKE  # the drawn line is shorter than the interval that decides
-    (words,) = [words for words in legend if "equivalent" in words]
+    (words,) = [words for words in legend if words.startswith("grey band")]
     assert f"equivalent: the {100 * ALIKE:g} % interval" in words
 
 

@@ -175,7 +175,9 @@ def _data(audit: Audit, name: Row) -> Iterator[RenderableType]:
         yield text(f"The list fails the same checks as that of {twin}.")
     elif failed:
         apart = [row for row in failed if row["id"] in SET_APART]
-        words = [f"The trials of groups differ ({row['id']}): {row['sentence']}." for row in apart]
+        words = [
+            f"The trials differ between groups ({row['id']}): {row['sentence']}." for row in apart
+        ]
         others = [row["id"] for row in failed if row not in apart]
         if others:
             unscored = trials_without_score(audit, name)

@@ -108,19 +108,19 @@ def how_sure(audit: Audit) -> str:
     if not primary:
         return (
             "all findings about groups are exploratory, as the primary operating point has no "
-            "threshold: confirm them on new trials."
+            "threshold: confirm them on new speakers."
         )
     words = (
         f"the verdicts by {primary} are confirmatory if this analysis was chosen before looking "
         "at the data and speakers vary alike in all groups. If error rates were equal in all "
         f"groups, about {100 * level:.3g} in 100 such audits of a system would still call a group "
         "worse or better. All other findings about groups are exploratory: confirm them on new "
-        "trials."
+        "speakers."
     )
     if len(audit.record["groupings"]) > 1:
-        words += f" Counting these too, it would be {EXPLORED}."
+        words += f" Counting other verdicts, EERs and interactions too, it would be {EXPLORED}."
     if len(audit.comparison):
-        words += " System comparisons have their own p-values."
+        words += " System comparisons are exploratory, too, with p-values of their own."
     return words
 
 

@@ -6,6 +6,7 @@ Terminal, page, notebook and Markdown begin with it, in the same words and the s
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -65,7 +66,7 @@ _LIKELY = 0.5
 _REASONS = {
     **{words: words for words in verdict.WHY.values()},
     verdict.WHY["too_wide"]: "interval too wide, from too few speakers or errors",
-    verdict.WHY["no_errors"]: "no errors, but too few trials",
+    verdict.WHY["no_errors"]: "no errors, but too few trials or speakers",
 }
 """Why comparisons are inconclusive."""
 _TOO_FEW = "too few speakers, errors or pairs, or not confirmed without the worst group"
@@ -942,7 +943,7 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
     if not len(audit.groups.where(metric="fta")):
         words = (
             "Failures to enrol and to acquire were not supplied (--failures). If there were any, "
-            "the reported rejection rates are too low"
+            "speakers are rejected more often than the FNR shows"
         )
         yield Caveat("acquisition failures not supplied", words, "failures")
 
@@ -975,7 +976,7 @@ def _of_trials(audit: Audit) -> Iterator[Caveat]:
                 if one["id"] == "G8" and partly_known.intersection(names):
                     found += " whose speakers are known"
                 words = (
-                    f"The trials of groups differ on {', '.join(names)}: {found}. Part of a "
+                    f"The trials differ between groups ({', '.join(names)}): {found}. Part of a "
                     f"difference in {touched} may be due to this"
                 )
                 yield Caveat(f"{touched}: {found}", words, "list")
@@ -986,7 +987,7 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
     every = list(scopes(audit))
     sentences = (words for scope in every for words in findings.confounded(audit, scope.where))
     for words in dict.fromkeys(sentences):
-        yield Caveat(words.partition(":")[0], words.removesuffix("."), "groups")
+        yield Caveat(words.partition(":")[0], capital(words.removesuffix(".")), "groups")
     for sentence, words in findings.groups_without_trials(audit).items():
         yield Caveat(words, capital(sentence), "data")
     for words in findings.oddities(audit):
@@ -1003,8 +1004,9 @@ def _small_groups(audit: Audit, groupings: Sequence[Sequence[Scope]]) -> Iterato
         for metric in RATES:
             for scope in same:
                 of_metric = small_groups(audit, {**scope.where, "operating_point": at}, metric)
-                if of_metric:
-                    lacking.setdefault(metric, {}).update(of_metric)
+                for group, words in of_metric.items():
+                    known = lacking.setdefault(metric, {})
+                    known[group] = min(words, known.get(group, words), key=_leading_number)
         if not lacking or (same[0].grouping, lacking) in stated:
             continue
         stated.append((same[0].grouping, lacking))
@@ -1021,6 +1023,12 @@ def _small_groups(audit: Audit, groupings: Sequence[Sequence[Scope]]) -> Iterato
             for metric, of_metric in lacking.items()
         )
         yield Caveat(words, f"{capital(words)} at {at}: {details}", "groups")
+
+
+def _leading_number(words: str) -> float:
+    """Return the number that words such as ``1.2 effective errors`` begin with."""
+    found = re.match(r"[\d.,]+", words)
+    return float(found[0].replace(",", "")) if found else 0.0
 
 
 def _share_of_groups(n_small: int, n_groups: int) -> str:

@@ -59,7 +59,7 @@ def _legend(audit: Audit, of: Overview, shown: Sequence[Line]) -> list[str]:
     legend = [
         (
             "▲ worse, ▼ better: significant after adjustment for all groups and both error types, "
-            "whatever the size of the difference"
+            "and not equivalent"
         ),
         "○ ? inconclusive; with a p: the interval excludes 1, but the adjusted p is 0.05 or more",
     ]
