@@ -312,3 +312,22 @@ def test_a_threshold_that_hardly_tells_trials_apart_is_named():
     assert item == "thresholds that may be of another model or scale"
     middle = float(trials()["score"].median())
     assert warned(trials(), operating_points=[f"threshold={middle!r}"]) == []
+
+
+@pytest.mark.parametrize(
+    ("ages", "item"),
+    [
+        (range(20, 44), ""),
+        ([*range(21, 35), *[20, 30, 40, 50, 30, 40, 20, 50, 40, 30]], "is a multiple of 10"),
+        ([*range(21, 42), 2, 3, 4], "is below 10"),
+        ([*range(6, 30)], ""),  # children and adults without a gap between them
+    ],
+)
+def test_ages_of_which_some_are_decades_are_named(ages, item):
+    frame = people().with_columns(age=pl.Series([str(age) for age in ages]))
+    found = [
+        odd
+        for odd in warned(trials(), frame, by="age:25,35")
+        if not odd.startswith("different numbers")
+    ]
+    assert [item in odd for odd in found] == ([True] if item else [])

@@ -24,7 +24,7 @@ from parivox.auditing.tally import Tally
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 from parivox.core.separation import auc
-from parivox.read.attribute_warnings import speaker_warnings
+from parivox.read.attribute_warnings import age_warnings, speaker_warnings
 from parivox.read.checks import name_by_speaker
 from parivox.read.formats.delimited import SPANNING
 from parivox.read.oddities import ODDITIES, Odd, odd_ids, odd_llrs, odd_scores
@@ -32,7 +32,7 @@ from parivox.read.recording_names import odd_recordings
 from parivox.read.trialset import trials_in_common
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -163,7 +163,7 @@ def note_oddities(
 
     `rows` are of the table ``data``, `everything` the counts of all trials by score.
     """
-    found = [odd for grouping in groupings for odd in grouping.oddities()]
+    found = list(_of_attributes(trials, groupings))
     if trials.has_speakers and trials.is_exact:
         ids = trials.utterance_ids.series()  # where a model may have the name of a recording
         found += odd_ids(ids.unique(maintain_order=True) if trials.n_models else ids)
@@ -196,6 +196,15 @@ def note_oddities(
             count=one.count,
             note=one.note,
         )
+
+
+def _of_attributes(trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]) -> Iterator[Odd]:
+    """Yield what is odd about the values of attributes, and about the ages of speakers."""
+    for grouping in groupings:
+        yield from grouping.oddities()
+        if trials.has_speakers and grouping.numbers is not None:
+            ages = np.asarray(grouping.numbers, dtype=np.float64)[trials.in_use]
+            yield from age_warnings(grouping.attributes[0].partition(":")[0], ages)
 
 
 def note_same_scores(rows: Rows, one: System, other: System) -> None:

@@ -67,6 +67,9 @@ _DECADE = (
 )
 _MIXED_CODES, _MIN_DECADES = 3, 3
 """Codes and words of a mixture, at most each; ages of which all are decades, at least."""
+_MIN_AGES, _MOST_DECADES = 20, 0.4
+"""Speakers of known age; share of ages that are multiples of 10, which is a tenth by chance."""
+_LOWEST_YEARS, _ADULT = 10, 16
 _NAMES_SHOWN = 3
 
 
@@ -127,6 +130,46 @@ def number_warnings(name: str, numbers: NDArray[np.float64]) -> list[Odd]:
         what = f"codes of {name!r} that may be of two codings"
         return [Odd(what, distinct.size, f"{listed}: 0 and 1, or 1 and 2, or 0 is unknown")]
     return []
+
+
+def age_warnings(name: str, ages: NDArray[np.float64]) -> list[Odd]:
+    """Tell whether the ages of some speakers may be decades, those of others years.
+
+    Parameters
+    ----------
+    name
+        Of the attribute; only of ages is anything told.
+    ages
+        Of each speaker, NaN where it is unknown.
+
+    Examples
+    --------
+    >>> years = np.arange(20.0, 70.0)
+    >>> age_warnings("age", years)
+    []
+    >>> [odd.count for odd in age_warnings("age", np.append(years, [20.0, 30.0, 40.0] * 10))]
+    [35]
+    >>> [odd.note for odd in age_warnings("age", np.append(years, [2.0, 3.0, 4.0]))]
+    ['2, 3, 4: children, or decades?']
+    """
+    ages = ages[np.isfinite(ages)]
+    is_decade = ages % 10 == 0
+    if not re.search(_AGE, name) or ages.size < _MIN_AGES or is_decade.all():
+        return []
+    warnings = []
+    if is_decade.mean() >= _MOST_DECADES:
+        note = "years may be mixed with decades"
+        warnings.append(
+            Odd(f"speakers whose {name!r} is a multiple of 10", int(is_decade.sum()), note)
+        )
+    low = np.unique(ages[ages < _LOWEST_YEARS])
+    has_gap = not ((ages >= _LOWEST_YEARS) & (ages < _ADULT)).any()
+    n_low = int((ages < _LOWEST_YEARS).sum())
+    if has_gap and _MIN_DECADES <= n_low < ages.size / 2:
+        listed = ", ".join(f"{number:g}" for number in low[: 2 * _NAMES_SHOWN])
+        note = f"{listed}: children, or decades?"
+        warnings.append(Odd(f"speakers whose {name!r} is below 10", n_low, note))
+    return warnings
 
 
 def speaker_warnings(ids: Iterable[str]) -> list[Odd]:
