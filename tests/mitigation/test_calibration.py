@@ -298,8 +298,8 @@ def files(shifted, tmp_path):
 def test_the_command_writes_applies_and_draws(run, files):
     asked = ["--speakers", "people.csv", "--by", "gender", "--folds", "6", "--quiet"]
     told = run("calibrate", "scores.csv", *asked, "--out", "c.json", "--figure", "r.json")
-    assert "2 of 2 groups need another calibrator than the one for all: f, m." in told
-    assert "The calibrator: c.json" in told
+    assert "The calibrators of 2 of 2 groups differ from the common one: f, m." in told
+    assert "Calibrator: c.json" in told
     drawn = json.loads((files / "r.json").read_text())
     assert "vega-lite" in drawn["$schema"]
     said = run("calibrate", "scores.csv", "--apply", "c.json", "--speakers", "people.csv",

@@ -279,11 +279,11 @@ def test_the_command_ends_with_1_where_an_alarm_was_raised(found, home, program,
     state = str(home / "state")
     code, out, _ = run("--state", state, "--report", tmp_path / "page.html")
     assert code == 1
-    assert out.splitlines()[2].startswith("Alarm: f locked out ")
-    assert f"It began about {day(RISE)}" in " ".join(out.split())
+    assert out.splitlines()[2].startswith("Alarm: false rejects ")
+    assert f"The rise began about {day(RISE)}" in " ".join(out.split())
     html = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<script" not in html
-    assert "Alarm: f locked out " in html
+    assert "Alarm: false rejects " in html
     code, out, _ = run("--state", state, "--json")
     assert json.loads(out)["record"]["days"] == WEEKS
     code, out, _ = run("--example")

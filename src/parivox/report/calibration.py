@@ -56,7 +56,7 @@ def calibration_in_words(found: Calibration, out: str | None = None) -> Iterator
         sheet = groups_sheet([(common[name], own[name]) for name in judged], apart)
         yield from in_terminal(sheet, above=1, below=1)
     if apart:
-        yield text("* its own calibrator can be told from the one for all")
+        yield text("* its own calibrator differs from the common one")
     yield text(", ".join(_lines(found)) + ".")
     yield from _kept(own, apart)
     if apart:
@@ -74,16 +74,17 @@ def _answer(
         return
     if apart:
         some = ", ".join(listed(apart, most=_MOST))
-        need = "needs" if len(apart) == 1 else "need"
+        differ = "differs" if len(apart) == 1 else "differ"
         words = (
-            f"{len(apart)} of {n} groups {need} another calibrator than the one for all: {some}."
+            f"The calibrators of {len(apart)} of {n} groups {differ} from the common one: {some}."
         )
     else:
-        words = "One calibrator for all: that of no group can be told from it."
+        words = "One common calibrator: that of no group is shown to differ from it."
     yield text(words, style="bold", apart=True)
     gain = next(row for row in found.rules.rows() if row["rule"] == PER_GROUP)
     yield text(
-        f"What one per group gains in mean Cllr {told(gain, 'gain')}: {_bits(gain, 'gain')} bits."
+        f"The gain in mean Cllr from group-specific calibrators {told(gain, 'gain')}: "
+        f"{_bits(gain, 'gain')} bits."
     )
 
 
@@ -91,7 +92,7 @@ def rules_sheet(found: Calibration) -> Sheet:
     """Each rule: Cllr, the least that it could be, what is lost to calibration, and the gain."""
     sheet = Sheet.headed(
         "Cllr in bits, mean over groups, on speakers held out on both sides:",
-        ("calibrator", "Cllr", "least", "lost to calibration", "gain"),
+        ("calibrator", "Cllr", "minimum Cllr", "calibration loss", "gain"),
     )
     for row in found.rules.rows():
         gain = "" if row["rule"] == COMMON else _bits(row, "gain")
@@ -111,11 +112,11 @@ def groups_sheet(rows: Sequence[tuple[Row, Row]], apart: Sequence[str]) -> Sheet
         Column("group", is_words=True, key="group"),
         Column("speakers", key="speakers"),
         Column("Cllr"),
-        Column("lost to calibration"),
+        Column("calibration loss"),
         Column("own Cllr"),
         Column("gain by its own"),
     ]
-    sheet = Sheet("Groups by the one for all, and by their own, who gains and who loses:", columns)
+    sheet = Sheet("Groups with the common calibrator and with their own:", columns)
     for common, own in rows:
         sheet.add(
             Cell(own["group"], "*" if own["group"] in apart else ""),
@@ -135,8 +136,8 @@ def _bits(row: Row, name: str) -> str:
 def _lines(found: Calibration) -> Iterator[str]:
     """The calibrators that are written."""
     made = found.calibrator
-    for name, line in {"one for all": made.common, **made.groups}.items():
-        start = "" if name != "one for all" else "Log likelihood ratio, "
+    for name, line in {"common": made.common, **made.groups}.items():
+        start = "" if name != "common" else "Log-likelihood ratio, "
         if isinstance(line, Logistic):
             yield f"{start}{name} {line.slope:.4g} x score {line.offset:+.4g}"
         else:
@@ -152,22 +153,27 @@ def _kept(own: dict[str, Row], apart: Sequence[str]) -> Iterator[RenderableType]
     alike = [name for name in others if groups[name]["p"] is not None]
     few = [name for name in others if groups[name]["p"] is None]
     for names, why in (
-        (alike, "can't be told from it"),
-        (few, "too few speakers to tell theirs from it"),
-        (small, "too small to be held out"),
+        (alike, "no gain from calibrators of their own is shown"),
+        (few, "too few speakers to show a difference"),
+        (small, "too few speakers for calibrators of their own"),
     ):
         if names:
             some = ", ".join(listed(names, most=_MOST))
-            yield text(f"Keep the one for all, {why}: {some}.")
+            yield text(f"Keep the common calibrator for {some}: {why}.")
     for why in reasons:
         if "needed" not in why:
             some = ", ".join(name for name, row in own.items() if row["reason"] == why)
-            yield text(f"Keep the one for all: {some} ({why}).")
+            yield text(f"Keep the common calibrator for {some} ({why}).")
 
 
 def _next(out: str | None) -> Iterator[RenderableType]:
     apply = f"parivox calibrate NEW --apply {out or 'calibrator.json'} --out llr.csv"
     start = (
-        "Write the calibrator: --out calibrator.json" if out is None else f"The calibrator: {out}"
+        "To write the calibrator, add --out calibrator.json"
+        if out is None
+        else f"Calibrator: {out}"
     )
-    yield text(f"{start}; apply it: {apply}; audit that: parivox audit llr.csv --llr", apart=True)
+    yield text(
+        f"{start}. To apply it: {apply}. To audit the result: parivox audit llr.csv --llr",
+        apart=True,
+    )

@@ -27,12 +27,12 @@ _AGAINST = {
     LIMIT: "limit",
 }
 _TOLD = {
-    OTHERS: "everyone else",
+    OTHERS: "all other groups combined",
     BEFORE: "the days before",
     BASELINE: "the audit",
     LIMIT: "the limit",
 }
-_THAN = {OTHERS: "everyone else", BEFORE: "before", BASELINE: "in the audit"}
+_AS = {OTHERS: "in all other groups combined", BEFORE: "before", BASELINE: "in the audit"}
 _MOST = 12
 _NAMED = 6
 
@@ -54,7 +54,7 @@ def monitor_in_words(found: Monitor, page: str | None = None) -> Iterator[Render
     for words in notes(found):
         yield text(words)
     if page is not None:
-        yield text(f"The page: {page}", apart=True)
+        yield text(f"Report: {page}", apart=True)
 
 
 def what_was_counted(found: Monitor) -> str:
@@ -72,14 +72,29 @@ def headline(found: Monitor) -> str:
     """Whether there are alarms, and of whom."""
     rows = [row for _, row, _ in _alarms(found)]
     if not rows:
-        than = [_THAN.get(one, "the limit allows") for one in found.record["settings"]["against"]]
-        return f"No alarm: no group is shown to be locked out more often than {', or '.join(than)}."
-    said = [
-        f"{row['group']} locked out {short(row['ratio'])} times as often as "
-        f"{_THAN.get(row['against'], 'the limit allows')}"
+        return f"No alarm: no group is shown to have {_no_more_than(found.record['settings'])}."
+    sentences = [
+        f"false rejects of {row['group']} above the limit"
+        if row["against"] == LIMIT
+        else f"false rejects {short(row['ratio'])} times as frequent among {row['group']} as "
+        f"{_AS[row['against']]}"
         for row in rows
     ]
-    return f"Alarm: {'; '.join(listed(said, most=_NAMED))}."
+    return f"Alarm: {'; '.join(listed(sentences, most=_NAMED))}."
+
+
+def _no_more_than(settings: Row) -> str:
+    """Return the rates that no group is shown to exceed."""
+    references = [_TOLD[one] for one in settings["against"] if one != LIMIT]
+    parts = []
+    if references:
+        times = (
+            f"more than {settings['margin']:g} times " if settings["margin"] > 1 else "more than "
+        )
+        parts.append(f"{times}the false reject rate of {', or of '.join(references)}")
+    if LIMIT in settings["against"]:
+        parts.append(f"a false reject rate above the limit of {percent(settings['limit'])}")
+    return ", or ".join(parts)
 
 
 def alarms_in_words(found: Monitor) -> list[str]:
@@ -102,18 +117,20 @@ def _alarm(raised: str, row: Row, is_shown: bool) -> str:  # noqa: FBT001
     rate = f"{rate} of {number(row['speakers'])} speakers since {row['since']})"
     if row["against"] == LIMIT:
         ends = [percent(None if one is None else one * row["reference"]) for one in (low, high)]
-        said = f"{group} is locked out in {rate}, above the limit of {reference} "
-        said += f"[{ends[0]}, {ends[1]}]"
+        sentence = f"The false reject rate of {group} is {rate}, above the limit of {reference} "
+        sentence += f"[{ends[0]}, {ends[1]}]"
     else:
-        times = f"{short(row['ratio'])} times {_ends(low, high)} as often as"
-        said = f"{group} is locked out {times} {_THAN[row['against']]}: {rate}, not {reference}"
+        times = f"{short(row['ratio'])} times {_ends(low, high)}"
+        as_where = f"as frequent among {group} as {_AS[row['against']]}"
+        sentence = f"False rejects are {times} {as_where}: {rate}, against {reference}"
     if row["others_ratio"] is not None:
-        said += f"; everyone else {short(row['others_ratio'])} times as often as before"
-    still = "" if is_shown else " It shows no more."
+        times = short(row["others_ratio"])
+        sentence += f"; in the other groups they are {times} times as frequent as before"
+    still = "" if is_shown else " It is no longer shown."
     return (
-        f"{said}. It began about {row['changed']}; raised {raised}.{still} It would not stand "
-        f"with {number(row['silent_at'])} errors or fewer, nor if {percent(row['explained_by'])} "
-        "of these trials were impostors' who were rejected."
+        f"{sentence}. The rise began about {row['changed']}; the alarm was raised on {raised}."
+        f"{still} There would be no alarm with {number(row['silent_at'])} errors or fewer, or if "
+        f"{percent(row['explained_by'])} of these trials were rejected impostors."
     )
 
 
@@ -123,11 +140,11 @@ def groups_sheet(found: Monitor, most: int | None = None) -> Sheet:
     rows.sort(key=lambda row: (not row["is_alarm"], row["chance"], -row["low"]))
     shown = rows[:most]
     left = f" ({len(rows) - len(shown)} more: --json)" if len(shown) < len(rows) else ""
-    heads = ("group", "against", "since", "errors/trials", "FNR", "there", "times")
+    heads = ("group", "against", "since", "errors/trials", "FNR", "reference", "ratio")
     sheet = Sheet.headed(
-        f"Locked out, each group since the week from which most speaks for a rise{left}:"
+        f"False rejects of each group, since the week with most evidence of a rise{left}:"
         if rows
-        else "Nothing can be told yet.",
+        else "Nothing can be judged yet.",
         heads,
         words=(1, 2, 3),
     )
@@ -155,15 +172,20 @@ def _ends(low: float, high: float | None) -> str:
 def notes(found: Monitor) -> Iterator[str]:
     """How sure it is, of whom nothing can be told, what was left out, how large the state is."""
     settings = found.record["settings"]
-    margin = f" An alarm takes more than {settings['margin']:g} times." * (settings["margin"] > 1)
+    margin = f" An alarm requires more than {settings['margin']:g} times." * (
+        settings["margin"] > 1
+    )
+    chance = 100 * settings["alpha"]
     yield (
-        "Intervals hold on every day and for all groups at once, but for a chance of "
-        f"{100 * settings['alpha']:g} %.{margin}"
+        f"If speakers err independently of each other, the chance of any false alarm is at most "
+        f"{chance:g} %, however often you check, and all intervals hold at once with at least "
+        f"{100 - 2 * chance:g} % probability. Days on which error rates change for many "
+        f"speakers at once can raise a false alarm.{margin}"
     )
     if settings["impostors"]:
         yield (
-            f"Taken for granted: at most {100 * settings['impostors']:g} % of the trials of any "
-            "group were impostors'."
+            f"Assumption: at most {100 * settings['impostors']:g} % of the trials of any group "
+            "were made by impostors."
         )
     reasons: dict[str, list[str]] = {}
     for row in found.groups.rows():
@@ -172,18 +194,18 @@ def notes(found: Monitor) -> Iterator[str]:
             reasons.setdefault(key, []).append(row["group"])
     for why, groups in reasons.items():
         every = len(groups) == len(settings["watched"])
-        names = "any group" if every else ", ".join(listed(groups, most=_NAMED))
-        yield f"Can't be told {why}: {names}."
+        names = "all groups" if every else ", ".join(listed(groups, most=_NAMED))
+        yield f"Not judged {why}: {names}."
     small = [one for one in settings["groups"] if one not in settings["watched"]]
     if small:
         names = ", ".join(listed(small, most=_NAMED))
-        yield f"Not watched, as fewer than {LEAST} speakers were known when it was begun: {names}."
+        yield f"Not watched, because fewer than {LEAST} speakers were known at the start: {names}."
     left = found.record.get("left_out", {})
     if left:
         words = ", ".join(f"{number(n)} {what}" for what, n in left.items())
-        yield f"Left out of the last day: {words}."
+        yield f"Excluded on the last day: {words}."
     if not found.record["weeks_left"]:
-        yield "A year is over: changes are looked for from its last week on; begin a new state."
+        yield "A year has passed: only changes since its last week are found. Begin a new state."
     if "bytes" in found.record:
         each = found.record["bytes"] / found.record["speakers"]
         yield f"The state has {number(found.record['bytes'])} bytes, {each:.0f} per speaker."

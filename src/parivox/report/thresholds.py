@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 _MOST = 6
-_SIDE = {"enrol": "enrolled person", "test": "person at the door"}
+_SIDE = {"enrol": "enrolment speaker", "test": "test speaker"}
 _RULES = {
-    NORMALISED: "one, normalised scores",
-    COMMON: "one for all",
-    PER_GROUP: "one per group",
+    NORMALISED: "common, normalised scores",
+    COMMON: "common",
+    PER_GROUP: "per group",
     BETWEEN: "between the two",
 }
 
@@ -55,7 +55,7 @@ def thresholds_in_words(found: Thresholds, out: str | None = None) -> Iterator[R
         sheet = groups_sheet([(common[name], own[name]) for name in apart])
         yield from in_terminal(sheet, above=1, below=1)
     each = [f"{name} {own[name]['threshold']:.4g}" for name in apart]
-    yield text(", ".join([f"Thresholds: one for all {record['common']:.4g}", *each]) + ".")
+    yield text(", ".join([f"Thresholds: common {record['common']:.4g}", *each]) + ".")
     yield from _kept(own, apart)
     yield needs_groups(record, "threshold")
     yield from _next(apart, out)
@@ -73,17 +73,24 @@ def _answer(
         )
         return
     if not apart:
-        words = "One threshold for all: no group can be told to need another one."
+        words = "One common threshold: no group is shown to miss its aim there."
     else:
-        n = len(apart)
         names = ", ".join(listed(apart, most=_MOST))
-        need = "needs" if n == 1 else "need"
-        words = f"{n} of {len(own)} groups {need} another threshold than the one for all: {names}."
+        miss = "misses" if len(apart) == 1 else "miss"
+        aim = found.record["aim"]
+        n_of = f"{len(apart)} of {len(own)} groups"
+        words = f"At the common threshold, {n_of} {miss} the aim {aim}: {names}."
     yield text(words, style="bold", apart=True)
-    yield text(f"What one per group gains in mean cost {told(gain, 'gain')}: {interval}.")
+    what = "The gain in cost from group-specific thresholds, averaged over groups,"
+    yield text(f"{what} {told(gain, 'gain')}: {interval}.")
+    everyone = next(
+        row for row in found.groups.rows() if row["rule"] == PER_GROUP and row["group"] == EVERYONE
+    )
+    interval = f"{everyone['gain']:.3f} {ends(everyone, 'gain', places=3)}"
+    yield text(f"Over all trials it {told(everyone, 'gain')}: {interval}.")
     worst = own[worst_of(found)]
     interval = f"{worst['gain']:.3f} {ends(worst, 'gain', places=3)}"
-    whose = f"What {worst['group']}, with the largest cost, gains"
+    whose = f"For {worst['group']}, the group with the largest cost, it"
     yield text(f"{whose} {told(worst, 'gain')}: {interval}.")
 
 
@@ -95,20 +102,20 @@ def worst_of(found: Thresholds) -> str:
 
 
 def told(row: Row, name: str) -> str:
-    """Whether a gain is told from nothing."""
-    if row[f"{name}_low"] is None:
-        return "is not known"
-    words = {"better": "is told from nothing", "worse": "is less than nothing"}
-    verdict = better(row[f"{name}_low"], row[f"{name}_high"])
-    return words.get(verdict, "can't be told from nothing")
+    """Return whether a gain is shown, in words; unknown where its interval has no width."""
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    if low is None or (low == high == 0 and row[name] == 0):
+        return "is unknown"
+    words = {"better": "is shown", "worse": "is negative"}
+    return words.get(better(low, high), "is inconclusive")
 
 
 def rules_sheet(found: Thresholds) -> Sheet:
     """Each rule: groups that it moves, cost and gain, on average and of who is worst off."""
     worst = worst_of(found)
     sheet = Sheet.headed(
-        f"Cost ({found.record['cost']}), mean over groups and of {worst}, the largest by one for "
-        "all, on speakers held out on both sides:",
+        f"Cost ({found.record['cost']}), mean over groups and of {worst}, the group with the "
+        "largest cost at the common threshold, on speakers held out on both sides:",
         ("threshold", "moved", "mean", "gain", "worst", "gain of the worst"),
     )
     of_worst = found.groups.where(group=worst).rows()
@@ -127,8 +134,8 @@ def rules_sheet(found: Thresholds) -> Sheet:
 def groups_sheet(rows: Sequence[tuple[Row, Row]]) -> Sheet:
     """Groups at the common threshold and at their own: both errors, and how they change."""
     sheet = Sheet.headed(
-        "Groups at a threshold of their own: who gains, who pays, on speakers held out:",
-        ("group", "error", "one for all", "own", "change, points"),
+        "Change in error rates with group-specific thresholds, on held-out speakers:",
+        ("group", "error", "common", "own", "change, points"),
         words=(1, 2),
     )
     for common, own in rows:
@@ -167,11 +174,12 @@ def _kept(own: dict[str, Row], apart: Sequence[str]) -> Iterator[RenderableType]
     small = [name for name, row in own.items() if row["reason"]]
     alike = [name for name in own if name not in apart and name not in small]
     for names, why in (
-        (alike, "can't be told from it"),
-        (small, "too small to be held out"),
+        (alike, "no gain from a threshold of their own is shown"),
+        (small, "too few speakers for a threshold of their own, whose gain is unknown"),
     ):
         if names:
-            yield text(f"Keep the one for all, {why}: {', '.join(listed(names, most=_MOST))}.")
+            groups = ", ".join(listed(names, most=_MOST))
+            yield text(f"Keep the common threshold for {groups}: {why}.")
 
 
 def whose(record: Row) -> str:
@@ -183,23 +191,25 @@ def needs_groups(record: Row, what: str) -> RenderableType:
     """That groups must be known at every decision, and of how many trials they are."""
     unknown = record["unknown"]
     taken = (
-        f"unknown in {number(unknown)} of {number(record['trials'])} trials, which take the one "
-        "for all"
+        f"it is unknown in {number(unknown)} of {number(record['trials'])} trials, which use the "
+        f"common {what}"
         if unknown
-        else "known in every trial here; who has none takes the one for all"
+        else f"it is known in every trial here; trials without a group use the common {what}"
     )
     return text(
-        f"! A {what} per group needs the group of the {whose(record)} at every decision: {taken}. "
-        f"A group guessed from the voice is wrong more often in some groups, and so is its {what}.",
+        f"! A group-specific {what} needs the group of the {whose(record)} at every decision: "
+        f"{taken}. A group that is predicted from the voice is wrong more often for some groups, "
+        f"and so is its {what}.",
         apart=True,
     )
 
 
 def _next(apart: Sequence[str], out: str | None) -> Iterator[RenderableType]:
     if out is not None:
-        yield text(f"The rule: {out}; audit it: parivox audit ... --thresholds {out}", apart=True)
+        yield text(f"Rule: {out}. To audit it: parivox audit ... --thresholds {out}", apart=True)
     elif apart:
         yield text(
-            "Write the rule: --out rules.yaml; audit it: parivox audit ... --thresholds rules.yaml",
+            "To write the rule, add --out rules.yaml. To audit it: parivox audit ... --thresholds "
+            "rules.yaml",
             apart=True,
         )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parivox.monitoring.monitor import Monitor
 
 _MOST = 24
-_LINES = ("this group", "everyone else")
+_LINES = ("this group", "all other groups combined")
 
 
 def write_stream(found: Monitor, path: str | os.PathLike[str]) -> None:
@@ -108,10 +108,10 @@ def _weeks(found: Monitor) -> Figure:
         "weeks",
         "groups",
         PAGE.of(spec),
-        "Locked out, week by week",
-        "The share of genuine trials of each group that were rejected, in each week, beside that "
-        "of everyone else (dashed). A line stands where a rise is told to begin. Weeks of few "
-        "trials go up and down by chance: only an alarm says that a rate has risen."
+        "False rejects (FNR) by week",
+        "Share of target trials of each group that were rejected in each week; dashed: all other "
+        "groups combined. Vertical line: estimated beginning of a rise. Weeks with few trials vary "
+        "by chance: only an alarm shows that a rate has risen."
         + (f" {left} more groups are in the table." if left > 0 else ""),
         f"FNR by week of {', '.join(names)}.",
     )
