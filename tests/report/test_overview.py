@@ -240,9 +240,14 @@ def test_a_limit_that_is_missed_is_told_with_whom_it_is_missed_by(audited):
     limits = ["fnr=0.05", "fpr=0.9"]
     audit = audited(by="gender", operating_points=["fpr=0.01"], limits=limits)
     found = overview(audit)
-    missed = "Limit of 5 % on FNR at fpr=0.01: not met by f, all groups pooled, m"
+    missed = (
+        "Limit of 5 % on FNR at fpr=0.01 (each group by itself): not met by f, all groups pooled, m"
+    )
     assert plain(found.headline) == missed  # what was asked stands first
-    assert plain(found.below[0]) == "Limit of 90 % on FPR at fpr=0.01: met by all"
+    assert (
+        plain(found.below[0])
+        == "Limit of 90 % on FPR at fpr=0.01 (each group by itself): met by all"
+    )
 
 
 def test_one_group_alone_is_compared_with_none(material):

@@ -622,7 +622,9 @@ def _limits(audit: Audit) -> Iterator[str]:
             words.append(f"inconclusive for {whose}")
         met = known.get("met", [])
         words = words or [f"met by {met[0] if len(met) == 1 else 'all'}"]
-        yield f"{limit}: {'; '.join(words)}"
+        groups = {(row["grouping"], row["group"]) for row in rows if row["group"] != POOLED}
+        alone = " (each group by itself)" if len(groups) > 1 else ""
+        yield f"{limit}{alone}: {'; '.join(words)}"
 
 
 def _missing_scores(audit: Audit) -> Iterator[str]:
