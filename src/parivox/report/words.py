@@ -31,9 +31,10 @@ STYLES = {verdict: f"bold {ink}" for verdict, ink in INKS.items()}
 No colour can be read as text on every ground: these are seen on light and on dark ones.
 """
 _ITEMS = r"\b(id|pair|recording|row|speaker|trial|utterance)s\b"
-_BEFORE_UNIT = re.compile(
+BEFORE_UNIT = re.compile(
     r"(?<=\d) (?=%|times\b|worse\b|better\b|equivalent\b|inconclusive\b)|(?<=[▲▼=?<]) (?=\d)"
 )
+"""Blanks between a number and its unit or sign."""
 _JOINT = "\u2800"
 """As wide as a blank, and none: rich wraps at no-break spaces, too."""
 LARGEST = 9999.5
@@ -72,7 +73,7 @@ class Paragraph(Text):
     def wrap(self, *arguments: Any, **options: Any) -> Lines:
         """Return the lines that rich makes of the text."""
         joined = self.copy()
-        joined.plain = _BEFORE_UNIT.sub(_JOINT, self.plain)
+        joined.plain = BEFORE_UNIT.sub(_JOINT, self.plain)
         lines = joined.wrap(*arguments, **options)
         for line in lines:
             line.plain = line.plain.replace(_JOINT, " ")

@@ -33,6 +33,7 @@ from parivox.report.page.layout import abreast
 from parivox.report.page.method import method
 from parivox.report.page.said import caveats, said
 from parivox.report.scopes import check_speaker_ids, name_of, systems
+from parivox.report.words import BEFORE_UNIT
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -150,8 +151,9 @@ def _environment() -> Environment:
 
 
 def _whole(words: str) -> str:
-    """Words in which no interval is parted at the end of a line."""
-    return re.sub(r"\[(\S+), (\S+)\]", "[\\1,\u00a0\\2]", words).replace(", p ", ", p\u00a0")
+    """Words in which no interval, and no number and its unit, are parted at the end of a line."""
+    whole = re.sub(r"\[(\S+), (\S+)\]", "[\\1,\u00a0\\2]", words)
+    return BEFORE_UNIT.sub("\u00a0", whole).replace(" p = ", " p\u00a0=\u00a0")
 
 
 def _drawn(audit: Audit) -> dict[str, list[list[Drawn]]]:

@@ -199,8 +199,11 @@ def caveats(context: Context | None) -> list[Caveat]:
     missing = [label for label, words in _about(context or Context()).items() if not words]
     if not missing:
         return []
-    sentence = "Not supplied: " + "; ".join(f"{one[:1].lower()}{one[1:]}" for one in missing)
-    return [Caveat("what it is for, and on whom, was not supplied", sentence, "context")]
+    items = "; ".join(f"{one[:1].lower()}{one[1:]}" for one in missing)
+    sentence = (
+        f"These items of the audit context were not supplied: {items}. Add them with --context"
+    )
+    return [Caveat("intended use and population not supplied", sentence, "context")]
 
 
 def _choice(choice: Choice) -> str:
