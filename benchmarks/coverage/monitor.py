@@ -1,8 +1,8 @@
 """A stream looked at every day of a year: how often are alarms false, how late are true ones?
 
 Speakers differ in how often they err (beta) and in how often they call (gamma), and call again and
-again. Then decisions of real systems are replayed as a stream, one system from some day on in the
-place of another.
+again. Then decisions of real systems are replayed as a stream: one system from some day on in the
+place of another, or with rates that vary from day to day for everyone or for each group.
 """
 
 from __future__ import annotations
@@ -15,20 +15,31 @@ from benchmarks.coverage.records import Row, mean, stream
 from scipy.special import ndtri
 
 from parivox.core.sequential import (
+    DailySquares,
     Moments,
     Shared,
+    day_variation_p,
     intra_class_correlation,
     log_evidence,
     score,
 )
-from parivox.monitoring.stream import STARTS, WEEK
-from parivox.monitoring.watching import BEFORE, FIRST, LEAST, OTHERS
+from parivox.monitoring.stream import DAY_SD, STARTS, WEEK
+from parivox.monitoring.watching import (
+    BEFORE,
+    DAY_LEVEL,
+    FIRST,
+    LEAST,
+    OTHERS,
+    allowed_day_sd,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from benchmarks.coverage.simulate import FloatArray, IntArray
+    from numpy.typing import NDArray
 
+    BoolArray = NDArray[np.bool_]
     Days = Iterator[tuple[FloatArray, FloatArray]]
 
 DATASETS = 1000
@@ -68,9 +79,40 @@ CASES = (
 )
 RISE = 182
 """Day on which the rate of the first group rises."""
-REPLAYS = {"V2 throughout": 140, "V2, then L": 60}
-"""Day from which on the second system decides; of 140 days."""
 LENGTH, A_DAY = 140, 600
+
+
+class Replay(NamedTuple):
+    """A stream of real decisions: who decides, and how much rates vary from day to day.
+
+    ``common_sd`` and ``group_sd`` are standard deviations of the logarithm of the FNR of a day: of
+    everyone's, and of each group's by itself.
+    """
+
+    name: str
+    rise: int = LENGTH  # day from which on the second system decides
+    common_sd: float = 0.0
+    group_sd: float = 0.0
+    is_tested: bool = True  # False: nothing is allowed for, and nothing held back
+
+
+REPLAYS = (
+    Replay("V2 throughout"),
+    Replay("V2, then L", rise=60),
+    Replay("V2, days of .25", common_sd=0.25),
+    Replay("V2, days of .5", common_sd=0.5),
+    Replay("V2, days of 1", common_sd=1.0),
+    Replay("V2, days of .25 by group", group_sd=0.25),
+    Replay("V2, days of .35 by group", group_sd=0.35),
+    Replay("V2, days of .5 by group", group_sd=0.5),
+    Replay("V2, days of .75 by group", group_sd=0.75),
+    Replay("V2, days of 1 by group", group_sd=1.0),
+    Replay("V2, days of .25 by group, untested", group_sd=0.25, is_tested=False),
+    Replay("V2, days of .5, untested", common_sd=0.5, is_tested=False),
+    Replay("V2, days of .5 by group, untested", group_sd=0.5, is_tested=False),
+    Replay("V2, then L, days of .1 by group", rise=60, group_sd=0.1),
+    Replay("V2, then L, days of .2 by group", rise=60, group_sd=0.2),
+)
 
 
 def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
@@ -89,15 +131,15 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
         where |= {"rate": case.rate, "icc": case.icc, "calls": case.calls, "times": case.times}
         where |= {"margin": case.margin, "alpha": ALPHA, "streams": n}
         yield [where | row for row in _told(found, rise)]
-    for name, rise in REPLAYS.items():
-        cell = f"monitor/real/{name}"
+    for replay in REPLAYS:
+        cell = f"monitor/real/{replay.name}"
         if not wanted(cell):
             continue
-        n = -(-datasets // 10)
-        found = [_replayed(stream(seed, cell), n, rise)]
+        n, rng = -(-datasets // 5), stream(seed, cell)
+        found = [_replayed(replay, rng, n)]
         where = {"cell": cell, "speakers": "f, m of H", "margin": 1.25, "alpha": ALPHA}
-        told = rise if rise < LENGTH else None
-        yield [where | {"replay": name, "streams": n} | row for row in _told(found, told)]
+        told = replay.rise if replay.rise < LENGTH else None
+        yield [where | {"replay": replay.name, "streams": n} | row for row in _told(found, told)]
 
 
 def _simulated(case: Case, of: IntArray, streams: int, rng: np.random.Generator) -> Days:
@@ -113,58 +155,84 @@ def _simulated(case: Case, of: IntArray, streams: int, rng: np.random.Generator)
         yield rng.binomial(trials, now).astype(np.float64), trials.astype(np.float64)
 
 
-def _replayed(rng: np.random.Generator, streams: int, rise: int) -> _Found:
-    """Target trials of VoxCeleb1-H in random order, each system at its FPR of 1 %."""
-    both = [real.voxceleb(system) for system in ("V2", "L")]
-    own = [np.flatnonzero(one.target) for one in both]
-    errors = [
-        one.score[rows] < real.threshold(one, "fpr", 0.01, np.ones(one.target.size, dtype=bool))
-        for one, rows in zip(both, own, strict=True)
-    ]
-    speaker, n = both[0].one[own[0]], both[0].group.size
-    sex = np.array([name[0] == "m" for name in both[0].names])[both[0].group].astype(np.int64)
+def _replayed(replay: Replay, rng: np.random.Generator, streams: int) -> _Found:
+    """Target trials of VoxCeleb1-H in random order, each system at its FPR of 1 %.
+
+    Where rates vary, the threshold of a group and day is the one at which its FNR is what that of
+    the group is at the system's threshold, times the factor of the day.
+    """
+    systems = [real.voxceleb(system) for system in ("V2", "L")]
+    trials = systems[0]
+    rows = np.flatnonzero(trials.target)
+    speaker, n = trials.one[rows], trials.group.size
+    sex = np.array([name[0] == "m" for name in trials.names])[trials.group].astype(np.int64)
+    scores = [one.score[rows] for one in systems]
+    is_all = np.ones(trials.target.size, dtype=bool)
+    limits = [real.threshold(one, "fpr", 0.01, is_all) for one in systems]
+    ranked = [[np.sort(score[sex[speaker] == g]) for g in (0, 1)] for score in scores]
     place = np.argsort(rng.random((streams, speaker.size)), axis=1)[:, : LENGTH * A_DAY]
     start = np.arange(streams)[:, None] * n
 
     def days() -> Days:
         for day in range(LENGTH):
-            rows = place[:, day * A_DAY : (day + 1) * A_DAY]
-            at = (start + speaker[rows]).ravel()
-            wrong = errors[day >= rise][rows].ravel()
-            found, calls = (
-                np.bincount(at, weights, streams * n).reshape(streams, n).astype(np.float64)
-                for weights in (wrong, np.ones(at.size))
+            here = place[:, day * A_DAY : (day + 1) * A_DAY]
+            at = (start + speaker[here]).ravel()
+            system = int(day >= replay.rise)
+            common = replay.common_sd * rng.standard_normal((streams, 1))
+            own = replay.group_sd * rng.standard_normal((streams, 2))
+            variance = replay.common_sd**2 + replay.group_sd**2
+            factor = np.exp(common + own - variance / 2)  # of mean 1
+            threshold = np.empty((streams, 2))
+            for g, ordered in enumerate(ranked[system]):
+                below = np.searchsorted(ordered, limits[system])
+                rank = np.minimum((below * factor[:, g]).astype(np.int64), ordered.size - 1)
+                threshold[:, g] = ordered[rank]
+            is_error = scores[system][here] < np.take_along_axis(
+                threshold, sex[speaker[here]], axis=1
             )
-            yield found, calls
+            errors, calls = (
+                np.bincount(at, weights, streams * n).reshape(streams, n).astype(np.float64)
+                for weights in (is_error.ravel(), np.ones(at.size))
+            )
+            yield errors, calls
 
-    return _watched(days(), sex, 1.25, rise if rise < LENGTH else None)
+    rise = replay.rise if replay.rise < LENGTH else None
+    return _watched(days(), sex, 1.25, rise, is_tested=replay.is_tested)
 
 
 class _Found(NamedTuple):
     """By what groups are held against."""
 
     first: dict[str, IntArray]  # [stream, group]: day of the first alarm, `DAYS` for none
+    varying: dict[str, BoolArray]  # [stream, group]: not judged on the last day, as rates vary
     once: FloatArray | None  # [day since the rise, stream]: one look that knows the day of the rise
 
 
-def _watched(days: Days, of: IntArray, margin: float, rise: int | None) -> _Found:
+def _watched(
+    days: Days, of: IntArray, margin: float, rise: int | None, *, is_tested: bool = True
+) -> _Found:
     """Look every day, at the days from each week on: sums of products with those before it.
 
     Sums over days from a week on are those of all days less those before, so that only products of
     both have to be added up anew.
     """
+    sd = DAY_SD if is_tested else 0.0
     groups = [np.flatnonzero(of == g) for g in range(int(of.max()) + 1)]
     limit = np.log(2 * len(groups) * STARTS / ALPHA)
     level = -ndtri(ALPHA / (2 * len(groups)))
     first: dict[str, IntArray] = {}
+    varying: dict[str, BoolArray] = {}
     total, before, once = np.zeros(0), np.zeros(0), list[Any]()
     since = total
+    by_day: list[FloatArray] = []  # [stream, what, group] of each day
+    squares = np.zeros(0)  # [stream, week, side, group]
     for day, both in enumerate(days):
         today = np.stack(both, axis=-1)  # [stream, speaker, what]
         if not day:
             total = np.zeros_like(today)
             before = np.zeros((len(today), STARTS, *today.shape[1:]))
             first = {name: np.full((len(today), len(groups)), DAYS) for name in (OTHERS, BEFORE)}
+            squares = np.zeros((len(today), STARTS, 2, len(groups)))
         week = min(day // WEEK, STARTS - 1)
         if day == week * WEEK:
             before[:, week] = total
@@ -178,13 +246,19 @@ def _watched(days: Days, of: IntArray, margin: float, rise: int | None) -> _Foun
         everyone = Moments(*(one.sum(axis=-1, keepdims=True) for one in vars(now).values()))
         rest = everyone.without(now)
         rho = intra_class_correlation(now.at((slice(None), 0)))[:, None, None]
-        evidence = {OTHERS: log_evidence(*score(now, rest, margin, correlation=rho))}
-        if week >= FIRST:
-            found = score(now, past, margin, correlation=rho, shared=shared)
-            evidence[BEFORE] = log_evidence(*found)[:, FIRST:]
-        for name, of_week in evidence.items():
-            is_first = (of_week.max(axis=1) >= limit) & (first[name] == DAYS)
-            first[name][is_first] = day
+        by_day.append(_products(today, groups))
+        trials = by_day[-1][:, 1]
+        others = trials.sum(axis=-1, keepdims=True) - trials
+        squares[:, : week + 1] += np.stack((trials, others), axis=1)[:, None] ** 2
+        evidence = _evidence(
+            (now, past, rest), shared, by_day, squares[:, : week + 1], margin, rho, sd
+        )
+        for name, (of_week, p) in evidence.items():
+            varying[name] = p <= DAY_LEVEL
+            is_alarm = of_week.max(axis=1) >= limit
+            if is_tested:
+                is_alarm &= ~varying[name]
+            first[name][is_alarm & (first[name] == DAYS)] = day
         if rise is not None and day >= rise:
             at = groups[0]
             a, b, c = _sums(since[:, None, at], total[:, at])
@@ -193,7 +267,45 @@ def _watched(days: Days, of: IntArray, margin: float, rise: int | None) -> _Foun
     small = [len(at) < LEAST for at in groups]
     for days_of in first.values():
         days_of[:, small] = DAYS
-    return _Found(first, np.array(once, dtype=np.float64) if once else None)
+    return _Found(first, varying, np.array(once, dtype=np.float64) if once else None)
+
+
+def _evidence(
+    moments: tuple[Moments, Moments, Moments],
+    shared: Shared,
+    by_day: list[FloatArray],
+    squares: FloatArray,
+    margin: float,
+    correlation: FloatArray,
+    sd: float,
+) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Evidence of each week and p of the test of day-to-day variation, by what is held against."""
+    now, past, rest = moments
+    own, of_others = np.moveaxis(squares, 2, 0)
+    days = Moments(*np.moveaxis(np.stack(by_day), 2, 0).swapaxes(1, 2))
+    others = Moments(*(one.sum(axis=-1, keepdims=True) - one for one in vars(days).values()))
+    p, pairs = day_variation_p(days, others, sd)
+    daily = DailySquares(own, of_others, _allowed(sd, pairs))
+    found = score(now, rest, margin, correlation=correlation, daily=daily)
+    evidence = {OTHERS: (log_evidence(*found), p)}
+    if own.shape[1] > FIRST:
+        p, pairs = day_variation_p(days, None, sd)
+        daily = DailySquares(own, own[:, :1] - own, _allowed(sd, pairs))
+        found = score(now, past, margin, correlation=correlation, shared=shared, daily=daily)
+        evidence[BEFORE] = (log_evidence(*found)[:, FIRST:], p)
+    return evidence
+
+
+def _allowed(sd: float, pairs: IntArray) -> FloatArray:
+    """Variation that is allowed for, ``[stream, week, group]``; 0 stands for an untested stream."""
+    return (allowed_day_sd(sd, pairs) if sd else np.zeros(pairs.shape))[:, None]
+
+
+def _products(today: FloatArray, groups: list[IntArray]) -> FloatArray:
+    """Sums over the speakers of each group of what `Moments` holds, ``[stream, what, group]``."""
+    errors, trials = today[..., 0], today[..., 1]
+    each = (errors, trials, errors * errors, errors * trials, trials * trials)
+    return np.stack([[one[:, at].sum(axis=1) for at in groups] for one in each]).transpose(2, 0, 1)
 
 
 def _sums(before: FloatArray, total: FloatArray) -> tuple[Moments, Moments, Shared]:
@@ -234,7 +346,12 @@ def _told(found: list[_Found], rise: int | None) -> Iterator[Row]:
     for name, first in every.items():
         if rise is None:
             alarms = np.any(first < DAYS, axis=1, keepdims=True) * 1.0
-            yield {"against": name, **mean(alarms, "alarms")}
+            row = {"against": name, **mean(alarms, "alarms")}
+            if name != ANY:
+                held = np.concatenate([one.varying[name] for one in found])
+                is_held = np.asarray(held.any(axis=1, keepdims=True), dtype=np.float64)
+                row |= mean(is_held, "varying")
+            yield row
             continue
         own = first[:, 0].astype(np.float64)
         row = {"against": name, **mean((own < rise).astype(np.float64)[:, None], "before")}

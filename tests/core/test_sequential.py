@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from parivox.core.sequential import (
+    DailySquares,
     Moments,
     Shared,
+    day_variation_p,
     intra_class_correlation,
     least_score,
     log_evidence,
@@ -73,3 +75,66 @@ def test_a_score_is_zero_at_the_ratio_that_is_counted_and_falls_with_the_ratio()
     assert excess == pytest.approx(0)
     assert score(now, past, 1.0)[0] > 0 > score(now, past, 2 * counted)[0]
     assert np.isnan(score(now, Moments.of([0], [0], [[1]]))[1]).all()
+
+
+def days_of(rng, streams, days, factor, repeats=1):
+    """Moments of streams, ``[stream, day, 1]``: 300 callers a day, each with trials in a row."""
+    own = rng.beta(0.4, 7.6, (streams, days, 300))
+    rate = np.minimum(own * factor, 1)
+    errors = repeats * rng.binomial(1, rate)  # the trials of a caller on one day end alike
+    trials = np.full(errors.shape, repeats)
+    each = (errors, trials, errors**2, errors * trials, trials**2)
+    return Moments(*(one.sum(axis=-1, keepdims=True).astype(float) for one in each))
+
+
+def lasting(days, start, times):
+    return np.where(np.arange(days)[:, None] >= start, times, 1.0)
+
+
+@pytest.mark.parametrize("days", [14, 60])
+@pytest.mark.parametrize("repeats", [1, 4])
+@pytest.mark.parametrize("start", [None, 7, 30])
+def test_days_that_vary_by_chance_are_not_said_to_vary_even_if_a_change_lasts(days, repeats, start):
+    rng = np.random.default_rng(4)
+    factor = 1.0 if start is None else lasting(days, start, 3.0)
+    p, pairs = day_variation_p(days_of(rng, 1000, days, factor, repeats))
+    assert (pairs == days // 2).all()
+    assert (p <= 0.05).mean() <= 0.06
+
+
+def test_days_that_vary_are_found_and_those_that_vary_as_much_as_allowed_are_not():
+    rng = np.random.default_rng(5)
+    factor = np.exp(0.5 * rng.standard_normal((300, 60, 1)))
+    days = days_of(rng, 300, 60, factor)
+    assert (day_variation_p(days)[0] <= 0.05).mean() > 0.9
+    assert (day_variation_p(days, sd=0.6)[0] <= 0.05).mean() < 0.02
+
+
+def test_what_all_have_on_the_same_day_is_no_variation_against_the_others():
+    rng = np.random.default_rng(6)
+    factor = np.exp(0.5 * rng.standard_normal((300, 60, 1)))
+    groups = [days_of(rng, 300, 60, factor) for _ in range(2)]
+    assert (day_variation_p(groups[0])[0] <= 0.05).mean() > 0.9
+    assert (day_variation_p(*groups)[0] <= 0.05).mean() <= 0.06
+
+
+def test_days_without_known_products_are_left_out():
+    rng = np.random.default_rng(7)
+    days = days_of(rng, 1, 20, 1.0)
+    days.trials_trials[:, :10] = 0
+    p, pairs = day_variation_p(days)
+    assert pairs.tolist() == [[5]]
+    assert p == pytest.approx(
+        day_variation_p(Moments(*(x[:, 10:] for x in vars(days).values())))[0]
+    )
+
+
+def test_variation_that_is_allowed_for_makes_a_score_less_sure():
+    now, past = Moments.of([3, 1], [10, 10], [[1, 1]]), Moments.of([2, 0], [10, 30], [[1, 1]])
+    _, sure = score(now, past, 1.25)
+    squares = np.array([200.0]), np.array([800.0])
+    _, less = score(now, past, 1.25, daily=DailySquares(*squares, 0.5))
+    rate = 6 / (1.25 * 20 + 40)
+    k = 1.25 * 20 / 40
+    added = 0.25 * ((1.25 * rate) ** 2 * 200 + (k * rate) ** 2 * 800)
+    assert less - sure == pytest.approx([added])

@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 
 import parivox as pv
+from parivox.report.monitor import notes
 
-WEEKS, RISE = 9, 6
+WEEKS, RISE = 18, 15
 """Days, a week apart; the first with more errors among `f`."""
 FIRST = dt.date(2026, 1, 5)
 PEOPLE = pl.DataFrame(
@@ -231,7 +232,7 @@ def absent():
 def test_impostors_that_may_explain_a_rise_silence_it(found, tmp_path):
     (alarm,) = found.groups.where(against="before", group="f").rows()
     loud = streamed(tmp_path / "loud", rise=4.0, impostors=0.5 * alarm["explained_by"])
-    silent = streamed(tmp_path / "silent", rise=4.0, impostors=1.5 * alarm["explained_by"])
+    silent = streamed(tmp_path / "silent", rise=4.0, impostors=2.5 * alarm["explained_by"])
     assert len(loud.alarms.where(against="before")) == 1
     assert len(silent.alarms.where(against="before")) == 0
     (less,) = loud.groups.where(against="before", group="f").rows()
@@ -252,6 +253,31 @@ def test_a_limit_and_a_saved_audit_are_held_against(tmp_path):
     assert not rows["baseline", "m"]["is_alarm"]
     saved = pv.load(tmp_path / "audit").groups.where(grouping="gender", metric="fnr", group="f")
     assert rows["baseline", "f"]["reference"] == pytest.approx(saved.rows()[0]["value"])
+
+
+@pytest.mark.slow
+def test_where_days_vary_for_many_speakers_nothing_is_judged_and_no_alarm_raised(tmp_path):
+    def vary(week):
+        return 6.0 if week % 2 else 0.2
+
+    (tmp_path / "key").write_text("0123456789abcdef")
+    made = {}
+    for sd in (0.1, 2.0):
+        kept = {"state": tmp_path / f"{sd}", "key": tmp_path / "key", "day_sd": sd}
+        for week in range(WEEKS):
+            found = pv.monitor(calls(week, vary(week)), day=day(week), **kept, **ASKED)
+        made[sd] = {(row["group"], row["against"]): row for row in found.groups.rows()}
+        assert len(found.alarms) == 0
+    reason = "rates vary from day to day for many speakers"
+    assert made[0.1]["f", "before"]["reason"] == reason
+    assert made[0.1]["f", "others"]["reason"] == reason
+    assert made[0.1]["f", "before"]["chance"] is None
+    assert made[0.1]["m", "before"]["reason"] == ""
+    assert made[2.0]["f", "before"]["reason"] == ""
+    said = " ".join(notes(found))
+    assert "rates vary from day to day by at most 200 % (standard deviation, relative)" in said
+    with pytest.raises(pv.ConfigError, match=re.escape("was begun with --day-sd 2.0")):
+        pv.monitor(calls(WEEKS), day=day(WEEKS), **{**kept, "day_sd": 0.1}, **ASKED)
 
 
 def test_groups_too_small_and_weeks_too_few_are_told(tmp_path):

@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from parivox.core.counts import FloatArray
+    from parivox.core.counts import FloatArray, IntArray
 
 TUNED = 10.0
 """Variance, in errors squared, by which the mixture is about as wide as a single bet: it is
@@ -86,6 +86,23 @@ class Shared:
         return Shared(*(one[index] for one in vars(self).values()))
 
 
+@dataclass(frozen=True)
+class DailySquares:
+    """Sums over days of squared numbers of trials, ``[...]``, and how much rates vary by day.
+
+    ``sd`` is the standard deviation of the daily rate relative to its mean. The reference is 0
+    where it does not consist of days.
+    """
+
+    now: FloatArray
+    reference: FloatArray
+    sd: FloatArray | float
+
+    def at(self, index: tuple[IntArray, ...]) -> DailySquares:
+        """Return some of them."""
+        return DailySquares(self.now[index], self.reference[index], self.sd)
+
+
 def _over(values: FloatArray, where: ArrayLike) -> FloatArray:
     """Sums over the speakers of each group, ``[..., group]``."""
     is_of = np.asarray(where, dtype=np.float64)
@@ -129,6 +146,7 @@ def score(
     shared: Shared | None = None,
     error: float = 0.0,
     impostors: float = 0.0,
+    daily: DailySquares | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Errors beyond those that ``rate = ratio * reference`` leads to expect, and their variance.
 
@@ -151,6 +169,9 @@ def score(
     impostors : in [0, 1)
         Largest share of trials, now, that may have been of impostors who were rejected; negative
         for those of the reference, where the side that fares better is asked for.
+    daily
+        How much rates may vary from day to day for all speakers of a side at once; None for not
+        at all.
 
     Returns
     -------
@@ -182,8 +203,91 @@ def score(
             joint = np.sqrt(a * (1 - a) * b * (1 - b)) * shared.trials_trials
             expected = expected - 2 * k * rho * joint
         variance = (found + 2 * np.maximum(found, expected)) / 3 + (k * error) ** 2
+        if daily is not None:
+            variance = variance + daily.sd**2 * (a**2 * daily.now + (k * b) ** 2 * daily.reference)
         excess: FloatArray = e - k * f
         return excess, np.where((n > 0) & (m > 0) & (variance > 0), variance, np.nan)
+
+
+def day_variation_p(
+    days: Moments, reference: Moments | None = None, sd: float = 0.0
+) -> tuple[FloatArray, IntArray]:
+    """Test whether daily rates vary more than speakers who err independently explain.
+
+    Rates of the 1st and 2nd day, of the 3rd and 4th and so on are compared. The pair of days that
+    differ most is left out, so that one lasting change is not taken for variation.
+    See docs/methods/monitoring.md#from-day-to-day.
+
+    Parameters
+    ----------
+    days : Moments of shape (..., day, group)
+        Sums over the speakers of each day.
+    reference : Moments of shape (..., day, group)
+        Of those whose rate on the same day is compared with; None to test the rate itself.
+    sd : float
+        Standard deviation of the daily rate, relative to its mean, that is allowed for.
+
+    Returns
+    -------
+    p : float64 array (..., group)
+        NaN with fewer than two pairs of days that have trials.
+    pairs : int array (..., group)
+        Pairs of days that have trials.
+
+    Examples
+    --------
+    >>> errors = np.array([[5.0], [40.0], [30.0], [2.0], [45.0], [1.0]])
+    >>> trials = np.full((6, 1), 1000.0)
+    >>> p, pairs = day_variation_p(Moments(errors, trials, errors, errors, trials))
+    >>> float(p[0]) < 0.001, int(pairs[0])
+    (True, 3)
+    """
+    from scipy.special import chdtrc  # noqa: PLC0415 - takes time to load
+
+    mean, rates, sides = _daily(days)
+    allowed = (sd * mean) ** 2
+    if reference is not None:
+        reference_mean, reference_rates, reference_sides = _daily(reference)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = mean / reference_mean
+            rates = rates - ratio * reference_rates
+            sides += [(ratio**2 * variance, errors) for variance, errors in reference_sides]
+        allowed = 2 * allowed  # of either side, in units of the group's rate
+    n_pairs = rates.shape[-2] // 2
+    first, second = np.arange(n_pairs) * 2, np.arange(n_pairs) * 2 + 1
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variances = [side[..., day, :] for side, _ in sides for day in (first, second)]
+        errors = [side[..., day, :] for _, side in sides for day in (first, second)]
+        variance = 2 * allowed + sum(variances)
+        square = (rates[..., first, :] - rates[..., second, :]) ** 2 / variance
+        # counts of few errors have heavier tails than the normal distribution
+        kurtosis = sum(v**2 / e for v, e in zip(variances, errors, strict=True)) / variance**2
+    is_known = np.isfinite(square) & np.isfinite(kurtosis)
+    square, kurtosis = np.where(is_known, square, 0), np.where(is_known, kurtosis, 0)
+    pairs = is_known.sum(axis=-2)
+    total = square.sum(axis=-2) - square.max(axis=-2, initial=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = pairs / (pairs + kurtosis.sum(axis=-2) / 2)  # degrees of freedom of one square
+        p = chdtrc(scale * (pairs - 1), scale * total)
+    return np.where(pairs > 1, p, np.nan), pairs
+
+
+def _daily(days: Moments) -> tuple[FloatArray, FloatArray, list[tuple[FloatArray, FloatArray]]]:
+    """Return the rate over all days, that of each day, and its variance and effective errors.
+
+    Only days are used whose products are known: those have ``trials_trials`` above 0.
+    """
+    is_known = days.trials_trials > 0
+    of = Moments(*(np.where(is_known, one, 0) for one in vars(days).values()))
+    total = Moments(*(one.sum(axis=-2, keepdims=True) for one in vars(of).values()))
+    mean = np.nan_to_num(total.rate)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        independent = mean * (1 - mean)
+        # by how much repeated trials of a speaker within a day raise the variance
+        factor = np.maximum(_squares(total, mean) / (independent * total.trials), 1)
+        variance = independent * factor / of.trials
+        errors = mean * of.trials / factor
+    return mean, of.rate, [(variance, errors)]
 
 
 def log_evidence(score: ArrayLike, variance: ArrayLike, tuned: float = TUNED) -> FloatArray:

@@ -16,7 +16,7 @@ from parivox.auditing.inputs import gather_one
 from parivox.auditing.result import load
 from parivox.auditing.schema import Rows
 from parivox.errors import ConfigError, DataError
-from parivox.monitoring.stream import STARTS, WEEK, Day, Stream, read_stream
+from parivox.monitoring.stream import DAY_SD, STARTS, WEEK, Day, Stream, read_stream
 from parivox.monitoring.watching import BASELINE, BEFORE, LEAST, LIMIT, OTHERS, TABLE, watch
 from parivox.options.limits import parse_limits
 from parivox.options.monitor import MonitorOptions
@@ -97,6 +97,7 @@ def monitor(
     baseline: str | os.PathLike[str] | None = None,
     alpha: float = 0.05,
     margin: float = 1.25,
+    day_sd: float = DAY_SD,
     impostors: float = 0.0,
     groups: Any = None,
     trials: Any = None,
@@ -139,6 +140,9 @@ def monitor(
         Chance that there is ever a false alarm.
     margin
         Largest ratio that is no reason for an alarm.
+    day_sd
+        Variation of a group's FNR from day to day that raises no alarm: standard deviation relative
+        to its mean.
     impostors
         Share of trials that may be no genuine ones.
     scores_format, columns, id, encoding, quotes, orientation, conflicts, progress
@@ -186,6 +190,7 @@ def monitor(
         baseline=baseline,
         alpha=alpha,
         margin=margin,
+        day_sd=day_sd,
         impostors=impostors,
         groups=groups,
         trials=trials,
@@ -273,6 +278,7 @@ def _settings(asked: MonitorOptions, site: SiteKey, grouping: Grouping) -> dict[
         "baseline": rates,
         "alpha": asked.alpha,
         "margin": asked.margin,
+        "day_sd": asked.day_sd,
         "impostors": asked.impostors,
     }
 
@@ -302,10 +308,12 @@ def _check_settings(begun: Mapping[str, Any], now: Mapping[str, Any], name: str)
     if begun["site"] != now["site"]:
         msg = f"--state {name}: was begun with another key; give that --key, or another --state"
         raise ConfigError(msg)
-    for what in ("by", "limit", "baseline", "alpha", "margin", "impostors"):
+    begun = {"day_sd": DAY_SD, **begun}
+    for what in ("by", "limit", "baseline", "alpha", "margin", "day_sd", "impostors"):
         if begun[what] != now[what]:
             was = "other rates" if what == "baseline" else begun[what]
-            how = f"without --{what}" if was is None else f"with --{what} {was}"
+            option = f"--{what.replace('_', '-')}"
+            how = f"without {option}" if was is None else f"with {option} {was}"
             msg = f"--state {name}: was begun {how}; give the same, or begin another --state"
             raise ConfigError(msg)
 

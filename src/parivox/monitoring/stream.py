@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.core.sequential import Moments
 from parivox.disk import whole_file, writing
 from parivox.errors import ConfigError, DataError
 
@@ -27,13 +28,19 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-VERSION = 1
+VERSION = 2
+DAY_SD = 0.1
+"""Variation of rates from day to day that alarms allow for, where no other is asked for."""
+_VERSIONS = (1, VERSION)
+"""Versions that are read. Those of version 1 lack the products of days."""
 WEEK = 7
 STARTS = 52
 """Weeks in which a change is looked for; later days belong to the last of them."""
+PRODUCTS = ("errors_errors", "errors_trials", "trials_trials")
 _ARRAYS = {
     "trials": np.int64,
     "errors": np.int64,
+    "products": np.int64,
     "name": np.uint64,
     "group": np.int64,
     "speaker": np.int64,
@@ -61,7 +68,8 @@ class Stream:
 
     Groups are those that were known when it was begun; -1 stands for none. The entries of
     ``speaker``, ``week``, ``speaker_trials`` and ``speaker_errors`` are of the weeks in which a
-    speaker had any trial.
+    speaker had any trial. ``products`` are sums over the speakers of a day, and 0 for days whose
+    products are not known.
     """
 
     settings: Mapping[str, Any]  # fixed when it was begun
@@ -69,6 +77,7 @@ class Stream:
     alarms: Sequence[Mapping[str, Any]]  # as they were raised
     trials: Ints  # [day, group], the last group is none
     errors: Ints
+    products: Ints  # [day, group, product]: of errors squared, errors and trials, trials squared
     name: NDArray[np.uint64]  # [speaker], rising
     group: Ints  # [speaker]
     speaker: Ints  # [entry]
@@ -79,17 +88,24 @@ class Stream:
     @classmethod
     def begun(cls, settings: Mapping[str, Any]) -> Stream:
         """A stream without days."""
-        none = (0, len(settings["groups"]) + 1)
-        made = {
-            name: np.zeros(none if name in {"trials", "errors"} else 0, dtype)
-            for name, dtype in _ARRAYS.items()
+        n_groups = len(settings["groups"]) + 1
+        shapes: dict[str, tuple[int, ...]] = {
+            "trials": (0, n_groups),
+            "errors": (0, n_groups),
+            "products": (0, n_groups, len(PRODUCTS)),
         }
+        made = {name: np.zeros(shapes.get(name, 0), dtype) for name, dtype in _ARRAYS.items()}
         return cls(settings, (), (), **made)
 
     @property
     def groups(self) -> list[str]:
         """Names of the groups."""
         return list(self.settings["groups"])
+
+    @property
+    def day_sd(self) -> float:
+        """Variation of rates from day to day that alarms allow for."""
+        return float(self.settings.get("day_sd", DAY_SD))  # not in states of version 1
 
     @property
     def dates(self) -> list[date]:
@@ -148,13 +164,16 @@ class Stream:
         known = self.group >= 0
         group[old[known]] = self.group[known]
         of = np.where(group[at] < 0, len(self.groups), group[at])
-        counts = [np.bincount(of, one, len(self.groups) + 1) for one in (new.trials, new.errors)]
+        e, n = new.errors, new.trials
+        counts = [np.bincount(of, one, len(self.groups) + 1) for one in (n, e)]
+        products = [np.bincount(of, one, len(self.groups) + 1) for one in (e * e, e * n, n * n)]
         days = [*self.days, {"day": new.day.isoformat(), "sha256": new.sha256}]
         made = replace(
             self,
             days=days,
             trials=np.vstack([self.trials, counts[0]]).astype(np.int64),
             errors=np.vstack([self.errors, counts[1]]).astype(np.int64),
+            products=np.vstack([self.products, [np.stack(products, axis=-1)]]).astype(np.int64),
             name=names,
             group=group,
         )
@@ -169,6 +188,14 @@ class Stream:
         ]
         made = replace(made, speaker=key // STARTS, week=key % STARTS)
         return replace(made, speaker_trials=sums[0], speaker_errors=sums[1]), moved
+
+    @property
+    def day_moments(self) -> Moments:
+        """Sums over the speakers of each day and group, ``[day, group]``."""
+        counts = [
+            one[:, :-1] for one in (self.errors, self.trials, *np.moveaxis(self.products, -1, 0))
+        ]
+        return Moments(*(one.astype(np.float64) for one in counts))
 
     def of_group(self, group: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Errors and trials of each speaker of a group from each week on, ``[week, speaker]``."""
@@ -222,13 +249,16 @@ def read_stream(path: str | os.PathLike[str]) -> Stream | None:
     try:
         with zipfile.ZipFile(Path(path)) as file:
             head = json.loads(file.read("state.json"))
-            if head.get("parivox-state") != VERSION:
+            if head.get("parivox-state") not in _VERSIONS:
                 msg = f"{path}: is a state of another version of Parivox; begin a new one"
                 raise DataError(msg)
             arrays = {
                 name: np.load(io.BytesIO(file.read(f"{name}.npy")), allow_pickle=False).astype(kind)
                 for name, kind in _ARRAYS.items()
+                if name != "products" or head["parivox-state"] > 1
             }
+            if "products" not in arrays:
+                arrays["products"] = np.zeros((*arrays["trials"].shape, len(PRODUCTS)), np.int64)
             return Stream(head["settings"], head["days"], head["alarms"], **arrays)
     except FileNotFoundError:
         return None

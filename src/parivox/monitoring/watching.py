@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.core.sequential import (
+    DailySquares,
     Moments,
     Shared,
+    day_variation_p,
     intra_class_correlation,
     least_score,
     log_evidence,
@@ -35,6 +37,12 @@ FIRST = 4
 """Weeks before a rise against earlier days is looked for."""
 LEAST = 10
 """Speakers on either side."""
+DAY_PAIRS = 7
+"""Pairs of days from which the variation of rates from day to day is known."""
+UNKNOWN_DAY_SD = 0.5
+"""Variation from day to day that is allowed for until it is known."""
+DAY_LEVEL = 0.1
+"""Level of the test for more variation from day to day than is allowed for."""
 TABLE = {
     "against": "str",
     "group": "str",
@@ -55,6 +63,7 @@ TABLE = {
     "others_ratio": "float",
     "reason": "str",
 }
+VARYING = "rates vary from day to day for many speakers"
 _MOST = 1e4
 """Ratios are looked for up to here, and down to its reciprocal."""
 _SPEAKERS = f"fewer than {LEAST} speakers"
@@ -67,6 +76,8 @@ class _Sides:
     now: Moments
     reference: Moments | FloatArray  # moments, or rates
     speakers: IntArray  # on the side that has fewer
+    daily: DailySquares
+    day_p: FloatArray  # [group], of no more variation from day to day than is allowed for
     shared: Shared | None = None
     error: FloatArray | float = 0.0
 
@@ -78,6 +89,8 @@ class _Sides:
             self.now.at(at),
             of.at(at) if isinstance(of, Moments) else of,
             self.speakers[at],
+            self.daily.at(at),
+            self.day_p,
             None if self.shared is None else self.shared.at(at),
             self.error,
         )
@@ -121,23 +134,49 @@ def watch(stream: Stream) -> list[dict[str, Any]]:
     with np.errstate(invalid="ignore", divide="ignore"):
         others_ratio = rest.rate / rest_before.rate
     clean = 1 - stream.settings["impostors"]
+    days, sd = stream.day_moments, stream.day_sd
+    trials = stream.trials[:, :-1].astype(np.float64)
+    others_trials = trials.sum(axis=1, keepdims=True) - trials
+    squares, others_squares = (_since(one**2, stream) for one in (trials, others_trials))
+    no_days = np.zeros_like(squares)
+    own_p, own_pairs = day_variation_p(days, sd=sd)
+    others_p, others_pairs = day_variation_p(days, _total(days).without(days), sd)
+    own_sd, others_sd = allowed_day_sd(sd, own_pairs), allowed_day_sd(sd, others_pairs)
     rows: list[dict[str, Any]] = []
     for against in stream.settings["against"]:
         if against == OTHERS:
             fewer = np.minimum(people, people.sum(axis=1, keepdims=True) - people)
-            sides = _Sides(now, rest, fewer)
+            daily = DailySquares(squares, others_squares, others_sd)
+            sides = _Sides(now, rest, fewer, daily, others_p)
         elif against == BEFORE:
-            sides = _Sides(now, before, np.minimum(people, past_people), shared)
+            daily = DailySquares(squares, squares[:1] - squares, own_sd)
+            fewer = np.minimum(people, past_people)
+            sides = _Sides(now, before, fewer, daily, own_p, shared)
         elif against == BASELINE:
             rates = stream.settings["baseline"]
             of = [rates.get(group, (np.nan, np.nan)) for group in stream.groups]
             rate, error = np.array(of, dtype=np.float64).T * clean
-            sides = _Sides(now, rate, people, error=error)
+            daily = DailySquares(squares, no_days, own_sd)
+            sides = _Sides(now, rate, people, daily, own_p, error=error)
         else:
             limit = np.full(len(stream.groups), stream.settings["limit"] * clean)
-            sides = _Sides(now, limit, people)
+            daily = DailySquares(squares, no_days, own_sd)
+            sides = _Sides(now, limit, people, daily, own_p)
         rows += _rows(stream, against, sides, correlation, others_ratio)
     return rows
+
+
+def allowed_day_sd(sd: float, pairs: IntArray) -> FloatArray:
+    """Variation from day to day that is allowed for: more until it is known, ``[..., group]``."""
+    return np.where(pairs < DAY_PAIRS, max(sd, UNKNOWN_DAY_SD), sd)
+
+
+def _since(of_day: FloatArray, stream: Stream) -> FloatArray:
+    """Sums of all days from each week on, ``[week, group]``."""
+    week = stream.week_of_day
+    of_week = np.zeros((int(week[-1]) + 1, of_day.shape[1]))
+    np.add.at(of_week, week, of_day)
+    return of_week[::-1].cumsum(axis=0)[::-1]
 
 
 def _total(of: Moments) -> Moments:
@@ -155,10 +194,13 @@ def _rows(
 
     def tested(of: _Sides, ratio: Any, impostors: float) -> tuple[FloatArray, FloatArray]:
         how: dict[str, Any] = {"correlation": correlation, "shared": of.shared, "error": of.error}
+        how["daily"] = of.daily
         return score(of.now, of.reference, ratio, impostors=impostors, **how)
 
     found = log_evidence(*tested(sides, margin, noise))
     found = np.where(sides.speakers >= LEAST, found, -np.inf)
+    is_varying = sides.day_p <= DAY_LEVEL
+    found = np.where(is_varying, -np.inf, found)
     # where nothing speaks for a rise, since the first week that can be told of
     said = np.where(found.max(axis=0) > 0, found, np.where(np.isfinite(found), 0, -np.inf))
     week = said.argmax(axis=0)
@@ -182,7 +224,9 @@ def _rows(
         row["fnr"] = e / n if n else None
         row["reference"] = None if np.isnan(rate) else float(rate)
         if not np.isfinite(evidence[g]):
-            row["reason"] = _reason(stream, against, row["reference"], best.speakers[g])
+            row["reason"] = _reason(
+                stream, against, row["reference"], best.speakers[g], is_varying=bool(is_varying[g])
+            )
         else:
             alarm = bool(chance[g] <= settings["alpha"])
             row |= {
@@ -202,11 +246,15 @@ def _rows(
         yield row
 
 
-def _reason(stream: Stream, against: str, reference: float | None, speakers: int) -> str:
+def _reason(
+    stream: Stream, against: str, reference: float | None, speakers: int, *, is_varying: bool
+) -> str:
     if against == BASELINE and reference is None:
         return "not in the audit"
     if against == BEFORE and stream.week_of_day[-1] < FIRST:
         return f"fewer than {FIRST} weeks of earlier days"
+    if is_varying:
+        return VARYING
     return _SPEAKERS if speakers < LEAST else "no errors"
 
 

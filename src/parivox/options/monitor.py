@@ -33,8 +33,8 @@ class MonitorOptions(ReadOptions):
     )
     key: Any = option(
         WATCHED,
-        "secret with which speakers are renamed; the state contains only these names. Used as in "
-        "[`count`](counts.md#sites-that-may-not-share-rows)",
+        "file with the secret that turns speaker ids into pseudonyms; the state contains only "
+        "these. The same as for [`count`](counts.md#sites-that-may-not-share-rows)",
         is_common=True,
         annotated="str | os.PathLike[str] | None",
     )
@@ -82,6 +82,17 @@ class MonitorOptions(ReadOptions):
         metavar="RATIO",
         low=1,
         high=100,
+    )
+    day_sd: float = option(
+        UNCERTAINTY,
+        "variation of a group's FNR from day to day that raises no alarm, as a standard deviation "
+        "relative to its mean. Groups whose rates vary more are [not "
+        "judged](monitor.md#days-that-differ)",
+        Number,
+        0.1,
+        metavar="SD",
+        low=0,
+        high=2,
     )
     impostors: float = option(
         UNCERTAINTY,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import group
 
+from parivox.monitoring.stream import DAY_SD
 from parivox.monitoring.watching import BASELINE, BEFORE, LEAST, LIMIT, OTHERS
 from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
 from parivox.report.words import listed, number, percent, short, show, text
@@ -102,15 +103,22 @@ def alarms_in_words(found: Monitor) -> list[str]:
     return [_alarm(*one) for one in _alarms(found)]
 
 
-def _alarms(found: Monitor) -> Iterator[tuple[str, Row, bool]]:
-    """The day on which each was raised; its row of today, or of that day if it shows no more."""
+def _alarms(found: Monitor) -> Iterator[tuple[str, Row, str]]:
+    """The day on which each was raised; its row of today, or of that day if it shows no more.
+
+    Last comes what today's row says of it, empty where the alarm is still shown.
+    """
     today = {(row["against"], row["group"]): row for row in found.groups.rows()}
     for raised in found.alarms.rows():
         now = today[raised["against"], raised["group"]]
-        yield raised["day"], now if now["is_alarm"] else raised, now["is_alarm"]
+        if now["is_alarm"]:
+            yield raised["day"], now, ""
+        else:
+            why = f"not judged now: {now['reason']}" if now["reason"] else "no longer shown"
+            yield raised["day"], raised, f" It is {why}."
 
 
-def _alarm(raised: str, row: Row, is_shown: bool) -> str:  # noqa: FBT001
+def _alarm(raised: str, row: Row, still: str) -> str:
     low, high = row["low"], row["high"]
     group, reference = row["group"], percent(row["reference"])
     rate = f"{percent(row['fnr'])} ({number(row['errors'])} of {number(row['trials'])} trials"
@@ -126,7 +134,6 @@ def _alarm(raised: str, row: Row, is_shown: bool) -> str:  # noqa: FBT001
     if row["others_ratio"] is not None:
         times = short(row["others_ratio"])
         sentence += f"; in the other groups they are {times} times as frequent as before"
-    still = "" if is_shown else " It is no longer shown."
     return (
         f"{sentence}. The rise began about {row['changed']}; the alarm was raised on {raised}."
         f"{still} There would be no alarm with {number(row['silent_at'])} errors or fewer, or if "
@@ -176,11 +183,17 @@ def notes(found: Monitor) -> Iterator[str]:
         settings["margin"] > 1
     )
     chance = 100 * settings["alpha"]
+    sd = settings.get("day_sd", DAY_SD)
+    varying = (
+        f", and rates vary from day to day by at most {percent(sd)} (standard deviation, relative)"
+        if sd
+        else ", and rates do not vary from day to day"
+    )
     yield (
-        f"If speakers err independently of each other, the chance of any false alarm is at most "
-        f"{chance:g} %, however often you check, and all intervals hold at once with at least "
-        f"{100 - 2 * chance:g} % probability. Days on which error rates change for many "
-        f"speakers at once can raise a false alarm.{margin}"
+        f"If speakers err independently of each other{varying}, the chance of any false alarm is "
+        f"at most {chance:g} %, however often you check, and all intervals hold at once with at "
+        f"least {100 - 2 * chance:g} % probability. Groups whose rates are found to vary more from "
+        f"day to day are not judged.{margin}"
     )
     if settings["impostors"]:
         yield (
