@@ -88,9 +88,11 @@ def _drawn(
     drawn = np.sort(rng.integers(n, size=SPEAKERS))
     group = rng.permutation(SPEAKERS) % 2
     fold = deal(group, FOLDS, int(rng.integers(2**31)))
-    here = _material(trials, drawn, group, fold, shift)
+    here = drawn_material(trials, drawn, group, fold, shift)
     everyone = rng.permutation(n) % 2
-    there = _material(trials, np.arange(n), everyone, everyone, shift)  # folds are not asked for
+    there = drawn_material(
+        trials, np.arange(n), everyone, everyone, shift
+    )  # folds are not asked for
     if aim is None:
         return _calibrated(here, there)
     may = np.ones(2, dtype=bool)
@@ -144,7 +146,7 @@ def _calibrated(
     )
 
 
-def _material(
+def drawn_material(
     trials: Trials, drawn: IntArray, group: IntArray, fold: IntArray, shift: float
 ) -> Material:
     """Trials of the speakers drawn, sorted; with enrolments of the first group shifted.

@@ -36,7 +36,8 @@ def test_groups_that_are_scored_apart_gain_by_calibrators_of_their_own(found):
         assert own[group]["gain_low"] > 0
         assert own[group]["cal_loss"] < common[group]["cal_loss"]
         assert own[group]["cllr"] < common[group]["cllr"]
-        assert own[group]["cal_loss"] == pytest.approx(own[group]["cllr"] - own[group]["min_cllr"])
+        plain = own[group]["cllr"] - own[group]["min_cllr"]  # with the optimism of the minimum
+        assert 0 <= own[group]["cal_loss"] < plain
 
 
 def test_a_shift_between_groups_comes_out_as_the_distance_of_their_lines(found):

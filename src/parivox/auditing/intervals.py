@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 THRESHOLD_VARIES = "the threshold, found on these trials, varies with them"
 _THRESHOLD_STAYS = "the threshold, found on these trials, is taken as it is"
+CORRECTED = "corrected for the optimism of minimum Cllr"
 _NOT_RESAMPLED = "no interval: not resampled"
 _NUMBERS = ("low", "high", "deff", "n_eff", "df", "se")
 _NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
@@ -168,6 +169,14 @@ def _from_spread(
     why = np.where((se == 0) & ~zero, "no interval: every replicate is alike", found.note)
     method = np.where(zero, found.method, np.where(missing, "", "bootstrap"))
     return replace(found, **made, method=method, note=why)
+
+
+def mean_of_draws(drawn: FloatArray) -> FloatArray:
+    """Mean over draws, undefined ones left out; NaN where none is defined."""
+    known = np.isfinite(drawn)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean: FloatArray = np.where(known, drawn, 0).sum(axis=0) / known.sum(axis=0)
+    return mean
 
 
 def spread_of_draws(drawn: FloatArray) -> FloatArray:
@@ -393,7 +402,8 @@ class Uncertainty:
             low, high = (1 - found.high, 1 - found.low) if is_one else (found.low, found.high)
             known = ~np.isnan(high)
             most = np.array([measures[i].bounds[1] for i in rows])[:, None]
-            table["low"][rows] = np.where(known & is_one, np.maximum(low, 0), low)
+            least = np.array([measures[i].bounds[0] for i in rows])[:, None]
+            table["low"][rows] = np.where(known, np.maximum(low, least), low)
             table["high"][rows] = np.where(known, np.minimum(high, most), high)
             table["se"][rows] = np.where(known, spread_of_draws(drawn), np.nan)
             table["df"][rows] = np.where(known, df, np.nan)
@@ -408,6 +418,11 @@ class Uncertainty:
                 reason,
             )
             table["note"][rows] = np.where(known, np.where(found.dropped > 0, lost, ""), why)
+            is_optimistic = [one.is_optimistic for one in measures]
+            corrected = [row for row in rows if is_optimistic[row]]
+            notes = table["note"][corrected].astype(str)
+            link = np.where(notes == "", "", "; ")
+            table["note"][corrected] = np.strings.add(np.strings.add(notes, link), CORRECTED)
 
     # --- gates -----------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from parivox.auditing.bias import at_cheapest
 from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.curves import nodes, shared_thresholds
 from parivox.auditing.estimates import Estimates, estimate, locations, shifts
+from parivox.auditing.intervals import mean_of_draws
 from parivox.auditing.meta import at_grid
 from parivox.auditing.operating_points import (
     DEPLOYED,
@@ -31,6 +32,7 @@ from parivox.auditing.sample import Tallied, sample_speakers, steps, tally_list
 from parivox.auditing.schema import Base
 from parivox.auditing.tally import Tally
 from parivox.core.costs import bayes_threshold
+from parivox.core.measures import base_metric
 from parivox.core.separation import auc
 from parivox.errors import ConfigError, DataError
 from parivox.frozen import frozen
@@ -267,7 +269,10 @@ def measured_cells(system: System) -> Iterator[Measured]:
     def measured(
         level: Level, cells: Cells | None, bases: list[dict[Key, Base]], of: Uncertainty | None
     ) -> Measured:
-        why, data = system.why_none if of is None else of.why, Estimates.of(bases)
+        why = system.why_none if of is None else of.why
+        if of is not None and of.draws is not None:
+            bases = without_optimism(bases, of.draws.cells(-len(bases), None))
+        data = Estimates.of(bases)
         if cells is None:
             return Measured(level, None, ("all",), bases, data, (), None, of, why)
         cheapest = [
@@ -320,6 +325,26 @@ def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, 
             reason = f"its threshold is not an edge of {trials.bins.in_words()}"
             found[key] = Base(np.nan, None, found[key].trials, np.nan, reason)
     return found
+
+
+def without_optimism(
+    bases: Sequence[Mapping[Key, Base]], draws: Estimates
+) -> list[dict[Key, Base]]:
+    """Metrics of each cell, less what fitting them to their own trials has won or lost.
+
+    Each replicate differs from the data as the data do from all speakers: by the mean of this the
+    metric is corrected, to 0 at least. See docs/methods/calibration.md#calibration-loss.
+    """
+    corrected = [dict(of_cell) for of_cell in bases]
+    for i, key in enumerate(draws.keys):
+        if not base_metric(key[0]).is_optimistic:
+            continue
+        means = mean_of_draws(draws.values[:, i])
+        for of_cell, mean in zip(corrected, means.tolist(), strict=True):
+            found = of_cell[key]
+            if np.isfinite(mean) and np.isfinite(found.value):
+                of_cell[key] = found._replace(value=max(2 * found.value - mean, 0.0))
+    return corrected
 
 
 def withheld(pooled: Mapping[Key, Base], why: str) -> dict[Key, Base]:

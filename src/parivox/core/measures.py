@@ -225,9 +225,10 @@ _BASE_METRICS = (
     BaseMetric(
         id="cal_loss",
         label="calibration loss",
-        says="what Cllr loses to calibration: cllr - min_cllr",
+        says="what Cllr loses to calibration: cllr - min_cllr; with intervals less its optimism",
         needs="llr",
         scale="linear",
+        is_optimistic=True,
         made_of=("cllr", "min_cllr"),
         compute=np.subtract,
     ),

@@ -111,6 +111,10 @@ class BaseMetric(Measure):
     """Computed of the values of these metrics instead."""
     is_smooth: bool = False
     """In replicates, bins of scores twice as wide do."""
+    is_optimistic: bool = False
+    """Too high or low by what was fitted to the trials that it is judged on; the audit takes off by
+    how much the mean of its replicates differs from it.
+    """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

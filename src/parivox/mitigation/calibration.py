@@ -13,7 +13,7 @@ import numpy as np
 
 from parivox.auditing.schema import Rows
 from parivox.auditing.system import check_polarity
-from parivox.core.calibration import Isotonic, Logistic, isotonic, logistic, unfit
+from parivox.core.calibration import Isotonic, Logistic, isotonic, logistic, optimism, unfit
 from parivox.core.counts import Counts
 from parivox.core.crossfit import held_out, jackknife, level_apart
 from parivox.core.llr import cllr, min_cllr
@@ -98,7 +98,8 @@ class Calibration(Shown):
     rules : Table
         Each rule (`common`, `per group`, `normalised`, `as scored`): how many groups have a
         calibrator of their own (``own``); the mean over groups of Cllr, minimum Cllr and
-        calibration loss in bits, and the gain, the fall of Cllr against the common calibrator.
+        calibration loss in bits (their difference, less the optimism of the minimum); and
+        the gain, the fall of Cllr against the common calibrator.
     groups : Table
         Each rule and group, and everyone: the same; ``reason`` says why a group keeps the common
         calibrator, ``p`` is that of no difference between both, adjusted for all groups.
@@ -402,6 +403,7 @@ class _Judged(NamedTuple):
 def judge_lines(material: Material, said: Sequence[Said], confidence: float) -> _Judged:
     """Judge the rules on all trials, and on those without the speakers of each fold."""
     costs, means, weights, counted = [], [], [], []
+    too_small = []  # minimum Cllr of all trials, by
     for left_out in (0, *(1 << fold for fold in range(material.folds))):
         for one in said:
             rows, llrs = one.without(left_out)
@@ -411,6 +413,9 @@ def judge_lines(material: Material, said: Sequence[Said], confidence: float) -> 
                 llr, target = llrs[chosen], material.target[rows[chosen]]
                 counts = Counts.from_sorted(llr, target)
                 costs.append((cllr(counts), min_cllr(counts)))
+                if not left_out:
+                    sets = material.bits[rows[chosen]]
+                    too_small.append(optimism(llr, target, sets))
                 step = 2 * np.searchsorted(_EDGES, llr) + target
                 size = 2 * (_EDGES.size + 1)
                 n = np.bincount(step, minlength=size).reshape(-1, 2).T
@@ -422,7 +427,11 @@ def judge_lines(material: Material, said: Sequence[Said], confidence: float) -> 
                 counted.append(n)
     shape = (material.folds + 1, len(said), len(material.groups) + 1)
     actual, least = np.reshape(costs, (*shape, 2)).transpose(3, 0, 1, 2)
-    every = {"cllr": actual, "min_cllr": least, "cal_loss": actual - least}
+    every = {
+        "cllr": actual,
+        "min_cllr": least,
+        "cal_loss": actual - least - np.reshape(too_small, shape[1:]),
+    }
     whole = ~np.isnan(actual[0, 0, :-1])
     return _Judged(
         {name: Measured.of(one, confidence) for name, one in every.items()},
@@ -453,8 +462,10 @@ def _told(measured: Mapping[str, Measured], at: Any) -> dict[str, FloatArray]:
     """Costs with their limits, and the gain against the common calibrator."""
     cells: dict[str, FloatArray] = {}
     for name, one in measured.items():
-        ends = (one.value, np.maximum(one.limits.low, 0), one.limits.high)
-        cells |= {f"{name}{end}": of[at] for end, of in zip(_LIMITS, ends, strict=True)}
+        ends = (one.value, one.limits.low, one.limits.high)  # none can be below 0
+        cells |= {
+            f"{name}{end}": np.maximum(of[at], 0) for end, of in zip(_LIMITS, ends, strict=True)
+        }
     by = measured["cllr"]
     ends = (by.change, by.change_limits.high, by.change_limits.low)
     return cells | {f"gain{end}": 0 - of[at] for end, of in zip(_LIMITS, ends, strict=True)}

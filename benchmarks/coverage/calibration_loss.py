@@ -1,0 +1,182 @@
+"""Calibration loss: of how many perfectly calibrated systems does its interval hold 0?
+
+Scores of VoxCeleb1-H become log-likelihood ratios by the monotone map that is best for all of its
+trials, so that nothing is lost to calibration on all speakers. Speakers are drawn, and `calibrate`
+judges the ratios as they are. Then the ratios are multiplied, and the truth is what that costs on
+all speakers. Audits are of simulated speakers, whose ratios are normal and perfectly calibrated.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from benchmarks.coverage import real
+from benchmarks.coverage.mitigation import drawn_material
+from benchmarks.coverage.records import Row, interval_row, mean, stream
+
+import parivox as pv
+from parivox.core.calibration import Isotonic, isotonic
+from parivox.core.counts import Counts
+from parivox.core.crossfit import deal, held_out
+from parivox.core.llr import cllr
+from parivox.mitigation.calibration import Said, judge_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from benchmarks.coverage.simulate import FloatArray, IntArray
+    from numpy.typing import NDArray
+
+    from parivox.core.calibration import Line
+
+DATASETS = 200
+FOLDS = 10
+LEVEL = 0.95
+REAL = (
+    ("V2", 200, 1.0),
+    ("L", 200, 1.0),
+    ("L", 400, 1.0),
+    ("L", 400, 1.5),
+)
+"""System, speakers drawn into two groups, and what ratios are multiplied by."""
+
+
+class Case(NamedTuple):
+    """A list of simulated speakers, and what their ratios are multiplied by."""
+
+    speakers: int
+    targets: int  # trials of each speaker
+    nontargets: int
+    separation: float  # of the means, in nats
+    correlation: float  # of two trials of a speaker
+    slope: float
+
+    @property
+    def name(self) -> str:
+        """Of its cell."""
+        size = f"{self.speakers}/{self.targets}+{self.nontargets}"
+        return f"calibration_loss/audit/{size}/{self.separation:g}/x {self.slope:g}"
+
+
+CASES = (
+    Case(60, 10, 10, 4.0, 0.0, 1.0),
+    Case(60, 10, 30, 6.0, 0.2, 1.0),
+    Case(200, 10, 10, 4.0, 0.2, 1.0),
+    Case(200, 10, 30, 8.0, 0.3, 1.0),
+    Case(200, 10, 10, 4.0, 0.2, 1.5),
+)
+REPLICATES = 400
+
+
+def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[list[Row]]:
+    """Study each case; a row for the calibration loss of everyone and of the first group."""
+    for system, speakers, slope in REAL:
+        name = f"calibration_loss/calibrate/{system}/{speakers}/x {slope:g}"
+        if wanted(name):
+            rng = stream(seed, name)
+            truth, drawn = _calibrated(system, speakers, slope, datasets, rng)
+            where: Row = {"cell": name, "command": "calibrate", "scores": system}
+            where |= {"speakers": speakers, "slope": slope, "level": LEVEL}
+            yield [where | row for row in _told(truth, drawn)]
+    for case in CASES:
+        if wanted(case.name):
+            rng = stream(seed, case.name)
+            drawn = np.array([_audited(case, rng) for _ in range(datasets)])
+            where = {"cell": case.name, "command": "audit", "scores": f"d {case.separation:g}"}
+            where |= {"speakers": case.speakers, "slope": case.slope, "level": LEVEL}
+            yield [where | row for row in _told(_loss(case), drawn)]
+
+
+def _told(truth: float, drawn: FloatArray) -> Iterator[Row]:
+    """A row for everyone and one for the first group, of ``[dataset, cell, number]``."""
+    for c, of in enumerate(("everyone", "first group")):
+        plain, found, low, high = drawn[:, c].T
+        row: Row = {"of": of, "true": float(f"{truth:.4g}")}
+        row |= {"plain": float(f"{plain.mean():.4g}"), "found": float(f"{found.mean():.4g}")}
+        row |= mean((low <= 0)[:, None] * 1.0, "holds_0")
+        yield row | interval_row(truth, low[:, None], high[:, None])
+
+
+def _calibrated(
+    system: str, speakers: int, slope: float, datasets: int, rng: np.random.Generator
+) -> tuple[float, FloatArray]:
+    """The loss on all speakers, and what each draw finds: plain, corrected, and its limits."""
+    trials = real.voxceleb(system)
+    best = isotonic(Counts.from_scores(trials.score, trials.target))
+    truth = _cost(slope * best.llr(trials.score), trials.target) - _cost(
+        best.llr(trials.score), trials.target
+    )
+    n, found = trials.group.size, []
+    for _ in range(datasets):
+        drawn = np.sort(rng.integers(n, size=speakers))
+        group = rng.permutation(speakers) % 2
+        fold = deal(group, FOLDS, int(rng.integers(2**31)))
+        here = drawn_material(trials, drawn, group, fold, 0.0)
+        line = Isotonic(best.scores, slope * best.llrs)
+        lines: dict[int, list[Line]] = {held: [line] * 3 for held in held_out(FOLDS, 3).tolist()}
+        costs = judge_lines(here, [Said(here, lines)], LEVEL).costs
+        plain = costs["cllr"].value[0] - costs["min_cllr"].value[0]
+        loss = costs["cal_loss"]
+        ends = loss.limits.low[0], np.maximum(loss.limits.high[0], 0)
+        found.append(np.stack((plain, loss.value[0], *ends), axis=-1)[[-1, 0]])
+    return truth, np.array(found)
+
+
+def _cost(llr: FloatArray, target: NDArray[np.bool_]) -> float:
+    return float(cllr(Counts.from_scores(llr, target)))
+
+
+def _audited(case: Case, rng: np.random.Generator) -> FloatArray:
+    """Of everyone and the first group: plain, corrected, and its limits."""
+    llr, target, enrol, test = _list(case, rng)
+    ids = np.array([f"s{i}" for i in range(case.speakers)])
+    place = np.arange(llr.size).astype(str)
+    scores = {
+        "enrol": np.char.add(np.char.add(ids[enrol], "/e"), place),
+        "test": np.char.add(np.char.add(ids[test], "/t"), place),
+        "score": case.slope * llr,
+        "label": target.astype(np.int64),
+    }
+    people = {"speaker": ids, "half": np.where(np.arange(case.speakers) % 2, "a", "b")}
+    audit = pv.audit(scores, speakers=people, by="half", llr=True, replicates=REPLICATES, bins=0)
+    found = []
+    for grouping, group in (("all", "all"), ("half", "a")):
+        rows = {
+            row["metric"]: row
+            for row in audit.groups.where(grouping=grouping, group=group).rows()
+            if row["metric"] in {"cllr", "min_cllr", "cal_loss"}
+        }
+        loss = rows["cal_loss"]
+        plain = rows["cllr"]["value"] - rows["min_cllr"]["value"]
+        found.append((plain, loss["value"], loss["low"], loss["high"]))
+    return np.array(found, dtype=np.float64)
+
+
+def _list(
+    case: Case, rng: np.random.Generator
+) -> tuple[FloatArray, NDArray[np.bool_], IntArray, IntArray]:
+    """Log-likelihood ratios, classes and both speakers of a list of trials."""
+    n, spread, rho = case.speakers, np.sqrt(case.separation), case.correlation
+    own, as_impostor = rng.standard_normal((2, n))
+    of_target = np.repeat(np.arange(n), case.targets)
+    enrol = np.repeat(np.arange(n), case.nontargets)
+    test = (enrol + 1 + rng.integers(n - 1, size=enrol.size)) % n
+    target = np.sqrt(rho) * own[of_target]
+    target += np.sqrt(1 - rho) * rng.standard_normal(target.size)
+    nontarget = np.sqrt(rho / 2) * (as_impostor[enrol] + as_impostor[test])
+    nontarget += np.sqrt(1 - rho) * rng.standard_normal(nontarget.size)
+    half = case.separation / 2
+    return (
+        np.concatenate((half + spread * target, spread * nontarget - half)),
+        np.repeat([True, False], (target.size, nontarget.size)),
+        np.concatenate((of_target, enrol)),
+        np.concatenate((of_target, test)),
+    )
+
+
+def _loss(case: Case) -> float:
+    """What the slope costs, from a million independent trials."""
+    many = case._replace(speakers=200_000, targets=5, nontargets=5, correlation=0.0)
+    llr, target, _, _ = _list(many, np.random.default_rng(1))
+    return _cost(case.slope * llr, target) - _cost(llr, target)
