@@ -46,6 +46,12 @@ def alike():
     return scored(0.0)
 
 
+@pytest.fixture(scope="session")
+def draw_scored():
+    """Draw trials and speakers: `scored`."""
+    return scored
+
+
 @pytest.fixture
 def run(program, tmp_path):
     """Run a command; what it prints, or says where it `fails`."""

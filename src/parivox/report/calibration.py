@@ -50,13 +50,17 @@ def calibration_in_words(found: Calibration, out: str | None = None) -> Iterator
     apart = found.apart
     yield from _answer(found, own, apart)
     yield text("")
-    yield from in_terminal(rules_sheet(found), above=1, below=1)
+    yield from in_terminal(rules_sheet(found, apart), above=1, below=1)
     judged = [name for name in own if name != EVERYONE and not own[name]["reason"]]
     if judged:
         sheet = groups_sheet([(common[name], own[name]) for name in judged], apart)
         yield from in_terminal(sheet, above=1, below=1)
     if apart:
         yield text("* its own calibrator differs from the common one")
+    yield text(
+        "Calibration loss: Cllr minus minimum Cllr, corrected because minimum Cllr is found on the "
+        "same trials. 0 is the least."
+    )
     yield text(", ".join(_lines(found)) + ".")
     yield from _kept(own, apart)
     if apart:
@@ -83,12 +87,14 @@ def _answer(
     yield text(words, style="bold", apart=True)
     gain = next(row for row in found.rules.rows() if row["rule"] == PER_GROUP)
     yield text(
-        f"The gain in mean Cllr from group-specific calibrators {told(gain, 'gain')}: "
-        f"{_bits(gain, 'gain')} bits."
+        f"The gain in mean Cllr from group-specific calibrators "
+        f"{told(gain, is_needed=bool(apart))}: {_bits(gain, 'gain')} bits."
     )
+    if not apart:
+        yield text("Gains are tested only if a calibrator is shown to differ.")
 
 
-def rules_sheet(found: Calibration) -> Sheet:
+def rules_sheet(found: Calibration, apart: Sequence[str]) -> Sheet:
     """Each rule: Cllr, the least that it could be, what is lost to calibration, and the gain."""
     sheet = Sheet.headed(
         "Cllr in bits, mean over groups, on speakers held out on both sides:",
@@ -101,9 +107,14 @@ def rules_sheet(found: Calibration) -> Sheet:
             f"{row['cllr']:.4f}",
             f"{row['min_cllr']:.4f}",
             _bits(row, "cal_loss"),
-            Cell(gain, verdict=better(row["gain_low"], row["gain_high"])),
+            Cell(gain, verdict=_verdict(row, is_tested=bool(apart) or row["rule"] != PER_GROUP)),
         )
     return sheet
+
+
+def _verdict(row: Row, *, is_tested: bool) -> str:
+    """The verdict of a gain; none where no calibrator of a group's own is shown to differ."""
+    return better(row["gain_low"], row["gain_high"]) if is_tested else "cannot_tell"
 
 
 def groups_sheet(rows: Sequence[tuple[Row, Row]], apart: Sequence[str]) -> Sheet:
@@ -124,7 +135,7 @@ def groups_sheet(rows: Sequence[tuple[Row, Row]], apart: Sequence[str]) -> Sheet
             f"{common['cllr']:.4f}",
             _bits(common, "cal_loss"),
             f"{own['cllr']:.4f}",
-            Cell(_bits(own, "gain"), verdict=better(own["gain_low"], own["gain_high"])),
+            Cell(_bits(own, "gain"), verdict=_verdict(own, is_tested=own["group"] in apart)),
         )
     return sheet
 

@@ -50,7 +50,7 @@ def thresholds_in_words(found: Thresholds, out: str | None = None) -> Iterator[R
     apart = [name for name in own if name in found.apart]
     yield from _answer(found, own, apart)
     yield text("")
-    yield from in_terminal(rules_sheet(found), above=1, below=1)
+    yield from in_terminal(rules_sheet(found, apart), above=1, below=1)
     if apart:
         sheet = groups_sheet([(common[name], own[name]) for name in apart])
         yield from in_terminal(sheet, above=1, below=1)
@@ -81,17 +81,21 @@ def _answer(
         n_of = f"{len(apart)} of {len(own)} groups"
         words = f"At the common threshold, {n_of} {miss} the aim {aim}: {names}."
     yield text(words, style="bold", apart=True)
+    is_needed = bool(apart)
     what = "The gain in cost from group-specific thresholds, averaged over groups,"
-    yield text(f"{what} {told(gain, 'gain')}: {interval}.")
+    yield text(f"{what} {told(gain, is_needed=is_needed)}: {interval}.")
     everyone = next(
         row for row in found.groups.rows() if row["rule"] == PER_GROUP and row["group"] == EVERYONE
     )
     interval = f"{everyone['gain']:.3f} {ends(everyone, 'gain', places=3)}"
-    yield text(f"Over all trials it {told(everyone, 'gain')}: {interval}.")
+    yield text(f"Over all trials it {told(everyone, is_needed=is_needed)}: {interval}.")
     worst = own[worst_of(found)]
     interval = f"{worst['gain']:.3f} {ends(worst, 'gain', places=3)}"
     whose = f"For {worst['group']}, the group with the largest cost, it"
-    yield text(f"{whose} {told(worst, 'gain')}: {interval}.")
+    said = told(worst, is_needed=worst["group"] in apart)
+    yield text(f"{whose} {said}: {interval}.")
+    if not apart:
+        yield text("Gains are tested only if a group is shown to miss its aim.")
 
 
 def worst_of(found: Thresholds) -> str:
@@ -101,16 +105,22 @@ def worst_of(found: Thresholds) -> str:
     return str(max(known, key=lambda one: one["cost"])["group"])
 
 
-def told(row: Row, name: str) -> str:
-    """Return whether a gain is shown, in words; unknown where its interval has no width."""
-    low, high = row[f"{name}_low"], row[f"{name}_high"]
-    if low is None or (low == high == 0 and row[name] == 0):
+def told(row: Row, *, is_needed: bool) -> str:
+    """Return what is known of a gain, in words.
+
+    It is unknown where its interval has no width, and not tested where no rule of its own is
+    needed, so that a gain is shown of no group of which nothing else is.
+    """
+    low, high = row["gain_low"], row["gain_high"]
+    if low is None or (low == high == 0 and row["gain"] == 0):
         return "is unknown"
+    if not is_needed:
+        return "is not tested"
     words = {"better": "is shown", "worse": "is negative"}
     return words.get(better(low, high), "is inconclusive")
 
 
-def rules_sheet(found: Thresholds) -> Sheet:
+def rules_sheet(found: Thresholds, apart: Sequence[str]) -> Sheet:
     """Each rule: groups that it moves, cost and gain, on average and of who is worst off."""
     worst = worst_of(found)
     sheet = Sheet.headed(
@@ -122,9 +132,12 @@ def rules_sheet(found: Thresholds) -> Sheet:
     for row, own in zip(found.rules.rows(), of_worst, strict=True):
         is_common = row["rule"] == COMMON
         cells: list[str | Cell] = []
-        for one in (row, own):
+        is_tested = row["rule"] == NORMALISED, row["rule"] == NORMALISED
+        if row["rule"] in {PER_GROUP, BETWEEN}:
+            is_tested = bool(apart), worst in apart
+        for one, may_tell in zip((row, own), is_tested, strict=True):
             gain = "" if is_common else f"{one['gain']:.3f} {ends(one, 'gain', places=3)}"
-            verdict = better(one["gain_low"], one["gain_high"])
+            verdict = better(one["gain_low"], one["gain_high"]) if may_tell else "cannot_tell"
             cells += [f"{one['cost']:.3f}", Cell(gain, verdict=verdict)]
         moved = "" if is_common else number(row["own"])
         sheet.add(_RULES.get(row["rule"], row["rule"]), moved, *cells)
