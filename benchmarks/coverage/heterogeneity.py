@@ -15,7 +15,7 @@ from benchmarks.coverage.floors import LEVEL, log_spread, rejected
 from benchmarks.coverage.real import tally, threshold, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 
-from parivox.core.beyond_noise import heterogeneity, welch
+from parivox.core.beyond_noise import expect_errors, heterogeneity, welch
 from parivox.core.intervals import rate_interval
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
 from parivox.core.ratios import others, ratio_interval
@@ -36,7 +36,7 @@ DATASETS = 1000
 REPLICATES = 499
 AT_ONCE = 50
 SYSTEMS = ("V2", "L")
-PLAINLY = "plainly"  # said without "if speakers vary alike in all groups"
+PLAINLY = "plainly"  # said without "if variation between speakers is similar in all groups"
 POINTS = (0.01, 0.001)  # FPR of all trials at which speakers of the real list are permuted
 CALM, WILD = simulate.Spread(target=0.125), simulate.Spread(target=0.5)
 
@@ -144,6 +144,8 @@ class Dealt:
     kinds: tuple[str, ...] = ("fnr", "fpr")
     group: str = ""  # whose speakers alone take part; none: everyone, in groups of H's sizes
     shares: tuple[int, ...] = ()  # of the speakers in each group
+    times: float = 1.0  # what the FPR of the group with about `raised` speakers is of the others'
+    raised: int = 0
 
     def draw(
         self, system: str, kind: str, point: float, datasets: int, rng: np.random.Generator
@@ -153,8 +155,10 @@ class Dealt:
         Nontarget trials count where both speakers came to one group, as in an audit.
         """
         trials = voxceleb(system)
-        at = threshold(trials, "fpr", point, within(trials, self.group or None))
-        known = within(trials, self.group or None) & (trials.target == (kind == "fnr"))
+        of_all = within(trials, self.group or None)
+        at = threshold(trials, "fpr", point, of_all)
+        at_raised = threshold(trials, "fpr", self.times * point, of_all)
+        known = of_all & (trials.target == (kind == "fnr"))
         if kind == "fnr":
             data = tally(trials, kind, at, known)
             rate = float(f"{data.errors.sum() / data.trials.sum():.3g}")
@@ -175,7 +179,12 @@ class Dealt:
                 group = np.zeros_like(trials.group)
                 group[members] = rng.permutation(groups)
                 here = replace(trials, group=group)
-                yield tally(here, kind, at, within(here))
+                data = tally(here, kind, at, within(here))
+                if self.raised:
+                    worse = tally(here, kind, at_raised, within(here)).errors
+                    is_raised = data.cell == np.argmin(np.abs(data.speakers - self.raised))
+                    data = replace(data, errors=np.where(is_raised, worse, data.errors))
+                yield data
 
         return point, drawn()
 
@@ -183,6 +192,7 @@ class Dealt:
 DEALT = (
     Dealt("permuted", "speakers permuted"),
     Dealt("m+USA", "men of the USA in 5 groups", ("fpr",), "m+USA", (8, 4, 2, 1, 1)),
+    Dealt("88 at 3 times", "permuted, 88 at 3 times", ("fpr",), times=3.0, raised=88),
 )
 TOGETHER = (
     (Design("H", "fnr", 0.0475), Design("H", "fpr", 0.01)),
@@ -220,7 +230,7 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
                         rng = stream(seed, f"heterogeneity/{name}")
                         rate, drawn = dealt.draw(system, kind, point, datasets, rng)
                         where = {"cell": name, "design": f"{system}, {dealt.words}", "kind": kind}
-                        where |= {"rate": rate, "fair": True}
+                        where |= {"rate": rate, "fair": not dealt.raised}
                         yield [where | row for row in _rejections(drawn, rng)]
 
 
@@ -264,8 +274,9 @@ def _p_values(
         null = gamma_multinomial(moments(data), REPLICATES, rng)
     errors, trials = data.by_cell(data.errors), data.by_cell(data.trials)
     rates = over(errors, trials)
+    seen = np.where(expect_errors(errors, trials), rates, np.nan)
     found = {
-        "heterogeneity": heterogeneity(rates, null.rates),
+        "heterogeneity": heterogeneity(seen, null.rates),
         "Gini": (gini(rates).value, gini(null.rates).value),
         "tau_log": (log_spread(without_zeros(errors, trials)), log_spread(null.lifted)),
     }

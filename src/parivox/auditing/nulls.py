@@ -13,6 +13,7 @@ from parivox.auditing.estimates import Estimates, place_of_rate
 from parivox.core import bias
 from parivox.core.beyond_noise import (
     corrected_variance,
+    expect_errors,
     heterogeneity,
     resampled_rates,
     spread_interval,
@@ -103,10 +104,16 @@ class Nulls:
 
     def _heterogeneity(self, rates: Estimates) -> dict[str, Any]:
         """How many times as much the rates differ as those of a fair system."""
-        value, draws = heterogeneity(rates.groups, self.of(rates.keys, lifted=False).groups)
+        counts = expect_errors(rates.errors[..., :-1], rates.trials[..., :-1])
+        seen = np.where(counts, rates.groups, np.nan)
+        value, draws = heterogeneity(seen, self.of(rates.keys, lifted=False).groups)
         at = floor(value, draws)
         found = {"value": value, "p": at.p, "floor_mean": at.mean, "floor_95": at.q95}
-        return found | self._groups(rates, value, 2)
+        found |= self._groups(rates, value, 2)
+        n_groups = (counts & ~np.isnan(rates.groups)).sum(axis=-1)
+        is_few = (found["reason"] == "") & (n_groups < 2)
+        found["reason"][is_few] = "fewer than two groups in which two errors are expected"
+        return found | {"groups": n_groups}
 
     def _tau_log(self, rates: Estimates) -> dict[str, Any]:
         chosen = ~np.isnan(rates.groups)

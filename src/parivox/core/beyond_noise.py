@@ -20,7 +20,7 @@ from parivox.core.spread import GroupSet
 from parivox.core.verdict import permutation_p
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from parivox.core.counts import FloatArray
 
@@ -87,11 +87,38 @@ def tau_log_null(null: ArrayLike) -> FloatArray:
     return _beyond(fair, fair)
 
 
+LEAST_EXPECTED = 2.0
+"""Errors expected of a group from which it counts in the heterogeneity."""
+
+
 class Heterogeneity(NamedTuple):
     """How unlike groups are in units of chance: of the data (...), of draws (replicate, ...)."""
 
     value: FloatArray
     draws: FloatArray
+
+
+def expect_errors(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.bool_]:
+    """Whether at least two errors are expected of each group if all have one rate.
+
+    Groups with fewer say nothing of whether rates differ, but a single error makes their rate many
+    times the common one: with them, `heterogeneity` finds hardly any difference of other groups.
+
+    Parameters
+    ----------
+    errors, trials : array_like of shape (..., group)
+
+    Examples
+    --------
+    >>> expect_errors([0, 4, 96], [50, 500, 9450]).tolist()
+    [False, True, True]
+    """
+    e, n = (np.asarray(x, dtype=np.float64) for x in (errors, trials))
+    known = np.isfinite(e) & np.isfinite(n)
+    total, of_all = (np.where(known, x, 0).sum(axis=-1, keepdims=True) for x in (n, e))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = n * of_all / total
+    return np.asarray(expected >= LEAST_EXPECTED)
 
 
 def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
