@@ -43,7 +43,7 @@ def rows(found: Found, paper: str, item: str, quantity: str) -> list[Row]:
 def tally(found: Found) -> Iterator[str]:
     """How many claims hold, of each paper."""
     on = "hold on other or part of data"
-    yield f"| paper | claims looked at | hold | {on} | do not hold | cannot be told |"
+    yield f"| paper | claims looked at | hold | {on} | do not hold | inconclusive |"
     yield "|---|---|---|---|---|---|"
     for paper in pv.papers.PAPERS.values():
         said = Counter(

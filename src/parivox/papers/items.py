@@ -17,8 +17,17 @@ from parivox.read.table import Table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be told"
-"""What becomes of what is printed: `recounted`, `of_groups` and `elsewhere` say which, and when."""
+HOLDS, FAILS, OPEN = "holds", "does not hold", "inconclusive"
+"""What becomes of a claim: `recounted`, `of_groups` and `elsewhere` say which, and when."""
+
+AS_PRINTED = "as printed"
+"""A number that comes out; of others `computed` names the digit in which they differ."""
+UNDEFINED = "undefined when computed"
+
+SAME_SIDE, OTHER_SIDE, NO_SIDE = "on the printed side", "on the other side", "side inconclusive"
+"""On which side of the others a figure shows a group to be: `on_side`."""
+
+_DIGITS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 RUNS, NOTHING, MISSING = "runs", "no data", "not reachable"
 """Whether an item can be computed; `NOTHING` is a drawing, a design or a list of attributes."""
@@ -95,8 +104,31 @@ class Claim(NamedTuple):
         return f"{self.verdict}, on {self.on}" if self.on else self.verdict
 
 
+def computed(exact: float, printed: float, decimals: int) -> str:
+    """Verdict on a printed number: as printed, or the digit in which it differs by computation.
+
+    Examples
+    --------
+    >>> computed(0.2247, 0.225, 3), computed(0.2247, 0.224, 3)
+    ('as printed', 'differs in the third digit (computation)')
+    >>> computed(1.6, 0.4, 1), computed(0.01, 0.0, 2)
+    ('differs in the first digit (computation)', 'differs in the first digit (computation)')
+    """
+    if not np.isfinite(exact):
+        return UNDEFINED
+    found = as_printed(exact, decimals)
+    if found == printed:
+        return AS_PRINTED
+    place = 0
+    if printed and found:
+        largest = np.floor(np.log10(max(abs(printed), abs(found))))
+        place = int(largest - np.floor(np.log10(abs(found - printed) * (1 + 1e-9))))
+    digit = _DIGITS[min(max(place, 0), len(_DIGITS) - 1)]
+    return f"differs in the {digit} digit (computation)"
+
+
 def recounted(is_so: bool) -> str:  # noqa: FBT001 - its one argument
-    """Verdict on what is printed, defined, or counted: it is so, or it is not.
+    """Verdict on a claim about what is printed, defined, or counted: it is so, or it is not.
 
     So it is of a claim about all groups that print itself contradicts.
     """
@@ -112,7 +144,7 @@ def of_groups(shown: Iterable[bool | None]) -> str:
     Examples
     --------
     >>> of_groups([True, True]), of_groups([True, None]), of_groups([False, None])
-    ('holds', 'cannot be told', 'does not hold')
+    ('holds', 'inconclusive', 'does not hold')
     """
     sides = [*shown]
     return FAILS if False in sides else OPEN if None in sides else HOLDS
@@ -195,7 +227,7 @@ class Figures:
         agrees = None if printed is None else as_printed(exact, decimals) == printed
         verdict = ""
         if printed is not None:
-            verdict = recounted(bool(agrees))
+            verdict = computed(exact, printed, decimals)
             if neutral is not None:
                 verdict = on_side(printed, exact, neutral, found["p_holm"])
         cells = {"row": row, "quantity": quantity, "printed": printed, "exact": exact}
@@ -254,7 +286,8 @@ def on_side(printed: float, exact: float, neutral: float, p: float | None) -> st
     Examples
     --------
     >>> on_side(1.2, 1.3, 1.0, 0.01), on_side(0.6, 1.6, 1.0, 0.01), on_side(1.2, 1.3, 1.0, 0.4)
-    ('holds', 'does not hold', 'cannot be told')
+    ('on the printed side', 'on the other side', 'side inconclusive')
     """
-    is_same = bool(np.sign(exact - neutral) == np.sign(printed - neutral))
-    return of_groups([is_same if is_shown(p) else None])
+    if not is_shown(p):
+        return NO_SIDE
+    return SAME_SIDE if np.sign(exact - neutral) == np.sign(printed - neutral) else OTHER_SIDE

@@ -14,6 +14,7 @@ import numpy as np
 from parivox.core.people import let_in
 from parivox.core.spread import nrb, value_range
 from parivox.papers.items import (
+    AS_PRINTED,
     HOLDS,
     RUNS,
     Claim,
@@ -21,6 +22,7 @@ from parivox.papers.items import (
     Item,
     Paper,
     Reproduced,
+    computed,
     elsewhere,
     in_percent,
     is_above,
@@ -85,7 +87,7 @@ def _table3(_: object) -> Reproduced:
                 figures.add(
                     *(group, f"{metric}, {name}", one.printed, one.value, 3),
                     agrees=one.agrees,
-                    verdict=recounted(one.agrees),
+                    verdict=AS_PRINTED if one.agrees else computed(one.value, one.printed, 3),
                     note=f"by rounding of table 2 between {one.low:.4f} and {one.high:.4f}",
                 )
     return Reproduced(

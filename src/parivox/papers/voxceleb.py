@@ -1,7 +1,7 @@
 """Scores of VoxCeleb1-H by two systems: the data of the papers that anyone can have.
 
 They come with bt4vt 1.0.1 (``pip install parivox[demo]``): 550,894 trials by ResNetSE34V2 and
-ResNetSE34L, and the speakers. VoxCeleb1 was retracted by its authors; scores hold no audio.
+ResNetSE34L, and the speakers. VoxCeleb1 was withdrawn by its authors; scores hold no audio.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def _cells(rows: Sequence[Mapping[str, object]]) -> dict[str, list[str]]:
         "95 % interval": [_span(row) for row in rows],
         "95 % of fair": [_figure(row["floor_95"]) for row in rows],
         "p": [chance(p) if isinstance(p := row["p_holm"], float) else "" for row in rows],
-        "what is printed": [str(row["verdict"]) for row in rows],
+        "verdict": [str(row["verdict"]) for row in rows],
     }
 
 
