@@ -118,10 +118,24 @@ def test_lists_of_all_cells_add_up(part):
 
 def test_a_quick_run_keeps_nothing(part, capsys):
     records = part("records")
-    before = records.RESULTS.read_bytes()
+    before = {file: file.read_bytes() for file in records.RESULTS.iterdir()}
     cells = ["fnr/8/even/0.1", "fpr/8/even/0.01", "fnr/25 against 25/0.1"]
     assert part("__main__").main(["rates", "ratios", "--quick", "--cells", *cells]) == 0
     out = capsys.readouterr().out
     assert all(cell in out for cell in cells)
     assert "coverage" in out
-    assert records.RESULTS.read_bytes() == before
+    assert {file: file.read_bytes() for file in records.RESULTS.iterdir()} == before
+
+
+def test_rows_come_back_from_a_file_as_they_were(part, tmp_path):
+    records = part("records")
+    rows = [
+        {"cell": "a, b", "speakers": "150", "n": 150, "share": 0.25, "fair": True, "none": None},
+        {"cell": 'c "d"', "fault": "", "more": "12+4"},
+    ]
+    order = ["a, b", 'c "d"', "e"]
+    records.keep("study", [{"cell": "e"}], 1, 0.5, order, tmp_path)
+    records.keep("study", rows, 1, 0.5, order, tmp_path)
+    kept = records.read(tmp_path)["study"]
+    told = [{k: v for k, v in row.items() if k not in {"about", "minutes"}} for row in kept]
+    assert told == [*rows, {"cell": "e"}]

@@ -1,17 +1,20 @@
-"""Run the coverage study, keep what it finds in RESULTS.json, and write docs/coverage.md.
+"""Run the coverage study, keep what it finds in results/, and write docs/coverage.md.
 
     python -m benchmarks.coverage [STUDY ...]
         [--cells [TEXT ...]] [--datasets N] [--seed N] [--quick]
 
-Without names, lists the studies, with the minutes that their cells took on one core. `--cells` runs
-the cells whose name holds any of the texts, and without texts lists them; what other runs found
-stays. `page` writes the page alone. `--quick` draws a few data sets of each cell and keeps nothing.
+Without names, lists the studies, with the minutes that their cells took on one core. Cells run on
+all cores. `--cells` runs those whose name holds any of the texts, and without texts lists them;
+what other runs found stays. `page` writes the page alone. `--quick` draws a few data sets of each
+cell and keeps nothing.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from math import nan
 from typing import TYPE_CHECKING
 
@@ -19,6 +22,7 @@ from benchmarks.coverage import (
     alike,
     better,
     blocks,
+    calibration_loss,
     curves,
     data_warnings,
     findings,
@@ -41,6 +45,9 @@ from benchmarks.coverage.records import keep, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from types import ModuleType
+
+    from benchmarks.coverage.records import Row
 
 STUDIES = {
     "rates": rates,
@@ -58,6 +65,7 @@ STUDIES = {
     "thresholds": thresholds,
     "blocks": blocks,
     "mitigation": mitigation,
+    "calibration_loss": calibration_loss,
     "monitor": monitor,
     "plans": plans,
     "gate": gates,
@@ -92,38 +100,51 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         print("\n".join(lines))
         return 0
-    for study in options.studies:
-        if study == "page":
-            continue
-        module = STUDIES[study]
-        datasets = options.datasets or (QUICK if options.quick else module.DATASETS)
-        start = time.process_time()
-        for rows in module.study(
-            datasets, options.seed, lambda name: any(text in name for text in options.cells)
-        ):
-            seconds = time.process_time() - start
+    asked = [
+        (study, cell, options.datasets or (QUICK if options.quick else module.DATASETS))
+        for study in options.studies
+        if study != "page"
+        for module in (STUDIES[study],)
+        for cell in _cells(module)
+        if any(text in cell for text in options.cells)
+    ]
+    with ProcessPoolExecutor(os.cpu_count()) as workers:
+        running = [workers.submit(_run, *one, options.seed) for one in asked]
+        for one in as_completed(running):
+            study, rows, seconds = one.result()
             if not options.quick:
-                keep(study, rows, options.seed, seconds / 60)
-            print(f"{study}, {rows[0]['cell']} ({seconds:.0f} s)")
+                keep(study, rows, options.seed, seconds / 60, _cells(STUDIES[study]))
+            print(f"{study}, {rows[0]['cell']} ({seconds:.0f} s)", flush=True)
             for row in rows:
                 print("   ", page.line(row))
-            start = time.process_time()
     if not options.quick:
         page.write()
     return 0
 
 
-def _minutes(study: str) -> dict[str, float]:
-    """What each cell took when it was kept; of others, what the longest of these did."""
-    kept = {row["cell"]: row["minutes"] for row in read().get(study, [])}
+def _run(study: str, cell: str, datasets: int, seed: int) -> tuple[str, list[Row], float]:
+    """Run one cell: its rows, and the seconds that it took."""
+    start = time.process_time()
+    (rows,) = STUDIES[study].study(datasets, seed, lambda name: name == cell)
+    return study, rows, time.process_time() - start
+
+
+def _cells(module: ModuleType) -> list[str]:
+    """Names of the cells of a study."""
     cells: list[str] = []
 
     def note(cell: str) -> bool:
         cells.append(cell)
         return False
 
-    module = STUDIES[study]
     assert not list(module.study(module.DATASETS, SEED, note))
+    return cells
+
+
+def _minutes(study: str) -> dict[str, float]:
+    """What each cell took when it was kept; of others, what the longest of these did."""
+    kept = {row["cell"]: row["minutes"] for row in read().get(study, [])}
+    cells = _cells(STUDIES[study])
     longest = max((kept[cell] for cell in cells if cell in kept), default=nan)
     return {cell: kept.get(cell, longest) for cell in cells}
 

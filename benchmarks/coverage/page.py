@@ -1,4 +1,4 @@
-"""The page docs/coverage.md, written from RESULTS.json alone, so that its figures cannot drift."""
+"""The page docs/coverage.md, written from the files in results/, so that figures cannot drift."""
 
 from __future__ import annotations
 
@@ -412,6 +412,20 @@ def _mitigation(results: dict[str, list[Row]]) -> list[str]:
     return _table((*head, "holds 0", "coverage", "draws"), lines)
 
 
+def _calibration_loss(results: dict[str, list[Row]]) -> list[str]:
+    lines = [
+        (
+            *(row["command"], row["scores"], str(row["speakers"]), f"x {row['slope']:g}"),
+            *(row["of"], f"{row['true']:.4f}", f"{row['plain']:.4f}", f"{row['found']:.4f}"),
+            _share(row["holds_0"], row["holds_0_error"]),
+            _share(row["coverage"], row["coverage_error"]),
+        )
+        for row in _rows(results, "calibration_loss")
+    ]
+    head = ("command", "scores", "speakers", "ratios", "of", "true", "Cllr - min", "corrected")
+    return _table((*head, "**holds 0**", "coverage"), lines)
+
+
 def _streams(results: dict[str, list[Row]]) -> list[str]:
     lines = [
         (
@@ -447,13 +461,29 @@ def _delays(results: dict[str, list[Row]]) -> list[str]:
 def _replays(results: dict[str, list[Row]]) -> list[str]:
     lines = []
     for row in _rows(results, "monitor"):
-        if "replay" in row:
+        if "replay" in row and "days of" not in row["replay"]:
             name = "before" if "before" in row else "alarms"
             days = (f"{row[of]}" if row.get(of) else NONE for of in ("delay_50", "delay_80"))
             false = _share(row[name], row[f"{name}_error"])
             lines.append((row["replay"], row["against"], f"{row['streams']}", false, *days))
     head = ("decided by", "against", "streams", "**false alarm**", "days to 50 %", "80 %")
     return _table(head, lines)
+
+
+def _varying_days(results: dict[str, list[Row]]) -> list[str]:
+    lines = []
+    for row in _rows(results, "monitor"):
+        if "days of" in row.get("replay", ""):
+            name = "before" if "before" in row else "alarms"
+            false = _share(row[name], row[f"{name}_error"])
+            varying = row.get("varying")
+            judged = NONE if varying is None else _share(varying, row["varying_error"])
+            days = f"{row['delay_50']}" if row.get("delay_50") else NONE
+            found = _share(row["found"]) if "found" in row else NONE
+            cells = (row["replay"], row["against"], f"{row['streams']}", false, judged)
+            lines.append((*cells, found, days))
+    head = ("decided by", "against", "streams", "**false alarm**", "not judged at the end")
+    return _table((*head, "alarm after", "days to 50 %"), lines)
 
 
 def _gates(results: dict[str, list[Row]]) -> list[str]:
@@ -699,9 +729,11 @@ TABLES = {
     "thresholds": _thresholds,
     "blocks": _blocks,
     "mitigation": _mitigation,
+    "calibration loss": _calibration_loss,
     "streams": _streams,
     "delays": _delays,
     "replays": _replays,
+    "varying_days": _varying_days,
     "gates": _gates,
     "warnings": _warnings,
     "blocks, found again": _blocks_found_again,

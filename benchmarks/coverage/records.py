@@ -1,7 +1,8 @@
-"""What a study found, with its Monte Carlo error, kept in RESULTS.json."""
+"""What a study found, with its Monte Carlo error, kept as a CSV file for each study."""
 
 from __future__ import annotations
 
+import csv
 import importlib.metadata
 import json
 import platform
@@ -14,12 +15,14 @@ import numpy as np
 import parivox
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from benchmarks.coverage.simulate import FloatArray
     from numpy.typing import ArrayLike
 
 Row: TypeAlias = dict[str, Any]
 
-RESULTS = Path(__file__).with_name("RESULTS.json")
+RESULTS = Path(__file__).with_name("results")
 LIBRARIES = ("numpy", "scipy", "bt4vt")
 
 
@@ -73,30 +76,60 @@ def _short(value: Any) -> float:
     return float(f"{value:.5g}")
 
 
-def read(path: Path = RESULTS) -> dict[str, list[Row]]:
+def read(folder: Path = RESULTS) -> dict[str, list[Row]]:
     """Return all studies kept so far."""
-    if not path.exists():
-        return {}
-    found: dict[str, list[Row]] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return {file.stem: _rows(file) for file in sorted(folder.glob("*.csv"))}
 
 
-def keep(study: str, rows: list[Row], seed: int, minutes: float, path: Path = RESULTS) -> None:
-    """Put rows in the place of those of the same cell; what other runs found stays."""
-    found = read(path)
+def keep(
+    study: str,
+    rows: list[Row],
+    seed: int,
+    minutes: float,
+    order: Sequence[str],
+    folder: Path = RESULTS,
+) -> None:
+    """Put rows in the place of those of the same cell; what other runs found stays.
+
+    Cells stand in an `order`; those that are not in it come last.
+    """
+    file = folder / f"{study}.csv"
     fresh = {row["cell"] for row in rows}
     versions = {"parivox": parivox.__version__, "Python": platform.python_version()}
     versions |= {library: importlib.metadata.version(library) for library in LIBRARIES}
     about = ", ".join([f"seed {seed}", *(f"{name} {of}" for name, of in versions.items())])
-    kept = [row for row in found.get(study, []) if row["cell"] not in fresh]
-    found[study] = kept + [row | {"about": about, "minutes": round(minutes, 2)} for row in rows]
-    path.write_text(_text(found), encoding="utf-8")
+    kept = [row for row in (_rows(file) if file.exists() else []) if row["cell"] not in fresh]
+    every = kept + [row | {"about": about, "minutes": round(minutes, 2)} for row in rows]
+    place = {cell: i for i, cell in enumerate(order)}
+    every.sort(key=lambda row: place.get(row["cell"], len(place)))
+    columns = list(dict.fromkeys(name for row in every for name in row))
+    folder.mkdir(exist_ok=True)
+    with file.open("w", encoding="utf-8", newline="") as text:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([_cell(row, name) for name in columns] for row in every)
 
 
-def _text(studies: dict[str, list[Row]]) -> str:
-    """JSON with one row in a line."""
-    parts = []
-    for study, rows in studies.items():
-        lines = ",\n".join(f"  {json.dumps(row, allow_nan=False)}" for row in rows)
-        parts.append(f" {json.dumps(study)}: [\n{lines}\n ]")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+def _cell(row: Row, name: str) -> str:
+    """Return a value as a file holds it: as JSON, but words without quotation marks."""
+    if name not in row:
+        return ""
+    value = row[name]
+    is_plain = isinstance(value, str) and isinstance(_value(value), str) and value != ""
+    return value if is_plain else json.dumps(value, allow_nan=False)
+
+
+def _value(cell: str) -> Any:
+    try:
+        return json.loads(cell)
+    except json.JSONDecodeError:
+        return cell
+
+
+def _rows(file: Path) -> list[Row]:
+    """Return the rows of a file, without what is empty."""
+    with file.open(encoding="utf-8", newline="") as text:
+        return [
+            {name: _value(cell) for name, cell in row.items() if cell}
+            for row in csv.DictReader(text)
+        ]
