@@ -35,8 +35,14 @@ CASES = {
     "words as bands": ((*BASIC, "--by", "age:a"), "rising"),
     "unknown point": ((*BY, "--operating-point", "far=0.1"), "far=0.1"),
     "point out of range": ((*BY, "--operating-point", "fpr=1.5"), "between 0 and 1"),
-    "threshold text": ((*BY, "--operating-point", "threshold=high"), "'high' is not a number"),
-    "threshold nan": ((*BY, "--operating-point", "threshold=nan"), "'nan' is not a number"),
+    "threshold text": (
+        (*BY, "--operating-point", "threshold=high"),
+        "must be a number (found 'high')",
+    ),
+    "threshold nan": (
+        (*BY, "--operating-point", "threshold=nan"),
+        "must be a number (found 'nan')",
+    ),
     "point twice": ((*BY, "--operating-point", "eer", "--operating-point", "eer"), "once"),
     "bayes without llr": ((*BY, "--operating-point", "bayes"), "--llr"),
     "another base": ((*BY, "--llr-base", "e"), "--llr-base is 'e'; give 10 or 2, or --llr alone"),

@@ -154,7 +154,8 @@ def test_a_log_in_words_of_its_own_is_known_by_its_shape(parivox, tmp_path):
     for word, meant in {**words, "failed": "zu kurz"}.items():
         proposed = proposed.replace(f"{word}=WORD", f"{word}={meant}")
     audited = parivox(*shlex.split(proposed), "--no-intervals", "--quiet", cwd=tmp_path)
-    assert audited.stdout.startswith("383 trials, 40 speakers, log. Decisions as they were made")
+    assert audited.stdout.startswith("383 trials, 40 speakers, 1 system (log).")
+    assert "Decisions as they were made" in audited.stdout
     option = proposed.partition("--columns ")[2]
     again = parivox("inspect", "log.csv", "--columns", *shlex.split(option), cwd=tmp_path).stdout
     assert again.startswith("no problem found")

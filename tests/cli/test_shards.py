@@ -35,7 +35,7 @@ def test_an_array_is_run_twice_and_merged(shards, files, parivox, tmp_path):
                 "Run the array again, for the second pass, then merge run again.",
             ]
             assert not (tmp_path / "audit").exists()
-    assert "435 trials, 6 speakers, S" in done.stdout
+    assert "435 trials, 6 speakers, 1 system (S)" in done.stdout
     whole = parivox(
         "audit", f"S={files / 'scores.csv'}", "--speakers", files / "speakers.csv",
         *("--by", "gender", "--replicates", "50", "--out", "whole"), cwd=tmp_path,

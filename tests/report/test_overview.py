@@ -47,8 +47,9 @@ def test_every_comparison_is_counted_once(audit):
     codes = [row["verdict"] for row in rows if (row["grouping"], row["group"]) != ("gender", "m")]
     assert found.tally == {code: codes.count(code) for code in found.tally}
     assert sum(found.tally.values()) == len(codes) == len(rows) - 2 == 14
-    assert found.compared.startswith(
-        "14 comparisons: (6 groups + 1 pair of groups) × 2 error types"
+    assert found.compared == (
+        "14 comparisons, each of a group with all other groups combined: "
+        "(6 groups + 1 pair of groups, which counts once) × 2 error types"
     )
 
 
@@ -74,7 +75,7 @@ def test_what_is_not_known_is_counted_by_its_reasons(audit):
     found = overview(audit)
     words = found.notes["Inconclusive"]
     n = found.tally["cannot_tell"]
-    assert words.startswith(f"{n} of 14 comparisons, which does not mean equivalent: ")
+    assert words.startswith(f"{n} of 14 comparisons, which does not mean equivalent. Reasons: ")
     assert sum(int(one) for one in re.findall(r"\((\d+)\)", words)) == n > 0
 
 
@@ -241,12 +242,13 @@ def test_a_limit_that_is_missed_is_told_with_whom_it_is_missed_by(audited):
     audit = audited(by="gender", operating_points=["fpr=0.01"], limits=limits)
     found = overview(audit)
     missed = (
-        "Limit of 5 % on FNR at fpr=0.01 (each group by itself): not met by f, all groups pooled, m"
+        "Limit of 5 % on FNR at fpr=0.01 (each group judged separately): "
+        "not met by f, all groups pooled, m"
     )
     assert plain(found.headline) == missed  # what was asked stands first
     assert (
         plain(found.below[0])
-        == "Limit of 90 % on FPR at fpr=0.01 (each group by itself): met by all"
+        == "Limit of 90 % on FPR at fpr=0.01 (each group judged separately): met by all"
     )
 
 

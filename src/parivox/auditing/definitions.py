@@ -310,7 +310,7 @@ def _of_floors(options: Options) -> dict[str, object]:
                 "half an error in the place of none, where a measure takes logarithms; no p for "
                 "such a measure as counted where a group has no errors"
             ),
-            "assumes": "speakers vary alike in all groups",
+            "assumes": "variation between speakers is similar in all groups",
             "refused": (
                 "gamma-multinomial: fewer than 20 errors in all, or fewer than two groups of 4 "
                 "speakers. Everywhere: a speaker in several groups, as nontarget trials between "
@@ -414,7 +414,8 @@ def _of_verdicts(options: Options) -> dict[str, object]:
             "cannot_tell": "else; it says that nothing is known, not that nothing is there",
             "differs": (
                 "a group or system that is worse or better in anything, or all groups at once; "
-                "these with the reason 'if speakers vary alike in all groups', unless Welch's test "
+                "these with the reason 'if variation between speakers is similar in all groups', "
+                "unless Welch's test "
                 "of ln rates shows it, too, which does not take them to"
             ),
         },

@@ -317,8 +317,11 @@ def _level(text: str, head: str, value: str) -> float:
     except ValueError:
         level = math.nan
     if math.isnan(level) or (head != "threshold" and not 0 < level < 1):
-        wanted = "a number" if head == "threshold" else "a rate between 0 and 1, as in fpr=0.01"
-        msg = f"operating point {text!r}: {value!r} is not {wanted}"
+        if head == "threshold":
+            wanted = f"the threshold must be a number (found {value!r}); example: threshold=0.5"
+        else:
+            wanted = f"the rate must be between 0 and 1 (found {value!r}); example: {head}=0.01"
+        msg = f"operating point {text!r}: {wanted}"
         raise ConfigError(msg)
     return level
 

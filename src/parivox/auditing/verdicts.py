@@ -60,7 +60,7 @@ MOST_OFFENDERS = 10
 TREND = "trend"
 _DIFFERS = ("worse", "better")
 _UNCHECKED = " (not checked without the worst group, as trials count for two groups)"
-_IF_ALIKE = "if speakers vary alike in all groups"
+_IF_ALIKE = "if variation between speakers is similar in all groups"
 """Of what is shown by draws of a fair system alone, which are made as if they did."""
 _PAIR = 2
 _LEAST_P = 0.001  # smaller ones are not told apart

@@ -21,7 +21,7 @@ examples:
   parivox demo
 """
 NOTE = (
-    "VoxCeleb1 has been retracted by its authors. The demo contains scores only, no audio. Use it "
+    "VoxCeleb1 has been withdrawn by its authors. The demo contains scores only, no audio. Use it "
     "to explore Parivox, not as a basis for other work."
 )
 

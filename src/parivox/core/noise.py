@@ -3,8 +3,9 @@
 Groups that a system serves alike still differ in their error rates, and measures of spread only
 ever add such differences up. A floor is the distribution of a measure over draws of a system that
 treats all groups alike (a `Null`), on the speakers and trials at hand
-(docs/methods/noise-floors.md). All draws assume that speakers vary alike in all groups. A measure
-that does not rise above its floor is not shown to be fair: with few speakers little can be seen.
+(docs/methods/noise-floors.md). All draws assume that variation between speakers is similar in all
+groups. A measure that does not rise above its floor is not shown to be fair: with few speakers
+little can be seen.
 
 Arrays are ``[..., cell]``, draws ``[replicate, ..., cell]``; the cells are the groups of one
 grouping. Draws depend on the seed and on their own operating point alone, not on which others

@@ -84,9 +84,9 @@ class ReadOptions(Options):
     )
     utterances: Any = option(
         TRIALS,
-        "utterance table: the speaker of each utterance, if its id does not start with the "
-        "speaker, and any attributes; or a Kaldi data folder; or [the position of the speaker in "
-        "the ids](bring-your-data.md#ids), as in `{speaker}-**`",
+        "utterance table with any attributes; it names the speaker of each utterance if ids do not "
+        "start with the speaker. Also a Kaldi data folder, or a pattern that [locates the speaker "
+        "in the ids](bring-your-data.md#ids), such as `{speaker}-**`",
         is_common=True,
     )
     models: Any = option(

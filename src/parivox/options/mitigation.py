@@ -72,8 +72,8 @@ class ThresholdOptions(HeldOutOptions):
     aim: str = option(
         FOUND,
         "aim of a threshold: `fpr=X`, `fnr=X`, `min-cdet`, `min-cdet:COST`; for a common threshold "
-        "also `max-fpr=X` (largest FPR of any group) and `least-worst` (smallest cost of the group "
-        "with the largest cost)",
+        "also `max-fpr=X` (largest FPR of any group) and `least-worst` (minimises the largest "
+        "cost of any group)",
         Text,
         "fpr=0.01",
         metavar="AIM",

@@ -136,9 +136,9 @@ class OtherCountOptions(TypedDict, total=False):
     trials: Any
     """separate trial list with labels, joined on the pair of ids (never on line order)"""
     utterances: Any
-    """utterance table: the speaker of each utterance, if its id does not start with the speaker,
-    and any attributes; or a Kaldi data folder; or the position of the speaker in the ids, as in
-    {speaker}-**"""
+    """utterance table with any attributes; it names the speaker of each utterance if ids do not
+    start with the speaker. Also a Kaldi data folder, or a pattern that locates the speaker in the
+    ids, such as {speaker}-**"""
     models: Any
     """model table: one row per recording, with the model, its speaker and the recording, for
     enrolments made of several recordings"""

@@ -54,7 +54,7 @@ ALLOCATIONS = {
     "either": "nontarget trials with either speaker in the group",
 }
 """Which nontarget trials are a group's, under each allocation."""
-EXPLORED = "up to 21 in 100 (in simulations with three groupings)"
+EXPLORED = "up to 21 in 100 would (in simulations with three groupings)"
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
 """Groups that differ whose figures are told."""
@@ -112,15 +112,16 @@ def how_sure(audit: Audit) -> str:
         )
     words = (
         f"the verdicts by {primary} are confirmatory if this analysis was chosen before looking "
-        "at the data and speakers vary alike in all groups. If error rates were equal in all "
+        "at the data and variation between speakers is similar in all groups. If error rates "
+        "were equal in all "
         f"groups, about {100 * level:.3g} in 100 such audits of a system would still call a group "
         "worse or better. All other findings about groups are exploratory: confirm them on new "
         "speakers."
     )
     if len(audit.record["groupings"]) > 1:
-        words += f" Counting other verdicts, EERs and interactions too, it would be {EXPLORED}."
+        words += f" If all other verdicts, EERs and interactions are included, {EXPLORED}."
     if len(audit.comparison):
-        words += " System comparisons are exploratory, too, with p-values of their own."
+        words += " System comparisons are also exploratory and have their own p-values."
     return words
 
 

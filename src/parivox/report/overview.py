@@ -351,7 +351,7 @@ def _not_known(judged: Sequence[Judged]) -> str:
     why = "; ".join(f"{words} ({number(n)})" for words, n in known.most_common())
     of_all = f"{number(len(unknown))} of {number(len(judged))} comparisons"
     how_many = of_all if len(judged) > 1 else "1 comparison"
-    return f"{how_many}, which does not mean equivalent: {why}."
+    return f"{how_many}, which does not mean equivalent. Reasons: {why}."
 
 
 def _are_a_pair(of: Sequence[Line], reference: str) -> bool:
@@ -407,7 +407,9 @@ def _findings(audit: Audit, every: Sequence[Line], standing: str) -> Iterator[Se
     for grouping, of in others:
         joined = [Said(capital(f"{standing}by {grouping}: "))]
         for place, (first, *rest) in enumerate(_of_grouping(audit, of, "", figures=False)):
-            start = f"{'; ' if place else ''}{first.text[:1].lower()}{first.text[1:]}"
+            start = (
+                f". {capital(first.text)}" if place else f"{first.text[:1].lower()}{first.text[1:]}"
+            )
             joined += [first._replace(text=start), *rest]
         yield joined
 
@@ -463,7 +465,9 @@ def _nothing_shown(audit: Audit, of: Sequence[Line], by: str) -> str:
     if all(code == "no_difference" for code in codes):
         return f"All groups{by} are equivalent: none differs by more than {margin:g} times"
     n_inconclusive = codes.count("cannot_tell")
-    unknown = f"{number(n_inconclusive)} of {number(len(codes))} comparisons are inconclusive"
+    whole = "both" if len(codes) == _PAIR else f"all {number(len(codes))}"
+    some = f"{number(n_inconclusive)} of {number(len(codes))}"
+    unknown = f"{whole if n_inconclusive == len(codes) else some} comparisons are inconclusive"
     return (
         f"No group{by} is shown to be worse or better; "
         f"{unknown if len(codes) > 1 else 'the only comparison is inconclusive'}"
@@ -614,7 +618,10 @@ def _limits(audit: Audit) -> Iterator[str]:
             of.setdefault(row["verdict"], []).append(f"{whom}{with_}")
         # everyone together stands under each grouping
         known = {code: list(dict.fromkeys(names)) for code, names in of.items()}
-        missed = ", ".join(listed(known.get("not_met", []), most=_MOST_NAMED))
+        not_met = known.get("not_met", [])
+        n_left = len(not_met) - _MOST_NAMED
+        missed = ", ".join(not_met[:_MOST_NAMED])
+        missed += f" and {n_left} more group{'s' * (n_left > 1)}" * (n_left > 0)
         unknown = known.get("cannot_tell", [])
         words = [f"not met by {missed}"] if missed else []
         if unknown:
@@ -623,7 +630,7 @@ def _limits(audit: Audit) -> Iterator[str]:
         met = known.get("met", [])
         words = words or [f"met by {met[0] if len(met) == 1 else 'all'}"]
         groups = {(row["grouping"], row["group"]) for row in rows if row["group"] != POOLED}
-        alone = " (each group by itself)" if len(groups) > 1 else ""
+        alone = " (each group judged separately)" if len(groups) > 1 else ""
         yield f"{limit}{alone}: {'; '.join(words)}"
 
 
@@ -692,7 +699,7 @@ def _size(audit: Audit) -> Iterator[str]:
     n_lists = len({one["list"] for one in systems(audit)})
     lists = f" on {n_lists} lists" if n_lists > 1 else ""
     yield (
-        names[0]
+        f"1 system ({names[0]})"
         if len(names) == 1
         else f"{len({one['system'] for one in systems(audit)})} systems{lists}"
     )
@@ -848,7 +855,8 @@ def _fairer(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
         (low, less), (high, more) = sorted(ratios, key=lambda one: float(one[0]))
         if more.verdict == "worse" and (less.low or 0) * (more.low or 0) > 1:
             said.append(
-                f"In {RATES[metric]}, {less.system} is fairer to {line.group} than {more.system}: "
+                f"In {RATES[metric]}, {less.system} is fairer to {line.group} than {more.system} "
+                "is: "
                 f"ratio {short(low)} against {short(high)}, adjusted {p_value(p)}{_shared(rows)}"
             )
     either = " or ".join(one.system for one in worse[0][2])
@@ -907,12 +915,13 @@ def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
         n_groups += 0 if is_pair else len(own)
     whom = [f"{n_groups} group{'s' * (n_groups > 1)}"] * (n_groups > 0)
     whom += [f"{n_pairs} pair{'s' * (n_pairs > 1)} of groups"] * (n_pairs > 0)
-    groups = f"({' + '.join(whom)})" if len(whom) > 1 else "".join(whom)
+    counted = "which count" if n_pairs > 1 else "which counts"
+    groups = f"({' + '.join(whom)}, {counted} once)" if len(whom) > 1 else "".join(whom)
     parts = [f"{n_systems} systems"] * (n_systems > 1) + [groups, "2 error types"]
     whole = n_systems * (n_groups + n_pairs) * len(RATES) == n
     of_what = f": {' × '.join(parts)}" if whole else ""
-    others = f", each with {findings.reference_in_words(audit)}" if n_groups else ""
-    return f"{count_of(n, 'comparison')}{of_what}{others}"
+    others = f", each of a group with {findings.reference_in_words(audit)}" if n_groups else ""
+    return f"{count_of(n, 'comparison')}{others}{of_what}"
 
 
 # ---- what weakens it
@@ -981,7 +990,9 @@ def _of_trials(audit: Audit) -> Iterator[Caveat]:
                     f"The trials differ between groups ({', '.join(names)}): {found}. Part of a "
                     f"difference in {touched} may be due to this"
                 )
-                yield Caveat(f"{touched}: {found}", words, "list")
+                rates = "FPRs" if one["id"] == "G8" else "FNRs"
+                short = f"{rates} of groups may not be comparable: {found}"
+                yield Caveat(short, words, "list")
 
 
 def _of_groups(audit: Audit) -> Iterator[Caveat]:
@@ -1013,13 +1024,13 @@ def _small_groups(audit: Audit, groupings: Sequence[Sequence[Scope]]) -> Iterato
             continue
         stated.append((same[0].grouping, lacking))
         n_groups = len(rates_of(audit, same[0].where).keys() - {POOLED})
-        by = f" by {same[0].of}" if len(groupings) > 1 else ""
+        by = f"{same[0].of} " if len(groupings) > 1 else ""
         counts = {metric: len(of_metric) for metric, of_metric in lacking.items()}
         (first, n_first), *rest = counts.items()
-        words = f"{_share_of_groups(n_first, n_groups)}{by} under-represented"
+        words = f"{_share_of_groups(n_first, n_groups, by)} under-represented"
         if lacking.get("fnr", {}).keys() != lacking.get("fpr", {}).keys():
             words += f" for {first.upper()}"
-            words += "".join(f", {n} for {metric.upper()}" for metric, n in rest)
+            words += "".join(f" and {n} for {metric.upper()}" for metric, n in rest)
         details = "; ".join(
             f"for {metric.upper()} {_numbers_too_small(of_metric)}"
             for metric, of_metric in lacking.items()
@@ -1033,10 +1044,13 @@ def _leading_number(words: str) -> float:
     return float(found[0].replace(",", "")) if found else 0.0
 
 
-def _share_of_groups(n_small: int, n_groups: int) -> str:
+def _share_of_groups(n_small: int, n_groups: int, kind: str) -> str:
     if n_small < n_groups:
-        return f"{n_small} of {n_groups} groups"
-    return {1: "the one group", 2: "both groups"}.get(n_groups, f"all {n_groups} groups")
+        verb = "is" if n_small == 1 else "are"
+        return f"{n_small} of {n_groups} {kind}groups {verb}"
+    if n_groups == 1:
+        return f"the one {kind}group is"
+    return f"both {kind}groups are" if n_groups == _PAIR else f"all {n_groups} {kind}groups are"
 
 
 def _numbers_too_small(lacking: Mapping[str, str]) -> str:

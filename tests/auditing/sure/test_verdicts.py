@@ -357,18 +357,23 @@ def test_what_rests_on_speakers_who_vary_alike_in_all_groups_says_so(people):
     audit = made.audit(replicates=999)
     row = verdict(audit, "")
     assert (row["verdict"], row["p_holm"] < 0.05) == ("differs", True)
-    assert row["reason"] == "if speakers vary alike in all groups"
+    assert row["reason"] == "if variation between speakers is similar in all groups"
     assert row["sentence"].startswith(
-        "rates differ between groups, if speakers vary alike in all groups (adjusted p = 0.0"
+        "rates differ between groups, if variation between speakers is similar in all groups "
+        "(adjusted p = 0.0"
     )
     whole = verdict(audit, "", "fpr+fnr")["sentence"]
     assert whole.startswith(
-        "rates differ between groups, if speakers vary alike in all groups; all 9 groups are"
+        "rates differ between groups, if variation between speakers is similar in all groups; "
+        "all 9 groups are"
     )
     (words,) = [words for words in overview(audit).found if "rates differ between" in words]
-    assert ", if speakers vary alike in all groups), but the data do not show" in words
+    assert (
+        ", if variation between speakers is similar in all groups), but the data do not show"
+        in words
+    )
 
 
 def test_what_a_group_shows_by_itself_does_not_rest_on_others_who_vary_alike(clear):
     assert not verdict(clear, "")["reason"]
-    assert "if speakers vary alike" not in verdict(clear, "")["sentence"]
+    assert "if variation between speakers" not in verdict(clear, "")["sentence"]

@@ -38,7 +38,7 @@ def first(audit: Audit, of: Overview, more: Sequence[Caveat] = ()) -> dict[str, 
     if not of.proven:
         most = "The groups with most speakers" if n_other and shown[0].speakers else "Groups"
         what = f"{most}; none has a verdict of worse or better"
-    others = f". {number(n_other)} more under All groups" if n_other else ""
+    others = f". The other {number(n_other)} are listed under All groups" if n_other else ""
     return {
         **of._asdict(),
         "notes": of.notes,
@@ -61,10 +61,13 @@ def _legend(audit: Audit, of: Overview, shown: Sequence[Line]) -> list[str]:
             "▲ worse, ▼ better: significant after adjustment for all groups and both error types, "
             "and not equivalent"
         ),
-        "○ ? inconclusive; with a p: the interval excludes 1, but the adjusted p is 0.05 or more",
+        (
+            "○ ? inconclusive; if a p is shown, the interval excludes 1, but the adjusted p is "
+            "0.05 or more"
+        ),
     ]
     if any(judged.is_mirror for line in shown for judged in line.every()):
-        legend.append("▼ in grey: the counterpart of the other group’s ▲, counted once")
+        legend.append("grey ▼: the mirror image of the other group’s ▲; the pair counts once")
     legend.append(f"ratio: error rate divided by that of {findings.reference_in_words(audit)}")
     if "fpr" in _events(of):
         legend.append(f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}")
@@ -78,7 +81,7 @@ def _legend(audit: Audit, of: Overview, shown: Sequence[Line]) -> list[str]:
             f"grey band: equivalence margin, ratios from 1/{margin:g} to {margin:g}; equivalent: "
             f"the {100 * ALIKE:g} % interval lies inside it"
         ),
-        "the page “Read a report” of the documentation explains this screen",
+        "for help with this screen, see “Read a report” in the documentation",
     ]
 
 
