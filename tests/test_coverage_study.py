@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import parivox as pv
 from parivox.core.noise import gamma_multinomial
 from parivox.core.tallies import moments
 from parivox.report import findings
+from parivox.report.scopes import scopes
 
 ROOT = Path(__file__).parents[1]
 
@@ -139,3 +141,31 @@ def test_rows_come_back_from_a_file_as_they_were(part, tmp_path):
     kept = records.read(tmp_path)["study"]
     told = [{k: v for k, v in row.items() if k not in {"about", "minutes"}} for row in kept]
     assert told == [*rows, {"cell": "e"}]
+
+
+@pytest.mark.parametrize("shift", [0.0, 2.0])
+def test_the_study_of_findings_reads_words_that_reports_say(part, shift):
+    rng, n = np.random.default_rng(3), 40
+    own = np.repeat(np.arange(n), 12)
+    enrol, test = np.append(own, own), np.append(own, (own + rng.integers(1, n, own.size)) % n)
+    is_target = enrol == test
+    score = rng.normal(3.0 * is_target - shift * is_target * (enrol % 2))
+    ids = np.arange(enrol.size).astype(str)
+    scores = {
+        "enrol": [f"s{i}/a{k}" for i, k in zip(enrol, ids, strict=True)],
+        "test": [f"s{i}/b{k}" for i, k in zip(test, ids, strict=True)],
+        "score": score,
+        "label": is_target.astype(int),
+    }
+    people = {"speaker": [f"s{i}" for i in range(n)], "half": ["f", "m"] * (n // 2)}
+    audit = pv.audit(scores, speakers=people, by="half", operating_points="fpr=0.05")
+    differs = bool(shift)
+    said = part("findings")._said(audit)
+    assert said["half"] == said["and EER"] == differs
+    (words,) = [
+        words
+        for scope in scopes(audit)
+        for what, words in findings.own_thresholds(audit, scope.where)
+        if what == "the harder group"
+    ]
+    assert words.startswith("m: " if differs else "inconclusive: ")

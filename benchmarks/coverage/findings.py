@@ -119,7 +119,7 @@ def _said(audit: Audit) -> dict[str, bool]:
                 found[scope.grouping] = is_said
         own |= any(
             words.startswith(("harder:", "easier:"))
-            or (what == "the harder group" and not words.startswith("can't tell"))
+            or (what == "the harder group" and not words.startswith("inconclusive"))
             for what, words in findings.own_thresholds(audit, scope.where)
         )
         sums |= any(True for _ in findings.interactions(audit, scope.where))

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from parivox.core.beyond_noise import (
     corrected_variance,
     double_corrected_variance,
+    expect_errors,
     heterogeneity,
     resampled_rates,
     spread_of_draws,
     tau_log,
     welch,
 )
+from parivox.core.noise import floor
 
 NAN = np.nan
 positive = st.lists(st.floats(1e-4, 0.9), min_size=3, max_size=9)
@@ -152,3 +154,29 @@ def test_welch_leaves_out_groups_that_tell_nothing():
     rates, se, df = [0.02, 0.03, 0.0, 0.05], [0.004, 0.006, np.nan, np.nan], [20, 20, 5, np.nan]
     assert welch(rates, se, df) == welch(rates[:2], se[:2], df[:2])
     assert np.isnan(welch([0.02, 0.0], [0.004, np.nan], [20, np.nan]))
+
+
+def test_groups_of_hardly_any_trials_do_not_hide_what_large_ones_show():
+    trials = np.array([5.0] * 12 + [1500.0, 3000.0, 9000.0])
+    times = {"fair": 1.0, "raised": np.where(np.arange(15) == 12, 2.5, 1.0)}
+    p = {name: [] for name in times}
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        draws = rng.poisson(0.01 * trials, (499, 15))
+        for name, one in times.items():
+            errors = rng.poisson(0.01 * trials * one)
+            counts = expect_errors(errors, trials)
+            assert not counts[:12].any()
+            assert counts[12:].all()
+            found = heterogeneity(np.where(counts, errors / trials, np.nan), draws / trials)
+            p[name].append(float(floor(*found).p))
+    assert np.mean(np.array(p["raised"]) <= 0.05) > 0.95
+    assert np.mean(np.array(p["fair"]) <= 0.05) < 0.1
+
+
+def test_errors_are_expected_of_known_groups_alone():
+    assert expect_errors([np.nan, 10], [np.nan, 100]).tolist() == [False, True]
+    assert expect_errors([[1, 3], [0, 0]], [[50, 50], [50, 50]]).tolist() == [
+        [True, True],
+        [False, False],
+    ]

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parivox import Counts, cllr, min_cllr
-from parivox.core.calibration import Isotonic, Logistic, isotonic, logistic, unfit
+from parivox.core.calibration import Isotonic, Logistic, isotonic, logistic, optimism, unfit
 from parivox.core.counts import as_counts
+from parivox.core.crossfit import sides
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +112,36 @@ def test_classes_apart_have_steps_but_no_line():
     counts = Counts.from_scores([0.0, 1.0, 2.0, 3.0], [0, 0, 1, 1])
     assert unfit(counts, Isotonic) == ""
     assert isotonic(counts).llrs == pytest.approx(np.log([1 / 3, 1 / 3, 3, 3]))
+
+
+@pytest.mark.parametrize(("speakers", "correlation"), [(60, 0.0), (60, 0.3), (300, 0.2)])
+def test_the_optimism_is_by_what_minimum_cllr_is_too_small(speakers, correlation):
+    rng, found = np.random.default_rng(speakers), []
+    for _ in range(12):
+        own = np.sqrt(correlation) * rng.standard_normal((speakers, 1))
+        noise = np.sqrt(1 - correlation) * rng.standard_normal((speakers, 12))
+        of_targets = 3 + np.sqrt(6) * (own + noise).ravel()
+        llr = np.append(of_targets, np.sqrt(6) * rng.standard_normal(of_targets.size) - 3)
+        target = np.arange(llr.size) < of_targets.size
+        fold = np.tile(np.repeat(np.arange(speakers) % 10, 12), 2)
+        counts = Counts.from_scores(llr, target)
+        plain = float(cllr(counts) - min_cllr(counts))
+        found.append((plain, optimism(llr, target, sides(fold, fold))))
+    plain, less = np.mean(found, axis=0)
+    assert plain > 0.004
+    assert abs(plain - less) < 0.3 * plain
+
+
+def test_the_optimism_of_many_values_is_that_of_bins_of_them():
+    rng = np.random.default_rng(1)
+    target = np.arange(20_000) < 10_000
+    score = rng.normal(2.0 * target)
+    sets = sides(*(2 * [rng.integers(5, size=score.size)]))
+    assert optimism(score, target, sets) == pytest.approx(
+        optimism(score.round(3), target, sets), rel=0.02
+    )
+
+
+@pytest.mark.parametrize("values", [[1.0, 1.0, 1.0, 1.0], [0.0, 1.0, 2.0, 3.0]])
+def test_the_optimism_of_hardly_any_trials_is_no_error(values):
+    assert 0 <= optimism(values, [0, 0, 1, 1], [1, 2, 1, 2]) <= 1

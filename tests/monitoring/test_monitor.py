@@ -275,7 +275,7 @@ def test_where_days_vary_for_many_speakers_nothing_is_judged_and_no_alarm_raised
     assert made[0.1]["m", "before"]["reason"] == ""
     assert made[2.0]["f", "before"]["reason"] == ""
     said = " ".join(notes(found))
-    assert "rates vary from day to day by at most 200 % (standard deviation, relative)" in said
+    assert "vary from day to day by at most 200 % of their mean (standard deviation)" in said
     with pytest.raises(pv.ConfigError, match=re.escape("was begun with --day-sd 2.0")):
         pv.monitor(calls(WEEKS), day=day(WEEKS), **{**kept, "day_sd": 0.1}, **ASKED)
 

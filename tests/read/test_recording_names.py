@@ -163,7 +163,9 @@ def test_a_column_settles_it_and_is_named():
     table = {"utterance": ids, "session": [one.rsplit("/", 1)[0] for one in ids]}
     audit = pv.audit(scores, speakers=PEOPLE, utterances=table, by="sex", intervals=False)
     assert warned(audit) == []
-    assert failed(audit)["G9"].endswith("(recording: column 'session' of --utterances)")
+    assert failed(audit)["G9"].endswith(
+        "(recordings identified by the column 'session' of --utterances)"
+    )
     assert not [one for one in pv.inspect(scores, PEOPLE, table).files[0].odd if one.what == WHAT]
 
 
@@ -171,7 +173,7 @@ def test_folders_that_are_trusted_are_named_as_the_source():
     scores = trials(["session1", "session2"])
     audit = pv.audit(scores, speakers=PEOPLE, by="sex", intervals=False)
     assert warned(audit) == []
-    assert failed(audit)["G9"].endswith("(recording: folder of the path)")
+    assert failed(audit)["G9"].endswith("(recordings identified by the folder of the path)")
     check = pv.trials.check(scores, speakers=PEOPLE, by="sex")
     assert check.recordings == "folder of the path"
     assert "(recording: folder of the path)" in check["recordings"].sentence

@@ -75,7 +75,7 @@ def test_what_is_not_known_is_counted_by_its_reasons(audit):
     found = overview(audit)
     words = found.notes["Inconclusive"]
     n = found.tally["cannot_tell"]
-    assert words.startswith(f"{n} of 14 comparisons, which does not mean equivalent. Reasons: ")
+    assert words.startswith(f"{n} of 14 comparisons (not the same as equivalent). Reasons: ")
     assert sum(int(one) for one in re.findall(r"\((\d+)\)", words)) == n > 0
 
 

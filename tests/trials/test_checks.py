@@ -110,7 +110,7 @@ def test_pairs_alike_in_what_is_checked_are_no_groups_to_compare(even, people):
     how = {"speakers": people, "utterances": table}
     found = check(trials, by=["same:recording", "gender"], **how)["G9"]
     assert "(m) to" in found.sentence
-    assert "(f) of target trials (recording" in found.sentence
+    assert "(f) (recordings identified by" in found.sentence
     for one, by in (("G9", "same:recording"), ("G8", "same:gender")):
         alone = check(trials, by=by, grade_by="gender", **how)[one]
         assert alone.verdict == "not checked"

@@ -66,7 +66,7 @@ class ReadOptions(Options):
         "`grade` and [others](groups.md)",
         Texts,
         metavar="ATTRIBUTES",
-        without="every attribute of speakers and recordings with 2 to 50 values",
+        without="every speaker or recording attribute that has 2 to 50 values",
         is_common=True,
     )
     within: tuple[str, ...] | None = option(
@@ -580,7 +580,9 @@ class AuditCommand(Options):
         WRITTEN, "format of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND"
     )
     report: Any = option(
-        WRITTEN, "write the [report](report.md), one self-contained HTML file", is_common=True
+        WRITTEN,
+        "write the [report](report.md) as a single self-contained HTML file",
+        is_common=True,
     )
     json: bool = option(WRITTEN, "print audit.json instead of the summary", Flag, False)
     fail_on: tuple[str, ...] = option(

@@ -114,7 +114,7 @@ class MonitorCommand(Options):
 
     scores: Any = option(
         TRIALS,
-        "trials of one day with their decisions; without it, show the current state",
+        "trials of one day with their decisions; if omitted, show the current state",
         metavar="TRIALS",
         position="?",
     )

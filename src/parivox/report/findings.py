@@ -54,7 +54,10 @@ ALLOCATIONS = {
     "either": "nontarget trials with either speaker in the group",
 }
 """Which nontarget trials are a group's, under each allocation."""
-EXPLORED = "up to 21 in 100 would (in simulations with three groupings)"
+EXPLORED = (
+    "up to 21 in 100 audits would report at least one false difference (in simulations with three "
+    "groupings)"
+)
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
 """Groups that differ whose figures are told."""
@@ -119,7 +122,7 @@ def how_sure(audit: Audit) -> str:
         "speakers."
     )
     if len(audit.record["groupings"]) > 1:
-        words += f" If all other verdicts, EERs and interactions are included, {EXPLORED}."
+        words += f" If all other verdicts, EERs and interactions are counted too, {EXPLORED}."
     if len(audit.comparison):
         words += " System comparisons are also exploratory and have their own p-values."
     return words

@@ -185,7 +185,8 @@ def notes(found: Monitor) -> Iterator[str]:
     chance = 100 * settings["alpha"]
     sd = settings.get("day_sd", DAY_SD)
     varying = (
-        f", and rates vary from day to day by at most {percent(sd)} (standard deviation, relative)"
+        f", and rates vary from day to day by at most {100 * sd:g} % of their mean (standard "
+        "deviation)"
         if sd
         else ", and rates do not vary from day to day"
     )

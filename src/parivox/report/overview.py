@@ -351,7 +351,7 @@ def _not_known(judged: Sequence[Judged]) -> str:
     why = "; ".join(f"{words} ({number(n)})" for words, n in known.most_common())
     of_all = f"{number(len(unknown))} of {number(len(judged))} comparisons"
     how_many = of_all if len(judged) > 1 else "1 comparison"
-    return f"{how_many}, which does not mean equivalent. Reasons: {why}."
+    return f"{how_many} (not the same as equivalent). Reasons: {why}."
 
 
 def _are_a_pair(of: Sequence[Line], reference: str) -> bool:

@@ -307,7 +307,7 @@ def _g9(counts: ListCounts, check: Check) -> Finding:
     spans: list[_Span] = []
     for grouping, cells in zip(trial_list.groupings, counts.by, strict=True):
         if not _is_of(grouping, *RECORDING):
-            what = "same-recording target trials, which may be easier,"
+            what = "the share of same-recording target trials, which may be easier,"
             spans += _spans(what, grouping, cells, cells.target, cells.recording)
     if not spans:
         why = _few_groups(trial_list, *RECORDING) or (
@@ -318,7 +318,9 @@ def _g9(counts: ListCounts, check: Check) -> Finding:
         return check.unchecked(*why)
     mend = "draw target trials across recordings only, or compare groups within one grade"
     source = trial_list.recordings.source.replace("{", "{{").replace("}", "}}")
-    return _widest(check, spans, f"{{}} are {{}} of target trials (recording: {source})", mend=mend)
+    return _widest(
+        check, spans, f"{{}} ranges from {{}} (recordings identified by the {source})", mend=mend
+    )
 
 
 def _spans(

@@ -36,6 +36,8 @@ from parivox.report.scopes import check_speaker_ids, name_of, systems
 from parivox.report.words import BEFORE_UNIT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jinja2 import Environment
 
     from parivox.auditing.result import Audit
@@ -89,9 +91,10 @@ def page(
     scripts = [_asset(name) for name in _SCRIPTS]
     how = method(audit, known)
     style = stylesheet(how["sha256"])
-    names = ", ".join(name_of(*one.values()) for one in systems(audit))
-    whose = f"{'systems ' * (len(systems(audit)) > 1)}{names}"
-    by_default = f"Fairness audit of {whose} by {', '.join(audit.record['groupings'])}"
+    names = [name_of(*one.values()) for one in systems(audit)]
+    by_default = f"Fairness audit of {_enumerated(names)}"
+    if audit.record["groupings"]:
+        by_default += f" by {_enumerated(list(audit.record['groupings']))}"
     told = compared(audit)
     of = overview(audit)
     every = every_group(audit, of)
@@ -148,6 +151,12 @@ def _environment() -> Environment:
     )
     made.filters["whole"] = _whole
     return made
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    """Names with commas, and "and" before the last one."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _whole(words: str) -> str:
