@@ -11,7 +11,7 @@ import pytest
 import parivox as pv
 from parivox.errors import ConfigError
 from parivox.report.page import page
-from parivox.report.page.assembly import SECTIONS
+from parivox.report.page.assembly import SECTIONS, environment
 from parivox.report.sheets.sheet import Cell, Sheet
 from parivox.report.words import short
 
@@ -364,3 +364,13 @@ def test_a_table_has_no_footnotes_of_columns_that_were_left_out():
     sheet = Sheet.headed("x", ("a", "b", "c"), rows)
     assert [one.head for one in sheet.filled().columns] == ["a", "c"]
     assert sheet.filled().footnotes == {"no c": "¹"}
+
+
+def test_no_line_of_the_page_ends_within_an_interval_or_a_p_value_or_before_a_unit():
+    whole = environment().filters["whole"]
+    words = "2.9 times [2.2, 4.0], adjusted p = 0.002, ratio 1.7, p < 0.001: 4.75 % of 30 speakers"
+    made = whole(words)
+    assert made.replace("\u00a0", " ") == words
+    for part in ("2.9\u00a0times", "[2.2,\u00a04.0]", "p\u00a0=\u00a00.002", "p\u00a0<\u00a00.001"):
+        assert part in made
+    assert "4.75\u00a0%" in made

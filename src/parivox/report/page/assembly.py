@@ -162,7 +162,8 @@ def _enumerated(names: Sequence[str]) -> str:
 def _whole(words: str) -> str:
     """Words in which no interval, and no number and its unit, are parted at the end of a line."""
     whole = re.sub(r"\[(\S+), (\S+)\]", "[\\1,\u00a0\\2]", words)
-    return BEFORE_UNIT.sub("\u00a0", whole).replace(" p = ", " p\u00a0=\u00a0")
+    whole = re.sub(r" p ([=<]) ", " p\u00a0\\1\u00a0", whole)
+    return BEFORE_UNIT.sub("\u00a0", whole)
 
 
 def _drawn(audit: Audit) -> dict[str, list[list[Drawn]]]:
