@@ -55,7 +55,7 @@ ALLOCATIONS = {
 }
 """Which nontarget trials are a group's, under each allocation."""
 EXPLORED = (
-    "up to 21 in 100 audits would report at least one false difference (in simulations with three "
+    "up to 20 in 100 audits would report at least one false difference (in simulations with three "
     "groupings)"
 )
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
