@@ -7,8 +7,11 @@ would take a tenth.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import traceback
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox.cli.options import Once, Words
@@ -54,6 +57,10 @@ COMMANDS = {
     "trials": "check, describe, grade, convert and build trial lists",
 }
 """Every command, and what it does."""
+
+
+FAULT = 70
+"""Exit code of an exception that nobody foresaw, as in sysexits.h; no outcome has it."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -114,7 +121,10 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; what Parivox raises on purpose is one sentence and exit code 2."""
+    """Run the command line; what Parivox raises on purpose is one sentence and exit code 2.
+
+    See docs/exit-codes.md.
+    """
     every = list(sys.argv[1:] if arguments is None else arguments)
     chosen = argparse.Namespace(outcome="nothing was written")
     try:
@@ -139,3 +149,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # whoever read the output has gone: end quietly, as other tools do
         silence()
         sys.exit(0)
+    except Exception as error:  # noqa: BLE001 - no fault may look like an outcome
+        say_error(fault_in_words(error))
+        if os.environ.get("PARIVOX_TRACEBACK"):
+            traceback.print_exc()
+        sys.exit(FAULT)
+
+
+def fault_in_words(error: Exception) -> str:
+    """Return one sentence on an exception that nobody foresaw: what, where, and how to report it.
+
+    Its message is left out, as it may hold what stood in a file.
+    """
+    name = type(error).__name__
+    if isinstance(error, MemoryError):
+        return "out of memory; audit fewer groups, measures or trials at once, or use more memory"
+    frames = traceback.extract_tb(error.__traceback__)
+    home = Path(__file__).parents[1]
+    own = [frame for frame in frames if Path(frame.filename).is_relative_to(home)]
+    where = ""
+    if own:
+        file = Path(own[-1].filename).relative_to(home.parent).as_posix()
+        where = f" in {file}, line {own[-1].lineno}"
+    return (
+        f"fault of Parivox {__version__}: {name}{where}; report this line with what parivox "
+        "report-bug prints, or repeat the command with PARIVOX_TRACEBACK=1 to see more"
+    )
