@@ -61,6 +61,7 @@ def count(folder: Path) -> None:
         pv.monitor(
             folder / f"{FIRST + dt.timedelta(days=n)}.csv",
             state=folder / "bank.state",
+            new=n == 0,
             key=folder / "bank.key",
             speakers=folder / "customers.csv",
             by="gender",

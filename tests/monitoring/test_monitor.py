@@ -53,7 +53,7 @@ def streamed(home, rise=1.0, weeks=WEEKS, **more):
     kept = {"state": home / "state", "key": home / "key"}
     for week in range(weeks):
         table = calls(week, rise if week >= RISE else 1.0)
-        found = pv.monitor(table, day=day(week), **kept, **ASKED, **more)
+        found = pv.monitor(table, day=day(week), new=week == 0, **kept, **ASKED, **more)
     return found
 
 
@@ -124,7 +124,7 @@ def test_the_order_of_rows_changes_nothing(tmp_path):
     made = []
     for name, table in (("one", calls(0)), ("other", calls(0).reverse())):
         kept = {"state": tmp_path / name, "key": tmp_path / "key"}
-        made.append(pv.monitor(table, day=day(0), **kept, **ASKED).groups.to_dict())
+        made.append(pv.monitor(table, day=day(0), new=True, **kept, **ASKED).groups.to_dict())
     assert made[0] == made[1]
 
 
@@ -149,7 +149,9 @@ def test_a_state_holds_no_id_and_little_of_anyone(found, home):
         ({"key": None}, "--key: is missing"),
         ({"day": "someday"}, "--day someday: is not a date"),
         ({"day": None}, "tells no day"),
-        ({"state": "/no/such/folder/state"}, "cannot be written"),
+        ({"state": "/no/such/folder/state"}, "file not found; check the path, or begin a stream"),
+        ({"state": "/no/such/folder/state", "new": True}, "cannot be written"),
+        ({"new": True}, "exists already; leave out --new"),
     ],
 )
 def test_what_cannot_be_counted_is_refused_in_a_sentence(again, change, said):
@@ -202,7 +204,7 @@ def test_groups_may_be_those_of_a_file(tmp_path):
         "within": ["age"],
     }
     kept = {"state": tmp_path / "state", "key": tmp_path / "key", "day": day(0)}
-    found = pv.monitor(calls(0), groups=file, speakers=PEOPLE, **kept)
+    found = pv.monitor(calls(0), groups=file, speakers=PEOPLE, new=True, **kept)
     assert found.record["settings"]["groups"] == ["men", "women"]
 
 
@@ -265,7 +267,8 @@ def test_where_days_vary_for_many_speakers_nothing_is_judged_and_no_alarm_raised
     for sd in (0.1, 2.0):
         kept = {"state": tmp_path / f"{sd}", "key": tmp_path / "key", "day_sd": sd}
         for week in range(WEEKS):
-            found = pv.monitor(calls(week, vary(week)), day=day(week), **kept, **ASKED)
+            table = calls(week, vary(week))
+            found = pv.monitor(table, day=day(week), new=week == 0, **kept, **ASKED)
         made[sd] = {(row["group"], row["against"]): row for row in found.groups.rows()}
         assert len(found.alarms) == 0
     reason = "rates vary from day to day for many speakers"
@@ -287,7 +290,7 @@ def test_groups_too_small_and_weeks_too_few_are_told(tmp_path):
     }
     few = PEOPLE.with_columns(gender=pl.Series(["x"] * 5 + ["f", "m"] * 77 + ["f"]))
     kept = {"state": tmp_path / "few", "key": tmp_path / "key", "day": day(0)}
-    found = pv.monitor(calls(0), **kept, **{**ASKED, "speakers": few})
+    found = pv.monitor(calls(0), new=True, **kept, **{**ASKED, "speakers": few})
     assert found.record["settings"]["watched"] == ["f", "m"]
     assert len(found.groups.where(group="x")) == 0
     (row,) = found.groups.where(group="m", against="others").rows()
@@ -318,12 +321,12 @@ def test_the_command_ends_with_1_where_an_alarm_was_raised(found, home, program,
     pl.DataFrame({"customer": ["000017", "000023"], "gender": ["f", "m"]}).write_csv(
         tmp_path / "customers.csv"
     )
-    words = ["--state", tmp_path / "new", "--key", home / "key", "--by", "gender"]
+    words = ["--new", "--state", tmp_path / "new", "--key", home / "key", "--by", "gender"]
     words += ["--speakers", tmp_path / "customers.csv"]
     code, out, _ = run(tmp_path / "2026-11-22.csv", *words)
     assert code == 0
     assert "No alarm" in out
-    code, _, told = run(tmp_path / "2026-11-22.csv", *words)
+    code, _, told = run(tmp_path / "2026-11-22.csv", *words[1:])
     assert code == 2
     assert told == (
         "parivox: error: 2026-11-22.csv: 2026-11-22 is counted already; leave it out, or name its "

@@ -16,7 +16,16 @@ from parivox.auditing.inputs import gather_one
 from parivox.auditing.result import load
 from parivox.auditing.schema import Rows
 from parivox.errors import ConfigError, DataError
-from parivox.monitoring.stream import DAY_SD, STARTS, WEEK, Day, Stream, read_stream
+from parivox.monitoring.stream import (
+    DAY_SD,
+    STARTS,
+    WEEK,
+    Day,
+    Stream,
+    locked,
+    read_stream,
+    state_sha256,
+)
 from parivox.monitoring.watching import BASELINE, BEFORE, LEAST, LIMIT, OTHERS, TABLE, watch
 from parivox.options.limits import parse_limits
 from parivox.options.monitor import MonitorOptions
@@ -91,6 +100,7 @@ def monitor(
     key: str | os.PathLike[str] | None = None,
     day: str | None = None,
     skipped: bool = False,
+    new: bool = False,
     speakers: Any = None,
     by: Sequence[str] | str | None = None,
     limits: Sequence[str] | str = (),
@@ -123,7 +133,9 @@ def monitor(
         Genuine trials of one day with their decisions: a path, a dataframe, a mapping of arrays;
         without any, the stream as it stands.
     state
-        File of what was counted so far; the first day begins it.
+        File of what was counted so far.
+    new
+        Begin a stream with this day; otherwise the state must be there.
     key
         File of a secret, by which speakers get other names.
     day
@@ -173,6 +185,7 @@ def monitor(
     ...     calls,
     ...     day="2026-11-22",
     ...     state=home / "state",
+    ...     new=True,
     ...     key=home / "key",
     ...     speakers=people,
     ...     by="gender",
@@ -184,6 +197,7 @@ def monitor(
         key=key,
         day=day,
         skipped=skipped,
+        new=new,
         speakers=speakers,
         by=by,
         limits=limits,
@@ -206,12 +220,26 @@ def monitor(
         conflicts=conflicts,
     )
     name = os.fsdecode(asked.state)
-    stream = read_stream(name)
     if scores is None:
+        stream = read_stream(name)
         if stream is None:
-            msg = f"--state {name}: is not there; give the trials of a first day, which begin it"
+            msg = f"--state {name}: file not found; check the path"
             raise ConfigError(msg)
         return _made(stream, watch(stream), {})
+    with locked(name):
+        return _counted(scores, asked, name)
+
+
+def _counted(scores: Any, asked: MonitorOptions, name: str) -> Monitor:
+    """Count a day into a state that nobody else writes meanwhile."""
+    before = state_sha256(name)
+    stream = read_stream(name)
+    if stream is None and not asked.new:
+        msg = f"--state {name}: file not found; check the path, or begin a stream with --new"
+        raise ConfigError(msg)
+    if stream is not None and asked.new:
+        msg = f"--state {name}: exists already; leave out --new, or name another file"
+        raise ConfigError(msg)
     if asked.key is None:
         msg = "--key: is missing; name the file of a secret, by which speakers get other names"
         raise ConfigError(msg)
@@ -233,7 +261,7 @@ def monitor(
         if row["is_alarm"] and (row["against"], row["group"]) not in raised
     ]
     stream = replace(stream, alarms=[*stream.alarms, *alarms])
-    size = stream.write(name)
+    size = stream.write(name, before)
     return _made(stream, rows, {"bytes": size, "left_out": {k: n for k, n in notes.items() if n}})
 
 

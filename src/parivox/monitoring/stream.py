@@ -6,8 +6,10 @@ one text of JSON.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import os
 import zipfile
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -17,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.core.sequential import Moments
-from parivox.disk import whole_file, writing
+from parivox.disk import hold, sha256_of, whole_file, writing
 from parivox.errors import ConfigError, DataError
+from parivox.monitoring.checking import check_stream
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,6 +39,8 @@ WEEK = 7
 STARTS = 52
 """Weeks in which a change is looked for; later days belong to the last of them."""
 PRODUCTS = ("errors_errors", "errors_trials", "trials_trials")
+_MOST_BYTES, _MOST_NUMBERS = 1 << 28, 1 << 25
+"""Of a state when unpacked: a year of a million speakers has a tenth of it."""
 _ARRAYS = {
     "trials": np.int64,
     "errors": np.int64,
@@ -209,13 +213,14 @@ class Stream:
             found.append(made[::-1].cumsum(axis=0)[::-1])
         return found[0], found[1]
 
-    def write(self, path: str | os.PathLike[str]) -> int:
+    def write(self, path: str | os.PathLike[str], before: str | None) -> int:
         """Write it, whole or not at all; its bytes.
 
         Raises
         ------
         ConfigError
-            If it cannot be written.
+            If it cannot be written, or the file is not the one that was read, whose SHA-256 is
+            `before`.
         """
         head = {"parivox-state": VERSION, "settings": self.settings}
         head |= {"days": self.days, "alarms": self.alarms}
@@ -229,6 +234,12 @@ class Stream:
             for name, one in made.items()
         }
         with writing(str(path)), whole_file(path) as aside:
+            if state_sha256(path) != before:
+                msg = (
+                    f"--state {path}: another process has changed it since it was read; repeat "
+                    "the command"
+                )
+                raise ConfigError(msg)
             with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as file:
                 file.writestr("state.json", json.dumps(head, ensure_ascii=False))
                 for name, one in small.items():
@@ -238,33 +249,75 @@ class Stream:
             return aside.stat().st_size
 
 
+@contextlib.contextmanager
+def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let no other process count into a state until the block ends; waits for those that do."""
+    folder = Path(os.path.realpath(path)).parent
+    with contextlib.ExitStack() as lock:
+        hold(folder, lock, waits=True)
+        yield
+
+
+def state_sha256(path: str | os.PathLike[str]) -> str | None:
+    """SHA-256 of a state file; None where there is none, or no file."""
+    file = Path(path)
+    return sha256_of(file) if file.is_file() else None
+
+
 def read_stream(path: str | os.PathLike[str]) -> Stream | None:
     """The stream of a state file; None where there is no file.
+
+    The file may come from anywhere: nothing is unpacked that is too large, and what it holds is
+    checked before it is used.
 
     Raises
     ------
     DataError
-        If it is no state file, or of another version.
+        If it is no state file, of another version, or damaged.
     """
-    try:
-        with zipfile.ZipFile(Path(path)) as file:
-            head = json.loads(file.read("state.json"))
-            if head.get("parivox-state") not in _VERSIONS:
-                msg = f"{path}: is a state of another version of Parivox; begin a new one"
-                raise DataError(msg)
-            arrays = {
-                name: np.load(io.BytesIO(file.read(f"{name}.npy")), allow_pickle=False).astype(kind)
-                for name, kind in _ARRAYS.items()
-                if name != "products" or head["parivox-state"] > 1
-            }
-            if "products" not in arrays:
-                arrays["products"] = np.zeros((*arrays["trials"].shape, len(PRODUCTS)), np.int64)
-            return Stream(head["settings"], head["days"], head["alarms"], **arrays)
-    except FileNotFoundError:
+    file = Path(path)
+    if not file.exists():
         return None
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as error:
-        msg = f"{path}: is not a state of parivox monitor ({error}); name another file with --state"
+    try:
+        if not file.is_file():
+            raise ValueError("is no file")  # noqa: TRY301, TRY003, EM101 - told below
+        with zipfile.ZipFile(file) as archive:
+            if sum(one.file_size for one in archive.infolist()) > _MOST_BYTES:
+                raise ValueError("too large")  # noqa: TRY301, TRY003, EM101
+            head = json.loads(archive.read("state.json"))
+            version = head["parivox-state"]
+            if version in _VERSIONS:
+                arrays = _arrays(archive, version)
+    except Exception as error:
+        msg = f"{path}: is not a state of parivox monitor, or damaged; name another with --state"
         raise DataError(msg) from error
+    if version not in _VERSIONS:
+        msg = f"{path}: is a state of another version of Parivox; begin a new one with --new"
+        raise DataError(msg)
+    try:
+        stream = Stream(head["settings"], head["days"], head["alarms"], **arrays)
+        check_stream(stream, STARTS)
+    except Exception as error:
+        why = str(error) if isinstance(error, ValueError) else type(error).__name__
+        msg = f"{path}: is a damaged state of parivox monitor ({why}); restore a copy"
+        raise DataError(msg) from error
+    return stream
+
+
+def _arrays(archive: zipfile.ZipFile, version: int) -> dict[str, Any]:
+    """Arrays of a state, of whole numbers only."""
+    arrays: dict[str, Any] = {}
+    for name, kind in _ARRAYS.items():
+        if name == "products" and version == 1:
+            continue
+        held = np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
+        if held.dtype.kind not in "iu" or held.size > _MOST_NUMBERS:
+            msg = f"{name} are not whole numbers, or too many"
+            raise ValueError(msg)
+        arrays[name] = held.astype(kind)
+    if "products" not in arrays:
+        arrays["products"] = np.zeros((*arrays["trials"].shape, len(PRODUCTS)), np.int64)
+    return arrays
 
 
 def _days(n: int) -> str:

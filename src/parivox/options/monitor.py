@@ -27,7 +27,7 @@ class MonitorOptions(ReadOptions):
     failures: None = field(default=None, init=False)
     state: Any = option(
         WATCHED,
-        "file that holds the counts so far; the first day creates it",
+        "file that holds the counts so far; `--new` creates it",
         is_common=True,
         annotated="str | os.PathLike[str]",
     )
@@ -45,6 +45,9 @@ class MonitorOptions(ReadOptions):
         metavar="DATE",
         without="the date in the file name",
         is_common=True,
+    )
+    new: bool = option(
+        WATCHED, "begin a stream: create the state with this day", Flag, False, is_common=True
     )
     skipped: bool = option(
         WATCHED, "record that no trials are known for the days since the last one", Flag, False

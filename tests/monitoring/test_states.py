@@ -1,0 +1,249 @@
+"""States from anywhere: damaged and edited ones are refused, and no writer loses a day."""
+
+import io
+import json
+import multiprocessing as mp
+import os
+import subprocess
+import zipfile
+from datetime import date, timedelta
+
+import numpy as np
+import polars as pl
+import pytest
+
+import parivox as pv
+
+PEOPLE = pl.DataFrame(
+    {"customer": [f"c{i:02d}" for i in range(24)], "gender": ["f", "m"] * 12},
+)
+FIRST = date(2026, 3, 2)
+
+
+def calls(n):
+    """The calls of a day: one of everyone, of whom two are rejected."""
+    decision = ["reject" if i in {n % 24, (n + 7) % 24} else "accept" for i in range(24)]
+    ids = [f"{n}/{i}" for i in range(24)]
+    return pl.DataFrame({"call": ids, "customer": PEOPLE["customer"], "decision": decision})
+
+
+def count(home, n, **more):
+    asked = {"state": home / "state", "key": home / "key", "speakers": PEOPLE, "by": "gender"}
+    day = (FIRST + timedelta(days=n)).isoformat()
+    return pv.monitor(calls(n), day=day, **asked, **more)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A state of three days, as bytes, and its key."""
+    home = tmp_path_factory.mktemp("written")
+    (home / "key").write_text("0123456789abcdef")
+    for n in range(3):
+        count(home, n, new=n == 0)
+    return (home / "state").read_bytes()
+
+
+@pytest.fixture
+def home(tmp_path, written):
+    (tmp_path / "key").write_text("0123456789abcdef")
+    (tmp_path / "state").write_bytes(written)
+    return tmp_path
+
+
+def parts(data):
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def packed(members):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+    return held.getvalue()
+
+
+def with_array(change, name):
+    def edited(data):
+        members = parts(data)
+        array = change(np.load(io.BytesIO(members[f"{name}.npy"])).astype(np.int64))
+        held = io.BytesIO()
+        np.save(held, array, allow_pickle=array.dtype == object)
+        return packed({**members, f"{name}.npy": held.getvalue()})
+
+    return edited
+
+
+def with_head(change):
+    def edited(data):
+        members = parts(data)
+        head = json.loads(members["state.json"])
+        change(head)
+        return packed({**members, "state.json": json.dumps(head).encode()})
+
+    return edited
+
+
+def put(place, value):
+    def changed(array):
+        array[place] = value
+        return array
+
+    return changed
+
+
+def setting(name, value):
+    return with_head(lambda head: head["settings"].update({name: value}))
+
+
+def without(name):
+    return lambda data: packed({k: v for k, v in parts(data).items() if k != name})
+
+
+def bomb(data):
+    return packed({**parts(data), "trials.npy": bytes(1 << 29)})
+
+
+def cut_header(data):
+    members = parts(data)
+    return packed({**members, "trials.npy": members["trials.npy"][:9] + b"{(" * 40})
+
+
+EDITED = {
+    "empty": lambda _: b"",
+    "text": lambda _: b"trials",
+    "cut": lambda data: data[: len(data) // 2],
+    "turned bytes": lambda data: data[:60] + data[60:200][::-1] + data[200:],
+    "no head": without("state.json"),
+    "no trials": without("trials.npy"),
+    "no products": without("products.npy"),
+    "header": cut_header,
+    "bomb": bomb,
+    "deep": lambda data: packed({**parts(data), "state.json": b"[" * 100_000}),
+    "a list": lambda data: packed({**parts(data), "state.json": b"[]"}),
+    "not a number": lambda data: packed({**parts(data), "state.json": b"NaN"}),
+    "floats": with_array(lambda array: array + 0.5, "trials"),
+    "objects": with_array(lambda array: array.astype(object), "trials"),
+    "negative errors": with_array(put((0, 0), -1), "errors"),
+    "errors above trials": with_array(put((0, 0), 1000), "errors"),
+    "speakers' errors above trials": with_array(put(0, 1000), "speaker_errors"),
+    "a day less": with_array(lambda array: array[1:], "trials"),
+    "a group less": with_array(lambda array: array[:, 1:], "errors"),
+    "unknown group": with_array(put(0, 9), "group"),
+    "unknown week": with_array(put(0, 52), "week"),
+    "unknown speaker": with_array(put(0, 99), "speaker"),
+    "names out of order": with_array(lambda array: array[::-1].copy(), "name"),
+    "does not add up": with_array(put((0, 0), 13), "trials"),
+    "huge": with_array(put((0, 0), 1 << 62), "trials"),
+    "alpha": setting("alpha", float("nan")),
+    "margin": setting("margin", "2"),
+    "day sd": setting("day_sd", -1),
+    "watched": setting("watched", ["x"]),
+    "against": setting("against", ["moon"]),
+    "groups twice": setting("groups", ["f", "f"]),
+    "limit": setting("limit", 2),
+    "no settings": with_head(lambda head: head.pop("settings")),
+    "settings of a list": with_head(lambda head: head.update(settings=[])),
+    "days turned": with_head(lambda head: head["days"].reverse()),
+    "a day of words": with_head(lambda head: head["days"][0].update(day="yesterday")),
+    "an alarm": with_head(lambda head: head["alarms"].append({"group": "f"})),
+    "an alarm of words": with_head(
+        lambda head: head["alarms"].append(
+            {"group": "f", "against": "others", "day": head["days"][0]["day"], "fnr": "high"}
+        )
+    ),
+    "another version": with_head(lambda head: head.update({"parivox-state": 3})),
+    "version of words": with_head(lambda head: head.update({"parivox-state": [1]})),
+}
+
+
+@pytest.mark.parametrize("name", EDITED)
+def test_an_edited_state_is_refused_in_a_sentence_and_left_alone(home, name):
+    edited = EDITED[name]((home / "state").read_bytes())
+    (home / "state").write_bytes(edited)
+    for use in (lambda: pv.monitor(state=home / "state"), lambda: count(home, 3)):
+        with pytest.raises(pv.DataError) as caught:
+            use()
+        (words,) = str(caught.value).splitlines()
+        assert words.startswith(f"{home / 'state'}: is ")
+    assert (home / "state").read_bytes() == edited
+
+
+@pytest.mark.slow
+def test_a_damaged_state_is_a_mistake_and_no_alarm(home, program):
+    (home / "state").write_bytes(EDITED["negative errors"]((home / "state").read_bytes()))
+    words = [program, "monitor", "--state", home / "state"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_is_no_file_is_no_state(tmp_path):
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    for place in (tmp_path / "zero", tmp_path):
+        with pytest.raises(pv.DataError, match="is not a state of parivox monitor"):
+            pv.monitor(state=place)
+
+
+def test_a_mistyped_state_begins_no_stream(home):
+    asked = {"key": home / "key", "speakers": PEOPLE, "by": "gender", "day": "2026-03-05"}
+    with pytest.raises(pv.ConfigError, match="file not found; check the path, or begin a stream"):
+        pv.monitor(calls(3), state=home / "stat", **asked)
+    assert not (home / "stat").exists()
+    with pytest.raises(pv.ConfigError, match="exists already; leave out --new"):
+        pv.monitor(calls(3), state=home / "state", new=True, **asked)
+    assert count(home, 3).record["days"] == 4
+
+
+def test_a_state_that_was_changed_meanwhile_is_not_written(home, monkeypatch):
+    from parivox.monitoring import monitor as module
+
+    read = module.read_stream
+
+    def read_and_changed(name):
+        found = read(name)
+        other = (home / "state").read_bytes()
+        (home / "state").write_bytes(other + b" ")  # as a program without locks would
+        return found
+
+    monkeypatch.setattr(module, "read_stream", read_and_changed)
+    with pytest.raises(pv.ConfigError, match="another process has changed it"):
+        count(home, 3)
+
+
+def _write(home, rounds, n, start, told):
+    """Count day `n` of each round as soon as both processes are there."""
+    for k in range(rounds):
+        start.wait()
+        try:
+            count(home / str(k), n, skipped=True)
+        except pv.ConfigError as error:
+            told.put((k, n, str(error)))
+        else:
+            told.put((k, n, ""))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no such locks")
+def test_two_writers_never_lose_a_day(tmp_path, written):
+    rounds = 50
+    for k in range(rounds):
+        (tmp_path / str(k)).mkdir()
+        (tmp_path / str(k) / "key").write_text("0123456789abcdef")
+        (tmp_path / str(k) / "state").write_bytes(written)
+    context = mp.get_context("spawn")
+    start, told = context.Barrier(2, timeout=60), context.Queue()
+    writers = [
+        context.Process(target=_write, args=(tmp_path, rounds, n, start, told)) for n in (3, 4)
+    ]
+    for one in writers:
+        one.start()
+    outcomes = [told.get(timeout=120) for _ in range(2 * rounds)]
+    for one in writers:
+        one.join(timeout=60)
+    for k in range(rounds):
+        words = {n: error for round_, n, error in outcomes if round_ == k}
+        found = pv.monitor(state=tmp_path / str(k) / "state")
+        assert words[4] == ""
+        assert words[3] == "" or "comes before 2026-03-06" in words[3]
+        assert found.record["days"] == 3 + sum(not error for error in words.values())
