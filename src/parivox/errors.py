@@ -50,7 +50,8 @@ _LONG = 2_000
 def shown(text: str) -> str:
     r"""Text that is safe on one line of a terminal.
 
-    Control and formatting characters, line and paragraph separators and surrogates are written
+    Control and formatting characters, line and paragraph separators, surrogates and what Unicode
+    calls noncharacters, which XML forbids, are written
     as ``\xNN``, ``\uNNNN`` or ``\UNNNNNNNN``, a byte of a name that is not UTF-8 as ``\xNN``;
     the rest is as it is, also what joins emoji or Persian letters. Done twice it changes nothing
     more.
@@ -64,9 +65,14 @@ def shown(text: str) -> str:
         return text
     kept = {i for found in _SHOWS.finditer(text) for i in range(*found.span())}
     return "".join(
-        _escaped(c) if unicodedata.category(c) in _UNSEEN and i not in kept else c
-        for i, c in enumerate(text)
+        _escaped(c) if _is_unseen(c) and i not in kept else c for i, c in enumerate(text)
     )
+
+
+def _is_unseen(character: str) -> bool:
+    code = ord(character)
+    is_noncharacter = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+    return is_noncharacter or unicodedata.category(character) in _UNSEEN
 
 
 def _escaped(character: str) -> str:

@@ -40,6 +40,7 @@ _INHERITED = (
     *("fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-weight"),
     *("font-family", "text-anchor", "fill-opacity", "stroke-opacity"),
 )
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _ON_PAPER = 300
 """Pixels per inch of a PNG."""
 _PER_INCH = 96
@@ -53,7 +54,19 @@ _MIDDLE = 0.3
 
 def spec(chart: Any) -> Spec:
     """What Vega-Lite draws a chart from, be it of this package or of Altair."""
-    return chart if isinstance(chart, dict) else cast("Spec", chart.to_dict(validate=False))
+    found = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
+    return cast("Spec", _drawable(found))
+
+
+def _drawable(part: Any) -> Any:
+    """The same without characters that XML forbids: at them, drawing aborts the process."""
+    if isinstance(part, str):
+        return _FORBIDDEN.sub("\ufffd", part)
+    if isinstance(part, list):
+        return [_drawable(one) for one in part]
+    if isinstance(part, dict):
+        return {_drawable(name): _drawable(one) for name, one in part.items()}
+    return part
 
 
 def svg(chart: Any, *, id: str = "figure", title: str = "", description: str = "") -> str:  # noqa: A002
