@@ -41,8 +41,16 @@ def test_metrics_of_all_trials_are_the_public_functions(whole, trials):
     act = of_all(whole, "act_cdet_norm", definition="voxsrc")
     assert act["value"] == pv.act_cdet(score, label, cost=cost)
     assert act["threshold"] == pytest.approx(math.log(19))
-    loss = of_all(whole, "cal_loss")["value"]
-    assert loss == pytest.approx(pv.calibration_loss(score, label), abs=1e-12)
+    loss = of_all(whole, "cal_loss")
+    assert 0 <= loss["value"] < pv.calibration_loss(score, label)
+    assert loss["note"] == "corrected for the optimism of minimum Cllr"
+
+
+def test_the_calibration_loss_without_replicates_is_the_public_function(trials, speakers):
+    audit = pv.audit({"T": trials}, speakers=speakers, by="gender", llr=True, intervals=False)
+    loss = of_all(audit, "cal_loss")["value"]
+    plain = pv.calibration_loss(trials["score"], trials["label"])
+    assert loss == pytest.approx(plain, abs=1e-12)
 
 
 @pytest.mark.parametrize("definition", EVERY_EER)

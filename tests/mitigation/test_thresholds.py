@@ -187,7 +187,7 @@ def test_scores_without_the_shift_do_at_one_threshold_what_groups_do_at_their_ow
     ("change", "told"),
     [
         ({"aim": "eer"}, r"^--aim 'eer' is not known; write fpr=X"),
-        ({"aim": "fpr=2"}, "is not a rate between 0 and 1"),
+        ({"aim": "fpr=2"}, "the rate must be between 0 and 1"),
         ({"by": ["gender", "gender"]}, "--by names 'gender' twice"),
         ({"by": None}, "--by names no grouping; name one, as in --by gender"),
         ({"side": "both"}, "--side 'both' is not known; choose from enrol, test"),

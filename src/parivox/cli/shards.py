@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,9 +84,10 @@ def _plan(given: argparse.Namespace) -> None:
     shards = given_options(given, ShardsPlanCommand).get("shards", ShardsPlanCommand.shards)
     made = plan(named, out=given.out, shards=shards, **options)
     n, rows = len(made), sum(one.last - one.first for one in made.shards)
+    run = f"parivox shards run {shlex.quote(str(given.out))}"
     lines = [
         f"{given.out} plans {rows:,} rows in {n} parts.",
-        f"Run them: parivox shards run {given.out} --workers N, or --shard 1/{n} to {n}/{n}.",
+        f"Run them: {run} --workers N, or --shard 1/{n} to {n}/{n}.",
     ]
     print_lines(lines)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.errors import ConfigError
@@ -16,6 +16,11 @@ FAILED = ("fte", "fta")
 """Rates of recordings, which no threshold decides."""
 METRICS = (*RATES, "frr", "far", "gfrr", "gfar", *FAILED)
 """Rates that may have a limit."""
+
+
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[-+]?\d{1,3})?", flags=re.ASCII | re.IGNORECASE)
+_MOST_TIMES = 1e6
+"""No ratio that is allowed is larger."""
 
 
 class Limit(NamedTuple):
@@ -34,17 +39,17 @@ def most_of(text: str) -> tuple[float, bool] | None:
 
     Examples
     --------
-    >>> most_of("5%"), most_of("0.05"), most_of("1.5x"), most_of("5")
-    ((0.05, False), (0.05, False), (1.5, True), None)
+    >>> most_of("5%"), most_of("0.05"), most_of("1.5x"), most_of("5"), most_of("0_5%")
+    ((0.05, False), (0.05, False), (1.5, True), None, None)
     """
     words = text.strip()
     unit = words[-1:] if words[-1:] in {"%", "x"} else ""
-    try:
-        value = float(words.removesuffix(unit))
-    except ValueError:
+    number = words.removesuffix(unit)
+    if not _NUMBER.fullmatch(number):
         return None
+    value = float(number)
     if unit == "x":
-        return (value, True) if 1 <= value < math.inf else None
+        return (value, True) if 1 <= value <= _MOST_TIMES else None
     value = value / 100 if unit else value
     return (value, False) if 0 < value < 1 else None
 

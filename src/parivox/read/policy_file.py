@@ -212,7 +212,8 @@ def _condition(node: Node) -> Condition:
         one = entries["at-most"]
         found = most_of(one.value) if isinstance(one.value, str) else None
         if found is None:
-            msg = f"{one.where}: at-most is {one.value!r}; give 5% or 0.05, or 1.5x for a ratio"
+            what = repr(one.value) if isinstance(one.value, str) else "no number"
+            msg = f"{one.where}: at-most is {what}; give 5% or 0.05, or 1.5x for a ratio"
             raise ConfigError(msg)
         most, is_ratio = found
     than = _text(node, entries, "than", "a condition") if "than" in entries else OTHERS

@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 
 KINDS = (".svg", ".png", ".pdf", ".html", ".json")
 
+_STARTS = {
+    ".svg": b'class="marks"',
+    ".png": b"\x89png",
+    ".pdf": b"%pdf",
+    ".html": b"vega",
+    ".json": b"vega",
+}
+"""What stands near the beginning of a chart that was written, in small letters."""
+_HEAD = 1 << 14
+
 TITLES = {"eer": "EER", "min_cdet": "minimum cost", "fpr": "FPR", "fnr": "FNR"}
 WAYS = {"seed_sd": "pairs drawn anew", "speaker_sd": "speakers drawn anew"}
 COLOURS = ("#0072b2", "#d55e00")
@@ -95,10 +105,20 @@ def check_chart(option: str, path: str | None) -> None:
             f"{option} {path}: is not a kind of chart; end its name with one of {', '.join(KINDS)}"
         )
         raise ConfigError(msg)
+    if file.is_file() and file.stat().st_size and not _is_chart(file):
+        msg = f"{option} {path}: already exists and is no chart; name another file"
+        raise ConfigError(msg)
     if file.is_dir() or not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
         msg = f"{option} {path}: cannot be written there; name a file in a folder that exists"
         raise ConfigError(msg)
     need("charts", "altair", "vl_convert")
+
+
+def _is_chart(file: Path) -> bool:
+    """Whether a file begins as those do that are written under a name with its ending."""
+    with file.open("rb") as opened:
+        head = opened.read(_HEAD)
+    return _STARTS[file.suffix.lower()] in head.lower()
 
 
 def save(chart: Any, option: str, path: str) -> None:
