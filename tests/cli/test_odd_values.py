@@ -5,6 +5,8 @@ import pytest
 
 import parivox as pv
 from parivox.options.limits import most_of
+from parivox.read.calibrator_file import read_calibrator
+from parivox.shards.planning import read_json
 
 NUMBERS = ["[5%]", "{}", "1e308x", "1_0x", "0.0_5", "0x1p-4", "٥%", "nan", "-5%", "1e9999", "true"]
 
@@ -63,3 +65,51 @@ def test_no_chart_takes_the_place_of_another_file(tmp_path, ending, optional):
     chart = alt.Chart(alt.Data(values=[{"a": 1}])).mark_bar().encode(x="a:Q")
     save(chart, "--figure", str(file))
     check_chart("--figure", str(file))  # once more over its own
+
+
+DEEP = "[" * 50_000
+CALIBRATOR = {
+    "parivox-calibrator": 1,
+    "method": "logistic",
+    "by": "half",
+    "side": "enrol",
+    "common": {"slope": 2.0, "offset": -1.0},
+}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"slope": "2.0", "offset": 0},
+        {"slope": True, "offset": 0},
+        {"slope": 1e308, "offset": 0},
+        {"slope": float("inf"), "offset": 0},
+        {"slope": float("nan"), "offset": 0},
+        {"slope": [1, 2], "offset": [0, 1]},
+        {"slope": None, "offset": 0},
+        {"slope": 2},
+        [],
+        "line",
+    ],
+)
+def test_a_calibrator_with_odd_numbers_is_refused(line):
+    with pytest.raises(pv.ConfigError, match="calibrator common is not slope and offset"):
+        read_calibrator({**CALIBRATOR, "common": line})
+
+
+def test_numbers_of_a_calibrator_may_be_whole():
+    found = read_calibrator({**CALIBRATOR, "common": {"slope": 2, "offset": -1}})
+    assert found.common.slope == 2.0
+
+
+def test_deeply_nested_files_are_refused_in_a_sentence(tmp_path):
+    (tmp_path / "calibrator.json").write_text(DEEP)
+    with pytest.raises(pv.ConfigError, match="is not JSON"):
+        read_calibrator(tmp_path / "calibrator.json")
+    (tmp_path / "scores.jsonl").write_text(f'{{"enrol": "a", "test": {DEEP}\n')
+    with pytest.raises(pv.ParivoxError, match=r"scores\.jsonl"):
+        pv.audit(tmp_path / "scores.jsonl", speakers={"speaker": ["a"], "half": ["f"]}, by="half")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "plan.json").write_text(DEEP)
+    with pytest.raises(pv.DataError, match="is damaged"):
+        read_json(tmp_path / "run" / "plan.json")

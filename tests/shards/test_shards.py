@@ -12,7 +12,7 @@ import parivox as pv
 from parivox.auditing.tally import Tally
 from parivox.disk import hold
 from parivox.errors import ConfigError, DataError
-from parivox.shards import merge, plan, read_plan, run, run_shard
+from parivox.shards import merge, plan, planning, read_plan, run, run_shard
 from parivox.shards.record import COUNTS, TALLY, Record
 
 OPTIONS = {"by": ["gender", "gender+nation"], "replicates": 60}
@@ -564,3 +564,34 @@ def test_tables_that_are_no_files_are_refused(lists, tmp_path):
         planned(lists, tmp_path / "r", bins="exact")
     with pytest.raises(ConfigError, match="scores of an audit in parts are files"):
         plan(pl.read_csv(lists / "all.csv"), out=tmp_path / "r", by="gender")
+
+
+def _shards(value):
+    return lambda found: found.update(shards=value)
+
+
+REWRITTEN = {
+    "no inputs": lambda found: found.pop("inputs"),
+    "inputs of words": lambda found: found.update(inputs="all.csv"),
+    "no role": lambda found: [one.pop("role") for one in found["inputs"]],
+    "no options": lambda found: found.pop("options"),
+    "no step": lambda found: found.pop("step"),
+    "no shards": _shards([]),
+    "shards of numbers": _shards([1, 2, 3]),
+    "shards of words": _shards("abc"),
+    "a shard too short": lambda found: found["shards"][0].pop(),
+    "rows of words": lambda found: found["shards"][0].__setitem__(1, "0"),
+    "rows below 0": lambda found: found["shards"][0].__setitem__(1, -5),
+    "an unknown file": lambda found: found["shards"][0].__setitem__(0, "other.csv"),
+    "a million shards": lambda found: found.update(shards=found["shards"] * 400_000),
+}
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_a_plan_that_was_rewritten_with_its_mark_is_damaged(copied, name):
+    found = json.loads((copied / "plan.json").read_text())
+    REWRITTEN[name](found)
+    found["id"] = planning._id_of(found)
+    (copied / "plan.json").write_text(json.dumps(found))
+    with pytest.raises(DataError, match=r"plan\.json: is damaged; plan again in a new folder"):
+        read_plan(copied)

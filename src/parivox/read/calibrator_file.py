@@ -29,6 +29,8 @@ ORIENTATIONS = ("similarity", "distance")
 _VERSION, _FOUND = "parivox-calibrator", "found"
 _CHOICES = {"method": ("logistic", "isotonic"), "side": SIDES, "orientation": ORIENTATIONS}
 _KEYS = (_VERSION, "method", "by", "side", "orientation", "common", "groups", _FOUND)
+_LARGEST = 1e12
+"""No number of a calibrator is larger: products with scores stay finite."""
 _MEND = "write it again with parivox calibrate --out"
 
 
@@ -159,16 +161,26 @@ def _entries(source: Any) -> tuple[str, Any]:
     content = read_content(source)
     try:
         return content.name, json.loads((content.data or b"").decode("utf-8-sig"))
-    except ValueError as error:  # which a text that is not UTF-8 is, too
+    except (ValueError, RecursionError) as error:  # the first of a text that is not UTF-8, too
         msg = f"{content.name}: is not JSON ({error}); {_MEND}"
         raise ConfigError(msg) from error
+
+
+def _numbers(entry: Any) -> FloatArray:
+    """A number, or a list of them; NaN where anything else is there, or a number is too large."""
+    listed = entry if isinstance(entry, list | tuple | np.ndarray) else [entry]
+    for one in listed:
+        is_number = isinstance(one, int | float | np.number) and not isinstance(one, bool)
+        if not (is_number and abs(one) <= _LARGEST):
+            return np.array(np.nan)
+    return np.asarray(entry, dtype=np.float64)
 
 
 def _line(name: str, what: str, entries: Any, method: str) -> Line:
     """A line that rises, or a sentence on what is wrong with it."""
     keys = ("slope", "offset") if method == "logistic" else ("scores", "llrs")
     try:
-        one, other = (np.asarray(entries[key], dtype=np.float64) for key in keys)
+        one, other = (_numbers(entries[key]) for key in keys)
     except (TypeError, KeyError, ValueError, IndexError):
         one = other = np.array(np.nan)
     is_right = np.isfinite(one).all() and np.isfinite(other).all() and one.shape == other.shape

@@ -52,6 +52,8 @@ BINS = 1 << 16
 _TABLES = ("speakers", "utterances", "models", "failures", "groups", "threshold_from")
 TRIED = 1_000
 """Rows that options are tried on before all parts are."""
+_MOST_SHARDS = 100_000
+"""As many as can be asked for."""
 _OF_ONE_PIECE = ("trials", "compare", "standardise", "trial_table", "metrics", "thresholds")
 """Options that take all trials at once."""
 
@@ -320,7 +322,18 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
         raise DataError(msg)
     if found.get("id") != _id_of(found):
         raise damaged(path)
-    return _plan_of(home, found)
+    try:
+        made = _plan_of(home, found)
+        is_sound = 0 < len(made.shards) <= _MOST_SHARDS and all(
+            isinstance(end, int) and end >= 0
+            for one in made.shards
+            for end in (one.first, one.last)
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise damaged(path) from error
+    if not is_sound:
+        raise damaged(path)
+    return made
 
 
 def _plan_of(home: Path, found: Mapping[str, Any]) -> Plan:
@@ -361,7 +374,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise damaged(path) from error
     if not isinstance(found, dict):
         raise damaged(path)

@@ -79,8 +79,13 @@ def _guarded(
 def lazy_parquet(source: bytes | str | Path) -> pl.LazyFrame:
     """A Parquet file; of a dataset of Hugging Face, classes are by their names."""
     file = io.BytesIO(source) if isinstance(source, bytes) else source
-    saved = json.loads(pl.read_parquet_metadata(file).get("huggingface", "{}"))
-    return with_classes(pl.scan_parquet(source), saved.get("info", {}).get("features", {}))
+    text = pl.read_parquet_metadata(file).get("huggingface", "{}")
+    try:
+        features = json.loads(text)["info"]["features"]
+    except (ValueError, KeyError, TypeError, RecursionError):  # of no dataset, or damaged
+        features = {}
+    features = features if isinstance(features, dict) else {}
+    return with_classes(pl.scan_parquet(source), features)
 
 
 def with_classes(frame: Frame, features: Mapping[str, Any]) -> Frame:
@@ -98,7 +103,9 @@ def with_classes(frame: Frame, features: Mapping[str, Any]) -> Frame:
             dict(enumerate(kind["names"])), default=None, return_dtype=pl.String
         )
         for column, kind in known.items()
-        if isinstance(kind, dict) and kind.get("_type") == "ClassLabel"
+        if isinstance(kind, dict)
+        and kind.get("_type") == "ClassLabel"
+        and isinstance(kind.get("names"), list)
     )
 
 

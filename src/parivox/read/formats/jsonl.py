@@ -61,7 +61,7 @@ def _table(content: Content) -> NamedColumns:
     for row, line in head_lines(content.head)[:_LINES]:
         try:
             value = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):
             _refuse(content, row, line)
