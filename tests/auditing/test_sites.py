@@ -258,8 +258,23 @@ def _long(key, text):
 
 
 def test_a_key_that_is_not_there_is_told_how_to_make(trials, speakers, tmp_path):
-    with pytest.raises(ConfigError, match=r"is not there; make a key that nobody else has: python"):
+    with pytest.raises(ConfigError, match="file not found; make a key that nobody else has: pyth"):
         pv.count({"S": trials}, speakers=speakers, key=tmp_path / "none.key", blocks=2, **HOW)
+
+
+@pytest.mark.parametrize("text", ["a" * 32, "0101010101010101", "abcabcabcabcabcabc"])
+def test_a_key_that_can_be_guessed_is_refused(trials, speakers, key, text):
+    path = _long(key, text)
+    with pytest.raises(ConfigError, match="different characters and can be guessed") as caught:
+        pv.count({"S": trials}, speakers=speakers, key=path, blocks=2, **HOW)
+    assert text not in str(caught.value)
+
+
+@pytest.mark.parametrize("secret", ["5e8b2f00a1c4d97e5e8b2f00a1c4d97e", "correct horse battery"])
+def test_a_secret_in_the_place_of_its_file_is_not_repeated(trials, speakers, secret):
+    with pytest.raises(ConfigError, match="--key: names no file") as caught:
+        pv.count({"S": trials}, speakers=speakers, key=secret, blocks=2, **HOW)
+    assert secret not in str(caught.value)
 
 
 def test_a_damaged_name_is_refused(trials, speakers, shared, tmp_path):

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 SHORTEST, LONGEST = 16, 64
 """Bytes of a key: fewer could be guessed, more are none of BLAKE2b's."""
+_LEAST_DISTINCT = 8
+"""Different bytes of a key: fewer are hardly random."""
 _TOO_MUCH = 1 << 12
 _NAME, _SITE, _BLOCK = b"parivox name", b"parivox site", b"parivox block"  # uses of one key
 _MARK = b"parivox mark"
@@ -62,7 +64,13 @@ class SiteKey:
             with Path(path).open("rb") as file:
                 secret = file.read(_TOO_MUCH).strip()
         except FileNotFoundError:
-            msg = f"--key {path}: is not there; make a key that nobody else has: {make}"
+            if _may_be_secret(str(path)):
+                msg = (
+                    "--key: names no file; if that was the secret itself, make another one, as "
+                    "commands are recorded, and name the file that holds it"
+                )
+                raise ConfigError(msg) from None
+            msg = f"--key {path}: file not found; make a key that nobody else has: {make}"
             raise ConfigError(msg) from None
         except (OSError, ValueError) as error:
             msg = f"--key {path}: cannot be read ({error}); name a file"
@@ -71,6 +79,12 @@ class SiteKey:
             msg = (
                 f"--key {path}: holds {len(secret)} bytes, a key has {SHORTEST} to {LONGEST}; "
                 f"make one that nobody else has: {make}"
+            )
+            raise ConfigError(msg)
+        if len({*secret}) < _LEAST_DISTINCT:
+            msg = (
+                f"--key {path}: has {len({*secret})} different characters and can be guessed; make "
+                f"one that nobody else has: {make}"
             )
             raise ConfigError(msg)
         return cls(secret)
@@ -97,6 +111,11 @@ class SiteKey:
         for one in words:
             made.update(b"\0" + one.encode())
         return made.hexdigest()
+
+
+def _may_be_secret(text: str) -> bool:
+    """Whether a text that names no file may be a key that was typed: it is not repeated then."""
+    return len(text) >= SHORTEST and not {*text} & {"/", "\\", "."}
 
 
 def check_form(read: Gathered, asked: CountOptions, *, is_exact: bool) -> None:
