@@ -67,6 +67,18 @@ def test_the_traceback_of_a_fault_is_shown_where_it_is_asked_for():
     assert "Traceback (most recent call last)" in done.stderr
 
 
+@pytest.mark.slow
+def test_warnings_of_libraries_are_not_printed():
+    code = (
+        "import numpy as np, parivox.cli as cli\n"
+        "from parivox.cli import report_bug\n"
+        "report_bug._run = lambda given: np.zeros(1) / np.zeros(1)\n"
+        "cli.main(['report-bug'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 def test_a_fault_names_the_line_of_parivox_that_it_comes_from():
     with pytest.raises(DataError, match="are not numbers") as caught:
         as_counts(["x"], [1])

@@ -105,6 +105,8 @@ def warnings_told() -> Iterator[None]:
     """Tell what was guessed on standard error, each once."""
     with warnings.catch_warnings():
         warnings.filterwarnings("always", category=EncodingGuessed)
+        # of NumPy, for who writes code: what is undefined is missing with a reason
+        warnings.filterwarnings("ignore", category=RuntimeWarning)
         others, told = warnings.showwarning, set()
 
         def tell(message: Warning | str, category: type[Warning], *where: Any) -> None:
