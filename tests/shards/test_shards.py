@@ -595,3 +595,13 @@ def test_a_plan_that_was_rewritten_with_its_mark_is_damaged(copied, name):
     (copied / "plan.json").write_text(json.dumps(found))
     with pytest.raises(DataError, match=r"plan\.json: is damaged; plan again in a new folder"):
         read_plan(copied)
+
+
+def test_a_part_whose_folder_is_a_link_is_not_written(lists, tmp_path):
+    run_folder, other = tmp_path / "run", tmp_path / "other"
+    planned(lists, run_folder)
+    other.mkdir()
+    (run_folder / "00001-of-00003").symlink_to(other)
+    with pytest.raises(ConfigError, match="is a link, and what it leads to may be another's"):
+        run_shard(run_folder, 1)
+    assert not any(other.iterdir())

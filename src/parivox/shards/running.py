@@ -63,6 +63,9 @@ def run_shard(
     """
     plan = read_plan(folder)
     home = plan.home(number)
+    if home.is_symlink():
+        msg = f"{home}: is a link, and what it leads to may be another's; remove it"
+        raise ConfigError(msg)
     with writing(str(home), "folder"):
         home.mkdir(exist_ok=True)
     with ExitStack() as lock:
