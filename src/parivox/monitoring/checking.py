@@ -7,12 +7,12 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parivox.monitoring.stream import Stream
+    from numpy.typing import NDArray
+
+    Arrays = Mapping[str, NDArray[Any]]
 
 AGAINST = ("others", "before", "baseline", "limit")
 _NUMBERS = {"alpha": (0, 0.5), "margin": (1, 100), "impostors": (0, 0.5), "day_sd": (0, 2)}
@@ -21,18 +21,28 @@ _MOST = 1 << 40
 """No count is larger."""
 
 
-def check_stream(stream: Stream, weeks: int) -> None:
-    """Refuse a stream whose parts do not belong together.
+def check_state(head: Mapping[str, Any], arrays: Arrays, weeks: int) -> None:
+    """Refuse a state whose parts do not belong together.
+
+    Parameters
+    ----------
+    head : mapping
+        Its ``settings``, ``days`` and ``alarms``.
+    arrays : mapping
+        Arrays of `parivox.monitoring.stream.Stream`, by name.
+    weeks : int
+        In which a change is looked for.
 
     Raises
     ------
     ValueError
         With what is wrong.
     """
-    _check_settings(stream.settings)
-    _check_days(stream)
-    _check_counts(stream, weeks)
-    _check_alarms(stream)
+    settings, days = head["settings"], head["days"]
+    _check_settings(settings)
+    _check_days(days)
+    _check_counts(arrays, len(days), len(settings["groups"]), weeks)
+    _check_alarms(head["alarms"], settings, {one["day"] for one in days})
 
 
 def _must(holds: Any, what: str) -> None:
@@ -67,50 +77,47 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
         _must(is_pair and all(_is_number(one, 0, 1) for one in pair), "a baseline rate is no rate")
 
 
-def _check_days(stream: Stream) -> None:
-    _must(isinstance(stream.days, list) and stream.days, "days are missing")
-    dates = [date.fromisoformat(one["day"]) for one in stream.days]
-    _must(all(isinstance(one["sha256"], str) for one in stream.days), "a day has no mark")
+def _check_days(days: Any) -> None:
+    _must(isinstance(days, list) and days, "days are missing")
+    dates = [date.fromisoformat(one["day"]) for one in days]
+    _must(all(isinstance(one["sha256"], str) for one in days), "a day has no mark")
     _must(all(a < b for a, b in pairwise(dates)), "days are not in order")
 
 
-def _check_counts(stream: Stream, weeks: int) -> None:
-    n_days, n_groups, n_speakers = len(stream.days), len(stream.groups) + 1, stream.name.size
-    _must(stream.trials.shape == stream.errors.shape == (n_days, n_groups), "days are cut off")
-    _must(stream.products.shape == (n_days, n_groups, 3), "products of days are cut off")
-    _must(stream.name.shape == stream.group.shape == (n_speakers,), "speakers are cut off")
-    entries = (stream.speaker, stream.week, stream.speaker_trials, stream.speaker_errors)
-    _must(len({one.shape for one in entries}) == 1 and stream.speaker.ndim == 1, "cut off")
-    arrays = (stream.trials, stream.errors, stream.products, *entries)
-    _must(all(((one >= 0) & (one < _MOST)).all() for one in arrays), "a count is out of range")
-    _must((stream.errors <= stream.trials).all(), "there are more errors than trials")
-    _must((stream.speaker_errors <= stream.speaker_trials).all(), "more errors than trials")
-    _must((stream.name[1:] > stream.name[:-1]).all(), "speakers are not in order")
-    is_group = (stream.group >= -1) & (stream.group < n_groups - 1)
-    _must(is_group.all(), "a speaker is in no known group")
-    _must(
-        (stream.speaker < n_speakers).all() and (stream.week < weeks).all(), "an entry is unknown"
-    )
-    key = stream.speaker * weeks + stream.week
-    _must((np.diff(key) > 0).all() if key.size else True, "entries are not in order")
+def _check_counts(arrays: Arrays, n_days: int, n_groups: int, weeks: int) -> None:
+    trials, errors, name, group = (arrays[one] for one in ("trials", "errors", "name", "group"))
+    entries = [arrays[one] for one in ("speaker", "week", "speaker_trials", "speaker_errors")]
+    speaker, week, speaker_trials, speaker_errors = entries
+    shape = n_days, n_groups + 1  # the last group is none
+    _must(trials.shape == errors.shape == shape, "days are cut off")
+    _must(arrays["products"].shape == (*shape, 3), "products of days are cut off")
+    _must(name.shape == group.shape == (name.size,), "speakers are cut off")
+    _must(all(one.shape == (speaker.size,) for one in entries), "entries are cut off")
+    counts = (trials, errors, arrays["products"], *entries)
+    _must(all(((one >= 0) & (one < _MOST)).all() for one in counts), "a count is out of range")
+    _must((errors <= trials).all(), "there are more errors than trials")
+    _must((speaker_errors <= speaker_trials).all(), "a speaker has more errors than trials")
+    _must((name[1:] > name[:-1]).all(), "speakers are not in order")
+    _must(((group >= -1) & (group < n_groups)).all(), "a speaker is in no known group")
+    _must((speaker < name.size).all(), "an entry is of an unknown speaker")
+    _must((week < weeks).all(), "an entry is of an unknown week")
+    key = speaker * weeks + week
+    _must((key[1:] > key[:-1]).all(), "entries are not in order")
     # not by group: who was in none may be in one later
-    for of_day, of_speaker in (
-        (stream.trials, stream.speaker_trials),
-        (stream.errors, stream.speaker_errors),
-    ):
-        _must(of_day.sum() == of_speaker.sum(), "days and speakers do not add up")
+    is_whole = trials.sum() == speaker_trials.sum() and errors.sum() == speaker_errors.sum()
+    _must(is_whole, "days and speakers do not add up")
 
 
-def _check_alarms(stream: Stream) -> None:
-    _must(isinstance(stream.alarms, list), "alarms are no list")
-    days = {one["day"] for one in stream.days}
-    for alarm in stream.alarms:
-        _must(alarm["against"] in stream.settings["against"], "an alarm is of an unknown test")
-        _must(alarm["group"] in stream.groups and alarm["day"] in days, "an alarm is unknown")
+def _check_alarms(alarms: Any, settings: Mapping[str, Any], days: set[str]) -> None:
+    _must(isinstance(alarms, list), "alarms are no list")
+    for alarm in alarms:
+        _must(alarm["against"] in settings["against"], "an alarm is of an unknown test")
+        is_known = alarm["group"] in settings["groups"] and alarm["day"] in days
+        _must(is_known, "an alarm is of an unknown group or day")
         for name, value in alarm.items():
-            is_word = name in _WORDS
-            known = isinstance(value, str) if is_word else value is None or _is_finite(value)
-            _must(known, f"{name} of an alarm is out of range")
+            is_word = name in _WORDS and isinstance(value, str)
+            is_number = name not in _WORDS and (value is None or _is_finite(value))
+            _must(is_word or is_number, f"{name} of an alarm is out of range")
 
 
 def _is_finite(value: Any) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 from parivox.core.sequential import Moments
 from parivox.disk import hold, sha256_of, whole_file, writing
 from parivox.errors import ConfigError, DataError
-from parivox.monitoring.checking import check_stream
+from parivox.monitoring.checking import check_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -295,13 +295,12 @@ def read_stream(path: str | os.PathLike[str]) -> Stream | None:
         msg = f"{path}: is a state of another version of Parivox; begin a new one with --new"
         raise DataError(msg)
     try:
-        stream = Stream(head["settings"], head["days"], head["alarms"], **arrays)
-        check_stream(stream, STARTS)
+        check_state(head, arrays, STARTS)
     except Exception as error:
         why = str(error) if isinstance(error, ValueError) else type(error).__name__
         msg = f"{path}: is a damaged state of parivox monitor ({why}); restore a copy"
         raise DataError(msg) from error
-    return stream
+    return Stream(head["settings"], head["days"], head["alarms"], **arrays)
 
 
 def _arrays(archive: zipfile.ZipFile, version: int) -> dict[str, Any]:
