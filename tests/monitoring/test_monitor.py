@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.report.monitor import notes
+from parivox.report.monitor import headline, notes
 
 WEEKS, RISE = 18, 15
 """Days, a week apart; the first with more errors among `f`."""
@@ -141,6 +141,7 @@ def test_a_state_holds_no_id_and_little_of_anyone(found, home):
         ({"day": day(2)}, f"{day(2)} is counted already"),
         ({"day": "2026-01-06"}, f"comes before {day(WEEKS - 1)}, the last day counted"),
         ({"skipped": False}, "is missing, the day after the last one counted; count it first"),
+        ({"day": "9999-12-31"}, "days after"),
         ({"alpha": 0.1}, "was begun with --alpha 0.05"),
         ({"limits": "fnr=0.1"}, "was begun without --limit"),
         ({"by": "gender+age"}, "was begun with --by gender"),
@@ -216,6 +217,36 @@ def test_what_is_left_out_is_told(again):
     people = pl.concat([PEOPLE, pl.DataFrame({"customer": ["x"], "gender": [None], "age": [30]})])
     left = again(odd, speakers=people).record["left_out"]
     assert left == {"of customers in none of the groups": 3}
+
+
+def test_repeated_rows_and_those_without_decision_are_told(again):
+    table = calls(WEEKS)
+    empty = pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("decision").alias("decision")
+    found = again(pl.concat([table, table]).with_columns(empty))
+    assert found.record["left_out"] == {
+        "rows without score whose trial is in another row (left out)": 5,
+        "exact duplicates (counted once)": len(table) - 5,
+    }
+
+
+def test_rows_without_decision_alone_are_told(again):
+    empty = pl.when(pl.int_range(pl.len()) < 5).then(None).otherwise("decision").alias("decision")
+    left = again(calls(WEEKS).with_columns(empty)).record["left_out"]
+    assert left == {"trials without decision (left out)": 5}
+
+
+def test_a_stream_without_any_group_that_is_judged_says_so(tmp_path):
+    few = PEOPLE.head(8)
+    kept = {"state": tmp_path / "s", "key": tmp_path / "k", "by": "gender", "new": True}
+    (tmp_path / "k").write_text("0123456789abcdef")
+    table = calls(0).filter(pl.col("customer").is_in(few["customer"].implode()))
+    found = pv.monitor(table, day=day(0), speakers=few, **kept)
+    assert headline(found).startswith("No alarm, as no group is judged: fewer than 10 speakers")
+
+
+def test_a_new_stream_needs_the_trials_of_a_day(tmp_path):
+    with pytest.raises(pv.ConfigError, match="--new: begins a stream with the trials of a day"):
+        pv.monitor(state=tmp_path / "s", new=True)
 
 
 def test_who_changes_the_group_stays_where_they_were(again):

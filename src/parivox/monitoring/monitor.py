@@ -221,6 +221,9 @@ def monitor(
     )
     name = os.fsdecode(asked.state)
     if scores is None:
+        if asked.new:
+            msg = "--new: begins a stream with the trials of a day; name their file"
+            raise ConfigError(msg)
         stream = read_stream(name)
         if stream is None:
             msg = f"--state {name}: file not found; check the path"
@@ -386,6 +389,9 @@ def _day(
     place = {group: i for i, group in enumerate(groups)}
     codes = np.array([*(place.get(one, -1) for one in grouping.groups), -1])
     group = codes[of_speaker[used]]
+    for one in read.data:
+        if one.source == "scores" and one.note in {"left out", "counted once"}:
+            notes[f"{one.item} ({one.note})"] = one.count
     notes["of customers in none of the groups"] = int(trials[used][group < 0].sum())
     names = np.array([int(one, 16) for one in site.names([people.ids[i] for i in used])], np.uint64)
     order = np.argsort(names)

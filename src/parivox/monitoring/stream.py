@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 VERSION = 2
+_MOST_MISSING = 366
+"""Days that may be skipped: a date further off is mistyped."""
 DAY_SD = 0.1
 """Variation of rates from day to day that alarms allow for, where no other is asked for."""
 _VERSIONS = (1, VERSION)
@@ -148,6 +150,12 @@ class Stream:
             )
             raise ConfigError(msg)
         missing = (day - last).days - 1
+        if missing > _MOST_MISSING:
+            msg = (
+                f"{name}: {day} is {missing + 1:,} days after {last}, the last one counted; check "
+                "the date, or begin a new --state"
+            )
+            raise ConfigError(msg)
         if missing and not skipped:
             which = last + timedelta(days=1)
             msg = (

@@ -73,6 +73,9 @@ def headline(found: Monitor) -> str:
     """Whether there are alarms, and of whom."""
     rows = [row for _, row, _ in _alarms(found)]
     if not rows:
+        reasons = dict.fromkeys(row["reason"] for row in found.groups.rows())
+        if "" not in reasons:
+            return f"No alarm, as no group is judged: {'; '.join(reasons)}."
         return f"No alarm: no group is shown to have {_no_more_than(found.record['settings'])}."
     sentences = [
         f"false rejects of {row['group']} above the limit"
@@ -151,7 +154,7 @@ def groups_sheet(found: Monitor, most: int | None = None) -> Sheet:
     sheet = Sheet.headed(
         f"False rejects of each group, since the week with most evidence of a rise{left}:"
         if rows
-        else "Nothing can be judged yet.",
+        else "No group is judged.",
         heads,
         words=(1, 2, 3),
     )
@@ -217,7 +220,7 @@ def notes(found: Monitor) -> Iterator[str]:
     left = found.record.get("left_out", {})
     if left:
         words = ", ".join(f"{number(n)} {what}" for what, n in left.items())
-        yield f"Excluded on the last day: {words}."
+        yield f"Trials excluded or repeated on the last day: {words}."
     if not found.record["weeks_left"]:
         yield "A year has passed: only changes since its last week are found. Begin a new state."
     if "bytes" in found.record:
