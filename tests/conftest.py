@@ -15,6 +15,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import settings
@@ -328,3 +329,23 @@ def forked(forks, forking, tmp_path):
         return run
 
     return start
+
+
+@pytest.fixture(scope="session")
+def audit_of_halves():
+    """Audit a small list of speakers in two groups, one of which has the name that is given."""
+
+    def audit(group="f", n=24):
+        rng = np.random.default_rng(1)
+        own = np.repeat(np.arange(n), 10)
+        enrol, test = np.append(own, own), np.append(own, (own + 1 + own % (n - 1)) % n)
+        scores = {
+            "enrol": [f"s{i}/a{k}" for k, i in enumerate(enrol)],
+            "test": [f"s{i}/b{k}" for k, i in enumerate(test)],
+            "score": rng.normal(3.0 * (enrol == test)),
+            "label": (enrol == test).astype(int),
+        }
+        people = {"speaker": [f"s{i}" for i in range(n)], "half": [group, "m"] * (n // 2)}
+        return pv.audit(scores, speakers=people, by="half", operating_points="fpr=0.1")
+
+    return audit

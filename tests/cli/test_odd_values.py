@@ -1,6 +1,5 @@
 """Values and files that look right and are not: refused in a sentence, nothing replaced."""
 
-import numpy as np
 import pytest
 
 import parivox as pv
@@ -22,20 +21,10 @@ def test_limits_may_be_written_in_several_ways(text):
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("saved")
-    rng, n = np.random.default_rng(1), 20
-    own = np.repeat(np.arange(n), 8)
-    enrol, test = np.append(own, own), np.append(own, (own + 1 + own % (n - 1)) % n)
-    scores = {
-        "enrol": [f"s{i}/a{k}" for k, i in enumerate(enrol)],
-        "test": [f"s{i}/b{k}" for k, i in enumerate(test)],
-        "score": rng.normal(3.0 * (enrol == test)),
-        "label": (enrol == test).astype(int),
-    }
-    people = {"speaker": [f"s{i}" for i in range(n)], "half": ["f", "m"] * (n // 2)}
-    pv.audit(scores, speakers=people, by="half", operating_points="fpr=0.1").write(folder / "a")
-    return folder / "a"
+def saved(tmp_path_factory, audit_of_halves):
+    folder = tmp_path_factory.mktemp("saved") / "a"
+    audit_of_halves().write(folder)
+    return folder
 
 
 @pytest.mark.parametrize("number", NUMBERS)

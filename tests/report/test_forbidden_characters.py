@@ -2,7 +2,6 @@
 
 import xml.etree.ElementTree as ET
 
-import numpy as np
 import pytest
 
 import parivox as pv
@@ -19,21 +18,6 @@ conditions:
 """
 
 
-def audit_of(group):
-    """An audit of 24 speakers in two groups, one of which has that name."""
-    rng, n = np.random.default_rng(1), 24
-    own = np.repeat(np.arange(n), 10)
-    enrol, test = np.append(own, own), np.append(own, (own + 1 + own % (n - 1)) % n)
-    scores = {
-        "enrol": [f"s{i}/a{k}" for k, i in enumerate(enrol)],
-        "test": [f"s{i}/b{k}" for k, i in enumerate(test)],
-        "score": rng.normal(3.0 * (enrol == test)),
-        "label": (enrol == test).astype(int),
-    }
-    people = {"speaker": [f"s{i}" for i in range(n)], "half": [group, "m"] * (n // 2)}
-    return pv.audit(scores, speakers=people, by="half", operating_points="fpr=0.1")
-
-
 @pytest.mark.parametrize("name", FORBIDDEN)
 def test_what_a_terminal_or_xml_cannot_hold_is_written_as_its_number(name):
     assert shown(name).isprintable()
@@ -43,9 +27,11 @@ def test_what_a_terminal_or_xml_cannot_hold_is_written_as_its_number(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["\uffff", "\ufdd0", "a\x0bb"])
-def test_figures_page_and_results_of_a_gate_are_well_formed(name, tmp_path, optional):
+def test_figures_page_and_results_of_a_gate_are_well_formed(
+    name, tmp_path, optional, audit_of_halves
+):
     optional("vl_convert")
-    audit = audit_of(f"f{name}")
+    audit = audit_of_halves(f"f{name}")
     pv.write_page(audit, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     figures = page.split("<svg")[1:]

@@ -9,9 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import traceback
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox.cli.options import Once, Words
@@ -152,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except Exception as error:  # noqa: BLE001 - no fault may look like an outcome
         say_error(fault_in_words(error))
         if os.environ.get("PARIVOX_TRACEBACK"):
-            traceback.print_exc()
+            sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(FAULT)
 
 
@@ -161,6 +159,9 @@ def fault_in_words(error: Exception) -> str:
 
     Its message is left out, as it may hold what stood in a file.
     """
+    import traceback  # noqa: PLC0415 - takes time to load
+    from pathlib import Path  # noqa: PLC0415 - likewise
+
     name = type(error).__name__
     if isinstance(error, MemoryError):
         return "out of memory; audit fewer groups, measures or trials at once, or use more memory"

@@ -198,22 +198,22 @@ def optimism(values: ArrayLike, targets: ArrayLike, sets: ArrayLike) -> float:
     """
     is_target = np.asarray(targets, dtype=np.bool_)
     code, n_bins = _bins(np.asarray(values, dtype=np.float64), is_target)
-    held, place = np.unique(np.asarray(sets), return_inverse=True)
-    cell = (place * 2 + is_target) * n_bins + code
-    counts = np.bincount(cell, minlength=held.size * 2 * n_bins).reshape(-1, 2, n_bins)
+    fold_sets, set_code = np.unique(np.asarray(sets), return_inverse=True)
+    cell = (set_code * 2 + is_target) * n_bins + code
+    counts = np.bincount(cell, minlength=fold_sets.size * 2 * n_bins).reshape(-1, 2, n_bins)
     scores = np.arange(n_bins, dtype=np.float64)
-    llrs = np.zeros((held.size, n_bins))  # nothing is said where nothing can be learned
-    for i, some in enumerate(held.tolist()):
-        nontarget, target = counts[(held & some) == 0].sum(axis=0)
+    llrs = np.zeros((fold_sets.size, n_bins))  # nothing is said where nothing can be learned
+    for i, fold_set in enumerate(fold_sets.tolist()):
+        nontarget, target = counts[(fold_sets & fold_set) == 0].sum(axis=0)
         is_seen = (target + nontarget) > 0
         if is_seen.sum() > 1 and target.any() and nontarget.any():
             seen = Counts(scores[is_seen], target[is_seen], nontarget[is_seen])
             llrs[i] = isotonic(seen).llr(scores)
     nontarget, target = counts.swapaxes(0, 1).reshape(2, -1)
     order = np.argsort(llrs.ravel(), kind="stable")
-    outside_own = Counts(llrs.ravel()[order], target[order], nontarget[order])
-    within = min_cllr(Counts(scores, *counts.sum(axis=0)[::-1]))
-    return max(_OPTIMISTIC_SHARE * float(cllr(outside_own) - within), 0.0)
+    held_out_counts = Counts(llrs.ravel()[order], target[order], nontarget[order])
+    least = min_cllr(Counts(scores, *counts.sum(axis=0)[::-1]))
+    return max(_OPTIMISTIC_SHARE * float(cllr(held_out_counts) - least), 0.0)
 
 
 def _bins(values: FloatArray, is_target: NDArray[np.bool_]) -> tuple[IntArray, int]:

@@ -278,16 +278,16 @@ def _daily(days: Moments) -> tuple[FloatArray, FloatArray, list[tuple[FloatArray
     Only days are used whose products are known: those have ``trials_trials`` above 0.
     """
     is_known = days.trials_trials > 0
-    of = Moments(*(np.where(is_known, one, 0) for one in vars(days).values()))
-    total = Moments(*(one.sum(axis=-2, keepdims=True) for one in vars(of).values()))
+    known = Moments(*(np.where(is_known, sums, 0) for sums in vars(days).values()))
+    total = Moments(*(sums.sum(axis=-2, keepdims=True) for sums in vars(known).values()))
     mean = np.nan_to_num(total.rate)
     with np.errstate(invalid="ignore", divide="ignore"):
         independent = mean * (1 - mean)
         # by how much repeated trials of a speaker within a day raise the variance
         factor = np.maximum(_squares(total, mean) / (independent * total.trials), 1)
-        variance = independent * factor / of.trials
-        errors = mean * of.trials / factor
-    return mean, of.rate, [(variance, errors)]
+        variance = independent * factor / known.trials
+        errors = mean * known.trials / factor
+    return mean, known.rate, [(variance, errors)]
 
 
 def log_evidence(score: ArrayLike, variance: ArrayLike, tuned: float = TUNED) -> FloatArray:

@@ -403,7 +403,7 @@ class _Judged(NamedTuple):
 def judge_lines(material: Material, said: Sequence[Said], confidence: float) -> _Judged:
     """Judge the rules on all trials, and on those without the speakers of each fold."""
     costs, means, weights, counted = [], [], [], []
-    too_small = []  # minimum Cllr of all trials, by
+    optimisms = []  # of minimum Cllr on all trials, [rule, cell]
     for left_out in (0, *(1 << fold for fold in range(material.folds))):
         for one in said:
             rows, llrs = one.without(left_out)
@@ -415,7 +415,7 @@ def judge_lines(material: Material, said: Sequence[Said], confidence: float) -> 
                 costs.append((cllr(counts), min_cllr(counts)))
                 if not left_out:
                     sets = material.bits[rows[chosen]]
-                    too_small.append(optimism(llr, target, sets))
+                    optimisms.append(optimism(llr, target, sets))
                 step = 2 * np.searchsorted(_EDGES, llr) + target
                 size = 2 * (_EDGES.size + 1)
                 n = np.bincount(step, minlength=size).reshape(-1, 2).T
@@ -430,7 +430,7 @@ def judge_lines(material: Material, said: Sequence[Said], confidence: float) -> 
     every = {
         "cllr": actual,
         "min_cllr": least,
-        "cal_loss": actual - least - np.reshape(too_small, shape[1:]),
+        "cal_loss": actual - least - np.reshape(optimisms, shape[1:]),
     }
     whole = ~np.isnan(actual[0, 0, :-1])
     return _Judged(

@@ -65,8 +65,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
     _must(isinstance(settings["by"], str), "the grouping has no name")
     _must(isinstance(settings["site"], str), "the key has no mark")
     for name, (low, high) in _NUMBERS.items():
-        if name in settings or name != "day_sd":  # which states of version 1 lack
-            _must(_is_number(settings[name], low, high), f"{name} is out of range")
+        _must(_is_number(settings[name], low, high), f"{name} is out of range")
     limit = settings["limit"]
     _must(limit is None or _is_number(limit, 0, 1), "limit is out of range")
     _must(("limit" in against) == (limit is not None), "limit and its test do not match")

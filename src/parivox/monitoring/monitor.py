@@ -339,7 +339,6 @@ def _check_settings(begun: Mapping[str, Any], now: Mapping[str, Any], name: str)
     if begun["site"] != now["site"]:
         msg = f"--state {name}: was begun with another key; give that --key, or another --state"
         raise ConfigError(msg)
-    begun = {"day_sd": DAY_SD, **begun}
     for what in ("by", "limit", "baseline", "alpha", "margin", "day_sd", "impostors"):
         if begun[what] != now[what]:
             was = "other rates" if what == "baseline" else begun[what]

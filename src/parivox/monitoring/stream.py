@@ -111,7 +111,7 @@ class Stream:
     @property
     def day_sd(self) -> float:
         """Variation of rates from day to day that alarms allow for."""
-        return float(self.settings.get("day_sd", DAY_SD))  # not in states of version 1
+        return float(self.settings["day_sd"])
 
     @property
     def dates(self) -> list[date]:
@@ -303,6 +303,7 @@ def read_stream(path: str | os.PathLike[str]) -> Stream | None:
         msg = f"{path}: is a state of another version of Parivox; begin a new one with --new"
         raise DataError(msg)
     try:
+        head["settings"].setdefault("day_sd", DAY_SD)  # not in states of version 1
         check_state(head, arrays, STARTS)
     except Exception as error:
         why = str(error) if isinstance(error, ValueError) else type(error).__name__

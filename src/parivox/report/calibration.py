@@ -11,7 +11,7 @@ from parivox.mitigation.calibration import SCORED
 from parivox.mitigation.fitting import COMMON, PER_GROUP
 from parivox.mitigation.material import EVERYONE, NORMALISED
 from parivox.report.sheets.sheet import Cell, Column, Sheet, in_terminal
-from parivox.report.thresholds import better, ends, needs_groups, told, whose
+from parivox.report.thresholds import ends, needs_groups, told, verdict_of_gain, whose
 from parivox.report.words import listed, number, show, text
 
 if TYPE_CHECKING:
@@ -107,14 +107,12 @@ def rules_sheet(found: Calibration, apart: Sequence[str]) -> Sheet:
             f"{row['cllr']:.4f}",
             f"{row['min_cllr']:.4f}",
             _bits(row, "cal_loss"),
-            Cell(gain, verdict=_verdict(row, is_tested=bool(apart) or row["rule"] != PER_GROUP)),
+            Cell(
+                gain,
+                verdict=verdict_of_gain(row, is_tested=bool(apart) or row["rule"] != PER_GROUP),
+            ),
         )
     return sheet
-
-
-def _verdict(row: Row, *, is_tested: bool) -> str:
-    """The verdict of a gain; none where no calibrator of a group's own is shown to differ."""
-    return better(row["gain_low"], row["gain_high"]) if is_tested else "cannot_tell"
 
 
 def groups_sheet(rows: Sequence[tuple[Row, Row]], apart: Sequence[str]) -> Sheet:
@@ -135,7 +133,7 @@ def groups_sheet(rows: Sequence[tuple[Row, Row]], apart: Sequence[str]) -> Sheet
             f"{common['cllr']:.4f}",
             _bits(common, "cal_loss"),
             f"{own['cllr']:.4f}",
-            Cell(_bits(own, "gain"), verdict=_verdict(own, is_tested=own["group"] in apart)),
+            Cell(_bits(own, "gain"), verdict=verdict_of_gain(own, is_tested=own["group"] in apart)),
         )
     return sheet
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import group
 
-from parivox.monitoring.stream import DAY_SD
 from parivox.monitoring.watching import BASELINE, BEFORE, LEAST, LIMIT, OTHERS
 from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
 from parivox.report.words import listed, number, percent, short, show, text
@@ -186,7 +185,7 @@ def notes(found: Monitor) -> Iterator[str]:
         settings["margin"] > 1
     )
     chance = 100 * settings["alpha"]
-    sd = settings.get("day_sd", DAY_SD)
+    sd = settings["day_sd"]
     varying = (
         f", and rates vary from day to day by at most {100 * sd:g} % of their mean (standard "
         "deviation)"

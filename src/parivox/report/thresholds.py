@@ -137,7 +137,7 @@ def rules_sheet(found: Thresholds, apart: Sequence[str]) -> Sheet:
             is_tested = bool(apart), worst in apart
         for one, may_tell in zip((row, own), is_tested, strict=True):
             gain = "" if is_common else f"{one['gain']:.3f} {ends(one, 'gain', places=3)}"
-            verdict = better(one["gain_low"], one["gain_high"]) if may_tell else "cannot_tell"
+            verdict = verdict_of_gain(one, is_tested=may_tell)
             cells += [f"{one['cost']:.3f}", Cell(gain, verdict=verdict)]
         moved = "" if is_common else number(row["own"])
         sheet.add(_RULES.get(row["rule"], row["rule"]), moved, *cells)
@@ -180,6 +180,11 @@ def better(low: float | None, high: float | None) -> str:
     if low is None or high is None or low <= 0 <= high:
         return "cannot_tell"
     return "better" if low > 0 else "worse"
+
+
+def verdict_of_gain(row: Row, *, is_tested: bool) -> str:
+    """The verdict of a gain; inconclusive where no rule of a group's own is shown to be needed."""
+    return better(row["gain_low"], row["gain_high"]) if is_tested else "cannot_tell"
 
 
 def _kept(own: dict[str, Row], apart: Sequence[str]) -> Iterator[RenderableType]:
