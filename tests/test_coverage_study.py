@@ -41,9 +41,9 @@ def test_reports_quote_how_often_something_is_said_of_fair_systems(part):
     rows = part("records").read()["findings"]
     every = part("findings").shares(rows)
     most = max(row["said"] for row in every)
-    assert f"up to {100 * most:.0f} in 100 " in findings.EXPLORED
+    assert f"about {100 * most:.0f} in 100 " in findings.EXPLORED
     for page in ("uncertainty.md", "methods/verdicts.md"):
-        assert f"up to {100 * most:.0f} %" in (ROOT / "docs" / page).read_text(encoding="utf-8")
+        assert f"about {100 * most:.0f} %" in (ROOT / "docs" / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("skewed", [False, True])

@@ -3,12 +3,13 @@
 Scores of VoxCeleb1-H become log-likelihood ratios by the monotone map that is best for all of its
 trials, so that nothing is lost to calibration on all speakers. Speakers are drawn, and `calibrate`
 judges the ratios as they are. Then the ratios are multiplied, and the truth is what that costs on
-all speakers. Audits are of simulated speakers, whose ratios are normal and perfectly calibrated.
+all speakers. Simulated speakers, whose ratios are normal and perfectly calibrated, are audited and
+judged by `calibrate`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from benchmarks.coverage import real
@@ -52,11 +53,10 @@ class Case(NamedTuple):
     correlation: float  # of two trials of a speaker
     slope: float
 
-    @property
-    def name(self) -> str:
+    def name(self, command: str) -> str:
         """Of its cell."""
         size = f"{self.speakers}/{self.targets}+{self.nontargets}"
-        return f"calibration_loss/audit/{size}/{self.separation:g}/x {self.slope:g}"
+        return f"calibration_loss/{command}/{size}/{self.separation:g}/x {self.slope:g}"
 
 
 CASES = (
@@ -79,11 +79,14 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
             where: Row = {"cell": name, "command": "calibrate", "scores": system}
             where |= {"speakers": speakers, "slope": slope, "level": LEVEL}
             yield [where | row for row in _told(truth, drawn)]
-    for case in CASES:
-        if wanted(case.name):
-            rng = stream(seed, case.name)
-            drawn = np.array([_audited(case, rng) for _ in range(datasets)])
-            where = {"cell": case.name, "command": "audit", "scores": f"d {case.separation:g}"}
+    cases = [("audit", case, _audited) for case in CASES]
+    cases += [("calibrate", case, _judged) for case in (CASES[0], CASES[-1])]
+    for command, case, losses in cases:
+        name = case.name(command)
+        if wanted(name):
+            rng = stream(seed, name)
+            drawn = np.array([losses(case, rng) for _ in range(datasets)])
+            where = {"cell": name, "command": command, "scores": f"d {case.separation:g}"}
             where |= {"speakers": case.speakers, "slope": case.slope, "level": LEVEL}
             yield [where | row for row in _told(_loss(case), drawn)]
 
@@ -129,6 +132,37 @@ def _cost(llr: FloatArray, target: NDArray[np.bool_]) -> float:
 
 def _audited(case: Case, rng: np.random.Generator) -> FloatArray:
     """Of everyone and the first group: plain, corrected, and its limits."""
+    scores, speakers = _tables(case, rng)
+    audit = pv.audit(scores, speakers=speakers, by="half", llr=True, replicates=REPLICATES, bins=0)
+    losses = []
+    for grouping, group in (("all", "all"), ("half", "a")):
+        rows = {
+            row["metric"]: row
+            for row in audit.groups.where(grouping=grouping, group=group).rows()
+            if row["metric"] in {"cllr", "min_cllr", "cal_loss"}
+        }
+        loss = rows["cal_loss"]
+        plain = rows["cllr"]["value"] - rows["min_cllr"]["value"]
+        losses.append((plain, loss["value"], loss["low"], loss["high"]))
+    return np.array(losses, dtype=np.float64)
+
+
+def _judged(case: Case, rng: np.random.Generator) -> FloatArray:
+    """The same by `calibrate`."""
+    scores, speakers = _tables(case, rng)
+    calibration = pv.calibrate(scores, speakers=speakers, by="half", llr=True)
+    losses = []
+    for group in ("everyone", "a"):
+        (row,) = calibration.groups.where(rule="as scored", group=group).rows()
+        limits = row["cal_loss_low"], row["cal_loss_high"]
+        losses.append((row["cllr"] - row["min_cllr"], row["cal_loss"], *limits))
+    return np.array(losses, dtype=np.float64)
+
+
+def _tables(
+    case: Case, rng: np.random.Generator
+) -> tuple[dict[str, NDArray[Any]], dict[str, NDArray[Any]]]:
+    """Scores and speakers, in two groups, of a list of simulated speakers."""
     llr, target, enrol, test = _list(case, rng)
     ids = np.array([f"s{i}" for i in range(case.speakers)])
     place = np.arange(llr.size).astype(str)
@@ -138,19 +172,7 @@ def _audited(case: Case, rng: np.random.Generator) -> FloatArray:
         "score": case.slope * llr,
         "label": target.astype(np.int64),
     }
-    people = {"speaker": ids, "half": np.where(np.arange(case.speakers) % 2, "a", "b")}
-    audit = pv.audit(scores, speakers=people, by="half", llr=True, replicates=REPLICATES, bins=0)
-    found = []
-    for grouping, group in (("all", "all"), ("half", "a")):
-        rows = {
-            row["metric"]: row
-            for row in audit.groups.where(grouping=grouping, group=group).rows()
-            if row["metric"] in {"cllr", "min_cllr", "cal_loss"}
-        }
-        loss = rows["cal_loss"]
-        plain = rows["cllr"]["value"] - rows["min_cllr"]["value"]
-        found.append((plain, loss["value"], loss["low"], loss["high"]))
-    return np.array(found, dtype=np.float64)
+    return scores, {"speaker": ids, "half": np.where(np.arange(case.speakers) % 2, "a", "b")}
 
 
 def _list(

@@ -48,8 +48,8 @@ def test_every_comparison_is_counted_once(audit):
     assert found.tally == {code: codes.count(code) for code in found.tally}
     assert sum(found.tally.values()) == len(codes) == len(rows) - 2 == 14
     assert found.compared == (
-        "14 comparisons, each of a group with all other groups combined: "
-        "(6 groups + 1 pair of groups, which counts once) × 2 error types"
+        "14 comparisons, each of a group with all other groups combined; "
+        "two groups compared with each other count once"
     )
 
 
@@ -87,7 +87,7 @@ def test_groups_that_differ_all_at_once_in_many_systems_are_one_sentence(materia
     found = overview(pv.audit(dict.fromkeys(names, trials), speakers=speakers, **asked))
     (words,) = [one for one in found.found if "heterogeneity test" in one]
     assert words.startswith("With a, b, c, and 2 more, false reject rates differ")
-    assert "(heterogeneity test, each adjusted p " in words
+    assert "(overall heterogeneity test, each adjusted p " in words
     assert words.endswith("but the data do not show which groups differ.")
 
 
@@ -105,7 +105,7 @@ def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):
 def test_two_groups_of_whom_one_is_the_reference_are_one_comparison(audited):
     found = overview(audited(by="gender", reference="m", operating_points="fpr=0.01"))
     assert sum(found.tally.values()) == 2
-    assert found.compared.startswith("2 comparisons: 1 pair of groups × 2 error types")
+    assert found.compared == "2 comparisons: two groups compared with each other count once"
 
 
 @pytest.mark.slow

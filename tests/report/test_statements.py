@@ -57,7 +57,7 @@ def test_the_legend_names_the_level_at_which_groups_are_called_alike(two_systems
     level = two_systems.record["options"]["confidence"]
     assert level < ALIKE  # the drawn line is shorter than the interval that decides
     (words,) = [words for words in legend if words.startswith("grey band")]
-    assert f"equivalent: the {100 * ALIKE:g} % interval" in words
+    assert f"equivalent: a stricter interval ({100 * ALIKE:g} %)" in words
 
 
 def test_groups_that_are_only_explored_are_called_exploratory_first(audited):

@@ -20,6 +20,10 @@ examples:
   pip install --no-compile "parivox[demo]"
   parivox demo
 """
+SYSTEMS = (
+    "The demo audits two systems, V2 (ResNetSE34V2) and L (ResNetSE34L), by gender (f, m) and "
+    "nationality."
+)
 NOTE = (
     "VoxCeleb1 has been withdrawn by its authors. The demo contains scores only, no audio. Use it "
     "to explore Parivox, not as a basis for other work."
@@ -65,7 +69,7 @@ def _run(given: argparse.Namespace) -> None:
     words += ["--speakers", str(data / "vox1_meta.csv"), "--by", "gender"]
     words += ["--by", "gender+nationality", "--compare"]
     words += ["--out", str(folder), "--report", str(page)]
-    for line in (NOTE, f"Running: {shlex.join(['parivox', *words])}"):
+    for line in (SYSTEMS, NOTE, f"Running: {shlex.join(['parivox', *words])}"):
         say(line)
     Path(out).mkdir(parents=True, exist_ok=True)
     quiet = ["--quiet"] if given.quiet else []

@@ -55,8 +55,8 @@ ALLOCATIONS = {
 }
 """Which nontarget trials are a group's, under each allocation."""
 EXPLORED = (
-    "up to 20 in 100 audits would report at least one false difference (in simulations with three "
-    "groupings)"
+    "about 20 in 100 would contain at least one false difference (in simulations of one system, "
+    "three groupings and two operating points)"
 )
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
@@ -115,14 +115,13 @@ def how_sure(audit: Audit) -> str:
         )
     words = (
         f"the verdicts by {primary} are confirmatory if this analysis was chosen before looking "
-        "at the data and variation between speakers is similar in all groups. If error rates "
-        "were equal in all "
-        f"groups, about {100 * level:.3g} in 100 such audits of a system would still call a group "
-        "worse or better. All other findings about groups are exploratory: confirm them on new "
-        "speakers."
+        "at the data and variation between speakers is similar in all groups. If, under these "
+        f"conditions, error rates were equal in all groups, about {100 * level:.3g} in 100 such "
+        "audits of a system would still call a group worse or better. All other findings about "
+        "groups are exploratory: confirm them on new speakers."
     )
     if len(audit.record["groupings"]) > 1:
-        words += f" If all other verdicts, EERs and interactions are counted too, {EXPLORED}."
+        words += f" Counting everything that an audit reports, {EXPLORED}."
     if len(audit.comparison):
         words += " System comparisons are also exploratory and have their own p-values."
     return words

@@ -65,7 +65,7 @@ _NOT_AMONG_SO_MANY = verdict.WHY["not_after_holm"]
 _LIKELY = 0.5
 _REASONS = {
     **{words: words for words in verdict.WHY.values()},
-    verdict.WHY["too_wide"]: "interval too wide, from too few speakers or errors",
+    verdict.WHY["too_wide"]: "interval too wide, usually from too few speakers or errors",
     verdict.WHY["no_errors"]: "no errors, but too few trials or speakers",
 }
 """Why comparisons are inconclusive."""
@@ -593,8 +593,8 @@ def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
         names = f"with {', '.join(listed([*with_], most=_MOST_NAMED))}, " * several
         largest = f"{'each ' * (len(with_) > 1)}adjusted {_at_most(list(with_.values()))}"
         yield capital(
-            f"{names}{_RATES_OF[metric]} differ between groups{by} (heterogeneity test, "
-            f"{largest}{if_alike}), but the data do not show which groups differ"
+            f"{names}{_RATES_OF[metric]} differ between groups{by} (overall heterogeneity "
+            f"test, {largest}{if_alike}), but the data do not show which groups differ"
         )
 
 
@@ -905,23 +905,21 @@ def _held_against(
 
 def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
     """How many comparisons there are, and of what."""
-    n_systems, reference = len(systems(audit)), audit.record["options"]["reference"][0]
-    n_groups = n_pairs = 0
+    reference = audit.record["options"]["reference"][0]
+    has_groups = has_pairs = False
     for _, of_grouping in groupby(every, key=lambda line: line.grouping):
-        of = [line for line in of_grouping if any(one.verdict for one in line.every())]
-        is_pair = _are_a_pair(of, reference)
-        n_pairs += is_pair
-        own = [line for line in of if any(one.why != IS_REFERENCE for one in line.every())]
-        n_groups += 0 if is_pair else len(own)
-    whom = [f"{n_groups} group{'s' * (n_groups > 1)}"] * (n_groups > 0)
-    whom += [f"{n_pairs} pair{'s' * (n_pairs > 1)} of groups"] * (n_pairs > 0)
-    counted = "which count" if n_pairs > 1 else "which counts"
-    groups = f"({' + '.join(whom)}, {counted} once)" if len(whom) > 1 else "".join(whom)
-    parts = [f"{n_systems} systems"] * (n_systems > 1) + [groups, "2 error types"]
-    whole = n_systems * (n_groups + n_pairs) * len(RATES) == n
-    of_what = f": {' × '.join(parts)}" if whole else ""
-    others = f", each of a group with {findings.reference_in_words(audit)}" if n_groups else ""
-    return f"{count_of(n, 'comparison')}{others}{of_what}"
+        lines = [line for line in of_grouping if any(one.verdict for one in line.every())]
+        if _are_a_pair(lines, reference):
+            has_pairs = True
+        elif any(one.why != IS_REFERENCE for line in lines for one in line.every()):
+            has_groups = True
+    words = count_of(n, "comparison")
+    if has_groups:
+        words += f", each of a group with {findings.reference_in_words(audit)}"
+    if has_pairs:
+        joint = "; " if has_groups else ": "
+        words += f"{joint}two groups compared with each other count once"
+    return words
 
 
 # ---- what weakens it
@@ -956,7 +954,7 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
             "Failures to enrol and to acquire were not supplied (--failures). If there were any, "
             "speakers are rejected more often than the FNR shows"
         )
-        yield Caveat("acquisition failures not supplied", words, "failures")
+        yield Caveat("acquisition failures (unusable recordings) not supplied", words, "failures")
 
 
 def _of_trials(audit: Audit) -> Iterator[Caveat]:
@@ -1000,7 +998,9 @@ def _of_groups(audit: Audit) -> Iterator[Caveat]:
     every = list(scopes(audit))
     sentences = (words for scope in every for words in findings.confounded(audit, scope.where))
     for words in dict.fromkeys(sentences):
-        yield Caveat(words.partition(":")[0], capital(words.removesuffix(".")), "groups")
+        association, colon, _ = words.partition(":")
+        what_it_means = " (so a difference by one may be due to the other)" if colon else ""
+        yield Caveat(f"{association}{what_it_means}", capital(words.removesuffix(".")), "groups")
     for sentence, words in findings.groups_without_trials(audit).items():
         yield Caveat(words, capital(sentence), "data")
     for words in findings.oddities(audit):

@@ -62,12 +62,12 @@ def _legend(audit: Audit, of: Overview, shown: Sequence[Line]) -> list[str]:
             "and not equivalent"
         ),
         (
-            "○ ? inconclusive; if a p is shown, the interval excludes 1, but the adjusted p is "
-            "0.05 or more"
+            "○ ? inconclusive; with a p: the interval excludes 1, but the difference is not "
+            "significant after adjustment"
         ),
     ]
     if any(judged.is_mirror for line in shown for judged in line.every()):
-        legend.append("grey ▼: the mirror image of the other group’s ▲; the pair counts once")
+        legend.append("grey ▼: the same comparison as the other group’s ▲, not counted again")
     legend.append(f"ratio: error rate divided by that of {findings.reference_in_words(audit)}")
     if "fpr" in _events(of):
         legend.append(f"false accepts: {findings.ALLOCATIONS[options['allocate'][0]]}")
@@ -79,7 +79,7 @@ def _legend(audit: Audit, of: Overview, shown: Sequence[Line]) -> list[str]:
         ),
         (
             f"grey band: equivalence margin, ratios from 1/{margin:g} to {margin:g}; equivalent: "
-            f"the {100 * ALIKE:g} % interval lies inside it"
+            f"a stricter interval ({100 * ALIKE:g} %) lies inside it"
         ),
         "for help with this screen, see “Read a report” in the documentation",
     ]
