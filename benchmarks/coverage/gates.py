@@ -204,7 +204,7 @@ def _changes(
                     float(drawn[:, i].std(ddof=1)),
                     float(np.log(drawn[:, i]).std(ddof=1)),
                     *(float(one.speakers[i] - 1), "list", texts[i], 1.0, ""),
-                    members_sha256=release if has_moved else "",
+                    members=release if has_moved else "",
                 )
                 for i in range(GROUPS)
             ]

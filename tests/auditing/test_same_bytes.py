@@ -7,6 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
+from tests.folders import OF_KEY
 
 import parivox as pv
 from parivox.read.content import zstd
@@ -42,7 +43,7 @@ def audited(source, people, folder):
     )
     audit.write(folder)
     written = {path.name: path.read_bytes() for path in folder.iterdir()}
-    for name in ("provenance.json", "SHA256SUMS"):  # the files' own hashes, and one of these
+    for name in OF_KEY - {"pairing.parquet"}:  # which is of intervals
         written.pop(name)
     shutil.rmtree(folder)
     return written

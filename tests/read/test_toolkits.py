@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 import pytest
+from tests.folders import OF_KEY
 
 import parivox as pv
 
@@ -323,8 +324,8 @@ def audited(files, people, folder):
     )
     audit.write(folder)
     written = {path.name: path.read_bytes() for path in folder.iterdir()}
-    for name in ("provenance.json", "SHA256SUMS"):  # which tell of the files themselves
-        written.pop(name)
+    for name in OF_KEY:
+        written.pop(name, None)
     return audit, written
 
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
+from parivox.auditing.private import PrivateKey
 from parivox.auditing.tally import Tally
 from parivox.disk import hold
 from parivox.errors import ConfigError, DataError
@@ -72,6 +73,9 @@ def copied(done, tmp_path):
 
 
 def files_of(audit, folder):
+    """Bytes of what an audit writes, by name, with the key of any other audit."""
+    folder.mkdir()
+    PrivateKey(b"k" * 32).write(folder)
     audit.write(folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -101,7 +105,7 @@ def test_parts_put_together_have_the_bytes_of_the_audit_in_one_piece(
     run(folder)
     audit = merge(folder)
     one, other = files_of(whole, tmp_path / "a"), files_of(audit, tmp_path / "b")
-    assert len(one) == 15 + ("failures" in options)
+    assert len(one) == 16 + ("failures" in options)
     assert differing(one, other) == set()
     assert len(whole.tables()["pairing"]) > 0
     assert ("failures" in options) == bool(len(whole.failures))

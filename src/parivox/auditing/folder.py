@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.options import Options
+from parivox.auditing.private import PRIVATE
 from parivox.auditing.schema import CURVES, FIRST, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.disk import HIDDEN, found, unwritable, whole_folder, writing
 from parivox.errors import ConfigError, DataError, ParivoxError, storable
@@ -21,6 +22,8 @@ from parivox.read.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from parivox.auditing.private import PrivateKey
 
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ArithmeticError)
 """What JSON may end in that is not as it was written."""
@@ -35,12 +38,13 @@ def write_folder(
     tables: Mapping[str, Table],
     texts: Mapping[str, str],
     format: str,  # noqa: A002 - the option's word
+    key: PrivateKey | None = None,
 ) -> None:
     """Write an audit's files and their hashes: all of them or nothing, in place of an earlier one.
 
-    Tables are csv or parquet, as `format` says; curves are Parquet always.
+    Tables are csv or parquet, as `format` says; curves are Parquet always. The private key is
+    not among the hashes, so that the folder can be handed on without it.
     """
-    check_format(format)
     out = check_folder(folder)
     with writing(_named(folder), "folder"), whole_folder(out, _own_files()) as aside:
         for name, table in each(tables.items(), f"writing {os.fsdecode(folder)}", "tables"):
@@ -48,6 +52,8 @@ def write_folder(
         for name, text in texts.items():
             (aside / name).write_text(text, encoding="utf-8", newline="\n")
         (aside / HASHES).write_text(_hashes(aside), encoding="utf-8", newline="\n")
+        if key is not None:
+            key.write(aside)
 
 
 def _hashes(folder: Path) -> str:
@@ -124,14 +130,15 @@ def _strangers(folder: Path) -> list[str]:
     """What in a folder is not of an earlier audit or of one that was being written."""
     modes = {entry.name: entry.lstat().st_mode for entry in folder.iterdir()}
     begun = {name for name, mode in modes.items() if name.startswith(HIDDEN) and stat.S_ISDIR(mode)}
-    own = _own_files() if begun or _holds_audit(folder) else set()
+    # a key alone may wait for an audit that is to be repeated with it
+    own = _own_files() if begun or _holds_audit(folder) else {PRIVATE}
     plain = {name for name in own if not stat.S_ISDIR(modes.get(name, 0))}
     return sorted(modes.keys() - begun - plain)
 
 
 def _own_files() -> set[str]:
     tables = {f"{name}.{kind}" for name in TABLES for kind in ("csv", "parquet")}
-    return {"audit.json", "provenance.json", HASHES, *tables}
+    return {"audit.json", "provenance.json", HASHES, PRIVATE, *tables}
 
 
 def _holds_audit(folder: Path) -> bool:
@@ -261,7 +268,7 @@ def _check_hashes(home: Path) -> None:
     except (OSError, UnicodeDecodeError) as error:
         msg = f"{home}: {HASHES} is missing or unreadable, which tells altered files; {mend}"
         raise DataError(msg) from error
-    there = {name for name in _own_files() - {HASHES} if found(home, name).is_file()}
+    there = {name for name in _own_files() - {HASHES, PRIVATE} if found(home, name).is_file()}
     wrong = sorted((there | {"audit.json", "provenance.json"}) - hashes.keys())
     if wrong:
         msg = f"{home}: {HASHES} is altered: it does not name {wrong[0]}; {mend}"

@@ -155,7 +155,7 @@ def pairing_rows(
         log_se=log.se[known],
         fit=fit[known],
         draws=texts_of,
-        members_sha256=[members[i % n] for i in chosen],
+        members=[members[i % n] for i in chosen],
     )
 
 

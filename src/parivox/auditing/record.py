@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from parivox.auditing.inputs import Gathered
     from parivox.auditing.options import Options
     from parivox.auditing.system import System
-    from parivox.read.grouping import Grouping
     from parivox.read.groups_file import GroupsFile
     from parivox.read.people import Speakers
     from parivox.read.rule_file import RuleFile
@@ -43,11 +42,8 @@ def record_of(
         "options": options.recorded(),
         "groupings": [grouping.name for grouping in read.groupings],
         "groupings_chosen_by": read.chosen_by,
-        "inputs": [_input(one, [*read.groupings, *read.levels]) for one in read.sets],
-        "development": [
-            _input(one.development, ()) for one in systems if one.development is not None
-        ],
-        "speakers_content_sha256": None if people is None else people.content_sha256,
+        "inputs": [_input(one) for one in read.sets],
+        "development": [_input(one.development) for one in systems if one.development is not None],
         "resolution": {
             "exact": all(one.is_exact for one in read.sets),
             "bounds": {name: _bounds(one) for name, one in named.items()},
@@ -97,8 +93,8 @@ def _bounds(system: System) -> dict[str, float]:
     return bounds
 
 
-def _input(trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]) -> dict[str, Any]:
-    """The content of one system's trials, by its hashes."""
+def _input(trials: TrialSet | TrialCounts) -> dict[str, Any]:
+    """The content of one system's trials: ids, labels and scores by their hash, no attributes."""
     found: dict[str, Any] = {
         "system": trials.system,
         "list": trials.list,
@@ -107,11 +103,6 @@ def _input(trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]) -> dic
     }
     if not trials.has_speakers:
         return found | {"counts_files": len(trials.sources)}
-    columns = sorted({key for one in groupings for key in one.keys(trials)})
-    if columns:
-        found["columns_sha256"] = trials.columns_sha256(columns)
-    if trials.recordings is not None and any(one.is_of_recordings for one in groupings):
-        found["recordings_sha256"] = trials.recordings.content_sha256
     return found
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from parivox.auditing.options import parse_gates
 from parivox.auditing.pairing import correlation
+from parivox.auditing.private import are_comparable
 from parivox.auditing.result import Audit, in_memory, system_name
 from parivox.auditing.schema import Rows
 from parivox.core.measures import RATES
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 PAIRED, UNPAIRED, NEW, GONE = "paired", "unpaired", "new", "gone"
 _KEY = ("system", "list", "grouping", "group", "allocation", "metric", "operating_point")
 _CELL = _KEY[2:]
-_MEMBERS = ("speakers", "target_trials", "nontarget_trials")
+_SIZES = ("speakers", "target_trials", "nontarget_trials")
 _ENDS = {"p": "float", "p_holm": "float", "verdict": "str"}
 TABLES: dict[str, dict[str, str]] = {
     "changes": {
@@ -173,15 +174,16 @@ class Rate(NamedTuple):
     draws: str
     fit: float
     reason: str
-    members: tuple[int | None, ...] = ()
+    sizes: tuple[int | None, ...] = ()
     """Speakers, target and nontarget trials of the group: others, if it has other people."""
-    members_sha256: str = ""
-    """Who they are, as a hash; empty in audits of before."""
+    members: str = ""
+    """Who they are, as a hash by the key of the folder; empty in audits of before."""
 
     def has_members_of(self, other: Rate) -> bool:
         """Whether the group has the same people in another release, as far as that is known."""
-        hashes = {self.members_sha256, other.members_sha256} - {""}
-        return self.members == other.members and len(hashes) < 2
+        if are_comparable(self.members, other.members) and self.members != other.members:
+            return False
+        return self.sizes == other.sizes
 
     def correlation(self, other: Rate) -> float | None:
         """With the rate of another release; None where they are not paired."""
@@ -235,8 +237,8 @@ class _Release(NamedTuple):
                 draws=of["draws"],
                 fit=of["fit"],
                 reason=reason,
-                members=tuple(row[name] for name in _MEMBERS),
-                members_sha256=str(of.get("members_sha256") or ""),
+                sizes=tuple(row[name] for name in _SIZES),
+                members=str(of.get("members") or ""),
             )
         return found
 
@@ -331,7 +333,7 @@ def _without_group(key: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _n_speakers(rate: Rate | None) -> int:
-    return 0 if rate is None else rate.members[0] or 0
+    return 0 if rate is None else rate.sizes[0] or 0
 
 
 def _trends(held: Sequence[Mapping[tuple[str, ...], Rate]], confidence: float) -> Iterator[Row]:

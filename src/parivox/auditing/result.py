@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from parivox.auditing.folder import read_folder, write_folder
+from parivox.auditing.folder import check_folder, check_format, read_folder, write_folder
+from parivox.auditing.private import PrivateKey, sealed_provenance
 from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.errors import ConfigError, shown, storable
+from parivox.read.table import Table
 from parivox.shown import SHOWN_BY, Shown
-
-if TYPE_CHECKING:
-    from parivox.read.table import Table
 
 
 def system_name(system: str, list_: str) -> str:
@@ -101,11 +100,13 @@ class Audit(Shown):
         )
         return f'{head},\n "tables": {{\n{body}\n }}\n}}\n'
 
-    def write(self, folder: str | os.PathLike[str], *, format: str = "csv") -> None:  # noqa: A002
+    def write(self, folder: str | os.PathLike[str], *, format: str = "csv") -> Audit:  # noqa: A002
         """Write every table, ``audit.json``, ``provenance.json`` and hashes: all or nothing.
 
         A run that is stopped or killed leaves the earlier audit or this one whole, as
-        `load` reads it, and the next audit written there clears up.
+        `load` reads it, and the next audit written there clears up. Hashes of what was read are
+        written as HMACs by the random key in ``private.json``, which only its owner can read; the
+        key of an earlier audit in the folder is kept.
 
         Parameters
         ----------
@@ -115,14 +116,33 @@ class Audit(Shown):
         format : {"csv", "parquet"}
             Of the tables; the curves (det, bins, bands, sweep) are Parquet always.
 
+        Returns
+        -------
+        Audit
+            The audit as it was written.
+
         Raises
         ------
         ConfigError
             If the folder cannot be written, or holds something other than an earlier audit.
         """
-        provenance = json.dumps(_storable(self.provenance), indent=1, ensure_ascii=False)
-        texts = {"audit.json": self.to_json(), "provenance.json": f"{provenance}\n"}
-        write_folder(folder, self.tables(), texts, format)
+        check_format(format)
+        key = PrivateKey.of_folder(check_folder(folder))
+        sealed = self._sealed(key)
+        provenance = json.dumps(_storable(sealed.provenance), indent=1, ensure_ascii=False)
+        texts = {"audit.json": sealed.to_json(), "provenance.json": f"{provenance}\n"}
+        write_folder(folder, sealed.tables(), texts, format, key)
+        return sealed
+
+    def _sealed(self, key: PrivateKey) -> Audit:
+        """The same with HMACs by a key in the place of hashes."""
+        pairing = self.pairing
+        if len(pairing):
+            cells = pairing.to_dict()
+            members = [key.sealed(one) for one in cells["members"]]
+            pairing = Table.of(cells | {"members": members}, TABLES["pairing"])
+        provenance = sealed_provenance(self.provenance, key)
+        return replace(self, pairing=pairing, provenance=provenance)
 
 
 def _storable(value: Any) -> Any:

@@ -234,7 +234,7 @@ ADDED: dict[str, dict[str, str]] = {
         "log_se": "float",
         "fit": "float",
         "draws": "str",
-        "members_sha256": "str",
+        "members": "str",
     },
 }
 """Columns, or tables, that came later: columns stand at the end, and audits may lack them."""

@@ -79,7 +79,7 @@ def _run(given: argparse.Namespace) -> None:
     result = audit(_named(given.scores), **options)
     if given.out is not None:
         given.outcome = f"{given.out} may not hold this audit"
-        result.write(given.out, format=kind)
+        result = result.write(given.out, format=kind)
         given.outcome = f"the audit is in {given.out}"
     if given.report is not None:
         from parivox.report.files import write_page  # noqa: PLC0415 - on request

@@ -548,5 +548,4 @@ def _record(
         "trials": material.score.size,
         "unknown": int((material.group == len(material.groups)).sum()),
         "trials_sha256": chosen.content_sha256,
-        "speakers_sha256": None if chosen.people is None else chosen.people.content_sha256,
     }

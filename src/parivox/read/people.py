@@ -155,8 +155,17 @@ class Speakers:
         return self._attributes
 
     @property
+    def ids_sha256(self) -> str:
+        """Hash of the ids, whatever the order of rows and the format; attributes have none."""
+        return hashlib.sha256("\n".join(self.ids).encode()).hexdigest()
+
+    @property
     def content_sha256(self) -> str:
-        """Hash of ids and attributes, whatever the order of rows and columns and the format."""
+        """Hash of ids and attributes, whatever the order of rows and columns and the format.
+
+        Attributes can be guessed from it: it is for tallies, which hold them, and for no file that
+        is handed on.
+        """
         self._ensure_id_column()
         table = self._attributes.select(sorted(self._attributes.columns))
         lines = [_SAME.join(table.columns)]
@@ -168,7 +177,10 @@ class Speakers:
     @property
     def provenance(self) -> list[dict[str, Any]]:
         """What was read: one entry."""
-        return [{**self._file, "columns": {"id": self._id}}] if self._file else []
+        if not self._file:
+            return []
+        file = {name: value for name, value in self._file.items() if name != "sha256"}
+        return [{**file, "ids_sha256": self.ids_sha256, "columns": {"id": self._id}}]
 
     def notes(self, in_use: Iterable[int]) -> list[DataNote]:
         """Unknown attributes of these speakers, and those set aside."""

@@ -18,7 +18,6 @@ from parivox.disk import Scratch
 from parivox.errors import ConfigError, DataError, nearest
 from parivox.frozen import frozen
 from parivox.progress import each
-from parivox.read.attributes import whole_of
 from parivox.read.bins import Bins
 from parivox.read.checks import (
     UNSCORED_OF_CLASS,
@@ -68,19 +67,6 @@ class Recordings:
     row: NDArray[np.int32]
     model: NDArray[np.int32]  # model of each recording that models are made of
     model_row: NDArray[np.int32]  # where that recording stands
-
-    @property
-    def content_sha256(self) -> str:
-        """Hash of the attributes of the recordings, whatever the order of rows and columns."""
-        table = self.table.attributes.select(sorted(self.table.attributes.columns))
-        ids = self.table.table["utterance"]
-        order = ids.arg_sort()
-        digest = hashlib.sha256("\n".join(table.columns).encode())
-        for column in (ids, *table.get_columns()):
-            cells = column.gather(order).fill_null("")
-            for first in range(0, len(cells), _SLICE):
-                digest.update("\n".join(cells[first : first + _SLICE].to_list()).encode() + b"\n")
-        return digest.hexdigest()
 
     def codes(self, of_row: NDArray[np.int32]) -> NDArray[np.int32]:
         """Value of each utterance from that of each row; -1 for models whose recordings differ."""
@@ -337,22 +323,6 @@ class TrialSet:
         return replace(
             self, _parts=list(parts), n_trials=n, content_sha256=sha256, data=data, aside={}
         )
-
-    def columns_sha256(self, columns: Sequence[str]) -> str:
-        """Hash of what the trials have in these columns of attributes."""
-        cells = {(name, failed): hashlib.sha256() for name in columns for failed in (False, True)}
-        for part in self.partitions():
-            for failed, some in ((False, part), (True, part.failed)):
-                if some is None:
-                    continue
-                for name in columns:
-                    cells[name, failed].update(some.more[name].astype("<i4").tobytes())
-        digest = hashlib.sha256()
-        for name in columns:
-            levels = self.levels[whole_of(name)]
-            digest.update("\n".join((name, *(levels.values or ()))).encode() + b"\x00")
-            digest.update(cells[name, False].digest() + cells[name, True].digest())
-        return digest.hexdigest()
 
     @property
     def has_decisions(self) -> bool:

@@ -42,9 +42,9 @@ class Labelled(Audit):
         """The audit with its own names, as `Audit.to_json`."""
         return self.ids.to_json()
 
-    def write(self, folder: str | os.PathLike[str], *, format: str = "csv") -> None:  # noqa: A002
+    def write(self, folder: str | os.PathLike[str], *, format: str = "csv") -> Audit:  # noqa: A002
         """Write the audit with its own names, as `Audit.write`."""
-        self.ids.write(folder, format=format)
+        return self.ids.write(folder, format=format)
 
 
 def with_ids(audit: Audit) -> Audit:

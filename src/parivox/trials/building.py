@@ -224,8 +224,8 @@ def rebuild(
         pool = Pool.read(
             *(tables["utterances"], tables["speakers"]), by=by, grade_by=grade_by, id=id_
         )
-    for role, digest in pool.sha256().items():
-        was = inputs[role]["content"]
+    for role, digest in pool.ids_sha256().items():
+        was = inputs[role].get("ids_sha256", digest)  # manifests of 0.2.0 have another hash
         if digest != was:
             name = pool.table.name if role == "utterances" else pool.people.name
             msg = (
@@ -304,7 +304,10 @@ def _check_same(
     if former["parivox"] != __version__:
         why = f"install Parivox {former['parivox']}, which made them"
     else:
-        why = f"the manifest may have been changed: {AS_WRITTEN}"
+        why = (
+            "the attributes in the tables, or the manifest, may have been changed: give the same "
+            f"tables, and {AS_WRITTEN}"
+        )
     if former["format"] == "parquet":
         why += " (or Polars, which writes Parquet, was another version then)"
     msg = f"{folder}: the lists came out different from what the manifest tells; {why}"
@@ -359,18 +362,16 @@ def _check_new(folder: Path, names: Sequence[str]) -> None:
 
 
 def _inputs(pool: Pool, asked: BuildOptions, folder: Path | None) -> dict[str, Any]:
-    """Where the tables were, with the hash of their bytes and of what was drawn from."""
-    content = pool.sha256()
-    files = {"utterances": pool.table.provenance}
-    if asked.speakers is not None:
-        files["speakers"] = next(iter(pool.people.provenance), {})
+    """Where the tables were, with the hash of the ids that were drawn from."""
+    ids_sha256 = pool.ids_sha256()
     inputs: dict[str, Any] = {}
-    for role, file in files.items():
+    for role in ("utterances",) if asked.speakers is None else ("utterances", "speakers"):
         source = getattr(asked, role)
         is_path = isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-"
         path = None
         if is_path and folder is not None:
             path = Path(os.path.relpath(Path(source).resolve(), folder.resolve())).as_posix()
-        inputs[role] = {"path": path, "sha256": file.get("sha256"), "content": content[role]}
-    inputs.setdefault("speakers", {"content": content["speakers"]})  # columns of the utterances
+        inputs[role] = {"path": path, "ids_sha256": ids_sha256[role]}
+    # where there is no table of speakers, they are columns of the utterances
+    inputs.setdefault("speakers", {"ids_sha256": ids_sha256["speakers"]})
     return inputs

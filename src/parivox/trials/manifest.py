@@ -44,7 +44,7 @@ _TYPES = {
     "Sequence": (list, "a list"),
     "Mapping": (dict, "a mapping"),
 }
-_LATER = ("parameters.groups",)
+_LATER = ("parameters.groups", "inputs.utterances.ids_sha256", "inputs.speakers.ids_sha256")
 """Fields that manifests written before lack."""
 _ROLES = ("utterances", "speakers")
 AS_WRITTEN = "give the manifest as it was written"
@@ -84,7 +84,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
         raise _wrong(path, f"{extra[0]!r} is not known of a list that is {kind}")
     for role, one in manifest["inputs"].items():
         has_path = role == "utterances" or "path" in one
-        fields = {"content": "str"} | ({"path": "str | None"} if has_path else {})
+        fields = {"ids_sha256": "str"} | ({"path": "str | None"} if has_path else {})
         _check_fields(path, f"inputs.{role}.", one, fields)
     lists, variants = manifest["lists"], manifest["variants"]
     if len(lists) != variants:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parivox.auditing.operating_points import HERE
 from parivox.auditing.options import Options
+from parivox.auditing.private import OF_CHOICES, PRIVATE
 from parivox.auditing.result import system_name
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
@@ -117,16 +118,15 @@ def _hashes(audit: Audit, context: Context | None) -> Sheet:
     for one in audit.record["inputs"]:
         label = name_of(one["system"], one["list"])
         made.add(f"{label}: contents of {one['trials']:,} trials", one["content_sha256"])
-        for key in ("columns_sha256", "recordings_sha256"):
-            if one.get(key):
-                made.add(f"{label}: {_words(key.removesuffix('_sha256'))}", one[key])
-    if audit.record["speakers_content_sha256"]:
-        made.add("Contents of the speakers' table", audit.record["speakers_content_sha256"])
     for i, entry in enumerate(audit.provenance, 1):
-        if entry.get("sha256"):
-            keys = ("role", "format", "compression")
-            kind = ", ".join(str(entry[key]) for key in keys if entry.get(key))
+        kind = ", ".join(
+            str(entry[key]) for key in ("role", "format", "compression") if entry.get(key)
+        )
+        if entry.get("role") in OF_CHOICES and entry.get("sha256"):
             made.add(f"File {i} ({kind}): bytes", entry["sha256"])
+        for key, covered in (("ids_hmac", "speaker ids"), ("bytes_hmac", "bytes")):
+            if entry.get(key):
+                made.add(f"File {i} ({kind}): {covered}, HMAC by {PRIVATE}", entry[key])
     if context is not None:
         made.add("Context file: bytes", context.sha256)
     return made

@@ -1,0 +1,154 @@
+"""What an audit writes tells no attribute, however well its readers guess."""
+
+import hashlib
+import hmac
+import itertools
+import json
+import shutil
+import stat
+
+import numpy as np
+import pytest
+
+import parivox as pv
+from parivox.auditing.folder import HASHES
+from parivox.auditing.private import PRIVATE
+
+IDS = [f"p{i}" for i in range(10)]
+GENDERS = ["f", "m", "m", "f", "f", "m", "f", "m", "f", "m"]
+
+
+def scores_text() -> str:
+    rng = np.random.default_rng(1)
+    rows = ["enrol,test,score,label"]
+    for i, j in itertools.product(range(10), repeat=2):
+        label = int(i == j)
+        rows += [
+            f"{IDS[i]}/a{take},{IDS[j]}/b{take},{rng.normal(label):.4f},{label}"
+            for take in range(20 if label else 4)
+        ]
+    return "\n".join(rows) + "\n"
+
+
+def speakers_text(genders: list[str]) -> str:
+    return "\n".join(["speaker,gender", *map(",".join, zip(IDS, genders, strict=True))]) + "\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "scores.csv").write_text(scores_text())
+    (tmp_path / "speakers.csv").write_text(speakers_text(GENDERS))
+    return tmp_path
+
+
+@pytest.fixture
+def run(parivox, folder):
+    """Run a command of the folder's scores and speakers that ends well."""
+
+    def command(name, *words):
+        asked = ["scores.csv", "--speakers", "speakers.csv", "--by", "gender"]
+        done = parivox(name, *asked, *words, cwd=folder)
+        assert done.returncode == 0, done.stderr
+
+    return command
+
+
+@pytest.fixture
+def audit_into(run, folder):
+    """Audit into a subfolder, with a report beside it."""
+
+    def audited(name):
+        run("audit", "--out", name, "--report", f"{name}.html")
+        return folder / name
+
+    return audited
+
+
+def test_the_key_is_random_its_owner_s_alone_and_in_no_other_file(audit_into, folder):
+    one, other = audit_into("one"), audit_into("other")
+    keys = {json.loads((home / PRIVATE).read_text())["key"] for home in (one, other)}
+    assert len(keys) == 2
+    assert stat.S_IMODE((one / PRIVATE).stat().st_mode) == 0o600
+    assert PRIVATE not in (one / HASHES).read_text()
+    written = [path for path in one.iterdir() if path.name != PRIVATE] + [folder / "one.html"]
+    for key in keys:
+        assert not any(key.encode() in path.read_bytes() for path in written)
+
+
+def test_an_audit_is_read_and_reported_without_its_key(audit_into, parivox, folder):
+    (audit_into("one") / PRIVATE).unlink()
+    done = parivox("report", "one", "--out", "again.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "again.html").read_bytes() == (folder / "one.html").read_bytes()
+
+
+def test_the_same_key_gives_the_same_bytes(audit_into, folder):
+    one = audit_into("one")
+    (folder / "two").mkdir()
+    shutil.copy(one / PRIVATE, folder / "two")
+    two = audit_into("two")
+    assert {p.name: p.read_bytes() for p in one.iterdir()} == {
+        p.name: p.read_bytes() for p in two.iterdir()
+    }
+    audit_into("one")
+    assert (one / PRIVATE).read_bytes() == (two / PRIVATE).read_bytes()
+
+
+def test_the_key_proves_which_ids_were_used(audit_into):
+    home = audit_into("one")
+    entries = json.loads((home / "provenance.json").read_text())
+    (entry,) = [entry for entry in entries if entry["role"] == "speakers"]
+    secret = bytes.fromhex(json.loads((home / PRIVATE).read_text())["key"])
+    digest = hashlib.sha256("\n".join(sorted(IDS)).encode()).hexdigest()
+    name, _, mac = entry["ids_hmac"].partition(":")
+    assert mac == hmac.digest(secret, digest.encode(), "sha256").hex()
+    assert len(name) == 8
+    assert "sha256" not in entry
+
+
+@pytest.fixture
+def written(audit_into, run, folder):
+    """What a reader may get, by name: an audit but for its key, its report, rules, calibrator."""
+    home = audit_into("one")
+    run("thresholds", "--out", "rules.yaml", "--folds", "4", "--aim", "fpr=0.2")
+    run("calibrate", "--out", "calibrator.json", "--folds", "4")
+    paths = [path for path in home.iterdir() if path.name != PRIVATE]
+    paths += [folder / name for name in ("one.html", "rules.yaml", "calibrator.json")]
+    return {path.name: path.read_text("latin-1") for path in paths}
+
+
+def test_no_guess_of_attributes_gives_a_hash_that_is_written(written):
+    hits = []
+    for genders in itertools.product("fm", repeat=len(IDS)):
+        pairs = [f"{name}\x1f{gender}" for name, gender in zip(IDS, genders, strict=True)]
+        as_hashed_in_0_2_0 = "\n".join(["gender", *pairs])
+        for text in (as_hashed_in_0_2_0, speakers_text(list(genders))):
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            hits += [name for name, held in written.items() if digest in held]
+    assert not hits
+
+
+def test_people_who_swap_groups_are_told_where_both_folders_have_one_key(audit_into, folder):
+    old = audit_into("old")
+    (folder / "new").mkdir()
+    shutil.copy(old / PRIVATE, folder / "new")
+    swapped = [GENDERS[1], GENDERS[0], *GENDERS[2:]]
+    (folder / "speakers.csv").write_text(speakers_text(swapped))
+    new, unlike = audit_into("new"), audit_into("unlike")
+    moved = pv.compare(old, new).record["changed_groups"]
+    assert [one["grouping"] for one in moved] == ["gender"]
+    # a folder with another key tells nothing of who is in a group but their numbers
+    assert not pv.compare(old, unlike).record["changed_groups"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"key": 1}', '{"key": "zz"}', '{"key": "00"}'])
+def test_a_damaged_key_is_refused_in_a_sentence(audit_into, parivox, folder, text):
+    home = audit_into("one")
+    before = (home / "audit.json").read_bytes()
+    (home / PRIVATE).write_text(text)
+    words = ["scores.csv", "--speakers", "speakers.csv", "--by", "gender", "--out", "one"]
+    done = parivox("audit", *words, cwd=folder)
+    assert done.returncode == 2
+    assert PRIVATE in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (home / "audit.json").read_bytes() == before
