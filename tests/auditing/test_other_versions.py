@@ -4,6 +4,7 @@ import datetime as dt
 import importlib.resources
 import json
 import runpy
+import shutil
 import zipfile
 from hashlib import sha256
 from pathlib import Path
@@ -15,9 +16,12 @@ import pytest
 import parivox as pv
 from parivox import Audit
 from parivox.auditing import schema
+from parivox.auditing.counts.site_key import NO_KDF, SiteKey
 from parivox.auditing.options import Options
 from parivox.cli import main
 from parivox.errors import ConfigError, DataError
+from parivox.read.counts_file import read_tally
+from parivox.read.people import read_speakers
 from parivox.read.table import Table
 from parivox.shards.planning import _id_of
 
@@ -160,12 +164,13 @@ def test_speaker_counts_of_0_2_0_are_audited_with_their_key(tiny, tmp_path):
         assert rows[0]["errors"] == rows[1]["errors"]
         assert rows[0]["low"] == pytest.approx(rows[1]["low"])
     key = KEPT / "0.2.0-bins.key"
+    ids = read_speakers(speakers, id="speaker").ids
+    _, kept = read_tally(KEPT / "0.2.0-bins.tally")
+    assert {*SiteKey.read(key, NO_KDF).names(ids)} >= {*kept["names"]}
     options = {"speakers": speakers, "by": "gender", "withhold": 0, "step": 0.1}
-    pv.count(scores, key=key, **options).write(tmp_path / "bins.counts")
-    kept, again = (
-        pl.read_parquet(path) for path in (KEPT / "0.2.0-bins.tally", tmp_path / "bins.tally")
-    )
-    assert kept.equals(again)  # the same key makes the same names
+    shutil.copy(key, tmp_path)
+    counts = pv.count(scores, key=tmp_path / key.name, **options)
+    assert not {*counts.tally.names} & {*kept["names"]}
 
 
 def test_a_plan_of_0_2_0_goes_on(tiny, tmp_path):

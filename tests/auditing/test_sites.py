@@ -1,5 +1,6 @@
 """Sites that may not share rows: counts with tallies of names that a key makes, or of blocks."""
 
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
+from parivox.auditing.counts.site_key import KDF
 from parivox.auditing.tally import Tally
 from parivox.errors import ConfigError, DataError
 from parivox.read.counts_file import read_tally, write_tally
@@ -258,7 +260,7 @@ def _long(key, text):
 
 
 def test_a_key_that_is_not_there_is_told_how_to_make(trials, speakers, tmp_path):
-    with pytest.raises(ConfigError, match="file not found; make a key that nobody else has: pyth"):
+    with pytest.raises(ConfigError, match=r"file not found; .* make a random one with --new-key"):
         pv.count({"S": trials}, speakers=speakers, key=tmp_path / "none.key", blocks=2, **HOW)
 
 
@@ -308,3 +310,88 @@ def test_a_tally_that_was_cut_off_is_told(shared, trials, speakers, tmp_path):
     short.write_bytes(Path(tally).read_bytes()[:500])
     with pytest.raises(DataError, match=r"north\.tally: is cut off; copy it again"):
         pv.audit([counts, short])
+
+
+def test_a_new_key_is_random_and_its_owner_s_alone(trials, speakers, tmp_path):
+    paths = [tmp_path / "one.key", tmp_path / "other.key"]
+    tallies = [
+        pv.count({"S": trials}, speakers=speakers, new_key=path, withhold=0, **HOW).tally
+        for path in paths
+    ]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in paths] == [0o600, 0o600]
+    assert len({path.read_text() for path in paths}) == 2
+    assert tallies[0].sites != tallies[1].sites
+    again = pv.count({"S": trials}, speakers=speakers, key=paths[0], withhold=0, **HOW)
+    assert again.tally.names == tallies[0].names
+    with pytest.raises(ConfigError, match="exists already; use it with --key"):
+        pv.count({"S": trials}, speakers=speakers, new_key=paths[0], withhold=0, **HOW)
+    with pytest.raises(ConfigError, match="--key and --new-key: give one of them"):
+        pv.count({"S": trials}, key=paths[0], new_key=tmp_path / "c.key", **HOW)
+
+
+def test_a_new_key_goes_if_nothing_was_counted_with_it(trials, speakers, tmp_path):
+    path = tmp_path / "site.key"
+    with pytest.raises(ConfigError, match="nowhere"):
+        pv.count({"S": trials}, speakers=speakers, new_key=path, by="nowhere", step=0.1)
+    assert not path.exists()
+    with pytest.raises(ConfigError, match="cannot be written"):
+        pv.count({"S": trials}, speakers=speakers, new_key=tmp_path / "no" / "key", **HOW)
+
+
+def test_tallies_record_how_their_key_was_derived(trials, speakers, shared):
+    one, other = halves(trials)
+    files = [*shared("a", one, speakers, of="north", withhold=0)]
+    files += shared("b", other, speakers, of="north", withhold=0)
+    assert read_tally(files[1])[1]["kdf"] == KDF
+    columns, header = read_tally(files[3])
+    del header["kdf"]  # as 0.2.0 wrote it
+    write_tally(files[3], columns, header)
+    with pytest.raises(ConfigError, match=r"derived in different ways \(scrypt.* and none, as of"):
+        pv.audit(files)
+
+
+@pytest.fixture
+def few(speakers):
+    """Three speakers of nation `few`, and of a region that they are half of."""
+    n = len(speakers["id"])
+    nation = ["few" if i < 3 else "many" for i in range(n)]
+    region = ["few or more" if i < 9 else "rest" for i in range(n)]
+    return {"id": speakers["id"], "nation": nation, "region": region}
+
+
+@pytest.mark.parametrize("second", ["region", ["nation", "region"]])
+def test_what_was_withheld_is_not_given_back_by_other_groups(trials, few, key, tmp_path, second):
+    how = {"speakers": few, "step": 0.5, "key": key("north"), "blocks": 5}
+    first = pv.count({"S": trials}, by="nation", **how)
+    assert first.withheld
+    pv.count({"S": trials}, by=second, **how)  # nothing is in a file yet
+    first.write(tmp_path / "first.counts")
+    with pytest.raises(ConfigError, match=r"could give them back\. .* --regroup"):
+        pv.count({"S": trials}, by=second, **how)
+    pv.count({"S": trials}, by="nation", **how)
+    pv.count({"S": trials}, by=second, regroup=True, **how)
+    pv.count(halves(trials)[0], by=second, **how)
+    pv.count({"S": trials}, by=second, **how | {"key": key("south")})
+
+
+def test_nothing_withheld_gives_nothing_back(trials, speakers, shared):
+    shared("first", trials, speakers, of="north", blocks=5)
+    shared("second", trials, speakers, of="north", blocks=5, by="nation")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"parivox_counted": [{}]}'])
+def test_a_damaged_record_of_what_was_counted_is_refused(trials, speakers, key, text):
+    path = key("north")
+    path.with_name("north.key.counted").write_text(text)
+    with pytest.raises(ConfigError, match=r"north\.key\.counted: is damaged"):
+        pv.count({"S": trials}, speakers=speakers, key=path, blocks=5, **HOW)
+
+
+def test_the_record_of_what_was_counted_tells_of_no_trial(trials, few, key, tmp_path):
+    counts = pv.count(
+        {"S": trials}, speakers=few, step=0.5, key=key("north"), blocks=5, by="nation"
+    )
+    counts.write(tmp_path / "a.counts")
+    path = tmp_path / "north.key.counted"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert counts.content_sha256 not in path.read_text()

@@ -4,6 +4,7 @@ import datetime as dt
 import errno
 import json
 import re
+import stat
 import subprocess
 import zipfile
 
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
+from parivox.auditing.counts.site_key import KDF
 from parivox.report.monitor import headline, notes
 
 WEEKS, RISE = 18, 15
@@ -195,6 +197,20 @@ def test_a_day_that_cannot_be_written_is_not_counted(again, tmp_path, monkeypatc
             again()
     assert (tmp_path / "state").read_bytes() == before
     assert again().record["days"] == WEEKS + 1
+
+
+def test_a_stream_begins_with_a_new_key_and_goes_on_with_it(tmp_path):
+    kept = {"state": tmp_path / "state", "speakers": PEOPLE, "by": "gender"}
+    key = tmp_path / "key"
+    with pytest.raises(pv.ConfigError, match="--new-key: is for a new stream"):
+        pv.monitor(calls(0), day=day(0), new_key=key, **kept)
+    begun = pv.monitor(calls(0), day=day(0), new=True, new_key=key, **kept)
+    assert begun.record["settings"]["kdf"] == KDF
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert pv.monitor(calls(1), day=day(1), key=key, skipped=True, **kept).record["days"] == 2
+    with pytest.raises(pv.ConfigError, match="exists already; leave out --new"):
+        pv.monitor(calls(2), day=day(2), new=True, new_key=tmp_path / "other", **kept)
+    assert not (tmp_path / "other").exists()
 
 
 def test_groups_may_be_those_of_a_file(tmp_path):

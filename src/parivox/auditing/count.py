@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from parivox.auditing.cell_counts import STAGES, Attempts, count_cells
-from parivox.auditing.counts.pseudonyms import SiteKey, check_form, tally_for_others
+from parivox.auditing.counts.pseudonyms import check_form, tally_for_others
+from parivox.auditing.counts.site_key import CountedBefore, SiteKey, key_file
 from parivox.auditing.counts.trial_counts import (
     DECISIONS,
     FAILURES,
@@ -77,6 +79,7 @@ def count(
     thresholds: Sequence[float | str] | float | str = (),
     withhold: int = 5,
     key: str | os.PathLike[str] | None = None,
+    new_key: str | os.PathLike[str] | None = None,
     blocks: int | None = None,
     **options: Unpack[OtherCountOptions],
 ) -> TrialCounts:
@@ -100,6 +103,8 @@ def count(
         Groups of fewer speakers are withheld; 0 withholds none.
     key
         A secret of the site, in a file. Makes a tally as well, of speakers under other names.
+    new_key
+        The same by a new random secret, which is written to this file.
     blocks
         Tell of blocks of at least so many speakers each in the place of speakers.
     **options
@@ -134,9 +139,15 @@ def count(
         thresholds=thresholds,
         withhold=withhold,
         key=key,
+        new_key=new_key,
         blocks=blocks,
         **options,
     )
+    with key_file(asked.key, asked.new_key) as file:
+        return _counted(scores, replace(asked, key=file, new_key=None))
+
+
+def _counted(scores: Any, asked: CountOptions) -> TrialCounts:
     if asked.blocks is not None:
         asked = replace(asked, withhold=max(asked.withhold, asked.blocks))
     site = None if asked.key is None else SiteKey.read(asked.key)
@@ -155,7 +166,29 @@ def count(
         if site is not None:
             made = replace(made, tally=tally_for_others(read, made, site, asked.blocks))
     check_polarity(made, count_cells(made, [], []).everything, asked.orientation)
+    if site is not None:
+        made = _remembered(made, asked, site)
     return made
+
+
+def _remembered(counts: TrialCounts, asked: CountOptions, site: SiteKey) -> TrialCounts:
+    """The same, to be noted beside the key once it is written.
+
+    Raises
+    ------
+    ConfigError
+        If the same trials were counted by other groups, of which some were withheld.
+    """
+    assert asked.key is not None
+    counted = CountedBefore.of_key(asked.key)
+    entry = {
+        "trials": site.mark(counts.content_sha256),
+        "by": [one.name for one in (*counts.groupings, *counts.within)],
+        "withheld": bool(counts.withheld or counts.levels_withheld),
+    }
+    if not asked.regroup:
+        counted.check(entry, counts.name)
+    return replace(counts, on_written=partial(counted.record, entry))
 
 
 def count_trials(

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.counts.site_key import SiteKey
     from parivox.core.counts import FloatArray, IntArray
     from parivox.read.grouping import Grouping, Sides
     from parivox.read.trialset import TrialSet
@@ -82,10 +83,11 @@ class Tally:
     # likewise trials of recordings that failed, with the stage in the place of the step; None
     # where no failure is told. No file holds them.
     failed: Mapping[str, NDArray[Any]] | None = None
-    # where it leaves its site: names of the members by a key, rising, what tells keys apart, and
-    # the fewest speakers of a member
+    # where it leaves its site: names of the members by a key, rising, what tells keys apart, how
+    # they were derived, and the fewest speakers of a member
     names: tuple[str, ...] = ()
     sites: tuple[str, ...] = ()
+    kdf: str = ""
     least: int = 1
     name: str = "a tally"  # the file, for messages
 
@@ -177,11 +179,11 @@ class Tally:
         return replace(self, groupings=tuple(made), columns={**self.columns, "side": side})
 
     def named(
-        self, members: NDArray[np.intp], names: NDArray[np.str_], site: str, least: int
+        self, members: NDArray[np.intp], names: NDArray[np.str_], key: SiteKey, least: int
     ) -> Tally:
         """The same of these members alone, under names in the place of numbers of the table.
 
-        `site` tells their key apart, `least` is the fewest speakers of a member.
+        `key` made them, `least` is the fewest speakers of a member.
         """
         order = np.argsort(names)
         place = np.full(self.is_used.size, -1, dtype=np.int32)
@@ -192,7 +194,13 @@ class Tally:
         known = tuple(names[order].tolist())
         sha256 = hashlib.sha256("\n".join(known).encode()).hexdigest()
         return replace(
-            made, keys=keys, members_sha256=sha256, names=known, sites=(site,), least=least
+            made,
+            keys=keys,
+            members_sha256=sha256,
+            names=known,
+            sites=(key.site,),
+            kdf=key.kdf,
+            least=least,
         )
 
     def among(
@@ -345,6 +353,7 @@ class Tally:
             "blocks": self.are_blocks,
             "names": [*self.names],
             "sites": [*self.sites],
+            **({"kdf": self.kdf} if self.kdf else {}),
             "least": self.least,
             "reveals": self.reveals,
             "members": self.members_sha256,
@@ -383,6 +392,7 @@ class Tally:
                 columns,
                 names=texts(header.get("names", [])),
                 sites=texts(header.get("sites", [])),
+                kdf=text(header.get("kdf", "")),
                 least=whole(header.get("least", 1)),
                 name=Path(path).name,
             )
@@ -535,6 +545,13 @@ def _recognised(tallies: Sequence[Tally]) -> list[Tally]:
     for i, other in enumerate(tallies[1:], 1):
         both = f"{first.name} and {other.name}"
         _check_kind(first, other)
+        if first.kdf != other.kdf:
+            hows = " and ".join(one.kdf or "none, as of Parivox 0.2.0" for one in (first, other))
+            msg = (
+                f"{both}: their keys were derived in different ways ({hows}), so that nobody is "
+                "known to be in both; count both with one version of Parivox"
+            )
+            raise ConfigError(msg)
         if first.are_blocks != other.are_blocks:
             msg = (
                 f"{both}: one tells of speakers, the other of blocks of them; make both with "

@@ -23,7 +23,7 @@ examples:
   parivox count day1.parquet --speakers s.csv --by gender --out day1.counts
   parivox count scores.csv --speakers s.csv --by age:18,30,60 --step 0.001 --out s.counts
   parivox audit day1.counts day2.counts
-  parivox count scores.csv --speakers s.csv --by gender --step 0.01 --key site.key \
+  parivox count scores.csv --speakers s.csv --by gender --step 0.01 --new-key site.key \
     --blocks 20 --out north.counts
   parivox audit north.counts north.tally south.counts south.tally
 """
@@ -49,7 +49,8 @@ def _run(given: argparse.Namespace) -> None:
 
     options = given_options(given, CountOptions)
     check_out_is_named(given.out, "file")
-    (check_out if given.key is None else check_both)(given.out)
+    has_key = given.key is not None or given.new_key is not None
+    (check_both if has_key else check_out)(given.out)
     name, equals, path = given.scores.partition("=")
     tables = [getattr(given, name) for name in (*TABLES, "groups")]
     check_standard_input([given.scores.rpartition("=")[2], *tables])

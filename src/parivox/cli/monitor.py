@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 examples:
-  parivox monitor 2026-11-21.csv --new --state bank.state --key bank.key \
+  parivox monitor 2026-11-21.csv --new --state bank.state --new-key bank.key \
 --speakers customers.csv --by gender
   parivox monitor 2026-11-22.csv --state bank.state --key bank.key \
 --speakers customers.csv --by gender --limit fnr=0.05 --report stream.html

@@ -7,6 +7,8 @@ from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from parivox.auditing.counts.site_key import KDFS, NO_KDF
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -64,6 +66,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
     _must({*against} <= {*AGAINST}, "what groups are held against is unknown")
     _must(isinstance(settings["by"], str), "the grouping has no name")
     _must(isinstance(settings["site"], str), "the key has no mark")
+    _must(settings.get("kdf", NO_KDF) in KDFS, "the key was derived in an unknown way")
     for name, (low, high) in _NUMBERS.items():
         _must(_is_number(settings[name], low, high), f"{name} is out of range")
     limit = settings["limit"]

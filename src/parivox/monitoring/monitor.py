@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.counts.pseudonyms import SiteKey
+from parivox.auditing.counts.site_key import KDF, NO_KDF, SiteKey, key_file
 from parivox.auditing.inputs import gather_one
 from parivox.auditing.result import load
 from parivox.auditing.schema import Rows
@@ -98,6 +98,7 @@ def monitor(
     *,
     state: str | os.PathLike[str],
     key: str | os.PathLike[str] | None = None,
+    new_key: str | os.PathLike[str] | None = None,
     day: str | None = None,
     skipped: bool = False,
     new: bool = False,
@@ -138,6 +139,8 @@ def monitor(
         Begin a stream with this day; otherwise the state must be there.
     key
         File of a secret, by which speakers get other names.
+    new_key
+        The same of a new stream by a new random secret, which is written to this file.
     day
         Date of the trials, ``YYYY-MM-DD``; by default the one in the name of the file.
     skipped
@@ -195,6 +198,7 @@ def monitor(
     asked = MonitorOptions.of(
         state=state,
         key=key,
+        new_key=new_key,
         day=day,
         skipped=skipped,
         new=new,
@@ -229,8 +233,11 @@ def monitor(
             msg = f"--state {name}: file not found; check the path"
             raise ConfigError(msg)
         return _made(stream, watch(stream), {})
-    with locked(name):
-        return _counted(scores, asked, name)
+    if asked.new_key is not None and not asked.new:
+        msg = "--new-key: is for a new stream; add --new, or give the stream's own --key"
+        raise ConfigError(msg)
+    with locked(name), key_file(asked.key, asked.new_key) as file:
+        return _counted(scores, replace(asked, key=file, new_key=None), name)
 
 
 def _counted(scores: Any, asked: MonitorOptions, name: str) -> Monitor:
@@ -244,9 +251,13 @@ def _counted(scores: Any, asked: MonitorOptions, name: str) -> Monitor:
         msg = f"--state {name}: exists already; leave out --new, or name another file"
         raise ConfigError(msg)
     if asked.key is None:
-        msg = "--key: is missing; name the file of a secret, by which speakers get other names"
+        msg = (
+            "--key: is missing; name the file of a secret, by which speakers get other names, or "
+            "make one with --new-key FILE"
+        )
         raise ConfigError(msg)
-    site = SiteKey.read(asked.key)
+    kdf = KDF if stream is None else stream.settings.get("kdf", NO_KDF)
+    site = SiteKey.read(asked.key, kdf)
     read, grouping = _read(scores, asked)
     settings = _settings(asked, site, grouping)
     stream = Stream.begun(settings) if stream is None else stream
@@ -301,6 +312,7 @@ def _settings(asked: MonitorOptions, site: SiteKey, grouping: Grouping) -> dict[
     against = [OTHERS, BASELINE if rates else BEFORE, *[LIMIT] * bool(limits)]
     return {
         "site": site.site,
+        "kdf": site.kdf,
         "by": grouping.name,
         "groups": sorted(sizes),
         "watched": watched,

@@ -512,6 +512,20 @@ class CountOptions(ReadOptions):
         is_common=True,
         annotated="str | os.PathLike[str] | None",
     )
+    new_key: Any = option(
+        COUNTED,
+        "like `--key`, with a new random secret that is written to this file",
+        metavar="FILE",
+        without="`--key`",
+        is_common=True,
+        annotated="str | os.PathLike[str] | None",
+    )
+    regroup: bool = option(
+        COUNTED,
+        "with `--key`: count trials again by other groups although groups were withheld before",
+        Flag,
+        False,
+    )
     blocks: int | None = option(
         COUNTED,
         "with `--key`: tally blocks of at least this many speakers instead of single speakers",

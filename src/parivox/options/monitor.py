@@ -38,6 +38,14 @@ class MonitorOptions(ReadOptions):
         is_common=True,
         annotated="str | os.PathLike[str] | None",
     )
+    new_key: Any = option(
+        WATCHED,
+        "with `--new`: like `--key`, with a new random secret that is written to this file",
+        metavar="FILE",
+        without="`--key`",
+        is_common=True,
+        annotated="str | os.PathLike[str] | None",
+    )
     day: str | None = option(
         WATCHED,
         "day of these trials, as in `2026-11-22`",

@@ -171,6 +171,8 @@ class OtherCountOptions(TypedDict, total=False):
     progress: Callable[[Progress], None] | None
     """function called with the progress of each stage, when the stage begins and ends and at most
     four times a second in between; print shows it"""
+    regroup: bool
+    """with --key: count trials again by other groups although groups were withheld before"""
     llr: bool
     """scores are natural-log likelihood ratios"""
     llr_base: int | None

@@ -1,15 +1,12 @@
 """Tallies that leave a site: of speakers under names that a key makes, or of blocks of them.
 
-A name is a keyed hash (BLAKE2b) of the speaker's id, or of all ids of a block. Without the key,
-which stays at the site, no id can be tried against it. Files made with one key give one speaker
-one name, so that their tallies add up; other keys are other sites.
+A name is a keyed hash of the speaker's id, or of all ids of a block, by a key that stays at the
+site. Files made with one key give one speaker one name, so that their tallies add up; other keys
+are other sites.
 """
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,11 +17,11 @@ from parivox.auditing.tally import tally_trials
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from parivox.auditing.counts.site_key import SiteKey
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inputs import Gathered
     from parivox.auditing.tally import Tally
@@ -32,90 +29,6 @@ if TYPE_CHECKING:
     from parivox.options.audit import CountOptions
     from parivox.read.grouping import Grouping
     from parivox.read.people import Speakers
-
-SHORTEST, LONGEST = 16, 64
-"""Bytes of a key: fewer could be guessed, more are none of BLAKE2b's."""
-_LEAST_DISTINCT = 8
-"""Different bytes of a key: fewer are hardly random."""
-_TOO_MUCH = 1 << 12
-_NAME, _SITE, _BLOCK = b"parivox name", b"parivox site", b"parivox block"  # uses of one key
-_MARK = b"parivox mark"
-
-
-@dataclass(frozen=True)
-class SiteKey:
-    """A secret of one site."""
-
-    secret: bytes
-
-    @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> SiteKey:
-        """A key of a file, without blanks around it.
-
-        Raises
-        ------
-        ConfigError
-            If there is none, or it is too short or too long.
-        """
-        # what is there is no key, but may be something else that nobody wants to lose
-        new = f"{path}.key" if Path(path).exists() else path
-        make = f'python -c "import secrets; print(secrets.token_hex(32))" > {new}'
-        try:
-            with Path(path).open("rb") as file:
-                secret = file.read(_TOO_MUCH).strip()
-        except FileNotFoundError:
-            if _may_be_secret(str(path)):
-                msg = (
-                    "--key: names no file; if that was the secret itself, make another one, as "
-                    "commands are recorded, and name the file that holds it"
-                )
-                raise ConfigError(msg) from None
-            msg = f"--key {path}: file not found; make a key that nobody else has: {make}"
-            raise ConfigError(msg) from None
-        except (OSError, ValueError) as error:
-            msg = f"--key {path}: cannot be read ({error}); name a file"
-            raise ConfigError(msg) from error
-        if not SHORTEST <= len(secret) <= LONGEST:
-            msg = (
-                f"--key {path}: holds {len(secret)} bytes, a key has {SHORTEST} to {LONGEST}; "
-                f"make one that nobody else has: {make}"
-            )
-            raise ConfigError(msg)
-        if len({*secret}) < _LEAST_DISTINCT:
-            msg = (
-                f"--key {path}: has {len({*secret})} different characters and can be guessed; make "
-                f"one that nobody else has: {make}"
-            )
-            raise ConfigError(msg)
-        return cls(secret)
-
-    @property
-    def site(self) -> str:
-        """What tells this key apart from others, and tells nothing of it."""
-        return self._hash(_SITE, [])
-
-    def names(self, ids: Sequence[str]) -> list[str]:
-        """The name of each speaker."""
-        return [self._hash(_NAME, [one]) for one in ids]
-
-    def name_of_block(self, names: Iterable[str]) -> str:
-        """The name of a block, from those of its speakers."""
-        return self._hash(_BLOCK, sorted(names))
-
-    def mark(self, text: str) -> str:
-        """What tells whether two texts are the same, and without the key nothing of them."""
-        return self._hash(_MARK, [text])
-
-    def _hash(self, use: bytes, words: Iterable[str]) -> str:
-        made = hashlib.blake2b(use, digest_size=8, key=self.secret)
-        for one in words:
-            made.update(b"\0" + one.encode())
-        return made.hexdigest()
-
-
-def _may_be_secret(text: str) -> bool:
-    """Whether a text that names no file may be a key that was typed: it is not repeated then."""
-    return len(text) >= SHORTEST and not {*text} & {"/", "\\", "."}
 
 
 def check_form(read: Gathered, asked: CountOptions, *, is_exact: bool) -> None:
@@ -176,7 +89,7 @@ def tally_for_others(read: Gathered, counts: TrialCounts, key: SiteKey, least: i
         block[used] = own
         used = np.arange(names.size)
     made = tally_trials(trials, _steps(counts), groupings, block)
-    return made.named(used, names, key.site, least or 1)
+    return made.named(used, names, key, least or 1)
 
 
 def _steps(counts: TrialCounts) -> FloatArray:

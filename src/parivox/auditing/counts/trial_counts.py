@@ -127,6 +127,8 @@ class TrialCounts:
     name: str = "counts"
     provenance: Sequence[dict[str, Any]] = ()
     tally: Tally | None = None
+    on_written: Callable[[], None] | None = None
+    """What is to be done once they are in a file."""
 
     has_speakers: ClassVar[Literal[False]] = False
     is_held = True  # in memory, at once
@@ -378,6 +380,8 @@ class TrialCounts:
         """
         tally = None if self.tally is None else self.tally.write
         write_file(path, self.rows.written(self.header()), tally)
+        if self.on_written is not None:
+            self.on_written()
 
     def write_over(self, path: str | os.PathLike[str]) -> None:
         """Write the counts alone in place of what is there, all of them or nothing.
@@ -413,6 +417,10 @@ class TrialCounts:
         if names:
             few = f"for the sake of groups of fewer than {self.least} speakers"
             yield f"Withheld {few}: {', '.join(names)}."
+            yield (
+                "Another file of the same trials, counted by other groups, may give these back by "
+                "subtraction."
+            )
         elif self.least:
             yield f"No group has fewer than {self.least} speakers, so none is withheld."
         else:
