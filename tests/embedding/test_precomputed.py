@@ -154,7 +154,7 @@ def bad(folder, name, data):
         ("e.csv", "a,1\n", r"is of no known kind; embeddings are in \.npy"),
         ("e.npy", b"", "is not an array of numbers and text"),
         ("e.npz", b"PK\3\4", "is not an archive of numbers and text"),
-        ("e.parquet", b"PAR1", "is not a Parquet file"),
+        ("e.parquet", b"PAR1", "cannot be read as parquet"),
         ("e.ark", b"a \0BFM \4\1\0\0\0\4\1\0\0\0\0\0\0\0", "vector of 'a' is a 'FM', expected a v"),
         ("e.ark", ark()[0][:-3], "vector of 'ñandú' has 5 numbers, of which the file does not"),
         ("e.ark", b"a [ 1 2\n 3 4 ]\n", "vector of 'a' is not a vector"),

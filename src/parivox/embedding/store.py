@@ -27,6 +27,8 @@ from parivox import disk
 from parivox.disk import found
 from parivox.embedding.audio import ATTRIBUTES
 from parivox.errors import DataError
+from parivox.read.formats.format import ENGINE_ERRORS
+from parivox.read.formats.frames import Undecoded, check_decodes
 
 if TYPE_CHECKING:
     import os
@@ -112,8 +114,11 @@ def find_store(path: Path) -> Store | None:
             if lacking:
                 msg = f"{ABOUT} lacks {', '.join(lacking)}"
                 raise ValueError(msg)
-            table = pl.read_parquet(found(path, TABLE))
-    except (*_UNREADABLE, pl.exceptions.PolarsError) as error:
+            at = found(path, TABLE)
+            at.stat()  # a table that is not there has its own sentence
+            check_decodes(Undecoded(str(at), "parquet", at))
+            table = pl.read_parquet(at)
+    except (*_UNREADABLE, *ENGINE_ERRORS) as error:
         msg = f"{path}: is not a whole store of embeddings ({_short(error)}); embed again elsewhere"
         raise DataError(msg) from error
     if version != VERSION:

@@ -29,7 +29,12 @@ from parivox.disk import unwritable, whole_file, writing
 from parivox.errors import ConfigError, DataError
 from parivox.read.content import read_content
 from parivox.read.formats.format import ENGINE_ERRORS, why
-from parivox.read.formats.frames import binary_frame, parquet_metadata
+from parivox.read.formats.frames import (
+    Undecoded,
+    binary_frame,
+    check_decodes,
+    parquet_metadata,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -396,6 +401,17 @@ def read_tally(
     if digest.hexdigest() != seal:
         raise damaged(content.name, "its bytes are not those that were written", TALLY_KEY)
     return _columns(frame), header
+
+
+def check_files(paths: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse files of counts and tallies of which one cannot be decoded, before any is read.
+
+    Raises
+    ------
+    DataError
+        If there is one.
+    """
+    check_decodes(*(Undecoded(Path(path).name, "parquet", os.fspath(path)) for path in paths))
 
 
 def read_header(source: str | os.PathLike[str], key: str = KEY) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from parivox.auditing.tally import Tally, sources_of, tally_failed
 from parivox.errors import DataError
 from parivox.read.attributes import has_bands, in_order
 from parivox.read.content import stem_of, stem_of_all
-from parivox.read.counts_file import NO_ROWS, SIDES, CountRows, holds_tally
+from parivox.read.counts_file import NO_ROWS, SIDES, CountRows, check_files, holds_tally
 from parivox.read.grouping import Grouping
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def read_all(named: Named) -> list[TrialCounts]:
     DataError
         If one is damaged, or two of them do not fit together.
     """
+    check_files(source for _, source in named)
     tallies = [source for _, source in named if holds_tally(source)]
     named = [(name, source) for name, source in named if source not in tallies]
     if not named:

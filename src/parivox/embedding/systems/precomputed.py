@@ -30,7 +30,8 @@ import polars as pl
 from parivox.errors import DataError
 from parivox.read.content import check_unpacked
 from parivox.read.formats.delimited import PICKLED
-from parivox.read.formats.format import why
+from parivox.read.formats.format import ENGINE_ERRORS, why
+from parivox.read.formats.frames import Undecoded, check_decodes, silent
 
 if TYPE_CHECKING:
     import os
@@ -212,9 +213,11 @@ def _npz(path: Path) -> tuple[Sequence[Any], Any]:
 
 
 def _parquet(path: Path) -> tuple[Sequence[Any], Any]:
+    check_decodes(Undecoded(str(path), "parquet", path))
     try:
-        frame = pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
+        with silent():
+            frame = pl.read_parquet(path)
+    except ENGINE_ERRORS as error:
         msg = f"{path}: is not a Parquet file ({why(error)}); write it again"
         raise DataError(msg) from error
     lower = {name.lower(): name for name in frame.columns}

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -23,10 +26,10 @@ from parivox.read.formats.format import (
     starts_with,
     why,
 )
+from parivox.read.formats.probe import REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from parivox.read.columns import Columns
     from parivox.read.content import Content
@@ -37,6 +40,7 @@ Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 ROWS = 1_000_000
 """Rows read at once."""
 _STDERR = 2
+_PROBE = Path(__file__).with_name("probe.py")
 _ONE_AT_A_TIME = Lock()
 
 
@@ -69,11 +73,7 @@ def _guarded(
                 return job(pl.read_ipc_stream(source).lazy())
             return job(lazy_parquet(source) if kind == "parquet" else pl.scan_ipc(source))
     except ENGINE_ERRORS as error:
-        msg = (
-            f"{content.name}: cannot be read as {kind} ({why(error)}); "
-            "it may be truncated, so make or copy it again"
-        )
-        raise DataError(msg) from error
+        raise _unreadable(content.name, kind, why(error)) from error
 
 
 def lazy_parquet(source: bytes | str | Path) -> pl.LazyFrame:
@@ -116,22 +116,88 @@ def parquet_metadata(file: Path | IO[bytes]) -> dict[str, str]:
 
 
 def binary_frame(content: Content, kind: str) -> pl.DataFrame:
-    """The whole table."""
+    """The whole table, which `check_decodes` has decoded."""
     return _guarded(content, kind, lambda lazy: lazy.collect())
+
+
+def _height(content: Content, kind: str) -> int:
+    return int(_guarded(content, kind, lambda lazy: lazy.select(pl.len()).collect()).item())
+
+
+class Undecoded(NamedTuple):
+    """Some rows and columns of a table in Parquet or Arrow, and what it is called."""
+
+    name: str
+    kind: str
+    source: bytes | str | Path
+    columns: Sequence[str] | None = None  # None: all
+    rows: range | None = None  # None: all
+
+
+def check_decodes(*tables: Undecoded) -> None:
+    """Decode tables in another process first, as damage may end the one that does.
+
+    Of tables without a path there can be one.
+
+    Raises
+    ------
+    DataError
+        If that process aborted, or the engine refused a table there.
+    """
+    if not sys.executable:
+        return
+    data = next((one.source for one in tables if isinstance(one.source, bytes)), b"")
+    jobs = [
+        {
+            "kind": one.kind,
+            "path": None if isinstance(one.source, bytes) else os.fspath(one.source),
+            "columns": None if one.columns is None else [*one.columns],
+            "first": 0 if one.rows is None else one.rows.start,
+            "last": None if one.rows is None else one.rows.stop,
+        }
+        for one in tables
+    ]
+    probe = subprocess.run(  # noqa: S603 - our own file
+        [sys.executable, "-P", str(_PROBE)],
+        input=json.dumps(jobs).encode() + b"\n" + data,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    if probe.returncode >= 0 and probe.returncode != REFUSED:
+        return
+    reason = f"reading it ended with signal {-probe.returncode}"
+    begun = [line for line in probe.stdout.decode(errors="replace").splitlines() if line]
+    if probe.returncode == REFUSED:
+        places = [i for i, line in enumerate(begun) if line.isdecimal()]
+        reason = "\n".join(begun[places[-1] + 1 :])
+        begun = begun[: places[-1] + 1]
+    table = tables[int(begun[-1])]
+    raise _unreadable(table.name, table.kind, why(DataError(reason)))
+
+
+def _unreadable(name: str, kind: str, reason: str) -> DataError:
+    return DataError(
+        f"{name}: cannot be read as {kind} ({reason}); it may be truncated, so make or "
+        "copy it again"
+    )
 
 
 def _table(kind: str, content: Content) -> NamedColumns:
     """A table in Parquet or Arrow, of which a million rows are read at once."""
     empty = _guarded(content, kind, lambda lazy: lazy.head(0).collect())
-    height = int(_guarded(content, kind, lambda lazy: lazy.select(pl.len()).collect()).item())
+    rows = range(_height(content, kind))
+    if content.rows is not None:
+        rows = rows[content.rows.first : content.rows.last]
+    decoded: set[str] = set()
 
     def part(first: int, columns: Mapping[str, str]) -> pl.DataFrame:
+        if unknown := {*columns.values()} - decoded:
+            check_decodes(Undecoded(content.name, kind, content.for_polars, [*unknown], rows))
+            decoded.update(unknown)
         job = lambda lazy: lazy.slice(first, ROWS).select(**columns).collect()  # noqa: E731
         return _guarded(content, kind, job)
 
-    rows = range(height)
-    if content.rows is not None:
-        rows = rows[content.rows.first : content.rows.last]
     chunks = partial(_chunks, content.name, empty.columns, rows, part)
     return NamedColumns(empty.columns, chunks, empty.dtypes)
 
