@@ -50,8 +50,7 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
     design = Design(groupings=groupings, options=options, metrics={})
     system = measure_system(trials, design)
-    parts = list(measured_cells(system))
-    add_rows(system, parts, [None] * len(parts), rows)
+    add_rows(system, ((part, None) for part in measured_cells(system)), rows)
     return {name: block.table() for name, block in rows.items()}
 
 

@@ -18,6 +18,7 @@ import shutil
 import tempfile
 import weakref
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,9 +158,9 @@ def is_ours(file: Path) -> bool:
     if not head or _MARK.search(head):
         return True
     try:
-        with zipfile.ZipFile(file) as book:
-            return b"<dc:creator>Parivox</dc:creator>" in book.read("docProps/core.xml")
-    except (zipfile.BadZipFile, KeyError, OSError, ValueError):
+        with zipfile.ZipFile(file) as book, book.open("docProps/core.xml") as properties:
+            return b"<dc:creator>Parivox</dc:creator>" in properties.read(_HEAD)
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError, ValueError, RuntimeError):
         return False
 
 

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.layout import ALLOCATIONS, Layout, cell_layouts, cells_of_side, walk
+from parivox.auditing.layout import (
+    ALLOCATIONS,
+    LAYOUTS_AT_ONCE,
+    Layout,
+    cell_layouts,
+    cells_of_side,
+    walk,
+)
 from parivox.auditing.outcomes import MICRO, NO_OUTCOMES, SECONDS, Outcomes, Share
 from parivox.auditing.participants import Participants
 from parivox.auditing.score_counts import CHUNK, Binned, Exact
@@ -141,7 +148,11 @@ def count_cells(
     left_out = np.zeros((len(layouts), 2), dtype=np.int64)
     at_once = 0 if trials.is_held else CHUNK
     for here in walk(
-        trials, layouts, failed=STAGES, keep_conflicts=keep_conflicts, at_once=at_once
+        *(trials, layouts),
+        failed=STAGES,
+        keep_conflicts=keep_conflicts,
+        at_once=at_once,
+        layouts_at_once=LAYOUTS_AT_ONCE,
     ):
         for i, at in here.at.items():
             for into, cells in zip(outcomes[i], (at.cells, [at.level]), strict=True):
@@ -317,14 +328,14 @@ class _People:
 
     def add(self, here: PlacedTrials) -> None:
         """Note those of some trials; of those that failed, nothing but the attempt."""
-        if self.attempts is not None:
+        if self.attempts is not None and here.is_first:
             self.attempts.add(here)
         if here.have_failed:
             return
         sides = [side.astype(np.intp) for side in (here.part.enrol, here.part.test)]
         speakers = [self.speaker.take(side) for side in sides]
-        for i, one in enumerate(self.layouts):
-            self.participants[one].add(speakers, here, i)
+        for i in here.at:
+            self.participants[self.layouts[i]].add(speakers, here, i)
         for side in sides:
             self.used[side] = True
 

@@ -18,6 +18,7 @@ from parivox.errors import ConfigError, DataError, ParivoxError, storable
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
 from parivox.progress import each
+from parivox.read.formats.frames import Undecoded, check_decodes
 from parivox.read.table import Table
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ HASHES = "SHA256SUMS"
 def write_folder(
     folder: str | os.PathLike[str],
     tables: Mapping[str, Table],
-    texts: Mapping[str, str],
+    texts: Mapping[str, Iterable[str]],
     format: str,  # noqa: A002 - the option's word
     key: PrivateKey | None = None,
 ) -> None:
@@ -49,8 +50,9 @@ def write_folder(
     with writing(_named(folder), "folder"), whole_folder(out, _own_files()) as aside:
         for name, table in each(tables.items(), f"writing {os.fsdecode(folder)}", "tables"):
             table.write(aside / f"{name}.{'parquet' if name in CURVES else format}")
-        for name, text in texts.items():
-            (aside / name).write_text(text, encoding="utf-8", newline="\n")
+        for name, pieces in texts.items():
+            with (aside / name).open("w", encoding="utf-8", newline="\n") as file:
+                file.writelines(pieces)
         (aside / HASHES).write_text(_hashes(aside), encoding="utf-8", newline="\n")
         if key is not None:
             key.write(aside)
@@ -182,7 +184,7 @@ def read_folder(
         raise DataError(msg)
     _check_hashes(home)
     try:
-        provenance = json.loads(_bytes(found(home, "provenance.json")))
+        provenance = _provenance(home)
         other = _OtherVersion(record["versions"]["parivox"])
         record["options"] = other.options(record["options"])
         cells = record.pop("tables")
@@ -195,11 +197,43 @@ def read_folder(
     except (*_UNREADABLE, OSError, ParivoxError) as error:
         msg = f"{folder}: audit.json is damaged ({error!r:.200}); audit again"
         raise DataError(msg) from error
+    _check_curves(home)
     for name in CURVES:
         tables[name] = _curve(found(home, f"{name}.parquet"), name, record["options"], other)
     if other.found:
         record["other_version"] = record.get("other_version", {}) | other.found
     return tables, record, provenance
+
+
+def _provenance(home: Path) -> list[dict[str, Any]]:
+    """The files that were read."""
+    entries = json.loads(_bytes(found(home, "provenance.json")))
+    if not isinstance(entries, list) or not all(map(_is_entry, entries)):
+        msg = "provenance.json is no list of files"
+        raise ValueError(msg)
+    return entries
+
+
+def _is_entry(entry: Any) -> bool:
+    """Whether this tells of a file by its role, its name and its columns, as what is read does."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("role"), str):
+        return False
+    columns = entry.get("columns", {})
+    is_named = isinstance(entry.get("name", ""), str) and isinstance(columns, dict)
+    return is_named and (entry["role"] != "speakers" or isinstance(columns.get("id"), str))
+
+
+def _check_curves(home: Path) -> None:
+    """Decode the tables of a folder in another process first, if it came from elsewhere.
+
+    Folders are handed on without their private key, and so are known by it.
+    """
+    if found(home, PRIVATE).is_file():
+        return
+    paths = (found(home, f"{name}.parquet") for name in CURVES)
+    known = [Undecoded(str(path), "parquet", path) for path in paths if path.is_file()]
+    if known:
+        check_decodes(*known)
 
 
 def _curve(path: Path, name: str, options: Mapping[str, Any], other: _OtherVersion) -> Table:

@@ -96,6 +96,10 @@ def groups_of_trials(enrol: Codes, test: Codes, allocation: str, groups: int = 0
     return [enrol, np.where(enrol == test, _NONE, test)]
 
 
+LAYOUTS_AT_ONCE = 32
+"""Layouts that trials are placed in at a time, where all are not needed together."""
+
+
 class Placed(NamedTuple):
     """Where the trials of one block count in one layout."""
 
@@ -111,6 +115,8 @@ class PlacedTrials(NamedTuple):
     at: dict[int, Placed]  # by the number of the layout
     sides: dict[int, Sides]  # groups of both sides, -1 for none, by the identity of the grouping
     have_failed: bool  # whether these are trials without score, of recordings that failed
+    # whether these trials come for the first time: again, they are placed in other layouts
+    is_first: bool = True
 
     def sides_by(self, grouping: Grouping | None) -> Sides:
         """Groups of both sides; all of the one group that there is without a grouping."""
@@ -142,16 +148,26 @@ def walk(
     scored: bool = True,
     keep_conflicts: bool = False,
     at_once: int = 0,
+    layouts_at_once: int = 0,
 ) -> Iterator[PlacedTrials]:
     """The trials of one system, partition by partition, in the cells of several layouts.
 
     Of each partition come those with a score, if `scored`, without those that contradict others
     unless these are kept; then, apart, those that `failed` at some stages. So many come `at_once`,
-    if told.
+    if told. They come again for the next `layouts_at_once`, as places in many layouts take room.
     """
     is_unknown = getattr(trials, "utterance_speaker", np.zeros(1)) < 0
-    used = (g for one in layouts for g in (one.grouping, one.within) if g is not None)
-    sides_of = {key: trials.sides(g) for key, g in {id(g): g for g in used}.items()}
+    known: dict[int, Callable[[Trials], Sides]] = {}
+
+    def sides_of(some: Sequence[int]) -> dict[int, Callable[[Trials], Sides]]:
+        """What gives the groups of both sides by each grouping of some layouts."""
+        both = ((layouts[i].grouping, layouts[i].within) for i in some)
+        used = {id(one): one for pair in both for one in pair if one is not None}
+        if layouts_at_once:
+            known.clear()
+        known.update({key: trials.sides(one) for key, one in used.items() if key not in known})
+        return {key: known[key] for key in used}
+
     for part, which in trials.parts(layouts):
         blocks = []
         if scored:
@@ -162,10 +178,13 @@ def walk(
                 blocks.append((lost, True))
         for whole, have_failed in blocks:
             for block in whole.blocks(at_once) if at_once else (whole,):
-                sides = {key: of(block) for key, of in sides_of.items()}
                 lacks = is_unknown.take(block.test) if is_unknown.any() else None
-                at = {i: _placed(layouts[i], sides, len(block), lacks) for i in which}
-                yield PlacedTrials(block, at, sides, have_failed)
+                size = layouts_at_once or max(len(which), 1)
+                for start in range(0, max(len(which), 1), size):
+                    some = which[start : start + size]
+                    sides = {key: of(block) for key, of in sides_of(some).items()}
+                    at = {i: _placed(layouts[i], sides, len(block), lacks) for i in some}
+                    yield PlacedTrials(block, at, sides, have_failed, is_first=not start)
 
 
 def _placed(

@@ -21,6 +21,7 @@ from parivox.auditing.estimates import columns_of
 from parivox.core.measures import RATES
 from parivox.core.resampling import from_replicates, weighted
 from parivox.core.tallies import over
+from parivox.errors import DataError
 from parivox.frozen import frozen
 from parivox.read.trialset import TrialSet
 
@@ -184,16 +185,25 @@ def coded(drawn: FloatArray) -> list[str]:
 def correlation(one: str, other: str) -> float:
     """How two rates go together over draws, in [-1, 1].
 
+    Raises
+    ------
+    DataError
+        If one is not what `coded` made.
+
     Examples
     --------
     >>> up, down = coded(np.array([[1.0, 3.0], [2.0, 2.0], [6.0, -2.0]]))
     >>> round(correlation(up, up), 6), round(correlation(up, down), 6)
     (1.0, -1.0)
     """
-    a, b = (
-        np.frombuffer(base64.b64decode(text, validate=True), "<i2").astype(np.float64)
-        for text in (one, other)
-    )
+    try:
+        a, b = (
+            np.frombuffer(base64.b64decode(text, validate=True), "<i2").astype(np.float64)
+            for text in (one, other)
+        )
+    except ValueError as error:
+        msg = f"pairing.parquet: its draws are damaged ({error}); audit again, or remove the file"
+        raise DataError(msg) from error
     if a.size != b.size or not (a.any() and b.any()):
         return 0.0
     return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1, 1))

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.folder import check_folder, check_format, read_folder, write_folder
 from parivox.auditing.private import PrivateKey, sealed_provenance
@@ -20,6 +20,9 @@ from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.errors import ConfigError, shown, storable
 from parivox.read.table import Table
 from parivox.shown import SHOWN_BY, Shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def system_name(system: str, list_: str) -> str:
@@ -91,14 +94,20 @@ class Audit(Shown):
 
     def to_json(self) -> str:
         """The audit as one line of JSON a table; the schema is shipped as ``audit.schema.json``."""
+        return "".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[str]:
+        """What `to_json` gives, a column of a table at a time, as large audits need the room."""
         record = {"parivox_audit": SCHEMA_VERSION, **self.record}
         head = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
-        body = ",\n".join(
-            f"  {json.dumps(name)}: {table.to_json()}"
-            for name, table in self.tables().items()
-            if name not in CURVES
-        )
-        return f'{head},\n "tables": {{\n{body}\n }}\n}}\n'
+        yield f'{head},\n "tables": {{\n'
+        joint = ""
+        for name, table in self.tables().items():
+            if name not in CURVES:
+                yield f"{joint}  {json.dumps(name)}: "
+                yield from table.json_pieces()
+                joint = ",\n"
+        yield "\n }\n}\n"
 
     def write(self, folder: str | os.PathLike[str], *, format: str = "csv") -> Audit:  # noqa: A002
         """Write every table, ``audit.json``, ``provenance.json`` and hashes: all or nothing.
@@ -130,7 +139,7 @@ class Audit(Shown):
         key = PrivateKey.of_folder(check_folder(folder))
         sealed = self._sealed(key)
         provenance = json.dumps(_storable(sealed.provenance), indent=1, ensure_ascii=False)
-        texts = {"audit.json": sealed.to_json(), "provenance.json": f"{provenance}\n"}
+        texts = {"audit.json": sealed.json_pieces(), "provenance.json": [f"{provenance}\n"]}
         write_folder(folder, sealed.tables(), texts, format, key)
         return sealed
 

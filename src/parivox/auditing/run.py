@@ -66,7 +66,8 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.draws import Draws
     from parivox.auditing.inputs import Gathered
-    from parivox.auditing.system import System
+    from parivox.auditing.judged_groups import JudgedGroups
+    from parivox.auditing.system import Measured, System
     from parivox.core.counts import Curve, FloatArray
     from parivox.options.typed import OtherAuditOptions
     from parivox.read.groups_file import GroupsFile
@@ -207,14 +208,17 @@ def _audited(study: _Study, table: Path | None = None) -> Audit:
     for trials_of in read.sets:
         with stage(f"measuring {system_name(trials_of.system, trials_of.list)}"):
             system = _with_primary(_measured(trials_of, read, design, development_of))
-            measured.append(Compared(system, list(measured_cells(system))))
+            # one system alone is measured grouping by grouping, as many take much room
+            cells = [] if len(read.sets) == 1 else list(measured_cells(system))
+            measured.append(Compared(system, cells))
     systems = [system for system, _ in measured]
     # systems are compared on the same groups, so that all are measured before any row is made
     judged = judged_groups([parts for _, parts in measured])
     rows = {name: Rows(columns) for name, columns in TABLES.items()}
     for (system, parts), judged_parts in zip(measured, judged, strict=True):
         with stage(f"measuring {system_name(system.trials.system, system.trials.list)}"):
-            add_rows(system, parts, judged_parts, rows)
+            pairs = zip(parts, judged_parts, strict=True) if parts else _each_judged(system)
+            add_rows(system, pairs, rows)
             _account(rows["data"], system, read)
     for one, other in combinations(systems, 2):
         note_same_scores(rows["data"], one, other)
@@ -230,6 +234,13 @@ def _audited(study: _Study, table: Path | None = None) -> Audit:
         record=record_of(checked, read, systems, *files),
         provenance=provenance_of(read, systems, *files),
     )
+
+
+def _each_judged(system: System) -> Iterator[tuple[Measured, JudgedGroups | None]]:
+    """The cells of one grouping after the other, with the groups that are judged in them."""
+    for part in measured_cells(system):
+        ((judged,),) = judged_groups([[part]])
+        yield part, judged
 
 
 class _Study(NamedTuple):

@@ -260,6 +260,9 @@ class Base(NamedTuple):
     reason: str
 
 
+_MANY_ROWS = 20_000
+
+
 class Rows:
     """Rows of one table, added in blocks; `columns` are those of the table, with their kinds.
 
@@ -275,6 +278,7 @@ class Rows:
     def __init__(self, columns: Mapping[str, str]) -> None:
         self.columns = columns
         self.cells: dict[str, list[Any]] = {name: [] for name in columns}
+        self._settled: list[Table] = []
 
     def add(self, **block: Any) -> None:
         """Add a block of rows: lists or arrays of one length, single values repeated.
@@ -288,6 +292,13 @@ class Rows:
             mine.extend(cells if isinstance(cells, list) else [cells] * n)
         assert not block, f"no such columns: {list(block)}"
 
+    def settle(self) -> None:
+        """Put rows away that nobody looks at again, in a tenth of the room, once they are many."""
+        if len(next(iter(self.cells.values()))) >= _MANY_ROWS:
+            self._settled.append(Table.of(self.cells, self.columns))
+            self.cells = {name: [] for name in self.columns}
+
     def table(self) -> Table:
         """The rows as a table."""
-        return Table.of(self.cells, self.columns)
+        rest = Table.of(self.cells, self.columns)
+        return Table.joined([*self._settled, rest]) if self._settled else rest

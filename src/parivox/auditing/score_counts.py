@@ -30,9 +30,10 @@ class Exact:
     def __init__(self, layouts: Sequence[Layout], width: float = 0.0) -> None:
         self.layouts, self.width, self.bound = layouts, width, 0.0
         self.counted: dict[int, Counted] = {}
+        self._everything: Counts | None = None
 
     def add(self, here: PlacedTrials) -> None:
-        """Count all trials of some layouts; once only."""
+        """Count all trials of some layouts; each layout once only."""
         rising = here.part.by_score()
         weight = here.part.more.get("count")
         columns = (
@@ -40,7 +41,9 @@ class Exact:
             here.part.target.take(rising),
             None if weight is None else weight.take(rising),
         )
-        everything = Counts.from_sorted(*columns)
+        if here.is_first or self._everything is None:
+            self._everything = Counts.from_sorted(*columns)
+        everything = self._everything
         for i, at in here.at.items():
             n_cells, n_levels = self.layouts[i].cells, self.layouts[i].levels
             if n_levels == 1 and (at.level == 0).all():

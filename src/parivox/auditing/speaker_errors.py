@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.layout import CROSS, Layout, walk
+from parivox.auditing.layout import CROSS, LAYOUTS_AT_ONCE, Layout, walk
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.core.tallies import ByPair, BySpeaker, numbered
 
@@ -115,7 +115,7 @@ def count_matrices(
     """
     layouts = [Layout(g, CROSS, w) for w in (None, *within) for g in groupings]
     sums = [np.zeros((2, len(found), one.cells), dtype=np.int64) for one in layouts]
-    for here in walk(trials, layouts, at_once=_AT_ONCE):
+    for here in walk(trials, layouts, at_once=_AT_ONCE, layouts_at_once=LAYOUTS_AT_ONCE):
         accepted = _Acceptances.of(trials, here, found)
         nontarget = np.flatnonzero(~here.part.target)
         for i, at in here.at.items():

@@ -26,7 +26,7 @@ from parivox.core.measures import RATES
 from parivox.progress import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 
 def add_rows(
     system: System,
-    parts: Sequence[Measured],
-    judged: Sequence[JudgedGroups | None],
+    parts: Iterable[tuple[Measured, JudgedGroups | None]],
     rows: Mapping[str, Rows],
 ) -> None:
     """Add this system's rows to every table but ``data``.
 
-    `parts` are the cells of each of its groupings and levels, `judged` which of the groups of each
-    are judged in all systems and lists.
+    `parts` are the cells of each of its groupings and levels, with which of the groups of each are
+    judged in all systems and lists.
     """
     options, sample, points = system.design.options, system.sample, system.points
     for level in system.tally.levels:
         _operating_points(rows["operating_points"], system, level)
     pairing = Pairing.of(system)
-    for one, judged_here in zip(_told(parts), judged, strict=True):
+    n_cells = sum(len(cells.groups) + 1 for cells in system.tally.cells) + len(system.tally.levels)
+    for one, judged_here in _told(parts, n_cells):
         where = {**system.name, **one.where}
         _group_rows(rows["groups"], system, one, where)
         _curves(rows, system, one, where)
@@ -84,6 +84,7 @@ def add_rows(
             people_rows(*at, of, options)
         if options.sweep:
             sweep_rows(rows["sweep"], where, one.cells, system.grid, options)
+        _make_room(one, rows)
     cause_rows(rows["failures"], system.name, system.tally.attempts, system.design)
     for layout, tallied in () if sample is None else sample.strata:
         assert layout.grouping is not None
@@ -99,11 +100,22 @@ def add_rows(
         _compat(rows, system)
 
 
-def _told(parts: Sequence[Measured]) -> Iterator[Measured]:
+def _make_room(one: Measured, rows: Mapping[str, Rows]) -> None:
+    """Put rows away, and forget the curves of cells that nobody looks at again."""
+    for table in rows.values():
+        table.settle()
+    for counts in one.counts:
+        if counts is not None and counts is not one.level.counts:
+            counts.forget_curve()
+
+
+def _told(
+    parts: Iterable[tuple[Measured, JudgedGroups | None]], n_cells: int
+) -> Iterator[tuple[Measured, JudgedGroups | None]]:
     """The same, and a stage that tells for how many of the cells there are rows."""
-    with stage("measures and verdicts", sum(len(one.names) for one in parts), "groups") as at:
-        for one in parts:
-            yield one
+    with stage("measures and verdicts", n_cells, "groups") as at:
+        for one, judged in parts:
+            yield one, judged
             at.add(len(one.names))
 
 
@@ -245,6 +257,7 @@ def _matrices(rows: Rows, system: System) -> None:
                 reason=reason,
                 within=level,
             )
+            rows.settle()
 
 
 def _compat(rows: Mapping[str, Rows], system: System) -> None:

@@ -294,6 +294,10 @@ class Counts:
         thresholds = np.concatenate(([np.inf], self.values[::-1]))
         return Curve(thresholds, fp, fn, self.n_target, self.n_nontarget)
 
+    def forget_curve(self) -> None:
+        """Give back the room of the curve, which is computed anew when it is asked for."""
+        vars(self).pop("curve", None)
+
     def at(self, thresholds: ArrayLike) -> Curve:
         """Exact error counts at any thresholds, in the order given.
 

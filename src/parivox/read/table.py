@@ -182,10 +182,17 @@ class Table:
         >>> Table.of({"value": [0.5, None, "inf"]}, {"value": "float"}).to_json()
         '{"value": [0.5, null, "inf"]}'
         """
-        texts = pl.col(pl.Float64, pl.Int64).cast(pl.String).fill_null("null").str.join(", ")
-        numbers = self._frame.select(texts)  # which Polars writes many times faster than Python
-        columns = (f"{_json(column.name)}: [{_cells(column, numbers)}]" for column in self._frame)
-        return f"{{{', '.join(columns)}}}"
+        return "".join(self.json_pieces())
+
+    def json_pieces(self) -> Iterator[str]:
+        """What `to_json` gives, a column at a time."""
+        opening = "{"
+        for column in self._frame:
+            yield f"{opening}{_json(column.name)}: ["
+            yield _cells(column)
+            yield "]"
+            opening = ", "
+        yield "}" if self._frame.width else "{}"
 
     def to_polars(self) -> pl.DataFrame:
         """The table as a Polars dataframe."""
@@ -253,13 +260,15 @@ def _safe(names: Sequence[str]) -> pl.Expr:
     return safe.str.replace_many(_COMMANDS, [*map(shown, _COMMANDS)]).name.keep()
 
 
-def _cells(column: pl.Series, numbers: pl.DataFrame) -> str:
-    """A column as JSON has it, without brackets; one of numbers is written already."""
-    if column.name not in numbers.columns:
+def _cells(column: pl.Series) -> str:
+    """A column as JSON has it, without brackets."""
+    if column.dtype not in {pl.Float64, pl.Int64}:
         values = column.to_list()
         texts = {value: _json(value) for value in set(values)}  # few, of which each stands often
         return ", ".join(map(texts.__getitem__, values))
-    return re.sub("-?inf", r'"\g<0>"', numbers[column.name].item())
+    # Polars writes numbers many times faster than Python
+    numbers = column.cast(pl.String).fill_null("null").str.join(", ").item()
+    return re.sub("-?inf", r'"\g<0>"', numbers)
 
 
 def _json(value: object) -> str:

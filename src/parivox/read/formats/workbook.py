@@ -30,8 +30,8 @@ from openpyxl.worksheet.cell_range import CellRange
 from openpyxl.xml.constants import SHEET_MAIN_NS
 from openpyxl.xml.functions import iterparse
 
-from parivox.errors import DataError
 from parivox.frozen import frozen
+from parivox.read.formats.xlsx import too_many_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,8 +41,6 @@ _MERGED_TAG = f"{{{SHEET_MAIN_NS}}}mergeCell"
 _LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
 MOST_CHARACTERS = 32_767
 """Of a cell: no spreadsheet program writes more."""
-MOST_CELLS = 3_000_000
-"""Of a sheet, empty ones counted: they take a quarter of a minute to parse."""
 _EAST_ASIAN = {*range(27, 37), *range(50, 59)}
 """Formats of dates that a workbook need not spell out, and openpyxl does not know."""
 _LITERAL = r'"[^"]*"|\\.'
@@ -68,18 +66,18 @@ class Sheet:
     hidden_rows: tuple[int, ...]  # those with cells
 
 
-def read_sheets(file: IO[bytes], source: str) -> list[Sheet]:
-    """Every sheet of cells in a workbook, in order.
+def read_sheets(file: IO[bytes], source: str, most_cells: int) -> list[Sheet]:
+    """Every sheet of cells in a workbook, in order; one of too many cells is refused.
 
     At a damaged file openpyxl raises exceptions of many kinds.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what openpyxl does not keep, such as validations
         book = load_workbook(file, read_only=True, data_only=True, keep_links=False)
-        return [_sheet(sheet, source) for sheet in book.worksheets]
+        return [_sheet(sheet, source, most_cells) for sheet in book.worksheets]
 
 
-def _sheet(sheet: Any, source: str) -> Sheet:
+def _sheet(sheet: Any, source: str, most_cells: int) -> Sheet:
     rows: dict[int, dict[int, str]] = {}
     merged, hidden = [], []
     n_cells = 0
@@ -94,12 +92,8 @@ def _sheet(sheet: Any, source: str) -> Sheet:
                 msg = f"sheet {sheet.title!r} has a row of {len(element):,} cells"
                 raise ValueError(msg)
             n_cells += len(element)
-            if n_cells > MOST_CELLS:
-                msg = (
-                    f"{source}: sheet {sheet.title!r} has more than {MOST_CELLS:,} cells, the most "
-                    "that are read of a workbook; save its table as CSV or Parquet"
-                )
-                raise DataError(msg)
+            if n_cells > most_cells:
+                raise too_many_cells(source, most_cells)
             number, cells = parser.parse_row(element)
             texts = dict(_row_texts(element, [ReadOnlyCell(sheet, **cell) for cell in cells]))
             if texts:

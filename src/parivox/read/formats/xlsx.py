@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from parivox.read.formats.format import Rows
     from parivox.read.formats.workbook import Sheet
 
+MOST_CELLS = 3_000_000
+"""Of a sheet, empty ones counted: they take a quarter of a minute to parse."""
+_BLOCK = 1 << 20
 MOST_BYTES = 256 << 20
 """A workbook that is larger than this when unpacked is refused."""
 _WIDTHS = 8
@@ -71,7 +74,7 @@ def _sheets(content: Content) -> Sequence[Sheet]:
             _check_parts(file, name)
             from parivox.read.formats.workbook import read_sheets  # noqa: PLC0415 - needs openpyxl
 
-            return read_sheets(file, name)
+            return read_sheets(file, name, MOST_CELLS)
     except ImportError as error:
         msg = (
             f'{name}: is a workbook; to read it, pip install "parivox[xlsx]", '
@@ -116,6 +119,28 @@ def _check_parts(file: IO[bytes], name: str) -> None:
         if kind:
             msg = f"{name}: is {kind}; {mend}"
             raise DataError(msg)
+        for part in sizes:
+            if part.startswith("xl/worksheets/") and part.endswith(".xml"):
+                with packed.open(part) as sheet:
+                    _check_cell_count(sheet, name)
+
+
+def _check_cell_count(sheet: IO[bytes], name: str) -> None:
+    """Refuse a sheet of too many cells, before its parts are parsed, which takes long."""
+    n_cells = 0
+    while block := sheet.read(_BLOCK):
+        # a tag that two blocks share is passed over: the parser counts them all
+        n_cells += sum(block.count(tag) for tag in (b"<c ", b"<c>", b"<c/>"))
+        if n_cells > MOST_CELLS:
+            raise too_many_cells(name, MOST_CELLS)
+
+
+def too_many_cells(name: str, most: int) -> DataError:
+    """What is said of a workbook of more cells than are read."""
+    return DataError(
+        f"{name}: a sheet has more than {most:,} cells, the most that are read of a workbook; "
+        "save its table as CSV or Parquet"
+    )
 
 
 def _chosen(sheets: Sequence[Sheet], name: str) -> Sheet:

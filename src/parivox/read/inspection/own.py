@@ -69,8 +69,8 @@ def own_file(source: Any, name: str) -> Found | None:
         if problem := without_folder(path):
             return Found(name, "unknown", own="a file of Kaldi's", problems=(problem,))
         found = _of_folder(path, name) if path.is_dir() else _of_file(path)
-    except (DataError, OSError, ValueError, zipfile.BadZipFile):  # that is said by who reads it
-        return None
+    except (DataError, OSError, ValueError, RuntimeError, zipfile.BadZipFile):
+        return None  # that is said by who reads it
     if found is None:
         return None
     words, command, what = found

@@ -69,8 +69,16 @@ def method(audit: Audit, context: Context | None) -> dict[str, Any]:
         "command": command(with_ids(audit)),
         "standard": places(audit, context),
         "harms": harms(audit, context),
-        "sha256": hashlib.sha256(audit.to_json().encode()).hexdigest(),
+        "sha256": _sha256(audit),
     }
+
+
+def _sha256(audit: Audit) -> str:
+    """Of ``audit.json``."""
+    digest = hashlib.sha256()
+    for piece in with_ids(audit).json_pieces():
+        digest.update(piece.encode())
+    return digest.hexdigest()
 
 
 def _flat(value: Any, above: str = "") -> Iterator[tuple[str, str]]:
