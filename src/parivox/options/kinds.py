@@ -274,8 +274,9 @@ class Number(Option):
         if text == self.zero:
             return text
         kind = "a whole number" if self.is_whole else "a number"
+        digits = "" if "_" in str(text) else text  # Python reads 1_0 as ten, which nobody means
         try:
-            found: float = int(text) if self.is_whole else float(text)
+            found: float = int(digits) if self.is_whole else float(digits)
         except ValueError:
             also = f", or {self.zero}" if self.zero else ""
             raise self._refuse(text, f"{kind}{also}") from None

@@ -217,7 +217,8 @@ def _number(node: Node, what: str) -> float:
         found = float(node.value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         found = math.nan
-    if not math.isfinite(found):
+    is_odd = "_" in str(node.value)  # which Python reads, and nobody means
+    if is_odd or not math.isfinite(found):
         msg = f"{node.where}: {what} is not a number; write one, as in 0.35"
         raise ConfigError(msg)
     return found
