@@ -266,6 +266,10 @@ class _OtherVersion:
             if column not in cells and column not in FIRST.get(name, ()):
                 self.found[f"{name}.{column}"] = self.missing.format("column")
                 blank[column] = ["" if kind == "str" else None] * n_rows
+        for column, kind in columns.items():
+            if kind == "str" and None in cells.get(column, ()):
+                msg = f"{name}.{column} lacks a text"
+                raise ValueError(msg)
         return Table.of(cells | blank, columns)
 
     def no_table(self, name: str) -> Table:
