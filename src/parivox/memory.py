@@ -21,6 +21,15 @@ def keep_memory() -> None:
             _keep()
 
 
+def give_back_memory() -> None:
+    """Hand freed memory to the system: what comes next takes its own, as tables of Polars do."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            import ctypes  # noqa: PLC0415 - only where it is of use
+
+            ctypes.CDLL(None).malloc_trim(0)
+
+
 def _keep() -> None:
     import ctypes  # noqa: PLC0415 - only where it is of use
 

@@ -6,14 +6,13 @@ import contextlib
 import json
 import os
 import stat
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.options import Options
 from parivox.auditing.private import PRIVATE
 from parivox.auditing.schema import CURVES, FIRST, ON_REQUEST, SCHEMA_VERSION, TABLES
-from parivox.disk import HIDDEN, found, unwritable, whole_folder, writing
+from parivox.disk import HIDDEN, found, sha256_of, unwritable, whole_folder, writing
 from parivox.errors import ConfigError, DataError, ParivoxError, storable
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
@@ -64,15 +63,19 @@ def _hashes(folder: Path) -> str:
 
 
 def _hash(path: Path) -> str:
-    return sha256(_bytes(path)).hexdigest()
+    return sha256_of(_checked(path))
 
 
 def _bytes(path: Path) -> bytes:
-    """Bytes of a file that is one; what a link to a device gives has no end."""
+    return _checked(path).read_bytes()
+
+
+def _checked(path: Path) -> Path:
+    """A file that is one; what a link to a device gives has no end."""
     if path.exists() and not path.is_file():
         msg = f"{path.name} is not a file"
         raise ValueError(msg)
-    return path.read_bytes()
+    return path
 
 
 def check_format(format: str) -> None:  # noqa: A002 - the option's word

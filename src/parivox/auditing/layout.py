@@ -96,7 +96,7 @@ def groups_of_trials(enrol: Codes, test: Codes, allocation: str, groups: int = 0
     return [enrol, np.where(enrol == test, _NONE, test)]
 
 
-LAYOUTS_AT_ONCE = 32
+LAYOUTS_AT_ONCE = 16
 """Layouts that trials are placed in at a time, where all are not needed together."""
 
 

@@ -58,7 +58,6 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[O
     n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
     by_speaker = np.zeros((2, n_speakers), dtype=np.int64)
     of_speakers = [grouping for grouping in groupings if grouping.of_speaker is not None]
-    codes = [trials.of_utterances(_codes(grouping)) for grouping in of_speakers]
     within_between = np.zeros((len(of_speakers), 2), dtype=np.int64)
     for part in trials.partitions():
         kept = part.without_conflicts()
@@ -67,7 +66,8 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[O
         for label, chosen in enumerate((~is_target, is_target)):
             known = enrolled[chosen & (enrolled >= 0)]
             by_speaker[label] += np.bincount(known, minlength=n_speakers)
-        for place, code in enumerate(codes):
+        for place, grouping in enumerate(of_speakers):
+            code = trials.of_utterances(_codes(grouping))
             enrol_group, test_group = code.take(kept.enrol), code.take(kept.test)
             known_pairs = ~is_target & (enrol_group >= 0) & (test_group >= 0)
             n_within = int((known_pairs & (enrol_group == test_group)).sum())
@@ -121,7 +121,9 @@ def reversed_scores(cells: CellCounts) -> Iterator[tuple[str, Odd]]:
         if of_grouping.level.name or of_grouping.allocation != cells.cells[0].allocation:
             continue
         for group, counts in zip(of_grouping.grouping.groups, of_grouping.groups, strict=True):
-            if _is_reversed(counts):
+            is_reversed = _is_reversed(counts)
+            counts.forget_curve()
+            if is_reversed:
                 yield (
                     of_grouping.grouping.name,
                     Odd(

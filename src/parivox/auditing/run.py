@@ -47,6 +47,7 @@ from parivox.auditing.system_rows import add_rows
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
 from parivox.errors import ConfigError, nearest
+from parivox.memory import give_back_memory
 from parivox.options.audit import NEVER, AuditOptions
 from parivox.options.kinds import Value, options_of
 from parivox.progress import stage, telling
@@ -192,6 +193,17 @@ def audit_counted(scores: Any, counted: Callable[[Gathered], TrialCounts], **opt
 
 def _audited(study: _Study, table: Path | None = None) -> Audit:
     """The audit of what was read; every trial is written to a table, if there is to be one."""
+    rows, record, provenance = _rows_of(study, table)
+    # tables are made once the counts have gone, as both may be large
+    give_back_memory()
+    tables = {name: rows.pop(name).table() for name in [*rows]}
+    return Audit(**tables, record=record, provenance=provenance)
+
+
+def _rows_of(
+    study: _Study, table: Path | None
+) -> tuple[dict[str, Rows], dict[str, Any], list[dict[str, Any]]]:
+    """The rows of each table, how they were made, and what was read."""
     read, design, files = study.read, study.design, (study.file, study.rules)
     checked, development_of = design.options, study.development_of
     if table is not None:
@@ -228,12 +240,8 @@ def _audited(study: _Study, table: Path | None = None) -> Audit:
     if common is not None:
         with stage("comparing"):
             add_comparisons(rows["comparison"], _pairs(measured, common), checked)
-    # what it comes to: tables, record, provenance
-    return Audit(
-        **{name: block.table() for name, block in rows.items()},
-        record=record_of(checked, read, systems, *files),
-        provenance=provenance_of(read, systems, *files),
-    )
+    record = record_of(checked, read, systems, *files)
+    return rows, record, provenance_of(read, systems, *files)
 
 
 def _each_judged(system: System) -> Iterator[tuple[Measured, JudgedGroups | None]]:

@@ -278,7 +278,7 @@ class Rows:
     def __init__(self, columns: Mapping[str, str]) -> None:
         self.columns = columns
         self.cells: dict[str, list[Any]] = {name: [] for name in columns}
-        self._settled: list[Table] = []
+        self._settled: list[bytes] = []
 
     def add(self, **block: Any) -> None:
         """Add a block of rows: lists or arrays of one length, single values repeated.
@@ -293,12 +293,12 @@ class Rows:
         assert not block, f"no such columns: {list(block)}"
 
     def settle(self) -> None:
-        """Put rows away that nobody looks at again, in a tenth of the room, once they are many."""
+        """Pack rows that nobody looks at again, once they are many: into a tenth of the room."""
         if len(next(iter(self.cells.values()))) >= _MANY_ROWS:
-            self._settled.append(Table.of(self.cells, self.columns))
+            self._settled.append(Table.of(self.cells, self.columns).packed())
             self.cells = {name: [] for name in self.columns}
 
     def table(self) -> Table:
         """The rows as a table."""
         rest = Table.of(self.cells, self.columns)
-        return Table.joined([*self._settled, rest]) if self._settled else rest
+        return Table.joined([*map(Table.unpacked, self._settled), rest]) if self._settled else rest

@@ -5,6 +5,7 @@ Undefined numbers are null, never NaN; infinite ones are kept.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -92,6 +93,17 @@ class Table:
     def joined(cls, tables: Sequence[Table]) -> Table:
         """Rows of several tables; what one of them lacks is undefined there."""
         return cls(pl.concat([one.to_polars() for one in tables], how="diagonal"))
+
+    def packed(self) -> bytes:
+        """The table in little room."""
+        data = io.BytesIO()
+        self._frame.write_ipc(data, compression="zstd")
+        return data.getvalue()
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> Table:
+        """The table that `packed` made into this."""
+        return cls(pl.read_ipc(io.BytesIO(data)))
 
     @classmethod
     def empty(cls, columns: Mapping[str, str]) -> Table:

@@ -19,7 +19,7 @@ from parivox.trials.grades import grade_codes
 from parivox.trials.lists import alike
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -76,11 +76,19 @@ class ListCounts:
 
     trial_list: TrialList
     cells: Cells  # without groups
-    by: list[Cells]  # likewise for each grouping of the list, with its groups
+    with_own_groups: Mapping[int, Cells]
+    """Likewise with the groups of trials or recordings, by the place of the grouping."""
     reversed: tuple[int, int]
     """Nontarget and target trials whose reverse is in the list, too; one of the two is counted."""
     itself: int  # trials of an utterance with itself
     uses: Ints  # trials that each utterance takes part in
+
+    @property
+    def by(self) -> Iterator[Cells]:
+        """The cells with the groups of each grouping of the list, made one after the other."""
+        for i, grouping in enumerate(self.trial_list.groupings):
+            own = self.with_own_groups.get(i)
+            yield _grouped(self.cells, grouping) if own is None else own
 
     @cached_property
     def speakers(self) -> SpeakerCounts:
@@ -191,11 +199,10 @@ def count_list(trial_list: TrialList) -> ListCounts:
             one, other = sides(block)
             adding.add((key * adding.groups + one + 1) * adding.groups + other + 1)
     cells = _decoded(base, trial_list, agreements)
-    by = [
-        _decoded(apart[i][0], trial_list, agreements) if i in apart else _grouped(cells, one)
-        for i, one in enumerate(trial_list.groupings)
-    ]
-    return ListCounts(trial_list, cells, by, (int(reversed_[0]), int(reversed_[1])), itself, uses)
+    with_own_groups = {i: _decoded(one, trial_list, agreements) for i, (one, _) in apart.items()}
+    return ListCounts(
+        trial_list, cells, with_own_groups, (int(reversed_[0]), int(reversed_[1])), itself, uses
+    )
 
 
 class _KeyCounts(Sums):

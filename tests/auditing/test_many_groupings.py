@@ -1,0 +1,62 @@
+"""Many groupings are counted, measured and put away some at a time: nothing else comes of it."""
+
+import numpy as np
+import pytest
+
+import parivox as pv
+from parivox.auditing import cell_counts, schema, speaker_errors
+from parivox.auditing.schema import Rows
+
+N = 24
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(3)
+    ids = [f"s{i:02d}" for i in range(N)]
+    enrol = rng.integers(N, size=900)
+    test = np.where(rng.random(900) < 0.3, enrol, rng.integers(N, size=900))
+    label = (enrol == test).astype(int)
+    trials = {
+        "enrol": [f"{ids[one]}/e{k}" for k, one in enumerate(enrol)],
+        "test": [f"{ids[one]}/t{k}" for k, one in enumerate(test)],
+        "score": rng.normal(2.0 * label),
+        "label": label,
+        "channel": rng.choice(["phone", "web"], 900),
+    }
+    attributes = {f"a{k}": rng.choice([*"xyz"], N) for k in range(7)}
+    return trials, {"speaker": ids, **attributes}
+
+
+@pytest.mark.parametrize("options", [{}, {"within": "channel", "allocate": ["both", "enrol"]}])
+@pytest.mark.parametrize("systems", [1, 2])
+@pytest.mark.parametrize("intervals", [False, True])
+def test_some_at_a_time_are_as_all_at_once(data, monkeypatch, options, systems, intervals):
+    trials, people = data
+    by = [f"a{k}" for k in range(7)]
+    scores = dict.fromkeys("AB"[:systems], trials)
+
+    def audited():
+        audit = pv.audit(
+            scores, speakers=people, by=by, intervals=intervals, replicates=50, **options
+        )
+        return audit.to_json(), [table.to_dict() for table in audit.tables().values()]
+
+    wanted = audited()
+    for module in (cell_counts, speaker_errors):
+        monkeypatch.setattr(module, "LAYOUTS_AT_ONCE", 1)
+    monkeypatch.setattr(schema, "_MANY_ROWS", 5)
+    assert audited() == wanted
+
+
+def test_rows_that_are_put_away_come_back_in_order(monkeypatch):
+    monkeypatch.setattr(schema, "_MANY_ROWS", 3)
+    columns = {"group": "str", "value": "float", "n": "int", "is_small": "bool"}
+    rows, whole = Rows(columns), Rows(columns)
+    for k in range(8):
+        for one in (rows, whole):
+            one.add(group=[f"g{k}", ""], value=[k / 3, float("nan")], n=[k, None])
+            one.add(group="all", value=float("inf"), is_small=bool(k % 2))
+        rows.settle()
+    assert rows.table().to_polars().equals(whole.table().to_polars())
+    assert rows.table().to_polars().schema == whole.table().to_polars().schema
