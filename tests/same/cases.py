@@ -19,6 +19,8 @@ from pathlib import Path
 
 __all__ = ["CASES", "Room"]
 
+ALARM_AFTER = 11
+"""The last day of the monitored stream before its alarm."""
 FEW = ("--replicates", "50", "--quiet")
 REAL = {"V2": "resnetse34v2_H-eval_scores.csv", "L": "resnetse34l_H-eval_scores.csv"}
 CASES = {}
@@ -398,6 +400,112 @@ def lists(room):
     guess = ("--rate", "fnr=0.05", "--icc", "fnr=0.1", "--trials-per-speaker", "fnr=50")
     room.run("plan-guess", "plan", *guess)
     room.run("no-file", "audit", "missing.csv", ends=2)
+
+
+@case
+def shards(room):
+    """An audit in parts, of scores that are counted one by one and in bins; merged."""
+    made()
+    by = ("--by", "gender", "--by", "gender+region", "--quiet")
+    for name, size in (("exact", 10**9), ("binned", 100)):
+        with constants(MOST_EXACT=size):
+            plan = ("A=A.csv", *PEOPLE, *by, "--shards", "3", "--out", name)
+            room.run(f"{name}-plan", "shards", "plan", *plan)
+            for _ in range(2):  # counts, then tallies at the thresholds that are found on all
+                room.run(f"{name}-run", "shards", "run", name, "--quiet")
+                room.run(name, "shards", "merge", name, "--out", f"out/{name}", "--quiet")
+
+
+@case
+def sites(room):
+    """Counts of two sites with tallies: of single speakers by one key, of blocks by two."""
+    Path("north.key").write_text("a key of north that nobody else has", encoding="utf-8")
+    Path("south.key").write_text("a key of south that nobody else has", encoding="utf-8")
+    by = (*PEOPLE, "--by", "gender", "--step", "0.1", "--quiet")
+    for day in ("1", "2"):
+        made(seed=int(day), speakers=60)
+        key = ("--key", "north.key", "--withhold", "0")
+        room.run(f"day{day}", "count", "A.csv", *by, *key, "--out", f"out/day{day}.counts")
+    days = [f"out/day{day}.{kind}" for day in "12" for kind in ("counts", "tally")]
+    room.audit(*days, name="speakers")
+    for name, seed in (("north", 3), ("south", 4)):
+        made(seed=seed, speakers=120)
+        key = ("--key", f"{name}.key", "--blocks", "10")
+        room.run(name, "count", "A.csv", *by, *key, "--out", f"out/{name}.counts")
+    both = [f"out/{name}.{kind}" for name in ("north", "south") for kind in ("counts", "tally")]
+    room.audit(*both, name="blocks")
+
+
+POLICY = """\
+parivox-policy: 1
+conditions:
+- {name: few are locked out, rate: fnr, at-most: 60%, by: gender}
+- {name: nobody far more often, rate: fnr, at-most: 1.5x, by: gender+region}
+- {name: no worse than before, rate: fpr, not: worse}
+accept:
+- condition: nobody far more often
+  groups: [f+west]
+  reason: a trial that ends with the year
+  until: 2999-01-01
+"""
+
+
+@case
+def releases(room):
+    """A gate on a release with a baseline, and three releases compared."""
+    Path("policy.yaml").write_text(POLICY, encoding="utf-8")
+    by = ("--by", "gender", "--by", "gender+region")
+    for seed, name in enumerate(("first", "second", "third"), 7):
+        made(seed=seed, speakers=90)
+        room.audit("A=A.csv", *PEOPLE, *by, name=name)
+    folders = [f"out/{name}" for name in ("first", "second", "third")]
+    room.run("gate", "gate", folders[1], "--policy", "policy.yaml", ends=3)
+    baseline = ("--policy", "policy.yaml", "--baseline", folders[0])
+    room.run("gate-json", "gate", folders[2], *baseline, "--json", ends=3)
+    room.run("compare", "compare", *folders)
+    room.run("compare-json", "compare", *folders, "--json")
+
+
+@case
+def monitoring(room):
+    """A stream of days in which one group fares worse from a day on."""
+    draw = random.Random(11)
+    customers = [(f"c{i:03d}", "fm"[i % 2]) for i in range(120)]
+    table("customers.csv", "customer,gender", customers)
+    Path("bank.key").write_text("a key of the bank that nobody else has", encoding="utf-8")
+    kept = ("--state", "bank.state", "--speakers", "customers.csv", "--by", "gender")
+    for number in range(14):
+        day, rows = f"2026-03-{number + 1:02d}", []
+        for i in range(600):
+            customer, gender = draw.choice(customers)
+            rate = 0.5 if gender == "f" and number >= 7 else 0.06
+            decision = "reject" if draw.random() < rate else "accept"
+            rows.append((f"{number}-{i}", customer, decision))
+        table(f"{day}.csv", "call,customer,decision", rows)
+        begun = () if number else ("--new",)
+        words = (f"{day}.csv", *kept, "--key", "bank.key", *begun, "--quiet")
+        ends = 1 if number > ALARM_AFTER else 0
+        room.run(f"day{number + 1:02d}", "monitor", *words, ends=ends)
+    room.run("stream", "monitor", "--state", "bank.state", ends=1)
+    room.run("stream-json", "monitor", "--state", "bank.state", "--json", ends=1)
+
+
+@case
+def mitigation(room):
+    """Thresholds and calibrators for all and for each group, written and used."""
+    made(seed=5, speakers=120)
+    by = (*PEOPLE, "--by", "gender", "--quiet")
+    for aim in ("fpr=0.05", "min-cdet", "least-worst"):
+        name = f"thresholds-{aim.partition('=')[0]}"
+        room.run(name, "thresholds", "A.csv", *by, "--aim", aim, "--out", f"out/{name}.yaml")
+    room.run("thresholds-json", "thresholds", "A.csv", *by, "--aim", "fpr=0.05", "--json")
+    room.audit("A=A.csv", *PEOPLE, "--thresholds", "out/thresholds-fpr.yaml")
+    for method in ("logistic", "isotonic"):
+        out = ("--method", method, "--out", f"out/{method}.json")
+        room.run(method, "calibrate", "A.csv", *by, *out)
+        apply = ("--apply", f"out/{method}.json", "--out", f"out/{method}.csv")
+        room.run(f"{method}-applied", "calibrate", "B.csv", *PEOPLE, *apply, "--quiet")
+    room.run("calibrate-json", "calibrate", "A.csv", *by, "--llr", "--json")
 
 
 QUICK = """

@@ -50,7 +50,7 @@ def forms(name: str, content: bytes, *, without_sums: bool = False) -> dict[str,
                 f"{name}/{member}": _plain(book.read(member).decode().replace("><", ">\n<"))
                 for member in sorted(book.namelist())
             }
-    if name.endswith((".parquet", ".counts")):
+    if name.endswith((".parquet", ".counts", ".tally")):
         return {name: _parquet(content)}
     if name.endswith(".json"):
         text = json.dumps(_kept(json.loads(content)), indent=1, ensure_ascii=False)
@@ -100,7 +100,7 @@ def has_changed(old: str | None, new: str | None) -> bool:
 
 def parts(name: str, text: str) -> dict[str, str]:
     """What a text consists of: columns, keys, sections of a page; nothing for others."""
-    if name.endswith((".csv", ".parquet", ".counts")):
+    if name.endswith((".csv", ".parquet", ".counts", ".tally")):
         header, *rows = csv.reader(io.StringIO(text))
         return dict(zip(header, map("\n".join, zip(*rows, strict=True)), strict=False))
     if name.endswith(".json"):
