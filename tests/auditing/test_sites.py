@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.auditing.counts.site_key import KDF
+from parivox.auditing.counts.site_key import KDF, CountedBefore
 from parivox.auditing.tally import Tally
 from parivox.errors import ConfigError, DataError
 from parivox.read.counts_file import read_tally, write_tally
@@ -364,14 +364,44 @@ def test_what_was_withheld_is_not_given_back_by_other_groups(trials, few, key, t
     how = {"speakers": few, "step": 0.5, "key": key("north"), "blocks": 5}
     first = pv.count({"S": trials}, by="nation", **how)
     assert first.withheld
-    pv.count({"S": trials}, by=second, **how)  # nothing is in a file yet
+    pv.count({"S": trials}, by=second, **how)  # nothing is to be in a file yet
     first.write(tmp_path / "first.counts")
     with pytest.raises(ConfigError, match=r"could give them back\. .* --regroup"):
         pv.count({"S": trials}, by=second, **how)
     pv.count({"S": trials}, by="nation", **how)
+    (tmp_path / "link.key").symlink_to(tmp_path / "north.key")
+    with pytest.raises(ConfigError, match="could give them back"):
+        pv.count({"S": trials}, by=second, **how | {"key": tmp_path / "link.key"})
     pv.count({"S": trials}, by=second, regroup=True, **how)
     pv.count(halves(trials)[0], by=second, **how)
     pv.count({"S": trials}, by=second, **how | {"key": key("south")})
+
+
+@pytest.mark.parametrize("other", ["speakers moved", "groups joined", "fewer withheld", "blocks"])
+def test_groups_of_one_name_may_be_others(trials, few, key, tmp_path, other):
+    how = {"speakers": few, "step": 0.5, "key": key("north"), "blocks": 5, "by": "nation"}
+    pv.count({"S": trials}, **how).write(tmp_path / "first.counts")
+    change = {
+        "speakers moved": {"speakers": few | {"nation": ["many", *few["nation"][1:]]}},
+        "groups joined": {
+            "by": None,
+            "groups": {"by": ["nation"], "groups": {"nation": {"many": ["many", "few"]}}},
+        },
+        "fewer withheld": {"withhold": 0, "blocks": None},
+        "blocks": {"blocks": 8},
+    }[other]
+    with pytest.raises(ConfigError, match="could give them back"):
+        pv.count({"S": trials}, **how | change)
+
+
+def test_records_of_several_processes_all_stay(key):
+    counted = CountedBefore.of_key(key("north"))  # as each of them has read it
+    entries = [
+        {"trials": str(i), "groups": "g", "by": ["gender"], "withheld": True} for i in range(5)
+    ]
+    for entry in entries:
+        counted.record(entry)
+    assert list(CountedBefore.of_key(key("north")).entries) == entries
 
 
 def test_nothing_withheld_gives_nothing_back(trials, speakers, shared):

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import itertools
 import json
+import os
 import shutil
 import stat
 
@@ -141,7 +142,13 @@ def test_people_who_swap_groups_are_told_where_both_folders_have_one_key(audit_i
     assert not pv.compare(old, unlike).record["changed_groups"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"key": 1}', '{"key": "zz"}', '{"key": "00"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "[]", "{}", '{"key": 1}', '{"key": "zz"}', '{"key": "00"}', " " * 5000),
+        json.dumps({"key": "00" * 32}),
+    ],
+)
 def test_a_damaged_key_is_refused_in_a_sentence(audit_into, parivox, folder, text):
     home = audit_into("one")
     before = (home / "audit.json").read_bytes()
@@ -152,3 +159,40 @@ def test_a_damaged_key_is_refused_in_a_sentence(audit_into, parivox, folder, tex
     assert PRIVATE in done.stderr
     assert "Traceback" not in done.stderr
     assert (home / "audit.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_key_that_has_no_end_is_refused(audit_into, parivox, folder, kind):
+    home = audit_into("one")
+    (home / PRIVATE).unlink()
+    if kind == "pipe":
+        os.mkfifo(home / PRIVATE)
+    else:
+        (home / PRIVATE).symlink_to("/dev/zero")
+    words = ["scores.csv", "--speakers", "speakers.csv", "--by", "gender", "--out", "one"]
+    done = parivox("audit", *words, cwd=folder)
+    assert done.returncode == 2
+    assert PRIVATE in done.stderr
+    assert pv.load(home).record["groupings"] == ["gender"]
+
+
+@pytest.mark.parametrize("name", ["site.key", "site.key.counted"])
+def test_counts_do_not_take_the_place_of_their_key(parivox, folder, name):
+    (folder / "site.key").write_text("0123456789abcdef")
+    words = ["scores.csv", "--speakers", "speakers.csv", "--by", "gender", "--step", "0.5"]
+    done = parivox("count", *words, "--key", "site.key", "--blocks", "4", "--out", name, cwd=folder)
+    assert done.returncode == 2
+    assert (folder / "site.key").read_text() == "0123456789abcdef"
+    assert not (folder / "site.key.counted").exists()
+
+
+def test_a_new_key_goes_if_its_counts_cannot_be_written(parivox, folder, monkeypatch):
+    def full(*_):
+        msg = "the disk is full"
+        raise pv.ConfigError(msg)
+
+    monkeypatch.setattr("parivox.auditing.counts.trial_counts.write_file", full)
+    words = ["scores.csv", "--speakers", "speakers.csv", "--by", "gender", "--step", "0.5"]
+    words += ["--new-key", "site.key", "--blocks", "4", "--out", "site.counts"]
+    assert parivox("count", *words, cwd=folder).returncode == 2
+    assert not list(folder.glob("site*"))

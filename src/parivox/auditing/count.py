@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from copy import copy
 from dataclasses import replace
@@ -42,7 +43,7 @@ from parivox.read.bins import parse_bins
 from parivox.read.checks import name_by_speaker
 from parivox.read.content import in_encoding_given
 from parivox.read.counts_file import SUMS, CountRows
-from parivox.read.trialset import check_test_speakers
+from parivox.read.trialset import TrialSet, check_test_speakers
 
 if TYPE_CHECKING:
     import os
@@ -59,7 +60,6 @@ if TYPE_CHECKING:
     from parivox.read.checks import Trials
     from parivox.read.grouping import Grouping
     from parivox.read.people import Speakers
-    from parivox.read.trialset import TrialSet
 
 _TOGETHER = 16
 _GROUPS = ("level", "enrol_group", "test_group")
@@ -167,12 +167,14 @@ def _counted(scores: Any, asked: CountOptions) -> TrialCounts:
             made = replace(made, tally=tally_for_others(read, made, site, asked.blocks))
     check_polarity(made, count_cells(made, [], []).everything, asked.orientation)
     if site is not None:
-        made = _remembered(made, asked, site)
+        made = _remembered(made, read, asked, site)
     return made
 
 
-def _remembered(counts: TrialCounts, asked: CountOptions, site: SiteKey) -> TrialCounts:
-    """The same, to be noted beside the key once it is written.
+def _remembered(
+    counts: TrialCounts, read: Gathered, asked: CountOptions, site: SiteKey
+) -> TrialCounts:
+    """The same, to be noted beside the key before it is written.
 
     Raises
     ------
@@ -181,14 +183,27 @@ def _remembered(counts: TrialCounts, asked: CountOptions, site: SiteKey) -> Tria
     """
     assert asked.key is not None
     counted = CountedBefore.of_key(asked.key)
+    (trials,) = read.sets
+    assert isinstance(trials, TrialSet)
+    groupings = (*read.groupings, *read.levels)
     entry = {
         "trials": site.mark(counts.content_sha256),
-        "by": [one.name for one in (*counts.groupings, *counts.within)],
+        "groups": site.mark(_members(groupings, trials.in_use, counts.least)),
+        "by": [one.name for one in groupings],
         "withheld": bool(counts.withheld or counts.levels_withheld),
     }
     if not asked.regroup:
         counted.check(entry, counts.name)
-    return replace(counts, on_written=partial(counted.record, entry))
+    return replace(counts, before_writing=partial(counted.record, entry))
+
+
+def _members(groupings: Sequence[Grouping], in_use: NDArray[np.intp], least: int) -> str:
+    """Who is in which group, as a text; of groups of recordings or trials, their names."""
+    told = [
+        [one.name, one.groups, None if one.of_speaker is None else one.of_speaker[in_use].tolist()]
+        for one in groupings
+    ]
+    return json.dumps([told, least])
 
 
 def count_trials(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.options import Options
-from parivox.auditing.private import PRIVATE
+from parivox.auditing.private import PRIVATE, PrivateKey
 from parivox.auditing.schema import CURVES, FIRST, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.disk import HIDDEN, found, sha256_of, unwritable, whole_folder, writing
 from parivox.errors import ConfigError, DataError, ParivoxError, storable
@@ -22,8 +22,6 @@ from parivox.read.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from parivox.auditing.private import PrivateKey
 
 _UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ArithmeticError)
 """What JSON may end in that is not as it was written."""
@@ -231,7 +229,7 @@ def _check_curves(home: Path) -> None:
 
     Folders are handed on without their private key, and so are known by it.
     """
-    if found(home, PRIVATE).is_file():
+    if PrivateKey.is_in(home):
         return
     paths = (found(home, f"{name}.parquet") for name in CURVES)
     known = [Undecoded(str(path), "parquet", path) for path in paths if path.is_file()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,12 +19,14 @@ from parivox.disk import found
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
 PRIVATE = "private.json"
 _KIND = "parivox_private"
 _SIZE = 32
+_LEAST_DISTINCT = 8
+"""Different bytes of a key that can be random."""
+_LARGEST = 4096  # bytes of the file
 OF_CHOICES = ("groups", "thresholds")
 """Roles of files that hold what was chosen, and nothing about people."""
 
@@ -47,15 +50,34 @@ class PrivateKey:
         if not path.exists():
             return cls(secrets.token_bytes(_SIZE))
         try:
-            held = json.loads(path.read_bytes())
-            secret = bytes.fromhex(held["key"])
+            return cls._read(path)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             msg = f"{path}: cannot be read, or holds no key; remove it, and a new key is made"
             raise ConfigError(msg) from error
-        if len(secret) != _SIZE:
-            msg = f"{path}: its key has {len(secret)} bytes, not {_SIZE}; remove it"
-            raise ConfigError(msg)
+
+    @classmethod
+    def _read(cls, path: Path) -> PrivateKey:
+        """The key of a file; whatever else it holds raises what reading it may raise."""
+        if not path.is_file() or path.stat().st_size > _LARGEST:  # a device or pipe has no end
+            msg = f"{path.name} is not a small file"
+            raise ValueError(msg)
+        secret = bytes.fromhex(json.loads(path.read_bytes())["key"])
+        if len(secret) != _SIZE or len({*secret}) < _LEAST_DISTINCT:
+            msg = f"its key has {len(secret)} bytes, of which {len({*secret})} differ"
+            raise ValueError(msg)
         return cls(secret)
+
+    @classmethod
+    def is_in(cls, folder: Path) -> bool:
+        """Whether a folder holds a key that its owner, who runs this, alone can read."""
+        path = found(folder, PRIVATE)
+        try:
+            cls._read(path)
+            status = path.stat()
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return False
+        is_mine = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+        return is_mine and not status.st_mode & 0o077
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import (
@@ -13,10 +14,12 @@ from parivox.cli.options import (
     given_options,
 )
 from parivox.cli.process import print_lines
+from parivox.errors import ConfigError
 from parivox.options.audit import CountCommand, CountOptions, ProgressCommand
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
 EXAMPLES = """\
 examples:
@@ -45,12 +48,16 @@ def add_to(commands: Any, words: str) -> None:
 
 def _run(given: argparse.Namespace) -> None:
     from parivox.auditing.count import count  # noqa: PLC0415
+    from parivox.auditing.counts.site_key import record_beside  # noqa: PLC0415
     from parivox.read.counts_file import check_both, check_out  # noqa: PLC0415
 
     options = given_options(given, CountOptions)
     check_out_is_named(given.out, "file")
-    has_key = given.key is not None or given.new_key is not None
-    (check_both if has_key else check_out)(given.out)
+    key = given.key if given.new_key is None else given.new_key
+    if key is None:
+        check_out(given.out)
+    else:
+        _check_apart(check_both(given.out), key)
     name, equals, path = given.scores.partition("=")
     tables = [getattr(given, name) for name in (*TABLES, "groups")]
     check_standard_input([given.scores.rpartition("=")[2], *tables])
@@ -58,7 +65,13 @@ def _run(given: argparse.Namespace) -> None:
     is_named = equals and not os.path.exists(given.scores)  # noqa: PTH110
     source = {name: path} if is_named else given.scores
     made = count(source, **options)
-    made.write(given.out)
+    try:
+        made.write(given.out)
+    except BaseException:
+        if given.new_key is not None:  # nothing was counted with it
+            for file in (Path(given.new_key), record_beside(given.new_key)):
+                file.unlink(missing_ok=True)
+        raise
     lines = [f"Counts are in {given.out}: {made.size()}.", *made.told_apart()]
     if made.tally is not None:
         lines += [f"A tally is in {check_both(given.out)[1]}.", made.tally.reveals]
@@ -66,3 +79,16 @@ def _run(given: argparse.Namespace) -> None:
         if few:
             lines.append(f"Few blocks make wide intervals: {few}; --blocks with less makes more.")
     print_lines(lines)
+
+
+def _check_apart(files: Sequence[str | os.PathLike[str]], key: str) -> None:
+    """Refuse counts and a tally that would take the place of the key, or of its record."""
+    from parivox.auditing.counts.site_key import record_beside  # noqa: PLC0415
+
+    kept = {os.path.realpath(key), os.path.realpath(record_beside(key))}
+    for file in files:
+        if os.path.realpath(file) in kept:
+            msg = (
+                f"--out: {file} is the key or the record of what was counted with it; name another"
+            )
+            raise ConfigError(msg)

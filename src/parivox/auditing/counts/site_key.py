@@ -7,6 +7,7 @@ key which can be guessed takes long to find. See docs/counts.md#keys.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parivox.disk import whole_file, writing
+from parivox.disk import hold, whole_file, writing
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -176,13 +177,21 @@ class CountedBefore:
         ConfigError
             If that is damaged.
         """
-        path = Path(f"{os.fsdecode(key)}.counted")
+        return cls._read(record_beside(key))
+
+    @classmethod
+    def _read(cls, path: Path) -> CountedBefore:
         if not path.exists():
             return cls(path, ())
         try:
             entries = json.loads(path.read_bytes())[_KIND]
             known = tuple(
-                {"trials": str(one["trials"]), "by": list(one["by"]), "withheld": one["withheld"]}
+                {
+                    "trials": str(one["trials"]),
+                    "groups": str(one["groups"]),
+                    "by": [str(name) for name in one["by"]],
+                    "withheld": bool(one["withheld"]),
+                }
                 for one in entries
             )
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -193,20 +202,29 @@ class CountedBefore:
     def check(self, entry: dict[str, Any], name: str) -> None:
         """Refuse to count trials by other groups than before, if any were withheld."""
         for before in self.entries:
-            is_other = before["trials"] == entry["trials"] and before["by"] != entry["by"]
+            is_other = before["trials"] == entry["trials"] and before["groups"] != entry["groups"]
             if is_other and (before["withheld"] or entry["withheld"]):
                 msg = (
                     f"{name}: its trials were counted by {', '.join(before['by'])} with this key, "
-                    "and groups were withheld; subtracting counts by other groups could give them "
-                    "back. Count by the same groups, or add --regroup if no reader has both files"
+                    "by other groups, other speakers in them or another --withhold or --blocks, "
+                    "and groups were withheld; subtracting the counts could give them back. Count "
+                    "as before, or add --regroup if no reader has both files"
                 )
                 raise ConfigError(msg)
 
     def record(self, entry: dict[str, Any]) -> None:
-        """Add what was counted now."""
-        if entry in self.entries:
-            return
-        text = json.dumps({_KIND: [*self.entries, entry]}, indent=1, ensure_ascii=False)
-        with writing(str(self.path)), whole_file(self.path) as aside:
-            aside.touch(mode=0o600)
-            aside.write_text(f"{text}\n", encoding="utf-8", newline="\n")
+        """Add what is counted now to what others may have added meanwhile."""
+        with contextlib.ExitStack() as lock:
+            hold(self.path.parent, lock, waits=True)
+            entries = self._read(self.path).entries
+            if entry in entries:
+                return
+            text = json.dumps({_KIND: [*entries, entry]}, indent=1, ensure_ascii=False)
+            with writing(str(self.path)), whole_file(self.path) as aside:
+                aside.touch(mode=0o600)
+                aside.write_text(f"{text}\n", encoding="utf-8", newline="\n")
+
+
+def record_beside(key: str | os.PathLike[str]) -> Path:
+    """Where it is noted what was counted with the key of a file; links are followed."""
+    return Path(f"{os.path.realpath(key)}.counted")

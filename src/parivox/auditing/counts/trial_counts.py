@@ -127,8 +127,8 @@ class TrialCounts:
     name: str = "counts"
     provenance: Sequence[dict[str, Any]] = ()
     tally: Tally | None = None
-    on_written: Callable[[], None] | None = None
-    """What is to be done once they are in a file."""
+    before_writing: Callable[[], None] | None = None
+    """What is to be done before they are in a file."""
 
     has_speakers: ClassVar[Literal[False]] = False
     is_held = True  # in memory, at once
@@ -378,10 +378,10 @@ class TrialCounts:
         ConfigError
             If the file cannot be written, or is there and holds no counts.
         """
+        if self.before_writing is not None:
+            self.before_writing()
         tally = None if self.tally is None else self.tally.write
         write_file(path, self.rows.written(self.header()), tally)
-        if self.on_written is not None:
-            self.on_written()
 
     def write_over(self, path: str | os.PathLike[str]) -> None:
         """Write the counts alone in place of what is there, all of them or nothing.

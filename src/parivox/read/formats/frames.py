@@ -169,10 +169,10 @@ def check_decodes(*tables: Undecoded) -> None:
     reason = f"reading it ended with signal {-probe.returncode}"
     begun = [line for line in probe.stdout.decode(errors="replace").splitlines() if line]
     if probe.returncode == REFUSED:
-        places = [i for i, line in enumerate(begun) if line.isdecimal()]
+        places = [i for i, line in enumerate(begun) if line.isdecimal()] or [-1]
         reason = "\n".join(begun[places[-1] + 1 :])
         begun = begun[: places[-1] + 1]
-    table = tables[int(begun[-1])]
+    table = tables[int(begun[-1]) if begun else 0]
     raise _unreadable(table.name, table.kind, why(DataError(reason)))
 
 
