@@ -75,7 +75,7 @@ def copied(done, tmp_path):
 def files_of(audit, folder):
     """Bytes of what an audit writes, by name, with the key of any other audit."""
     folder.mkdir()
-    PrivateKey(b"k" * 32).write(folder)
+    PrivateKey(bytes(range(32))).write(folder)
     audit.write(folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 

@@ -55,8 +55,8 @@ ALLOCATIONS = {
 }
 """Which nontarget trials are a group's, under each allocation."""
 EXPLORED = (
-    "about 20 in 100 would contain at least one false difference (in simulations of one system, "
-    "three groupings and two operating points)"
+    "about 20 in 100 audits of one system would report at least one difference somewhere (in "
+    "simulations with three groupings and two operating points)"
 )
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
@@ -114,14 +114,15 @@ def how_sure(audit: Audit) -> str:
             "threshold: confirm them on new speakers."
         )
     words = (
-        f"the verdicts by {primary} are confirmatory if this analysis was chosen before looking "
-        "at the data and variation between speakers is similar in all groups. If, under these "
-        f"conditions, error rates were equal in all groups, about {100 * level:.3g} in 100 such "
-        "audits of a system would still call a group worse or better. All other findings about "
-        "groups are exploratory: confirm them on new speakers."
+        f"the verdicts by {primary} are confirmatory only if this analysis was chosen before "
+        "looking at the data, which Parivox cannot check, and variation between speakers is "
+        "similar in all groups. If, under these conditions, error rates were equal in all groups, "
+        f"about {100 * level:.3g} in 100 such audits of a system would still call one of these "
+        "groups worse or better. All other findings about groups are exploratory: confirm them on "
+        "new speakers."
     )
     if len(audit.record["groupings"]) > 1:
-        words += f" Counting everything that an audit reports, {EXPLORED}."
+        words += f" With equal error rates, {EXPLORED}."
     if len(audit.comparison):
         words += " System comparisons are also exploratory and have their own p-values."
     return words

@@ -593,8 +593,8 @@ def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
         names = f"with {', '.join(listed([*with_], most=_MOST_NAMED))}, " * several
         largest = f"{'each ' * (len(with_) > 1)}adjusted {_at_most(list(with_.values()))}"
         yield capital(
-            f"{names}{_RATES_OF[metric]} differ between groups{by} (overall heterogeneity "
-            f"test, {largest}{if_alike}), but the data do not show which groups differ"
+            f"{names}{_RATES_OF[metric]} differ between groups{by} (test of all groups "
+            f"together, {largest}{if_alike}), but the data do not show which groups differ"
         )
 
 
@@ -855,9 +855,10 @@ def _fairer(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
         (low, less), (high, more) = sorted(ratios, key=lambda one: float(one[0]))
         if more.verdict == "worse" and (less.low or 0) * (more.low or 0) > 1:
             said.append(
-                f"In {RATES[metric]}, {less.system} is fairer to {line.group} than {more.system} "
-                "is: "
-                f"ratio {short(low)} against {short(high)}, adjusted {p_value(p)}{_shared(rows)}"
+                f"In {RATES[metric]}, the gap between {line.group} and "
+                f"{findings.reference_in_words(audit)} is smaller with {less.system} than with "
+                f"{more.system}: ratio {short(low)} against {short(high)}, adjusted {p_value(p)}"
+                f"{_shared(rows)}"
             )
     either = " or ".join(one.system for one in worse[0][2])
     yield from said[:_MOST_NAMED] or [
@@ -939,7 +940,8 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
             "The thresholds were set on the audited trials. On other trials the same thresholds "
             "would give somewhat different error rates"
         )
-        yield Caveat("thresholds set on the audited trials", words, "points")
+        short_words = "thresholds set on the audited trials (error rates on others may differ)"
+        yield Caveat(short_words, words, "points")
     rules = audit.record.get("thresholds", {})
     if rules.get("trials_sha256") in {one["content_sha256"] for one in audit.record["inputs"]}:
         words = (
@@ -954,7 +956,11 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
             "Failures to enrol and to acquire were not supplied (--failures). If there were any, "
             "speakers are rejected more often than the FNR shows"
         )
-        yield Caveat("acquisition failures (unusable recordings) not supplied", words, "failures")
+        yield Caveat(
+            "acquisition failures (unusable recordings) not supplied and so not counted",
+            words,
+            "failures",
+        )
 
 
 def _of_trials(audit: Audit) -> Iterator[Caveat]:
@@ -1027,7 +1033,8 @@ def _small_groups(audit: Audit, groupings: Sequence[Sequence[Scope]]) -> Iterato
         by = f"{same[0].of} " if len(groupings) > 1 else ""
         counts = {metric: len(of_metric) for metric, of_metric in lacking.items()}
         (first, n_first), *rest = counts.items()
-        words = f"{_share_of_groups(n_first, n_groups, by)} under-represented"
+        share = _share_of_groups(n_first, n_groups, by)
+        words = f"{share} under-represented (too few speakers, errors or pairs)"
         if lacking.get("fnr", {}).keys() != lacking.get("fpr", {}).keys():
             words += f" for {first.upper()}"
             words += "".join(f" and {n} for {metric.upper()}" for metric, n in rest)

@@ -154,8 +154,8 @@ def _not_among_so_many(of: Overview) -> Iterator[str]:
     near = [one for _, one in _shown(of) if one.is_near]
     if any((one.low or 0) > 1 or (one.high or 1) < 1 for one in near):
         yield (
-            "Only verdicts are adjusted for multiple comparisons (all groups and both error "
-            "types), so a ? can have an interval that excludes 1."
+            "Intervals are not adjusted for multiple comparisons, verdicts are (all groups of a "
+            "grouping and both error types), so a ? can have an interval that excludes 1."
         )
 
 
