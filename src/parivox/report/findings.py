@@ -55,8 +55,8 @@ ALLOCATIONS = {
 }
 """Which nontarget trials are a group's, under each allocation."""
 EXPLORED = (
-    "about 20 in 100 audits of one system would report at least one difference somewhere (in "
-    "simulations with three groupings and two operating points)"
+    "in simulations with equal error rates (three groupings, two thresholds), about 20 in 100 "
+    "audits of one system reported at least one difference"
 )
 """What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
 _MOST_DIFFERING = 6
@@ -114,15 +114,15 @@ def how_sure(audit: Audit) -> str:
             "threshold: confirm them on new speakers."
         )
     words = (
-        f"the verdicts by {primary} are confirmatory only if this analysis was chosen before "
-        "looking at the data, which Parivox cannot check, and variation between speakers is "
-        "similar in all groups. If, under these conditions, error rates were equal in all groups, "
+        f"the verdicts by {primary} are confirmatory only if variation between speakers is similar "
+        "in all groups and this analysis was chosen before looking at the data (Parivox cannot "
+        "check this). If, under these conditions, error rates were equal in all groups, "
         f"about {100 * level:.3g} in 100 such audits of a system would still call one of these "
         "groups worse or better. All other findings about groups are exploratory: confirm them on "
         "new speakers."
     )
     if len(audit.record["groupings"]) > 1:
-        words += f" With equal error rates, {EXPLORED}."
+        words += f" {EXPLORED[0].upper()}{EXPLORED[1:]}."
     if len(audit.comparison):
         words += " System comparisons are also exploratory and have their own p-values."
     return words

@@ -854,9 +854,12 @@ def _fairer(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
         ratios = zip((row["value"], row["other"]), judged, strict=True)
         (low, less), (high, more) = sorted(ratios, key=lambda one: float(one[0]))
         if more.verdict == "worse" and (less.low or 0) * (more.low or 0) > 1:
+            others = findings.reference_in_words(audit)
+            if _are_a_pair(of, reference):
+                (others,) = (other.group for other in of if other.group != line.group)
             said.append(
-                f"In {RATES[metric]}, the gap between {line.group} and "
-                f"{findings.reference_in_words(audit)} is smaller with {less.system} than with "
+                f"In {RATES[metric]}, the gap between {line.group} and {others} is smaller with "
+                f"{less.system} than with "
                 f"{more.system}: ratio {short(low)} against {short(high)}, adjusted {p_value(p)}"
                 f"{_shared(rows)}"
             )
