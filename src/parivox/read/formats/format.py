@@ -258,3 +258,11 @@ def is_cell(kind: pl.DataType) -> bool:
 def why(error: BaseException) -> str:
     """First line of what the table engine says."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".:")
+
+
+def too_many_cells(name: str, most: int) -> DataError:
+    """What is said of a workbook of more cells than are read."""
+    return DataError(
+        f"{name}: a sheet has more than {most:,} cells, the most that are read of a workbook; "
+        "save its table as CSV or Parquet"
+    )

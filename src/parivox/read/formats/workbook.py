@@ -31,7 +31,7 @@ from openpyxl.xml.constants import SHEET_MAIN_NS
 from openpyxl.xml.functions import iterparse
 
 from parivox.frozen import frozen
-from parivox.read.formats.xlsx import too_many_cells
+from parivox.read.formats.format import too_many_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 import polars as pl
 
 from parivox.errors import DataError
-from parivox.read.formats.format import NamedColumns, named, starts_with, why
+from parivox.read.formats.format import NamedColumns, named, starts_with, too_many_cells, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -133,14 +133,6 @@ def _check_cell_count(sheet: IO[bytes], name: str) -> None:
         n_cells += sum(block.count(tag) for tag in (b"<c ", b"<c>", b"<c/>"))
         if n_cells > MOST_CELLS:
             raise too_many_cells(name, MOST_CELLS)
-
-
-def too_many_cells(name: str, most: int) -> DataError:
-    """What is said of a workbook of more cells than are read."""
-    return DataError(
-        f"{name}: a sheet has more than {most:,} cells, the most that are read of a workbook; "
-        "save its table as CSV or Parquet"
-    )
 
 
 def _chosen(sheets: Sequence[Sheet], name: str) -> Sheet:
