@@ -174,7 +174,7 @@ def _counted(scores: Any, asked: CountOptions) -> TrialCounts:
 def _remembered(
     counts: TrialCounts, read: Gathered, asked: CountOptions, site: SiteKey
 ) -> TrialCounts:
-    """The same, to be noted beside the key before it is written.
+    """The counts, with their entry for the record next to the key, added before they are written.
 
     Raises
     ------
@@ -199,11 +199,11 @@ def _remembered(
 
 def _members(groupings: Sequence[Grouping], in_use: NDArray[np.intp], least: int) -> str:
     """Who is in which group, as a text; of groups of recordings or trials, their names."""
-    told = [
-        [one.name, one.groups, None if one.of_speaker is None else one.of_speaker[in_use].tolist()]
-        for one in groupings
-    ]
-    return json.dumps([told, least])
+    memberships = []
+    for grouping in groupings:
+        codes = None if grouping.of_speaker is None else grouping.of_speaker[in_use].tolist()
+        memberships.append([grouping.name, grouping.groups, codes])
+    return json.dumps([memberships, least])
 
 
 def count_trials(

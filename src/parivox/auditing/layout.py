@@ -7,6 +7,7 @@ another grouping. Nothing else decides the group of a trial.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -98,6 +99,8 @@ def groups_of_trials(enrol: Codes, test: Codes, allocation: str, groups: int = 0
 
 LAYOUTS_AT_ONCE = 16
 """Layouts that trials are placed in at a time, where all are not needed together."""
+GROUPINGS_KEPT = 64
+"""Groupings whose group of each recording is kept for the next block of trials."""
 
 
 class Placed(NamedTuple):
@@ -157,16 +160,12 @@ def walk(
     if told. They come again for the next `layouts_at_once`, as places in many layouts take room.
     """
     is_unknown = getattr(trials, "utterance_speaker", np.zeros(1)) < 0
-    known: dict[int, Callable[[Trials], Sides]] = {}
+    pairs = [(layout.grouping, layout.within) for layout in layouts]
+    groupings = {id(one): one for pair in pairs for one in pair if one is not None}
 
-    def sides_of(some: Sequence[int]) -> dict[int, Callable[[Trials], Sides]]:
-        """What gives the groups of both sides by each grouping of some layouts."""
-        both = ((layouts[i].grouping, layouts[i].within) for i in some)
-        used = {id(one): one for pair in both for one in pair if one is not None}
-        if layouts_at_once:
-            known.clear()
-        known.update({key: trials.sides(one) for key, one in used.items() if key not in known})
-        return {key: known[key] for key in used}
+    @lru_cache(maxsize=GROUPINGS_KEPT)
+    def sides_by(key: int) -> Callable[[Trials], Sides]:
+        return trials.sides(groupings[key])
 
     for part, which in trials.parts(layouts):
         blocks = []
@@ -182,7 +181,8 @@ def walk(
                 size = layouts_at_once or max(len(which), 1)
                 for start in range(0, max(len(which), 1), size):
                     some = which[start : start + size]
-                    sides = {key: of(block) for key, of in sides_of(some).items()}
+                    used = {id(one) for i in some for one in pairs[i] if one is not None}
+                    sides = {key: sides_by(key)(block) for key in used}
                     at = {i: _placed(layouts[i], sides, len(block), lacks) for i in some}
                     yield PlacedTrials(block, at, sides, have_failed, is_first=not start)
 

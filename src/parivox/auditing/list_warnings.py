@@ -7,10 +7,12 @@ on sound lists was simulated (docs/coverage.md#data-warnings).
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from parivox.auditing.layout import GROUPINGS_KEPT
 from parivox.core.separation import auc
 from parivox.read.oddities import Odd
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.cell_counts import CellCounts
+    from parivox.auditing.layout import Codes
     from parivox.core.counts import Counts
     from parivox.read.grouping import Grouping
     from parivox.read.trialset import TrialSet
@@ -59,6 +62,11 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[O
     by_speaker = np.zeros((2, n_speakers), dtype=np.int64)
     of_speakers = [grouping for grouping in groupings if grouping.of_speaker is not None]
     within_between = np.zeros((len(of_speakers), 2), dtype=np.int64)
+
+    @lru_cache(maxsize=GROUPINGS_KEPT)
+    def group_of_utterance(place: int) -> Codes:
+        return trials.of_utterances(_codes(of_speakers[place]))
+
     for part in trials.partitions():
         kept = part.without_conflicts()
         is_target = kept.target.astype(bool)
@@ -66,8 +74,8 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[O
         for label, chosen in enumerate((~is_target, is_target)):
             known = enrolled[chosen & (enrolled >= 0)]
             by_speaker[label] += np.bincount(known, minlength=n_speakers)
-        for place, grouping in enumerate(of_speakers):
-            code = trials.of_utterances(_codes(grouping))
+        for place in range(len(of_speakers)):
+            code = group_of_utterance(place)
             enrol_group, test_group = code.take(kept.enrol), code.take(kept.test)
             known_pairs = ~is_target & (enrol_group >= 0) & (test_group >= 0)
             n_within = int((known_pairs & (enrol_group == test_group)).sum())

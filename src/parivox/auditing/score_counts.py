@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.layout import Codes, Layout, PlacedTrials
     from parivox.core.counts import FloatArray, IntArray
+    from parivox.read.checks import Trials
 
 BINS = 1 << 16
 CHUNK = 1 << 18
@@ -24,26 +25,39 @@ Counted = tuple[list[Counts], list[Counts]]
 """Counts of each cell, and of each level: every trial that counts in one of its cells, once."""
 
 
+class _Sorted(NamedTuple):
+    """Trials in rising order of score."""
+
+    rising: NDArray[np.intp]
+    columns: tuple[FloatArray, NDArray[np.bool_], IntArray | None]
+    """Score, class, and how often each counts."""
+    everything: Counts
+
+    @classmethod
+    def of(cls, part: Trials) -> _Sorted:
+        rising = part.by_score()
+        weight = part.more.get("count")
+        columns = (
+            part.score.take(rising),
+            part.target.take(rising),
+            None if weight is None else weight.take(rising),
+        )
+        return cls(rising, columns, Counts.from_sorted(*columns))
+
+
 class Exact:
     """Counts per distinct score: one sort of the scores, then stable sorts by cell."""
 
     def __init__(self, layouts: Sequence[Layout], width: float = 0.0) -> None:
         self.layouts, self.width, self.bound = layouts, width, 0.0
         self.counted: dict[int, Counted] = {}
-        self._everything: Counts | None = None
+        self._sorted: _Sorted | None = None
 
     def add(self, here: PlacedTrials) -> None:
         """Count all trials of some layouts; each layout once only."""
-        rising = here.part.by_score()
-        weight = here.part.more.get("count")
-        columns = (
-            here.part.score.take(rising),
-            here.part.target.take(rising),
-            None if weight is None else weight.take(rising),
-        )
-        if here.is_first or self._everything is None:
-            self._everything = Counts.from_sorted(*columns)
-        everything = self._everything
+        if here.is_first or self._sorted is None:
+            self._sorted = _Sorted.of(here.part)
+        rising, columns, everything = self._sorted
         for i, at in here.at.items():
             n_cells, n_levels = self.layouts[i].cells, self.layouts[i].levels
             if n_levels == 1 and (at.level == 0).all():

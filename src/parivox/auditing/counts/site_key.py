@@ -161,7 +161,7 @@ _KIND = "parivox_counted"
 class CountedBefore:
     """What was counted with a key: of which trials, by what, and whether groups were withheld.
 
-    It lies beside the key, and tells of trials by marks that the key makes. Two files of the same
+    It is a file next to the key, with keyed hashes in place of trials. Two files of the same
     trials by other groups can be subtracted: what one withholds, the other may give back.
     """
 
