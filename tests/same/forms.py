@@ -26,13 +26,13 @@ SHOWN_DIGITS = 9
 NORMALISED = (
     f"Floats are compared to a relative {TOLERANCE:g} (all digits with --exact).",
     "Not compared: versions of Parivox, of the audit's schema and of libraries; SHA-256 sums in",
-    "texts and pages, and SHA256SUMS.",
+    "texts and pages, and SHA256SUMS; the day of the run.",
 )
 
 _FLOAT = re.compile(r"(?<![\w.])-?(?:\d+\.\d+(?:[eE][-+]?\d+)?|\d+[eE][-+]?\d+)(?![\w.])", re.ASCII)
 _STEPS = (math.sqrt(5) / 2, math.sqrt(2))
 """Irrational: their multiples, less whole numbers, are weights that no two floats share."""
-_DROPPED = {"versions", "parivox_audit"}
+_DROPPED = {"versions", "parivox_audit", "today"}
 _VERSION = re.compile(r"(?i)\b(parivox(?:_version)?\W{1,4})\d+\.\d+\.\d+[\w.+]*")
 _SUM = re.compile(r"\b[0-9a-f]{64}\b|sha256-[A-Za-z0-9+/]{43}=")
 _PIECE = re.compile(r"<(section|figure|style|script|footer)\b([^>]*)>")
