@@ -21,9 +21,9 @@ from benchmarks import performance
 from benchmarks.measure import Gate, machine
 
 import parivox as pv
-from parivox.read.bins import Bins
+from parivox.data.score_bins import Bins
 from parivox.scoring.all_pairs import ByCell, Edges, Recordings, add_all_pairs, is_turned
-from parivox.scoring.comparing import Scorer
+from parivox.scoring.comparison import Scorer
 from parivox.scoring.vectors import COMPARISONS, Vectors
 
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.layout import Layout
-    from parivox.read.grouping import Grouping
-    from parivox.read.trialset import TrialSet
+    from parivox.data.grouping import Grouping
+    from parivox.data.trial_set import TrialSet
 
     Array = NDArray[Any]
     Values = dict[str, NDArray[np.float64]]
@@ -60,7 +60,7 @@ class Trials:
         from parivox.auditing.layout import Layout
         from parivox.core.costs import min_cdet, parse_cost
         from parivox.core.rates import threshold_at_fpr
-        from parivox.read.groups import make_groupings
+        from parivox.data.requested_groupings import make_groupings
 
         self.trials: TrialSet
         self.trials, self.people = read(*demo_data())
@@ -118,9 +118,9 @@ class Trials:
         from parivox.auditing.layout import walk
         from parivox.core.costs import min_cdet
         from parivox.core.counts import Counts
-        from parivox.core.curves_resampled import ResampledCurves, curve_edges
         from parivox.core.eer import eer
         from parivox.core.rates import threshold_at_fpr
+        from parivox.core.resampled_curves import ResampledCurves, curve_edges
 
         (placed,) = walk(self.trials, self.layouts)
         part, speaker = placed.part, self.trials.utterance_speaker

@@ -26,8 +26,8 @@ OPERATING_POINTS = ["fpr=0.01", "min-cdet"]
 
 def read(scores: Path, speakers: Path) -> tuple[Any, Any]:
     """Read the score file and the speaker table; this is not measured."""
-    from parivox.read.people import read_speakers
-    from parivox.read.trials import read_trials
+    from parivox.data.speakers import read_speakers
+    from parivox.data.trials import read_trials
 
     people = read_speakers(speakers)
     return read_trials(scores, system="V2", list_="", speakers=people), people
@@ -42,7 +42,7 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
     from parivox.auditing.schema import TABLES, Rows
     from parivox.auditing.system import measure_system, measured_cells
     from parivox.auditing.system_rows import add_rows
-    from parivox.read.groups import make_groupings
+    from parivox.data.requested_groupings import make_groupings
 
     options = Options(by=tuple(BY), operating_points=tuple(OPERATING_POINTS), intervals=False)
     used = np.unique(trials.utterance_speaker)

@@ -27,14 +27,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from parivox.cluster import Cluster
-from parivox.shards.merging import find_thresholds
-from parivox.shards.running import running
+from parivox.runtime.cluster import Cluster
+from parivox.share.shard_merging import find_thresholds
+from parivox.share.shard_run import running
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parivox.workers import InHand, Made
+    from parivox.runtime.workers import InHand, Made
 
 PARTS = 8
 LIMIT = 300.0  # seconds for one command

@@ -38,15 +38,15 @@ from openpyxl import Workbook
 
 import parivox as pv
 from parivox.cli import main as command_line
+from parivox.data.groups_file import read_groups_file
+from parivox.data.recordings import read_failures, read_models, read_utterances
+from parivox.data.rule_file import read_rules
+from parivox.data.speakers import read_speakers
+from parivox.decide.calibrator_file import read_calibrator
+from parivox.decide.policy_file import read_policy
 from parivox.embedding import audio
 from parivox.embedding.systems import precomputed
 from parivox.errors import ParivoxError
-from parivox.read.calibrator_file import read_calibrator
-from parivox.read.groups_file import read_groups_file
-from parivox.read.people import read_speakers
-from parivox.read.policy_file import read_policy
-from parivox.read.recordings import read_failures, read_models, read_utterances
-from parivox.read.rule_file import read_rules
 from parivox.report.context import read_context
 from parivox.shards import read_plan
 from parivox.trials.manifest import read_manifest

@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks import scale
 from benchmarks.measure import Gate, Usage, run_child
 
-from parivox.workers import ONE_THREAD
+from parivox.runtime.workers import ONE_THREAD
 
 TRIALS, PARTS = 10_000_000, 8
 PEAK = 1000.0  # megabytes of one part

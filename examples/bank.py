@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import parivox as pv
-from parivox.auditing.count import count
+from parivox.auditing.counts.counting import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

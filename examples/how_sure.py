@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 import parivox as pv
-from parivox.report.scopes import VERDICTS
+from parivox.report.audit_queries import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

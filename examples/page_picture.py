@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import parivox as pv
-from parivox.report.page import page
+from parivox.report.html import page
 
 PICTURES = {
     "report": (1200, "light"),

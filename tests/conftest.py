@@ -22,7 +22,7 @@ from hypothesis import settings
 
 import parivox as pv
 import parivox.auditing.run
-import parivox.workers
+import parivox.runtime.workers
 from parivox import Counts
 
 # Read when torch is imported. Test workers share the processors: threads that wait for each other
@@ -57,7 +57,7 @@ if "forkserver" in multiprocessing.get_all_start_methods():
     # those of commands begin anew, as everywhere.
     AT_ONCE = multiprocessing.get_context("forkserver")
     AT_ONCE.set_forkserver_preload(["parivox.embedding.extract"])
-    parivox.workers.get_context = lambda _: AT_ONCE
+    parivox.runtime.workers.get_context = lambda _: AT_ONCE
 
 
 SLOW = {"bank", "bt4vt_data", "chromium", "torch", "whole"}
@@ -206,7 +206,7 @@ def groups_of(frame):
 ENDED = """
 import json, os, shutil, signal, sys
 from pathlib import Path
-from parivox.disk import whole_folder
+from parivox.runtime.disk import whole_folder
 
 old, new, home, own, number = json.loads(sys.argv[1])
 number = getattr(signal, number)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import parivox as pv
+from parivox.core.cluster_errors import moments
 from parivox.core.noise import gamma_multinomial
-from parivox.core.tallies import moments
 from parivox.report import findings
-from parivox.report.scopes import scopes
+from parivox.report.audit_queries import scopes
 
 ROOT = Path(__file__).parents[1]
 

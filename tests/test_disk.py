@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from parivox import ConfigError
-from parivox.disk import HIDDEN, Scratch, found, whole_file, whole_folder, writing
+from parivox.runtime.disk import HIDDEN, Scratch, found, whole_file, whole_folder, writing
 
 pytestmark = [
     pytest.mark.minimal,
@@ -86,7 +86,7 @@ def test_what_fails_before_it_is_whole_changes_nothing(tmp_path, whole):
 def test_what_another_run_has_in_hand_is_left_to_it(tmp_path):
     """Until it ends, when the next one clears it."""
     script = (
-        "import sys, time\nfrom parivox.disk import whole_file\n"
+        "import sys, time\nfrom parivox.runtime.disk import whole_file\n"
         "with whole_file('other.txt') as aside:\n"
         "    aside.write_text('half')\n    print(aside, flush=True)\n    time.sleep(60)\n"
     )

@@ -108,7 +108,7 @@ def test_pictures_of_charts_are_small_and_for_light_and_dark(page):
 
 
 def test_every_chart_has_its_picture():
-    from parivox.report.charts.named import Charts
+    from parivox.report.charts.chart_functions import Charts
 
     pictures = PICTURE.findall(text("api/charts.md"))
     drawn = [re.sub(".*/chart-(.+)\\.svg", r"\1", name).replace("-", "_") for _, name in pictures]
@@ -138,7 +138,7 @@ def format_lines():
 
 
 def test_every_format_has_its_row(format_lines):
-    from parivox.read.formats import FORMATS
+    from parivox.data.formats import FORMATS
 
     assert {name for name, _ in format_lines} == set(FORMATS)
     told = text("bring-your-data.md")
@@ -148,8 +148,8 @@ def test_every_format_has_its_row(format_lines):
 
 
 def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
-    from parivox.read.columns import Columns
-    from parivox.read.formats import scan
+    from parivox.data.columns import Columns
+    from parivox.data.formats import scan
 
     for name, line in format_lines:
         if line:
@@ -265,14 +265,14 @@ def test_every_public_name_is_on_one_page_of_the_api():
     pages = [page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md")]
     shown = re.findall(r"^::: (parivox\.\S+)$", "\n".join(pages), flags=re.MULTILINE)
     assert len(set(shown)) == len(shown)
-    homes = dict(pv._HOME)
-    for room in (pv.shards, pv.trials):
-        name = room.__name__.removeprefix("parivox.")
-        homes |= {f"{name}.{function}": home for function, home in room._HOME.items()}
     missing = [
-        name
-        for name, home in homes.items()
-        if name not in pv._ROOMS and f"parivox.{name}" not in shown and home not in shown
+        f"{package.__name__}.{name}"
+        for package in (pv, pv.shards, pv.trials)
+        for module, names in package._HOMES.items()
+        for name in names
+        if module != f"parivox.{name}"
+        and f"{package.__name__}.{name}" not in shown
+        and module not in shown
     ]
     assert missing == []
 

@@ -19,18 +19,18 @@ from parivox.options import gate as gates
 from parivox.options import papers, recordings, shards
 from parivox.options import trials as lists
 from parivox.options.audit import AuditOptions, CountOptions
-from parivox.options.kinds import Direction, Flag, option, options_of, sections_of
-from parivox.options.mitigation import (
+from parivox.options.decide import (
     CalibrateCommand,
     CalibrateOptions,
     ThresholdCommand,
     ThresholdOptions,
 )
+from parivox.options.kinds import Direction, Flag, option, options_of, sections_of
 from parivox.options.monitor import MonitorCommand, MonitorOptions
 from parivox.options.plan import PlanCommand, PlanOptions
 
 ROOT = Path(__file__).parents[1]
-TYPED = ROOT / "src" / "parivox" / "options" / "typed.py"
+TYPED = ROOT / "src" / "parivox" / "options" / "types.py"
 PAGE = ROOT / "docs" / "cli.md"
 LAST = (described.PageCommand, described.ProgressCommand)
 COMMANDS = {
@@ -134,7 +134,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-    from parivox.progress import Progress
+    from parivox.runtime.progress import Progress
 '''
 
 

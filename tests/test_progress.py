@@ -5,8 +5,8 @@ import threading
 import pytest
 
 import parivox as pv
-from parivox import progress
-from parivox.progress import Progress, each, stage, told_to
+from parivox.runtime import progress
+from parivox.runtime.progress import Progress, each, stage, told_to
 
 pytestmark = pytest.mark.minimal
 

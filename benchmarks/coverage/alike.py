@@ -16,9 +16,9 @@ from benchmarks.coverage.heterogeneity import AT_ONCE, Design
 from benchmarks.coverage.ratios import halves
 from benchmarks.coverage.records import Row, mean, stream
 
+from parivox.core.cluster_errors import moments
 from parivox.core.intervals import rate_interval
 from parivox.core.ratios import ratio_interval
-from parivox.core.tallies import moments
 from parivox.core.verdict import verdicts
 
 if TYPE_CHECKING:

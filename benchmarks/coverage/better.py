@@ -15,9 +15,9 @@ from benchmarks.coverage.heterogeneity import Design, drawn_of, shuffled
 from benchmarks.coverage.real import tally, threshold, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 
+from parivox.core.cluster_errors import moments
 from parivox.core.intervals import rate_interval
 from parivox.core.ratios import others, ratio_interval, worst
-from parivox.core.tallies import moments
 from parivox.core.verdict import holm, of_lower, verdicts
 
 if TYPE_CHECKING:

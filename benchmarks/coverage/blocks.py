@@ -19,12 +19,12 @@ from scipy.special import ndtr, ndtri
 from parivox.auditing.curves import step_thresholds
 from parivox.auditing.layout import Members, blocks_of
 from parivox.auditing.operating_points import parse_point
+from parivox.core.cluster_errors import ByPair, BySpeaker, moments
 from parivox.core.costs import parse_cost
 from parivox.core.counts import Counts
-from parivox.core.curves_resampled import ResampledCurves, bin_means
 from parivox.core.intervals import limits, rate_interval
+from parivox.core.resampled_curves import ResampledCurves, bin_means
 from parivox.core.resampling import speaker_weights
-from parivox.core.tallies import ByPair, BySpeaker, moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -21,7 +21,7 @@ from parivox.core.calibration import Isotonic, isotonic
 from parivox.core.counts import Counts
 from parivox.core.crossfit import deal, held_out
 from parivox.core.llr import cllr
-from parivox.mitigation.calibration import Said, judge_lines
+from parivox.decide.calibration import Said, judge_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

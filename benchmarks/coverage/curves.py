@@ -13,8 +13,8 @@ from scipy.special import ndtr, ndtri
 
 from parivox.core.costs import cdet, min_cdet, parse_cost
 from parivox.core.counts import Counts
-from parivox.core.curves_resampled import ResampledCurves, curve_edges
 from parivox.core.eer import eer
+from parivox.core.resampled_curves import ResampledCurves, curve_edges
 from parivox.core.resampling import from_replicates, speaker_weights
 
 if TYPE_CHECKING:

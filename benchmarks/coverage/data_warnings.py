@@ -15,10 +15,10 @@ from benchmarks.coverage import real
 from benchmarks.coverage.records import Row, mean, stream
 
 import parivox as pv
-from parivox.auditing.account import POINTS
+from parivox.auditing.data_table import POINTS
 from parivox.auditing.missing_scores import MISSING_SCORES
+from parivox.data.value_warnings import ODDITIES
 from parivox.errors import ParivoxError
-from parivox.read.oddities import ODDITIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

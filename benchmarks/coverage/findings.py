@@ -17,7 +17,7 @@ from benchmarks.measure import demo_data
 
 import parivox as pv
 from parivox.report import findings
-from parivox.report.scopes import points, scopes
+from parivox.report.audit_queries import points, scopes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

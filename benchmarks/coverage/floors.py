@@ -11,13 +11,13 @@ from benchmarks.coverage.real import tally, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 from benchmarks.coverage.simulate import SPREAD, WEAK, Spread
 
+from parivox.core.cluster_errors import ByPair, BySpeaker, moments
 from parivox.core.intervals import other_kappa2, rate_interval
 from parivox.core.meta import fdr, garbe
 from parivox.core.noise import floor, gamma_multinomial, permuted, without_zeros
 from parivox.core.ratios import others, ratio_interval
 from parivox.core.resampling import speaker_weights, weighted
 from parivox.core.spread import gini, max_min
-from parivox.core.tallies import ByPair, BySpeaker, moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -15,17 +15,17 @@ from benchmarks.coverage import real
 from benchmarks.coverage.records import Row, mean, stream
 
 from parivox.auditing.pairing import DRAWS, coded
-from parivox.auditing.pilot import PilotGroups
-from parivox.auditing.plan import condition_columns
-from parivox.auditing.releases import Rate, contrast
+from parivox.core.cluster_errors import ByPair, BySpeaker, moments, over
 from parivox.core.intervals import rate_interval
 from parivox.core.planning import icc_of
 from parivox.core.ratios import others, ratio_interval
 from parivox.core.resampling import weighted
-from parivox.core.tallies import ByPair, BySpeaker, moments, over
 from parivox.core.verdict import exceeds, holm, verdicts
+from parivox.decide.pilot_audit import PilotGroups
+from parivox.decide.policy_file import read_policy
+from parivox.decide.releases import Rate, contrast
+from parivox.decide.sample_size_plan import condition_columns
 from parivox.options.plan import PlanOptions
-from parivox.read.policy_file import read_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,11 +16,11 @@ from benchmarks.coverage.real import tally, threshold, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 
 from parivox.core.beyond_noise import expect_errors, heterogeneity, welch
+from parivox.core.cluster_errors import BySpeaker, moments, over
 from parivox.core.intervals import rate_interval
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
 from parivox.core.ratios import others, ratio_interval
 from parivox.core.spread import gini
-from parivox.core.tallies import BySpeaker, moments, over
 from parivox.core.verdict import asked_together, holm
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from benchmarks.coverage.simulate import FloatArray, Spread
 
-    from parivox.core.tallies import ByPair
+    from parivox.core.cluster_errors import ByPair
 
     Tally: TypeAlias = BySpeaker | ByPair
 

@@ -20,6 +20,7 @@ from benchmarks.coverage.records import Row, stream
 
 from parivox.core.beyond_noise import tau_log
 from parivox.core.bias import smoothed
+from parivox.core.cluster_errors import moments
 from parivox.core.meta import eo_diff, eo_ratio, fdr, garbe, ir
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
 from parivox.core.spread import (
@@ -33,7 +34,6 @@ from parivox.core.spread import (
     sd,
     value_range,
 )
-from parivox.core.tallies import moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from benchmarks.coverage.floors import Tally
     from benchmarks.coverage.simulate import FloatArray
 
+    from parivox.core.cluster_errors import BySpeaker
     from parivox.core.noise import Null
     from parivox.core.registry import ZeroPolicy
-    from parivox.core.tallies import BySpeaker
 
 DATASETS = 600
 AT_ONCE = 50

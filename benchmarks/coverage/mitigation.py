@@ -17,11 +17,11 @@ from scipy.special import stdtrit
 from parivox.core.costs import parse_cost
 from parivox.core.crossfit import deal, held_out
 from parivox.core.llr import cllr
-from parivox.mitigation.aims import parse_aim
-from parivox.mitigation.calibration import Said, find_lines, judge_lines
-from parivox.mitigation.fitting import RULES, fits_of, tell_apart
-from parivox.mitigation.judging import Scored, judge
-from parivox.mitigation.material import RATES, Material
+from parivox.decide.calibration import Said, find_lines, judge_lines
+from parivox.decide.fitting_trials import RATES, Material
+from parivox.decide.rule_judgement import Scored, judge
+from parivox.decide.threshold_aims import parse_aim
+from parivox.decide.threshold_fitting import RULES, fits_of, tell_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from benchmarks.coverage.real import Trials
     from benchmarks.coverage.simulate import FloatArray, IntArray
 
-    from parivox.mitigation.aims import Aim
+    from parivox.decide.threshold_aims import Aim
 
 DATASETS = 200
 SPEAKERS = 400

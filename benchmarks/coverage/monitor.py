@@ -23,8 +23,7 @@ from parivox.core.sequential import (
     log_evidence,
     score,
 )
-from parivox.monitoring.stream import DAY_SD, STARTS, WEEK
-from parivox.monitoring.watching import (
+from parivox.monitoring.daily_tests import (
     BEFORE,
     DAY_LEVEL,
     FIRST,
@@ -32,6 +31,7 @@ from parivox.monitoring.watching import (
     OTHERS,
     allowed_day_sd,
 )
+from parivox.monitoring.stream import DAY_SD, STARTS, WEEK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

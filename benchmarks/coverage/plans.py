@@ -11,17 +11,17 @@ from benchmarks.coverage.rates import parts
 from benchmarks.coverage.ratios import halves
 from benchmarks.coverage.records import Row, mean, stream
 
+from parivox.core.cluster_errors import moments
 from parivox.core.intervals import rate_interval
 from parivox.core.planning import Sample, power_to_detect
 from parivox.core.ratios import ratio_interval
-from parivox.core.tallies import moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from parivox.core.tallies import ByPair, BySpeaker
+    from parivox.core.cluster_errors import ByPair, BySpeaker
 
 DATASETS = 2000
 

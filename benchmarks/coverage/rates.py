@@ -10,16 +10,16 @@ from benchmarks.coverage import simulate
 from benchmarks.coverage.records import Row, interval_row, stream
 from scipy.special import ndtri, stdtrit
 
+from parivox.core.cluster_errors import BySpeaker, moments
 from parivox.core.intervals import other_kappa2, rate_interval
 from parivox.core.resampling import speaker_weights, weighted
-from parivox.core.tallies import BySpeaker, moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from benchmarks.coverage.simulate import FloatArray
 
-    from parivox.core.tallies import ByPair
+    from parivox.core.cluster_errors import ByPair
 
     Ends: TypeAlias = tuple[FloatArray, FloatArray]
     Limits: TypeAlias = dict[tuple[str, float], Ends]

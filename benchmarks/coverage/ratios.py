@@ -17,18 +17,18 @@ from benchmarks.coverage.rates import (
 )
 from benchmarks.coverage.records import Row, interval_row, stream
 
+from parivox.core.cluster_errors import moments
 from parivox.core.intervals import rate_interval
 from parivox.core.ratios import ratio_interval
 from parivox.core.resampling import from_replicates, speaker_weights, weighted
-from parivox.core.tallies import moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from benchmarks.coverage.rates import Limits
 
+    from parivox.core.cluster_errors import ByPair, BySpeaker
     from parivox.core.intervals import Interval
-    from parivox.core.tallies import ByPair, BySpeaker
 
 DATASETS = 1000
 PAIRS = 5  # of groups in a data set

@@ -16,8 +16,8 @@ from benchmarks.coverage.rates import AT_ONCE, LEVELS, collected, parts, wilson
 from benchmarks.coverage.records import Row, interval_row, stream
 from benchmarks.measure import demo_data
 
+from parivox.core.cluster_errors import ByPair, BySpeaker, moments
 from parivox.core.intervals import rate_interval
-from parivox.core.tallies import ByPair, BySpeaker, moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,11 +16,11 @@ from benchmarks.coverage.heterogeneity import shuffled
 from benchmarks.coverage.real import tally, threshold, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 
+from parivox.core.cluster_errors import ByPair, BySpeaker, moments
 from parivox.core.intervals import other_kappa2, rate_interval
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
 from parivox.core.ratios import others, ratio_interval
 from parivox.core.shrinkage import interaction, log_rates, power, shrunken
-from parivox.core.tallies import ByPair, BySpeaker, moments
 from parivox.core.verdict import holm, verdicts
 
 if TYPE_CHECKING:

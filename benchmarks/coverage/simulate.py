@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from parivox.core.tallies import ByPair, BySpeaker
+from parivox.core.cluster_errors import ByPair, BySpeaker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

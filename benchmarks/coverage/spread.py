@@ -12,8 +12,8 @@ from benchmarks.coverage.records import Row, mean, stream
 from scipy.special import ndtri
 
 from parivox.core.beyond_noise import spread_interval, tau_log
+from parivox.core.cluster_errors import moments
 from parivox.core.noise import gamma_multinomial, permuted, without_zeros
-from parivox.core.tallies import moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

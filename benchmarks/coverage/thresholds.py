@@ -19,11 +19,11 @@ from benchmarks.coverage.records import Row, interval_row, stream
 from scipy.special import ndtr, ndtri
 
 from parivox.auditing.operating_points import RESOLVABLE, parse_point
+from parivox.core.cluster_errors import ByPair, BySpeaker, moments
 from parivox.core.counts import Counts
-from parivox.core.curves_resampled import ResampledCurves, curve_edges
 from parivox.core.intervals import limits, rate_interval
+from parivox.core.resampled_curves import ResampledCurves, curve_edges
 from parivox.core.resampling import speaker_weights
-from parivox.core.tallies import ByPair, BySpeaker, moments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,22 +7,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from parivox.lazy import lazy_names
 from parivox.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from parivox import papers, shards, trials
-    from parivox.auditing.all_pairs import score_all_pairs
     from parivox.auditing.cell_counts import group_counts
-    from parivox.auditing.count import count
+    from parivox.auditing.counts.counting import count
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.criteria import Criteria, criteria
-    from parivox.auditing.gate import Gate, gate
+    from parivox.auditing.fairness_criteria import Criteria, criteria
     from parivox.auditing.inspection import inspect
-    from parivox.auditing.plan import Plan, plan
-    from parivox.auditing.releases import Comparison, compare
     from parivox.auditing.result import Audit, load
     from parivox.auditing.run import audit
     from parivox.core.bias import (
@@ -61,32 +57,39 @@ if TYPE_CHECKING:
         rb,
         sd,
     )
+    from parivox.data.inspection.findings import Inspection
+    from parivox.decide.calibrated_scores import apply_calibrator
+    from parivox.decide.calibration import Calibration, calibrate
+    from parivox.decide.calibrator_file import Calibrator
+    from parivox.decide.release_gate import Gate, gate
+    from parivox.decide.releases import Comparison, compare
+    from parivox.decide.sample_size_plan import Plan, plan
+    from parivox.decide.threshold_selection import Thresholds, thresholds
     from parivox.embedding.extract import embed
     from parivox.embedding.store import Store, open_store
     from parivox.errors import ConfigError, DataError, ParivoxError
-    from parivox.mitigation.applying import apply_calibrator
-    from parivox.mitigation.calibration import Calibration, calibrate
-    from parivox.mitigation.thresholds import Thresholds, thresholds
-    from parivox.monitoring.monitor import Monitor, monitor
-    from parivox.progress import Progress
-    from parivox.read.calibrator_file import Calibrator
-    from parivox.read.inspection.findings import Inspection
+    from parivox.monitoring.daily_monitor import Monitor, monitor
     from parivox.report.exports import log_mlflow
     from parivox.report.figures import write_figures
-    from parivox.report.files import write_page, write_tables
     from parivox.report.labels import labelled
+    from parivox.report.report_files import write_page, write_tables
+    from parivox.runtime.progress import Progress
+    from parivox.scoring.all_pairs_counts import score_all_pairs
     from parivox.scoring.run import score
 
 _HOMES = {
+    "parivox.papers": ("papers",),
+    "parivox.shards": ("shards",),
+    "parivox.trials": ("trials",),
     "parivox.auditing.result": ("Audit", "load"),
     "parivox.auditing.cell_counts": ("group_counts",),
-    "parivox.auditing.all_pairs": ("score_all_pairs",),
-    "parivox.auditing.count": ("count",),
-    "parivox.auditing.criteria": ("Criteria", "criteria"),
+    "parivox.scoring.all_pairs_counts": ("score_all_pairs",),
+    "parivox.auditing.counts.counting": ("count",),
+    "parivox.auditing.fairness_criteria": ("Criteria", "criteria"),
     "parivox.auditing.inspection": ("inspect",),
-    "parivox.auditing.gate": ("Gate", "gate"),
-    "parivox.auditing.plan": ("Plan", "plan"),
-    "parivox.auditing.releases": ("Comparison", "compare"),
+    "parivox.decide.release_gate": ("Gate", "gate"),
+    "parivox.decide.sample_size_plan": ("Plan", "plan"),
+    "parivox.decide.releases": ("Comparison", "compare"),
     "parivox.auditing.run": ("audit",),
     "parivox.auditing.counts.trial_counts": ("TrialCounts",),
     "parivox.core.bias": (
@@ -128,24 +131,19 @@ _HOMES = {
     "parivox.embedding.extract": ("embed",),
     "parivox.embedding.store": ("Store", "open_store"),
     "parivox.errors": ("ConfigError", "DataError", "ParivoxError"),
-    "parivox.mitigation.applying": ("apply_calibrator",),
-    "parivox.mitigation.calibration": ("Calibration", "calibrate"),
-    "parivox.mitigation.thresholds": ("Thresholds", "thresholds"),
-    "parivox.monitoring.monitor": ("Monitor", "monitor"),
-    "parivox.progress": ("Progress",),
+    "parivox.decide.calibrated_scores": ("apply_calibrator",),
+    "parivox.decide.calibration": ("Calibration", "calibrate"),
+    "parivox.decide.threshold_selection": ("Thresholds", "thresholds"),
+    "parivox.monitoring.daily_monitor": ("Monitor", "monitor"),
+    "parivox.runtime.progress": ("Progress",),
     "parivox.report.exports": ("log_mlflow",),
     "parivox.report.figures": ("write_figures",),
-    "parivox.report.files": ("write_page", "write_tables"),
+    "parivox.report.report_files": ("write_page", "write_tables"),
     "parivox.report.labels": ("labelled",),
     "parivox.scoring.run": ("score",),
-    "parivox.read.calibrator_file": ("Calibrator",),
-    "parivox.read.inspection.findings": ("Inspection",),
+    "parivox.decide.calibrator_file": ("Calibrator",),
+    "parivox.data.inspection.findings": ("Inspection",),
 }
-_ROOMS = ("papers", "shards", "trials")
-_HOME = {name: module for module, names in _HOMES.items() for name in names} | {
-    room: f"parivox.{room}" for room in _ROOMS
-}
-
 __all__ = [
     "COST_MODELS",
     "MEASURES",
@@ -234,15 +232,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first asked for."""
-    if name not in _HOME:
-        msg = f"module 'parivox' has no attribute {name!r}"
-        raise AttributeError(msg)
-    home = import_module(_HOME[name])
-    found = home if name in _ROOMS else getattr(home, name)
-    globals()[name] = found
-    return found
+__getattr__, _dir = lazy_names("parivox", _HOMES)
 
 
 def __dir__() -> list[str]:

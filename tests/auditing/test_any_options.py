@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.errors import ParivoxError
-from parivox.report.page import page
+from parivox.report.html import page
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ import pytest
 
 import parivox as pv
 from parivox.auditing import run
+from parivox.data.table import Table
 from parivox.errors import ConfigError
-from parivox.read.table import Table
 
 EVERY_EER = (
     *("linear", "nearest_max", "clova", "nearest_mean", "speechbrain"),

@@ -6,8 +6,8 @@ import pytest
 
 import parivox as pv
 from parivox.auditing import cell_counts, score_counts
-from parivox.auditing.account import LONG
-from parivox.read import spill
+from parivox.auditing.data_table import LONG
+from parivox.data import spilled_rows
 
 POINTS = ["threshold=1.25", "threshold=0.333", "fpr=0.01", "eer", "min-cdet"]
 BINS = 512
@@ -26,8 +26,8 @@ def both(simulate):
     }
     exact = pv.audit({"S": trials}, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
-        patch.setattr(spill, "PART_TRIALS", 900)
+        patch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
+        patch.setattr(spilled_rows, "PART_TRIALS", 900)
         patch.setattr(score_counts, "BINS", BINS)
         patch.setattr(cell_counts, "CHUNK", 100)
         binned = pv.audit({"S": trials}, **options)
@@ -97,11 +97,11 @@ def long(simulate, monkeypatch):
     trials, people = simulate(nontarget=8000, decimals=9)
     options = {"speakers": people, "by": "gender", "operating_points": "threshold=1.25"}
     exact = pv.audit({"S": trials}, **options)
-    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spill, "PART_TRIALS", 900)
+    monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(spilled_rows, "PART_TRIALS", 900)
 
     def audited(rows, blocks):
-        for module in ("run", "sample"):
+        for module in ("run", "speaker_sample"):
             monkeypatch.setattr(f"parivox.auditing.{module}.MOST_ROWS", rows)
         monkeypatch.setattr("parivox.auditing.run.DRAWN", blocks)
         audit = pv.audit({"S": trials}, **options, speaker_ids="offenders")
@@ -201,8 +201,8 @@ def test_contradictions_set_aside_are_repeated_in_bins_too(trials, speakers, mon
     rows = list(zip(*trials.values(), strict=True))
     rows.append((*rows[0][:2], rows[0][2] + 1, rows[0][3]))
     given = dict(zip(trials, map(list, zip(*rows, strict=True)), strict=True))
-    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spill, "PART_TRIALS", 900)
+    monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(spilled_rows, "PART_TRIALS", 900)
     audit = pv.audit(
         given,
         speakers=speakers,
@@ -224,8 +224,8 @@ def test_decisions_may_be_unknown_in_some_parts_only(simulate, monkeypatch):
     ]
     options = {"speakers": people, "by": "gender", "operating_points": ["deployed"]}
     exact = pv.audit({"S": trials}, **options)
-    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spill, "PART_TRIALS", 900)
+    monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(spilled_rows, "PART_TRIALS", 900)
     parts = pv.audit({"S": trials}, **options)
     same = ("group", "errors", "trials", "value", "low", "high", "df", "reason")
     for metric in ("fnr", "fpr"):

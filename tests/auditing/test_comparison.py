@@ -6,7 +6,7 @@ import pytest
 import parivox as pv
 from parivox.auditing.comparison import COMPARISON_MEASURES, _spread, _widened
 from parivox.errors import ConfigError
-from parivox.report.page import page
+from parivox.report.html import page
 from parivox.report.terminal import print_summary
 
 pytestmark = pytest.mark.slow

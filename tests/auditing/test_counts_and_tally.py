@@ -8,7 +8,7 @@ from tests.folders import OF_KEY
 import parivox as pv
 from parivox.auditing.inputs import gather
 from parivox.auditing.run import tally_thresholds
-from parivox.auditing.tally import tally_trials
+from parivox.auditing.speaker_counts import tally_trials
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
 

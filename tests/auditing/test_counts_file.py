@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.folders import OF_KEY
 
 import parivox as pv
+from parivox.data import spilled_rows
+from parivox.data.counts_file import KEY, CountRows
+from parivox.data.score_bins import AT_THRESHOLDS, Bins
 from parivox.errors import DataError, ParivoxError
-from parivox.read import spill
-from parivox.read.bins import AT_THRESHOLDS, Bins
-from parivox.read.counts_file import KEY, CountRows
 
 BY = ["gender", "gender+nation"]
 SAME = ("groups", "bias", "meta", "matrix", "operating_points", "det")
@@ -366,8 +366,8 @@ def test_long_lists_are_counted_in_partitions_and_need_a_step(
     options = {"speakers": people, "by": BY, "withhold": 0}
     (one,) = counted([trials], tmp_path, step=0.1, **options)
     wanted = one.read_bytes()
-    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 1000)
-    monkeypatch.setattr(spill, "PART_TRIALS", 900)
+    monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
+    monkeypatch.setattr(spilled_rows, "PART_TRIALS", 900)
     with pytest.raises(pv.ConfigError, match=r"as in --step 0\.001"):
         pv.count(trials, **options)
     (two,) = counted([trials], tmp_path, step=0.1, **options)

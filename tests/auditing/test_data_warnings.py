@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.auditing.inspection import warnings_of
-from parivox.read.attribute_warnings import (
+from parivox.data.attribute_warnings import (
     attribute_warnings,
     number_warnings,
     speaker_warnings,

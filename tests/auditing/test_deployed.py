@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.auditing.account import LONG
+from parivox.auditing.data_table import LONG
 from parivox.errors import ConfigError, DataError
 
 RULES = ("both", "enrol", "test", "either")

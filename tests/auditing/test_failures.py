@@ -11,7 +11,7 @@ import pytest
 from tests.folders import OF_KEY
 
 import parivox as pv
-from parivox.auditing.account import LONG
+from parivox.auditing.data_table import LONG
 from parivox.errors import DataError
 
 RULES = ("both", "enrol", "test", "either")

@@ -16,8 +16,8 @@ import pytest
 import parivox as pv
 from parivox.auditing.folder import check_folder
 from parivox.auditing.inputs import by_name
+from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, ParivoxError, shown
-from parivox.read.table import Table
 from parivox.shown import SHOWN_BY
 
 

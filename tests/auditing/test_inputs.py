@@ -6,8 +6,8 @@ import pytest
 
 import parivox as pv
 from parivox.auditing.inputs import by_name, count_files, developments
+from parivox.data.source_bytes import stem_of
 from parivox.errors import ConfigError
-from parivox.read.content import stem_of
 
 ROWS = {"enrol": ["a/1"], "test": ["a/2"], "score": [1.0]}
 

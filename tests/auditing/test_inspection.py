@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.read.counts_file import KEY
+from parivox.data.counts_file import KEY
 from parivox.report.inspection import lines
 
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from parivox import audit
-from parivox.auditing.account import OUTSIDE
+from parivox.auditing.data_table import OUTSIDE
 from parivox.errors import DataError
 from parivox.report.overview import overview
 

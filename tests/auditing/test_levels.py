@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
+from parivox.data import spilled_rows
 from parivox.errors import ConfigError, DataError
-from parivox.read import spill
 
 RULES = ("both", "enrol", "test", "either")
 POINT = "threshold=1.0"
@@ -620,8 +620,8 @@ def test_models_of_several_recordings_have_what_all_of_them_have(
 
     channel = known("channel")
     if is_large:
-        monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 300)
-        monkeypatch.setattr(spill, "PART_TRIALS", 200)
+        monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 300)
+        monkeypatch.setattr(spilled_rows, "PART_TRIALS", 200)
     by = ["channel", "language", "same:channel", "enrol.channel"]
     found = audit_of(rows, by=by, models=models, allocate=RULES)
     assert found.record["resolution"]["exact"] != is_large

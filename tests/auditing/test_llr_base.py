@@ -9,7 +9,7 @@ import pytest
 import parivox as pv
 from parivox.core.costs import bayes_threshold, parse_cost
 from parivox.core.counts import Counts
-from parivox.read.oddities import odd_llrs
+from parivox.data.value_warnings import odd_llrs
 
 RANGES = {
     "probabilities": (lambda s: 1 / (1 + np.exp(-s)), "all from 0 to 1"),

@@ -5,7 +5,7 @@ import pytest
 
 import parivox as pv
 from parivox.core.verdict import verdicts
-from parivox.report.page import page
+from parivox.report.html import page
 from parivox.report.terminal import print_summary
 
 pytestmark = pytest.mark.slow

@@ -32,7 +32,7 @@ def test_options_of_public_functions_are_keyword_only(name):
 
 
 def test_public_names_are_those_that_have_a_home():
-    assert sorted(pv.__all__) == sorted(pv._HOME)
+    assert sorted(pv.__all__) == sorted(name for names in pv._HOMES.values() for name in names)
     assert {"audit", "load", "Audit", "eer", "fdr", "ParivoxError", "DataError"} <= set(pv.__all__)
 
 
@@ -71,3 +71,29 @@ def test_functions_bring_numpy_only():
     found = modules_after("import parivox; parivox.eer([1.0, 0.0], [1, 0])")
     assert "numpy" in found
     assert not found & {"polars", "scipy", "rich"}
+
+
+def test_public_names_are_not_replaced_by_modules_that_are_imported_first():
+    script = """
+import importlib, pkgutil, types
+import parivox
+for module in pkgutil.walk_packages(parivox.__path__, "parivox."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+public = ("papers", "shards", "trials")
+packages = [parivox, *(importlib.import_module(f"parivox.{name}") for name in public)]
+names = [(package, name) for package in packages for name in package.__all__]
+wrong = [
+    (package.__name__, name)
+    for package, name in names
+    if isinstance(getattr(package, name), types.ModuleType) != (name in public)
+]
+print(len(names), wrong)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    n_names, wrong = done.stdout.split(maxsplit=1)
+    assert wrong.strip() == "[]"
+    assert int(n_names) > len(pv.__all__)

@@ -16,14 +16,14 @@ import pytest
 import parivox as pv
 from parivox import Audit
 from parivox.auditing import schema
-from parivox.auditing.counts.site_key import NO_KDF, SiteKey
 from parivox.auditing.options import Options
 from parivox.cli import main
+from parivox.data.counts_file import read_tally
+from parivox.data.site_key import NO_KDF, SiteKey
+from parivox.data.speakers import read_speakers
+from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
-from parivox.read.counts_file import read_tally
-from parivox.read.people import read_speakers
-from parivox.read.table import Table
-from parivox.shards.planning import _id_of
+from parivox.share.shard_plan import _id_of
 
 pytestmark = pytest.mark.slow
 

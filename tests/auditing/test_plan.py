@@ -15,7 +15,7 @@ from parivox.core.planning import (
     least_speakers,
     speakers_needed,
 )
-from parivox.read.table import Table
+from parivox.data.table import Table
 from parivox.report.plan import REASONS, plan_in_words
 
 

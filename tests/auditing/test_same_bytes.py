@@ -10,7 +10,7 @@ import pytest
 from tests.folders import OF_KEY
 
 import parivox as pv
-from parivox.read.content import zstd
+from parivox.data.source_bytes import zstd
 
 pytestmark = pytest.mark.slow
 

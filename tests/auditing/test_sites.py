@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.auditing.counts.site_key import KDF, CountedBefore
-from parivox.auditing.tally import Tally
+from parivox.auditing.speaker_counts import Tally
+from parivox.data.counts_file import read_tally, write_tally
+from parivox.data.site_key import KDF, CountedBefore
 from parivox.errors import ConfigError, DataError
-from parivox.read.counts_file import read_tally, write_tally
 
 KEYS = {"north": "north's own secret, which stays", "south": "south's own secret, which stays"}
 HOW = {"by": "gender", "step": 0.1}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import parivox as pv
 from parivox.auditing.bias import mean_rows
 from parivox.auditing.schema import TABLES, Rows
+from parivox.data.grouping import Grouping
 from parivox.papers.paper001_tables import paper_name, table4
-from parivox.read.grouping import Grouping
 
 G = "gender+nation"
 WHERE = {"system": "S", "list": "", "grouping": G, "allocation": "both", "within": ""}

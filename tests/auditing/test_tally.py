@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from parivox.auditing.layout import Layout, Members, cell_layouts, walk
 from parivox.auditing.operating_points import Found, OperatingPoint
+from parivox.auditing.speaker_counts import Tally, tally_trials
 from parivox.auditing.speaker_errors import tally_errors
-from parivox.auditing.tally import Tally, tally_trials
+from parivox.data.requested_groupings import attributes_asked, make_groupings
+from parivox.data.speakers import read_speakers
+from parivox.data.trials import read_trials
 from parivox.errors import ConfigError, DataError
-from parivox.read.groups import attributes_asked, make_groupings
-from parivox.read.people import read_speakers
-from parivox.read.trials import read_trials
 
 PEOPLE = {
     "id": list("abcdefgh"),

@@ -6,9 +6,9 @@ import pytest
 
 import parivox as pv
 from parivox.core.intervals import UNKNOWN_SPEAKERS
+from parivox.data import spilled_rows
+from parivox.data.trial_checks import WITHOUT_TEST_SPEAKER
 from parivox.errors import DataError
-from parivox.read import spill
-from parivox.read.checks import WITHOUT_TEST_SPEAKER
 from parivox.report.overview import overview
 
 BANDS = ("18-30", "31-50", "51-70")
@@ -247,8 +247,8 @@ def test_lists_beyond_memory_are_read_alike(monkeypatch, blocks):
     log = calls(8, n=3000, known=(1.0, 0.5, 0.0)).drop("decision", "band")
     options = {**OPTIONS, "operating_points": f"threshold={AT}"}
     whole = pv.audit(log, **options)
-    monkeypatch.setattr(spill, "IN_MEMORY_TRIALS", 500)
-    monkeypatch.setattr(spill, "PART_TRIALS", 400)
+    monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 500)
+    monkeypatch.setattr(spilled_rows, "PART_TRIALS", 400)
     if blocks:
         monkeypatch.setattr("parivox.auditing.run.MOST_BY_THEMSELVES", 50)
         monkeypatch.setattr("parivox.auditing.run.BLOCKS", 54)

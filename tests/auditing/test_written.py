@@ -8,8 +8,8 @@ import stat
 import pytest
 
 import parivox as pv
+from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
-from parivox.read.table import Table
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from parivox.auditing.tally import Tally
+from parivox.auditing.speaker_counts import Tally
 
 
 @pytest.fixture(scope="module")

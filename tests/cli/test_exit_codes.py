@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from parivox.auditing.gate import EXIT_CODES
 from parivox.cli import COMMANDS, FAULT, fault_in_words
 from parivox.core.counts import as_counts
+from parivox.decide.release_gate import EXIT_CODES
 from parivox.errors import DataError
 
 ROOT = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ pytestmark = [
 SLOWLY = """
 import time
 from parivox.cli import main
-from parivox.read.table import Table
+from parivox.data.table import Table
 write = Table.write
 Table.write = lambda table, path: (write(table, path), time.sleep(0.1))
 main()

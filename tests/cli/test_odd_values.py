@@ -3,9 +3,9 @@
 import pytest
 
 import parivox as pv
+from parivox.decide.calibrator_file import read_calibrator
 from parivox.options.limits import most_of
-from parivox.read.calibrator_file import read_calibrator
-from parivox.shards.planning import read_json
+from parivox.share.shard_plan import read_json
 
 NUMBERS = ["[5%]", "{}", "1e308x", "1_0x", "0.0_5", "0x1p-4", "٥%", "nan", "-5%", "1e9999", "true"]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.people import attempts_until, let_in, locked_out
+from parivox.core.error_burden import attempts_until, let_in, locked_out
 from parivox.errors import ConfigError
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox import Counts, auc, cdet, dprime, eer, fnr_at_fpr, min_cdet, parse_cost
-from parivox.core.curves_resampled import ResampledCurves, curve_edges, largest_share
 from parivox.core.rates import threshold_at_fpr
+from parivox.core.resampled_curves import ResampledCurves, curve_edges, largest_share
 from parivox.core.resampling import speaker_weights
 from parivox.errors import ConfigError
 

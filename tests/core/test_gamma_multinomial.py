@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox import gini
+from parivox.core.cluster_errors import ByPair, BySpeaker, moments
 from parivox.core.noise import _fair, floor, gamma_multinomial, without_zeros
-from parivox.core.tallies import ByPair, BySpeaker, moments
 
 bounded = settings(max_examples=50, deadline=None)
 

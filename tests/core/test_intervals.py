@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parivox.core.cluster_errors import ByPair, BySpeaker, moments
 from parivox.core.intervals import kappa2, level, limits, other_kappa2, rate_interval
-from parivox.core.tallies import ByPair, BySpeaker, moments
 from parivox.errors import ConfigError
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)

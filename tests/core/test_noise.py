@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox import gini
+from parivox.core.cluster_errors import BySpeaker
 from parivox.core.noise import Null, floor, null_method, permuted, without_zeros
-from parivox.core.tallies import BySpeaker
 from parivox.errors import ConfigError
 
 NAN, INF = np.nan, np.inf

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import betaln
 
-from parivox.core.people import locked_out, locked_out_people, share_above, worst_tenth
-from parivox.core.tallies import BySpeaker
+from parivox.core.cluster_errors import BySpeaker
+from parivox.core.error_burden import locked_out, locked_out_people, share_above, worst_tenth
 from parivox.errors import ConfigError
 
 

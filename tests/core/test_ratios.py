@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox.core import ratios
+from parivox.core.cluster_errors import ByPair, BySpeaker, moments
 from parivox.core.intervals import limits, rate_interval
 from parivox.core.ratios import disjoint, others, ratio_interval, to_pooled
-from parivox.core.tallies import ByPair, BySpeaker, moments
 from parivox.errors import ConfigError
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from parivox.core import resampling
+from parivox.core.cluster_errors import ByPair, BySpeaker
 from parivox.core.resampling import (
     from_replicates,
     pool_small_strata,
     speaker_weights,
     weighted,
 )
-from parivox.core.tallies import ByPair, BySpeaker
 from parivox.errors import ConfigError
 
 few = settings(max_examples=50, deadline=None)

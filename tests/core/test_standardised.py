@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parivox.core.cluster_errors import ByPair, BySpeaker, moments
 from parivox.core.confounding import standardised
 from parivox.core.intervals import rate_interval
-from parivox.core.tallies import ByPair, BySpeaker, moments
 
 GROUP, STRATUM = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
 

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from parivox.core import tallies
-from parivox.core.tallies import Sums, summed
+from parivox.core import cluster_errors
+from parivox.core.cluster_errors import Sums, summed
 
 
 @pytest.mark.parametrize("size", [7, 1 << 40, 1 << 61])  # few codes, many, no room beside them
 @pytest.mark.parametrize("largest", [3, 1 << 30])
 @pytest.mark.parametrize("waiting", [1, 200, 1 << 23])
 def test_sums_do_not_depend_on_how_tables_come(size, largest, waiting, monkeypatch):
-    monkeypatch.setattr(tallies, "_WAITING", waiting)
-    monkeypatch.setattr(tallies, "_RANGE", 16)
+    monkeypatch.setattr(cluster_errors, "_WAITING", waiting)
+    monkeypatch.setattr(cluster_errors, "_RANGE", 16)
     draw = np.random.default_rng(1)
     sums, every = Sums(size), []
     for n in (0, 90, 1, 200, 200, 30):

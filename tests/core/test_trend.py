@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.optimize import fmin_bfgs
 from scipy.special import expit
 
+from parivox.core.cluster_errors import ByPair, BySpeaker
 from parivox.core.confounding import trend
-from parivox.core.tallies import ByPair, BySpeaker
 from parivox.errors import ConfigError
 
 

@@ -16,6 +16,7 @@ import soundfile
 
 import parivox
 from parivox import audit, embed, open_store
+from parivox.data.recordings import read_failures, read_utterances
 from parivox.embedding.audio import Excerpt, decode
 from parivox.embedding.batches import Batch, embed_batch
 from parivox.embedding.extract import _check_alike
@@ -23,7 +24,6 @@ from parivox.embedding.store import check_store
 from parivox.embedding.systems import recorded
 from parivox.embedding.systems.named import CallableSystem, load
 from parivox.errors import ConfigError, DataError
-from parivox.read.recordings import read_failures, read_utterances
 from parivox.report.systems import embedded
 
 pytestmark = pytest.mark.slow
@@ -172,7 +172,7 @@ def test_recordings_that_fail_are_rows_with_a_status(folder, small, tmp_path):
 
 def test_a_failure_of_the_machine_is_tried_again(folder, crashing, small, tmp_path, monkeypatch):
     """A crash, or a file that cannot be opened for now, is no property of the audio."""
-    monkeypatch.setattr("parivox.workers.PATIENCE", 2.0)
+    monkeypatch.setattr("parivox.runtime.workers.PATIENCE", 2.0)
     out = tmp_path / "out"
     assert embed(folder, crashing.load, out, workers=1).statuses == {"ok": 28, "unreadable": 2}
     run = embed(folder, small.load, out, workers=1)
@@ -583,7 +583,7 @@ def crashing(small, tmp_path, monkeypatch):
 
 
 def test_a_decoder_that_crashes_or_never_ends_is_a_status(folder, crashing, tmp_path, monkeypatch):
-    monkeypatch.setattr("parivox.workers.PATIENCE", 2.0)
+    monkeypatch.setattr("parivox.runtime.workers.PATIENCE", 2.0)
     run = embed(folder, crashing.load, tmp_path / "out", workers=2, batch=10)
     assert run.statuses == {"ok": 28, "unreadable": 2}
     reasons = dict(run.store.table.select("utterance", "reason").iter_rows())

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from parivox.data.formats.delimited import PICKLED
 from parivox.embedding.systems.precomputed import read
 from parivox.errors import DataError
-from parivox.read.formats.delimited import PICKLED
 
 IDS = ["id10270/a/00001.wav", "id10271/b/00002.wav", "ñandú"]
 VECTORS = np.random.default_rng(2).normal(0, 1, (3, 5)).astype(np.float32)

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.auditing.counts.site_key import KDF
+from parivox.data.site_key import KDF
 from parivox.report.monitor import headline, notes
 
 WEEKS, RISE = 18, 15

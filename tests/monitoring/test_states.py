@@ -196,7 +196,7 @@ def test_a_mistyped_state_begins_no_stream(home):
 
 
 def test_a_state_that_was_changed_meanwhile_is_not_written(home, monkeypatch):
-    from parivox.monitoring import monitor as module
+    from parivox.monitoring import daily_monitor as module
 
     read = module.read_stream
 

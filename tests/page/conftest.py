@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from parivox import audit
-from parivox.report.page import page
-from parivox.report.page.explorer import explorer
+from parivox.report.html import page
+from parivox.report.html.explorer import explorer
 
 OPTIONS = (
     "--no-sandbox",  # or a container's root may not start it

@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 from parivox.core import bias
 from parivox.core.measures import meta_measures
 from parivox.core.ratios import Ratio, to_pooled
-from parivox.report.page.explorer import EXPLORED, MOST_RATIO, Bands, packed
+from parivox.report.html.explorer import EXPLORED, MOST_RATIO, Bands, packed
 from parivox.report.words import percent, short
 
 OFTEN = settings(

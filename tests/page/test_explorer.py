@@ -13,7 +13,7 @@ from parivox import Counts, cdet, min_cdet, parse_cost
 from parivox.core import bias
 from parivox.core.measures import meta_measures
 from parivox.report.charts.curves import binned
-from parivox.report.page.explorer import EXPLORED
+from parivox.report.html.explorer import EXPLORED
 from parivox.report.words import p_value, percent, short, span
 
 READ = """() => {

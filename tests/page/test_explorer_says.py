@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from parivox.report.scopes import RATES, has_rate, rates_of
+from parivox.report.audit_queries import RATES, has_rate, rates_of
 
 READ = """(positions) => positions.map((k) => {
   const slider = document.getElementById('x-slider');

@@ -12,9 +12,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import parivox as pv
+from parivox.report.html import page
+from parivox.report.html.explorer import explorer
 from parivox.report.overview import overview, plain
-from parivox.report.page import page
-from parivox.report.page.explorer import explorer
 from parivox.report.terminal import summary
 
 ODD = {

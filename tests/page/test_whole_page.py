@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from parivox import audit
-from parivox.report.page import page as page_of
+from parivox.report.html import page as page_of
 
 SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
 SCROLL = """async () => {

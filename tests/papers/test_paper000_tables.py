@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from parivox import nrb
-from parivox.core.people import let_in
+from parivox.core.error_burden import let_in
 from parivox.papers.paper000_tables import (
     AVERAGE,
     DESIGN_FPR,

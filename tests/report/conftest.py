@@ -70,7 +70,7 @@ def seen(capsys):
 @pytest.fixture
 def printed(capsys):
     """Every table of an audit."""
-    from parivox.report.details import every_table
+    from parivox.report.full_tables import every_table
     from parivox.report.words import show
 
     return _printer(lambda audit: show(every_table(audit)), capsys)

@@ -9,9 +9,9 @@ import pytest
 import parivox as pv
 from parivox.errors import ConfigError
 from parivox.report.charts import figures
+from parivox.report.html import page
 from parivox.report.notebook import html
 from parivox.report.overview import overview, plain
-from parivox.report.page import page
 from parivox.report.sheets.paper import latex, markdown
 from parivox.report.terminal import summary
 
@@ -41,7 +41,7 @@ def shown(audit):
 def in_terminal(audit):
     from rich.console import Console
 
-    from parivox.report.details import every_table
+    from parivox.report.full_tables import every_table
 
     out = io.StringIO()
     for part in (every_table(audit), summary(audit)):

@@ -7,9 +7,9 @@ import pytest
 from rich.console import Console
 
 import parivox as pv
+from parivox.report.audit_queries import RATES
+from parivox.report.html import page
 from parivox.report.overview import overview, plain
-from parivox.report.page import page
-from parivox.report.scopes import RATES
 from parivox.report.terminal import summary
 from parivox.report.words import p_value, short, span
 

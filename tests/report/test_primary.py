@@ -9,8 +9,8 @@ import pytest
 
 import parivox as pv
 from parivox.report.findings import EXPLORED
+from parivox.report.html import page as page_of
 from parivox.report.notebook import html
-from parivox.report.page import page as page_of
 from parivox.report.sheets.paper import markdown
 
 pytestmark = pytest.mark.slow

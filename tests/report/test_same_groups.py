@@ -10,8 +10,8 @@ import pytest
 
 import parivox as pv
 from parivox.report import charts
+from parivox.report.audit_queries import are_gated_alike
 from parivox.report.disagreements import disagreements
-from parivox.report.scopes import are_gated_alike
 from parivox.report.sheets.paper import latex, markdown
 
 POINT = "threshold=1.8"

@@ -6,9 +6,9 @@ from rich.console import Console, Group
 
 import parivox as pv
 from parivox.core.verdict import ALIKE
+from parivox.report.html.first_screen import first
 from parivox.report.overview import overview, point_in_short
-from parivox.report.page.first import first
-from parivox.report.part import groups_told
+from parivox.report.selection import groups_told
 from parivox.report.words import text
 
 

@@ -10,9 +10,9 @@ from rich.color import Color, ColorSystem
 from rich.console import Console, Group
 
 import parivox as pv
-from parivox.report.details import every_table
-from parivox.report.part import groups_told
-from parivox.report.strips import SIGNS, in_signs
+from parivox.report.full_tables import every_table
+from parivox.report.ratio_strips import SIGNS, in_signs
+from parivox.report.selection import groups_told
 from parivox.report.terminal import print_summary, summary
 from parivox.report.words import STYLES
 

@@ -6,9 +6,9 @@ import re
 import pytest
 from rich.console import Console
 
-from parivox.report.details import every_table
-from parivox.report.grids import Grid
+from parivox.report.full_tables import every_table
 from parivox.report.sheets.sheet import Sheet, in_terminal
+from parivox.report.terminal_grid import Grid
 
 WIDTHS = (60, 80, 100, 120)
 GAPS = re.compile(r"[\s\u00a0]+")

@@ -8,16 +8,16 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.auditing import all_pairs as auditing
-from parivox.auditing.tally import Tally, tally_trials
-from parivox.disk import HIDDEN
-from parivox.read.bins import Bins
-from parivox.read.groups import make_groupings
-from parivox.read.people import read_speakers
-from parivox.read.trials import read_trials
+from parivox.auditing.speaker_counts import Tally, tally_trials
+from parivox.data.requested_groupings import make_groupings
+from parivox.data.score_bins import Bins
+from parivox.data.speakers import read_speakers
+from parivox.data.trials import read_trials
+from parivox.runtime.disk import HIDDEN
 from parivox.scoring import all_pairs as tiles
+from parivox.scoring import all_pairs_counts as auditing
 from parivox.scoring.all_pairs import ByCell, Edges, Recordings, add_all_pairs, is_turned
-from parivox.scoring.comparing import Scorer
+from parivox.scoring.comparison import Scorer
 from parivox.scoring.vectors import COMPARISONS, Vectors
 
 SPEAKERS, EACH, SIZE = 30, 6, 16

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.read.recording_names import recording_names
-from parivox.read.recordings import read_utterances
+from parivox.data.recording_names import recording_names
+from parivox.data.recordings import read_utterances
 from parivox.trials.lists import numbered_recordings, read_list
 
 ROWS = [("a/x/1", "a/y/1", 1), ("a/x/1", "b/z/1", 0), ("b/z/1", "b/z/2", 1)]
@@ -134,6 +134,6 @@ def test_many_trials_are_looked_at_in_blocks(monkeypatch, even, people):
     whole = pv.trials.check(even, speakers=people, by="gender").to_json()
     monkeypatch.setattr("parivox.trials.lists.BLOCK", 3)
     assert pv.trials.check(even, speakers=people, by="gender").to_json() == whole
-    monkeypatch.setattr("parivox.read.spill.IN_MEMORY_TRIALS", 2)
-    monkeypatch.setattr("parivox.read.spill.PART_TRIALS", 2)
+    monkeypatch.setattr("parivox.data.spilled_rows.IN_MEMORY_TRIALS", 2)
+    monkeypatch.setattr("parivox.data.spilled_rows.PART_TRIALS", 2)
     assert pv.trials.check(even, speakers=people, by="gender").to_json() == whole

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parivox.data.columns import Columns
+from parivox.data.formats import scan
+from parivox.data.trial_values import labels
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import FORMATS
-from parivox.read.cells import labels
-from parivox.read.columns import Columns
-from parivox.read.formats import scan
 from parivox.trials.writing import HOLDS_MORE, ListWriter
 
 FORMAT_READ = {

@@ -1,1 +1,242 @@
-"""The audit: counts per group, every measure of them, one result of tidy tables."""
+"""The audit: trials in, tidy tables of every measure with its uncertainty out.
+
+`audit` (``run.py``) is the way in, and its body reads like its pipeline::
+
+    files -> trials -> cells -> counts per cell and score -> operating points
+          -> errors by speaker -> base metrics of data and draws -> bias, meta-measures, verdicts
+          -> tables and a record: one `Audit`
+
+Central types:
+
+* `AuditOptions`: what was asked, described once in ``parivox.options.audit``;
+* `Layout`: which cells a trial counts in;
+* `TrialCounts` and `Tally`: trials added up by score, and by who takes part in them; parts of a
+  list add up to the whole;
+* `Estimates`: base metrics of every cell, of the data and of each draw of speakers;
+* `Audit`: the tables, and the folder that later versions read.
+
+Called by the command line, and by the rooms that decide, monitor, share, score and report. They
+use the names below and nothing else of this room; this room imports ``core``, ``data``,
+``options``, ``runtime`` and, for checks and grades of the list itself, ``trials``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from parivox.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from parivox.auditing.cell_counts import group_counts as group_counts
+    from parivox.auditing.counts.counting import (
+        count as count,
+    )
+    from parivox.auditing.counts.counting import (
+        count_trials as count_trials,
+    )
+    from parivox.auditing.counts.merging import (
+        of_list as of_list,
+    )
+    from parivox.auditing.counts.merging import (
+        read_all as read_all,
+    )
+    from parivox.auditing.counts.trial_counts import TrialCounts as TrialCounts
+    from parivox.auditing.data_table import (
+        POINTS as POINTS,
+    )
+    from parivox.auditing.data_table import (
+        UNKNOWN_GROUP as UNKNOWN_GROUP,
+    )
+    from parivox.auditing.data_table import (
+        WITHOUT_TRIALS as WITHOUT_TRIALS,
+    )
+    from parivox.auditing.fairness_criteria import (
+        Criteria as Criteria,
+    )
+    from parivox.auditing.fairness_criteria import (
+        criteria as criteria,
+    )
+    from parivox.auditing.folder import (
+        check_folder as check_folder,
+    )
+    from parivox.auditing.folder import (
+        check_format as check_format,
+    )
+    from parivox.auditing.inputs import (
+        Gathered as Gathered,
+    )
+    from parivox.auditing.inputs import (
+        attributes_of as attributes_of,
+    )
+    from parivox.auditing.inputs import (
+        by_name as by_name,
+    )
+    from parivox.auditing.inputs import (
+        gather as gather,
+    )
+    from parivox.auditing.inputs import (
+        gather_one as gather_one,
+    )
+    from parivox.auditing.inputs import (
+        groups_file_of as groups_file_of,
+    )
+    from parivox.auditing.inputs import (
+        split_name as split_name,
+    )
+    from parivox.auditing.inspection import (
+        can_be_audited as can_be_audited,
+    )
+    from parivox.auditing.inspection import (
+        inspect as inspect,
+    )
+    from parivox.auditing.inspection import (
+        warnings_of as warnings_of,
+    )
+    from parivox.auditing.intervals import THRESHOLD_VARIES as THRESHOLD_VARIES
+    from parivox.auditing.layout import (
+        BLOCKS as BLOCKS,
+    )
+    from parivox.auditing.layout import (
+        MOST_BY_THEMSELVES as MOST_BY_THEMSELVES,
+    )
+    from parivox.auditing.layout import (
+        blocks_instead as blocks_instead,
+    )
+    from parivox.auditing.layout import (
+        finest_groups as finest_groups,
+    )
+    from parivox.auditing.limits import (
+        LIMITS as LIMITS,
+    )
+    from parivox.auditing.limits import (
+        failing as failing,
+    )
+    from parivox.auditing.missing_scores import (
+        MISSING_SCORES as MISSING_SCORES,
+    )
+    from parivox.auditing.missing_scores import (
+        MISSING_TARGETS as MISSING_TARGETS,
+    )
+    from parivox.auditing.operating_points import (
+        HERE as HERE,
+    )
+    from parivox.auditing.operating_points import (
+        NO_TRIALS as NO_TRIALS,
+    )
+    from parivox.auditing.operating_points import (
+        OperatingPoint as OperatingPoint,
+    )
+    from parivox.auditing.operating_points import (
+        is_far as is_far,
+    )
+    from parivox.auditing.operating_points import (
+        missing_class as missing_class,
+    )
+    from parivox.auditing.operating_points import (
+        parse_point as parse_point,
+    )
+    from parivox.auditing.options import (
+        Options as Options,
+    )
+    from parivox.auditing.options import (
+        parse_gates as parse_gates,
+    )
+    from parivox.auditing.outcomes import ATTEMPTS as ATTEMPTS
+    from parivox.auditing.pairing import correlation as correlation
+    from parivox.auditing.private import (
+        OF_CHOICES as OF_CHOICES,
+    )
+    from parivox.auditing.private import (
+        PRIVATE as PRIVATE,
+    )
+    from parivox.auditing.private import (
+        are_comparable as are_comparable,
+    )
+    from parivox.auditing.result import (
+        Audit as Audit,
+    )
+    from parivox.auditing.result import (
+        in_memory as in_memory,
+    )
+    from parivox.auditing.result import (
+        load as load,
+    )
+    from parivox.auditing.result import (
+        system_name as system_name,
+    )
+    from parivox.auditing.run import (
+        audit as audit,
+    )
+    from parivox.auditing.run import (
+        audit_counted as audit_counted,
+    )
+    from parivox.auditing.run import (
+        tally_thresholds as tally_thresholds,
+    )
+    from parivox.auditing.schema import (
+        CURVES as CURVES,
+    )
+    from parivox.auditing.schema import (
+        TABLES as TABLES,
+    )
+    from parivox.auditing.schema import (
+        Rows as Rows,
+    )
+    from parivox.auditing.speaker_counts import (
+        Tally as Tally,
+    )
+    from parivox.auditing.speaker_counts import (
+        tally_trials as tally_trials,
+    )
+    from parivox.auditing.speaker_sample import MOST_EXACT as MOST_EXACT
+    from parivox.auditing.system import check_polarity as check_polarity
+
+_HOMES = {
+    "parivox.auditing.cell_counts": ("group_counts",),
+    "parivox.auditing.counts.counting": ("count", "count_trials"),
+    "parivox.auditing.counts.merging": ("of_list", "read_all"),
+    "parivox.auditing.counts.trial_counts": ("TrialCounts",),
+    "parivox.auditing.data_table": ("POINTS", "UNKNOWN_GROUP", "WITHOUT_TRIALS"),
+    "parivox.auditing.fairness_criteria": ("Criteria", "criteria"),
+    "parivox.auditing.folder": ("check_folder", "check_format"),
+    "parivox.auditing.inputs": (
+        "Gathered",
+        "attributes_of",
+        "by_name",
+        "gather",
+        "gather_one",
+        "groups_file_of",
+        "split_name",
+    ),
+    "parivox.auditing.inspection": ("can_be_audited", "inspect", "warnings_of"),
+    "parivox.auditing.intervals": ("THRESHOLD_VARIES",),
+    "parivox.auditing.layout": (
+        "BLOCKS",
+        "MOST_BY_THEMSELVES",
+        "blocks_instead",
+        "finest_groups",
+    ),
+    "parivox.auditing.limits": ("LIMITS", "failing"),
+    "parivox.auditing.missing_scores": ("MISSING_SCORES", "MISSING_TARGETS"),
+    "parivox.auditing.operating_points": (
+        "HERE",
+        "NO_TRIALS",
+        "OperatingPoint",
+        "is_far",
+        "missing_class",
+        "parse_point",
+    ),
+    "parivox.auditing.options": ("Options", "parse_gates"),
+    "parivox.auditing.outcomes": ("ATTEMPTS",),
+    "parivox.auditing.pairing": ("correlation",),
+    "parivox.auditing.private": ("OF_CHOICES", "PRIVATE", "are_comparable"),
+    "parivox.auditing.result": ("Audit", "in_memory", "load", "system_name"),
+    "parivox.auditing.run": ("audit", "audit_counted", "tally_thresholds"),
+    "parivox.auditing.schema": ("CURVES", "Rows", "TABLES"),
+    "parivox.auditing.speaker_counts": ("Tally", "tally_trials"),
+    "parivox.auditing.speaker_sample": ("MOST_EXACT",),
+    "parivox.auditing.system": ("check_polarity",),
+}
+
+
+__getattr__, __dir__ = lazy_names("parivox.auditing", _HOMES)

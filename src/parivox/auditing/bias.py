@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from parivox.auditing.schema import Key, Rows
     from parivox.core.counts import FloatArray
     from parivox.core.registry import ZeroPolicy
-    from parivox.read.grouping import Grouping
+    from parivox.data.grouping import Grouping
 
     Columns = dict[str, NDArray[Any]]
     Bools = NDArray[np.bool_]

@@ -24,9 +24,9 @@ from parivox.auditing.outcomes import MICRO, NO_OUTCOMES, SECONDS, Outcomes, Sha
 from parivox.auditing.participants import Participants
 from parivox.auditing.score_counts import CHUNK, Binned, Exact
 from parivox.core.counts import Counts
+from parivox.data.trial_checks import ACQUIRE, ENROL
 from parivox.errors import ConfigError, nearest
 from parivox.frozen import frozen
-from parivox.read.checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.layout import Codes, PlacedTrials
     from parivox.core.counts import IntArray
-    from parivox.read.grouping import Grouping
-    from parivox.read.trialset import TrialSet
+    from parivox.data.grouping import Grouping
+    from parivox.data.trial_set import TrialSet
 
 STAGES = (ACQUIRE, ENROL)
 _SLICE = 4_000_000  # utterances counted at once

@@ -20,7 +20,7 @@ from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import MEASURES, RATES, base_metric
 from parivox.core.resampling import MOST_DROPPED, from_replicates
 from parivox.errors import ConfigError
-from parivox.progress import each
+from parivox.runtime.progress import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from parivox.auditing.schema import Key, Rows
     from parivox.auditing.system import Measured, System
     from parivox.core.counts import FloatArray
-    from parivox.read.trialset import TrialSet
+    from parivox.data.trial_set import TrialSet
 
 COMPARISON_MEASURES = {
     "value": "the base metric itself",

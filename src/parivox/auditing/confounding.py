@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.tally import Tally
+from parivox.auditing.speaker_counts import Tally
+from parivox.core.cluster_errors import moments
 from parivox.core.confounding import association, determines, standardised
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER, rate_interval
 from parivox.core.measures import RATES
-from parivox.core.tallies import moments
 from parivox.core.verdict import holm
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from parivox.auditing.schema import Rows
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import IntArray
-    from parivox.read.grouping import Grouping
-    from parivox.read.trialset import TrialSet
+    from parivox.data.grouping import Grouping
+    from parivox.data.trial_set import TrialSet
 
     Valued = tuple[NDArray[np.int32], Sequence[str]]
 

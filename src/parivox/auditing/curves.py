@@ -20,7 +20,7 @@ from parivox.auditing.intervals import rate_intervals
 from parivox.auditing.operating_points import DEPLOYED, Found, OperatingPoint
 from parivox.auditing.speaker_errors import tally_errors
 from parivox.core.measures import RATES
-from parivox.progress import each
+from parivox.runtime.progress import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from parivox.auditing.layout import Layout, Members, PlacedTrials
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Rows
-    from parivox.auditing.tally import Tally
+    from parivox.auditing.speaker_counts import Tally
     from parivox.core.counts import Counts, FloatArray, IntArray
-    from parivox.read.trialset import TrialSet
+    from parivox.data.trial_set import TrialSet
 
     Band = dict[str, FloatArray]  # columns of the table of bands, [threshold, cell]
 

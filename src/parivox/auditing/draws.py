@@ -29,19 +29,19 @@ from parivox.auditing.estimates import (
     own_metrics,
 )
 from parivox.auditing.layout import group_of_blocks
-from parivox.auditing.tally import Tally
+from parivox.auditing.speaker_counts import Tally
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
-from parivox.core.curves_resampled import (
+from parivox.core.measures import RATES
+from parivox.core.resampled_curves import (
     BINS,
     ResampledCurves,
     bin_means,
     curve_edges,
     largest_share,
 )
-from parivox.core.measures import RATES
 from parivox.core.resampling import pool_small_strata, speaker_weights, weighted
-from parivox.progress import stage
+from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,10 +54,10 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
+    from parivox.core.cluster_errors import ByPair, BySpeaker
     from parivox.core.counts import FloatArray
-    from parivox.core.tallies import ByPair, BySpeaker
-    from parivox.read.grouping import Grouping
-    from parivox.read.trialset import TrialSet
+    from parivox.data.grouping import Grouping
+    from parivox.data.trial_set import TrialSet
 
     Weights = NDArray[np.integer[Any]]
 

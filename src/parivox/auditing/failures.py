@@ -12,10 +12,10 @@ from parivox.auditing.draws import with_strangers
 from parivox.auditing.layout import Layout, Members, cell_layouts, cells_of_side, walk
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import tally_errors
+from parivox.core.cluster_errors import BySpeaker, moments, over
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER, rate_interval
 from parivox.core.resampling import weighted
-from parivox.core.tallies import BySpeaker, moments, over
-from parivox.read.checks import ACQUIRE, ENROL
+from parivox.data.trial_checks import ACQUIRE, ENROL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import Found
     from parivox.auditing.options import Gates
     from parivox.auditing.schema import Key, Rows
+    from parivox.auditing.speaker_counts import Tally
     from parivox.auditing.speaker_errors import SpeakerErrors
-    from parivox.auditing.tally import Tally
+    from parivox.core.cluster_errors import ByPair
     from parivox.core.counts import FloatArray, IntArray
     from parivox.core.intervals import Interval
-    from parivox.core.tallies import ByPair
-    from parivox.read.trialset import TrialSet
+    from parivox.data.trial_set import TrialSet
 
 _SLICE = 4_000_000  # utterances at once
 MOST_RECORDINGS = 20_000_000

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.options import Options
 from parivox.auditing.private import PRIVATE, PrivateKey
 from parivox.auditing.schema import CURVES, FIRST, ON_REQUEST, SCHEMA_VERSION, TABLES
-from parivox.disk import HIDDEN, found, sha256_of, unwritable, whole_folder, writing
+from parivox.data.formats.dataframes import Undecoded, check_decodes
+from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, ParivoxError, storable
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
-from parivox.progress import each
-from parivox.read.formats.frames import Undecoded, check_decodes
-from parivox.read.table import Table
+from parivox.runtime.disk import HIDDEN, found, sha256_of, unwritable, whole_folder, writing
+from parivox.runtime.progress import each
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

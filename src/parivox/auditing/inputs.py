@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from parivox.data.columns import ALIASES, plain
+from parivox.data.counts_file import holds_counts, holds_tally, is_cut_off
+from parivox.data.formats import are_paths
+from parivox.data.recordings import read_failures, read_models, read_utterances
+from parivox.data.requested_groupings import attributes_asked, make_groupings, values_asked
+from parivox.data.source_bytes import stem_of
+from parivox.data.speakers import read_speakers
+from parivox.data.trial_set import with_common_speakers
+from parivox.data.trials import read_trials
 from parivox.errors import ConfigError, DataError, storable
 from parivox.frozen import frozen
 from parivox.options.audit import READ, TRIALS, AuditOptions
 from parivox.options.kinds import options_of
-from parivox.progress import stage
-from parivox.read.columns import ALIASES, plain
-from parivox.read.content import stem_of
-from parivox.read.counts_file import holds_counts, holds_tally, is_cut_off
-from parivox.read.formats import are_paths
-from parivox.read.groups import attributes_asked, make_groupings, values_asked
-from parivox.read.people import read_speakers
-from parivox.read.recordings import read_failures, read_models, read_utterances
-from parivox.read.trials import read_trials
-from parivox.read.trialset import with_common_speakers
+from parivox.runtime.progress import stage
 from parivox.trials.grades import with_grades
 from parivox.trials.manifest import ListDesign
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from parivox.auditing.draws import Draws
     from parivox.auditing.estimates import Metrics
     from parivox.auditing.options import Options
-    from parivox.auditing.tally import Tally
+    from parivox.auditing.speaker_counts import Tally
+    from parivox.data.attributes import Attribute
+    from parivox.data.counts_file import Named
+    from parivox.data.grouping import Grouping
+    from parivox.data.groups_file import GroupsFile
+    from parivox.data.rule_file import RuleFile
+    from parivox.data.speakers import Speakers
+    from parivox.data.trial_set import TrialSet
     from parivox.options.audit import ReadOptions
-    from parivox.read.attributes import Attribute
-    from parivox.read.counts_file import Named
-    from parivox.read.grouping import Grouping
-    from parivox.read.groups_file import GroupsFile
-    from parivox.read.people import Speakers
-    from parivox.read.rule_file import RuleFile
-    from parivox.read.trialset import TrialSet
 
 _OF_SPEAKERS = ("speakers", "id", "conflicts", "encoding", "quotes")
 """Options that tell of speakers, whom a tally knows."""
@@ -230,7 +230,7 @@ def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:
     """The groups file, and the options with what it says where nothing is given."""
     if asked.groups is None:
         return asked, None
-    from parivox.read.groups_file import read_groups_file  # noqa: PLC0415 - where one is given
+    from parivox.data.groups_file import read_groups_file  # noqa: PLC0415 - where one is given
 
     file = read_groups_file(asked.groups)
     known = options_of(type(asked)).keys() & {"by", "within"}  # not all repeat within levels

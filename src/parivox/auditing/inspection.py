@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.account import POINTS
+from parivox.auditing.data_table import POINTS
 from parivox.auditing.missing_scores import MISSING_SCORES
+from parivox.data.inspection import inspect_files
+from parivox.data.inspection.findings import Counted, Found, Labels
+from parivox.data.source_bytes import in_encoding_given, stem_of
+from parivox.data.trial_checks import NOTE_OF_NOBODY, OF_NOBODY
+from parivox.data.value_warnings import ODDITIES, RANGE_OF_NUMBERS, Odd
 from parivox.errors import DataError
 from parivox.options.audit import ReadOptions
-from parivox.read.checks import NOTE_OF_NOBODY, OF_NOBODY
-from parivox.read.content import in_encoding_given, stem_of
-from parivox.read.inspection import inspect_files
-from parivox.read.inspection.findings import Counted, Found, Labels
-from parivox.read.oddities import ODDITIES, RANGE_OF_NUMBERS, Odd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.result import Audit
-    from parivox.read.inspection import Inspection
+    from parivox.data.inspection import Inspection
 
 MISSING_WORDS = ("SCORES", "TRIALS", "SPEAKERS", "PEOPLE", "RECORDINGS", "ATTRIBUTE")
 """What stands in a proposed command for what is yet to be given."""

@@ -16,6 +16,7 @@ import numpy as np
 from parivox.auditing.estimates import place_of_rate
 from parivox.auditing.failures import STAGES
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
+from parivox.core.cluster_errors import moments, over
 from parivox.core.intervals import (
     NOTE_NO_TEST_SPEAKER,
     REASON_NO_TEST_SPEAKER,
@@ -31,7 +32,6 @@ from parivox.core.intervals import (
 from parivox.core.measures import RATES, base_metric
 from parivox.core.ratios import disjoint, others, ratio_interval, to_pooled
 from parivox.core.resampling import from_replicates
-from parivox.core.tallies import moments, over
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
     from parivox.auditing.schema import Key
     from parivox.auditing.shrinkage import BestGuesses
     from parivox.auditing.speaker_errors import SpeakerErrors
+    from parivox.core.cluster_errors import Moments
     from parivox.core.counts import FloatArray
     from parivox.core.ratios import Ratio
-    from parivox.core.tallies import Moments
 
     Columns = dict[str, NDArray[Any]]
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.core.counts import IntArray
-    from parivox.read.checks import Trials
-    from parivox.read.grouping import Grouping
-    from parivox.read.trialset import TrialSet
+    from parivox.data.grouping import Grouping
+    from parivox.data.trial_checks import Trials
+    from parivox.data.trial_set import TrialSet
 
     Codes: TypeAlias = NDArray[np.int32]
     Sides: TypeAlias = tuple[Codes, Codes]

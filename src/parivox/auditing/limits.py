@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.outcomes import ATTEMPTS
-from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
-from parivox.core.people import (
+from parivox.core.error_burden import (
     attempts_until,
     let_in,
     locked_out,
@@ -17,6 +16,7 @@ from parivox.core.people import (
     share_above,
     worst_tenth,
 )
+from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.verdict import meets_limit
 from parivox.options.limits import FAILED, RATES
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.result import Audit
     from parivox.auditing.schema import Rows
+    from parivox.core.cluster_errors import BySpeaker
     from parivox.core.counts import FloatArray
-    from parivox.core.tallies import BySpeaker
     from parivox.options.limits import Limit
 
 LIMITS = ("limit", "ratio_limit")

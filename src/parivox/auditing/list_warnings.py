@@ -14,7 +14,7 @@ import numpy as np
 
 from parivox.auditing.layout import GROUPINGS_KEPT
 from parivox.core.separation import auc
-from parivox.read.oddities import Odd
+from parivox.data.value_warnings import Odd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from parivox.auditing.cell_counts import CellCounts
     from parivox.auditing.layout import Codes
     from parivox.core.counts import Counts
-    from parivox.read.grouping import Grouping
-    from parivox.read.trialset import TrialSet
+    from parivox.data.grouping import Grouping
+    from parivox.data.trial_set import TrialSet
 
 _MIN_TRIALS = 20
 """Nontarget trials of known groups without which their pairs of groups are not judged."""

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.core.beyond_noise import heterogeneity
+from parivox.core.cluster_errors import BySpeaker, moments, over
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted
-from parivox.core.tallies import BySpeaker, moments, over
-from parivox.read.checks import UNSCORED_OF_CLASS, UNSCORED_TESTS
+from parivox.data.trial_checks import UNSCORED_OF_CLASS, UNSCORED_TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.read.grouping import Grouping
-    from parivox.read.trialset import TrialSet
+    from parivox.data.grouping import Grouping
+    from parivox.data.trial_set import TrialSet
 
 MISSING_SCORES = "missing scores"
 """The source of rows on groups whose trials lack scores more often than by chance."""

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
+    from parivox.core.cluster_errors import BySpeaker, Moments
     from parivox.core.counts import FloatArray
-    from parivox.core.tallies import BySpeaker, Moments
 
 _GROUPS = 3
 _SHARED = "shared_speakers"

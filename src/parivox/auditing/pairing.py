@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.estimates import columns_of
+from parivox.core.cluster_errors import over
 from parivox.core.measures import RATES
 from parivox.core.resampling import from_replicates, weighted
-from parivox.core.tallies import over
+from parivox.data.trial_set import TrialSet
 from parivox.errors import DataError
 from parivox.frozen import frozen
-from parivox.read.trialset import TrialSet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parivox.disk import found
 from parivox.errors import ConfigError
+from parivox.runtime.disk import found
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.compat import DIFFERENCES
+from parivox.auditing.bt4vt_rows import DIFFERENCES
 from parivox.auditing.confounding import confounding
 from parivox.auditing.definitions import all_definitions
 from parivox.auditing.result import system_name
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from parivox.auditing.inputs import Gathered
     from parivox.auditing.options import Options
     from parivox.auditing.system import System
-    from parivox.read.groups_file import GroupsFile
-    from parivox.read.people import Speakers
-    from parivox.read.rule_file import RuleFile
-    from parivox.read.trialset import TrialSet
+    from parivox.data.groups_file import GroupsFile
+    from parivox.data.rule_file import RuleFile
+    from parivox.data.speakers import Speakers
+    from parivox.data.trial_set import TrialSet
 
 
 def record_of(

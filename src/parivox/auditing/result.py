@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.folder import check_folder, check_format, read_folder, write_folder
 from parivox.auditing.private import PrivateKey, sealed_provenance
 from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
+from parivox.data.table import Table
 from parivox.errors import ConfigError, shown, storable
-from parivox.read.table import Table
 from parivox.shown import SHOWN_BY, Shown
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
-from parivox.auditing.account import (
+from parivox.auditing.comparison import Compared, add_comparisons, check_comparable
+from parivox.auditing.data_table import (
     account_for,
     note_oddities,
     note_same_scores,
     with_and_without,
 )
-from parivox.auditing.comparison import Compared, add_comparisons, check_comparable
 from parivox.auditing.draws import MOST_SPEAKERS, draw_speakers
 from parivox.auditing.inputs import (
     Design,
@@ -40,23 +40,23 @@ from parivox.auditing.layout import (
 from parivox.auditing.options import OFFENDERS, REFERENCES, Options
 from parivox.auditing.record import provenance_of, record_of
 from parivox.auditing.result import Audit, system_name
-from parivox.auditing.sample import MOST_ROWS
 from parivox.auditing.schema import TABLES, Rows
+from parivox.auditing.speaker_sample import MOST_ROWS
 from parivox.auditing.system import measure_system, measured_cells, steps_of, why_no_intervals
 from parivox.auditing.system_rows import add_rows
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
+from parivox.data.counts_file import holds_counts
+from parivox.data.requested_groupings import MOST_GROUPS
+from parivox.data.rule_file import read_rules
+from parivox.data.source_bytes import in_encoding_given
+from parivox.data.trial_set import CommonTrials, TrialSet
+from parivox.data.trials import read_trials
 from parivox.errors import ConfigError, nearest
-from parivox.memory import give_back_memory
 from parivox.options.audit import NEVER, AuditOptions
 from parivox.options.kinds import Value, options_of
-from parivox.progress import stage, telling
-from parivox.read.content import in_encoding_given
-from parivox.read.counts_file import holds_counts
-from parivox.read.groups import MOST_GROUPS
-from parivox.read.rule_file import read_rules
-from parivox.read.trials import read_trials
-from parivox.read.trialset import CommonTrials, TrialSet
+from parivox.runtime.memory import give_back_memory
+from parivox.runtime.progress import stage, telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -70,9 +70,9 @@ if TYPE_CHECKING:
     from parivox.auditing.judged_groups import JudgedGroups
     from parivox.auditing.system import Measured, System
     from parivox.core.counts import Curve, FloatArray
-    from parivox.options.typed import OtherAuditOptions
-    from parivox.read.groups_file import GroupsFile
-    from parivox.read.rule_file import RuleFile
+    from parivox.data.groups_file import GroupsFile
+    from parivox.data.rule_file import RuleFile
+    from parivox.options.types import OtherAuditOptions
 
     Metric = Callable[[Curve], ArrayLike]
 
@@ -134,7 +134,7 @@ def audit(
         Compare the systems and lists with each other.
     **options
         Every other option by name: see
-        `parivox.options.typed.OtherAuditOptions`.
+        `parivox.options.types.OtherAuditOptions`.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.read.table import Table
+from parivox.data.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.layout import Codes, Layout, PlacedTrials
     from parivox.core.counts import FloatArray, IntArray
-    from parivox.read.checks import Trials
+    from parivox.data.trial_checks import Trials
 
 BINS = 1 << 16
 CHUNK = 1 << 18

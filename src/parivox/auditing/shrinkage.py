@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.estimates import columns_of, place_of_rate
+from parivox.core.cluster_errors import over
 from parivox.core.intervals import REASON_NO_TEST_SPEAKER, other_kappa2, rate_interval
 from parivox.core.noise import floor, without_zeros
 from parivox.core.shrinkage import Shrunken, interaction, log_rates, power, shrunken
-from parivox.core.tallies import over
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from parivox.auditing.nulls import Nulls
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, Rows
+    from parivox.core.cluster_errors import Moments
     from parivox.core.counts import FloatArray
-    from parivox.core.tallies import Moments
-    from parivox.read.grouping import Grouping
+    from parivox.data.grouping import Grouping
 
     Columns = dict[str, NDArray[Any]]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from parivox.auditing.layout import CROSS, LAYOUTS_AT_ONCE, Layout, walk
 from parivox.auditing.operating_points import DEPLOYED
-from parivox.core.tallies import ByPair, BySpeaker, numbered
+from parivox.core.cluster_errors import ByPair, BySpeaker, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.layout import Members, PlacedTrials
     from parivox.auditing.operating_points import Found
-    from parivox.auditing.tally import Tally
+    from parivox.auditing.speaker_counts import Tally
     from parivox.core.counts import IntArray
-    from parivox.read.grouping import Grouping
-    from parivox.read.trialset import TrialSet
+    from parivox.data.grouping import Grouping
+    from parivox.data.trial_set import TrialSet
 
     Bools = NDArray[np.bool_]
 

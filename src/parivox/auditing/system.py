@@ -28,15 +28,15 @@ from parivox.auditing.operating_points import (
     find_all,
 )
 from parivox.auditing.outcomes import are_inverted
-from parivox.auditing.sample import Tallied, sample_speakers, steps, tally_list
 from parivox.auditing.schema import Base
-from parivox.auditing.tally import Tally
+from parivox.auditing.speaker_counts import Tally
+from parivox.auditing.speaker_sample import Tallied, sample_speakers, steps, tally_list
 from parivox.core.costs import bayes_threshold
 from parivox.core.measures import base_metric
 from parivox.core.separation import auc
 from parivox.errors import ConfigError, DataError
 from parivox.frozen import frozen
-from parivox.progress import stage
+from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import Found
     from parivox.auditing.outcomes import Outcomes
-    from parivox.auditing.sample import Sample
     from parivox.auditing.schema import Key
+    from parivox.auditing.speaker_sample import Sample
     from parivox.core.counts import Counts, FloatArray
-    from parivox.read.trialset import TrialSet
+    from parivox.data.trial_set import TrialSet
 
 CHANCE = 0.5
 

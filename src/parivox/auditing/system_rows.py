@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.bias import bias_blocks, bias_rows
-from parivox.auditing.compat import compat_metrics, compat_ratios
+from parivox.auditing.bt4vt_rows import compat_metrics, compat_ratios
 from parivox.auditing.confounding import standardised_rows
 from parivox.auditing.curves import band_of, band_rows, bin_rows, det_rows, points_by_threshold
 from parivox.auditing.estimates import columns_of
@@ -23,7 +23,7 @@ from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import withheld
 from parivox.auditing.verdicts import offender_rows, trend_rows, verdict_rows
 from parivox.core.measures import RATES
-from parivox.progress import stage
+from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.operating_points import DEPLOYED
-from parivox.disk import whole_file, writing
+from parivox.data.table import Coded, Table, columns_in
 from parivox.errors import ConfigError
-from parivox.read.table import Coded, Table, columns_in
+from parivox.runtime.disk import whole_file, writing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.operating_points import Found
     from parivox.auditing.system import System
-    from parivox.read.checks import Trials
-    from parivox.read.trialset import TrialSet
+    from parivox.data.trial_checks import Trials
+    from parivox.data.trial_set import TrialSet
 
 KINDS = {".csv", ".parquet"}
 _FIRST = ("system", "list", "enrol_speaker", "test_speaker", "target", "score")

@@ -12,10 +12,10 @@ import numpy as np
 from parivox.auditing.limits import WHY_NONE
 from parivox.auditing.operating_points import NO_TRIALS
 from parivox.core.beyond_noise import welch
+from parivox.core.cluster_errors import over
 from parivox.core.confounding import trend
 from parivox.core.intervals import REASON_NO_TEST_SPEAKER, UNKNOWN_SPEAKERS
 from parivox.core.measures import RATES
-from parivox.core.tallies import over
 from parivox.core.verdict import (
     WHY,
     asked_together,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.intervals import Interval
     from parivox.core.verdict import Verdicts
-    from parivox.read.grouping import Grouping
+    from parivox.data.grouping import Grouping
 
 BOTH = "fpr+fnr"
 _AGAINST = {

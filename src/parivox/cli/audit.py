@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
 
 EXAMPLES = """\
 examples:
@@ -57,9 +57,12 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.auditing.folder import check_folder, check_format  # noqa: PLC0415
-    from parivox.auditing.limits import failing  # noqa: PLC0415
-    from parivox.auditing.run import audit  # noqa: PLC0415
+    from parivox.auditing import (  # noqa: PLC0415
+        audit,
+        check_folder,
+        check_format,
+        failing,
+    )
 
     options = given_options(given, AuditOptions)
     kind = given.format or AuditCommand.format
@@ -82,7 +85,7 @@ def _run(given: argparse.Namespace) -> None:
         result = result.write(given.out, format=kind)
         given.outcome = f"the audit is in {given.out}"
     if given.report is not None:
-        from parivox.report.files import write_page  # noqa: PLC0415 - on request
+        from parivox.report.report_files import write_page  # noqa: PLC0415 - on request
 
         write_page(result, given.report, context=context, **page)
     _print(result, given, context)
@@ -135,7 +138,7 @@ def _page(given: argparse.Namespace) -> dict[str, Any]:
             msg = "--title is of a page; give --report FILE, or leave --title out"
             raise ConfigError(msg)
         return {}
-    from parivox.report.files import check_page  # noqa: PLC0415 - on request
+    from parivox.report.report_files import check_page  # noqa: PLC0415 - on request
 
     check_out_is_named(given.report, "file")
     check_page(given.report)
@@ -144,7 +147,7 @@ def _page(given: argparse.Namespace) -> dict[str, Any]:
 
 def audit_of(words: Sequence[str], given: argparse.Namespace) -> Audit:
     """Return the audit of a command line, `given` to hold what it asks for."""
-    from parivox.auditing.run import audit  # noqa: PLC0415
+    from parivox.auditing import audit  # noqa: PLC0415
     from parivox.cli import parser  # noqa: PLC0415 - which imports this file
 
     asked = parser("audit").parse_args([*words], given)
@@ -156,9 +159,9 @@ def _named(sources: list[str]) -> Any:
 
     Files of counts need no names, and those of one name are added up.
     """
-    from parivox.auditing.inputs import split_name  # noqa: PLC0415
-    from parivox.read.content import stem_of  # noqa: PLC0415
-    from parivox.read.counts_file import holds_counts, holds_tally  # noqa: PLC0415
+    from parivox.auditing import split_name  # noqa: PLC0415
+    from parivox.data.counts_file import holds_counts, holds_tally  # noqa: PLC0415
+    from parivox.data.source_bytes import stem_of  # noqa: PLC0415
 
     if len(sources) == 1 and "=" not in sources[0]:
         return sources[0]

@@ -14,11 +14,11 @@ from parivox.cli.options import (
     named_source,
 )
 from parivox.cli.process import print_json, print_lines, printing
-from parivox.disk import check_file
 from parivox.errors import ConfigError
 from parivox.options.audit import ProgressCommand
+from parivox.options.decide import CalibrateCommand, CalibrateOptions
 from parivox.options.kinds import options_of
-from parivox.options.mitigation import CalibrateCommand, CalibrateOptions
+from parivox.runtime.disk import check_file
 
 if TYPE_CHECKING:
     import argparse
@@ -65,7 +65,7 @@ def _run(given: argparse.Namespace) -> None:
     if given.apply is not None:
         _apply(source, given)
         return
-    from parivox.mitigation.calibration import calibrate  # noqa: PLC0415
+    from parivox.decide.calibration import calibrate  # noqa: PLC0415
 
     if given.figure is not None:
         from parivox.report.charts.variation import check_chart, save  # noqa: PLC0415
@@ -89,7 +89,7 @@ def _run(given: argparse.Namespace) -> None:
 
 
 def _apply(source: str, given: argparse.Namespace) -> None:
-    from parivox.mitigation.applying import apply_calibrator  # noqa: PLC0415
+    from parivox.decide.calibrated_scores import apply_calibrator  # noqa: PLC0415
 
     asked = given_options(given, CalibrateOptions)
     for name, one in options_of(CalibrateOptions).items():

@@ -47,9 +47,9 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.auditing.count import count  # noqa: PLC0415
-    from parivox.auditing.counts.site_key import record_beside  # noqa: PLC0415
-    from parivox.read.counts_file import check_both, check_out  # noqa: PLC0415
+    from parivox.auditing import count  # noqa: PLC0415
+    from parivox.data.counts_file import check_both, check_out  # noqa: PLC0415
+    from parivox.data.site_key import record_beside  # noqa: PLC0415
 
     options = given_options(given, CountOptions)
     check_out_is_named(given.out, "file")
@@ -83,7 +83,7 @@ def _run(given: argparse.Namespace) -> None:
 
 def _check_apart(files: Sequence[str | os.PathLike[str]], key: str) -> None:
     """Refuse counts and a tally that would take the place of the key, or of its record."""
-    from parivox.auditing.counts.site_key import record_beside  # noqa: PLC0415
+    from parivox.data.site_key import record_beside  # noqa: PLC0415
 
     kept = {os.path.realpath(key), os.path.realpath(record_beside(key))}
     for file in files:

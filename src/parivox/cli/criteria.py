@@ -35,7 +35,7 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.auditing.criteria import criteria  # noqa: PLC0415 - what takes time to load
+    from parivox.auditing import criteria  # noqa: PLC0415 - what takes time to load
     from parivox.report.criteria import print_criteria  # noqa: PLC0415
 
     check_out_is_named(given.out, "folder")

@@ -61,10 +61,10 @@ def _embedded(given: argparse.Namespace) -> Any:
             msg = f"nothing to do: give {mend}; see parivox embed --help"
             raise ConfigError(msg)
     check_out_is_named(given.out, "folder")
+    from parivox.data.source_bytes import read_as  # noqa: PLC0415
     from parivox.embedding.extract import embed  # noqa: PLC0415 - what takes time to load
     from parivox.embedding.recordings import read_source  # noqa: PLC0415
     from parivox.embedding.systems.named import load  # noqa: PLC0415
-    from parivox.read.content import read_as  # noqa: PLC0415
     from parivox.report.systems import speakers_told  # noqa: PLC0415
 
     system = partial(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from parivox.cli.options import add_command, check_out_is_named
 from parivox.cli.process import print_result, printing
 from parivox.cli.report import loaded
-from parivox.disk import check_file, whole_file, writing
 from parivox.errors import ConfigError
 from parivox.options.gate import GateCommand
+from parivox.runtime.disk import check_file, whole_file, writing
 
 if TYPE_CHECKING:
     import argparse
@@ -41,8 +41,8 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.auditing.gate import gate  # noqa: PLC0415 - what takes time to load
-    from parivox.read.policy_file import EXAMPLE  # noqa: PLC0415
+    from parivox.decide.policy_file import EXAMPLE  # noqa: PLC0415
+    from parivox.decide.release_gate import gate  # noqa: PLC0415 - what takes time to load
     from parivox.report.gate import junit, markdown, print_gate  # noqa: PLC0415
 
     if given.example:

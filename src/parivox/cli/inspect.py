@@ -16,8 +16,8 @@ from parivox.options.audit import InspectCommand, InspectOptions, ProgressComman
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parivox.read.inspection import Inspection
-    from parivox.read.oddities import Odd
+    from parivox.data.inspection import Inspection
+    from parivox.data.value_warnings import Odd
 
 EXAMPLES = """\
 examples:
@@ -43,7 +43,7 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.auditing.inspection import can_be_audited, inspect  # noqa: PLC0415
+    from parivox.auditing import can_be_audited, inspect  # noqa: PLC0415
     from parivox.report.inspection import print_inspection, to_json  # noqa: PLC0415
 
     check_standard_input(given.files)
@@ -67,7 +67,7 @@ def _warnings_of_audit(found: Inspection) -> Iterator[Odd]:
 
     The audit is made without intervals, which takes seconds.
     """
-    from parivox.auditing.inspection import warnings_of  # noqa: PLC0415 - what takes time to load
+    from parivox.auditing import warnings_of  # noqa: PLC0415 - what takes time to load
     from parivox.cli.audit import audit_of  # noqa: PLC0415
 
     words = shlex.split(found.next)[1:]

@@ -43,8 +43,8 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.monitoring.monitor import EXAMPLE, monitor  # noqa: PLC0415
-    from parivox.report.files import check_page  # noqa: PLC0415
+    from parivox.monitoring.daily_monitor import EXAMPLE, monitor  # noqa: PLC0415
+    from parivox.report.report_files import check_page  # noqa: PLC0415
 
     if given.example:
         with printing():
@@ -60,7 +60,7 @@ def _run(given: argparse.Namespace) -> None:
     found = monitor(given.scores, **given_options(given, MonitorOptions))
     given.outcome = "the day is counted" if given.scores else "nothing was written"
     if given.report is not None:
-        from parivox.report.page.stream import write_stream  # noqa: PLC0415
+        from parivox.report.html.stream import write_stream  # noqa: PLC0415
 
         write_stream(found, given.report)
     with printing():

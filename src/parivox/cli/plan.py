@@ -36,7 +36,7 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.auditing.plan import plan  # noqa: PLC0415 - what takes time to load
+    from parivox.decide.sample_size_plan import plan  # noqa: PLC0415 - what takes time to load
     from parivox.report.plan import print_plan  # noqa: PLC0415
 
     found = plan(given.pilot, **given_options(given, PlanOptions))

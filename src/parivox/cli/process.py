@@ -13,7 +13,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from parivox.errors import ConfigError, EncodingGuessed, shown
-from parivox.memory import keep_memory
+from parivox.runtime.memory import keep_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Self
 
 from parivox.cli.process import CLEAR, is_redrawn, say
 from parivox.errors import ConfigError, shown
-from parivox.progress import told_to
+from parivox.runtime.progress import told_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parivox.progress import Progress
+    from parivox.runtime.progress import Progress
 
 PATIENCE_S = 2.0
 """Before a terminal shows anything."""

@@ -13,7 +13,7 @@ from parivox.options.audit import NEVER, PageCommand, ProgressCommand, ReportCom
 if TYPE_CHECKING:
     import argparse
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.report.context import Context
 
 EXAMPLES = """\
@@ -71,7 +71,7 @@ def labelled_by(audit: Audit, context: Context | None) -> Audit:
 
 def loaded(folder: str) -> Audit:
     """The audit of a folder; what another version of Parivox wrote is told."""
-    from parivox.auditing.result import load  # noqa: PLC0415 - what takes time to load
+    from parivox.auditing import load  # noqa: PLC0415 - what takes time to load
 
     audit = load(folder)
     if other := audit.record.get("other_version"):
@@ -82,12 +82,12 @@ def loaded(folder: str) -> Audit:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.report.files import (  # noqa: PLC0415 - what takes time to load
+    from parivox.report.audit_queries import check_speaker_ids  # noqa: PLC0415
+    from parivox.report.report_files import (  # noqa: PLC0415 - what takes time to load
         check_page,
         check_tables,
         tables_as,
     )
-    from parivox.report.scopes import check_speaker_ids  # noqa: PLC0415
 
     kind = _kind(given)
     if kind == "page":
@@ -106,7 +106,7 @@ def _run(given: argparse.Namespace) -> None:
 
 def _kind(given: argparse.Namespace) -> str:
     """What is written to the file, or printed: the page, or tables in a format; perhaps nothing."""
-    from parivox.report.files import TABLES, check_format, format_of  # noqa: PLC0415
+    from parivox.report.report_files import TABLES, check_format, format_of  # noqa: PLC0415
 
     check_out_is_named(given.out, "file")
     if given.format is not None:
@@ -157,7 +157,7 @@ def _write(
 ) -> list[str]:
     """Write what is asked for, and tell of each in a line."""
     from parivox.report.figures import write_figures  # noqa: PLC0415
-    from parivox.report.files import write_page, write_tables  # noqa: PLC0415
+    from parivox.report.report_files import write_page, write_tables  # noqa: PLC0415
 
     lines = []
     if given.figures is not None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command
 from parivox.cli.process import print_lines
+from parivox.runtime.workers import processors
 from parivox.version import __version__
-from parivox.workers import processors
 
 if TYPE_CHECKING:
     import argparse

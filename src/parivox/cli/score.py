@@ -72,8 +72,8 @@ def _run(given: argparse.Namespace) -> None:
 
 def _count_all_pairs(given: argparse.Namespace) -> None:
     """Count every pair, and write the counts and the tally."""
-    from parivox.auditing.all_pairs import check_out, score_all_pairs  # noqa: PLC0415
     from parivox.report.systems import print_scored_pairs  # noqa: PLC0415
+    from parivox.scoring.all_pairs_counts import check_out, score_all_pairs  # noqa: PLC0415
 
     options = given_options(given, ScoreOptions) | given_options(given, AllPairsOptions)
     embeddings = options.pop("embeddings")

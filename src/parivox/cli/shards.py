@@ -70,7 +70,7 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _plan(given: argparse.Namespace) -> None:
-    from parivox.shards.planning import plan  # noqa: PLC0415
+    from parivox.share.shard_plan import plan  # noqa: PLC0415
 
     options = given_options(given, AuditOptions)
     check_out_is_named(given.out, "folder")
@@ -93,7 +93,7 @@ def _plan(given: argparse.Namespace) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.shards.running import run  # noqa: PLC0415
+    from parivox.share.shard_run import run  # noqa: PLC0415
 
     options = given_options(given, ShardsRunCommand)
     options.pop("folder")
@@ -104,8 +104,8 @@ def _run(given: argparse.Namespace) -> None:
 
 
 def _merge(given: argparse.Namespace) -> None:
-    from parivox.auditing.folder import check_folder, check_format  # noqa: PLC0415
-    from parivox.shards.merging import merge  # noqa: PLC0415
+    from parivox.auditing import check_folder, check_format  # noqa: PLC0415
+    from parivox.share.shard_merging import merge  # noqa: PLC0415
 
     kind = given.format or ShardsMergeCommand.format
     check_format(kind)

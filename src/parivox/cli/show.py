@@ -37,7 +37,7 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.report.part import groups_told, part_of  # noqa: PLC0415 - what takes time to load
+    from parivox.report.selection import groups_told, part_of  # noqa: PLC0415 - what takes time to load
     from parivox.report.terminal import print_summary  # noqa: PLC0415
     from parivox.report.words import show  # noqa: PLC0415
 

@@ -15,10 +15,10 @@ from parivox.cli.options import (
     named_source,
 )
 from parivox.cli.process import print_json, printing
-from parivox.disk import check_file
 from parivox.errors import ConfigError
 from parivox.options.audit import ProgressCommand
-from parivox.options.mitigation import ThresholdCommand, ThresholdOptions
+from parivox.options.decide import ThresholdCommand, ThresholdOptions
+from parivox.runtime.disk import check_file
 
 if TYPE_CHECKING:
     import argparse
@@ -48,8 +48,8 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.mitigation.thresholds import thresholds  # noqa: PLC0415
-    from parivox.read.rule_file import EXAMPLE  # noqa: PLC0415
+    from parivox.data.rule_file import EXAMPLE  # noqa: PLC0415
+    from parivox.decide.threshold_selection import thresholds  # noqa: PLC0415
 
     if given.example:
         with printing():

@@ -131,7 +131,7 @@ def _check(given: argparse.Namespace) -> None:
 
     asked = _list_options(given, described.CheckOptions)
     if given.pilot is not None:
-        from parivox.auditing.plan import plan  # noqa: PLC0415 - on request
+        from parivox.decide.sample_size_plan import plan  # noqa: PLC0415 - on request
 
         asked["pilot"] = plan(given.pilot)
     found = check(given.list, **asked)

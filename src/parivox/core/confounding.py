@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from parivox.core.tallies import (
+from parivox.core.cluster_errors import (
     ByPair,
     BySpeaker,
     by_cell,

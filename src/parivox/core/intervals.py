@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.tallies import over
+from parivox.core.cluster_errors import over
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from parivox.core.cluster_errors import Moments
     from parivox.core.counts import FloatArray, IntArray
-    from parivox.core.tallies import Moments
 
 # Speaker variance grows with the rate as [R (1 - R)] ** 1.5
 # (docs/methods/uncertainty.md#intervals-of-rates).
@@ -120,7 +120,7 @@ def rate_interval(
 
     Examples
     --------
-    >>> from parivox.core.tallies import BySpeaker, moments
+    >>> from parivox.core.cluster_errors import BySpeaker, moments
     >>> errors, trials = np.array([12, 0, 3, 41, 7, 1, 0, 9]), np.full(8, 230)
     >>> told = moments(BySpeaker(np.zeros(8, int), np.arange(8), errors, trials, 1))
     >>> found = rate_interval(told)
@@ -139,7 +139,7 @@ def intervals_at_once(
 
     Examples
     --------
-    >>> from parivox.core.tallies import BySpeaker, moments
+    >>> from parivox.core.cluster_errors import BySpeaker, moments
     >>> zero, speakers = np.zeros(4, int), np.arange(4)
     >>> told = moments(BySpeaker(zero, speakers, np.array([1, 0, 6, 2]), np.full(4, 50), 1))
     >>> one, other = intervals_at_once([(told, None), (told, None)])

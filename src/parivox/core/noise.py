@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from parivox.core.tallies import over
+from parivox.core.cluster_errors import over
 from parivox.core.verdict import permutation_p
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from parivox.core.cluster_errors import BySpeaker, Moments
     from parivox.core.counts import FloatArray, IntArray
-    from parivox.core.tallies import BySpeaker, Moments
 
 _UNEQUAL = 2  # permutation from here on rejects too often: trials per speaker, largest : smallest
 _MANY_SPEAKERS = 20_000  # permuting more takes seconds, and they leave little to choose

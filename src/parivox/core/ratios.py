@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.core.intervals import Interval, level
-from parivox.core.tallies import (
+from parivox.core.cluster_errors import (
     ByPair,
     Moments,
     by_cell,
@@ -22,13 +21,14 @@ from parivox.core.tallies import (
     over,
     rest_of,
 )
+from parivox.core.intervals import Interval, level
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from parivox.core.cluster_errors import BySpeaker
     from parivox.core.counts import FloatArray
-    from parivox.core.tallies import BySpeaker
 
 # Numbers that `others` holds at once in a table of (cell, kind of speaker).
 _AT_ONCE = 2**20

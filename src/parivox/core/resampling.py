@@ -7,7 +7,7 @@ one speaker then weighs w_s, one between two speakers w_i * w_j. One matrix of w
 every grouping, measure and system: what is computed from it is resampled jointly. Replicates
 are the first axis.
 
-Weighted score curves are in `parivox.core.curves_resampled`.
+Weighted score curves are in `parivox.core.resampled_curves`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from parivox.core.cluster_errors import BySpeaker, by_cell
 from parivox.core.spread import first_reason
-from parivox.core.tallies import BySpeaker, by_cell
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from parivox.core.cluster_errors import ByPair
     from parivox.core.counts import FloatArray
-    from parivox.core.tallies import ByPair
 
     Weights: TypeAlias = NDArray[np.integer[Any]] | NDArray[np.floating[Any]]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parivox.core.tallies import over
+from parivox.core.cluster_errors import over
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from parivox.embedding.audio import Excerpt
     from parivox.embedding.systems import EmbeddingSystem
-    from parivox.workers import InHand
+    from parivox.runtime.workers import InHand
 
     Vector = NDArray[np.float32]
 

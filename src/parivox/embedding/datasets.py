@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.disk import Scratch
+from parivox.data.formats.dataframes import lazy_parquet, with_classes
+from parivox.data.speakers import UTTERANCE, find_column
 from parivox.embedding.audio import check_decoders
 from parivox.errors import DataError
-from parivox.read.formats.frames import lazy_parquet, with_classes
-from parivox.read.people import UTTERANCE, find_column
+from parivox.runtime.disk import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.cluster import Cluster, check_address
-from parivox.disk import sha256_of
+from parivox.data.source_bytes import in_encoding_given
 from parivox.embedding.audio import LONGEST_SECONDS, STATUSES, Excerpt, check_decoders
 from parivox.embedding.batches import Batch, embed_batch
 from parivox.embedding.identity import check_one_speaker
@@ -52,10 +51,11 @@ from parivox.embedding.systems import EmbeddingSystem, named, recorded
 from parivox.embedding.systems.named import made_by
 from parivox.errors import ConfigError, DataError
 from parivox.options.recordings import EmbedOptions
-from parivox.progress import stage, telling
-from parivox.read.content import in_encoding_given
+from parivox.runtime.cluster import Cluster, check_address
+from parivox.runtime.disk import sha256_of
+from parivox.runtime.progress import stage, telling
+from parivox.runtime.workers import Made, Processes, processors
 from parivox.shown import Shown
-from parivox.workers import Made, Processes, processors
 
 if TYPE_CHECKING:
     import os
@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.embedding.systems import VerifyingSystem
-    from parivox.progress import Progress
-    from parivox.workers import InHand, Runner
+    from parivox.runtime.progress import Progress
+    from parivox.runtime.workers import InHand, Runner
 
     Load = Callable[[], EmbeddingSystem | VerifyingSystem]
 
@@ -174,7 +174,7 @@ def embed(
         Address of a Ray cluster that embeds, ``HOST:PORT``, or ``auto`` for that of `RAY_ADDRESS`,
         or else this machine alone; without it, `workers` do. All nodes see the same disk.
     progress
-        Called with the `parivox.progress.Progress` of each stage.
+        Called with the `parivox.runtime.progress.Progress` of each stage.
 
     Raises
     ------

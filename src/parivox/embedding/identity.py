@@ -12,14 +12,14 @@ from parivox.embedding.audio import Excerpt
 from parivox.embedding.batches import Batch, decode_batch
 from parivox.embedding.recordings import AUDIO, EXCERPT, hashed
 from parivox.errors import DataError
-from parivox.workers import Processes
+from parivox.runtime.workers import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from parivox.embedding.recordings import Source
     from parivox.embedding.store import Store
-    from parivox.workers import InHand
+    from parivox.runtime.workers import InHand
 
 FEW_SPEAKERS, MANY_RECORDINGS = 10, 20
 """Fewer folders with as many recordings each, on average, hardly are people."""

@@ -17,24 +17,24 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
-from parivox.embedding.audio import MIX
-from parivox.embedding.datasets import unpacked
-from parivox.errors import ConfigError, DataError
-from parivox.progress import each
-from parivox.read.columns import SPEAKER
-from parivox.read.kaldi import lines
-from parivox.read.people import (
+from parivox.data.columns import SPEAKER
+from parivox.data.kaldi import lines
+from parivox.data.speakers import (
     UTTERANCE,
     by_role,
     column_called,
     find_column,
     read_table,
 )
+from parivox.embedding.audio import MIX
+from parivox.embedding.datasets import unpacked
+from parivox.errors import ConfigError, DataError
+from parivox.runtime.progress import each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.disk import Scratch
+    from parivox.runtime.disk import Scratch
 
 COLUMNS = {
     "utterance": pl.String,

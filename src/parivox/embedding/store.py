@@ -8,7 +8,7 @@
     failures.csv         the recordings that failed, if any did, as an audit takes them
     seen.parquet         sizes and times of the audio files, so that they are not hashed again
 
-A change happens at one moment (`parivox.disk.whole_folder`).
+A change happens at one moment (`parivox.runtime.disk.whole_folder`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox import disk
-from parivox.disk import found
+from parivox.data.formats.dataframes import Undecoded, check_decodes
+from parivox.data.formats.format import ENGINE_ERRORS
 from parivox.embedding.audio import ATTRIBUTES
 from parivox.errors import DataError
-from parivox.read.formats.format import ENGINE_ERRORS
-from parivox.read.formats.frames import Undecoded, check_decodes
+from parivox.runtime import disk
+from parivox.runtime.disk import found
 
 if TYPE_CHECKING:
     import os

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.core.sequential import Moments
-from parivox.disk import hold, sha256_of, whole_file, writing
 from parivox.errors import ConfigError, DataError
-from parivox.monitoring.checking import check_state
+from parivox.monitoring.state_checks import check_state
+from parivox.runtime.disk import hold, sha256_of, whole_file, writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

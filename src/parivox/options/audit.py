@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from parivox.core.rates import RateRule
     from parivox.core.registry import ZeroPolicy
-    from parivox.progress import Progress
+    from parivox.runtime.progress import Progress
 
 TRIALS = "input and groups"
 MEASURED = "measurement"

@@ -26,7 +26,7 @@ from parivox.options.kinds import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from parivox.progress import Progress
+    from parivox.runtime.progress import Progress
 
 LIST = "list and tables"
 CHECKED = "checks and descriptions"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.core.people import let_in
+from parivox.core.error_burden import let_in
 from parivox.core.spread import nrb, value_range
 from parivox.papers.items import (
     AS_PRINTED,
@@ -47,7 +47,7 @@ from parivox.papers.voxceleb import AT_LEAST_COST, BY, INSTEAD, ON_H, V2, H, L
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.papers.voxceleb import Voxceleb1H
 
 FPRS = (0.001, 0.01, 0.025, 0.05, 0.1)

@@ -43,10 +43,10 @@ from parivox.papers.voxceleb import AT_LEAST_COST, BY, ON_H, TEST, V2, H, L
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.core.counts import Counts
+    from parivox.data.table import Table
     from parivox.papers.voxceleb import Voxceleb1H
-    from parivox.read.table import Table
 
 # share of the speakers and of the trials of VoxCeleb1-H, in per cent with one decimal
 _SHARES = {

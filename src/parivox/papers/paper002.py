@@ -35,7 +35,7 @@ from parivox.trials.variation import variants
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.papers.voxceleb import Voxceleb1H
     from parivox.trials.checks import Checked
     from parivox.trials.variation import Variation

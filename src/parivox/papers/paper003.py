@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.criteria import criteria
+from parivox.auditing import criteria
 from parivox.papers.items import (
     OPEN,
     RUNS,
@@ -36,8 +36,7 @@ from parivox.papers.voxceleb import ON_H, V2, L
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from parivox.auditing.criteria import Criteria
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit, Criteria
     from parivox.core.counts import FloatArray
     from parivox.papers.voxceleb import Voxceleb1H
 

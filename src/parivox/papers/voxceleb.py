@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.cell_counts import group_counts
-from parivox.auditing.count import count
-from parivox.auditing.run import audit
-from parivox.disk import sha256_of
+from parivox.auditing import audit, count, group_counts
 from parivox.errors import DataError
+from parivox.runtime.disk import sha256_of
 from parivox.trials.description import describe
 from parivox.trials.grades import grade
 
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.core.counts import Counts
     from parivox.trials.description import Description
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 
 from parivox.core.calibration import Logistic
-from parivox.mitigation.calibration import SCORED
-from parivox.mitigation.fitting import COMMON, PER_GROUP
-from parivox.mitigation.material import EVERYONE, NORMALISED
+from parivox.decide.calibration import SCORED
+from parivox.decide.fitting_trials import EVERYONE, NORMALISED
+from parivox.decide.threshold_fitting import COMMON, PER_GROUP
 from parivox.report.sheets.sheet import Cell, Column, Sheet, in_terminal
 from parivox.report.thresholds import ends, needs_groups, told, verdict_of_gain, whose
 from parivox.report.words import listed, number, show, text
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from parivox.mitigation.calibration import Calibration
+    from parivox.decide.calibration import Calibration
 
     Row = dict[str, Any]
 

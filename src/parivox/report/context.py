@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.errors import ConfigError, DataError, nearest
 
 if TYPE_CHECKING:
-    from parivox.read.yaml_text import Node
+    from parivox.data.yaml_text import Node
 
 MOST_BYTES = 1 << 20
 _CHOICES = ("threshold", "groups", "margin")
@@ -128,8 +128,8 @@ def read_context(source: object) -> Context | None:
     """
     if source is None or isinstance(source, Context):
         return source
-    from parivox.read import yaml_text  # noqa: PLC0415 - it imports yaml
-    from parivox.read.content import read_content  # noqa: PLC0415 - it imports codecs
+    from parivox.data import yaml_text  # noqa: PLC0415 - it imports yaml
+    from parivox.data.source_bytes import read_content  # noqa: PLC0415 - it imports codecs
 
     if isinstance(source, Mapping):
         node = yaml_text.node_of(source, "context")

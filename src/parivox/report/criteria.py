@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import group
 
 from parivox.core.measures import BOTH, RATES, meta_measures
-from parivox.report.scopes import Scope
+from parivox.report.audit_queries import Scope
 from parivox.report.words import add, grid, number, p_value, percent, short, show, text
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from parivox.auditing.criteria import Criteria
+    from parivox.auditing import Criteria
     from parivox.report.words import Row
 
 _MOST = 3

@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from parivox.core.measures import BOTH, MEASURES
-from parivox.report.scopes import (
+from parivox.report.audit_queries import (
     RATES,
     Scope,
     are_gated_alike,
@@ -25,8 +25,8 @@ from parivox.report.words import p_value, percent, short
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from parivox.auditing.result import Audit
-    from parivox.report.scopes import Rates, Verdicts
+    from parivox.auditing import Audit
+    from parivox.report.audit_queries import Rates, Verdicts
     from parivox.report.words import Row
 
     Joint = Mapping[str, Mapping[bool, Row]]

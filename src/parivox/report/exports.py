@@ -14,10 +14,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.report.scopes import name_of
+from parivox.report.audit_queries import name_of
 
 if TYPE_CHECKING:
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.report.words import Row
 
     Value = float | int | str

@@ -10,15 +10,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parivox.disk import HIDDEN, finish, is_ours, unwritable, whole_folder, writing
 from parivox.errors import ConfigError
-from parivox.progress import each, stage
-from parivox.report.files import need
+from parivox.report.report_files import need
+from parivox.runtime.disk import HIDDEN, finish, is_ours, unwritable, whole_folder, writing
+from parivox.runtime.progress import each, stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
 
 FORMATS = ("svg", "png", "pdf")
 _NARROW, _WIDE = 3.5, 7.0

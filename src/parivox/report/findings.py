@@ -7,16 +7,13 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from parivox.auditing.account import POINTS, UNKNOWN_GROUP, WITHOUT_TRIALS
-from parivox.auditing.limits import LIMITS
-from parivox.auditing.operating_points import HERE
-from parivox.auditing.options import parse_gates
+from parivox.auditing import HERE, LIMITS, POINTS, UNKNOWN_GROUP, WITHOUT_TRIALS, parse_gates
 from parivox.core.measures import BOTH
 from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
-from parivox.read.checks import FAILED, OF_NOBODY, UNSCORED, WITHOUT_TEST_SPEAKER
-from parivox.read.oddities import ODDITIES, RANGE_OF_NUMBERS
-from parivox.report.scopes import (
+from parivox.data.trial_checks import FAILED, OF_NOBODY, UNSCORED, WITHOUT_TEST_SPEAKER
+from parivox.data.value_warnings import ODDITIES, RANGE_OF_NUMBERS
+from parivox.report.audit_queries import (
     RATES,
     VERDICTS,
     first_point,
@@ -38,8 +35,8 @@ from parivox.report.words import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from parivox.auditing.result import Audit
-    from parivox.report.scopes import Rates, Verdicts
+    from parivox.auditing import Audit
+    from parivox.report.audit_queries import Rates, Verdicts
     from parivox.report.words import Row
 
 SET_APART = {"G8": "false accepts", "G9": "false rejects"}

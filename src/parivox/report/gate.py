@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from rich.console import group
 from rich.padding import Padding
 
-from parivox.auditing.gate import (
+from parivox.decide.release_gate import (
     ABSENT,
     CANNOT_TELL,
     FAIL,
@@ -17,10 +17,10 @@ from parivox.auditing.gate import (
     OUTCOMES,
     PASS,
 )
-from parivox.auditing.releases import PAIRED
+from parivox.decide.releases import PAIRED
 from parivox.errors import shown
+from parivox.report.audit_queries import name_of
 from parivox.report.releases import changed_groups_in_words
-from parivox.report.scopes import name_of
 from parivox.report.sheets.paper import markdown_escaped
 from parivox.report.words import STYLES, count_of, listed, percent, short, show, span, text
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from parivox.auditing.gate import Gate
+    from parivox.decide.release_gate import Gate
 
     Row = dict[str, Any]
 
@@ -73,8 +73,8 @@ def answer(found: Gate) -> str:
 
     Examples
     --------
-    >>> from parivox.auditing.gate import TABLES, Gate
-    >>> from parivox.read.table import Table
+    >>> from parivox.decide.release_gate import TABLES, Gate
+    >>> from parivox.data.table import Table
     >>> cells = {name: [1] for name in TABLES["conditions"]} | {"outcome": ["pass"]}
     >>> cells["condition"] = ["FNR"]
     >>> one = Table.of(cells, TABLES["conditions"])

@@ -8,16 +8,16 @@ from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from parivox.data.columns import alone, are_customers
+from parivox.data.formats import FORMATS
+from parivox.data.formats.delimited import SPANNING
 from parivox.errors import shown
-from parivox.read.columns import alone, are_customers
-from parivox.read.formats import FORMATS
-from parivox.read.formats.delimited import SPANNING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.read.inspection.findings import Column, Counted, Found, Inspection, Join, Shared
-    from parivox.read.oddities import Odd
+    from parivox.data.inspection.findings import Column, Counted, Found, Inspection, Join, Shared
+    from parivox.data.value_warnings import Odd
 
 _KINDS = {
     "scores": "scores of trials",

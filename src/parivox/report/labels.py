@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.account import POINTS, WITHOUT_TRIALS
-from parivox.auditing.result import Audit
-from parivox.auditing.schema import TABLES
+from parivox.auditing import POINTS, TABLES, WITHOUT_TRIALS, Audit
 from parivox.report.context import Context, read_context
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from parivox.read.table import Table
+    from parivox.data.table import Table
 
 _OF_GROUPS = ("group", "low_group", "high_group", "enrol_group", "test_group")
 _MAY_BE_GROUPS = ("reference", "because_of")

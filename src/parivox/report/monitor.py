@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import group
 
-from parivox.monitoring.watching import BASELINE, BEFORE, LEAST, LIMIT, OTHERS
+from parivox.monitoring.daily_tests import BASELINE, BEFORE, LEAST, LIMIT, OTHERS
 from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
 from parivox.report.words import listed, number, percent, short, show, text
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from parivox.monitoring.monitor import Monitor
+    from parivox.monitoring.daily_monitor import Monitor
 
     Row = dict[str, Any]
 

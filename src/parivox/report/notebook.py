@@ -7,13 +7,13 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.result import Audit
+from parivox.auditing import Audit
 from parivox.errors import shown
+from parivox.report.audit_queries import RATES
 from parivox.report.findings import ALLOCATIONS, how_to_read, reference_in_words
 from parivox.report.overview import overview
-from parivox.report.scopes import RATES
+from parivox.report.ratio_strips import SIGNS, in_svg
 from parivox.report.sheets.paper import first_rates
-from parivox.report.strips import SIGNS, in_svg
 from parivox.report.words import capital, number, percent, short, span
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ _MOST_FOUND, _MOST_GROUPS = 5, 12
 
 def Charts(audit: Audit) -> Any:  # noqa: N802 - as the class it makes
     """Every figure of an audit by name, as Altair charts to restyle."""
-    from parivox.report.charts import named  # noqa: PLC0415 - what takes time to load
+    from parivox.report.charts import chart_functions  # noqa: PLC0415 - what takes time to load
 
-    return named.Charts(audit)
+    return chart_functions.Charts(audit)
 
 
 def html(result: Any) -> str:

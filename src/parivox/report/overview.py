@@ -11,11 +11,10 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.auditing.missing_scores import MISSING_SCORES, MISSING_TARGETS
-from parivox.auditing.operating_points import HERE, NO_TRIALS, is_far
+from parivox.auditing import HERE, MISSING_SCORES, MISSING_TARGETS, NO_TRIALS, is_far
 from parivox.core import verdict
 from parivox.report import findings
-from parivox.report.scopes import (
+from parivox.report.audit_queries import (
     IS_REFERENCE,
     POOLED,
     RATES,
@@ -33,13 +32,22 @@ from parivox.report.scopes import (
 )
 from parivox.report.sheets.comparison import pairs
 from parivox.report.sheets.groups import errors_over_trials
-from parivox.report.words import capital, count_of, listed, number, p_value, percent, short, span
+from parivox.report.words import (
+    capital,
+    count_of,
+    listed,
+    number,
+    p_value,
+    percent,
+    short,
+    span,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.auditing.result import Audit
-    from parivox.report.scopes import Scope
+    from parivox.auditing import Audit
+    from parivox.report.audit_queries import Scope
     from parivox.report.words import Row
 
 _MOST_NAMED = 3

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.padding import Padding
 
-from parivox.disk import whole_folder, writing
 from parivox.errors import ConfigError
 from parivox.papers.items import FAILS, HOLDS, OPEN
-from parivox.progress import each, stage
 from parivox.report.charts.draw import png, svg
-from parivox.report.files import need
+from parivox.report.report_files import need
 from parivox.report.words import STYLES, add, capital, chance, grid, show, text
+from parivox.runtime.disk import whole_folder, writing
+from parivox.runtime.progress import each, stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 from rich.padding import Padding
 
-from parivox.report.scopes import name_of
+from parivox.report.audit_queries import name_of
 from parivox.report.words import add, grid, number, show, text
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from parivox.auditing.plan import Plan
+    from parivox.decide.sample_size_plan import Plan
 
     Row = dict[str, Any]
 

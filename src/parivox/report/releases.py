@@ -7,17 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import group
 
-from parivox.auditing.releases import GONE, NEW, PAIRED, UNPAIRED
-from parivox.report.scopes import POOLED, RATES, VERDICTS, name_of
+from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED
+from parivox.report.audit_queries import POOLED, RATES, VERDICTS, name_of
 from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
-from parivox.report.words import capital, chance, listed, p_value, percent, short, show, span, text
+from parivox.report.words import (
+    capital,
+    chance,
+    listed,
+    p_value,
+    percent,
+    short,
+    show,
+    span,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import RenderableType
 
-    from parivox.auditing.releases import Comparison
+    from parivox.decide.releases import Comparison
 
     Row = dict[str, Any]
 

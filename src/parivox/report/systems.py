@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from parivox.auditing.all_pairs import ScoredPairs
     from parivox.embedding.extract import Embedded
     from parivox.embedding.probe import Probed
     from parivox.embedding.recordings import Source
     from parivox.embedding.store import Store
     from parivox.embedding.systems import EmbeddingSystem, VerifyingSystem
     from parivox.embedding.systems.named import Known
+    from parivox.scoring.all_pairs_counts import ScoredPairs
     from parivox.scoring.run import Scored
 
 _STYLES = {"ok": "", "note": "bold", "fault": STYLES["worse"]}

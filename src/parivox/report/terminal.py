@@ -14,11 +14,11 @@ from rich.console import Group
 from rich.text import Text
 
 from parivox.errors import shown
+from parivox.report.audit_queries import RATES, VERDICTS
 from parivox.report.findings import ALLOCATIONS, how_to_read, read_as
-from parivox.report.grids import Grid
 from parivox.report.overview import overview
-from parivox.report.scopes import RATES, VERDICTS
-from parivox.report.strips import SIGNS, axis, in_signs
+from parivox.report.ratio_strips import SIGNS, axis, in_signs
+from parivox.report.terminal_grid import Grid
 from parivox.report.words import (
     STYLES,
     Paragraph,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.report.overview import Judged, Line, Overview, Whole
 
 _MOST_LINES = 6
@@ -57,7 +57,7 @@ def print_summary(
 ) -> None:
     """Print the summary: with colours in a terminal, plain lines elsewhere."""
     if details:
-        from parivox.report.details import every_table  # noqa: PLC0415 - what few ask for
+        from parivox.report.full_tables import every_table  # noqa: PLC0415 - what few ask for
 
         show(every_table(audit))
     show(summary(audit, out=out, page=page))

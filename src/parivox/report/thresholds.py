@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import group
 
-from parivox.mitigation.fitting import BETWEEN, COMMON, PER_GROUP
-from parivox.mitigation.material import EVERYONE, NORMALISED
-from parivox.report.scopes import RATES
+from parivox.decide.fitting_trials import EVERYONE, NORMALISED
+from parivox.decide.threshold_fitting import BETWEEN, COMMON, PER_GROUP
+from parivox.report.audit_queries import RATES
 from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
 from parivox.report.words import count_of, listed, number, percent, show, text
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from parivox.mitigation.thresholds import Thresholds
+    from parivox.decide.threshold_selection import Thresholds
 
     Row = dict[str, Any]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, group
 from rich.padding import Padding
 
-from parivox.report.grids import Grid
+from parivox.report.terminal_grid import Grid
 from parivox.report.words import (
     STYLES,
     Row,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from parivox.read.table import Table
+    from parivox.data.table import Table
     from parivox.trials.checks import Checked
     from parivox.trials.description import Description
     from parivox.trials.grades import Graded

@@ -11,8 +11,8 @@ from rich.box import SIMPLE_HEAD
 from rich.text import Text
 
 from parivox.errors import shown
-from parivox.report.grids import Grid
-from parivox.report.strips import INKS
+from parivox.report.ratio_strips import INKS
+from parivox.report.terminal_grid import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

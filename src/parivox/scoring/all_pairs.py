@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.read.bins import Bins
-    from parivox.scoring.comparing import Scorer
+    from parivox.data.score_bins import Bins
+    from parivox.scoring.comparison import Scorer
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.data.columns import Columns
+from parivox.data.formats import scan
+from parivox.data.ids import places_in
+from parivox.data.joining import listed_ids
+from parivox.data.recordings import read_models
+from parivox.data.trial_rows import chunks_of_trials
+from parivox.data.trial_values import labels
 from parivox.errors import DataError
-from parivox.read.cells import labels
-from parivox.read.columns import Columns
-from parivox.read.formats import scan
-from parivox.read.ids import places_in
-from parivox.read.joining import listed_ids
-from parivox.read.recordings import read_models
-from parivox.read.trial_rows import chunks_of_trials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from parivox.read.formats.format import Scan
+    from parivox.data.formats.format import Scan
 
 
 CHUNK = 1 << 18

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.data.columns import plain
+from parivox.data.formats.format import ENGINE_ERRORS
+from parivox.data.joining import listed_ids, speaker_indices
+from parivox.data.recordings import read_utterances
+from parivox.data.source_bytes import read_content
+from parivox.data.speakers import UTTERANCE, read_speakers
 from parivox.embedding.systems.precomputed import SUFFIXES
 from parivox.errors import ConfigError, DataError
-from parivox.read.columns import plain
-from parivox.read.content import read_content
-from parivox.read.formats.format import ENGINE_ERRORS
-from parivox.read.joining import listed_ids, speaker_indices
-from parivox.read.people import UTTERANCE, read_speakers
-from parivox.read.recordings import read_utterances
 from parivox.scoring.vectors import open_vectors
 
 if TYPE_CHECKING:

@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.cluster import Cluster, check_address
-from parivox.disk import sha256_of, whole_file
+from parivox.data.ids import places_in
+from parivox.data.source_bytes import in_encoding_given
 from parivox.errors import ConfigError
-from parivox.progress import stage, telling
-from parivox.read.content import in_encoding_given
-from parivox.read.ids import places_in
-from parivox.scoring.comparing import Scorer, Way, check_norms, digest
+from parivox.runtime.cluster import Cluster, check_address
+from parivox.runtime.disk import sha256_of, whole_file
+from parivox.runtime.progress import stage, telling
+from parivox.runtime.workers import Made
+from parivox.scoring.comparison import Scorer, Way, check_norms, digest
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list
-from parivox.scoring.parts import Parts
+from parivox.scoring.resumable_file import Parts
 from parivox.scoring.vectors import comparison_named, open_vectors, way_of
 from parivox.shown import Shown
 from parivox.version import __version__
-from parivox.workers import Made
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from parivox.progress import Progress
+    from parivox.runtime.progress import Progress
+    from parivox.runtime.workers import InHand
     from parivox.scoring.lists import Enrolments, TrialList
     from parivox.scoring.vectors import Vectors
-    from parivox.workers import InHand
 
 
 KEPT, READY = "kept.npy", "ready.pickle"
@@ -129,7 +129,7 @@ def score(
         Address of a Ray cluster that scores, ``HOST:PORT``, or ``auto`` for that of `RAY_ADDRESS`,
         or else this machine alone; without it, this process does. All nodes see the same disk.
     progress
-        Called with the `parivox.progress.Progress` of each stage.
+        Called with the `parivox.runtime.progress.Progress` of each stage.
 
     Raises
     ------

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.data.joining import listed_ids
 from parivox.errors import ConfigError, DataError
-from parivox.read.joining import listed_ids
 from parivox.scoring.lists import recording_places
 
 if TYPE_CHECKING:

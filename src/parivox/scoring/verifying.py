@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.data.ids import places_in
+from parivox.data.source_bytes import in_encoding_given
 from parivox.embedding.audio import LONGEST_SECONDS, Decoded, Excerpt, check_decoders
 from parivox.embedding.batches import Batch, decode_batch
 from parivox.embedding.recordings import (
@@ -29,14 +31,12 @@ from parivox.embedding.recordings import (
 from parivox.embedding.store import save
 from parivox.embedding.systems import recorded
 from parivox.errors import ConfigError, DataError
-from parivox.progress import stage, telling
-from parivox.read.content import in_encoding_given
-from parivox.read.ids import places_in
+from parivox.runtime.progress import stage, telling
+from parivox.runtime.workers import Processes
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list, recording_places
-from parivox.scoring.parts import Parts
+from parivox.scoring.resumable_file import Parts
 from parivox.scoring.run import FORMAT, Scored, outcomes
 from parivox.version import __version__
-from parivox.workers import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.embedding.systems import VerifyingSystem
-    from parivox.progress import Progress
-    from parivox.workers import InHand
+    from parivox.runtime.progress import Progress
+    from parivox.runtime.workers import InHand
 
     Outcome = tuple[float | None, str | None, str, str | None]
 

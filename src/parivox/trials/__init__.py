@@ -8,8 +8,9 @@ False
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from parivox.lazy import lazy_names
 
 if TYPE_CHECKING:
     from parivox.trials.balanced import build_balanced
@@ -22,16 +23,16 @@ if TYPE_CHECKING:
     from parivox.trials.variation import variants
     from parivox.trials.writing import convert
 
-_HOME = {
-    "build_balanced": "parivox.trials.balanced",
-    "build_cross": "parivox.trials.cross",
-    "build_inclusive": "parivox.trials.inclusive",
-    "check": "parivox.trials.checks",
-    "convert": "parivox.trials.writing",
-    "describe": "parivox.trials.description",
-    "grade": "parivox.trials.grades",
-    "rebuild": "parivox.trials.building",
-    "variants": "parivox.trials.variation",
+_HOMES = {
+    "parivox.trials.balanced": ("build_balanced",),
+    "parivox.trials.building": ("rebuild",),
+    "parivox.trials.checks": ("check",),
+    "parivox.trials.cross": ("build_cross",),
+    "parivox.trials.description": ("describe",),
+    "parivox.trials.grades": ("grade",),
+    "parivox.trials.inclusive": ("build_inclusive",),
+    "parivox.trials.variation": ("variants",),
+    "parivox.trials.writing": ("convert",),
 }
 
 __all__ = [
@@ -46,16 +47,4 @@ __all__ = [
     "variants",
 ]
 
-
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first asked for."""
-    if name not in _HOME:
-        msg = f"module 'parivox.trials' has no attribute {name!r}"
-        raise AttributeError(msg)
-    function = getattr(import_module(_HOME[name]), name)
-    globals()[name] = function
-    return function
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names("parivox.trials", _HOMES)

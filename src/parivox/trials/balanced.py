@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
+from parivox.data.attributes import parse_attribute, parse_by
+from parivox.data.columns import plain
+from parivox.data.recordings import read_utterances
+from parivox.data.source_bytes import in_encoding_given
+from parivox.data.speakers import read_speakers
 from parivox.errors import ConfigError, DataError, nearest
 from parivox.options.trials import BalancedOptions
-from parivox.progress import telling
-from parivox.read.attributes import parse_attribute, parse_by
-from parivox.read.columns import plain
-from parivox.read.content import in_encoding_given
-from parivox.read.people import read_speakers
-from parivox.read.recordings import read_utterances
+from parivox.runtime.progress import telling
 from parivox.trials.building import Built, build_lists
 from parivox.trials.guidelines import CHECKS
 from parivox.trials.pairs import (
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.options.typed import OtherBuildOptions
+    from parivox.options.types import OtherBuildOptions
     from parivox.trials.pairs import Draws, Ints, Words
     from parivox.trials.pool import Block
 

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.disk import finish, found, sha256_of, whole_folder, writing
+from parivox.data.source_bytes import read_as
+from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import KINDS, BuildOptions
-from parivox.progress import stage, telling
-from parivox.read.content import read_as
-from parivox.read.table import Table
+from parivox.runtime.disk import finish, found, sha256_of, whole_folder, writing
+from parivox.runtime.progress import stage, telling
 from parivox.shown import Shown
 from parivox.trials.checks import check
 from parivox.trials.guidelines import said_of_checks
@@ -38,7 +38,7 @@ from parivox.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from parivox.progress import Progress
+    from parivox.runtime.progress import Progress
     from parivox.trials.pairs import Ints
     from parivox.trials.pool import Block, Design
 
@@ -200,7 +200,7 @@ def rebuild(
     utterances, speakers
         The tables, where they are no longer in the places that the manifest names.
     progress
-        Called with the `parivox.progress.Progress` of each stage.
+        Called with the `parivox.runtime.progress.Progress` of each stage.
 
     Raises
     ------

@@ -16,10 +16,9 @@ import polars as pl
 
 from parivox.core.eer import eer
 from parivox.core.planning import Sample, detectable_ratio
+from parivox.data.recording_names import GIVE_RECORDINGS, recording_names
+from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
-from parivox.read.recording_names import GIVE_RECORDINGS, recording_names
-from parivox.read.table import Table
-from parivox.trials.counts import count_list, effective_number, share_of
 from parivox.trials.description import ALL, Description, described
 from parivox.trials.grades import hardest, parse_mixes
 from parivox.trials.guidelines import (
@@ -30,6 +29,7 @@ from parivox.trials.guidelines import (
     range_of,
     share_range,
 )
+from parivox.trials.list_counts import count_list, effective_number, share_of
 from parivox.trials.lists import read_list
 from parivox.trials.manifest import ListDesign
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.read.recording_names import RecordingNames
-    from parivox.trials.counts import SpeakerCounts
+    from parivox.data.recording_names import RecordingNames
     from parivox.trials.guidelines import Check
+    from parivox.trials.list_counts import SpeakerCounts
     from parivox.trials.lists import TrialList
 
     Row = dict[str, Any]

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from parivox.data.source_bytes import in_encoding_given
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import CrossOptions
-from parivox.progress import telling
-from parivox.read.content import in_encoding_given
+from parivox.runtime.progress import telling
 from parivox.trials.building import Built, build_lists
 from parivox.trials.pairs import (
     Meetings,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.options.typed import OtherBuildOptions
+    from parivox.options.types import OtherBuildOptions
     from parivox.trials.pairs import Draws, Ints
 
 ROWS = (

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.read.checks import CONFLICTS, DUPLICATES
-from parivox.read.table import Table
+from parivox.data.table import Table
+from parivox.data.trial_checks import CONFLICTS, DUPLICATES
 from parivox.shown import Shown
-from parivox.trials.counts import (
+from parivox.trials.grades import highest
+from parivox.trials.list_counts import (
     count_list,
     distinct_by_group,
     effective_number,
@@ -19,15 +20,14 @@ from parivox.trials.counts import (
     share_of,
     speakers_by_group,
 )
-from parivox.trials.grades import highest
 from parivox.trials.lists import alike, read_list
 from parivox.trials.writing import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.read.grouping import Grouping, OfAttribute
-    from parivox.trials.counts import Cells, Codes, Ints, ListCounts
+    from parivox.data.grouping import Grouping, OfAttribute
+    from parivox.trials.list_counts import Cells, Codes, Ints, ListCounts
 
     Columns = dict[str, Any]
 

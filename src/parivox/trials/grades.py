@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.data.attributes import Levels
+from parivox.data.columns import ATTRIBUTE
+from parivox.data.table import Table
 from parivox.errors import ConfigError
-from parivox.read.attributes import Levels
-from parivox.read.columns import ATTRIBUTE
-from parivox.read.table import Table
 from parivox.shown import Shown
 from parivox.trials.lists import list_of, read_list
 from parivox.trials.writing import HOLDS_MORE, LABELS, ListWriter, check_new, label_words
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.read.checks import Trials
-    from parivox.read.people import Speakers
-    from parivox.read.trialset import TrialSet
+    from parivox.data.speakers import Speakers
+    from parivox.data.trial_checks import Trials
+    from parivox.data.trial_set import TrialSet
     from parivox.trials.lists import TrialList
 
 TRIVIAL, OTHER_RECORDING = 1, 3

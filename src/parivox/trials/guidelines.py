@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from parivox.read.checks import DUPLICATES
-from parivox.read.recording_names import GIVE_RECORDINGS, RECORDING
-from parivox.trials.counts import share_of, speakers_by_group
+from parivox.data.recording_names import GIVE_RECORDINGS, RECORDING
+from parivox.data.trial_checks import DUPLICATES
 from parivox.trials.grades import OTHER_RECORDING, hardest, highest
+from parivox.trials.list_counts import share_of, speakers_by_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.read.grouping import Grouping
-    from parivox.trials.counts import Cells, Flags, Floats, ListCounts, SpeakerCounts
+    from parivox.data.grouping import Grouping
+    from parivox.trials.list_counts import Cells, Flags, Floats, ListCounts, SpeakerCounts
     from parivox.trials.lists import TrialList
 
     Verdict = Literal["pass", "fail", "not checked", "told"]

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
+from parivox.data.source_bytes import in_encoding_given
 from parivox.errors import ConfigError, DataError
 from parivox.options.kinds import several
 from parivox.options.trials import InclusiveOptions
-from parivox.progress import telling
-from parivox.read.content import in_encoding_given
+from parivox.runtime.progress import telling
 from parivox.trials.building import Built, build_lists
 from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix, rounded
 from parivox.trials.pairs import (
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.options.typed import OtherBuildOptions
+    from parivox.options.types import OtherBuildOptions
     from parivox.trials.pairs import Draws, Ints, NumberedPairs, Words
     from parivox.trials.pool import Block, Sides
 
@@ -107,7 +107,7 @@ def build_inclusive(
         Those that take part; without it, all.
     **options
         Every other option of building: see
-        `parivox.options.typed.OtherBuildOptions`.
+        `parivox.options.types.OtherBuildOptions`.
 
     Raises
     ------

@@ -9,29 +9,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.data.attributes import Attribute, parse_attribute
+from parivox.data.columns import plain
+from parivox.data.recording_names import recording_names_of
+from parivox.data.recordings import read_utterances
+from parivox.data.requested_groupings import AttributeLookup, attributes_asked, make_groupings
+from parivox.data.source_bytes import in_encoding_given
+from parivox.data.speakers import read_speakers
+from parivox.data.trial_set import check_test_speakers
+from parivox.data.trial_values import LABELS
+from parivox.data.trials import read_trials
 from parivox.errors import ConfigError
-from parivox.progress import stage
-from parivox.read.attributes import Attribute, parse_attribute
-from parivox.read.cells import LABELS
-from parivox.read.columns import plain
-from parivox.read.content import in_encoding_given
-from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
-from parivox.read.people import read_speakers
-from parivox.read.recording_names import recording_names_of
-from parivox.read.recordings import read_utterances
-from parivox.read.trials import read_trials
-from parivox.read.trialset import check_test_speakers
+from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from parivox.read.checks import Trials
-    from parivox.read.grouping import Codes, Grouping, OfAttribute
-    from parivox.read.people import Speakers
-    from parivox.read.recording_names import RecordingNames
-    from parivox.read.trialset import TrialSet
+    from parivox.data.grouping import Codes, Grouping, OfAttribute
+    from parivox.data.recording_names import RecordingNames
+    from parivox.data.speakers import Speakers
+    from parivox.data.trial_checks import Trials
+    from parivox.data.trial_set import TrialSet
 
 BLOCK = 1 << 18
 """Trials looked at together."""
@@ -282,7 +282,7 @@ def numbered_recordings(
     Recordings of two speakers are two, whatever they are called; they are numbered in the order of
     speakers and of their names. Doubtful ones are unknown, unless the user asks for recordings.
 
-    >>> from parivox.read.recording_names import recording_names
+    >>> from parivox.data.recording_names import recording_names
     >>> ids = pl.Series(["a/x/1.wav", "a/x/2.wav", "a/y/1.wav", "b.wav"])
     >>> speaker = np.array([0, 0, 0, 1], dtype=np.int32)
     >>> numbered_recordings(recording_names(ids, None, speaker), speaker).tolist()

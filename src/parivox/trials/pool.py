@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import polars as pl
 
+from parivox.data.joining import listed_ids, utterance_speakers
+from parivox.data.recording_names import recording_names
+from parivox.data.recordings import Utterances, read_utterances
+from parivox.data.requested_groupings import AttributeLookup, attributes_asked, make_groupings
+from parivox.data.speakers import Speakers, read_speakers
+from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, nearest
 from parivox.options.kinds import several
-from parivox.read.groups import AttributeLookup, attributes_asked, make_groupings
-from parivox.read.joining import listed_ids, utterance_speakers
-from parivox.read.people import Speakers, read_speakers
-from parivox.read.recording_names import recording_names
-from parivox.read.recordings import Utterances, read_utterances
-from parivox.read.table import Table
 from parivox.trials.grades import grade_codes, hardest
 from parivox.trials.lists import alike, numbered_recordings, parse_difficulty, usual_difficulty
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.read.attributes import Attribute
+    from parivox.data.attributes import Attribute
     from parivox.trials.pairs import Draws, Ints
 
     Sides = tuple[Ints, Ints]

@@ -18,18 +18,18 @@ import numpy as np
 
 from parivox.core.costs import min_cdet, parse_cost
 from parivox.core.counts import Counts
-from parivox.core.curves_resampled import ResampledCurves, curve_edges
 from parivox.core.eer import eer
 from parivox.core.rates import threshold_at_eer
+from parivox.core.resampled_curves import ResampledCurves, curve_edges
 from parivox.core.resampling import LEAST, speaker_weights
+from parivox.data.recording_names import recording_names_of
+from parivox.data.requested_groupings import attributes_asked, make_groupings
+from parivox.data.source_bytes import in_encoding_given
+from parivox.data.speakers import read_speakers
+from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import PER_SPEAKER, InclusiveOptions, VariantsOptions
-from parivox.progress import stage
-from parivox.read.content import in_encoding_given
-from parivox.read.groups import attributes_asked, make_groupings
-from parivox.read.people import read_speakers
-from parivox.read.recording_names import recording_names_of
-from parivox.read.table import Table
+from parivox.runtime.progress import stage
 from parivox.shown import VARIATION_SHOWN_BY, Shown
 from parivox.trials.lists import read_with_speakers, recordings_in
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.core.costs import CostModel
-    from parivox.read.grouping import Grouping
-    from parivox.read.trialset import TrialSet
+    from parivox.data.grouping import Grouping
+    from parivox.data.trial_set import TrialSet
 
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]

@@ -1,7 +1,7 @@
 """Trial lists in each format: written block by block, and converted from any other.
 
 What a list holds decides its bytes, however it comes in blocks. Every format is one that
-`parivox.read.formats` reads.
+`parivox.data.formats` reads.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import polars as pl
 
-from parivox.disk import Scratch, unwritable, whole_file, writing
+from parivox.data.columns import ATTRIBUTE, Columns
+from parivox.data.formats import scan
+from parivox.data.joining import first_components, listed_ids, utterance_speakers
+from parivox.data.recordings import read_utterances
+from parivox.data.source_bytes import in_encoding_given
+from parivox.data.speakers import read_speakers
+from parivox.data.trial_rows import chunks_of_trials
+from parivox.data.trial_values import labels, scores
 from parivox.errors import ConfigError, DataError
-from parivox.read.cells import labels, scores
-from parivox.read.columns import ATTRIBUTE, Columns
-from parivox.read.content import in_encoding_given
-from parivox.read.formats import scan
-from parivox.read.joining import first_components, listed_ids, utterance_speakers
-from parivox.read.people import read_speakers
-from parivox.read.recordings import read_utterances
-from parivox.read.trial_rows import chunks_of_trials
+from parivox.runtime.disk import Scratch, unwritable, whole_file, writing
 from parivox.shown import Shown
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.read.formats.format import Chunk, Scan
+    from parivox.data.formats.format import Chunk, Scan
 
 ROWS = 1 << 16
 """Rows of a group of rows in Parquet, and of what is put together at once."""

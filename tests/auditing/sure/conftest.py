@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.core.tallies import ByPair, BySpeaker
+from parivox.core.cluster_errors import ByPair, BySpeaker
 
 ACCEPTED, REJECTED, THRESHOLD = 1.0, 0.0, 0.5
 POINT = f"threshold={THRESHOLD}"

@@ -6,9 +6,9 @@ import math
 import pytest
 
 import parivox as pv
+from parivox.core.cluster_errors import moments
 from parivox.core.intervals import rate_interval
 from parivox.core.ratios import ratio_interval
-from parivox.core.tallies import moments
 
 POINT = "threshold=0.5"
 FAMILY = ("metric", "definition", "operating_point", "measure", "reference", "zero")

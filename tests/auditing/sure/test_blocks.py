@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parivox import audit as audit_trials
-from parivox.read import spill
+from parivox.data import spilled_rows
 
 pytestmark = pytest.mark.slow
 
@@ -23,8 +23,8 @@ def audit(people):
 
 
 def beyond_memory(patch):
-    patch.setattr(spill, "IN_MEMORY_TRIALS", 500)
-    patch.setattr(spill, "PART_TRIALS", 400)
+    patch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 500)
+    patch.setattr(spilled_rows, "PART_TRIALS", 400)
 
 
 def in_blocks(patch):
@@ -84,7 +84,7 @@ def test_blocks_tell_about_the_same_and_are_named(many):
 def test_less_of_the_jackknife_is_asked_of_blocks_than_of_speakers(many, audit, monkeypatch):
     *_, blocks = many
     in_blocks(monkeypatch)
-    monkeypatch.setattr("parivox.core.tallies._SURE", 1e6)  # three quarters, as of speakers
+    monkeypatch.setattr("parivox.core.cluster_errors._SURE", 1e6)  # three quarters, as of speakers
     before = audit()
     errors = {metric: [] for metric in ("fpr", "fnr")}
     for one, other in zip(rates(before), rates(blocks), strict=True):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import parivox as pv
+from parivox.core.cluster_errors import ByPair, BySpeaker, moments
 from parivox.core.intervals import rate_interval
-from parivox.core.tallies import ByPair, BySpeaker, moments
 
 STAGES = {"fte": ("enrol", "enrol"), "fta": ("acquire", "test")}
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from parivox.core.cluster_errors import moments
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted
-from parivox.core.tallies import moments
 
 POINTS = ("threshold=0.5", "threshold=0.75")
 SIZES = {"a": 12, "b": 11, "c": 6, "d": 14, "e": 12}

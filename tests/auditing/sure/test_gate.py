@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import parivox as pv
+from parivox.core.cluster_errors import BySpeaker, moments
 from parivox.core.intervals import rate_interval
 from parivox.core.ratios import others, ratio_interval
-from parivox.core.tallies import BySpeaker, moments
 from parivox.core.verdict import exceeds, holm
 from parivox.report.gate import answer, junit, markdown
 from parivox.report.plan import print_plan

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import parivox as pv
+from parivox.core.cluster_errors import moments
 from parivox.core.intervals import rate_interval
-from parivox.core.tallies import moments
 
 pytestmark = pytest.mark.slow
 

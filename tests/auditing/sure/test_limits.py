@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.core.people import locked_out_people, share_above, worst_tenth
-from parivox.core.tallies import BySpeaker
+from parivox.core.cluster_errors import BySpeaker
+from parivox.core.error_burden import locked_out_people, share_above, worst_tenth
 
 POINT = "threshold=0.5"
 SIZE, TRIALS, ATTEMPTS = 20, 50, 3

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import parivox as pv
+from parivox.core.cluster_errors import moments
 from parivox.core.intervals import other_kappa2, rate_interval, wilson
-from parivox.core.tallies import moments
 
 RULES = ("both", "enrol", "test", "either")
 LEVELS = ("same", "different")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import parivox as pv
+from parivox.core.cluster_errors import moments
 from parivox.core.confounding import standardised
 from parivox.core.intervals import rate_interval
-from parivox.core.tallies import moments
 
 POINT = "threshold=0.5"
 AGES = [20 + 3 * i for i in range(20)]

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.read.table import Table
+from parivox.data.table import Table
 
 POINT = "threshold=0.5"
 

@@ -13,12 +13,12 @@ from parivox.errors import ConfigError
 from parivox.report import charts
 from parivox.report.charts import curves
 from parivox.report.charts.chart import CHOICES, Chart, choose
+from parivox.report.charts.chart_functions import Charts
 from parivox.report.charts.curves import simplified
 from parivox.report.charts.det import _places
 from parivox.report.charts.grammar import ticks
 from parivox.report.charts.groups import forest
 from parivox.report.charts.matrix import matrix
-from parivox.report.charts.named import Charts
 from parivox.report.charts.sweep import crossings
 from parivox.report.overview import overview
 

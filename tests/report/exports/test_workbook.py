@@ -93,7 +93,7 @@ def test_characters_that_no_workbook_holds_are_spelled_out(material, optional):
 def test_without_openpyxl_it_says_what_to_install(monkeypatch):
     import sys
 
-    from parivox.report.files import check_format
+    from parivox.report.report_files import check_format
 
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(ConfigError, match=r"pip install 'parivox\[xlsx\]'"):

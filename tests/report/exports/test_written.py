@@ -7,7 +7,7 @@ import pytest
 
 import parivox as pv
 from parivox.errors import ConfigError
-from parivox.report.files import TABLES, check_page, format_of
+from parivox.report.report_files import TABLES, check_page, format_of
 
 
 @pytest.mark.parametrize(("kind", "ending"), TABLES.items())

@@ -56,7 +56,7 @@ def read():
 @pytest.fixture(scope="module")
 def without_figures():
     """Make pages quick: figures have tests of their own, and one here."""
-    from parivox.report.page import assembly
+    from parivox.report.html import assembly
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(assembly, "_drawn", lambda _: {name: [] for name in assembly.SECTIONS})
@@ -76,7 +76,7 @@ def named(audited):
 
 @pytest.fixture(scope="module")
 def html(small, without_figures):
-    from parivox.report.page import page
+    from parivox.report.html import page
 
     return page(small)
 

@@ -4,7 +4,7 @@ import pytest
 
 import parivox as pv
 from parivox.report.context import read_context
-from parivox.report.page.method import command, harms, places
+from parivox.report.html.method import command, harms, places
 
 
 def test_the_command_names_options_that_are_not_the_default(audited):
@@ -141,7 +141,7 @@ def test_measures_that_differ_on_chance_or_by_small_groups_are_told(disagreeing)
 
 
 def test_systems_that_measures_rank_differently_are_told(disagreeing):
-    from parivox.report.scopes import Scope
+    from parivox.report.audit_queries import Scope
 
     def row(value, *, higher):
         return {False: {"value": value, "higher_is_fairer": higher}}

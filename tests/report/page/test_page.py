@@ -10,8 +10,8 @@ import pytest
 
 import parivox as pv
 from parivox.errors import ConfigError
-from parivox.report.page import page
-from parivox.report.page.assembly import SECTIONS, environment
+from parivox.report.html import page
+from parivox.report.html.assembly import SECTIONS, environment
 from parivox.report.sheets.sheet import Cell, Sheet
 from parivox.report.words import short
 
@@ -282,7 +282,7 @@ def test_without_jinja_the_mend_is_told(small, monkeypatch):
 
 
 def test_the_title_of_a_figure_is_text(small, monkeypatch):
-    from parivox.report.page import assembly
+    from parivox.report.html import assembly
 
     drawn = assembly.Drawn("fig", "A <b> title", "How to read it.", "<svg></svg>")
     figures = {name: [] for name in SECTIONS} | {"groups": [[drawn]]}
@@ -351,7 +351,7 @@ def test_a_value_with_the_sign_that_joins_attributes_stands_in_the_crosstab(mate
 
 
 def test_a_measure_without_p_has_the_reason_below_its_table(odd, without_figures):
-    from parivox.report.page import page
+    from parivox.report.html import page
 
     html = page(odd(list("abcd"), operating_points=["threshold=1"]))
     table = html.partition("<caption>Further measures")[2].partition("</p>")[0]

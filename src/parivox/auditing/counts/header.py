@@ -22,10 +22,8 @@ from parivox.auditing.counts.trial_counts import (
     TrialCounts,
 )
 from parivox.auditing.layout import ALLOCATIONS
-from parivox.core.tallies import cells
-from parivox.errors import DataError, ParivoxError
-from parivox.read.bins import parse_bins
-from parivox.read.counts_file import (
+from parivox.core.cluster_errors import cells
+from parivox.data.counts_file import (
     NO_ROWS,
     SIDES,
     damaged,
@@ -33,7 +31,9 @@ from parivox.read.counts_file import (
     read_counts,
     read_header,
 )
-from parivox.read.metadata import grouping_of, need, several, text, texts, whole
+from parivox.data.metadata import grouping_of, need, several, text, texts, whole
+from parivox.data.score_bins import parse_bins
+from parivox.errors import DataError, ParivoxError
 
 if TYPE_CHECKING:
     import os
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.read.counts_file import CountRows
-    from parivox.read.grouping import Grouping
+    from parivox.data.counts_file import CountRows
+    from parivox.data.grouping import Grouping
 
 _KINDS = {
     *(DECISIONS, FAILURES, LLR, SCORES, SECONDS, SIMILARITY, THRESHOLDS),

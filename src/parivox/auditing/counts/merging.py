@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.counts.header import read_trial_counts
+from parivox.auditing.counts.suppression import shown
 from parivox.auditing.counts.trial_counts import Seen
-from parivox.auditing.counts.withholding import shown
-from parivox.auditing.tally import Tally, sources_of, tally_failed
+from parivox.auditing.speaker_counts import Tally, sources_of, tally_failed
+from parivox.data.attributes import has_bands, in_order
+from parivox.data.counts_file import NO_ROWS, SIDES, CountRows, check_files, holds_tally
+from parivox.data.grouping import Grouping
+from parivox.data.source_bytes import stem_of, stem_of_all
 from parivox.errors import DataError
-from parivox.read.attributes import has_bands, in_order
-from parivox.read.content import stem_of, stem_of_all
-from parivox.read.counts_file import NO_ROWS, SIDES, CountRows, check_files, holds_tally
-from parivox.read.grouping import Grouping
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counts.trial_counts import Note, TrialCounts
-    from parivox.read.counts_file import Named
-    from parivox.read.trialset import TrialSet
+    from parivox.data.counts_file import Named
+    from parivox.data.trial_set import TrialSet
 
 APART = "only of each file by itself"
 

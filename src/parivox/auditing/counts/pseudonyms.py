@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.counts.withholding import shown
+from parivox.auditing.counts.suppression import shown
 from parivox.auditing.layout import blocks_of
-from parivox.auditing.tally import tally_trials
+from parivox.auditing.speaker_counts import tally_trials
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.counts.site_key import SiteKey
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inputs import Gathered
-    from parivox.auditing.tally import Tally
+    from parivox.auditing.speaker_counts import Tally
     from parivox.core.counts import FloatArray
+    from parivox.data.grouping import Grouping
+    from parivox.data.site_key import SiteKey
+    from parivox.data.speakers import Speakers
     from parivox.options.audit import CountOptions
-    from parivox.read.grouping import Grouping
-    from parivox.read.people import Speakers
 
 
 def check_form(read: Gathered, asked: CountOptions, *, is_exact: bool) -> None:

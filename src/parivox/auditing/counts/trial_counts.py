@@ -18,12 +18,12 @@ import numpy as np
 from parivox.auditing.layout import walk
 from parivox.auditing.outcomes import Share
 from parivox.auditing.participants import Participants
+from parivox.data.counts_file import KEY, VERSION, CountRows, write_file, write_over
+from parivox.data.metadata import described
+from parivox.data.score_bins import Bins
+from parivox.data.trial_checks import DataNote, Trials
 from parivox.errors import ConfigError
 from parivox.options.kinds import LOG_BASES
-from parivox.read.bins import Bins
-from parivox.read.checks import DataNote, Trials
-from parivox.read.counts_file import KEY, VERSION, CountRows, write_file, write_over
-from parivox.read.metadata import described
 
 if TYPE_CHECKING:
     import os
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from parivox.auditing.layout import Codes, Layout
     from parivox.auditing.outcomes import Outcomes
-    from parivox.auditing.tally import Tally
-    from parivox.read.grouping import Grouping
+    from parivox.auditing.speaker_counts import Tally
+    from parivox.data.grouping import Grouping
 
     Place: TypeAlias = tuple[str, str, str]
     """Grouping, level as the column ``within`` has it, and group."""

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.disk import whole_file
 from parivox.errors import ConfigError, DataError
+from parivox.runtime.disk import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parivox.data.formats.format import why
 from parivox.embedding.frontends import FRONTENDS, NetworkSystem, Recipe
 from parivox.embedding.systems import (
     SystemFailed,
@@ -24,7 +25,6 @@ from parivox.embedding.systems import (
     check_scoring,
 )
 from parivox.errors import ConfigError, DataError
-from parivox.read.formats.format import why
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

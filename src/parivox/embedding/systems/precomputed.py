@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from parivox.data.formats.dataframes import Undecoded, check_decodes, silent
+from parivox.data.formats.delimited import PICKLED
+from parivox.data.formats.format import ENGINE_ERRORS, why
+from parivox.data.source_bytes import check_unpacked
 from parivox.errors import DataError
-from parivox.read.content import check_unpacked
-from parivox.read.formats.delimited import PICKLED
-from parivox.read.formats.format import ENGINE_ERRORS, why
-from parivox.read.formats.frames import Undecoded, check_decodes, silent
 
 if TYPE_CHECKING:
     import os

@@ -1,8 +1,8 @@
 """Charts of an audit: for the page, for notebooks and for papers.
 
-Each chart declares what it is drawn for and tells, from an audit, what Vega-Lite draws it from;
-`parivox.report.charts.named.Charts` has each by its name, for notebooks. What a chart cannot draw
-it says in a `parivox.errors.ConfigError`.
+Each chart declares what it is drawn for and takes from an audit what Vega-Lite draws it from;
+`parivox.report.charts.chart_functions.Charts` has each by its name, for notebooks. A chart that
+cannot be drawn says why in a `parivox.errors.ConfigError`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 import re
 from typing import TYPE_CHECKING
 
-from parivox.auditing.result import system_name
+from parivox.auditing import system_name
 from parivox.errors import ConfigError
 from parivox.report.charts.chart import Figure, choose, subjects, widest
 from parivox.report.charts.comparison import against, differences, ranks
@@ -27,7 +27,7 @@ from parivox.report.charts.theme import DARK, LIGHT, PAGE, PAPER, Theme, theme
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.report.charts.chart import Chosen, Per
 
     Case = tuple[Chosen, tuple[str, ...]]

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from parivox.auditing.result import system_name
+from parivox.auditing import system_name
 from parivox.errors import ConfigError, nearest, shown
+from parivox.report.audit_queries import Scope
 from parivox.report.charts.theme import PAPER
 from parivox.report.overview import lines
-from parivox.report.scopes import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.report.charts.grammar import Spec
     from parivox.report.charts.theme import Theme
     from parivox.report.overview import Line

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from parivox.core.measures import bias_measures
 from parivox.errors import ConfigError, nearest
+from parivox.report.audit_queries import VERDICTS
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     RATES,
@@ -25,7 +26,6 @@ from parivox.report.charts.chart import (
     short_name,
 )
 from parivox.report.charts.theme import room
-from parivox.report.scopes import VERDICTS
 from parivox.report.words import capital, percent, short, span
 
 if TYPE_CHECKING:

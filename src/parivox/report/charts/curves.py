@@ -21,7 +21,7 @@ from parivox.report.charts.grammar import probit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.core.counts import FloatArray, IntArray
 
 _POINTS = 44

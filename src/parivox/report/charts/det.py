@@ -30,7 +30,7 @@ from parivox.report.words import percent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.report.charts.curves import Binned
     from parivox.report.charts.theme import Theme
 

@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, shown
+from parivox.report.audit_queries import VERDICTS
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     RATES,
@@ -19,7 +20,6 @@ from parivox.report.charts.chart import (
     rows_of,
 )
 from parivox.report.charts.theme import room
-from parivox.report.scopes import VERDICTS
 from parivox.report.words import number, percent, span
 
 if TYPE_CHECKING:

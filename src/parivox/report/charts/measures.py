@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING
 
 from parivox.core.measures import MEASURES, meta_measures
 from parivox.errors import ConfigError
+from parivox.report.audit_queries import (
+    NOT_SMALL,
+    are_gated_alike,
+    groups_left_out,
+    whose_measures,
+    why_left_out,
+)
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     RATES,
@@ -21,13 +28,6 @@ from parivox.report.charts.chart import (
     short_name,
 )
 from parivox.report.charts.theme import room
-from parivox.report.scopes import (
-    NOT_SMALL,
-    are_gated_alike,
-    groups_left_out,
-    whose_measures,
-    why_left_out,
-)
 from parivox.report.sheets.sheet import UNDEFINED
 from parivox.report.words import capital, chance, percent, short, span
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox.mitigation.fitting import COMMON, PER_GROUP
-from parivox.mitigation.material import EVERYONE
+from parivox.decide.fitting_trials import EVERYONE
+from parivox.decide.threshold_fitting import COMMON, PER_GROUP
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import Drawing, cut
 from parivox.report.charts.theme import PAPER
-from parivox.report.files import need
+from parivox.report.report_files import need
 from parivox.report.words import number
 
 if TYPE_CHECKING:
-    from parivox.mitigation.calibration import Calibration
+    from parivox.decide.calibration import Calibration
     from parivox.report.charts.theme import Theme
 
 _MOST = 11

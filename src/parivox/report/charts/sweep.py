@@ -9,6 +9,13 @@ import numpy as np
 
 from parivox.core.measures import BOTH, meta_measures
 from parivox.errors import ConfigError
+from parivox.report.audit_queries import (
+    NOT_SMALL,
+    are_gated_alike,
+    groups_left_out,
+    has_several,
+    why_left_out,
+)
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     Chosen,
@@ -21,13 +28,6 @@ from parivox.report.charts.chart import (
 )
 from parivox.report.charts.curves import curves_of
 from parivox.report.charts.theme import room
-from parivox.report.scopes import (
-    NOT_SMALL,
-    are_gated_alike,
-    groups_left_out,
-    has_several,
-    why_left_out,
-)
 from parivox.report.words import percent
 
 if TYPE_CHECKING:

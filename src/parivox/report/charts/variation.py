@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.disk import whole_file, writing
 from parivox.errors import ConfigError
-from parivox.report.files import need
+from parivox.report.report_files import need
+from parivox.runtime.disk import whole_file, writing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

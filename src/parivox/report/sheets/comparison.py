@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.core.measures import meta_measures
-from parivox.report.scopes import POOLED, RATES, name_of, rates_of, verdicts_of
+from parivox.report.audit_queries import POOLED, RATES, name_of, rates_of, verdicts_of
 from parivox.report.sheets.groups import errors_over_trials, interval_of, share
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import chance, percent, span
@@ -13,9 +13,9 @@ from parivox.report.words import chance, percent, span
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from parivox.auditing.result import Audit
-    from parivox.read.table import Table
-    from parivox.report.scopes import Rates, Verdicts
+    from parivox.auditing import Audit
+    from parivox.data.table import Table
+    from parivox.report.audit_queries import Rates, Verdicts
     from parivox.report.words import Row
 
 _KEYS = ("system", "list", "other_system", "other_list")

@@ -6,19 +6,10 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from parivox.auditing.operating_points import NO_TRIALS
+from parivox.auditing import NO_TRIALS
 from parivox.core import verdict
 from parivox.core.measures import MEASURES
-from parivox.report.findings import (
-    best_guess,
-    differing_in_words,
-    gates_in_words,
-    grouped,
-    reference_in_words,
-    verdict_in_words,
-    why_unsure,
-)
-from parivox.report.scopes import (
+from parivox.report.audit_queries import (
     IS_REFERENCE,
     POOLED,
     RATES,
@@ -30,14 +21,23 @@ from parivox.report.scopes import (
     verdicts_of,
     with_standing,
 )
+from parivox.report.findings import (
+    best_guess,
+    differing_in_words,
+    gates_in_words,
+    grouped,
+    reference_in_words,
+    verdict_in_words,
+    why_unsure,
+)
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import capital, chance, count_of, number, percent, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from parivox.auditing.result import Audit
-    from parivox.report.scopes import Rates
+    from parivox.auditing import Audit
+    from parivox.report.audit_queries import Rates
     from parivox.report.words import Row
 
 

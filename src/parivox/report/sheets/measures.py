@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parivox.core.measures import BOTH, MEASURES, MetaMeasure, meta_measures
-from parivox.report.scopes import (
+from parivox.report.audit_queries import (
     NOT_SMALL,
     RATES,
     are_gated_alike,
@@ -23,7 +23,7 @@ from parivox.report.words import GAP, chance, number
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.report.words import Row
 
 _REASONS = {

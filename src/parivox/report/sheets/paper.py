@@ -7,8 +7,8 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from parivox.errors import shown
+from parivox.report.audit_queries import points, scopes, systems
 from parivox.report.overview import overview
-from parivox.report.scopes import points, scopes, systems
 from parivox.report.sheets.comparison import by_system, crosstabs
 from parivox.report.sheets.groups import operating_points, rates_on_paper
 from parivox.report.sheets.measures import measures_on_paper
@@ -17,7 +17,7 @@ from parivox.report.words import capital
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from parivox.auditing.result import Audit
+    from parivox.auditing import Audit
     from parivox.report.sheets.sheet import Column, Sheet
     from parivox.report.words import Row
 

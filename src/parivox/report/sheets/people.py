@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parivox.report.scopes import POOLED, RATES
+from parivox.report.audit_queries import POOLED, RATES
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Sheet
 from parivox.report.words import percent, share_of_people, short, span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.auditing.result import Audit
-    from parivox.report.scopes import Rates
+    from parivox.auditing import Audit
+    from parivox.report.audit_queries import Rates
     from parivox.report.words import Row
 
 _RULES = {

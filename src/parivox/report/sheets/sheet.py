@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.padding import Padding
 
-from parivox.report.scopes import POOLED
+from parivox.report.audit_queries import POOLED
 from parivox.report.words import GAP, STYLES, add, capital, grid, text
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ import math
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.schema import CURVES
+from parivox.auditing import CURVES
 from parivox.errors import shown
 from parivox.report.overview import overview
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parivox.auditing.result import Audit
-    from parivox.read.table import Table
+    from parivox.auditing import Audit
+    from parivox.data.table import Table
 
 CREATOR = "Parivox"
 SHEETS = {

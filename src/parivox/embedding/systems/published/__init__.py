@@ -14,9 +14,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from parivox.disk import sha256_of
 from parivox.embedding.frontends import FRONTENDS, NetworkSystem, Recipe
 from parivox.errors import ConfigError, DataError, nearest
+from parivox.runtime.disk import sha256_of
 
 if TYPE_CHECKING:
     import os

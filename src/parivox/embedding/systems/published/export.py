@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.disk import whole_file, writing
 from parivox.errors import ConfigError, DataError
+from parivox.runtime.disk import whole_file, writing
 
 if TYPE_CHECKING:
     import os

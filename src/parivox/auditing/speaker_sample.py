@@ -1,0 +1,346 @@
+"""The speakers behind the trials of one system on one list: the uncertainty of every cell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from parivox.auditing.curves import COARSE, bands, points_by_threshold, step_thresholds
+from parivox.auditing.draws import LEAST, Replicated, replicate
+from parivox.auditing.estimates import Estimates
+from parivox.auditing.failures import draws_with_failures, tally_failures
+from parivox.auditing.intervals import Uncertainty, needs_test_speakers, rate_intervals
+from parivox.auditing.layout import Layout, Members, cell_layouts, walk
+from parivox.auditing.nulls import draw_nulls
+from parivox.auditing.shrinkage import best_guesses
+from parivox.auditing.speaker_counts import Tally, tally_trials
+from parivox.auditing.speaker_errors import SpeakerErrors, count_matrices, tally_errors
+from parivox.core.measures import RATES
+from parivox.core.resampled_curves import BINS, curve_edges
+from parivox.frozen import frozen
+from parivox.runtime.progress import each, stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing.cell_counts import CellCounts
+    from parivox.auditing.curves import Band
+    from parivox.auditing.estimates import GridDraws
+    from parivox.auditing.failures import SpeakerFailures
+    from parivox.auditing.inputs import Design
+    from parivox.auditing.layout import PlacedTrials
+    from parivox.auditing.operating_points import Points
+    from parivox.auditing.speaker_errors import Matrix
+    from parivox.core.cluster_errors import Moments
+    from parivox.core.counts import Counts, FloatArray
+    from parivox.data.grouping import Grouping
+    from parivox.data.trial_set import TrialSet
+
+MOST_EXACT = 1 << 21
+"""Trials up to which a tally has every bin of replicates, so that nothing differs by it."""
+MOST_ROWS = 1 << 23
+"""Rows of a tally from which curves are drawn again: with more, memory would not do."""
+AT_ONCE = 1 << 22
+"""Rows of a tally whose errors are counted together: few pairs are in two of such parts."""
+COARSER = (COARSE, 2 * COARSE, 4 * COARSE)
+"""In probits: steps of such a tally, the finest that there is room for."""
+
+
+@frozen
+class Sample:
+    """Everything that the uncertainty of one system on one list is told from."""
+
+    levels: list[Uncertainty]  # of all trials and each level, as their own only group
+    cells: list[Uncertainty]  # of each grouping's cells, in the order of the tally's
+    bound: float
+    """What the bins of scores in replicates cost: no rate of a replicate at a threshold found on
+    its curve is further than this from the exact one."""
+    strata: list[tuple[Layout, SpeakerErrors]]  # groupings with what they are standardised over
+    between: dict[tuple[str, str], Band]
+    """Intervals at thresholds that are no operating point's, by grouping and allocation."""
+    matrices: list[tuple[Grouping, str, Matrix]] | None
+    """Cross-group matrices, where these were counted without another pass over the trials."""
+
+
+def steps(
+    everything: Counts, points: Points, nodes: FloatArray, n_trials: int, bins: int
+) -> FloatArray:
+    """Thresholds of the tally that `sample_speakers` needs, rising.
+
+    Those of the operating points, those at which intervals are told beside them, and the bins of
+    scores in replicates, of which long lists have fewer.
+    """
+    if n_trials > MOST_EXACT:
+        edges = step_thresholds(everything, points.kept)
+    else:
+        edges = curve_edges(everything, bins=bins or BINS, thresholds=points.kept)
+    found = [one.threshold for one in points.of_scores]
+    every = np.concatenate((edges, nodes, np.array(found, dtype=np.float64)))
+    return np.unique(every[~np.isnan(every)] + 0.0)
+
+
+class Tallied(NamedTuple):
+    """Trials of one list by who takes part in them."""
+
+    rows: TrialSet | Tally | Callable[[], Tally]  # or what makes them, so that nobody holds them
+    # makes those that curves are drawn again from, where they are others: coarser ones
+    curves: Callable[[], Tally] | None = None
+    why: str = ""  # why none are drawn
+
+
+def tally_list(
+    trials: TrialSet, design: Design, everything: Counts, points: Points, nodes: FloatArray
+) -> Tallied:
+    """The tally of a list at the steps that `sample_speakers` needs.
+
+    Where it would be too long with all of them, those of curves have a tally of their own, of
+    blocks of speakers at as many steps as there is room for.
+    """
+    every = {one.name: one for one in (*design.groupings, *design.within, *design.strata)}
+    sided = [len(one.groups) for one in every.values() if one.of_speaker is None]
+    audited = [one.threshold for one in points.of_scores if not np.isnan(one.threshold)]
+    kept = np.unique(np.concatenate((nodes, np.array(audited, dtype=np.float64))) + 0.0)
+    together = None if design.draws is None else design.draws.together
+
+    def tallied(at: FloatArray, block: NDArray[np.int32] | None) -> Tally:
+        with stage("adding up who takes part"):
+            return tally_trials(trials, at, [*every.values()], block)
+
+    def fits(at: FloatArray, block: NDArray[np.int32] | None) -> bool:
+        n = trials.in_use.size if block is None else int(block.max(initial=0)) + 1
+        return expected_rows(everything, at, n, sided) <= MOST_ROWS
+
+    if together is None:
+        at = steps(everything, points, nodes, trials.n_trials, design.options.bins)
+        if fits(at, design.block):
+            return Tallied(partial(tallied, at, design.block))
+    else:
+        block = together if design.block is None else together[design.block]
+        for coarse in COARSER:
+            at = np.union1d(step_thresholds(everything, points.kept, coarse), kept)
+            if fits(at, block):
+                return Tallied(partial(tallied, kept, design.block), partial(tallied, at, block))
+    return Tallied(partial(tallied, kept, design.block), why="too many trials to hold in memory")
+
+
+def expected_rows(everything: Counts, steps: FloatArray, n: int, sided: Sequence[int]) -> float:
+    """Rows of a tally of `n` members, were scores and sides independent of who is compared.
+
+    `sided` are numbers of groups that a recording or trial may be in, by several groupings.
+    """
+    ways = float(np.prod([float(size) ** 2 for size in sided]))
+    up_to = np.searchsorted(everything.values, steps)
+    rows = 0.0
+    for trials, pairs in ((everything.target, n), (everything.nontarget, n * (n - 1))):
+        share = np.diff(np.concatenate(([0], np.cumsum(trials)))[[0, *up_to, -1]])
+        rows += pairs * ways * -np.expm1(-share / max(pairs * ways, 1.0)).sum()
+    return rows
+
+
+def sample_speakers(
+    tallied: Tallied, design: Design, tally: CellCounts, points: Points, nodes: FloatArray
+) -> Sample:
+    """Tally who is behind the trials at every threshold, and draw replicates of them.
+
+    `tally` are the counts, in whose order the uncertainty of cells comes, and `nodes` thresholds
+    at which intervals are told beside those of the operating points.
+    """
+    rows, curves, why = tallied
+    trials = rows() if callable(rows) else rows
+    if design.draws is None:
+        why = why or "too many speakers to draw from"
+    if why:
+        design = replace(design, draws=None)
+    options, draws, found = design.options, design.draws, points.found
+    if isinstance(trials, Tally):
+        members = trials.members
+        nodes = nodes[np.isin(nodes, trials.thresholds)]
+    else:
+        members = Members.of_list(trials, None)
+    own = design if design.block is None else _of_members(design, trials)
+    layouts = cell_layouts(own.groupings, options.allocate, own.within)
+    n = len(layouts)
+    layouts += [
+        Layout(grouping, rule, strata)
+        for strata in own.strata
+        for grouping in own.groupings
+        for rule in options.allocate
+    ]
+    placed = _Placement(trials, layouts)
+    with stage("errors by speaker"):
+        errors = tally_errors(trials, layouts, placed.blocks(range(len(layouts))), found, members)
+    matrices = count_matrices(trials, own.groupings, found, own.within) if callable(rows) else None
+    between: dict[tuple[str, str], Band] = {}
+    nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]
+    if nodes.size and options.interval != "bootstrap":
+        whole = [i for i, one in enumerate(layouts[:n]) if one.within is None]
+        pairs = max(cells.nontarget.cell.size for cells, _ in errors)
+        kept = [layouts[i] for i in whole]
+        between = bands(trials, kept, partial(placed.blocks, whole), members, nodes, options, pairs)
+    failures = tally_failures(
+        *(trials, layouts[:n], partial(placed.blocks, range(n)), members, found),
+        *(errors[:n], tally, design),
+    )
+    drawn: list[tuple[Replicated, Replicated] | None] = [None] * n
+    bound = 0.0
+    if draws is not None:
+        of_curves = layouts[:n]
+        if curves is not None:
+            trials = curves()
+            of_curves = _layouts_of_members(trials, design)
+            placed = _Placement(trials, of_curves)
+        drawn[:], bound = replicate(
+            *(trials, tally.everything, of_curves, placed.whole(range(n)), errors[:n]),
+            *(points, draws, options, design.metrics),
+            in_blocks=curves is not None,
+        )
+    levels: list[Uncertainty] = []
+    cells: list[Uncertainty] = []
+    every = list(zip(layouts, errors, failures, strict=False))
+    for i, (layout, of, failed) in enumerate(
+        each(every, "intervals", "groups", size=lambda one: one[0].cells)
+    ):
+        again, drawn[i] = drawn[i], None  # let go of once its levels are made of it: it is large
+        into = levels if layout.grouping is None else cells
+        for at in range(layout.levels):
+            one = _uncertainty(
+                *(layout, at, of, failed, again, points, design, why, members),
+                levels[0].intervals.moments if levels and of[1] is errors[0][1] else None,
+            )
+            into.append(one)
+    assert (len(levels), len(cells)) == (len(tally.levels), len(tally.cells))
+    strata = list(zip(layouts[n:], (of for of, _ in errors[n:]), strict=True))
+    return Sample(levels, cells, bound, strata, between, matrices)
+
+
+class _Placement:
+    """Where trials count in several layouts, as often as it is asked.
+
+    Trials are placed once; rows of a tally, which may be very many, each time.
+    """
+
+    def __init__(self, trials: TrialSet | Tally, layouts: Sequence[Layout]) -> None:
+        self.trials, self.layouts = trials, layouts
+        self._placed: list[PlacedTrials] = []
+        if not isinstance(trials, Tally):
+            every = range(len(layouts))
+            self._placed = [one.only(every) for one in walk(trials, layouts)]
+
+    def blocks(self, some: Sequence[int]) -> Iterator[PlacedTrials]:
+        """Some of the trials at a time, in some of the layouts."""
+        yield from self._in(some, AT_ONCE)
+
+    def whole(self, some: Sequence[int]) -> PlacedTrials:
+        """All trials at once, where they are held, in some of the layouts."""
+        (placed,) = self._in(some, 0)
+        return placed
+
+    def _in(self, some: Sequence[int], at_once: int) -> Iterator[PlacedTrials]:
+        if self._placed:
+            return (one.only(some) for one in self._placed)
+        return walk(self.trials, [self.layouts[i] for i in some], at_once=at_once)
+
+
+def _layouts_of_members(tally: Tally, design: Design) -> list[Layout]:
+    """The layouts of the members of a tally."""
+    own = _of_members(design, tally)
+    return cell_layouts(own.groupings, design.options.allocate, own.within)
+
+
+def _of_members(design: Design, tally: TrialSet | Tally) -> Design:
+    """The design with the groups of the members of a tally in the place of those of speakers."""
+    assert isinstance(tally, Tally)
+    named = {one.name: one for one in tally.groupings}
+    groupings, within, strata = (
+        [named[one.name] for one in several]
+        for several in (design.groupings, design.within, design.strata)
+    )
+    return replace(design, groupings=groupings, within=within, strata=strata)
+
+
+def _uncertainty(
+    layout: Layout,
+    at: int,
+    tallied: tuple[SpeakerErrors, SpeakerErrors],
+    failures: tuple[SpeakerFailures, SpeakerFailures],
+    drawn: tuple[Replicated, Replicated] | None,
+    points: Points,
+    design: Design,
+    why: str,
+    members: Members,
+    of_pooled: Mapping[str, Moments] | None,
+) -> Uncertainty:
+    """Intervals and draws of the cells of one level of a layout."""
+    options, draws = design.options, design.draws
+    first, last = at * layout.groups, (at + 1) * layout.groups
+    groups, pooled = tallied[0].part(first, last), tallied[1].part(at, at + 1)
+    failed = failures[0].part(first, last), failures[1].part(at, at + 1)
+    unknown = np.append(groups.nontarget.unknown, pooled.nontarget.unknown)
+    texts = [one.point.text for one in points.found]
+    crossed = np.full((len(points.cheapest), layout.groups), np.nan)
+    estimates = rates = None
+    grid: Sequence[GridDraws] = ()
+    if drawn is not None and draws is not None:
+        of_cells, of_levels = drawn
+        parts = of_cells.metrics.cells(first, last), of_levels.metrics.cells(at, at + 1)
+        estimates = Estimates.joined(
+            [
+                draws_with_failures(one, of, draws.weights, texts)
+                for one, of in zip(parts, failed, strict=True)
+            ]
+        )
+        if unknown.any():
+            depend = [needs_test_speakers(key[0]) for key in estimates.keys]
+            estimates = estimates.known_in(~(np.array(depend, dtype=bool)[:, None] & unknown))
+        else:
+            grid = [one.level(at) for one in of_cells.grid]
+        rates = {m: estimates.having([(m, "", text) for text in texts]).values for m in RATES}
+        crossed = of_cells.crossed[:, first:last]
+    intervals = rate_intervals(groups, pooled, options, rates, of_pooled)
+    together = None if draws is None else draws.together
+    rank = None if draws is None else draws.rank
+    are_valid = {} if layout.grouping is None else intervals.are_disjoint
+    nulls = draw_nulls(groups, intervals.moments, points.found, options, rank, are_valid)
+    guesses = best_guesses(
+        layout.grouping, intervals.moments, intervals.are_disjoint, nulls.points, options
+    )
+    fewest = np.minimum(*(intervals.speakers[metric] for metric in RATES))[:-1]
+    return Uncertainty(
+        groups=groups,
+        pooled=pooled,
+        intervals=intervals,
+        guesses=guesses,
+        nulls=nulls,
+        draws=estimates,
+        grid=grid,
+        crossed=np.where((fewest < LEAST) | unknown[:-1], np.nan, crossed),
+        failed=failed,
+        points={text: i for i, text in enumerate(texts)},
+        moving={metric: points.moving(metric) for metric in RATES},
+        options=options,
+        why=why,
+        in_blocks=members.are_blocks,
+        drawn=intervals.speakers if together is None else of_blocks(groups, pooled, together),
+    )
+
+
+def of_blocks(
+    groups: SpeakerErrors, pooled: SpeakerErrors, together: NDArray[np.int32]
+) -> dict[str, NDArray[np.int64]]:
+    """Blocks that are drawn behind each rate, ``[cell]``, the pooled row last."""
+    n = int(together.max(initial=0)) + 1
+    found = {}
+    for metric in RATES:
+        each = []
+        for tally in (groups.of(metric), pooled.of(metric)):
+            cell, speaker = tally.members
+            known = speaker < together.size  # not the strangers of pairs within a block
+            code = np.unique(cell[known].astype(np.int64) * n + together[speaker[known]])
+            each.append(np.bincount(code // n, minlength=tally.n_cells))
+        found[metric] = np.concatenate(each)
+    return found

@@ -1,0 +1,382 @@
+"""People behind error rates: who bears them, and what repeated attempts make of a rate.
+
+See docs/methods/verdicts.md#people-behind-a-rate and docs/methods/verdicts.md#attempts.
+
+A rate of 5 % can be everyone sometimes or some people always. Arrays are ``[..., cell]``; leading
+axes, such as operating points, are free. All results but `attempts_until` are shares or
+chances in [0, 1]; times 10,000 they are people per 10,000.
+
+`share_above` and `locked_out_people` take the speakers of a cell to have error rates
+of their own, drawn from a beta distribution whose mean and spread are those of the cell (the rate,
+and the analysis-of-variance estimate of the correlation of errors within speakers). Each speaker's
+own errors and trials turn it into what is known of that one speaker; the cell's figure is the mean
+over its speakers. In simulations (8 to 100 speakers, 10 to 230 trials each) this was nearer to the
+truth than the beta distribution alone, and than maximum likelihood without a shape. With few
+trials each it cannot tell two kinds of speakers from many.
+
+==================  ====================================================================
+reason              meaning
+==================  ====================================================================
+no_trials           nobody has trials
+few_speakers        fewer than 5 speakers
+few_trials          the speakers' trials do not reach: fewer than 1 / limit on average, so that
+                    less than one error is expected of somebody at the limit; fewer than
+                    the attempts; or one each, when spread and noise are the same thing
+no_errors           no trial went wrong, so that nothing is known of the spread
+all_errors          every trial went wrong: likewise
+==================  ====================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.core.cluster_errors import by_cell, moments
+from parivox.core.intervals import rate_interval
+from parivox.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from parivox.core.cluster_errors import BySpeaker
+    from parivox.core.counts import FloatArray, IntArray
+
+
+_FEWEST_SPEAKERS = 5
+"""As for every inference (docs/methods/verdicts.md#gates)."""
+_LEAST_SPREAD, _MOST_SPREAD = 1e-6, 0.99
+"""Correlation within speakers that still gives a proper beta distribution."""
+_LEVELS = 40
+"""Error counts at which the worst tenth under equal rates is summed."""
+_AT_ONCE = 1 << 16  # numbers held of them at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """A share of people, in [0, 1], with its limits, of shape (..., cell); NaN with a reason."""
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    reason: NDArray[np.str_]
+
+
+@dataclass(frozen=True, eq=False)
+class WorstTenth:
+    """What the tenth of speakers with the most errors carries."""
+
+    speakers: IntArray
+    """How many the tenth is: a tenth of the speakers, rounded up. Of shape (cell,)."""
+    observed: FloatArray
+    """Their share of the cell's errors. Of shape (..., cell)."""
+    expected: FloatArray
+    """The same if all speakers had one rate: picking the worst after the fact finds some luck as
+    well. Only what `observed` has above it tells of people. Of shape (..., cell).
+    """
+    reason: NDArray[np.str_]
+    """``no_trials``, ``no_errors`` or empty. Of shape (..., cell)."""
+
+
+def share_above(tally: BySpeaker, limit: float, confidence: float = 0.95) -> Shares:
+    """Share of speakers whose own error rate exceeds a limit, the noise of few trials removed.
+
+    Counting speakers whose observed rate is above the limit counts luck as well: of 100
+    speakers who all have a rate of 4 % and 30 trials, 34 are seen above 5 %.
+
+    Lower is better. The limits join what is unknown about the cell's mean and spread (the corners
+    of their intervals) and about speakers not seen (Wilson's interval with the speakers as the
+    sample); they cover more often than `confidence` says. Trials are of shape (entry,).
+
+    Examples
+    --------
+    >>> from parivox.core.cluster_errors import BySpeaker
+    >>> n = np.zeros(8, dtype=int)
+    >>> tally = BySpeaker(n, np.arange(8), np.array([90, 0, 1, 0, 2, 0, 1, 0]), n + 200, 1)
+    >>> found = share_above(tally, 0.05)
+    >>> round(float(found.value[0]), 3)
+    0.125
+    """
+    from scipy.special import betaincc  # noqa: PLC0415 - SciPy only where it is needed
+
+    if not 0 < limit < 1:
+        msg = f"limit is {limit}; it must lie between 0 and 1, both excluded, such as 0.05"
+        raise ConfigError(msg)
+    return _over_speakers(tally, lambda a, b: betaincc(a, b, limit), 1 / limit, confidence)
+
+
+def locked_out_people(tally: BySpeaker, attempts: int, confidence: float = 0.95) -> Shares:
+    """Share of people rejected in each of N genuine attempts, when people differ.
+
+    The mean over speakers of p ** N: attempts of one person are independent, but a person who
+    is often rejected stays so. `locked_out` takes people to be all
+    alike; the difference is what unequal service adds.
+
+    Lower is better. `high` allows for kinds of people who are not among the speakers, and is large
+    with few of them. The tally is of target trials, trials of shape (entry,).
+
+    Examples
+    --------
+    >>> from parivox.core.cluster_errors import BySpeaker
+    >>> n = np.zeros(8, dtype=int)
+    >>> tally = BySpeaker(n, np.arange(8), np.array([90, 0, 1, 0, 2, 0, 1, 0]), n + 200, 1)
+    >>> alike = locked_out(94 / 1600, 3)
+    >>> bool(locked_out_people(tally, 3).value[0] > 10 * alike)
+    True
+    """
+    from scipy.special import betaln  # noqa: PLC0415 - SciPy only where it is needed
+
+    n = checked_attempts(attempts)
+
+    def of_all(a: FloatArray, b: FloatArray) -> FloatArray:
+        found: FloatArray = np.exp(betaln(a + n, b) - betaln(a, b))
+        return found
+
+    return _over_speakers(tally, of_all, n, confidence)
+
+
+def worst_tenth(tally: BySpeaker) -> WorstTenth:
+    """Share of errors carried by the tenth of speakers with the most errors.
+
+    Speakers are ranked by their errors, not by their rates: it is errors that the share counts,
+    and the rate of a speaker with three trials would rank first by luck. Speakers with more
+    trials therefore stand further up, in `observed` and `expected` alike.
+
+    `expected` is exact in expectation for speakers with equal trials (the k largest of S binomial
+    counts sum to the sum over j of min(k, number of speakers with j or more)), near it for unequal
+    ones, and a little low with fewer errors than speakers. NaN ``no_trials`` and ``no_errors``.
+    Trials are of shape (entry,), errors whole numbers.
+
+    Examples
+    --------
+    >>> from parivox.core.cluster_errors import BySpeaker
+    >>> n = np.zeros(20, dtype=int)
+    >>> tally = BySpeaker(n, np.arange(20), np.array([1] * 18 + [11, 11]), n + 50, 1)
+    >>> found = worst_tenth(tally)
+    >>> int(found.speakers[0]), float(found.observed[0]), round(float(found.expected[0]), 2)
+    (2, 0.55, 0.23)
+    """
+    errors = np.asarray(tally.errors, dtype=np.int64)
+    tenth = -(-tally.speakers // 10)
+    # cells rise along the axis, so that sorting within them is sorting cell and errors as one
+    span = int(errors.max(initial=0)) + 1
+    worst_first = span - 1 - np.sort(tally.cell * span + (span - 1 - errors), axis=-1) % span
+    rank = np.arange(tally.cell.size) - np.searchsorted(tally.cell, tally.cell)
+    total = tally.by_cell(errors)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        observed = tally.by_cell(worst_first * (rank < tenth[tally.cell])) / total
+        expected = _worst_of_equals(tally, total, tenth) / total
+    reason = np.select([tally.speakers == 0, total == 0], ["no_trials", "no_errors"], default="")
+    return WorstTenth(tenth, observed, np.minimum(expected, 1.0), reason)
+
+
+def locked_out(fnr: ArrayLike, attempts: int) -> FloatArray:
+    """Chance that all of N genuine attempts are rejected: FNR ** N.
+
+    In [0, 1], lower is better. Assumes that attempts are independent and people alike. Rises with
+    the rate, so that the limits of the rate become those of the chance.
+
+    Examples
+    --------
+    >>> float(locked_out(0.5, 3))
+    0.125
+    """
+    return np.asarray(fnr, dtype=np.float64) ** checked_attempts(attempts)
+
+
+def let_in(fpr: ArrayLike, attempts: int) -> FloatArray:
+    """Chance that at least one of N attempts of an impostor is accepted: 1 - (1 - FPR) ** N.
+
+    In [0, 1], lower is better. Assumes that attempts are independent. Rises with the rate, so that
+    the limits of the rate become those of the chance.
+
+    Examples
+    --------
+    One attempt a minute for 17 hours at FPR 0.1 %, for 3.5 hours at 0.5 % (000, 4.3):
+
+    >>> round(float(let_in(0.001, 1020)), 3), round(float(let_in(0.005, 210)), 3)
+    (0.64, 0.651)
+    """
+    rate: FloatArray = np.asarray(fpr, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        kept_out: FloatArray = checked_attempts(attempts) * np.log1p(-rate)
+    return np.abs(np.expm1(kept_out))
+
+
+def attempts_until(fpr: ArrayLike, probability: float = 0.95) -> FloatArray:
+    """Attempts after which an impostor has succeeded with a given probability.
+
+    The smallest n with 1 - (1 - FPR) ** n >= probability: ln(1 - probability) / ln(1 - FPR),
+    rounded up (000, 4.3): whole numbers from 1, higher is better; inf for a rate of 0, NaN for NaN.
+    Assumes that attempts are independent. Falls with the rate, so that the upper limit of the rate
+    gives the lower limit of the attempts.
+
+    Examples
+    --------
+    >>> attempts_until([0.001, 0.005, 0.0]).tolist()
+    [2995.0, 598.0, inf]
+    """
+    if not 0 < probability < 1:
+        msg = f"probability is {probability}; it must lie between 0 and 1, both excluded"
+        raise ConfigError(msg)
+    rate = np.asarray(fpr, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        exact = np.divide(np.log1p(-probability), np.log1p(-rate))
+    # a whole number reached by two logarithms may be off in its last bit; 0 - 0 drops its sign
+    return np.where(rate > 0, np.maximum(np.ceil(exact * (1 - 1e-12)), 1.0), np.abs(exact))[()]
+
+
+def checked_attempts(attempts: int) -> int:
+    """A number of attempts that makes sense, or a ConfigError."""
+    if attempts < 1 or attempts != int(attempts):
+        msg = f"attempts is {attempts}; it must be a whole number from 1, such as 3"
+        raise ConfigError(msg)
+    return int(attempts)
+
+
+def _worst_of_equals(tally: BySpeaker, errors: FloatArray, tenth: IntArray) -> FloatArray:
+    """Expected errors of the worst tenth if all speakers of a cell had its rate."""
+    from scipy.special import bdtr, betainc  # noqa: PLC0415 - SciPy only where it is needed
+
+    # speakers with equal trials are alike here
+    shape = (max(tally.n_cells, 1), int(tally.trials.max(initial=0)) + 1)
+    kinds, alike = np.unique(
+        np.ravel_multi_index((tally.cell, tally.trials.astype(np.int64)), shape),
+        return_counts=True,
+    )
+    cell, trials = np.unravel_index(kinds, shape)
+    people = np.maximum(tally.speakers, 1)
+    rate = errors / np.maximum(tally.by_cell(tally.trials), 1)
+    mean = rate[..., cell] * trials
+    most = np.minimum(mean + 9 * np.sqrt(mean) + 20, trials)
+    highest = np.zeros(errors.shape)
+    for place in np.ndindex(*errors.shape[:-1]):
+        np.maximum.at(highest[place], cell, most[place])
+    # every count up to 64, beyond that evenly spread ones that stand for their neighbours
+    step = np.maximum(highest / _LEVELS, 1.0)
+    found = np.zeros(errors.shape)
+    at_once = max(_AT_ONCE // max(mean.size, 1), 1)
+    for first in range(0, _LEVELS, at_once):
+        levels = np.arange(first, min(first + at_once, _LEVELS)).reshape(-1, *[1] * errors.ndim)
+        count = (0.5 + step * (levels + 0.5))[..., cell]
+        is_there = count <= trials
+        reach = np.zeros(count.shape)
+        betainc(count, trials - count + 1, rate[..., cell], out=reach, where=is_there)
+        share = np.clip(by_cell(reach * alike, cell, tally.n_cells) / people, 0.0, 1.0)
+        # mean of min(tenth, M), where M speakers of `people` have that count
+        for each in step * (
+            people * share * bdtr(tenth - 1, people - 1, share)
+            + tenth * (1 - bdtr(tenth, people, share))
+        ):
+            found += each
+    return found
+
+
+def _over_speakers(
+    tally: BySpeaker,
+    known: Callable[[FloatArray, FloatArray], FloatArray],
+    fewest: float,
+    confidence: float,
+) -> Shares:
+    """Mean over each cell's speakers of what is `known` under their beta distributions.
+
+    `fewest` is how many trials a speaker needs on average.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415 - SciPy only where it is needed
+
+    if not 0 < confidence < 1:
+        msg = f"confidence is {confidence}; it must lie between 0 and 1, both excluded"
+        raise ConfigError(msg)
+    errors = np.asarray(tally.errors, dtype=np.float64)
+    trials = np.asarray(tally.trials, dtype=np.float64)
+    speakers, total = tally.speakers, tally.by_cell(trials)
+    wrong = tally.by_cell(errors)
+    reason = np.select(
+        [
+            np.broadcast_to(why, wrong.shape)
+            for why in (
+                speakers == 0,
+                speakers < _FEWEST_SPEAKERS,
+                (total < speakers * fewest) | (total <= speakers),
+                wrong == 0,
+                wrong == total,
+            )
+        ],
+        ["no_trials", "few_speakers", "few_trials", "no_errors", "all_errors"],
+        default="",
+    )
+    defined = reason == ""
+    t = stdtrit(np.maximum(speakers - 1.0, 1.0), (1 + confidence) / 2)
+    rates = rate_interval(moments(tally), confidence)
+    spread, its_error = _spread(tally, errors, trials)
+
+    # speakers with equal errors and trials, at one point and in one cell, are alike
+    place = np.arange(defined.size).reshape(defined.shape)[..., tally.cell]
+    keys = np.broadcast_arrays(place, errors.astype(np.int64), trials.astype(np.int64))
+    shape = (max(defined.size, 1), *(int(key.max(initial=0)) + 1 for key in keys[1:]))
+    kinds, alike = np.unique(
+        np.ravel_multi_index([key.ravel() for key in keys], shape), return_counts=True
+    )
+    at, k, n = np.unravel_index(kinds, shape)
+
+    def mean(rate: FloatArray, correlation: FloatArray) -> FloatArray:
+        rho = np.where(defined, np.clip(correlation, _LEAST_SPREAD, _MOST_SPREAD), 0.5)
+        safe = np.where(defined, rate, 0.5)
+        weight = 1 / rho - 1
+        a, b = (safe * weight).ravel()[at], ((1 - safe) * weight).ravel()[at]
+        each = known(a + k, b + n - k)
+        found = np.bincount(at, each * alike, minlength=defined.size).reshape(defined.shape)
+        return np.where(defined, found / np.maximum(speakers, 1), np.nan)
+
+    value = mean(rates.rate, spread)
+    corners = [value] + [
+        mean(rate, spread + sign * t * its_error)
+        for rate in (rates.low, rates.high)
+        for sign in (-1, 1)
+    ]
+    low, _ = _wilson(np.min(corners, axis=0), speakers, t)
+    _, high = _wilson(np.max(corners, axis=0), speakers, t)
+    return Shares(value, low, high, reason)
+
+
+def _spread(
+    tally: BySpeaker, errors: FloatArray, trials: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Correlation of errors within speakers by analysis of variance, and its standard error.
+
+    The error is the larger of the jackknife's over speakers and that of equal rates, which
+    keeps speakers who look alike by luck from being called alike.
+    """
+    parts = (np.ones(trials.shape), trials, trials**2, errors, errors**2 / trials)
+    sums = [tally.by_cell(part) for part in parts]
+
+    def estimate(
+        s: FloatArray, n: FloatArray, n2: FloatArray, k: FloatArray, q: FloatArray
+    ) -> FloatArray:
+        between = (q - k**2 / n) / (s - 1)
+        within = (k - q) / (n - s)
+        return (between - within) / (between + ((n - n2 / n) / (s - 1) - 1) * within)
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = estimate(*sums)
+        without = estimate(
+            *(total[..., tally.cell] - part for total, part in zip(sums, parts, strict=True))
+        )
+        s, n, n2, k, _ = sums
+        apart = np.nan_to_num(without - spread[..., tally.cell])
+        jackknife = (s - 1) / s * tally.by_cell(apart**2)
+        each, rate = (n - n2 / n) / (s - 1), k / n
+        equal = (2 + 1 / (each * rate * (1 - rate))) / (s - 1) / each**2
+        return spread, np.sqrt(np.maximum(jackknife, equal))
+
+
+def _wilson(share: FloatArray, n: IntArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = t**2 / n
+        middle = (share + z / 2) / (1 + z)
+        half = np.sqrt(z * (share * (1 - share) + z / 4)) / (1 + z)
+    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)

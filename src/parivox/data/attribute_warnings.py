@@ -1,0 +1,257 @@
+"""Values of one attribute that may mean the same, be of two codings, or be decades of an age.
+
+An inspection and an audit ask these functions and show the same words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from parivox.data.value_warnings import LOOKS_UNKNOWN, Odd, fold
+from parivox.errors import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+SYNONYMS = (
+    ("f", "female", "woman", "women", "girl"),
+    ("m", "male", "man", "men", "boy"),
+    ("y", "yes", "true"),
+    ("n", "no", "false"),
+    ("uk", "gb", "gbr", "united kingdom", "great britain", "britain"),
+    ("us", "usa", "united states", "united states of america", "america"),
+    ("de", "deu", "ger", "germany", "deutschland"),
+    ("fr", "fra", "france"),
+    ("it", "ita", "italy"),
+    ("es", "esp", "spain"),
+    ("nl", "nld", "netherlands", "the netherlands", "holland"),
+    ("ie", "irl", "ireland", "republic of ireland"),
+    ("in", "ind", "india"),
+    ("pk", "pak", "pakistan"),
+    ("cn", "chn", "china"),
+    ("jp", "jpn", "japan"),
+    ("kr", "kor", "south korea", "korea", "republic of korea"),
+    ("ca", "can", "canada"),
+    ("au", "aus", "australia"),
+    ("nz", "nzl", "new zealand"),
+    ("mx", "mex", "mexico"),
+    ("br", "bra", "brazil"),
+    ("ru", "rus", "russia", "russian federation"),
+    ("pl", "pol", "poland"),
+    ("pt", "prt", "portugal"),
+    ("se", "swe", "sweden"),
+    ("no", "nor", "norway"),
+    ("dk", "dnk", "denmark"),
+    ("fi", "fin", "finland"),
+    ("ch", "che", "switzerland"),
+    ("at", "aut", "austria"),
+    ("cz", "cze", "czech republic", "czechia"),
+    ("ae", "are", "uae", "united arab emirates"),
+    ("za", "zaf", "south africa"),
+    ("ph", "phl", "philippines"),
+    ("tr", "tur", "turkey", "turkiye"),
+    ("ua", "ukr", "ukraine"),
+    ("ro", "rou", "romania"),
+)
+"""Words and codes with one meaning, as `fold` writes them: sexes, answers, countries."""
+_SEX = r"(?i)(^|[^a-z])(sex|gender)($|[^a-z])"
+_AGE = r"(?i)(^|[^a-z])age($|[^a-z])"
+_DECADE = (
+    r"(?i)^((\d0|\d0'?s|\d+ ?[-–] ?\d+|\d+ ?\+|[<>]=? ?\d+)|teens|twenties|thirties|forties|"
+    r"fifties|sixties|seventies|eighties|nineties)$"
+)
+_MIXED_CODES, _MIN_DECADES = 3, 3
+"""Codes and words of a mixture, at most each; ages of which all are decades, at least."""
+_MIN_AGES, _MOST_DECADES = 20, 0.4
+"""Speakers of known age; share of ages that are multiples of 10, which is a tenth by chance."""
+_LOWEST_YEARS, _ADULT = 10, 16
+_NAMES_SHOWN = 3
+
+
+def attribute_warnings(name: str, values: Sequence[str]) -> list[Odd]:
+    """Tell what the distinct values of an attribute may have been mixed of.
+
+    Parameters
+    ----------
+    name
+        Of the attribute.
+    values
+        Its distinct values.
+
+    Returns
+    -------
+    list of Odd
+        Nothing where nothing is noticed.
+
+    Examples
+    --------
+    >>> for odd in attribute_warnings("nationality", ["UK", "United Kingdom", "India"]):
+    ...     print(f"{odd.what}: {odd.note}")
+    values of 'nationality' that may mean the same: 'UK' and 'United Kingdom'
+    >>> [odd.note for odd in attribute_warnings("sex", ["1", "2", "f", "m"])]
+    ["'1', '2' and 'f', 'm'"]
+    >>> [odd.what for odd in attribute_warnings("age", ["34", "30s", "51"])]
+    ["values of 'age' that are decades or bands among ages"]
+    """
+    warnings = []
+    same = _same_meaning(values)
+    if same:
+        note = "; ".join(" and ".join(f"'{shown(value)}'" for value in pair) for pair in same)
+        n_values = len({value for pair in same for value in pair})
+        warnings.append(Odd(f"values of {name!r} that may mean the same", n_values, note))
+    if re.search(_AGE, name):
+        return [*warnings, *_decades_among_ages(name, values)]
+    return [*warnings, *_two_codings(name, values)]
+
+
+def number_warnings(name: str, numbers: NDArray[np.float64]) -> list[Odd]:
+    """Tell whether ages are all decades, or a sex has the codes of two codings.
+
+    Examples
+    --------
+    >>> [odd.note for odd in number_warnings("age", np.array([20.0, 30.0, 50.0]))]
+    ['20, 30, 50']
+    >>> number_warnings("age", np.array([20.0, 31.0, 50.0]))
+    []
+    >>> [odd.what for odd in number_warnings("gender", np.array([0.0, 1.0, 2.0]))]
+    ["codes of 'gender' that may be of two codings"]
+    """
+    distinct = np.unique(numbers[np.isfinite(numbers)])
+    listed = ", ".join(f"{number:g}" for number in distinct[: 2 * _NAMES_SHOWN])
+    are_decades = distinct.size >= _MIN_DECADES and bool((distinct % 10 == 0).all())
+    if re.search(_AGE, name) and are_decades:
+        return [Odd(f"values of {name!r} that are all decades, not ages", distinct.size, listed)]
+    if re.search(_SEX, name) and {0.0, 1.0, 2.0} <= set(distinct.tolist()):
+        what = f"codes of {name!r} that may be of two codings"
+        return [Odd(what, distinct.size, f"{listed}: 0 and 1, or 1 and 2, or 0 is unknown")]
+    return []
+
+
+def age_warnings(name: str, ages: NDArray[np.float64]) -> list[Odd]:
+    """Tell whether the ages of some speakers may be decades, those of others years.
+
+    Parameters
+    ----------
+    name
+        Of the attribute; only of ages is anything told.
+    ages
+        Of each speaker, NaN where it is unknown.
+
+    Examples
+    --------
+    >>> years = np.arange(20.0, 70.0)
+    >>> age_warnings("age", years)
+    []
+    >>> [odd.count for odd in age_warnings("age", np.append(years, [20.0, 30.0, 40.0] * 10))]
+    [35]
+    >>> [odd.note for odd in age_warnings("age", np.append(years, [2.0, 3.0, 4.0]))]
+    ['2, 3, 4: children, or decades?']
+    """
+    ages = ages[np.isfinite(ages)]
+    is_decade = ages % 10 == 0
+    if not re.search(_AGE, name) or ages.size < _MIN_AGES or is_decade.all():
+        return []
+    warnings = []
+    if is_decade.mean() >= _MOST_DECADES:
+        note = "years may be mixed with decades"
+        warnings.append(
+            Odd(f"speakers whose {name!r} is a multiple of 10", int(is_decade.sum()), note)
+        )
+    low = np.unique(ages[ages < _LOWEST_YEARS])
+    has_gap = not ((ages >= _LOWEST_YEARS) & (ages < _ADULT)).any()
+    n_low = int((ages < _LOWEST_YEARS).sum())
+    if has_gap and _MIN_DECADES <= n_low < ages.size / 2:
+        listed = ", ".join(f"{number:g}" for number in low[: 2 * _NAMES_SHOWN])
+        note = f"{listed}: children, or decades?"
+        warnings.append(Odd(f"speakers whose {name!r} is below 10", n_low, note))
+    return warnings
+
+
+def speaker_warnings(ids: Iterable[str]) -> list[Odd]:
+    """Tell how many speakers may be in the data under two spellings.
+
+    Two ids may be of one person if they differ in case, blanks, signs, leading zeros or the
+    order of words only. No id is shown.
+
+    Examples
+    --------
+    >>> speaker_warnings(["id0012", "id12", "Meier, Anna", "anna meier", "id13"])
+    [Odd(what='speakers that may be one person under two spellings', count=4, note=...)]
+    >>> speaker_warnings(["1-2", "2-1", "on", "no"])
+    []
+    """
+    spellings: dict[str, int] = {}
+    for speaker_id in ids:
+        spelling = _plain_spelling(speaker_id)
+        spellings[spelling] = spellings.get(spelling, 0) + 1
+    n_speakers = sum(count for count in spellings.values() if count > 1)
+    if not n_speakers:
+        return []
+    what = "speakers that may be one person under two spellings"
+    note = "their ids differ in case, blanks, signs, leading zeros or the order of words only"
+    return [Odd(what, n_speakers, note)]
+
+
+def _plain_spelling(speaker_id: str) -> str:
+    """Return an id without what two spellings of one name may differ in."""
+    tokens = re.findall(r"[^\W\d_]+|\d+", fold(speaker_id))
+    if all(token.isalpha() for token in tokens):
+        tokens.sort()  # a name may begin with the family name
+    # signs between numbers tell them apart: 1-11 is not 11-1, nor 1-1 the same as 11
+    return " ".join(token.lstrip("0") or "0" if token.isdecimal() else token for token in tokens)
+
+
+def _same_meaning(values: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return values that are synonyms, or of which one abbreviates the other."""
+    folded = {value: fold(value) for value in values}
+    groups = []
+    for synonyms in SYNONYMS:
+        same = [value for value in values if folded[value] in synonyms]
+        # one letter and the words that it begins are noticed as spellings
+        if len({folded[value] for value in same}) > 1 and not _begin_alike(same, folded):
+            groups.append(tuple(same))
+    grouped = {value for same in groups for value in same}
+    for value in values:
+        words = folded[value].split()
+        if len(words) < 2 or value in grouped:
+            continue
+        initials = "".join(word[0] for word in words)
+        short = [other for other in values if folded[other] == initials and other.isupper()]
+        if short and short[0] not in grouped:
+            groups.append((short[0], value))
+    return groups[:_NAMES_SHOWN]
+
+
+def _begin_alike(values: Sequence[str], folded: dict[str, str]) -> bool:
+    """Whether two values are one letter and a word that begins with it."""
+    first, *others = sorted({folded[value] for value in values}, key=len)
+    return len(first) == 1 and len(others) == 1 and others[0].startswith(first)
+
+
+def _two_codings(name: str, values: Sequence[str]) -> list[Odd]:
+    """Tell whether a few numbers stand among a few words."""
+    known = [value for value in values if value.lower() not in LOOKS_UNKNOWN]
+    codes = sorted(value for value in known if re.fullmatch(r"\d", value))
+    words = sorted(value for value in known if re.search(r"[^\W\d_]", value))
+    is_mixed = 1 < len(codes) <= _MIXED_CODES and 1 < len(words) <= _MIXED_CODES
+    if not is_mixed or len(codes) + len(words) < len(known):
+        return []
+    note = " and ".join(
+        ", ".join(f"'{shown(value)}'" for value in coding) for coding in (codes, words)
+    )
+    return [Odd(f"values of {name!r} in two codings", len(known), note)]
+
+
+def _decades_among_ages(name: str, values: Sequence[str]) -> list[Odd]:
+    """Tell whether decades or bands stand among single ages."""
+    decades = [value for value in values if re.match(_DECADE, value) and not value.isdecimal()]
+    ages = [value for value in values if value.isdecimal()]
+    if not decades or not ages:
+        return []
+    note = ", ".join(f"'{shown(value)}'" for value in decades[:_NAMES_SHOWN])
+    return [Odd(f"values of {name!r} that are decades or bands among ages", len(decades), note)]

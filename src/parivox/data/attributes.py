@@ -1,0 +1,279 @@
+"""Attributes as users name them, and the values of those that stand in the rows of trials."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from parivox.data.columns import ATTRIBUTE
+from parivox.data.ids import Dictionary
+from parivox.errors import ConfigError
+from parivox.frozen import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.data.formats.format import Scan
+
+LEVELS = ("speaker", "recording", "trial")
+UNKNOWN = ("", "na", "n/a", "unknown", "nan", "none", "null")
+"""What stands for an unknown attribute, in lower case."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One attribute of a grouping."""
+
+    text: str  # as the user writes it; with bands, as in ``age:18,30``
+    name: str  # the column
+    # "", enrol, test or same: of which side of a trial the value counts: each side's own, one
+    # side's for the whole trial, or whether both are equal.
+    side: str = ""
+    # "", speaker, recording or trial: where the column stands, if the user says so
+    level: str = ""
+    edges: tuple[float, ...] = ()  # edges of bands of a number; empty for values as they are
+
+    @property
+    def own(self) -> str:
+        """The attribute without the bands, as a column might be called itself."""
+        return self.text.rpartition(":")[0] if self.edges else self.text
+
+    @property
+    def band_suffix(self) -> str:
+        """What tells its bands in the key of a column, empty without any."""
+        return "" if self.bands is None else ":" + ",".join(self.bands.ends)
+
+    @property
+    def bands(self) -> Bands | None:
+        """The bands, if there are any."""
+        ends = [part.strip() for part in self.text.rpartition(":")[2].split(",")]
+        return Bands(self.edges, tuple(ends)) if self.edges else None
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Bands of a number; each holds its lower edge.
+
+    Examples
+    --------
+    >>> bands = Bands((18.0, 60.0), ("18", "60"))
+    >>> bands.names(np.array([17, 18])), bands.of(np.array([17.0, 18.0, np.nan])).tolist()
+    (['<18', '18-59', '60+'], [0, 1, -1])
+    """
+
+    edges: tuple[float, ...]
+    ends: tuple[str, ...]
+
+    def names(self, numbers: NDArray[np.float64]) -> list[str]:
+        """Names in order; by whole numbers where all of these and all edges are."""
+        whole = bool((numbers % 1 == 0).all()) and all(edge.is_integer() for edge in self.edges)
+        between = []
+        for (low, start), (high, end) in pairwise(zip(self.edges, self.ends, strict=True)):
+            last = str(int(high) - 1) if whole else f"<{end}"
+            between.append(start if whole and high - low == 1 else f"{start}-{last}")
+        return [f"<{self.ends[0]}", *between, f"{self.ends[-1]}+"]
+
+    def of(self, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Band of each number; -1 where it is NaN."""
+        band = np.searchsorted(self.edges, numbers, side="right").astype(np.int32)
+        band[np.isnan(numbers)] = -1
+        return band
+
+    def numbers(self, cells: Sequence[str | None], what: str, where: str) -> NDArray[np.float64]:
+        """Cells as numbers, NaN for what is unknown; any other text is an error."""
+        found = np.array([math.nan if cell is None else number(cell) for cell in cells])
+        for cell, one in zip(cells, found.tolist(), strict=True):
+            if cell is not None and math.isnan(one):
+                name = what.rpartition(":")[0]
+                msg = (
+                    f"{what}: {where} holds {cell!r} for {name}, which is not a number; "
+                    f"use {name} without bands"
+                )
+                raise ConfigError(msg)
+        return found
+
+
+def number(text: str) -> float:
+    """Read a finite number, NaN for anything else; a comma may stand for the point.
+
+    Examples
+    --------
+    >>> number("1.5"), number("1,5"), number("1_000")
+    (1.5, 1.5, nan)
+    """
+    try:
+        found = float(text.replace(",", ".", 1)) if "_" not in text else math.nan
+    except ValueError:
+        return math.nan
+    return found if math.isfinite(found) else math.nan
+
+
+def parse_by(text: str, option: str = "--by") -> list[Attribute]:
+    """Read a grouping: attributes joined by ``+``."""
+    parts = [part.strip() for part in text.split("+")]
+    if not all(parts) or len({part.lower() for part in parts}) < len(parts):
+        msg = (
+            f"{option} {text!r} names no attribute or one twice; write it as in gender+nationality"
+        )
+        raise ConfigError(msg)
+    return [parse_attribute(part, option) for part in parts]
+
+
+def has_bands(text: str) -> bool:
+    """Whether an attribute, or the name of a column, asks for bands of a number.
+
+    Examples
+    --------
+    >>> has_bands("age:18,30"), has_bands("age"), has_bands("sex: f or m")
+    (True, False, False)
+    """
+    try:
+        return bool(parse_attribute(text).edges)
+    except ConfigError:
+        return False
+
+
+def parse_attribute(text: str, option: str = "--by") -> Attribute:
+    """Read ``language``, ``age:18,30``, ``enrol.language``, ``same:device``, ``speaker.age:18``.
+
+    Examples
+    --------
+    >>> parse_attribute("same:age:18,30")
+    Attribute(text='same:age:18,30', name='age', side='same', level='', edges=(18.0, 30.0))
+    """
+    rest, side, level = text, "", ""
+    found = re.match(r"same:(?=.*[^\d\s,.:+-])(?=\s*\S)", rest)
+    if found:
+        side, rest = "same", rest[found.end() :].strip()
+    for prefix in ("enrol", "test") if not side else ():
+        if rest.startswith(f"{prefix}.") and len(rest) > len(prefix) + 1:
+            side, rest = prefix, rest[len(prefix) + 1 :]
+            break
+    for prefix in LEVELS:
+        if rest.startswith(f"{prefix}.") and len(rest) > len(prefix) + 1:
+            level, rest = prefix, rest[len(prefix) + 1 :]
+            break
+    name, colon, ends = rest.partition(":")
+    name = name.strip()
+    if name == "same" and not ends.strip() and colon:
+        msg = f"{option} {text}: an attribute must follow same:, as in same:device"
+        raise ConfigError(msg)
+    if not colon:
+        return Attribute(text, name, side, level)
+    edges = tuple(number(end.strip()) if "," not in end else math.nan for end in ends.split(","))
+    if any(math.isnan(e) for e in edges) or any(a >= b for a, b in pairwise(edges)):
+        msg = f"{option} {text}: edges of bands are rising numbers, as in {name}:18,30,60"
+        if all(math.isnan(edge) for edge in edges):
+            msg += f"; if {text!r} is the name of a column, rename it"
+        raise ConfigError(msg)
+    head = text[: len(text) - len(rest)]
+    ends_text = ",".join(end.strip() for end in ends.split(","))
+    return Attribute(f"{head}{name}:{ends_text}", name, side, level, edges)
+
+
+class ValueCodes:
+    """One attribute's values in the rows of trials, of both sides if each has its own column."""
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.attribute, self.bands = attribute, attribute.bands
+        self._numbers: set[float] = set()
+        self._texts = Dictionary()
+        self._code: list[int] = []
+        self._place: dict[str, int] = {}
+
+    def codes(self, column: pl.Series, source: str) -> NDArray[np.int32]:
+        """Code of each cell, -1 where it is unknown."""
+        codes, fresh = self._texts.learn(column.cast(pl.String).fill_null(""))
+        cells = [None if cell.lower() in UNKNOWN else cell for cell in fresh]
+        if self.bands is not None:
+            numbers = self.bands.numbers(cells, self.attribute.text, source)
+            self._numbers.update(distinct_numbers(numbers).tolist())
+            self._code += self.bands.of(numbers).tolist()
+        else:
+            for cell in cells:
+                place = self._place.setdefault(cell, len(self._place)) if cell is not None else -1
+                self._code.append(place)
+        return np.array(self._code, dtype=np.int32)[codes]
+
+    @property
+    def n_values(self) -> int:
+        """Different values so far; 0 where they are put in bands."""
+        return len(self._place)
+
+    def finish(self) -> tuple[Levels, NDArray[np.int32]]:
+        """The values in order, and the place of each code among them; last, of -1."""
+        if self.bands is not None:
+            n = len(self.bands.edges) + 1
+            levels = Levels(None, np.array(sorted(self._numbers)))
+            return levels, np.array([*range(n), -1], dtype=np.int32)
+        values = in_order(self._place)
+        place = {value: i for i, value in enumerate(values)}
+        ranks = [place[value] for value in self._place]
+        return Levels(tuple(values)), np.array([*ranks, -1], dtype=np.int32)
+
+
+def names_of(attributes: Iterable[Attribute]) -> tuple[str, ...]:
+    """Names of the columns of attributes, for either side or for both."""
+    return tuple(dict.fromkeys(name for one in attributes for name in (one.own, one.name)))
+
+
+def columns_of(attributes: Sequence[Attribute], scan: Scan) -> Iterator[tuple[str, str, Attribute]]:
+    """Key of ``Trials.more``, role of the column and attribute, of each that stands in a file."""
+    found = set()
+    for attribute in attributes:
+        ends = attribute.band_suffix
+        for name in (attribute.own, attribute.name):
+            for side in ("", "enrol.", "test."):
+                role = f"{ATTRIBUTE}{side}{name}"
+                if role in scan.columns and role + ends not in found:
+                    found.add(role + ends)
+                    yield role + ends, role, attribute
+
+
+def sides_of(key: str) -> list[str]:
+    """Keys of an attribute's columns: of the whole trial, of its enrolment, of its test side."""
+    return [ATTRIBUTE + side + key.removeprefix(ATTRIBUTE) for side in ("", "enrol.", "test.")]
+
+
+def whole_of(key: str) -> str:
+    """The key of the whole trial for that of either side.
+
+    Examples
+    --------
+    >>> whole_of("@enrol.sex"), whole_of("@device")
+    ('@sex', '@device')
+    """
+    for side in ("enrol.", "test."):
+        if key.startswith(ATTRIBUTE + side):
+            return ATTRIBUTE + key.removeprefix(ATTRIBUTE + side)
+    return key
+
+
+@frozen
+class Levels:
+    """Values of an attribute in order, or None where they are bands, and the numbers in these."""
+
+    values: tuple[str, ...] | None
+    numbers: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+
+def distinct_numbers(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each number once, rising, without unknown ones."""
+    return np.unique(numbers[~np.isnan(numbers)])
+
+
+def in_order(values: Sequence[str] | dict[str, int] | set[str]) -> list[str]:
+    """Values in rising order: as numbers if all of them are, else as text."""
+    rising = sorted(values)
+    numbers = {value: number(value) for value in rising}
+    if all(one == one for one in numbers.values()):  # noqa: PLR0124 - NaN is not itself
+        rising.sort(key=lambda value: numbers[value])
+    return rising

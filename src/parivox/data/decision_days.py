@@ -1,0 +1,84 @@
+"""Decisions of a log by day, as they are read: one day may be wrong although all others are right.
+
+A log tells the day in a column of its own, which an audit need not group by. Its decisions are
+counted while the rows are read; whether those of a day contradict the labels is for the audit to
+say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from parivox.data.columns import ATTRIBUTE, plain
+from parivox.data.trial_values import labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.data.formats.format import Chunk, Scan
+
+_DAY_NAMES = frozenset(
+    ("day", "date", "time", "datetime", "timestamp", "calldate", "calltime", "created", "createdat")
+)
+"""Names of a column that tells when a call was, as `parivox.data.columns.plain` spells them."""
+_MAX_DAYS = 10_000
+_LENGTH = 10  # of a date such as 2026-11-22, which a time may follow
+
+
+def day_columns(scan: Scan) -> tuple[str, ...]:
+    """Return the column that tells the day of each decision, if one column does."""
+    if "decision" not in scan.columns:
+        return ()
+    named = tuple(name for name in scan.ignored if plain(name) in _DAY_NAMES)
+    return named if len(named) == 1 else ()
+
+
+class DecisionsByDay:
+    """Accepted and rejected trials of each class and day.
+
+    Parameters
+    ----------
+    columns
+        Column that tells the day, if any; see `day_columns`.
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._roles = [ATTRIBUTE + name for name in columns]
+        self._counts: dict[str, NDArray[np.int64]] = {}
+
+    def add(self, chunk: Chunk, accepted: NDArray[np.int8]) -> None:
+        """Count the rows of a chunk whose label or whose speakers tell their class.
+
+        `accepted` is 1 for accepted and 0 for rejected trials, -1 where that is unknown.
+        """
+        is_target = _is_target(chunk)
+        for role in self._roles:
+            if is_target is None or role not in chunk.columns or len(self._counts) > _MAX_DAYS:
+                continue
+            day = chunk[role].cast(pl.String).str.strip_chars().str.slice(0, _LENGTH)
+            rows = pl.DataFrame({"day": day, "target": is_target, "accepted": accepted})
+            known = rows.filter((pl.col("accepted") >= 0) & pl.col("day").is_not_null())
+            counts = known.group_by("day", "target", "accepted").len()
+            for name, target, decision, count in counts.iter_rows():
+                of_day = self._counts.setdefault(name, np.zeros((2, 2), dtype=np.int64))
+                of_day[int(target), decision] += count
+
+    def counts(self) -> dict[str, NDArray[np.int64]]:
+        """Return trials of each day, ``[nontarget or target, rejected or accepted]``."""
+        return dict(sorted(self._counts.items()))
+
+
+def _is_target(chunk: Chunk) -> pl.Series | None:
+    """Return whether each row is a target trial; None where only ids could tell."""
+    if "label" in chunk.columns:
+        return pl.Series(labels(chunk) == 1)
+    if {"enrol_speaker", "test_speaker"} <= chunk.columns.keys():
+        sides = (chunk[f"{side}_speaker"].cast(pl.String) for side in ("enrol", "test"))
+        enrol, test = (side.str.strip_chars() for side in sides)
+        return (enrol == test).fill_null(value=False)
+    return None

@@ -1,0 +1,201 @@
+"""What an inspection finds in files: data, which the report puts into words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from parivox.shown import Shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parivox.data.value_warnings import Odd
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column and its values."""
+
+    name: str  # as the file names it
+    role: str  # what it means, as ``decision`` or ``speaker``; empty for an attribute
+    values: int | None  # distinct known values; None for more than are counted
+    unknown: int  # cells that are empty or say that the value is unknown
+    # the most frequent values, if the column has few; else none, since they may be names
+    examples: tuple[str, ...]
+    # lowest and highest value, where every known one is a number
+    numbers: tuple[float, float] | None = None
+    odd: tuple[Odd, ...] = ()  # of an attribute
+    groups: bool = False  # whether trials could be grouped by it
+    # edges that put the numbers into three bands of about one size, where they are many
+    bands: str = ""
+    # columns of an attribute of which enrolment and test side each have one
+    sides: tuple[str, ...] = ()
+
+    @property
+    def by(self) -> str:
+        """As ``--by`` takes it."""
+        return f"{self.name}:{self.bands}" if self.bands else self.name
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Distinct ids of one kind: ``utterances``, ``enrolments``, ``tests``, ``speakers``, ..."""
+
+    what: str
+    count: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Whose:
+    """How the speaker of an utterance is known from the file alone."""
+
+    # columns, component or id: by columns of the file; by the first component of the id; or
+    # the id is the speaker.
+    rule: str
+    speakers: int  # how many there would be
+    # share of the labelled trials that contradict this; None without labels
+    wrong: float | None = None
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Trials by label."""
+
+    target: int
+    nontarget: int
+    # what says so: a trial list; ``speakers``, where no file has labels; empty for the file
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The finite scores."""
+
+    low: float
+    high: float
+    distinct: int  # how many different ones there are
+    # probability that a target trial scores higher than a nontarget one; None without both
+    auc: float | None = None
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What counts are of."""
+
+    # names; both may be empty
+    system: str
+    list: str
+    failed: int  # trials of recordings that failed
+    told: tuple[str, ...]  # what the trials tell: scores, decisions, thresholds, failures, seconds
+    scores: str  # where scores are counted: at each score, in bins, at thresholds
+    # groups of each grouping, and levels
+    groupings: Mapping[str, tuple[str, ...]]
+    within: Mapping[str, tuple[str, ...]]
+    least: int  # groups of fewer speakers are withheld
+    withheld: tuple[str, ...]  # groups and levels that are, each with its grouping
+    lacks: tuple[str, ...]  # what cannot be had from the counts
+
+
+@dataclass(frozen=True)
+class Found:
+    """One file."""
+
+    name: str  # as it was given
+    # ``scores``, ``trials``, ``speakers``, ``utterances``, ``models``, ``failures``, ``counts``,
+    # ``tally``, ``groups``, ``own`` (what else Parivox wrote) or ``unknown``
+    kind: str
+    format: str = ""  # name of the format, as ``--scores-format`` takes it for trials
+    # what else it took to read it: compression, encoding, separator, sheet, ...
+    read: Mapping[str, str] | None = None
+    roles: Mapping[str, str] | None = None  # column of each role
+    # all columns of a table; of trials, those besides ids, labels and scores
+    columns: tuple[Column, ...] = ()
+    rows: int = 0  # rows looked at
+    whole: bool = True  # whether these are all rows
+    ids: tuple[Ids, ...] = ()
+    whose: Whose | None = None
+    labels: Labels | None = None
+    scores: Scores | None = None
+    odd: tuple[Odd, ...] = ()
+    problems: tuple[str, ...] = ()  # what an audit would refuse it for, in the audit's words
+    counted: Counted | None = None  # of a file of counts
+    # of a groups file: the groups that it makes of each
+    # attribute.
+    groups: Mapping[str, tuple[str, ...]] | None = None
+    by: tuple[str, ...] = ()  # of a groups file: the groupings that it asks for
+    own: str = ""  # what it is, of what Parivox wrote
+    use: str = ""  # the command that takes it, likewise
+    ignored: tuple[str, ...] = ()  # columns of trials without a header that are not read
+
+
+@dataclass(frozen=True)
+class Join:
+    """How much of one file is found in another one."""
+
+    what: str  # ``trials``, ``utterances``, ``enrolments``, ``speakers`` or ``recordings``
+    # names of the files: those of the first are looked up in the second
+    of: str
+    in_: str
+    column: str  # column of the second file that holds them; empty for trials
+    # so many of how many distinct ones are found
+    met: int
+    count: int
+    missing: tuple[str, ...] = ()  # some of those that are not
+    pattern: str = ""  # what explains most of those that are not, if one thing does
+    template: str = ""  # where in the ids the speakers stand, as ``--utterances`` takes it
+
+
+@dataclass(frozen=True)
+class Shared:
+    """An attribute that stands in several files, of speakers, of recordings or of trials."""
+
+    name: str
+    files: Mapping[str, str]  # file by level: ``speaker``, ``recording``, ``trial``
+    # what an audit by it says: empty if they agree; None where that is not known
+    refused: str | None
+
+
+@dataclass(frozen=True)
+class Differing:
+    """An attribute of recordings that differs between the two sides of most target trials."""
+
+    by: str  # as ``--by`` takes it; trials whose sides differ are then in no group
+    instead: str  # that of one side, which every trial has
+    share: float  # how many of the target trials differ
+
+
+@dataclass(frozen=True)
+class Inspection(Shown):
+    """What was found in some files.
+
+    Attributes
+    ----------
+    files : tuple of Found
+        In the order in which they were given.
+    joins : tuple of Join
+    shared : tuple of Shared
+    problems : tuple of str
+        What an audit of the files together would be refused for, in the audit's words.
+    next : str
+        The command to type next; empty if there is none.
+    differing : tuple of Differing
+        Why the command names one side of an attribute.
+    warnings : tuple of Odd
+        What an audit of the files warns of, beyond what is odd about each; of the command
+        `parivox inspect` only.
+    """
+
+    files: tuple[Found, ...]
+    joins: tuple[Join, ...]
+    shared: tuple[Shared, ...]
+    problems: tuple[str, ...]
+    next: str
+    differing: tuple[Differing, ...] = ()
+    warnings: tuple[Odd, ...] = ()
+
+    @property
+    def readable(self) -> bool:
+        """Whether every file could be read as something."""
+        return all(one.kind != "unknown" for one in self.files)

@@ -1,0 +1,187 @@
+"""What was recorded at once: by a column of the table of utterances, or by folders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from parivox.data.columns import plain
+from parivox.data.ids import places_in
+from parivox.data.joining import before
+from parivox.data.value_warnings import Odd
+from parivox.frozen import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from parivox.data.recordings import Utterances
+    from parivox.data.trial_set import TrialSet
+
+RECORDING = ("recording", "video", "session", "call")
+"""Columns of the table of utterances that tell what was recorded at once, best first."""
+GIVE_RECORDINGS = "give --utterances with a column recording"
+"""What settles which utterances are of one recording."""
+_MAX_OWN_SHARE, _OWN_SPEAKERS = 0.05, (1.5, 8.0)
+"""A folder name of more speakers than this share of them, within these limits, is shared."""
+_MAX_SHARED = 0.1
+"""Share of folders with such names above which folders may be no recordings."""
+_SAME_FOLDERS = 0.9
+_SPEAKER_FOLDERS = 1.2
+"""Folders per speaker, at most, where a part of the path stands for the speaker."""
+_MAX_DEPTH = 12
+_NAMES_SHOWN = 3
+_SESSION = (
+    r"(?i)(^|/)((recording|rec|record|video|vid|session|sess|ses|call|visit|day|meeting|interview|"
+    r"conversation|episode|chapter|tape|take)[-_. ]?\d+|(19|20)\d\d[-_.]?[01]\d[-_.]?[0-3]\d)($|/)"
+)
+"""Folders that call themselves a session, or a date: recordings of each speaker, if shared."""
+_NUMBERED = r"\d$"
+
+
+@frozen
+class RecordingNames:
+    """What was recorded at once: the name of the recording of each utterance, and its source."""
+
+    names: pl.Series  # null where unknown
+    source: str  # what tells the recording; empty if nothing does
+    # why the names may be those of an attribute, not of recordings; empty where nothing says so
+    doubt: str = ""
+    shared: int = 0  # how many folder names give rise to the doubt
+
+    @property
+    def trusted(self) -> pl.Series:
+        """The names, unknown where there is doubt about them."""
+        return self.names.clear(len(self.names)) if self.doubt else self.names
+
+    @property
+    def unknown(self) -> str:
+        """Why no recording is known, as a clause."""
+        return self.doubt or "no recording is known"
+
+    @property
+    def warning(self) -> str:
+        """What to say where the user asks for recordings although there is doubt; else empty."""
+        if not self.doubt:
+            return ""
+        return f"recordings are taken from the {self.source}, but {self.doubt}; {GIVE_RECORDINGS}"
+
+    @property
+    def in_words(self) -> str:
+        """Where recordings are taken from, as a sentence without its end."""
+        if self.doubt:
+            return f"unknown: {self.doubt}; {GIVE_RECORDINGS}"
+        return self.source or f"unknown; {GIVE_RECORDINGS}"
+
+
+def recording_names(
+    ids: pl.Series, utterances: Utterances | None, speaker: NDArray[np.int32]
+) -> RecordingNames:
+    """Find the recording of each utterance: in a column of their table, else in the folder.
+
+    A folder is a recording if it lies below the speaker's own, as in VoxCeleb. Names that many
+    speakers share are doubted: they may be languages or devices. See
+    docs/methods/trial-lists.md#recordings.
+
+    Examples
+    --------
+    >>> ids = pl.Series(
+    ...     [f"{speaker}/{language}/1" for speaker in "abc" for language in ("de", "en")]
+    ... )
+    >>> found = recording_names(ids, None, np.array([0, 0, 1, 1, 2, 2], dtype=np.int32))
+    >>> found.source, found.doubt.partition(",")[0]
+    ('folder of the path', "folder names 'de'")
+    """
+    if utterances is not None:
+        columns = {plain(name).removesuffix("id"): name for name in utterances.attributes.columns}
+        column = next((columns[word] for word in RECORDING if word in columns), None)
+        if column is not None:
+            row = places_in(ids, utterances.table["utterance"])
+            at = pl.Series(row, dtype=pl.Int64)
+            names = utterances.attributes[column].gather(at.set(at < 0, None)).alias("name")
+            return RecordingNames(names, f"column {column!r} of --utterances")
+    folder = before(ids, r"/[^/]*$").alias("name")
+    folder = folder.set(~folder.str.contains("/", literal=True), None)
+    each = pl.DataFrame({"speaker": speaker, "name": folder}).drop_nulls()
+    if not each.height:
+        return RecordingNames(folder, "")
+    if _part_alike(each["speaker"], each["name"]):
+        first = each["name"].str.replace(r"/.*$", "")
+        if not _part_alike(each["speaker"], first):
+            return RecordingNames(folder.clear(len(ids)), "")  # folders are the speakers' own
+    doubt, shared = _doubt_of_folders(each.filter(pl.col("speaker") >= 0).unique())
+    return RecordingNames(folder, "folder of the path", doubt, shared)
+
+
+def recording_names_of(trials: TrialSet) -> RecordingNames:
+    """Find the recording of each utterance of trials that is no model."""
+    table = None if trials.recordings is None else trials.recordings.table
+    ids = trials.utterance_ids.series()[trials.n_models :]
+    return recording_names(ids, table, trials.utterance_speaker[trials.n_models :])
+
+
+def odd_recordings(trials: TrialSet) -> list[Odd]:
+    """What is odd about folders that might be taken for recordings: many speakers share them."""
+    found = recording_names_of(trials)
+    if not found.doubt:
+        return []
+    note = f"{found.doubt}; same-recording trials are unknown: {GIVE_RECORDINGS}"
+    return [Odd("shared folder names, not taken for recordings", found.shared, note)]
+
+
+def _doubt_of_folders(folders: pl.DataFrame) -> tuple[str, int]:
+    """Why folders may be an attribute, and how many names say so; empty and 0 if none does.
+
+    `folders` are the distinct ones of each speaker. Recordings have names of their own, or those
+    of the few who were recorded together; attributes have those of many speakers.
+    """
+    n_speakers = folders["speaker"].n_unique()
+    if n_speakers < 2:
+        return "", 0
+    names = folders.select("speaker", name=_without_speaker(folders)).unique()
+    names = names.with_columns(speakers=pl.len().over("name"))
+    limit = float(np.clip(_MAX_OWN_SHARE * n_speakers, *_OWN_SPEAKERS))
+    shared = names.filter(pl.col("speakers") > limit)
+    if shared.height <= _MAX_SHARED * names.height:
+        return "", 0
+    is_session = shared["name"].str.contains(_SESSION)
+    if float(is_session.mean() or 0.0) >= _SAME_FOLDERS:  # type: ignore[arg-type]
+        return "", 0
+    each = (
+        shared.select("name", "speakers")
+        .unique()
+        .sort("speakers", "name", descending=[True, False])
+    )
+    shown = ", ".join(repr(name) for name in each["name"].head(_NAMES_SHOWN).to_list())
+    more = ", ..." if each.height > _NAMES_SHOWN else ""
+    may_be = "look like an attribute (language, device, type of session)"
+    if each["name"].str.contains(_NUMBERED).all():
+        may_be = "may number the recordings of each speaker, or be an attribute"
+    most = int(each["speakers"][0])
+    doubt = (
+        f"folder names {shown}{more}, shared by up to {most:,} of {n_speakers:,} speakers, {may_be}"
+    )
+    return doubt, each.height
+
+
+def _without_speaker(folders: pl.DataFrame) -> pl.Series:
+    """Folders without the part of the path that stands for the speaker, and what all have first."""
+    parts = folders["name"].str.split("/")
+    n_speakers = folders["speaker"].n_unique()
+    for place in range(min(int(parts.list.len().max() or 0), _MAX_DEPTH)):  # type: ignore[arg-type]
+        part = parts.list.get(place, null_on_oob=True)
+        n_pairs = pl.DataFrame({"speaker": folders["speaker"], "part": part}).n_unique()
+        if not part.null_count() and n_pairs == part.n_unique() <= _SPEAKER_FOLDERS * n_speakers:
+            both = pl.concat_list(parts.list.head(place), parts.list.slice(place + 1))
+            parts = folders.select(both.alias("name"))["name"]
+            break
+    while (parts.list.len() > 1).all() and parts.list.first().n_unique() == 1:
+        parts = parts.list.slice(1)
+    return parts.list.join("/")
+
+
+def _part_alike(one: pl.Series, other: pl.Series) -> bool:
+    """Whether two columns part the rows alike."""
+    n = one.n_unique()
+    return n == other.n_unique() == pl.DataFrame({"one": one, "other": other}).n_unique()

@@ -1,0 +1,236 @@
+"""The rule file: which threshold decides for whom, as `parivox thresholds` writes it.
+
+See docs/thresholds.md#the-rule-file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.data.requested_groupings import make_groupings
+from parivox.data.source_bytes import read_content
+from parivox.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.data.grouping import Grouping
+    from parivox.data.speakers import Speakers
+    from parivox.data.trial_checks import Trials
+    from parivox.data.trial_set import TrialSet
+    from parivox.data.yaml_text import Node
+
+VERSION = 1
+SIDES = ("enrol", "test")
+EXAMPLE = """\
+# Which threshold decides for whom; parivox audit SCORES --thresholds FILE audits it.
+parivox-thresholds: 1
+
+# Attributes that the groups are made of, as in --by, and whose: of the enrolled person (enrol),
+# or of the person at the door (test).
+by: gender
+side: enrol
+
+# One for all who have none of their own, and for people of unknown group.
+common: 0.35
+unknown: 0.35
+
+# Groups that have one of their own.
+thresholds:
+  f: 0.37
+"""
+_VERSION, _FOUND = "parivox-thresholds", "found"
+_KEYS = (_VERSION, "by", "side", "common", "unknown", "thresholds", _FOUND)
+_HEAD = EXAMPLE.partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class RuleFile:
+    """What a rule file says."""
+
+    by: str  # one grouping
+    side: str  # whose group it is: one of `SIDES`
+    common: float
+    unknown: float  # for people of unknown group
+    thresholds: Mapping[str, float]  # of groups that have one of their own
+    found: Mapping[str, Any] = field(default_factory=dict)  # how they were found
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # what was read
+
+    def text(self, *, as_json: bool = False) -> str:
+        """The file, as YAML or JSON."""
+        entries = {_VERSION: VERSION} | {name: getattr(self, name) for name in _KEYS[1:]}
+        if as_json:
+            return json.dumps(entries, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return "\n".join([_HEAD, *_lines(entries)]) + "\n"
+
+    def record(self) -> dict[str, Any]:
+        """What the file says, for the audit's record."""
+        said = {name: getattr(self, name) for name in _KEYS[1:-1]}
+        return said | {
+            "thresholds": dict(self.thresholds),
+            "trials_sha256": self.found.get("trials_sha256", ""),
+        }
+
+    def grouping(self, people: Speakers, sets: Sequence[TrialSet], **how: Any) -> Grouping:
+        """The groups that it is of.
+
+        Raises
+        ------
+        ConfigError
+            If none of those that it names occurs.
+        """
+        name = self.provenance["name"]
+        (made,) = make_groupings(people, [self.by], sets=sets, option=f"{name}: by", **how)
+        if self.thresholds and not set(self.thresholds) & set(made.groups):
+            first = next(iter(self.thresholds))
+            msg = (
+                f"{name}: none of its groups by {self.by} occurs in the trials; "
+                f"{nearest(first, made.groups)}"
+            )
+            raise ConfigError(msg)
+        return made
+
+    def decide(self, trials: TrialSet, grouping: Grouping) -> TrialSet:
+        """The trials with the threshold that decides each of them.
+
+        Raises
+        ------
+        ConfigError
+            If they are decided already, or have no scores.
+        """
+        name = self.provenance["name"]
+        if trials.has_decisions or not trials.is_scored:
+            msg = (
+                f"--thresholds {name}: {trials.name} tells its decisions or thresholds itself; "
+                "leave out that column, or --thresholds"
+            )
+            raise ConfigError(msg)
+        each = [self.thresholds.get(group, self.common) for group in grouping.groups]
+        levels, place = np.unique([*each, self.unknown], return_inverse=True)
+        of_group: NDArray[np.int32] = place.astype(np.int32)
+        sides, at = grouping.on(trials), SIDES.index(self.side)
+
+        def decided(part: Trials) -> Trials:
+            more = {**part.more, "threshold": of_group[sides(part)[at]]}
+            failed = None if part.failed is None else decided(part.failed)
+            return replace(part, more=more, failed=failed)
+
+        made = trials.with_trial_columns(decided, more=["threshold"], levels={})
+        return replace(made, thresholds=np.append(levels, np.nan))
+
+
+def read_rules(source: Any) -> RuleFile:
+    """Read a rule file, or a mapping that holds the same.
+
+    Examples
+    --------
+    >>> found = read_rules(
+    ...     {"parivox-thresholds": 1, "by": "gender", "common": 0.35, "thresholds": {"f": 0.37}}
+    ... )
+    >>> found.side, found.unknown, found.thresholds
+    ('enrol', 0.35, {'f': 0.37})
+    """
+    from parivox.data import yaml_text  # noqa: PLC0415 - it imports yaml
+
+    name = "--thresholds"
+    provenance: dict[str, Any] = {"role": "thresholds", "name": name, "format": "mapping"}
+    if isinstance(source, Mapping):
+        node: Node | None = yaml_text.node_of(source, name)
+    elif isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        if path.is_file() and not path.stat().st_size:
+            return _parsed(None, path.name, provenance)
+        content = read_content(source)
+        name = content.name
+        try:
+            text = (content.data or b"").decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            msg = f"{name}: is not text; write what parivox thresholds --example prints, in UTF-8"
+            raise ConfigError(msg) from error
+        provenance |= {"name": name, "format": "yaml", "sha256": content.sha256}
+        node = yaml_text.read_yaml(text, name)
+    else:
+        msg = f"--thresholds: a {type(source).__name__} is not a rule file; give the path of one"
+        raise ConfigError(msg)
+    return _parsed(node, name, provenance)
+
+
+def _parsed(node: Node | None, name: str, provenance: dict[str, Any]) -> RuleFile:
+    mend = "parivox thresholds --example prints one"
+    if node is None or not isinstance(node.value, dict) or _VERSION not in node.value:
+        msg = f"{name}: is not a rule file, of which a line says '{_VERSION}: {VERSION}'; {mend}"
+        raise ConfigError(msg)
+    entries = node.value
+    for key, one in entries.items():
+        if key not in _KEYS:
+            msg = f"{one.where}: {key!r} is not known; {nearest(key, _KEYS)}"
+            raise ConfigError(msg)
+    if entries[_VERSION].value != str(VERSION):
+        msg = (
+            f"{entries[_VERSION].where}: is of version {entries[_VERSION].value!r}, of which this "
+            "Parivox knows 1 only; update Parivox, or write the rule again"
+        )
+        raise ConfigError(msg)
+    missing = [key for key in ("by", "common", "thresholds") if key not in entries]
+    if missing:
+        msg = f"{name}: says nothing of {missing[0]!r}; {mend}"
+        raise ConfigError(msg)
+    by, side = (entries[key].value if key in entries else SIDES[0] for key in ("by", "side"))
+    for key, value in (("by", by), ("side", side)):
+        if not isinstance(value, str) or not value or (key == "side" and value not in SIDES):
+            wanted = "enrol or test" if key == "side" else "one grouping, as in gender"
+            msg = f"{entries[key].where}: {key} is not {wanted}; {mend}"
+            raise ConfigError(msg)
+    groups = entries["thresholds"].value
+    rest = entries[_FOUND].value if _FOUND in entries else {}
+    found = rest if isinstance(rest, dict) else {}
+    if not isinstance(groups, dict):
+        msg = (
+            f"{entries['thresholds'].where}: thresholds is not a mapping; write lines as in 'f: "
+            "0.37'"
+        )
+        raise ConfigError(msg)
+    common = _number(entries["common"], "common")
+    return RuleFile(
+        str(by),
+        str(side),
+        common,
+        _number(entries["unknown"], "unknown") if "unknown" in entries else common,
+        {group: _number(one, f"the threshold of {group!r}") for group, one in groups.items()},
+        {key: one.value for key, one in found.items() if isinstance(one.value, str)},
+        provenance,
+    )
+
+
+def _number(node: Node, what: str) -> float:
+    try:
+        found = float(node.value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        found = math.nan
+    is_odd = "_" in str(node.value)  # which Python reads, and nobody means
+    if is_odd or not math.isfinite(found):
+        msg = f"{node.where}: {what} is not a number; write one, as in 0.35"
+        raise ConfigError(msg)
+    return found
+
+
+def _lines(entries: Mapping[str, Any], indent: str = "") -> list[str]:
+    """Entries as YAML; texts as JSON writes them, which YAML reads alike."""
+    lines = []
+    for key, value in entries.items():
+        name = f"{indent}{json.dumps(key, ensure_ascii=False) if indent else key}:"
+        if isinstance(value, Mapping) and value:
+            lines += [name, *_lines(value, f"{indent}  ")]
+        else:
+            lines.append(f"{name} {json.dumps(value, ensure_ascii=False)}")
+    return lines

@@ -1,0 +1,230 @@
+"""The key of a site, under which speakers get other names, and what was counted with it.
+
+A key is random. Names and marks are keyed hashes (BLAKE2b), so that without the key no id can be
+tried against them. The key that is used is derived from the file's by a slow function, so that a
+key which can be guessed takes long to find. See docs/counts.md#keys.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parivox.errors import ConfigError
+from parivox.runtime.disk import hold, whole_file, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+SHORTEST, LONGEST = 16, 64
+"""Bytes of a key: fewer could be guessed, more are none of BLAKE2b's."""
+_LEAST_DISTINCT = 8
+"""Different bytes of a key: fewer are hardly random."""
+_TOO_MUCH = 1 << 12
+_NAME, _SITE, _BLOCK = b"parivox name", b"parivox site", b"parivox block"  # uses of one key
+_MARK = b"parivox mark"
+
+KDF = "scrypt-15-8-1"
+"""How keys are derived: scrypt with N = 2 ** 15, r = 8 and p = 1."""
+NO_KDF = ""
+"""Of files of 0.2.0, which used the bytes of the key as they are."""
+KDFS = (NO_KDF, KDF)
+_SALT = b"parivox site key"  # alike everywhere, as one key is to give one name at any time
+_MAKE = "make a random one with --new-key FILE"
+
+
+@dataclass(frozen=True)
+class SiteKey:
+    """A secret of one site, and how it was derived from the one in its file."""
+
+    secret: bytes = field(repr=False)
+    kdf: str = KDF
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], kdf: str = KDF) -> SiteKey:
+        """A key of a file, without blanks around it.
+
+        Raises
+        ------
+        ConfigError
+            If there is none, or it is too short, too long, or can be guessed.
+        """
+        try:
+            with Path(path).open("rb") as file:
+                secret = file.read(_TOO_MUCH).strip()
+        except FileNotFoundError:
+            if _may_be_secret(str(path)):
+                msg = (
+                    "--key: names no file; if that was the secret itself, it may now be in the "
+                    f"history of commands: {_MAKE}"
+                )
+                raise ConfigError(msg) from None
+            msg = f"--key {path}: file not found; check the path, or {_MAKE}"
+            raise ConfigError(msg) from None
+        except (OSError, ValueError) as error:
+            msg = f"--key {path}: cannot be read ({error}); name a file"
+            raise ConfigError(msg) from error
+        if not SHORTEST <= len(secret) <= LONGEST:
+            msg = (
+                f"--key {path}: holds {len(secret)} bytes, a key has {SHORTEST} to {LONGEST}; "
+                f"{_MAKE}"
+            )
+            raise ConfigError(msg)
+        if len({*secret}) < _LEAST_DISTINCT:
+            msg = (
+                f"--key {path}: has {len({*secret})} different characters and can be guessed; "
+                f"{_MAKE}"
+            )
+            raise ConfigError(msg)
+        return cls(_derived(secret, kdf), kdf)
+
+    @property
+    def site(self) -> str:
+        """What tells this key apart from others, and tells nothing of it."""
+        return self._hash(_SITE, [])
+
+    def names(self, ids: Sequence[str]) -> list[str]:
+        """The name of each speaker."""
+        return [self._hash(_NAME, [one]) for one in ids]
+
+    def name_of_block(self, names: Iterable[str]) -> str:
+        """The name of a block, from those of its speakers."""
+        return self._hash(_BLOCK, sorted(names))
+
+    def mark(self, text: str) -> str:
+        """What tells whether two texts are the same, and without the key nothing of them."""
+        return self._hash(_MARK, [text])
+
+    def _hash(self, use: bytes, words: Iterable[str]) -> str:
+        made = hashlib.blake2b(use, digest_size=8, key=self.secret)
+        for one in words:
+            made.update(b"\0" + one.encode())
+        return made.hexdigest()
+
+
+def _derived(secret: bytes, kdf: str) -> bytes:
+    if kdf == NO_KDF:
+        return secret
+    return hashlib.scrypt(secret, salt=_SALT, n=1 << 15, r=8, p=1, maxmem=1 << 26, dklen=32)
+
+
+def _may_be_secret(text: str) -> bool:
+    """Whether a text that names no file may be a key that was typed: it is not repeated then."""
+    return len(text) >= SHORTEST and not {*text} & {"/", "\\", "."}
+
+
+@contextmanager
+def key_file(
+    key: str | os.PathLike[str] | None, new_key: str | os.PathLike[str] | None
+) -> Iterator[str | os.PathLike[str] | None]:
+    """The file of a key: the one given, or a new one, which goes if the block fails.
+
+    Raises
+    ------
+    ConfigError
+        If both are given, or the new one is there already or cannot be written.
+    """
+    if new_key is None:
+        yield key
+        return
+    if key is not None:
+        msg = "--key and --new-key: give one of them"
+        raise ConfigError(msg)
+    try:
+        descriptor = os.open(new_key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        msg = f"--new-key {os.fsdecode(new_key)}: exists already; use it with --key"
+        raise ConfigError(msg) from None
+    except (OSError, ValueError) as error:
+        msg = f"--new-key {os.fsdecode(new_key)}: cannot be written ({error}); name another file"
+        raise ConfigError(msg) from error
+    with os.fdopen(descriptor, "w") as file:
+        file.write(f"{secrets.token_hex(32)}\n")
+    try:
+        yield new_key
+    except BaseException:
+        Path(new_key).unlink(missing_ok=True)
+        raise
+
+
+_KIND = "parivox_counted"
+
+
+@dataclass(frozen=True)
+class CountedBefore:
+    """What was counted with a key: of which trials, by what, and whether groups were withheld.
+
+    It is a file next to the key, with keyed hashes in place of trials. Two files of the same
+    trials by other groups can be subtracted: what one withholds, the other may give back.
+    """
+
+    path: Path
+    entries: tuple[dict[str, Any], ...]
+
+    @classmethod
+    def of_key(cls, key: str | os.PathLike[str]) -> CountedBefore:
+        """Read what was counted with the key of a file.
+
+        Raises
+        ------
+        ConfigError
+            If that is damaged.
+        """
+        return cls._read(record_beside(key))
+
+    @classmethod
+    def _read(cls, path: Path) -> CountedBefore:
+        if not path.exists():
+            return cls(path, ())
+        try:
+            entries = json.loads(path.read_bytes())[_KIND]
+            known = tuple(
+                {
+                    "trials": str(one["trials"]),
+                    "groups": str(one["groups"]),
+                    "by": [str(name) for name in one["by"]],
+                    "withheld": bool(one["withheld"]),
+                }
+                for one in entries
+            )
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            msg = f"{path}: is damaged; it tells what was counted with the key. Restore it"
+            raise ConfigError(msg) from error
+        return cls(path, known)
+
+    def check(self, entry: dict[str, Any], name: str) -> None:
+        """Refuse to count trials by other groups than before, if any were withheld."""
+        for before in self.entries:
+            is_other = before["trials"] == entry["trials"] and before["groups"] != entry["groups"]
+            if is_other and (before["withheld"] or entry["withheld"]):
+                msg = (
+                    f"{name}: its trials were counted by {', '.join(before['by'])} with this key, "
+                    "by other groups, other speakers in them or another --withhold or --blocks, "
+                    "and groups were withheld; subtracting the counts could give them back. Count "
+                    "as before, or add --regroup if no reader has both files"
+                )
+                raise ConfigError(msg)
+
+    def record(self, entry: dict[str, Any]) -> None:
+        """Add what is counted now to what others may have added meanwhile."""
+        with contextlib.ExitStack() as lock:
+            hold(self.path.parent, lock, waits=True)
+            entries = self._read(self.path).entries
+            if entry in entries:
+                return
+            text = json.dumps({_KIND: [*entries, entry]}, indent=1, ensure_ascii=False)
+            with writing(str(self.path)), whole_file(self.path) as aside:
+                aside.touch(mode=0o600)
+                aside.write_text(f"{text}\n", encoding="utf-8", newline="\n")
+
+
+def record_beside(key: str | os.PathLike[str]) -> Path:
+    """Where it is noted what was counted with the key of a file; links are followed."""
+    return Path(f"{os.path.realpath(key)}.counted")

@@ -1,0 +1,204 @@
+"""Types of the options that functions take besides those in their signatures.
+
+Written by tests/test_options.py from the descriptions; editors and type checkers read it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+    from parivox.runtime.progress import Progress
+
+
+class OtherAuditOptions(TypedDict, total=False):
+    """Options of `audit` that its signature does not name."""
+
+    models: Any
+    """model table: one row per recording, with the model, its speaker and the recording, for
+    enrolments made of several recordings"""
+    failures: Any
+    """table of failures to enrol and to acquire: recording, stage (enrol or acquire) and reason"""
+    only: Sequence[str] | str
+    """keep only trials in which both sides have this value: grade=4, same:recording=different,
+    enrol.channel=phone. Several values of one attribute are combined"""
+    scores_format: str | None
+    """format of the scores (default: detected from the content)"""
+    columns: Mapping[str, str] | None
+    """columns by role: enrol=ref_file,test=com_file,score=sc,label=lab; and words used in cells:
+    accept=ja,reject=nein,failed=too short, nobody=guest for ids that stand for no speaker"""
+    id: str | None
+    """id column of the speaker table (default: the column that contains the ids. A column called
+    speaker or id takes precedence, a column without a name comes last. If several other columns fit
+    equally well, the option is needed)"""
+    encoding: str | None
+    """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
+    Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
+    refused)"""
+    quotes: str | None
+    """none: quotes in text tables are ordinary characters and do not enclose cells"""
+    orientation: str | None
+    """distance: scores are distances and are negated; similarity: scores are similarities, whatever
+    their AUC"""
+    conflicts: str
+    """treatment of contradictory rows: error refuses them, set-aside excludes them (default:
+    error)"""
+    progress: Callable[[Progress], None] | None
+    """function called with the progress of each stage, when the stage begins and ends and at most
+    four times a second in between; print shows it"""
+    allocate: Sequence[str] | str | None
+    """allocation, the rule that assigns nontarget trials to groups: both, enrol, test, either
+    (default: both; enrol if nontarget trials have no test speaker)"""
+    thresholds: Any
+    """rule file of parivox thresholds: decide each trial by the threshold of its group, as
+    operating point deployed"""
+    threshold_from: Any
+    """development scores on which the thresholds are set (default: all trials of the system)"""
+    cost: Sequence[str] | str
+    """detection cost: a name such as sre08, or P_TARGET,C_MISS,C_FA; min-cdet uses the first
+    (default: voxsrc)"""
+    eer: Sequence[str] | str
+    """definition of the EER: linear, nearest_max, nearest_mean, clova, speechbrain, kaldi,
+    nist_sre16, rocch, pyeer (default: linear)"""
+    rule: Sequence[str] | str
+    """rule that reads the FNR at a given FPR, and the reverse, from the error curve: conservative,
+    nearest, interp (default: conservative)"""
+    reference: Sequence[str] | str | None
+    """reference that groups are compared with: others (all other groups combined), pooled, macro,
+    geomean, best, or a group; verdicts use the first (default: these five; without intervals not
+    others)"""
+    zero: Sequence[str] | str
+    """treatment of rates without errors: none, jeffreys, nist (default: none, jeffreys)"""
+    alpha: Sequence[float | str] | float | str
+    """weights of FPR in measures that combine both error types (FDR, IR, GARBE): 0.5, 0,0.5,1 or
+    0:1:0.05 (default: 0.5)"""
+    sweep: str | None
+    """meta-measures over a grid of operating points: fpr=0.001:0.1:log100"""
+    llr: bool
+    """scores are natural-log likelihood ratios"""
+    llr_base: int | None
+    """scores are log-likelihood ratios to this base: 10 or 2; thresholds keep the units of the
+    scores (default: natural logarithms)"""
+    interval: str
+    """method for intervals of rates: speakers or bootstrap; wilson, clopper-pearson and jeffreys
+    treat trials as independent and serve comparison only (default: speakers)"""
+    pooled_floor: bool
+    """widen FNR intervals of groups with few speakers where other groups show that speakers vary
+    more"""
+    confidence: float
+    """confidence level of intervals and verdicts, 0.5 to 0.999 (default: 0.95)"""
+    replicates: int
+    """replicates of the bootstrap over speakers and of noise floors, 50 to 100,000 (default:
+    1000)"""
+    seed: int
+    """random seed of replicates: the same seed gives the same numbers (default: 0)"""
+    fixed_threshold: bool
+    """keep the thresholds that were set on the audited trials in every replicate, instead of
+    setting them anew"""
+    bins: int | str
+    """number of score bins in replicates, or exact (default: 1024)"""
+    primary: str | None
+    """grouping whose verdicts are confirmatory, as in gender or gender@fpr=0.01; the report shows
+    it first (default: the first grouping at the first operating point)"""
+    margin: float
+    """equivalence margin: the largest ratio, and its reciprocal, that counts as no difference
+    (default: 1.25)"""
+    attempts: int | None
+    """number of attempts: report how many speakers are rejected, and how many impostors accepted,
+    in this many attempts"""
+    gates: Sequence[str] | str
+    """minimum sample size of a group: inference=5 (speakers, for a verdict); speakers=10, errors=5
+    (effective errors), pairs=45 (of speakers), to be part of summary numbers (default: these
+    numbers)"""
+    standardise: Sequence[str] | str
+    """add rates standardised over this attribute, with equal weight per stratum: same:gender"""
+    speaker_ids: str
+    """speaker ids in the audit and the report: never, or offenders, a table of the speakers with
+    the most errors of each group (default: never)"""
+    compat: str | None
+    """bt4vt: add results by the rules of bt4vt 1.0.1 (curve cut at its ends, nearest threshold,
+    nearest_max EER)"""
+    trial_table: str | os.PathLike[str] | None
+    """write every trial with its errors, groups and numbered speakers to CSV or Parquet, for your
+    own models"""
+    metrics: Mapping[str, Callable[..., Any]] | None
+    """your own metrics: functions from error counts [..., group, threshold] to values [..., group]
+    (of the whole curve) or [..., group, threshold] (at each operating point); lower is better.
+    Metrics of the entry point group parivox.metrics are added"""
+
+
+class OtherCountOptions(TypedDict, total=False):
+    """Options of `count` that its signature does not name."""
+
+    trials: Any
+    """separate trial list with labels, joined on the pair of ids (never on line order)"""
+    utterances: Any
+    """utterance table with any attributes; it names the speaker of each utterance if ids do not
+    start with the speaker. Also a Kaldi data folder, or a pattern that locates the speaker in the
+    ids, such as {speaker}-**"""
+    models: Any
+    """model table: one row per recording, with the model, its speaker and the recording, for
+    enrolments made of several recordings"""
+    failures: Any
+    """table of failures to enrol and to acquire: recording, stage (enrol or acquire) and reason"""
+    only: Sequence[str] | str
+    """keep only trials in which both sides have this value: grade=4, same:recording=different,
+    enrol.channel=phone. Several values of one attribute are combined"""
+    scores_format: str | None
+    """format of the scores (default: detected from the content)"""
+    columns: Mapping[str, str] | None
+    """columns by role: enrol=ref_file,test=com_file,score=sc,label=lab; and words used in cells:
+    accept=ja,reject=nein,failed=too short, nobody=guest for ids that stand for no speaker"""
+    id: str | None
+    """id column of the speaker table (default: the column that contains the ids. A column called
+    speaker or id takes precedence, a column without a name comes last. If several other columns fit
+    equally well, the option is needed)"""
+    encoding: str | None
+    """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
+    Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
+    refused)"""
+    quotes: str | None
+    """none: quotes in text tables are ordinary characters and do not enclose cells"""
+    orientation: str | None
+    """distance: scores are distances and are negated; similarity: scores are similarities, whatever
+    their AUC"""
+    conflicts: str
+    """treatment of contradictory rows: error refuses them, set-aside excludes them (default:
+    error)"""
+    progress: Callable[[Progress], None] | None
+    """function called with the progress of each stage, when the stage begins and ends and at most
+    four times a second in between; print shows it"""
+    regroup: bool
+    """with --key: count trials again by other groups although groups were withheld before"""
+    llr: bool
+    """scores are natural-log likelihood ratios"""
+    llr_base: int | None
+    """scores are log-likelihood ratios to this base: 10 or 2; thresholds keep the units of the
+    scores (default: natural logarithms)"""
+
+
+class OtherBuildOptions(TypedDict, total=False):
+    """Options of `trials build inclusive` that its signature does not name."""
+
+    format: str
+    """format of the lists: voxceleb, kaldi, nist, csv or parquet (default: voxceleb)"""
+    variants: int
+    """number of lists, with seeds derived from --seed (default: 1)"""
+    seed: int
+    """random seed (default: 0)"""
+    id: str | None
+    """id column of the speaker table"""
+    encoding: str | None
+    """encoding of text files that are neither UTF-8 nor UTF-16: cp1250, gbk or any other that
+    Python supports (default: guessed, with a warning, if only one reading is possible; otherwise
+    refused)"""
+    quotes: str | None
+    """none: quotes in text tables are ordinary characters and do not enclose cells"""
+    speaker_ids: bool
+    """name the speakers who are left out, also in the manifest"""
+    progress: Callable[[Progress], None] | None
+    """function called with the progress of each stage, when the stage begins and ends and at most
+    four times a second in between; print shows it"""

@@ -1,0 +1,163 @@
+"""An audit's page and tables as files.
+
+What an earlier report left is replaced; any other file is kept, and refused in a sentence. The
+checks stand by themselves, so that a command can refuse before an audit has taken its time.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parivox.errors import ConfigError
+from parivox.report.audit_queries import check_speaker_ids
+from parivox.runtime.disk import check_file, whole_file, writing
+from parivox.runtime.progress import stage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from parivox.auditing import Audit
+    from parivox.report.context import Context
+
+TABLES = {
+    "markdown": ".md",
+    "latex": ".tex",
+    "xlsx": ".xlsx",
+    "metrics": ".json",
+    "model-index": ".yaml",
+}
+"""What tables are written as, and how names of such files end."""
+_PAGES = (".html", ".htm")
+
+
+def write_page(
+    audit: Audit,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    context: str | os.PathLike[str] | Mapping[str, Any] | Context | None = None,
+    speaker_ids: str = "never",
+) -> None:
+    """Write an audit as one self-contained HTML page.
+
+    Parameters
+    ----------
+    audit
+        From `pv.audit` or `pv.load`.
+    path
+        File to write; an earlier report there is replaced, any other file is not.
+    title
+        Of the page.
+    context
+        What only its owner knows of the audit, and labels: a YAML file, or a mapping that holds the
+        same.
+    speaker_ids : {"never", "offenders"}
+        Whether the speakers behind most errors are named, if the audit has them.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be written there, an option is wrong, or vl_convert or jinja2 is
+        missing.
+    """
+    file = check_page(path)
+    check_speaker_ids(audit, speaker_ids)
+    from parivox.report.html import page  # noqa: PLC0415 - what takes time to load
+
+    with stage(f"writing {os.fsdecode(path)}"):
+        text = page(audit, title=title, context=context, speaker_ids=speaker_ids)
+    _put(file, text.encode())
+
+
+def write_tables(
+    audit: Audit,
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the option's word
+) -> None:
+    """Write an audit's tables for a paper, a model card, an annex, or what keeps metrics.
+
+    Parameters
+    ----------
+    audit
+        From `pv.audit` or `pv.load`.
+    path
+        File to write; an earlier report there is replaced, any other file is not.
+    format : {"markdown", "latex", "xlsx", "metrics", "model-index"}, optional
+        By default as the name ends: .md, .tex, .xlsx, .json, .yaml.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be written there, the format is not known, or openpyxl is missing.
+    """
+    file, kind = check_tables(path, format)
+    _put(file, tables_as(audit, kind))
+
+
+def tables_as(audit: Audit, kind: str) -> bytes:
+    """An audit's tables in a format."""
+    if kind == "xlsx":
+        from parivox.report.sheets.workbook import workbook  # noqa: PLC0415 - openpyxl is optional
+
+        return workbook(audit)
+    if kind in {"metrics", "model-index"}:
+        from parivox.report import exports  # noqa: PLC0415 - what takes time to load
+
+        made = exports.metrics if kind == "metrics" else exports.model_index
+        return made(audit).encode()
+    from parivox.report.sheets import paper  # noqa: PLC0415 - what takes time to load
+
+    return (paper.latex(audit) if kind == "latex" else paper.markdown(audit)).encode()
+
+
+def check_page(path: str | os.PathLike[str]) -> Path:
+    """The file of a page; refused if it may not be written, or what draws it is not installed."""
+    need("pages", "vl_convert", "jinja2")
+    return check_file(path, f"report{_PAGES[0]}")
+
+
+def check_tables(path: str | os.PathLike[str], format: str | None = None) -> tuple[Path, str]:  # noqa: A002
+    """The file of tables and their format; refused if it may not be written, or is of no format."""
+    kind = format or format_of(path)
+    check_format(kind)
+    return check_file(path, f"report{TABLES[kind]}"), kind
+
+
+def check_format(format: str) -> None:  # noqa: A002 - the option's word
+    """Refuse a format of tables that is not known, or whose package is missing."""
+    if format not in TABLES:
+        msg = f"--format {format!r} is not known; choose from {', '.join(TABLES)}"
+        raise ConfigError(msg)
+    if format == "xlsx":
+        need("workbooks", "openpyxl", extra="xlsx")
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """The format of tables that the name of a file tells; empty for a page; refused if none."""
+    suffix = Path(os.fsdecode(path)).suffix.lower()
+    if suffix in _PAGES:
+        return ""
+    for name, ending in TABLES.items():
+        if suffix == ending:
+            return name
+    msg = (
+        f"{os.fsdecode(path)}: its name tells no format; end it with .html for a page, or "
+        f"{', '.join(TABLES.values())} for tables"
+    )
+    raise ConfigError(msg)
+
+
+def need(what: str, *packages: str, extra: str = "report") -> None:
+    """Refuse to go on without packages, which are those of an extra; nothing is imported for it."""
+    if any(importlib.util.find_spec(one) is None for one in packages):
+        msg = f"{what} need {' and '.join(packages)}: pip install 'parivox[{extra}]'"
+        raise ConfigError(msg)
+
+
+def _put(file: Path, data: bytes) -> None:
+    with writing(str(file)), whole_file(file) as aside:
+        aside.write_bytes(data)

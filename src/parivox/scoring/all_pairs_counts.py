@@ -1,0 +1,395 @@
+"""From embeddings to counts and a tally of all pairs: what an audit takes, without one row.
+
+Recordings that are alike in all that is grouped by count in the same cells, whomever they are
+compared with; those of one speaker among them are a unit. Pairs are counted by cells of both sides
+and edge, and by units of both sides and step, in tiles (`parivox.scoring.all_pairs`). Such sums are
+trials that weigh their number, one recording standing for its cell or unit, so that counts and a
+tally are made of them as of any trials.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.auditing import count_trials, gather, groups_file_of, tally_thresholds, tally_trials
+from parivox.data.counts_file import holds_counts, holds_tally
+from parivox.data.recording_names import recording_names_of
+from parivox.data.score_bins import parse_bins
+from parivox.data.source_bytes import in_encoding_given
+from parivox.data.trial_checks import DataNote, Trials
+from parivox.errors import ConfigError, DataError
+from parivox.options.audit import CountOptions
+from parivox.options.kinds import several
+from parivox.runtime.disk import Scratch, whole_file, writing
+from parivox.runtime.progress import stage, telling
+from parivox.scoring.all_pairs import ByCell, ByUnit, Edges, Recordings, add_all_pairs, is_turned
+from parivox.scoring.comparison import Scorer, Way, check_norms, digest
+from parivox.scoring.run import FORMAT
+from parivox.scoring.vectors import open_vectors
+from parivox.shown import Shown
+from parivox.trials.lists import recordings_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from parivox.auditing import Gathered, Tally, TrialCounts
+    from parivox.core.counts import FloatArray, IntArray
+    from parivox.data.score_bins import Bins
+    from parivox.data.trial_set import TrialSet
+    from parivox.runtime.progress import Progress
+    from parivox.scoring.vectors import Vectors
+
+
+MOST_TALLIED = 1 << 24
+"""Rows of a tally: about 2.5 GB while they are added up."""
+
+
+@dataclass(frozen=True)
+class ScoredPairs(Shown):
+    """All pairs of some recordings, as `parivox.audit` takes them.
+
+    Attributes
+    ----------
+    counts : TrialCounts
+        By groups of both sides, class and bin of scores.
+    tally : Tally
+        By speakers of both sides: what intervals and verdicts are told from. It is personal data.
+    recordings : int
+        Recordings that were compared.
+    how : str
+        How they were scored, in words.
+    notes : tuple of str
+        What else the user should know.
+    """
+
+    counts: TrialCounts
+    tally: Tally
+    recordings: int
+    how: str
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{self.counts.size()}, and a tally of {len(self.tally):,} rows>"
+
+    def write(self, out: str | Path, *, overwrite: bool = False) -> tuple[Path, Path]:
+        """Write both files, `out` and its name with ``.tally`` at the end; which they are.
+
+        Raises
+        ------
+        ConfigError
+            If they cannot be written, or are there.
+        """
+        files = check_out(out, overwrite=overwrite)
+        with writing(f"--out {out}"), whole_file(files[0]) as counts, whole_file(files[1]) as tally:
+            self.counts.write(counts)
+            self.tally.write(tally)
+        return files
+
+
+def check_out(out: str | Path, *, overwrite: bool) -> tuple[Path, Path]:
+    """The two files to write, if they may be written."""
+    path = Path(out)
+    files = path, path.with_suffix(".tally")
+    if files[0] == files[1] or path.is_dir():
+        msg = f"--out {out}: names no file of counts; give a name such as big.counts"
+        raise ConfigError(msg)
+    for file, is_ours in zip(files, (holds_counts, holds_tally), strict=True):
+        if file.exists() and not is_ours(file):
+            msg = f"--out {file}: already exists and was not written by Parivox; name another"
+            raise ConfigError(msg)
+        if file.exists() and not overwrite:
+            msg = f"--out {file}: is there already; give --overwrite to replace it, or another name"
+            raise ConfigError(msg)
+    return files
+
+
+@telling
+@in_encoding_given
+def score_all_pairs(
+    embeddings: str | Path | Vectors,
+    *,
+    speakers: Any = None,
+    by: Sequence[str] | str | None = None,
+    within: Sequence[str] | str | None = None,
+    groups: Any = None,
+    utterances: Any = None,
+    id: str | None = None,  # noqa: A002 - the option's name
+    step: float | str | None = None,
+    thresholds: Sequence[float | str] | float | str = (),
+    operating_points: Sequence[str] | str | None = None,
+    across_recordings: bool = False,
+    scoring: str | None = None,
+    subtract_mean: str | Path | None = None,
+    as_norm: str | Path | None = None,
+    top: int | None = None,
+    s_norm: str | Path | None = None,
+    encoding: str | None = None,
+    quotes: str | None = None,
+    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - for all stages
+) -> ScoredPairs:
+    """Score every pair of recordings, and keep counts and a tally in the place of rows.
+
+    They are those of the rows that `parivox.score` would write of the same pairs. With `thresholds`
+    alone, pairs are scored once and counted at these; with `step`, twice: the thresholds of the
+    audit are found on the counts, and the tally is made at them.
+
+    Parameters
+    ----------
+    embeddings
+        Folder of ``parivox embed``, a file of embeddings, or one that was opened. Recordings that
+        failed, and those of a cohort of strangers among them, are left out.
+    speakers, by, within, groups, utterances, id, encoding, quotes
+        As in `parivox.audit`. Without `utterances`, the table in the folder of ``parivox embed``.
+    step, thresholds
+        As in `parivox.count`; one of them is needed.
+    operating_points
+        Of the audit that is to come, which cannot be at others; None for those it takes itself.
+    across_recordings
+        Leave out pairs of one speaker within one recording: a column recording, video, session
+        or call, or the folder of the file.
+    scoring, subtract_mean, as_norm, top, s_norm
+        As in `parivox.score`; scores must be inner products.
+    progress
+        Called with the `parivox.runtime.progress.Progress` of each stage.
+
+    Raises
+    ------
+    ConfigError
+        If an option is wrong, or the sums would not fit into memory.
+    DataError
+        If the vectors or the tables do not hold what they must.
+    """
+    check_norms(as_norm, s_norm, top)
+    bins = parse_bins(step, several(thresholds))
+    if bins.is_exact:
+        msg = (
+            "--counts: takes the width of the bins that scores are counted in, as in --step 0.001, "
+            "or the scores to count at, as in --threshold 0.5"
+        )
+        raise ConfigError(msg)
+    if bins.no_curve and operating_points is not None:
+        msg = (
+            "--operating-point: counts at thresholds have no curve; give --step with it, or "
+            "--threshold alone"
+        )
+        raise ConfigError(msg)
+    vectors = open_vectors(embeddings)
+    way = Way.of(
+        vectors,
+        scoring=scoring,
+        as_norm=as_norm,
+        s_norm=s_norm,
+        top=top,
+        subtract_mean=subtract_mean,
+    )
+    if not way.comparison.is_product:
+        msg = (
+            f"--scoring {way.comparison.name}: all pairs are counted by inner products; give "
+            "cosine, dot or ecapa-published, or score a list of trials"
+        )
+        raise ConfigError(msg)
+    if utterances is None and vectors.table is not None:
+        utterances = vectors.table
+    asked = CountOptions.of(
+        speakers=speakers,
+        by=by or None,
+        within=within or None,
+        groups=groups,
+        utterances=utterances,
+        id=id,
+        encoding=encoding,
+        quotes=quotes,
+        step=step,
+        thresholds=thresholds,
+        withhold=0,
+        orientation="similarity",
+    )
+    asked, file = groups_file_of(asked)
+    read = gather({("", ""): _ring(way)}, asked, file, may_lack=True)
+    pairs = _Pairs(read, way, bins, across_recordings=across_recordings)
+    every = [*read.groupings, *read.levels]
+    at = np.array(bins.thresholds)
+    if bins.no_curve:
+        units = pairs.by_unit(at)
+        pairs.add([units], "scoring and counting")
+        counts = count_trials(pairs.gathered(units), asked, bins)
+    else:
+        cells, units = ByCell(pairs.recordings, pairs.edges), pairs.by_unit(at[:0])
+        pairs.add([cells, units], "scoring and counting")
+        counts = count_trials(
+            pairs.gathered(units), asked, bins, pairs.weighing(pairs.of_cells(cells))
+        )
+        how = {} if operating_points is None else {"operating_points": operating_points}
+        scratch = Scratch()
+        with scratch.writing("all.counts") as path:
+            counts.write(path)
+        with stage("finding the thresholds of the tally"):
+            at = tally_thresholds(str(path), **how)
+        units = pairs.by_unit(at)
+        pairs.add([units], "scoring again, for the tally,")
+    n_rows = sum(n.size for *_, n in units.rows())
+    if n_rows > MOST_TALLIED:
+        msg = (
+            f"--step {bins.step}: the tally at the {at.size} thresholds that an audit of these "
+            f"counts takes has {n_rows:,} rows, of {MOST_TALLIED:,} at most; give a few "
+            "--threshold in the place of --step"
+        )
+        raise ConfigError(msg)
+    with stage("adding up the tally"):
+        tally = tally_trials(pairs.weighing(pairs.of_units(units)), at, every)
+    return ScoredPairs(counts, tally, len(pairs.ids), way.how(), tuple(pairs.notes()))
+
+
+def _ring(way: Way) -> dict[str, Any]:
+    """A list in which each recording that is compared is on either side of a trial."""
+    vectors, is_in = way.vectors, way.vectors.row >= 0
+    is_in[way.own_cohort] = False
+    good = np.flatnonzero(is_in)
+    if good.size < 2:
+        msg = f"{vectors.name}: holds {good.size} recordings to compare; pairs take two or more"
+        raise DataError(msg)
+    sides = {"enrol": good, "test": np.roll(good, -1)}
+    ids = {side: vectors.ids.gather(at) for side, at in sides.items()}
+    return {**ids, "score": np.zeros(good.size)}
+
+
+class _Pairs:
+    """All pairs of the recordings of a ring of trials."""
+
+    def __init__(
+        self,
+        read: Gathered,
+        way: Way,
+        bins: Bins,
+        *,
+        across_recordings: bool,
+    ) -> None:
+        ring, people = read.sets[0], read.people
+        assert ring.has_speakers
+        assert people is not None
+        self.ring = ring
+        self.read, self.way = read, way
+        self.ids = self.ring.utterance_ids.series()
+        self.places = way.vectors.places(self.ids, way.vectors.name)
+        if way.cohort is not None:
+            way.cohort.check_apart(self.ids, way.vectors.name)
+        with stage(f"preparing {len(self.ids):,} recordings"):
+            kept = way.kept(self.places)
+            self.scorer = Scorer(kept, way.comparison, way.strangers(kept, self.ids))
+        self.edges = Edges(bins, self.scorer.limits)
+        names = people.ids
+        rank = np.empty(len(names), dtype=np.int64)
+        rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+        every = [*read.groupings, *read.levels]
+        codes = np.stack([code for one in every for code in one.codes(self.ring)])
+        session, self.warning = None, ""
+        if across_recordings:
+            sessions = recording_names_of(ring)
+            self.warning = sessions.warning
+            session = recordings_in(ring, sessions, is_asked=True).astype(np.int64)
+            if (session < 0).any():
+                msg = (
+                    f"{way.vectors.name}: {int((session < 0).sum()):,} recordings tell no "
+                    "recording that they are cut from; give --utterances with a column "
+                    "'recording', or leave out --across-recordings"
+                )
+                raise DataError(msg)
+        self.recordings = Recordings(
+            rank[self.ring.utterance_speaker],
+            np.unique(codes, axis=1, return_inverse=True)[1].reshape(-1),
+            session,
+        )
+        plan = {
+            "format": FORMAT,
+            **way.plan(),
+            "recordings": digest(self.ids),
+            "speakers": digest([names[i] for i in self.ring.utterance_speaker.tolist()]),
+            "sessions": None if session is None else hashlib.sha256(session.tobytes()).hexdigest(),
+        }
+        self.sha256 = hashlib.sha256(json.dumps(plan, sort_keys=True).encode()).hexdigest()
+
+    def by_unit(self, thresholds: FloatArray) -> ByUnit:
+        """Pairs to be counted by units at thresholds."""
+        steps = np.searchsorted(thresholds, self.edges.values, side="right")
+        self.levels = np.append(-np.inf, thresholds)
+        return ByUnit(self.recordings, steps)
+
+    def add(self, sums: Sequence[ByCell | ByUnit], what: str) -> None:
+        """Count all pairs."""
+        n = len(self.ids) * (len(self.ids) - 1) // 2
+        with stage(f"{what} {n:,} pairs", n, "pairs") as at:
+            for done in add_all_pairs(self.scorer, self.recordings, self.edges, sums):
+                at.add(done - at.done)
+
+    def of_cells(self, cells: ByCell) -> Iterator[Trials]:
+        """Trials by cells of both sides, class and score, of one enrolment cell after the other."""
+        _, first = np.unique(self.recordings.cell, return_index=True)
+        for enrol in range(first.size):
+            counts = cells.counts[:, enrol]
+            target, test, edge = counts.nonzero()
+            yield _weighing(
+                np.full(test.size, first[enrol]),
+                first[test],
+                target == 1,
+                self.edges.values[edge],
+                counts[target, test, edge],
+            )
+
+    def of_units(self, units: ByUnit) -> Iterator[Trials]:
+        """Trials by units of both sides and the highest threshold at or below the score."""
+        first = self.recordings.first
+        speaker = self.recordings.speaker[first]
+        for one, other, step, n in units.rows():
+            target = speaker[one] == speaker[other]
+            turned = ~target & is_turned(speaker[one], speaker[other])
+            enrol, test = np.where(turned, other, one), np.where(turned, one, other)
+            yield _weighing(first[enrol], first[test], target, self.levels[step], n)
+
+    def weighing(self, parts: Iterable[Trials], data: Sequence[DataNote] = ()) -> TrialSet:
+        """Such trials as a list."""
+        return self.ring.weighing([one for one in parts if len(one)], self.sha256, data)
+
+    def gathered(self, units: ByUnit) -> Gathered:
+        """What was read, with all pairs in the place of the ring."""
+        parts = [*self.of_units(units)]
+        n = sum(int(one.more["count"].sum()) for one in parts)
+        targets = sum(int(one.more["count"][one.target].sum()) for one in parts)
+        failed = int((self.way.vectors.row < 0).sum())
+        told = [
+            ("recordings", len(self.ids), "each compared with all others"),
+            ("trials", n, ""),
+            ("target trials", targets, ""),
+            ("nontarget trials", n - targets, ""),
+            ("recordings that failed", failed, "left out with their trials"),
+        ]
+        data = [DataNote("scores", item, count, note) for item, count, note in told if count]
+        of_tables = [one for one in self.ring.data if one.source != "scores"]
+        return replace(self.read, sets=[self.weighing(parts, [*data, *of_tables])])
+
+    def notes(self) -> Iterator[str]:
+        """What the user should know besides."""
+        failed = int((self.way.vectors.row < 0).sum())
+        if failed:
+            yield f"{failed:,} recordings failed and are in no pair"
+        if self.warning:
+            yield self.warning
+        if self.way.own_cohort.size:
+            yield f"{self.way.own_cohort.size:,} recordings are the cohort and in no pair"
+        yield from self.way.notes(self.places)
+
+
+def _weighing(
+    enrol: IntArray, test: IntArray, target: NDArray[np.bool_], score: FloatArray, n: IntArray
+) -> Trials:
+    """Trials that weigh their number."""
+    none = np.zeros(n.size, dtype=np.bool_)
+    codes = enrol.astype(np.int32), test.astype(np.int32)
+    return Trials(*codes, target, score, none, {"count": n})

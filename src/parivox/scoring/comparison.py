@@ -1,0 +1,207 @@
+"""How vectors are compared: by what, after which mean, against which strangers."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parivox.data.joining import listed_ids
+from parivox.errors import ConfigError, DataError
+from parivox.scoring.normalisation import against_cohort, check_size, read_cohort
+from parivox.scoring.vectors import comparison_named, keep, mean_of, pair_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from parivox.scoring.normalisation import Cohort, Strangers
+    from parivox.scoring.vectors import Comparison, Vectors
+
+TOP = 300
+"""Strangers that count in AS-norm, unless the user says otherwise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """How vectors are compared."""
+
+    vectors: Vectors
+    comparison: Comparison
+    cohort: Cohort | None  # of strangers that scores are set against
+    top: int | None  # so many of its strangers count, None for all
+    centre: Cohort | None  # whose mean is subtracted first
+
+    @classmethod
+    def of(
+        cls,
+        vectors: Vectors,
+        *,
+        scoring: str | None,
+        as_norm: str | Path | None,
+        s_norm: str | Path | None,
+        top: int | None,
+        subtract_mean: str | Path | None,
+    ) -> Way:
+        """As the user says; what cannot be is refused."""
+        comparison = comparison_named(scoring or vectors.scoring)
+        strangers = as_norm or s_norm
+        cohort = None if strangers is None else read_cohort(strangers, vectors)
+        centre = None if subtract_mean is None else read_cohort(subtract_mean, vectors)
+        if cohort is not None:
+            top = min(TOP, len(cohort.places)) if as_norm and top is None else top
+            check_size(len(cohort.places), top)
+        comparison.prepare(vectors.values[:0])  # which refuses vectors that it is not for
+        return cls(vectors, comparison, cohort, top, centre)
+
+    @property
+    def own_cohort(self) -> NDArray[np.int32]:
+        """Places of the strangers, if they are among these vectors."""
+        if self.cohort is None or self.cohort.vectors is not self.vectors:
+            return np.empty(0, dtype=np.int32)
+        return self.cohort.places
+
+    def plan(self) -> dict[str, Any]:
+        """What decides on the scores, as JSON can hold it."""
+        norm = None
+        if self.cohort is not None:
+            norm = ["s" if self.top is None else "as", self.top, _record(self.cohort)]
+        return {
+            "system": self.vectors.provenance,
+            "scoring": self.comparison.name,
+            "mean": None if self.centre is None else _record(self.centre),
+            "norm": norm,
+        }
+
+    def kept(
+        self, places: NDArray[np.integer], path: Path | None = None, more: int = 0
+    ) -> NDArray[Any]:
+        """What the comparison keeps of recordings that did not fail, as `keep` has it."""
+        return keep(
+            self.vectors,
+            places,
+            self.comparison,
+            mean=self._mean,
+            path=path,
+            more=more,
+            precise=self.cohort is not None,
+        )
+
+    @property
+    def _mean(self) -> NDArray[np.float64] | None:
+        return None if self.centre is None else mean_of(self.centre.vectors, self.centre.places)
+
+    def strangers(self, kept: NDArray[Any], ids: pl.Series) -> Strangers | None:
+        """What is kept against the cohort, if there is one.
+
+        It is an error if what has these ids scores the same with all that counts of the cohort.
+        """
+        if self.cohort is None:
+            return None
+        others = keep(
+            self.cohort.vectors,
+            self.cohort.places,
+            self.comparison,
+            mean=self._mean,
+            precise=True,
+        )
+        strangers = against_cohort(kept, others, self.comparison, top=self.top)
+        is_flat = strangers.is_flat[: len(ids)]
+        if is_flat.any():
+            flat = ids.gather(np.flatnonzero(is_flat))
+            msg = (
+                f"{self.cohort.name}: {listed_ids(flat, ids, 'recordings')} of the trials score "
+                "the same with every recording of the cohort that counts, so no score is normal "
+                "for them; keep one of each recording in it, or give a larger --top"
+            )
+            raise DataError(msg)
+        return strangers
+
+    def how(self, models: str = "") -> str:
+        """How it is scored, in words; `models` are what of a model's recordings is averaged."""
+        words = self.comparison.words
+        if self.centre is not None:
+            words += f", after the mean of {len(self.centre.places):,} recordings was subtracted"
+        if models:
+            words += f"; a model is {models} averaged"
+        if self.cohort is not None:
+            nearest = (
+                "S-norm with" if self.top is None else f"AS-norm with the {self.top:,} nearest of"
+            )
+            words += f"; {nearest} a cohort of {len(self.cohort.places):,} recordings"
+        return words
+
+    def notes(self, places: NDArray[np.integer]) -> Iterator[str]:
+        """What the user should know of the cohorts, given the recordings that are scored."""
+        for one in (self.cohort, self.centre):
+            if one is not None and one.failed:
+                yield f"{one.failed:,} recordings of {one.name} failed and are left out"
+        speaker = self.vectors.speaker
+        others = None if self.cohort is None else self.cohort.vectors.speaker
+        if self.cohort is not None and speaker is not None and others is not None:
+            mine = speaker.gather(places).drop_nulls().unique()
+            theirs = others.gather(self.cohort.places).drop_nulls().unique()
+            both = int(theirs.is_in(mine.implode()).sum())
+            if both:
+                yield (
+                    f"{both:,} of {len(theirs):,} speakers of the cohort are in the trials, too; "
+                    "strangers are better other people"
+                )
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """What recordings are compared by."""
+
+    kept: NDArray[Any]  # (recording, ...), what the comparison keeps of each
+    comparison: Comparison
+    strangers: Strangers | None = None  # that scores are set against
+
+    def pairs(self, one: NDArray[np.integer], other: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Scores of pairs."""
+        plain = pair_scores(self.kept, one, other, self.comparison)
+        return plain if self.strangers is None else self.strangers.normalised(plain, one, other)
+
+    @cached_property
+    def normal(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Slope and shift of each recording: ``score * (slopes) - (shifts)`` of both sides."""
+        assert self.strangers is not None
+        slope = 0.5 / self.strangers.sd
+        return slope, slope * self.strangers.mean
+
+    @cached_property
+    def limits(self) -> tuple[float, float, float]:
+        """Lowest and highest score that inner products can give; how far one may be rounded."""
+        squares = np.vecdot(self.kept, self.kept, dtype=np.float64)
+        most = float(squares.max(initial=0.0)) * (1 + 1e-9)
+        exact = 8 * self.kept.shape[1] * float(np.finfo(np.float64).eps)
+        if self.strangers is None:
+            return -most, most, exact * most
+        slope, shift = self.normal
+        low, high = float((-most * slope - shift).min()), float((most * slope - shift).max())
+        return 2 * low, 2 * high, 2 * exact * max(-low, high)
+
+
+def check_norms(as_norm: object, s_norm: object, top: int | None) -> None:
+    """Refuse options that contradict each other."""
+    if as_norm is not None and s_norm is not None:
+        msg = "--as-norm and --s-norm contradict each other; give one of them"
+        raise ConfigError(msg)
+    if top is not None and as_norm is None:
+        msg = "--top is of --as-norm; give --as-norm COHORT with it"
+        raise ConfigError(msg)
+
+
+def _record(cohort: Cohort) -> list[Any]:
+    return [cohort.vectors.provenance, len(cohort.places), digest(cohort.ids)]
+
+
+def digest(ids: Iterable[str], more: bytes = b"") -> str:
+    """Hash of ids and of what else there is."""
+    return hashlib.sha256("\n".join(ids).encode() + more).hexdigest()

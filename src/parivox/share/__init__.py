@@ -1,0 +1,9 @@
+"""An audit in shards: planned once, counted on any number of machines, merged into one audit.
+
+`parivox.shards` is the public module. ``shard_plan`` decides the rows of each shard, ``shard_run``
+has each counted by the audit's own functions, ``shard_record`` says which files of a shard are
+whole, and ``shard_merging`` adds them up and audits the sum.
+
+Counting, and the files of counts that leave a site, belong to `parivox.auditing`, as an audit
+reads them.
+"""

@@ -1,0 +1,202 @@
+"""What users write for groups, and values of attributes as they are read."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import parivox as pv
+from parivox.data.attributes import (
+    UNKNOWN,
+    Bands,
+    ValueCodes,
+    in_order,
+    number,
+    parse_attribute,
+    parse_by,
+)
+from parivox.errors import ConfigError, DataError
+
+BOUNDED = settings(max_examples=100, deadline=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "side", "level", "edges"),
+    [
+        ("gender", "gender", "", "", ()),
+        ("Age group", "Age group", "", "", ()),
+        ("days apart:1,30", "days apart", "", "", (1.0, 30.0)),
+        ("age: 18 , 30.5", "age", "", "", (18.0, 30.5)),
+        ("age:-1,0", "age", "", "", (-1.0, 0.0)),
+        ("enrol.language", "language", "enrol", "", ()),
+        ("test.age:18", "age", "test", "", (18.0,)),
+        ("same:device", "device", "same", "", ()),
+        ("same: device", "device", "same", "", ()),
+        ("same:age:18,30", "age", "same", "", (18.0, 30.0)),
+        ("same:1,2", "same", "", "", (1.0, 2.0)),
+        ("speaker.age", "age", "", "speaker", ()),
+        ("recording.age:18", "age", "", "recording", (18.0,)),
+        ("trial.device", "device", "", "trial", ()),
+        ("enrol.recording.age:18", "age", "enrol", "recording", (18.0,)),
+        ("same:speaker.region", "region", "same", "speaker", ()),
+        ("enrol", "enrol", "", "", ()),
+        ("enrol.", "enrol.", "", "", ()),
+        ("trial", "trial", "", "", ()),
+    ],
+)
+def test_attributes_as_users_write_them(text, name, side, level, edges):
+    found = parse_attribute(text)
+    assert (found.name, found.side, found.level, found.edges) == (name, side, level, edges)
+
+
+@pytest.mark.parametrize(
+    "text", ["age:", "age:x", "age:2,1", "age:1,1", "age:1,", "age:nan", "age:inf", "age:1_0"]
+)
+def test_edges_that_are_none(text):
+    with pytest.raises(ConfigError, match="edges of bands are rising numbers, as in age:18"):
+        parse_attribute(text)
+
+
+@pytest.mark.parametrize("text", ["", "+", "gender+", "gender+Gender", "a++b"])
+def test_groupings_that_name_nothing_or_one_attribute_twice(text):
+    with pytest.raises(ConfigError, match=r"--within .* names no attribute or one twice"):
+        parse_by(text, "--within")
+
+
+def test_attributes_of_a_grouping():
+    found = parse_by("gender + same:channel+days apart:1,30")
+    assert [one.text for one in found] == ["gender", "same:channel", "days apart:1,30"]
+    assert [one.own for one in found] == ["gender", "same:channel", "days apart"]
+
+
+@BOUNDED
+@given(
+    edges=st.lists(st.integers(-50, 50), min_size=1, max_size=5, unique=True).map(sorted),
+    cells=st.lists(st.integers(-60, 60), max_size=20),
+)
+def test_every_whole_number_is_in_the_band_that_names_it(edges, cells):
+    bands = Bands(tuple(map(float, edges)), tuple(map(str, edges)))
+    names = bands.names(np.array([18.0]))
+    assert len(set(names)) == len(edges) + 1
+    for cell, at in zip(cells, bands.of(np.array(cells, dtype=float)).tolist(), strict=True):
+        below = sum(edge <= cell for edge in edges)
+        assert at == below
+        if below == 0:
+            assert names[at] == f"<{edges[0]}"
+        elif below == len(edges):
+            assert names[at] == f"{edges[-1]}+"
+        else:
+            low, high = edges[below - 1], edges[below] - 1
+            assert names[at] == (str(low) if low == high else f"{low}-{high}")
+
+
+def test_bands_of_numbers_that_are_not_whole_end_below_the_next_edge():
+    bands = Bands((0.5, 1.0), ("0.5", "1"))
+    assert bands.names(np.array([18.0])) == bands.names(np.array([1.5])) == ["<0.5", "0.5-<1", "1+"]
+    whole = Bands((1.0, 2.0), ("1", "2"))
+    assert whole.names(np.array([18.0])) == ["<1", "1", "2+"]
+    assert whole.names(np.array([1.5])) == ["<1", "1-<2", "2+"]
+
+
+def test_bands_of_text_name_the_cell():
+    with pytest.raises(ConfigError) as told:
+        Bands((1.0,), ("1",)).numbers(["3", None, "old"], "age:1", "calls.csv")
+    assert str(told.value) == (
+        "age:1: calls.csv holds 'old' for age, which is not a number; use age without bands"
+    )
+
+
+@BOUNDED
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_numbers_are_read_with_a_point_or_a_comma(value):
+    assert number(repr(value)) == value
+    assert number(repr(value).replace(".", ",")) == value
+
+
+@pytest.mark.parametrize("text", ["", "x", "1 0", "1_0", "nan", "inf", "-inf", "1,2,3", "1.2,3"])
+def test_what_is_no_number(text):
+    assert math.isnan(number(text))
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [
+        (["10", "9", "1,5"], ["1,5", "9", "10"]),
+        (["b", "10", "9"], ["10", "9", "b"]),
+        (["-1", "0", "-2"], ["-2", "-1", "0"]),
+        ([], []),
+    ],
+)
+def test_values_rise_as_numbers_if_all_of_them_are(values, wanted):
+    assert in_order(values) == wanted
+    assert in_order(set(values)) == wanted
+
+
+CELLS = st.lists(st.sampled_from([None, "", " ", "a", "b ", " b", "NA", "unknown", "C", "c"]))
+
+
+@BOUNDED
+@given(chunks=st.lists(CELLS, max_size=4))
+def test_values_are_numbered_alike_whatever_the_chunks(chunks):
+    values = ValueCodes(parse_attribute("device"))
+    codes = [values.codes(pl.Series(one, dtype=pl.String), "scores.csv") for one in chunks]
+    levels, place = values.finish()
+    found = [place[code] for one in codes for code in one.tolist()]
+    cells = [cell for one in chunks for cell in one]
+    told = [None if at < 0 else levels.values[at] for at in found]
+    plain = [(cell or "").strip() for cell in cells]
+    assert told == [None if cell.lower() in UNKNOWN else cell for cell in plain]
+    assert list(levels.values) == sorted(set(told) - {None})
+
+
+@pytest.mark.slow
+@BOUNDED
+@given(chunks=st.lists(st.lists(st.sampled_from([None, "0", "1.5", "2,5", "30", "n/a", " 7 "]))))
+def test_numbers_are_put_in_bands_while_they_are_read(chunks):
+    values = ValueCodes(parse_attribute("days:1,30"))
+    bands = values.bands
+    for one in chunks:
+        codes = values.codes(pl.Series(one, dtype=pl.String), "scores.csv")
+        numbers = [math.nan if c in {None, "n/a"} else number(c.strip()) for c in one]
+        assert codes.tolist() == bands.of(np.array(numbers, dtype=float)).tolist()
+    levels, place = values.finish()
+    assert place.tolist() == [0, 1, 2, -1]
+    cells = {cell for one in chunks for cell in one}
+    assert levels.values is None
+    assert set(levels.numbers) == {number(c.strip()) for c in cells - {None, "n/a"}}
+
+
+def test_values_of_other_types_are_their_text():
+    values = ValueCodes(parse_attribute("device"))
+    codes = [
+        *values.codes(pl.Series([3, None, 1]), "scores.csv"),
+        *values.codes(pl.Series([True, None]), "scores.csv"),
+    ]
+    levels, place = values.finish()
+    told = [None if place[c] < 0 else levels.values[place[c]] for c in codes]
+    assert told == ["3", None, "1", "true", None]
+
+
+def test_too_many_values_are_no_grouping():
+    n = 10_001
+    rows = {
+        "enrol": [f"a/{i}" for i in range(n)],
+        "test": ["b/1"] * n,
+        "score": [0.0] * n,
+        "device": [f"v{i}" for i in range(n)],
+    }
+    with pytest.raises(DataError) as told:
+        pv.audit(rows, speakers={"id": ["a", "b"]}, by=["device"])
+    assert str(told.value) == (
+        "scores: column 'device' has more than 10,000 values, so no trials can be grouped by it; "
+        "if they are numbers, give bands, as in device:1,30"
+    )
+
+
+@pytest.mark.parametrize("text", ["same:", "same: "])
+def test_same_needs_an_attribute(text):
+    with pytest.raises(ConfigError, match="an attribute must follow same:, as in same:device"):
+        parse_attribute(text)

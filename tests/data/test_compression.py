@@ -1,0 +1,68 @@
+"""Packed files, whole, cut off and damaged."""
+
+import bz2
+import gzip
+import lzma
+
+import pytest
+
+from parivox.data.source_bytes import compression_of, read_content, zstd
+from parivox.errors import DataError
+
+pytestmark = pytest.mark.minimal
+
+TEXT = b"".join(b"%d line of text\n" % i for i in range(20_000))
+PACKED = {
+    "gz": gzip.compress(TEXT),
+    "bz2": bz2.compress(TEXT),
+    "xz": lzma.compress(TEXT),
+    "zst": zstd().compress(TEXT, options={zstd().CompressionParameter.checksum_flag: 1}),
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_whole(write, name):
+    found = read_content(write("x", PACKED[name]))
+    assert (found.data, found.compression, found.name) == (TEXT, name, "x")
+    assert compression_of(PACKED[name]) == name
+    import hashlib
+
+    assert found.sha256 == hashlib.sha256(PACKED[name]).hexdigest()
+
+
+@pytest.mark.parametrize("name", PACKED)
+@pytest.mark.parametrize("left", [0.9, 0.5])
+def test_cut_off(write, name, left):
+    data = PACKED[name][: int(left * len(PACKED[name]))]
+    with pytest.raises(DataError, match=f"x: the {name} file ends too early, so it is truncated"):
+        read_content(write("x", data))
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_damaged(write, name):
+    data = bytearray(PACKED[name])
+    middle = len(data) // 2
+    data[middle : middle + 40] = bytes(40)
+    with pytest.raises(DataError, match=f"x: (cannot be unpacked as {name}|the {name} file ends)"):
+        read_content(write("x", bytes(data)))
+
+
+@pytest.mark.parametrize("name", PACKED)
+def test_nothing_packed(write, name):
+    pack = {
+        "gz": gzip.compress,
+        "bz2": bz2.compress,
+        "xz": lzma.compress,
+        "zst": zstd().compress,
+    }[name]
+    with pytest.raises(DataError, match="x: is empty once unpacked"):
+        read_content(write("x", pack(b"")))
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(DataError, match="file not found; check the path"):
+        read_content(tmp_path / "none.csv")
+    with pytest.raises(DataError, match="is a folder; name a file in it"):
+        read_content(tmp_path)
+    with pytest.raises(DataError, match="cannot be read"):
+        read_content("a\x00b")

@@ -1,0 +1,430 @@
+"""Groups to the user's mind: a file that keeps, orders, merges and renames values."""
+
+import importlib.resources
+import json
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parivox.data.attributes import parse_attribute
+from parivox.data.groups_file import KEEP, Recipe, read_groups_file
+from parivox.errors import ConfigError, DataError, ParivoxError
+
+WHOLE = """\
+by: [gender, gender+nationality, "age:18,60"]
+within: channel
+reference: [pooled, men]
+groups:
+  gender:
+    women: [f, F, female]
+    men: [m, M, male]
+  nationality:
+    North America: [USA, Canada]
+    India: India
+  age:18,60:
+    young: <18
+    old: 60+
+  channel: [phone, web]
+others:
+  nationality: elsewhere
+  channel: keep
+"""
+ACCEPTED = [
+    WHOLE,
+    "by: gender\n",
+    "within: [channel]\n",
+    "groups: {gender: [f, m]}\n",
+    "groups:\n  gender:\n    a: [1, true, 2024-01-01, 1.50]\n",
+    "groups:\n  language: [no, NO, yes, off, null]\n",
+    '{"by": ["gender"], "groups": {"gender": {"women": ["f"]}}}',
+    "%YAML 1.2\n---\nby: gender\n...\n",
+    "\ufeffby: gender\n",
+    "groups:\n  gender:\n    women: >\n      f\n",
+]
+REFUSED_BY_FORM = {
+    "": "says nothing; write 'groups:'",
+    "# a remark\n": "says nothing",
+    "{}": "says nothing",
+    "by:\n": "line 1: by is empty",
+    "by: []\n": "line 1: by is empty",
+    "by: [a, ' ']\n": "line 1: by is empty, or holds an empty text",
+    "by: [a, [b]]\n": "line 1: by holds a list or mapping in a list",
+    "by: {a: b}\n": "line 1: by is a mapping",
+    "by: [a, b, a]\n": "by names 'a' twice",
+    "# first\n\nreferences: x\n": "line 3: 'references' is not known; did you mean 'reference'?",
+    "attributes: x\n": "available: by, within, reference, groups, others",
+    "- a\n": "line 1: the file is a list; write lines as in 'by: gender'",
+    "gender\n": "line 1: the file is one text",
+    "groups:\n": "line 1: groups is empty; write lines as in 'gender: [f, m]'",
+    "groups: [gender]\n": "groups is a list",
+    "groups:\n  gender: f\n": "line 2: groups of gender is one text",
+    "groups:\n  gender:\n": "line 2: groups of gender is empty",
+    "groups:\n  gender: {}\n": "groups of gender is empty",
+    "groups:\n  gender:\n    women:\n": "line 3: group 'women' is empty",
+    "groups:\n  gender:\n    women: {f: F}\n": "line 3: group 'women' is a mapping",
+    "groups:\n  gender:\n    '': f\n": "line 3: groups of gender holds an entry without a name",
+    "groups:\n  gender:\n    women: [f, f]\n": "line 3: group 'women' names 'f' twice",
+    "groups:\n  gender: [f, f]\n": "line 2: groups of gender names 'f' twice",
+    "groups: {g: [a]}\nothers: keep\n": "line 2: others is one text; write lines as in",
+    "groups: {g: [a]}\nothers: {g: [keep]}\n": "line 2: 'others' of 'g' is not text",
+    "groups: {g: [a]}\nothers: {g: }\n": "line 2: 'others' of 'g' is not text",
+}
+REFUSED_BY_MEANING = {
+    "groups:\n  g:\n    a: [x, y]\n    b: [y]\n": "line 4: groups 'a' and 'b' of g both hold 'y'",
+    "groups:\n  g:\n    a: x\n    a: y\n": "line 4: 'a' stands twice",
+    "by: a\nby: b\n": "line 2: 'by' stands twice",
+    "groups:\n  G: [a]\n  g: [b]\n": "'G' and 'g' are one attribute",
+    "by: gender\ngroups:\n  gendre: [f]\n": (
+        "line 3: no grouping of 'by' uses the groups of 'gendre'; did you mean 'gender'?"
+    ),
+    "by: age\ngroups:\n  age:18: [<18]\n": "did you mean 'age'?",
+    "groups: {nation: [a]}\nothers:\n  nations: keep\n": (
+        "line 3: 'others' names 'nations', of which there are no groups; did you mean 'nation'?"
+    ),
+    "groups: {n: [a]}\nothers: {n: keep, N: keep}\n": "'others' names 'N' twice",
+    "by: a++b\n": "groups.yaml: by 'a++b'",
+    "by: [age:18,30]\n": 'comma parts a list; put bands in quotes, as in "age:18,30"',
+}
+REFUSED_BY_YAML = {
+    "by: gender: x\n": "line 1: is not YAML (mapping values are not allowed here)",
+    "groups:\n\tgender: [f]\n": "indent with blanks, not with tabs",
+    "by: [a\n": "line 2: is not YAML",
+    "by: >30\n": "put texts with special signs in quotes",
+    "by: &a [x]\nwithin: *a\n": "line 1: holds an anchor, an alias or a tag",
+    "by: *\n": "is not YAML",
+    "by: !!python/object/apply:os.system [ls]\n": "line 1: holds an anchor, an alias or a tag",
+    "by: !!str a\n": "holds an anchor, an alias or a tag",
+    "by: a\n---\nby: b\n": "line 2: a second document starts",
+    "? [a]\n: b\n": "line 1: a name is a list or mapping",
+    "by: \x07\n": r"line 1: holds '\x07'; take it out",
+    'by: "\\ud800"\n': "holds half a character",
+    "by: [[[[[[a]]]]]]\n": "lie more than 4 deep",
+}
+
+
+@pytest.fixture
+def read(tmp_path):
+    def made(text):
+        path = tmp_path / "groups.yaml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return read_groups_file(path)
+
+    return made
+
+
+@pytest.fixture(scope="module")
+def schema():
+    told = importlib.resources.files("parivox.data") / "groups.schema.json"
+    return json.loads(told.read_text(encoding="utf-8"))
+
+
+def test_what_a_whole_file_says(read):
+    found = read(WHOLE)
+    assert found.name == "groups.yaml"
+    assert found.by == ("gender", "gender+nationality", "age:18,60")
+    assert found.within == ("channel",)
+    assert found.reference == ("pooled", "men")
+    assert list(found.recipes) == ["gender", "nationality", "age:18,60", "channel"]
+    assert found.recipes["gender"] == Recipe(
+        {"women": ("f", "F", "female"), "men": ("m", "M", "male")}
+    )
+    assert found.recipes["nationality"].others == "elsewhere"
+    assert found.recipes["channel"] == Recipe({"phone": ("phone",), "web": ("web",)}, KEEP)
+    assert found.provenance["role"] == "groups"
+    assert found.provenance["format"] == "yaml"
+    assert len(found.provenance["sha256"]) == 64
+
+
+@pytest.mark.minimal
+def test_values_are_merged_renamed_and_put_in_the_order_of_the_file(read):
+    gender = read(WHOLE).recipes["gender"]
+    values = ["F", "M", "f", "m", "x"]
+    assert gender.apply(values) == (["women", "men"], [0, 1, 0, 1, -1], ["x"])
+
+
+@pytest.mark.minimal
+def test_groups_without_a_value_in_the_data_are_not_made(read):
+    gender = read(WHOLE).recipes["gender"]
+    assert gender.apply(["m"]) == (["men"], [0], [])
+    assert gender.apply([]) == ([], [], [])
+
+
+@pytest.mark.minimal
+def test_other_values_become_one_group_behind_the_named_ones(read):
+    nationality = read(WHOLE).recipes["nationality"]
+    values = ["Canada", "Ghana", "India", "Peru", "USA"]
+    wanted = ["North America", "India", "elsewhere"]
+    assert nationality.apply(values) == (wanted, [0, 2, 1, 2, 0], [])
+
+
+@pytest.mark.minimal
+def test_other_values_may_keep_their_names(read):
+    channel = read(WHOLE).recipes["channel"]
+    assert channel.apply(["app", "web", "phone", "desk"]) == (
+        ["phone", "web", "app", "desk"],
+        [2, 1, 0, 3],
+        [],
+    )
+
+
+@pytest.mark.minimal
+def test_others_may_join_a_named_group_and_a_kept_value_the_group_of_its_name():
+    assert Recipe({"rest": ("x",), "a": ("a",)}, "rest").apply(["a", "b", "x"]) == (
+        ["rest", "a"],
+        [1, 0, 0],
+        [],
+    )
+    assert Recipe({"women": ("f",)}, KEEP).apply(["f", "women"]) == (["women"], [0, 0], [])
+
+
+@pytest.mark.minimal
+def test_scalars_stay_the_text_that_is_written(read):
+    found = read(
+        "groups:\n  x: [no, NO, yes, 007, 1.50, 1_000, 2024-01-01, 0x1F, null, ~, 'a b']\n"
+    )
+    assert list(found.recipes["x"].groups) == [
+        *("no", "NO", "yes", "007", "1.50", "1_000", "2024-01-01", "0x1F", "null", "~", "a b"),
+    ]
+
+
+@pytest.mark.minimal
+def test_recipes_are_found_whatever_the_case_and_the_blanks_of_the_edges(read):
+    found = read(WHOLE)
+
+    def recipe(text):
+        return found.recipe(parse_attribute(text))
+
+    assert recipe("Nationality") is found.recipes["nationality"]
+    assert recipe("Age: 18, 60") is found.recipes["age:18,60"]
+    assert recipe("age:18") is recipe("age") is None
+
+
+@pytest.mark.minimal
+def test_the_recipe_of_an_attribute_serves_either_side_but_not_whether_both_are_equal(read):
+    found = read(
+        "by: [enrol.Age, test.age, 'speaker.age:18', same:age]\n"
+        "groups: {age: ['17'], test.age: ['18'], 'age:18': [18+], 'same:age': [same]}\n"
+    )
+    named = {text: found.recipe(parse_attribute(text)) for text in found.by}
+    assert [list(recipe.groups) for recipe in named.values()] == [["17"], ["18"], ["18+"], ["same"]]
+    assert read("groups: {age: ['17']}\n").recipe(parse_attribute("same:age")) is None
+    with pytest.raises(ConfigError, match="no grouping of 'by' uses the groups of 'age'"):
+        read("by: same:age\ngroups: {age: ['17']}\n")
+
+
+@pytest.mark.minimal
+def test_without_by_each_attribute_with_groups_is_a_grouping(read):
+    assert read("groups: {Sex: [f, m], age: ['17']}\n").by == ("Sex", "age")
+    assert read("groups: {sex: [f, m], line: [a]}\nwithin: Line\n").by == ("sex",)
+    assert read("within: line\ngroups: {line: [a]}\n").by is None
+    assert read("reference: best\n").by is None
+
+
+@pytest.mark.minimal
+def test_absent_values_are_told_and_a_group_without_any_is_refused(read):
+    gender = read(WHOLE).recipes["gender"]
+    assert gender.absent(["f", "m", "x"]) == ["F", "female", "M", "male"]
+    gender.check(["f", "m", "x"])
+    with pytest.raises(ConfigError) as told:
+        gender.check(["Female", "m"])
+    assert str(told.value) == (
+        "groups.yaml: line 6: group 'women' holds no value that occurs ('f', 'F', 'female'); "
+        "nearest: 'Female'; correct its values, or take the group out"
+    )
+    with pytest.raises(ConfigError, match="nearest: '1', '2';"):
+        gender.check(["1", "2"])
+    with pytest.raises(ConfigError, match="nearest: there is none;"):
+        gender.check([])
+
+
+@pytest.mark.minimal
+def test_long_lists_are_checked_in_time_and_told_in_part():
+    recipe = Recipe({"all": tuple(f"x{i}" for i in range(50_000))})
+    with pytest.raises(ConfigError) as told:
+        recipe.check([f"y{i}" for i in range(20_000)])
+    assert len(str(told.value)) < 400
+
+
+@pytest.mark.minimal
+def test_a_mapping_in_python_says_the_same_as_the_file(read):
+    of_file, of_mapping = read(WHOLE), read_groups_file(yaml.load(WHOLE, yaml.BaseLoader))
+    assert of_mapping.recipes == of_file.recipes
+    assert of_mapping.record() == of_file.record()
+    assert read_groups_file(of_file) is of_file
+    numbers = read_groups_file({"groups": {"age": {"old": (60, 61), "young": 7}}})
+    assert numbers.recipes["age"].groups == {"old": ("60", "61"), "young": ("7",)}
+
+
+@pytest.mark.minimal
+@pytest.mark.parametrize("value", [True, None, b"f", {1, 2}, float])
+def test_python_values_that_are_no_text_are_refused(value):
+    with pytest.raises(ConfigError, match=r"groups: .* is not text; write it as text"):
+        read_groups_file({"groups": {"gender": {"women": [value]}}})
+
+
+@pytest.mark.minimal
+def test_python_mappings_are_refused_as_files_are():
+    with pytest.raises(ConfigError, match="'1' stands twice"):
+        read_groups_file({"groups": {"g": {1: "a", "1": "b"}}})
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ConfigError, match="more than 4 deep"):
+        read_groups_file({"by": endless})
+    for source in (7, ["gender"]):
+        with pytest.raises(ConfigError, match="is not a groups file"):
+            read_groups_file(source)
+
+
+@pytest.mark.minimal
+def test_the_record_does_not_know_how_or_where_the_file_was_written(read):
+    other = """\
+others: {channel: keep, Nationality: elsewhere}
+groups: {channel: [phone, web], "AGE: 18, 60": {young: [<18], old: ["60+"]},
+  nationality: {North America: [Canada, USA], India: [India]},
+  gender: {women: [female, F, f], men: [m, M, male]}}
+by: [gender, gender+nationality, "age:18,60"]
+within: [channel]   # a remark
+reference: [pooled, men]
+"""
+    assert read(other).record() == read(WHOLE).record()
+    assert json.loads(json.dumps(read(WHOLE).record())) == read(WHOLE).record()
+    turned = WHOLE.replace("women:", "later:").replace("men:", "women:").replace("later:", "men:")
+    assert read(turned).record() != read(WHOLE).record()
+
+
+@pytest.mark.parametrize("text", ACCEPTED)
+def test_what_is_accepted_is_so_by_the_schema(read, schema, text, optional):
+    validator = optional("jsonschema").Draft202012Validator(schema)
+    assert read(text).name == "groups.yaml"
+    assert list(validator.iter_errors(yaml.load(text, yaml.BaseLoader))) == []
+
+
+def test_editors_that_read_numbers_and_truth_values_accept_them_too(schema, optional):
+    validator = optional("jsonschema").Draft202012Validator(schema)
+    document = yaml.safe_load("groups:\n  x:\n    a: [1, true, 1.50]\n    2: no\n")
+    document["groups"]["x"] = {str(key): value for key, value in document["groups"]["x"].items()}
+    assert document["groups"]["x"]["2"] is False
+    assert list(validator.iter_errors(document)) == []
+
+
+@pytest.mark.parametrize("text", REFUSED_BY_FORM)
+def test_what_has_another_form_is_refused_here_and_by_the_schema(read, schema, text, optional):
+    validator = optional("jsonschema").Draft202012Validator(schema)
+    with pytest.raises(ConfigError) as told:
+        read(text)
+    assert str(told.value).startswith("groups.yaml: ")
+    assert REFUSED_BY_FORM[text] in str(told.value)
+    assert not validator.is_valid(yaml.load(text, yaml.BaseLoader))
+
+
+REFUSED = {**REFUSED_BY_MEANING, **REFUSED_BY_YAML}
+
+
+@pytest.mark.minimal
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_contradicts_itself_or_is_no_plain_yaml_is_refused(read, text):
+    with pytest.raises(ConfigError) as told:
+        read(text)
+    assert str(told.value).startswith("groups.yaml: ")
+    assert REFUSED[text] in str(told.value)
+
+
+@pytest.mark.minimal
+def test_files_that_cannot_be_read(read, tmp_path):
+    with pytest.raises(DataError, match="file not found"):
+        read_groups_file(tmp_path / "none.yaml")
+    with pytest.raises(DataError, match="is a folder"):
+        read_groups_file(tmp_path)
+    with pytest.raises(ConfigError, match="larger than 1 MiB"):
+        read("by: " + "x" * (1 << 20))
+
+
+@pytest.mark.minimal
+def test_yaml_is_loaded_where_a_groups_file_is_read_and_nowhere_else():
+    import subprocess
+    import sys
+
+    modules = "parivox, parivox.cli, parivox.data.groups_file"
+    code = f"import sys, {modules}; sys.exit('yaml' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def read_or_refused(source):
+    try:
+        found = read_groups_file(source)
+    except ParivoxError as error:
+        sentence = str(error)
+        assert sentence
+        assert "\n" not in sentence
+    else:
+        json.dumps(found.record(), ensure_ascii=False).encode()
+
+
+words = st.text(max_size=6) | st.sampled_from(["by", "groups", "gender", "keep", "f", "no", "1"])
+trees = st.recursive(
+    words | st.none() | st.booleans() | st.integers() | st.floats(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=12,
+)
+documents = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("by", "within", "reference", "groups", "others"), trees)
+)
+
+
+@pytest.mark.slow
+@pytest.mark.minimal
+@settings(deadline=None, max_examples=100)
+@given(documents | trees)
+def test_any_document_is_read_or_refused_in_a_sentence(tmp_path_factory, document):
+    path = tmp_path_factory.mktemp("fuzz") / "groups.yaml"
+    path.write_text(yaml.dump(document, allow_unicode=True), encoding="utf-8")
+    for source in (path, document):
+        read_or_refused(source)
+
+
+@pytest.mark.minimal
+@pytest.mark.filterwarnings("ignore::parivox.errors.EncodingGuessed")
+@settings(deadline=None, max_examples=100)
+@given(
+    st.binary(max_size=60)
+    | st.text(alphabet=" \n\t-:,[]{}#&*!|>'\"%@`?abf1\\u", max_size=60).map(str.encode)
+    | st.builds(
+        lambda at, piece: WHOLE.encode()[:at] + piece + WHOLE.encode()[at:],
+        st.integers(0, len(WHOLE)),
+        st.binary(max_size=4)
+        | st.sampled_from([b"\n", b"[", b"'", b": ", b"- ", b"\t", b"*", b"&"]),
+    )
+)
+def test_any_bytes_are_read_or_refused_in_a_sentence(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("fuzz") / "groups.yaml"
+    path.write_bytes(data)
+    read_or_refused(path)
+
+
+@pytest.mark.slow
+@pytest.mark.minimal
+@settings(deadline=None, max_examples=100)
+@given(
+    st.dictionaries(st.text(max_size=2), st.lists(st.text(max_size=2), max_size=3), max_size=4),
+    st.none() | st.just(KEEP) | st.text(max_size=2),
+    st.lists(st.text(max_size=2), unique=True, max_size=8),
+)
+def test_no_value_is_lost_without_being_told(groups, others, values):
+    seen = set()
+    parted = {}
+    for name, held in groups.items():
+        parted[name] = tuple(v for v in held if v not in seen)
+        seen.update(held)
+    made, of_value, left_out = Recipe(parted, others).apply(values)
+    assert len(of_value) == len(values)
+    assert [v for v, i in zip(values, of_value, strict=True) if i < 0] == left_out
+    assert sorted({i for i in of_value if i >= 0}) == list(range(len(made)))
+    assert len(set(made)) == len(made)
+    for value, i in zip(values, of_value, strict=True):
+        holder = next((name for name, held in parted.items() if value in held), None)
+        wanted = holder if holder is not None else value if others == KEEP else others
+        assert (made[i] if i >= 0 else None) == wanted
+    if others is not None:
+        assert not left_out

@@ -1,0 +1,661 @@
+"""What a person is told of files before an audit: what they are, how they join, what is odd."""
+
+import itertools
+import json
+import shlex
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import parivox as pv
+from parivox import inspect
+from parivox.data import inspection
+from parivox.data.formats import dataframes
+from parivox.data.inspection import trials as seen_trials
+from parivox.errors import DataError
+from parivox.report.inspection import lines, to_json
+
+TRIALS = [
+    ("007/1.wav", "007/2.wav", 0.9, 1),
+    ("007/1.wav", "010/1.wav", 0.2, 0),
+    ("010/1.wav", "010/2.wav", 0.8, 1),
+    ("010/2.wav", "007/2.wav", 0.4, 0),
+]
+PEOPLE = "speaker,gender,age\n007,f,30\n010,m,41\n"
+
+
+def text(header, rows, separator=","):
+    body = [separator.join(map(str, row)) for row in rows]
+    return "\n".join([*([header] if header else []), *body]) + "\n"
+
+
+UTTERANCES = text(
+    "utterance,speaker,language",
+    [(f"{s}/{k}.wav", s, ("de", "fr")[k - 1]) for s in ("007", "010") for k in (1, 2)],
+)
+SCORES = text("enrol,test,score,label", TRIALS)
+FILES = {
+    "scores.csv": ("scores", SCORES),
+    "wespeaker.txt": (
+        "scores",
+        text("", [(a, b, s, ("nontarget", "target")[t]) for a, b, s, t in TRIALS], " "),
+    ),
+    "kaldi.scores": ("scores", text("", [(a, b, s) for a, b, s, _ in TRIALS], " ")),
+    "list.txt": ("trials", text("", [(t, a, b) for a, b, _, t in TRIALS], " ")),
+    "voices.txt": (
+        "trials",
+        text("", [(a, b, ("imp", "tgt")[t]) for a, b, _, t in TRIALS], " "),
+    ),
+    "decisions.csv": (
+        "scores",
+        text("enrol,test,decision", [(a, b, "accept") for a, b, *_ in TRIALS]),
+    ),
+    "people.csv": ("speakers", PEOPLE),
+    "ids.csv": ("speakers", "id\tsex\n007\tf\n010\tm\n"),
+    "utterances.csv": ("utterances", UTTERANCES),
+    "calls.csv": ("utterances", "call,language\nc1,de\nc2,fr\n"),
+    "models.csv": ("models", "model,speaker,recording\nm1,007,007/1.wav\nm1,007,007/2.wav\n"),
+    "segments.csv": ("models", "model,speaker,segment\nm1,007,007/1.wav\nm1,007,007/2.wav\n"),
+    "failures.csv": ("failures", "recording,stage,reason\n007/1.wav,acquire,noise\n"),
+    "prose.txt": ("unknown", "Dear all,\nplease find the scores attached.\n"),
+    "empty.csv": ("unknown", ""),
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, (_, content) in FILES.items():
+        (tmp_path / name).write_text(content)
+    return tmp_path
+
+
+def told(inspection):
+    return "\n".join(f"{label}: {words}" for label, words in lines(inspection))
+
+
+def odd(found):
+    return {one.what: one.count for one in found.odd}
+
+
+# ---- what a file is
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_each_file_is_recognised_for_what_it_is(folder, name):
+    (found,) = inspect(folder / name).files
+    assert found.kind == FILES[name][0]
+    assert bool(found.problems) == (found.kind == "unknown")
+
+
+def test_trials_are_counted(folder):
+    (found,) = inspect(folder / "scores.csv").files
+    assert (found.rows, found.whole, found.format) == (4, True, "delimited")
+    assert (found.labels.target, found.labels.nontarget) == (2, 2)
+    assert (found.scores.low, found.scores.high, found.scores.distinct) == (0.2, 0.9, 4)
+    assert found.scores.auc == 1.0
+    assert [(one.what, one.count) for one in found.ids] == [("utterances", 4)]
+    assert (found.whose.rule, found.whose.speakers, found.whose.wrong) == ("component", 2, 0.0)
+
+
+def test_the_columns_that_trials_could_be_grouped_by_are_told(write):
+    rows = [
+        (*pair, 1.0, "ab"[i % 2], f"call {i}", i)
+        for i, pair in enumerate(itertools.combinations([f"a/{k}" for k in range(12)], 2))
+    ]
+    path = write("s.csv", text("enrol,test,score,channel,name,seconds", rows))
+    (found,) = inspect(path).files
+    groups = {column.name for column in found.columns if column.groups}
+    assert groups == {"channel"}
+    (seconds,) = (column for column in found.columns if column.role == "seconds")
+    assert seconds.numbers == (0.0, 65.0)
+    assert "--by channel" in inspect(path).next
+
+
+def test_enrolments_that_are_no_tests_are_told_apart(write):
+    path = write("s.csv", "enrol,test,score\nm1,a/1,1\nm1,b/1,0\nm2,a/1,0\n")
+    (found,) = inspect(path).files
+    assert [(one.what, one.count) for one in found.ids] == [("enrolments", 2), ("tests", 2)]
+
+
+def test_of_a_large_file_the_first_rows_are_told_and_that_is_said(folder, monkeypatch):
+    monkeypatch.setattr(seen_trials, "MOST_ROWS", 3)
+    for name in ("scores.csv", "wespeaker.txt"):
+        found = inspect(folder / name)
+        assert (found.files[0].rows, found.files[0].whole) == (3, False)
+        assert "more than 3 rows, of which the first" in told(found)
+    monkeypatch.setattr(seen_trials, "MOST_ROWS", 4)
+    assert inspect(folder / "scores.csv").files[0].whole
+
+
+def test_columns_without_known_names_are_taken_by_what_they_hold(write):
+    path = write("s.csv", SCORES.replace("enrol,test,score,label", "u,v,p,y"))
+    found = inspect(path, write("people.csv", PEOPLE))
+    assert found.files[0].roles == {"enrol": "u", "test": "v", "score": "p", "label": "y"}
+    assert found.problems == found.files[0].problems == ()
+    assert "note: columns 'u', 'v', 'p', 'y' are taken for enrol, test, score, label" in told(found)
+    assert "--columns enrol=u,test=v,label=y,score=p" in found.next.replace(
+        "score=p,label=y", "label=y,score=p"
+    )
+    named = inspect(path, columns={"enrol": "u", "test": "v", "score": "p", "label": "y"})
+    assert named.files[0].problems == ()
+    assert named.files[0].labels == found.files[0].labels
+
+
+DECIDED = text(
+    "model,call,decision,threshold",
+    [("m7", "c1", "accept", 0.5), ("m7", "c2", "reject", 0.5), ("m8", "c3", "accept", 0.7)],
+)
+BY_SIDE = {
+    "labels": ("model,call,target\nm7,c1,1\nm8,c2,0\n", "test=call"),
+    "scores of no name": ("model,call,p\nm7,c1,0.5\nm7,c2,0.25\n", "test=call,score=p"),
+    "a test of no name": ("model,Anruf,score\nm7,c1,0.5\nm7,c2,0.25\n", "test=Anruf"),
+    "an enrolment of no name": ("Wer,probe,score\nm7,c1,0.5\nm7,c2,0.25\n", "enrol=Wer"),
+}
+
+
+@pytest.mark.parametrize("name", BY_SIDE)
+def test_trials_are_trials_though_a_side_has_no_known_name(write, name):
+    content, columns = BY_SIDE[name]
+    path = write("s.csv", content)
+    found = inspect(path)
+    (one,) = found.files
+    assert one.kind == ("trials" if name == "labels" else "scores")
+    assert one.rows == content.count("\n") - 1
+    assert one.problems == ()
+    assert f"audit needs --columns {columns}" in told(found)
+    with pytest.raises(DataError, match=r"--columns|as --trials"):
+        pv.audit(path)
+    assert f"--columns {columns}" in found.next
+    named = inspect(path, columns=dict(one.split("=") for one in columns.split(",")))
+    assert (named.files[0].kind, named.files[0].problems) == (one.kind, ())
+
+
+def test_tests_of_decisions_and_scores_are_known_as_calls(write):
+    for content in (DECIDED, "model,call,score\nm7,c1,0.5\nm7,c2,0.25\n"):
+        (found,) = inspect(write("s.csv", content)).files
+        assert found.kind == "scores"
+        assert found.roles["enrol"] == "model"
+        assert found.roles["test"] == "call"
+
+
+TABLES = {
+    "models": ("model,speaker,recording,quality\nm1,a,c1,0.5\nm1,a,c2,0.25\n", "models"),
+    "failures": ("model,recording,stage\nm1,c1,enrol\nm1,c2,enrol\n", "failures"),
+    "recordings with scores": ("utt,customer,score\nc1,a,0.5\nc2,a,0.25\n", "utterances"),
+    "people with scores": ("speaker,gender,score\na,f,0.5\nb,m,0.25\n", "speakers"),
+    "people who accepted": ("speaker,gender,accepted\na,f,1\nb,m,0\n", "speakers"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_with_words_of_trials_are_still_tables(write, name):
+    content, kind = TABLES[name]
+    found = inspect(write("t.csv", content))
+    assert (found.files[0].kind, found.files[0].problems) == (kind, ())
+
+
+def test_a_word_for_failures_joins_those_that_the_user_names(write):
+    rows = [(f"c{n}", "k1", ("ja", "nein", "leer", "zu kurz")[n % 4]) for n in range(8)]
+    path = write("log.csv", text("call,customer,decision", rows))
+    found = inspect(path, columns={"accept": "ja", "reject": "nein", "failed": "leer"})
+    assert "'zu kurz' is taken for what failed" in told(found)
+    assert "accept=ja,reject=nein,failed=leer|zu kurz" in found.next
+
+
+@pytest.mark.parametrize("session", [("a", "b", "c"), ("yes", "no", "maybe")])
+def test_recordings_of_few_kinds_are_no_calls(write, session):
+    rows = [(f"u{n}", f"s{n % 20}", f"s{(n + n % 2) % 20}", session[n % 3]) for n in range(120)]
+    found = inspect(write("t.csv", text("file,speaker,asked,session", rows)))
+    assert found.files[0].kind == "utterances"
+
+
+def test_a_large_file_of_trials_is_not_read_whole_to_be_known(write, monkeypatch):
+    def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(inspection, "inspect_table", refuse)
+    assert inspect(write("s.csv", DECIDED)).files[0].kind == "scores"
+    assert inspect(write("t.csv", SCORES.replace("enrol,test", "u,v"))).files[0].kind == "scores"
+
+
+def test_a_file_of_very_many_ids_is_cut_off_earlier(monkeypatch):
+    monkeypatch.setattr(seen_trials, "MOST_IDS", 3)
+    monkeypatch.setattr(dataframes, "ROWS", 2)
+    trials = pl.DataFrame(TRIALS, schema=["enrol", "test", "score", "label"], orient="row")
+    (found,) = inspect(trials).files
+    assert (found.rows, found.whole) == (2, False)
+
+
+def test_columns_of_either_side_are_one_attribute(write):
+    header = "bio_ref_template_id,probe_template_id,score,bio_ref_sex,probe_sex,probe_session"
+    rows = [("a/1", "a/2", 1.0, "f", "f", 1), ("a/1", "b/1", 0.5, "f", "m", 2)]
+    path = write("s.csv", text(header, rows))
+    found = inspect(path)
+    columns = {column.name: column.sides for column in found.files[0].columns}
+    assert columns == {"sex": ("bio_ref_sex", "probe_sex"), "probe_session": ()}
+    assert "in bio_ref_sex and probe_sex" in told(found)
+    words = shlex.split(found.next)
+    assert words[-4:] == ["--by", "sex", "--by", "probe_session"]
+    pv.audit(path, by=["sex", "probe_session"])
+
+
+def test_columns_of_dataframes_are_told_like_those_of_files():
+    trials = {
+        "enrol": ["a/1", "b/1", "a/1"],
+        "test": ["a/2", "b/2", "b/1"],
+        "score": [1.0, 0.5, 0.2],
+        "device": ["x", "y", "x"],
+    }
+    assert inspect(trials).next.endswith("--by device")
+
+
+def test_rows_that_fit_several_formats_are_read_in_the_one_that_is_named(write):
+    path = write("s.txt", "1 1 x 0.5\n0 1 y 0.25\n1 0 z 0.125\n")
+    (found,) = inspect(path).files
+    assert (found.kind, found.rows) == ("trials", 0)
+    assert "--scores-format" in found.problems[0]
+    named = inspect(path, scores_format="bob-4")
+    assert (named.files[0].kind, named.files[0].rows) == ("scores", 3)
+    assert named.next.endswith("--scores-format bob-4")
+
+
+def test_dataframes_and_arrays_are_looked_at_like_files():
+    trials = pl.DataFrame(TRIALS, schema=["enrol", "test", "score", "label"], orient="row")
+    found = inspect(trials, {"speaker": ["007", "010"], "gender": ["f", "m"]})
+    assert [one.kind for one in found.files] == ["scores", "speakers"]
+    assert found.joins[0].met == 2
+
+
+# ---- what is odd
+
+
+def test_what_is_odd_is_counted(write):
+    rows = [
+        *TRIALS,
+        TRIALS[0],
+        ("007/2.wav", "007/1.wav", 0.9, 1),
+        ("007/1.wav", "007/1.wav", 1.0, 1),
+        ("1E+05", "007/2.wav", "", 0),
+    ]
+    (found,) = inspect(write("s.csv", text("enrol,test,score,label", rows))).files
+    assert odd(found) == {
+        "exact duplicates": 1,
+        "reversed pairs": 1,
+        "trials of an utterance with itself": 1,
+        "trials without score": 1,
+        "ids as a spreadsheet shortens long numbers": 1,
+    }
+    assert found.problems == ()
+
+
+def test_two_spellings_and_unknown_values_are_told(write):
+    table = "id,gender,country\na,F,USA\nb,f,usa\nc,m,n/a\nd,m,\n"
+    (found,) = inspect(write("p.csv", table)).files
+    columns = {column.name: column for column in found.columns}
+    assert columns["gender"].odd[0].note == "'F' and 'f'"
+    assert columns["country"].odd[0].note == "'USA' and 'usa'"
+    assert columns["country"].unknown == 2
+
+
+def test_labels_that_contradict_the_first_component_are_told(write):
+    (found,) = inspect(write("s.csv", "enrol,test,score,label\na/1,a/2,1,0\na/1,b/1,0,0\n")).files
+    assert found.whose.wrong == 0.5
+
+
+def test_a_table_without_header_is_suspected(write):
+    (found,) = inspect(write("p.csv", "id10001,m\nid10002,f\nid10003,f\n")).files
+    assert [one.note for one in found.odd] == ["id10001"]
+
+
+# ---- problems, in the words of the audit
+
+
+BAD = {
+    "a cell without id": "enrol,test,score\n,a/1,1\n",
+    "text as score": "enrol,test,score\na/1,a/2,high\n",
+    "nan as score": "enrol,test,score\na/1,a/2,nan\n",
+    "no label": "enrol,test,score,label\na/1,a/2,1,maybe\n",
+    "two scores": "enrol,test,score\na/1,a/2,1\na/1,a/2,2\n",
+    "ragged": "enrol,test,score\na/1,a/2,1\na/1\n",
+    "two columns of one role": "ref_file,reference_file,test,score\na/1,a/2,b/1,1\n",
+    "wrong label": "enrol,test,score,label\na/1,a/2,1,0\n",
+    "unknown speaker": "enrol,test,score\na/1,c/2,1\n",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BAD)
+def test_problems_are_the_sentences_of_the_audit(write, name):
+    scores, people = write("s.csv", BAD[name]), write("p.csv", "speaker,sex\na,f\nb,m\n")
+    with pytest.raises(DataError) as refused:
+        pv.audit(scores, speakers=people, by="sex")
+    found = inspect(scores, people)
+    assert [*found.files[0].problems, *found.problems] == [str(refused.value)]
+    assert found.readable
+
+
+def test_a_speaker_with_two_values_is_a_problem(write):
+    (found,) = inspect(write("p.csv", "speaker,sex\na,f\na,m\n")).files
+    assert "'f' and 'm'" in found.problems[0]
+    assert odd(found) == {"speakers with several rows": 1}
+
+
+# ---- how files fit
+
+
+@pytest.mark.slow
+def test_the_order_of_the_files_does_not_matter(folder):
+    names = ["scores.csv", "people.csv", "utterances.csv", "list.txt"]
+    first = inspect(*(folder / name for name in names))
+    for order in itertools.permutations(names):
+        found = inspect(*(folder / name for name in order))
+        assert [one.kind for one in found.files] == [FILES[name][0] for name in order]
+        assert set(found.joins) == set(first.joins)
+        assert (found.next, found.problems) == (first.next, ())
+    assert {(one.what, one.met, one.count) for one in first.joins} == {
+        ("trials", 4, 4),
+        ("utterances", 4, 4),
+        ("speakers", 2, 2),
+    }
+
+
+def test_the_column_of_the_speakers_is_found_by_the_trials(folder, write):
+    path = write("p.csv", "nr,code,sex\n1,007,f\n2,010,m\n3,011,m\n")
+    (join,) = inspect(folder / "scores.csv", path).joins
+    assert (join.column, join.met, join.count) == ("code", 2, 2)
+
+
+def test_a_table_of_unknown_columns_is_of_utterances_if_it_holds_their_ids(write):
+    scores = write("s.csv", "enrol,test,score\nx1,y1,1\nx2,y1,0\n")
+    path = write("t.csv", "Aufnahme,Kanal\nx1,a\nx2,b\ny1,a\n")
+    found = inspect(scores, path)
+    assert found.files[1].kind == "utterances"
+    assert found.joins[0].column == "Aufnahme"
+
+
+PATTERNS = {
+    "leading zeros": ("speaker,sex\n7,f\n10,m\n", "leading zeros"),
+    "upper case": ("speaker,sex\nA,f\nB,m\n", "upper and lower case"),
+    "decimals": ("speaker,sex\n7.0,f\n10.0,m\n", "decimals"),
+}
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_what_explains_ids_that_do_not_match_is_told(write, name):
+    table, pattern = PATTERNS[name]
+    rows = SCORES.replace("007", "a").replace("010", "b") if name == "upper case" else SCORES
+    (join,) = inspect(write("s.csv", rows), write("p.csv", table)).joins
+    assert join.met < join.count
+    assert join.missing
+    assert pattern in join.pattern
+
+
+def test_names_that_end_in_a_number_are_no_numbers(write):
+    people = write("p.csv", "speaker,gender\nspk.0,f\nspl.0,m\n")
+    (join,) = inspect(write("s", "spk/1 spl/1 0.5\n"), people).joins
+    assert join.pattern == "they differ by their endings"
+
+
+def test_a_speaker_elsewhere_in_the_id_is_told(write):
+    scores = write("s.csv", "enrol,test,score\nwav/007/1,wav/010/1,0\nwav/007/1,wav/007/2,1\n")
+    (join,) = inspect(scores, write("p.csv", PEOPLE)).joins
+    assert "the second component" in join.pattern
+
+
+def test_trials_that_differ_from_a_list_by_their_endings(folder, write):
+    path = write("list.txt", FILES["list.txt"][1].replace(".wav", ""))
+    found = inspect(folder / "scores.csv", path)
+    assert [(one.met, one.count) for one in found.joins] == [(0, 4), (0, 4)]
+    assert "endings" in found.joins[0].pattern
+    assert "no trial is left" in found.problems[0]
+
+
+def test_a_list_of_which_some_trials_have_no_score(folder, write):
+    path = write("list.txt", FILES["list.txt"][1] + "0 007/2.wav 010/2.wav\n")
+    (join,) = inspect(folder / "scores.csv", path).joins
+    assert (join.met, join.count) == (4, 5)
+    assert join.missing == ("(007/2.wav, 010/2.wav)",)
+
+
+def test_enrolments_of_several_recordings_and_failures(write):
+    scores = write("s.csv", "enrol,test,score\nm1,007/3.wav,1\nm1,010/1.wav,0\n")
+    models = write("m.csv", FILES["models.csv"][1] + "m2,010,010/2.wav\n")
+    failures = write("f.csv", "recording,stage\nm2,enrol\n")
+    found = inspect(failures, scores, models, write("p.csv", PEOPLE))
+    assert {(one.what, one.of.rpartition("/")[2], one.met) for one in found.joins} == {
+        ("enrolments", "s.csv", 1),
+        ("enrolments", "f.csv", 1),
+        ("speakers", "s.csv", 2),
+    }
+    assert found.problems == ()
+
+
+def test_distances_are_noticed(write):
+    found = inspect(write("s.csv", "enrol,test,dist,label\na/1,a/2,0.1,1\na/1,b/2,0.9,0\n"))
+    assert found.files[0].scores.auc == 0.0
+    assert found.next.endswith("--distance")
+
+
+LIST = "enrol,test,label\n007/1.wav,007/2.wav,1\n007/1.wav,010/1.wav,0\n010/2.wav,007/2.wav,0\n"
+
+
+def test_labels_of_a_list_are_told_with_the_scores_that_have_none(folder, write):
+    found = inspect(folder / "kaldi.scores", write("l.csv", LIST))
+    scores = found.files[0]
+    assert (scores.labels.target, scores.labels.nontarget) == (1, 2)
+    assert scores.labels.by.endswith("l.csv")
+    assert scores.scores.auc == 1.0
+    assert "l.csv: target 1, nontarget 2; 1 row has none" in told(found)
+    assert inspect(folder / "kaldi.scores").files[0].labels.by == "speakers"
+
+
+def test_a_list_shows_that_scores_are_distances(write):
+    scores = write("s.txt", "007/1.wav 007/2.wav 0.1\n007/1.wav 010/1.wav 0.9\n")
+    assert inspect(scores, write("l.csv", LIST)).next.endswith("--distance")
+
+
+def test_without_labels_the_speakers_tell_which_trials_are_target_ones(folder):
+    (one, _) = inspect(folder / "kaldi.scores", folder / "people.csv").files
+    assert (one.labels.target, one.labels.nontarget, one.labels.by) == (2, 2, "speakers")
+
+
+def test_speakers_that_are_not_known_tell_no_labels(folder, write):
+    people = write("p.csv", "speaker,gender\n007,f\n011,m\n")
+    assert inspect(folder / "kaldi.scores", people).files[0].labels is None
+    assert inspect(write("s.csv", DECIDED)).files[0].labels is None
+
+
+@pytest.fixture
+def bank(write):
+    """Customers enrolled by phone, whose calls are by phone or app; each speaks one language."""
+    n = range(8)
+    decisions = [(f"m{i}", f"c{i}{k}", "accept") for i in n for k in (2, 3, 4)]
+    models = [(f"m{i}", f"p{i}", f"c{i}{k}") for i in n for k in (0, 1)]
+    calls = [
+        (f"c{i}{k}", f"p{i}", ("phone", "app")[k > 2], ("de", "fr")[i % 2])
+        for i in n
+        for k in range(5)
+    ]
+    return [
+        write("decisions.csv", text("enrol,test,decision", decisions)),
+        write("models.csv", text("model,speaker,recording", models)),
+        write("calls.csv", text("call,speaker,channel,language", calls)),
+    ]
+
+
+def test_an_attribute_that_differs_between_the_sides_is_asked_of_one_side(bank):
+    found = inspect(*bank)
+    assert found.problems == ()
+    assert found.next.endswith("--by test.channel --by language")
+    (one,) = found.differing
+    assert (one.by, one.instead, one.share) == ("channel", "test.channel", pytest.approx(2 / 3))
+    assert "66.7 % of the target trials" in told(found)
+    by = ["test.channel", "language"]
+    pv.audit(bank[0], models=bank[1], utterances=bank[2], by=by)
+
+
+def test_an_attribute_that_both_sides_share_is_asked_as_it_is(bank):
+    bank[2].write_text(bank[2].read_text().replace("app", "phone"))
+    found = inspect(*bank)
+    assert found.differing == ()
+    assert "--by language" in found.next
+
+
+def test_bands_that_differ_between_the_sides_are_asked_of_one_side(bank):
+    first, *rows = bank[2].read_text().splitlines()
+    days = [f"{row},{row[1] if row[2] in '01' else row[2] + row[1] + '0'}" for row in rows]
+    bank[2].write_text("\n".join([f"{first},days", *days]).replace("phone", "app") + "\n")
+    found = inspect(*bank)
+    (one,) = found.differing
+    assert one.by.startswith("days:")
+    assert f"--by test.{one.by}" in shlex.join(shlex.split(found.next)).replace("'", "")
+
+
+AGES = "utterance,speaker,age\n007/1.wav,007,{}\n007/2.wav,007,30\n010/1.wav,010,41\n"
+AGES += "010/2.wav,010,41\n"
+
+
+@pytest.mark.parametrize(("age", "agree"), [("30", True), ("29", False)])
+def test_attributes_of_two_levels_are_told(folder, write, age, agree):
+    ages = write("ages.csv", AGES.format(age))
+    found = inspect(folder / "scores.csv", folder / "people.csv", ages)
+    (shared,) = found.shared
+    assert shared.name == "age"
+    assert {level: name.rpartition("/")[2] for level, name in shared.files.items()} == {
+        "speaker": "people.csv",
+        "recording": "ages.csv",
+    }
+    assert found.problems == ()
+    if agree:
+        assert "with the same values" in told(found)
+        return
+    with pytest.raises(pv.ConfigError) as refused:
+        pv.audit(folder / "scores.csv", speakers=folder / "people.csv", utterances=ages, by="age")
+    assert shared.refused == str(refused.value)
+    assert "--by speaker.age" in found.next
+
+
+def test_attributes_of_two_levels_of_a_large_file_may_differ(folder, write, monkeypatch):
+    monkeypatch.setattr(seen_trials, "MOST_ROWS", 3)
+    ages = write("ages.csv", AGES.format("29"))
+    found = inspect(folder / "scores.csv", folder / "people.csv", ages)
+    assert found.shared[0].refused is None
+    assert "where they differ, say which is meant, speaker.age or recording.age" in told(found)
+
+
+def test_of_a_list_alone_the_scores_are_asked_for(folder):
+    found = inspect(folder / "list.txt")
+    assert shlex.split(found.next)[:3] == ["parivox", "audit", "SCORES"]
+    assert "SCORES is the file with the scores" in told(found)
+
+
+def test_a_list_with_attributes_is_called_by_its_own_name(write):
+    key = write("key.tsv", "enrol\ttest\tlabel\tsex\na/1\ta/2\t1\tf\na/1\tb/1\t0\tf\n")
+    assert f"{key}: a list of trials" in told(inspect(key))
+
+
+def test_whose_the_calls_are_is_asked_for_where_nothing_tells_it(write):
+    found = inspect(write("s.csv", DECIDED), columns={"test": "call"})
+    assert "--utterances RECORDINGS" in found.next
+    assert "RECORDINGS is a table of the recordings" in told(found)
+
+
+# ---- how a file is written
+
+
+@pytest.mark.filterwarnings("ignore::parivox.errors.EncodingGuessed")
+def test_an_excel_csv_is_told_with_encoding_separator_and_decimals(write):
+    people = "Sprecher;Größe\na;1,65\nb;1,8\n"
+    for encoding, shown in (("cp1252", "cp1252"), ("utf-16", "UTF-16-LE"), ("utf-8-sig", "UTF-8")):
+        (found,) = inspect(write("p.csv", people.encode(encoding))).files
+        assert found.read["decimal"] == ","
+        assert found.read["separator"] == ";"
+        assert f"({shown}, separated by semicolons, decimals with ',')" in told(
+            inspect(write("p.csv", people.encode(encoding)))
+        )
+    (found,) = inspect(write("q.csv", 'id;places\na;"1,x"\nb;2\n')).files
+    assert "decimal" not in found.read
+
+
+def test_a_workbook_is_told_with_what_is_hidden_or_not_read(tmp_path, optional):
+    book = optional("openpyxl").Workbook()
+    sheet = book.active
+    sheet.title = "Leute"
+    for row in (["Studie 7"], [], ["ID", "Sex"], ["01", "f"], ["02", "m"], ["03", "f"]):
+        sheet.append(row)
+    sheet.row_dimensions[5].hidden = True
+    book.create_sheet("Notizen").append(["nur Text"])
+    hidden = book.create_sheet("alt")
+    hidden.append(["x"])
+    hidden.sheet_state = "hidden"
+    book.save(tmp_path / "p.xlsx")
+    found = inspect(tmp_path / "p.xlsx")
+    assert (found.files[0].kind, found.files[0].rows) == ("speakers", 3)
+    assert "sheet 'Leute', header in row 3, 1 hidden row read like the others" in told(found)
+    assert "not read: sheet 'Notizen', not read: hidden sheet 'alt'" in told(found)
+
+
+# ---- what is told
+
+
+@pytest.mark.slow
+def test_five_lines_or_so_a_file(folder):
+    found = inspect(*(folder / name for name in FILES if FILES[name][0] != "unknown"))
+    for one in found.files:
+        assert len([*lines(inspect(one.name))]) <= 7
+
+
+def test_of_the_speakers_at_most_two_are_shown(write):
+    rows = "".join(f"p{i:03},Name {i:03},{'fm'[i % 2]}\n" for i in range(100))
+    found = inspect(write("p.csv", "id,name,sex\n" + rows))
+    shown = told(found) + to_json(found)
+    assert sum(f"p{i:03}" in shown for i in range(100)) <= 2
+    assert not any(f"Name {i:03}" in shown for i in range(100))
+
+
+def test_what_files_hold_is_shown_as_it_is_on_one_line(write):
+    found = inspect(write("p.csv", "speaker,\x1b[31m[red]\na,\x1b]0;x\x07\nb,y\n"))
+    assert all(words.isprintable() for _, words in lines(found))
+    assert "[red]" in told(found)
+
+
+def test_the_findings_are_json(folder):
+    found = inspect(*(folder / name for name in FILES))
+    record = json.loads(to_json(found))
+    assert [one["kind"] for one in record["files"]] == [kind for kind, _ in FILES.values()]
+    assert record["next"] == found.next
+
+
+cells = st.sampled_from(
+    ["a/1", "b/2", "0", "1", "target", "nan", "inf", "", " ", "0.5", '"', "1E+05", "x", "\x00", "é"]
+)
+tables = st.builds(
+    lambda head, rows, sep, end: (head + end.join(sep.join(row) for row in rows)).encode(),
+    st.sampled_from(
+        ["", "enrol,test,score\n", "id,sex\n", "model,speaker,recording\n", "recording,stage\n",
+         "utterance,speaker\n", "\ufeffenrol\ttest\tlabel\n", "a,b,c,d\n"]
+    ),
+    st.lists(st.lists(cells, max_size=5), max_size=6),
+    st.sampled_from([",", " ", "\t", ";"]),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::parivox.errors.EncodingGuessed")
+@settings(
+    deadline=None,
+    max_examples=80,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(one=st.binary(max_size=200) | tables, other=tables)
+def test_nothing_is_raised_whatever_the_files_hold(tmp_path, one, other):
+    paths = tmp_path / "one", tmp_path / "other"
+    for path, content in zip(paths, (one, other), strict=True):
+        path.write_bytes(content)
+    found = inspect(*paths)
+    assert len(found.files) == 2
+    json.loads(to_json(found))
+    assert all(words.isprintable() for _, words in lines(found))

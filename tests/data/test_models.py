@@ -1,0 +1,333 @@
+"""Enrolment models: whose they are, of which recordings, and how trials of them are read."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from parivox.data.attributes import parse_attribute
+from parivox.data.recordings import read_models, read_utterances
+from parivox.data.requested_groupings import make_groupings
+from parivox.errors import DataError
+
+MODELS = {
+    "model": ["m1", "m1", "m2", "m3", "m3", "m3"],
+    "speaker": ["a", "a", "b", "c", "c", "c"],
+    "recording": ["a/1", "a/2", "b/1", "c/1", "c/2", "c/3"],
+}
+TRIALS = {
+    "enrol": ["m1", "m1", "m2", "m3", "m2", "m1"],
+    "test": ["a/9", "b/1", "b/9", "a/1", "b/1", "a/2"],
+    "score": [0.9, 0.1, 0.8, 0.2, 0.7, 0.95],
+}
+
+
+def test_models_and_their_recordings(read, plain):
+    found = read(TRIALS, models=MODELS)
+    assert list(found.utterance_ids) == [
+        *("m1", "m2", "m3"),
+        *("a/1", "a/2", "a/9", "b/1", "b/9"),
+    ]
+    assert found.n_models == 3
+    assert [found.people.ids[i] for i in found.utterance_speaker] == [*"abc", *"aaabb"]
+    labels = {(e, t): target for e, t, target, *_ in plain(found)}
+    assert labels == {
+        ("m1", "a/9"): True,
+        ("m1", "b/1"): False,
+        ("m2", "b/9"): True,
+        ("m3", "a/1"): False,
+        ("m2", "b/1"): True,
+        ("m1", "a/2"): True,
+    }
+
+
+def test_a_trial_of_a_model_with_one_of_its_recordings_is_of_itself(read, count):
+    found = read(TRIALS, models=MODELS)
+    assert count(found, "trials of an utterance with itself") == 2
+    assert count(found, "enrolments that are models", "models") == 3
+    assert count(found, "reversed pairs") == 0
+
+
+def test_a_model_and_an_utterance_of_one_name_do_not_mix(read, count, plain):
+    models = {"model": ["7", "8"], "speaker": ["a", "b"], "recording": ["9", "7"]}
+    calls = {"utterance": ["7", "8", "9"], "speaker": ["b", "a", "a"]}
+    trials = {"enrol": ["7", "7", "8", "8"], "test": ["7", "8", "7", "8"],
+              "score": [0.1, 0.9, 0.8, 0.2]}  # fmt: skip
+    found = read(trials, models=models, utterances=calls)
+    assert {(e, t): target for e, t, target, *_ in plain(found)} == {
+        ("7", "7"): False,
+        ("7", "8"): True,
+        ("8", "7"): True,
+        ("8", "8"): False,
+    }
+    assert count(found, "trials of an utterance with itself") == 1  # model 8 is made of call 7
+    assert count(found, "reversed pairs") == 0
+
+
+def test_models_of_one_recording_each_are_those_recordings(read, plain):
+    rows = {
+        "enrol": ["a/1", "a/1", "b/1", "c/1"],
+        "test": ["a/2", "b/1", "b/1", "a/1"],
+        "score": [0.9, 0.1, 0.8, 0.2],
+    }
+    models = {"model": ["x1", "x2", "x3"], "speaker": [*"abc"], "recording": ["a/1", "b/1", "c/1"]}
+    of = dict(zip(models["recording"], models["model"], strict=True))
+    by_model = read({**rows, "enrol": [of[e] for e in rows["enrol"]]}, models=models)
+    alone = read(rows)
+    back = {model: recording for recording, model in of.items()}
+    assert sorted((back[e], *rest) for e, *rest in plain(by_model)) == sorted(plain(alone))
+
+
+@pytest.mark.parametrize(
+    ("cells", "wanted"),
+    [
+        ({"a/1": "x", "a/2": "x"}, "x"),
+        ({"a/1": "x", "a/2": "y"}, None),
+        ({"a/1": "x", "a/2": ""}, None),
+        ({"a/1": "x"}, None),
+        ({"a/1": "", "a/2": ""}, None),
+    ],
+)
+def test_an_attribute_of_recordings_is_the_models_if_all_of_them_agree(
+    read, speakers, cells, wanted
+):
+    calls = {**dict.fromkeys(("b/1", "c/1", "c/2", "c/3", "a/9"), "z"), **cells}
+    table = {"utterance": list(calls), "channel": list(calls.values())}
+    found = read(TRIALS, models=MODELS, utterances=table, attributes=[parse_attribute("channel")])
+    (grouping,) = make_groupings(speakers, ["channel"], sets=[found])
+    codes = grouping.of_utterance(found)
+    names = [None if code < 0 else grouping.groups[code] for code in codes]
+    told = dict(zip(list(found.utterance_ids), names, strict=True))
+    assert told["m1"] == wanted
+    assert (told["m2"], told["m3"], told["a/9"], told["b/9"]) == ("z", "z", "z", None)
+    assert told["a/1"] == (cells.get("a/1") or None)
+
+
+def test_a_row_of_the_table_may_be_told_twice():
+    twice = {name: [*cells, *cells] for name, cells in MODELS.items()}
+    assert read_models(twice).table.height == 6
+    assert (read_models(twice).repeated, read_models(MODELS).repeated) == (6, 0)
+    found = read_models(twice)
+    assert read_models(found) is found
+
+
+def test_rows_that_repeat_a_recording_of_a_model_are_counted(read, count):
+    twice = {name: [*cells, cells[0]] for name, cells in MODELS.items()}
+    found = read(TRIALS, models=twice)
+    assert count(found, "rows that repeat a recording of a model", "models") == 1
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("model", "speaker", "recording"),
+        ("modelid", "customer", "segmentid"),
+        ("Enrolment ID", "Speaker ID", "Call"),
+        ("template", "subject", "utterance"),
+    ],
+)
+def test_columns_are_known_by_several_names(names):
+    found = read_models(dict(zip(names, MODELS.values(), strict=True)))
+    assert list(found.provenance["columns"].values()) == list(names)
+    assert found.speaker_of.rows() == [("m1", "a"), ("m2", "b"), ("m3", "c")]
+
+
+def test_leading_zeros_are_kept(write):
+    path = write("models.csv", "model,speaker,recording\n007,001,0010\n7,1,10\n")
+    assert read_models(path).table.select("model", "speaker", "recording").rows() == [
+        ("007", "001", "0010"),
+        ("7", "1", "10"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("model,speaker\nm,a\n", "m.csv: has no column 'recording'"),
+        (
+            "model,speaker,recording\nm1,p,r1\nm1,p,r2\nm2,q,r1\n",
+            "rows 2 and 4: recording 'r1' is of speaker 'p' in model 'm1' and of 'q' in model 'm2'",
+        ),
+        (
+            "modelid,segmentid,side\nm,s1,a\nm,s2,c\n",
+            "m.csv, row 3, column 'side': 'c' is not a side of a segment; correct it, sides",
+        ),
+        (
+            "modelid,segmentid,side\nm,s1,\n",
+            "m.csv, row 2, column 'side': is empty; correct it, sides are a and b",
+        ),
+        ("speaker,recording\na,a/1\n", "m.csv: has no column 'model' but 'speaker', 'recording'"),
+        ("model,speaker,recording\nm,,a/1\n", "m.csv, row 2, column 'speaker': is empty"),
+        ("model,speaker,recording\nm,a,a/1\n,a,a/2\n", "m.csv, row 3, column 'model': is empty"),
+        ("model,speaker,recording\nm,a,\n", "m.csv, row 2, column 'recording': is empty"),
+        (
+            "model,speaker,recording\nm,a,a/1\nn,b,b/1\nm,b,b/2\n",
+            "rows 2 and 4: model 'm' has recordings of the speakers 'a' and 'b'; a model is one",
+        ),
+    ],
+)
+def test_bad_tables_are_told(write, text, sentence):
+    with pytest.raises(DataError) as told:
+        read_models(write("m.csv", text))
+    assert sentence in str(told.value)
+
+
+def test_an_enrolment_that_is_no_model_is_told(read, csv, write):
+    path = write("m.csv", "model,speaker,recording\nm1,a,a/1\n")
+    text = csv([("m1", "a/2", "0.9", "1"), ("m9", "a/2", "0.1", "0")])
+    with pytest.raises(DataError) as told:
+        read(text, models=path)
+    assert str(told.value) == (
+        "scores.csv: 1 of 2 enrolment ids ('m9') are not models in m.csv; add them to it"
+    )
+
+
+def test_a_model_of_nobody_is_told(read, csv, write):
+    path = write("m.csv", "model,speaker,recording\nm1,q,a/1\n")
+    with pytest.raises(DataError, match=r"m.csv: 1 of 1 speakers \('q'\) are not in speakers.csv"):
+        read(csv([("m1", "a/2", "0.9", "1")]), models=path)
+
+
+def test_a_recording_of_somebody_else_is_told(read, csv, write):
+    models = write("m.csv", "model,speaker,recording\nm1,a,r1\nm1,a,r2\n")
+    calls = write("calls.csv", "utterance,speaker\nr1,a\nr3,a\nr2,b\n")
+    with pytest.raises(DataError) as told:
+        read(csv([("m1", "r3", "0.9", "1")]), models=models, utterances=calls)
+    assert str(told.value) == (
+        "m.csv, row 3: recording 'r2' of model 'm1' is of speaker 'a' here and of 'b' in row 4 of "
+        "calls.csv; correct one"
+    )
+
+
+def test_a_recording_that_begins_with_somebody_else_is_told(read, csv, write):
+    models = write("m.csv", "model,speaker,recording\nm1,a,a/1\nm1,a,b/7\n")
+    trials = csv([("m1", "a/2", "0.9", "1")])
+    with pytest.raises(DataError) as told:
+        read(trials, models=models)
+    assert str(told.value) == (
+        "m.csv, row 3: recording 'b/7' of model 'm1' is of speaker 'a' here, but begins with the "
+        "speaker 'b'; correct one, or tell whose it is with --utterances"
+    )
+    calls = {"utterance": ["a/2", "b/7"], "speaker": ["a", "a"]}
+    assert read(trials, models=models, utterances=calls).n_trials == 1
+
+
+def test_a_recording_of_somebody_else_in_the_trials_is_told(read, write):
+    models = write("m.csv", "model,speaker,recording\nm1,a,r1\nm2,b,r2\nm2,b,r3\n")
+    text = "enrol,test,score,test_speaker\nm1,r2,0.1,b\nm1,r3,0.9,a\n"
+    with pytest.raises(DataError) as told:
+        read(text, models=models)
+    assert str(told.value) == (
+        "m.csv, row 4: recording 'r3' of model 'm2' is of speaker 'b' here and of 'a' in "
+        "scores.csv; correct one"
+    )
+
+
+SEGMENTS = "segmentid,subjectid\ns1,a\ns2,a\ns2:b,b\ns3,b\n"
+ENROLMENT = "modelid\tsegmentid\tside\nm1\ts1\ta\nm1\ts2\ta\nm2\ts2\tb\n"
+
+
+def test_models_of_nist_have_the_speakers_of_their_segments(read, write):
+    key = "modelid\tsegmentid\tside\tLLR\nm1\ts3\ta\t0.1\nm2\ts3\ta\t0.9\n"
+    found = read(key, models=write("enroll.tsv", ENROLMENT), utterances=write("seg.csv", SEGMENTS))
+    assert list(found.utterance_ids) == ["m1", "m2", "s3"]
+    assert [found.people.ids[i] for i in found.utterance_speaker] == ["a", "b", "b"]
+    assert read_models(write("e.tsv", ENROLMENT)).table["recording"].to_list() == [
+        *("s1", "s2", "s2:b")
+    ]
+
+
+def test_segments_of_side_b_are_told_from_those_of_side_a(read, write):
+    table = write("seg.csv", "segmentid,speaker\ns1,a\ns2,b\n")
+    with pytest.raises(DataError, match="they are of side b, so write 's1:b' and the like there"):
+        read("modelid,segmentid,side,score\ns1,s1,b,0.5\ns1,s2,b,0.1\n", utterances=table)
+
+
+def test_a_column_of_sides_beside_other_than_segments_is_passed_over():
+    rows = {"model": ["m"], "speaker": ["a"], "recording": ["r"], "side": ["left"]}
+    assert read_models(rows).table["recording"].to_list() == ["r"]
+
+
+def test_models_without_speakers_take_those_with_which_their_recordings_begin(read):
+    rows = {name: cells for name, cells in MODELS.items() if name != "speaker"}
+    alike, given = (read(TRIALS, models=models) for models in (rows, MODELS))
+    np.testing.assert_array_equal(alike.utterance_speaker, given.utterance_speaker)
+    assert alike.content_sha256 == given.content_sha256
+
+
+@pytest.mark.parametrize(
+    ("rows", "utterances", "sentence"),
+    [
+        ("m1,r1\n", None, "m.csv: has no column 'speaker'; name it so, or give the speakers of"),
+        (
+            "m1,s1\n",
+            "segmentid,language\ns1,en\n",
+            "seg.csv: has no column 'speaker'; name it so, or give m.csv one",
+        ),
+        (
+            "m1,s1\nm1,s9\n",
+            SEGMENTS,
+            "m.csv: 1 of 2 recordings of models ('s9') are not in seg.csv; add them to it",
+        ),
+        (
+            "m1,s1\nm1,s3\n",
+            SEGMENTS,
+            "m.csv, rows 2 and 3: model 'm1' has recordings of the speakers 'a' and 'b'; a model",
+        ),
+    ],
+)
+def test_models_whose_speakers_are_not_told(read, write, rows, utterances, sentence):
+    models = write("m.csv", "model,recording\n" + rows)
+    calls = utterances and write("seg.csv", utterances)
+    with pytest.raises(DataError) as told:
+        read("enrol,test,score\nm1,s2,0.9\n", models=models, utterances=calls)
+    assert sentence in str(told.value)
+
+
+def test_without_a_table_of_speakers_they_are_those_of_models_and_trials():
+    from parivox.data.trials import read_trials
+
+    found = read_trials(TRIALS, system="s", list_="", speakers=None, models=MODELS)
+    assert found.people.ids == ("a", "b", "c")
+    assert [found.people.ids[i] for i in found.utterance_speaker[:3]] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("listed", "failed"),
+    [([], []), (["m1"], ["m1"]), (["a/1"], []), (["a/1", "a/2"], ["m1"]), (["b/1"], ["m2"]),
+     (["m3", "c/1", "zz"], ["m3"]), (["b/1", "m2"], ["m2"])],
+)  # fmt: skip
+def test_models_that_failed(listed, failed):
+    found = read_models(MODELS).failed(pl.Series(listed, dtype=pl.String))
+    assert found.to_list() == failed
+
+
+IDS = st.sampled_from([f"m{i}" for i in range(6)])
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(IDS, st.integers(0, 3)), min_size=1, max_size=20), st.randoms())
+def test_the_order_of_rows_changes_nothing(rows, random):
+    mixed = random.sample(rows, len(rows))
+    tables = [
+        read_models({
+            "model": [m for m, _ in some],
+            "speaker": [f"s{m[1:]}" for m, _ in some],
+            "recording": [f"r{m[1:]}-{k}" for m, k in some],
+        })
+        for some in (rows, mixed)
+    ]  # fmt: skip
+    ids = pl.Series(sorted({m for m, _ in rows}))
+    (place, recording), (other, theirs) = (one.recordings(ids) for one in tables)
+    np.testing.assert_array_equal(place, other)
+    assert recording.equals(theirs)
+    wanted = sorted({(m, f"r{m[1:]}-{k}") for m, k in rows})
+    assert [(ids[p], r) for p, r in zip(place.tolist(), recording, strict=True)] == wanted
+
+
+def test_utterances_that_tell_no_speaker_need_none_for_models(read):
+    calls = read_utterances({"call": ["a/1", "b/1"], "channel": ["x", "y"]})
+    assert not calls.tell_speakers
+    assert read(TRIALS, models=MODELS, utterances=calls).n_trials == 6

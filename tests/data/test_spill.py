@@ -1,0 +1,169 @@
+"""Beyond so many rows, trials are checked in partitions on disk: with the same result."""
+
+import gc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from parivox.data import ids, source_bytes, spilled_rows
+from parivox.data.formats import dataframes, delimited
+from parivox.data.speakers import read_speakers
+from parivox.errors import DataError
+from parivox.runtime.disk import Scratch
+
+pytestmark = pytest.mark.minimal
+
+N_SPEAKERS, N_EACH = 12, 6
+
+
+@pytest.fixture
+def large(monkeypatch, tmp_path):
+    """Make everything large: small chunks, tiny partitions, temporary files in a known place."""
+
+    def enlarge():
+        monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 100)
+        monkeypatch.setattr(spilled_rows, "PART_TRIALS", 60)
+        monkeypatch.setattr(ids, "RUN", 70)
+        monkeypatch.setattr(ids, "IN_MEMORY_IDS", 30)
+        monkeypatch.setattr(ids, "RANGE", 50)
+        monkeypatch.setattr(dataframes, "ROWS", 64)
+        monkeypatch.setattr(delimited, "BLOCK", 1000)
+        monkeypatch.setattr(source_bytes, "IN_MEMORY_BYTES", 2000)
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    return enlarge
+
+
+@pytest.fixture
+def people():
+    ids = [f"s{i:02d}" for i in range(N_SPEAKERS)]
+    return read_speakers({"id": ids, "sex": ["f", "m"] * (N_SPEAKERS // 2)})
+
+
+@pytest.fixture
+def many():
+    """Random trials with duplicates, reversed pairs and empty scores, as columns of text."""
+    draw = np.random.default_rng(3)
+    ids = [f"s{i:02d}/{j}" for i in range(N_SPEAKERS) for j in range(N_EACH)]
+    pairs = {tuple(draw.integers(len(ids), size=2).tolist()) for _ in range(900)}
+    rows = [
+        (ids[a], ids[b], f"{draw.normal():.6f}" if draw.random() > 0.05 else "",
+         str(int(ids[a][:3] == ids[b][:3])))
+        for a, b in sorted(pairs)
+    ]  # fmt: skip
+    rows += [rows[i] for i in draw.integers(len(rows), size=40)]
+    draw.shuffle(rows)
+    return [tuple(map(str, row)) for row in rows]
+
+
+def told(found):
+    notes = [(note.source, note.item, note.count, note.note) for note in found.data]
+    aside = {item: counts.tolist() for item, counts in found.aside.items()}
+    return found.content_sha256, found.n_trials, found.score_range, notes, aside
+
+
+@pytest.mark.slow
+def test_partitions_hold_what_memory_holds(read, csv, many, people, plain, large, tmp_path):
+    whole = read(csv(many), people=people)
+    large()
+    parts = read(csv(many), people=people)
+    assert whole.n_partitions == 1
+    assert parts.n_partitions > 5
+    assert plain(parts) == plain(whole)
+    assert plain(parts) == plain(whole)  # they may be read again
+    assert told(parts) == told(whole)
+    folders = [path for path in tmp_path.iterdir() if path.is_dir()]
+    files = {path.name for folder in folders for path in folder.iterdir()}
+    checked = {f"checked-{i}" for i in range(parts.n_partitions)}
+    assert checked < files
+    assert {name.rpartition("-")[0] for name in files - checked} == {"part"}  # ids, in ranges
+    del parts
+    gc.collect()
+    assert not any(folder.exists() for folder in folders)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv.gz", "frame"])
+def test_any_large_format(read, csv, many, people, plain, large, ending, tmp_path):
+    import gzip
+
+    import polars as pl
+
+    whole = read(csv(many), people=people)
+    frame = pl.DataFrame(many, schema=["enrol", "test", "score", "label"], orient="row")
+    typed = frame.with_columns(
+        pl.col("score").replace("", None).cast(pl.Float64), pl.col("label").cast(pl.Int8)
+    )
+    path = tmp_path / f"large.{ending}"
+    if ending == "parquet":
+        typed.write_parquet(path, row_group_size=50)
+    elif ending == "arrow":
+        typed.write_ipc(path)
+    else:
+        path.write_bytes(gzip.compress(csv(many).encode()))
+    large()
+    found = read(typed if ending == "frame" else path, people=people)
+    assert found.n_partitions > 5
+    assert plain(found) == plain(whole)
+    assert told(found) == told(whole)
+
+
+@pytest.mark.slow
+def test_a_large_list_of_trials_is_joined(read, csv, many, people, write, plain, large):
+    scores = csv([row[:3] for row in many], header="enrol,test,score")
+    listed = "\n".join(f"{row[3]} {row[0]} {row[1]}" for row in many[::2]) + "\n0 s00/0 s11/5\n"
+    options = {"people": people, "trials": write("list.txt", listed)}
+    whole = read(scores, **options)
+    large()
+    parts = read(scores, **options)
+    assert parts.n_partitions > 3
+    assert plain(parts) == plain(whole)
+    assert told(parts) == told(whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ((2, "7.5"), "rows .*: the same trial .* has score .* and .*"),
+        ((3, "flip"), "rows .*: the same trial .* has label '.' and '.'"),
+    ],
+)
+def test_contradictions_are_found_across_chunks(
+    read, csv, many, people, plain, large, change, match, tmp_path
+):
+    place, value = change
+    row = list(next(row for row in many if row[2]))
+    row[place] = str(1 - int(row[3])) if value == "flip" else value
+    text = csv([*many, tuple(row)])
+    with pytest.raises(DataError, match=match) as whole:
+        read(text, people=people)
+    aside = read(text, people=people, conflicts="set-aside")
+    large()
+    with pytest.raises(DataError) as parts:
+        read(text, people=people)
+    assert str(parts.value) == str(whole.value)
+    found = read(text, people=people, conflicts="set-aside")
+    assert plain(found) == plain(aside)
+    assert told(found) == told(aside)
+    del found, whole, parts
+    gc.collect()
+    assert [path for path in tmp_path.iterdir() if path.is_dir()] == []
+
+
+def test_a_bad_cell_far_down_has_its_row(read, csv, many, people, large):
+    large()
+    with pytest.raises(
+        DataError, match=f"row {len(many) + 2}, column 'score': 'x' is not a number"
+    ):
+        read(csv([*many, ("s00/0", "s01/0", "x", "0")]), people=people)
+
+
+def test_folders_go_even_after_an_error():
+    folder = Scratch()
+    path = Path(folder.path)
+    assert path.is_dir()
+    del folder
+    gc.collect()
+    assert not path.exists()

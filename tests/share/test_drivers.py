@@ -1,0 +1,196 @@
+"""Who runs the parts of an audit: arrays of SLURM and SGE, processes, Ray; and who is killed."""
+
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.folders import OF_KEY
+
+import parivox as pv
+from parivox.errors import ConfigError, DataError
+from parivox.shards import merge, plan, run
+
+pytestmark = pytest.mark.slow
+
+SOURCES = Path(pv.__file__).parents[1]
+EXAMPLES = Path(__file__).parents[2] / "examples"
+N = 3
+ENGINES = {"slurm_array.sh": "SLURM_ARRAY_TASK_ID", "sge_array.sh": "SGE_TASK_ID"}
+
+
+@pytest.fixture(scope="module")
+def planned(lists, tmp_path_factory):
+    """A plan of three parts."""
+    folder = tmp_path_factory.mktemp("planned") / "run"
+    chosen = {"by": ["gender"], "replicates": 50, "speakers": str(lists / "s.csv")}
+    plan({"S": str(lists / "all.parquet")}, out=folder, shards=N, **chosen)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(planned, tmp_path_factory):
+    """Files of the audit that nobody disturbed."""
+    home = tmp_path_factory.mktemp("whole")
+    run(shutil.copytree(planned, home / "run"))
+    merge(home / "run").write(home / "audit")
+    return content(home / "audit")
+
+
+@pytest.fixture
+def folder(planned, tmp_path):
+    """A copy of the plan, of which nothing is done."""
+    return shutil.copytree(planned, tmp_path / "run")
+
+
+def content(folder):
+    """Bytes of a folder's files by name, but those that depend on its random key."""
+    paths = [path for path in folder.iterdir() if path.name not in OF_KEY]
+    return {path.name: path.read_bytes() for path in paths}
+
+
+def environment(home, **more):
+    """A task's: `parivox` is in the PATH.
+
+    What chooses how numbers are added up is kept, as last digits differ by it.
+    """
+    program = home / "bin" / "parivox"
+    if not program.exists():
+        program.parent.mkdir()
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} -m parivox "$@"\n')
+        program.chmod(0o755)
+    path = f"{program.parent}:/usr/bin:/bin"
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(("OPENBLAS_", "OMP_", "NPY_"))
+    }
+    return {**kept, "PATH": path, "PYTHONPATH": str(SOURCES), "HOME": str(home), **more}
+
+
+def ran(words, **more):
+    return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False, **more)
+
+
+def test_arrays_make_the_bytes_of_one_run(folder, whole, tmp_path):
+    """Each pass has every task; one is given twice, and one is killed and given again.
+
+    Tasks are of either engine in turn, which differ by where they find their number.
+    """
+    engines = itertools.cycle(ENGINES.items())
+
+    def task(number, parts=N):
+        script, name = next(engines)
+        env = environment(tmp_path, **{name: str(number)})
+        return [EXAMPLES / script, folder, str(parts)], {"env": env}
+
+    def merged():
+        words = [sys.executable, "-m", "parivox", "shards", "merge", str(folder)]
+        out = ("--out", str(tmp_path / "audit"), "--quiet")
+        return ran([*words, *out], env=environment(tmp_path))
+
+    for number in (1, 2):
+        words, more = task(number)
+        assert ran(words, **more).returncode == 0
+    done = merged()
+    assert done.returncode == 2
+    assert "counts of 1 of 3 parts are missing (3); run them again" in done.stderr
+    words, more = task(3)
+    process = subprocess.Popen(words, **more, stderr=subprocess.DEVNULL)
+    time.sleep(0.4)
+    process.kill()
+    process.wait()
+    for number in (3, 2):
+        words, more = task(number)
+        assert ran(words, **more).returncode == 0
+    words, more = task(1, parts=4)
+    done = ran(words, **more)
+    assert done.returncode == 2
+    assert "--shard 1/4: the plan has 3 parts, not 4; give 1/3 to 3/3" in done.stderr
+    done = merged()
+    assert done.returncode == 0
+    assert "Run the array again, for the second pass" in done.stdout
+    for number in (2, 3, 1):
+        words, more = task(number)
+        assert ran(words, **more).returncode == 0
+    assert merged().returncode == 0
+    assert content(tmp_path / "audit") == whole
+
+
+@pytest.mark.parametrize("script", ENGINES)
+def test_a_script_outside_of_an_array_says_how_to_submit_it(script, folder, tmp_path):
+    done = ran([EXAMPLES / script, folder, "3"], env=environment(tmp_path))
+    assert done.returncode != 0
+    assert f"{ENGINES[script]}" in done.stderr
+    assert "is not set: submit this with " in done.stderr
+    done = ran([EXAMPLES / script, folder], env=environment(tmp_path))
+    assert "give the folder of the plan and its number of parts" in done.stderr
+
+
+def test_a_driver_that_is_killed_takes_its_workers_along(folder, whole, tmp_path):
+    words = [sys.executable, "-m", "parivox", "shards", "run", str(folder), "--quiet"]
+    process = subprocess.Popen([*words, "--workers", "2"], env=environment(tmp_path))
+    end = time.monotonic() + 60
+    while not any(folder.glob("*/shard.json")) and time.monotonic() < end:
+        time.sleep(0.05)
+    workers = ran(["pgrep", "-P", str(process.pid), "-f", "spawn_main"]).stdout.split()
+    assert workers
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    while any(Path("/proc", pid).exists() for pid in workers) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not any(Path("/proc", pid).exists() for pid in workers)
+    assert ran([*words, "--workers", "2"], env=environment(tmp_path)).returncode == 0
+    merge(folder).write(tmp_path / "audit")
+    assert content(tmp_path / "audit") == whole
+
+
+def test_a_worker_that_is_killed_is_a_sentence(folder, whole, tmp_path):
+    words = [sys.executable, "-m", "parivox", "shards", "run", str(folder), "--quiet"]
+    process = subprocess.Popen(
+        [*words, "--workers", "2"], env=environment(tmp_path), stderr=subprocess.PIPE, text=True
+    )
+    end, workers = time.monotonic() + 60, []
+    while not workers and time.monotonic() < end:
+        workers = ran(["pgrep", "-P", str(process.pid), "-f", "spawn_main"]).stdout.split()
+    os.kill(int(workers[0]), signal.SIGKILL)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 2
+    assert said.startswith("parivox: error: a worker process ended, and not by what it had in hand")
+    assert "(SIGKILL)" in said
+    assert said.count("\n") == 1
+    run(folder)
+    merge(folder).write(tmp_path / "audit")
+    assert content(tmp_path / "audit") == whole
+
+
+def test_a_node_makes_the_bytes_of_one_run(optional, folder, whole, tmp_path):
+    optional("ray")
+    words = [sys.executable, "-m", "parivox", "shards", "run", str(folder), "--quiet", "--ray"]
+    done = ran(words, env=environment(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    merge(folder).write(tmp_path / "audit")
+    assert content(tmp_path / "audit") == whole
+
+
+def test_who_runs_is_said_once(folder):
+    for words in ({"shard": "1/3", "workers": 2}, {"ray": "auto", "workers": 2}):
+        with pytest.raises(ConfigError, match="--shard, --workers and --ray each say who runs"):
+            run(folder, **words)
+    with pytest.raises(ConfigError, match="is not an address of a cluster"):
+        run(folder, ray="head")
+
+
+def test_a_part_that_fails_by_its_rows_is_told_by_processes_too(lists, tmp_path, monkeypatch):
+    monkeypatch.setattr("parivox.share.shard_plan.TRIED", 1)  # whose speakers are in the table
+    (tmp_path / "s.csv").write_text((lists / "s.csv").read_text().split("\nqz23")[0])
+    home = tmp_path / "other"
+    chosen = {"by": ["gender"], "speakers": str(tmp_path / "s.csv")}
+    plan({"S": str(lists / "all.parquet")}, out=home, shards=N, **chosen)
+    with pytest.raises(DataError, match=r"part 1 of 3 .*qz23.* \(.*failed so, too: 2, 3\)"):
+        run(home, workers=2)

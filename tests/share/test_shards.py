@@ -1,0 +1,612 @@
+"""An audit in parts: planned, run in any order by anyone, merged."""
+
+import json
+import re
+import shutil
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+import parivox as pv
+from parivox.auditing.private import PrivateKey
+from parivox.auditing.speaker_counts import Tally
+from parivox.errors import ConfigError, DataError
+from parivox.runtime.disk import hold
+from parivox.shards import merge, plan, read_plan, run, run_shard
+from parivox.share import shard_plan
+from parivox.share.shard_record import COUNTS, TALLY, Record
+
+OPTIONS = {"by": ["gender", "gender+nation"], "replicates": 60}
+RICH = {
+    "by": ["gender", "channel"],
+    "within": ["channel"],
+    "replicates": 60,
+    "allocate": ["either"],
+    "operating_points": ["fpr=0.01", "deployed"],
+    "limits": ["fnr=0.2"],
+}
+CALLED = {
+    "by": ["gender", "device", "gender+channel"],
+    "within": ["device"],
+    "replicates": 60,
+    "operating_points": ["fpr=0.01", "deployed"],
+    "utterances": "recordings.csv",
+    "failures": "failures.csv",
+}
+
+
+def planned(lists, out, *files, shards=3, **options):
+    sources = {"S": sources_of(lists, files)}
+    chosen = on_disk(lists, {**OPTIONS, **options})
+    return plan(sources, out=out, shards=shards, speakers=str(lists / "s.csv"), **chosen)
+
+
+def sources_of(lists, files):
+    return [str(lists / name) for name in files or ("all.parquet",)]
+
+
+def on_disk(lists, options):
+    """The same, with tables by their paths."""
+    tables = {"utterances", "failures"} & {*options}
+    return {**options, **{name: str(lists / options[name]) for name in tables}}
+
+
+def in_one_piece(lists, *files, **options):
+    chosen = on_disk(lists, {**OPTIONS, **options})
+    scores = {("S", ""): sources_of(lists, files)}
+    return pv.audit(scores, speakers=str(lists / "s.csv"), **chosen)
+
+
+@pytest.fixture(scope="module")
+def done(lists, tmp_path_factory):
+    """A plan of which all parts are done."""
+    folder = tmp_path_factory.mktemp("done") / "run"
+    planned(lists, folder)
+    run(folder)
+    return folder
+
+
+@pytest.fixture
+def copied(done, tmp_path):
+    """The same, to be changed."""
+    return shutil.copytree(done, tmp_path / "copy")
+
+
+def files_of(audit, folder):
+    """Bytes of what an audit writes, by name, with the key of any other audit."""
+    folder.mkdir()
+    PrivateKey(bytes(range(32))).write(folder)
+    audit.write(folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def differing(one, other):
+    return {name for name in {*one, *other} if one.get(name) != other.get(name)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("files", "shards", "options"),
+    [
+        (("all.parquet",), 3, OPTIONS),
+        (("day0.parquet", "day1.parquet", "day2.parquet"), 5, RICH),
+        (("all.csv",), 2, OPTIONS),
+        (("called0.csv", "called1.csv", "called2.csv"), 4, CALLED),
+        (("called2.csv", "called0.csv", "called1.csv"), 4, CALLED),
+    ],
+)
+def test_parts_put_together_have_the_bytes_of_the_audit_in_one_piece(
+    lists, tmp_path, files, shards, options
+):
+    whole = in_one_piece(lists, *files, **options)
+    folder = tmp_path / "run"
+    made = planned(lists, folder, *files, shards=shards, **options)
+    assert len(made) == shards
+    run(folder)
+    audit = merge(folder)
+    one, other = files_of(whole, tmp_path / "a"), files_of(audit, tmp_path / "b")
+    assert len(one) == 16 + ("failures" in options)
+    assert differing(one, other) == set()
+    assert len(whole.tables()["pairing"]) > 0
+    assert ("failures" in options) == bool(len(whole.failures))
+    assert [one["name"] for one in audit.provenance if one["role"] == "scores"] == [*files]
+    assert len(audit.verdicts) == len(whole.verdicts) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["scores", "enrol", "label", "Test Speaker"])
+def test_a_file_called_as_a_column_is_merged(lists, tmp_path, name):
+    scores = shutil.copy(lists / "all.csv", tmp_path / f"{name}.csv")
+    people = str(lists / "s.csv")
+    plan([str(scores)], out=tmp_path / "run", shards=2, speakers=people, **OPTIONS)
+    run(tmp_path / "run")
+    (system,) = {row["system"] for row in merge(tmp_path / "run").groups.rows()}
+    assert system == name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fewest", [20, 5])
+def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
+    lists, tmp_path, monkeypatch, fewest
+):
+    monkeypatch.setattr("parivox.share.shard_plan.MOST_EXACT", 100)
+    monkeypatch.setattr("parivox.auditing.speaker_sample.MOST_EXACT", 100)
+    monkeypatch.setattr("parivox.share.shard_run.MOST_BY_THEMSELVES", 10)
+    monkeypatch.setattr("parivox.share.shard_run.BLOCKS", 12)
+    monkeypatch.setattr("parivox.auditing.layout.FEWEST_BLOCKS", fewest)
+    folder = tmp_path / "run"
+    points = {"operating_points": ["threshold=1.25", "fpr=0.01"]}
+    made = planned(lists, folder, **points)
+    assert made.step == "0.001"
+    run(folder)
+    audit = merge(folder)
+    whole = in_one_piece(lists, **points)
+    names = ("grouping", "group", "metric", "definition", "operating_point")
+    one, other = (
+        {tuple(row[name] for name in names): row for row in each.groups} for each in (whole, audit)
+    )
+    assert {*one} == {*other}
+    for key, row in one.items():
+        if key[2] in {"fpr", "fnr"}:
+            for name in ("errors", "trials", "value"):
+                assert other[key][name] == row[name], key
+            if key[4] == "threshold=1.25" and fewest == 20:  # 24 speakers would be as many blocks
+                assert other[key]["interval"] == "speakers"
+                for name in ("low", "high"):
+                    assert other[key][name] == pytest.approx(row[name], rel=1e-9), key
+            elif key[4] == "threshold=1.25" and row["se"]:
+                assert other[key]["interval"] == "speakers in blocks"
+                assert other[key]["se"] == pytest.approx(row["se"], rel=0.6)
+    assert audit.record["resolution"]["bounds"]["S"]["replicates"] > 0
+    assert audit.record["resolution"]["exact"] is False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("in_bins", [False, True])
+def test_speakers_who_are_in_no_trial_make_no_blocks(lists, tmp_path, monkeypatch, in_bins):
+    """A table of all customers is long whatever was tried of them."""
+    monkeypatch.setattr("parivox.share.shard_run.MOST_BY_THEMSELVES", 24 if in_bins else 10)
+    if in_bins:
+        monkeypatch.setattr("parivox.share.shard_plan.MOST_EXACT", 100)
+        monkeypatch.setattr("parivox.auditing.speaker_sample.MOST_EXACT", 100)
+    people = pl.read_csv(lists / "s.csv")
+    more = people.with_columns(id="more" + pl.col("id"))
+    shutil.copy(lists / "all.parquet", tmp_path)
+    pl.concat([people, more]).write_csv(tmp_path / "s.csv")
+    planned(tmp_path, tmp_path / "run")
+    run(tmp_path / "run")
+    audit = merge(tmp_path / "run")
+    assert {row["interval"] for row in audit.groups} >= {"speakers"}
+    assert "speakers in blocks" not in {row["interval"] for row in audit.groups}
+    if not in_bins:
+        whole = in_one_piece(tmp_path)
+        one, other = files_of(whole, tmp_path / "a"), files_of(audit, tmp_path / "b")
+        assert differing(one, other) == set()
+
+
+@pytest.mark.slow
+def test_an_array_is_run_twice_and_merged_twice(lists, done, tmp_path):
+    folder = tmp_path / "run"
+    planned(lists, folder)
+    for _ in range(2):
+        for number in (3, 1, 2):  # in any order
+            run(folder, shard=f"{number}/3")
+        audit = merge(folder)
+        if _ == 0:
+            assert audit is None
+    assert (
+        differing(files_of(audit, tmp_path / "a"), files_of(merge(done), tmp_path / "b")) == set()
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("content", [None, b"of another plan"], ids=["missing", "changed"])
+def test_the_sum_of_the_counts_is_made_of_the_parts_where_it_is_not_what_it_was(
+    done, copied, content, tmp_path
+):
+    whole = copied / "trials.counts"
+    assert whole.exists()
+    whole.unlink()
+    if content is not None:
+        whole.write_bytes(content)
+    found = files_of(merge(copied), tmp_path / "a")
+    kept = files_of(merge(done), tmp_path / "b")
+    assert differing(found, kept) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("conflicts", ["error", "set-aside"])
+def test_rows_that_contradict_others_of_their_part_are_set_aside_as_in_one_piece(
+    lists, tmp_path, conflicts
+):
+    frame = pl.read_parquet(lists / "day0.parquet")
+    pl.concat([frame, frame[:1], frame[1:2].with_columns(score=-9.0)]).write_parquet(
+        tmp_path / "day0.parquet"
+    )
+    for name in ("day1.parquet", "s.csv"):
+        shutil.copy(lists / name, tmp_path)
+    files, folder = ("day0.parquet", "day1.parquet"), tmp_path / "run"
+    planned(tmp_path, folder, *files, shards=2, conflicts=conflicts)
+    if conflicts == "error":
+        with pytest.raises(DataError, match=r"part 1 of 2 .*, rows 2 and \d+: the same trial"):
+            run(folder)
+        return
+    run(folder)
+    whole = in_one_piece(tmp_path, *files, conflicts=conflicts)
+    one, other = files_of(whole, tmp_path / "a"), files_of(merge(folder), tmp_path / "b")
+    assert differing(one, other) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("score", "files", "told"),
+    [
+        (None, ["days.parquet"], r"days\.parquet, rows 1 and \d+: the same trial \(qz"),
+        (None, ["one.parquet", "two.parquet"], r"one\.parquet, row 1 and .*two\.parquet, row \d+"),
+        (-9.0, ["days.parquet"], r"days\.parquet, rows 1 and \d+: the same trial"),
+        (-9.0, ["one.parquet", "two.parquet"], r"one\.parquet, row 1 and .*two\.parquet, row \d+"),
+    ],
+)
+@pytest.mark.parametrize("conflicts", ["error", "set-aside"])
+def test_a_pair_in_two_parts_is_refused_by_its_rows_after_the_first_pass(
+    lists, tmp_path, score, files, told, conflicts
+):
+    frame = pl.read_parquet(lists / "all.parquet")
+    again = frame[:1].with_columns(score=pl.coalesce(pl.lit(score), "score"))
+    whole = pl.concat([frame, again])
+    half = whole.height // 2
+    pieces = [whole] if len(files) == 1 else [whole[:half], whole[half:]]
+    for name, piece in zip(files, pieces, strict=True):
+        piece.write_parquet(tmp_path / name)
+    shutil.copy(lists / "s.csv", tmp_path)
+    folder = tmp_path / "run"
+    planned(tmp_path, folder, *files, shards=2, conflicts=conflicts)
+    for number in (1, 2):
+        run(folder, shard=f"{number}/2")
+    with pytest.raises(DataError, match=told) as raised:
+        merge(folder)
+    alone = ", as each sets aside what conflicts within it" * (conflicts == "set-aside")
+    mend = f"is counted in both parts 1 and 2{alone}; remove one of the rows, and plan again"
+    if score is not None and conflicts == "error":  # as of one piece
+        mend = (
+            "the same trial .* has score .*; correct one row, or exclude contradictory rows with "
+        )
+    assert re.search(mend, str(raised.value))
+    assert not (folder / "thresholds.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("again", ["no score", "left out", "both set aside"])
+def test_a_pair_in_two_parts_that_is_not_counted_twice_is_no_fault(lists, tmp_path, again):
+    frame = pl.read_parquet(lists / "all.parquet")
+    options: dict[str, object] = {"conflicts": "set-aside"}
+    odd = frame[:1]
+    if again == "no score":
+        odd = odd.with_columns(score=pl.lit(None, pl.Float64))
+    elif again == "left out":
+        desk = pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("desk")).otherwise(pl.lit("phone"))
+        frame, options["only"] = frame.with_columns(device=desk), ["device=phone"]
+        odd = frame[:1]
+    else:
+        frame = frame.with_columns(
+            label=pl.when(pl.int_range(pl.len()) == 0).then(1 - pl.col("label")).otherwise("label")
+        )
+        odd = frame[:1]
+    whole = pl.concat([frame, odd])
+    whole.write_parquet(tmp_path / "days.parquet")
+    shutil.copy(lists / "s.csv", tmp_path)
+    planned(tmp_path, tmp_path / "run", "days.parquet", shards=2, **options)
+    run(tmp_path / "run")
+    merged = files_of(merge(tmp_path / "run"), tmp_path / "b")
+    one = files_of(in_one_piece(tmp_path, "days.parquet", **options), tmp_path / "a")
+    assert differing(one, merged) == set()
+
+
+def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
+    record = Record.read(read_plan(copied), 2)
+    tally = Tally.read(record.home / TALLY)
+    replace(tally, keys=tally.keys + 1).write(record.home / TALLY)
+    record.noted(TALLY, record.inputs, record.speakers)
+    told = r"do not add up to their files \(to ([\d,]+) trials of \1\); remove the parts, and run"
+    with pytest.raises(DataError, match=told):
+        merge(copied)
+
+
+def test_what_is_done_is_not_done_again(done):
+    before = {path: path.stat().st_mtime_ns for path in done.rglob("*") if path.is_file()}
+    run(done)
+    hashes = run_shard(done, 2)
+    assert {*hashes} == {"trials.counts", "trials.tally"}
+    assert before == {path: path.stat().st_mtime_ns for path in done.rglob("*") if path.is_file()}
+
+
+@pytest.mark.slow
+def test_workers_make_the_same_files(lists, done, tmp_path):
+    folder = tmp_path / "run"
+    planned(lists, folder)
+    run(folder, workers=2)
+    for one in sorted(done.rglob("trials.*")):
+        assert (folder / one.relative_to(done)).read_bytes() == one.read_bytes()
+
+
+def test_a_shard_of_another_number_is_refused(done):
+    with pytest.raises(ConfigError, match="the plan has 3 parts, not 4; give 1/3 to 3/3"):
+        run(done, shard="1/4")
+    with pytest.raises(ConfigError, match="the plan has 3 parts; give 1 to 3"):
+        run(done, shard="4/3")
+    with pytest.raises(ConfigError, match="is not a part; give its number and that of all"):
+        run(done, shard="seven")
+
+
+@pytest.mark.slow
+def test_missing_and_damaged_parts_are_named(copied):
+    shutil.rmtree(copied / "00002-of-00003")
+    with pytest.raises(DataError, match=r"counts of 1 of 3 parts are missing \(2\); run them"):
+        merge(copied)
+    run(copied)
+    tally = copied / "00003-of-00003" / "trials.tally"
+    tally.write_bytes(tally.read_bytes()[:-9])
+    with pytest.raises(DataError, match=r"tally of 1 of 3 parts are damaged \(3\); run them again"):
+        merge(copied)
+    run(copied)
+    assert merge(copied) is not None
+
+
+def test_foreign_and_doubled_parts_are_refused(lists, copied, tmp_path):
+    other = tmp_path / "other"
+    planned(lists, other, replicates=70)
+    run_shard(other, 1)
+    shutil.rmtree(copied / "00001-of-00003")
+    shutil.copytree(other / "00001-of-00003", copied / "00001-of-00003")
+    with pytest.raises(DataError, match=r"shard\.json: is of another plan; remove 00001-of-00003"):
+        merge(copied)
+    shutil.rmtree(copied / "00001-of-00003")
+    shutil.copytree(copied / "00002-of-00003", copied / "00001-of-00003")
+    with pytest.raises(DataError, match=r"shard\.json: is of another shard; remove 00001-of"):
+        merge(copied)
+    shutil.rmtree(copied / "00001-of-00003")
+    run(copied)
+    shutil.copytree(copied / "00002-of-00003", copied / "00002-of-00007")
+    with pytest.raises(DataError, match="00002-of-00007 are not parts of this plan"):
+        merge(copied)
+
+
+def test_parts_of_another_version_are_refused(copied):
+    record = copied / "00001-of-00003" / "shard.json"
+    found = json.loads(record.read_text())
+    record.write_text(json.dumps(found | {"parivox": "0.0.9"}))
+    with pytest.raises(DataError, match="is of another version"):
+        merge(copied)
+    path = copied / "plan.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"parivox": "0.0.9"}))
+    with pytest.raises(DataError, match=r"was made by Parivox 0\.0\.9"):
+        run(copied)
+
+
+def test_inputs_that_change_after_the_plan_are_refused(lists, tmp_path):
+    for name in ("all.parquet", "s.csv"):
+        shutil.copy(lists / name, tmp_path / name)
+    folder = tmp_path / "run"
+    planned(tmp_path, folder)
+    run_shard(folder, 1)
+    pl.read_parquet(tmp_path / "all.parquet").reverse().write_parquet(tmp_path / "all.parquet")
+    with pytest.raises(DataError, match=r"all\.parquet: is not what it was when the parts were"):
+        run_shard(folder, 2)
+    shutil.copy(lists / "all.parquet", tmp_path / "all.parquet")
+    (tmp_path / "s.csv").write_text((tmp_path / "s.csv").read_text().replace("Norway", "Chile"))
+    with pytest.raises(DataError, match=r"s\.csv: is not what it was when the parts were planned"):
+        merge(folder)
+    shutil.copy(lists / "s.csv", tmp_path / "s.csv")
+    run(folder)
+    pl.read_parquet(tmp_path / "all.parquet").reverse().write_parquet(tmp_path / "all.parquet")
+    with pytest.raises(DataError, match=r"all\.parquet: is not what it was when the parts were"):
+        merge(folder)
+
+
+def test_a_table_that_is_away_for_a_while_fails_no_part_for_good(lists, tmp_path):
+    for name in ("all.parquet", "s.csv"):
+        shutil.copy(lists / name, tmp_path / name)
+    folder = tmp_path / "run"
+    planned(tmp_path, folder)
+    for name in ("s.csv", "all.parquet"):
+        (tmp_path / name).rename(tmp_path / "away")
+        with pytest.raises(DataError, match=f"{name}: file not found; check the path"):
+            run_shard(folder, 1)
+        (tmp_path / "away").rename(tmp_path / name)
+    run_shard(folder, 1)
+    assert (folder / "00001-of-00003" / "trials.counts").exists()
+
+
+def test_a_record_without_its_files_is_damaged(copied):
+    record = copied / "00001-of-00003" / "shard.json"
+    found = json.loads(record.read_text())
+    record.write_text(json.dumps({name: found[name] for name in ("plan", "parivox", "shard")}))
+    with pytest.raises(DataError, match=r"shard\.json: is damaged; remove it, and run that part"):
+        merge(copied)
+    (copied / "thresholds.json").write_text("{")
+    with pytest.raises(DataError, match=r"thresholds\.json: is damaged; remove it, and merge"):
+        merge(copied)
+    (copied / "plan.json").write_text("{")
+    with pytest.raises(DataError, match=r"plan\.json: is damaged; plan again in a new folder"):
+        merge(copied)
+
+
+def test_a_part_that_fails_by_its_rows_is_recorded_and_the_others_are_kept(lists, tmp_path):
+    frame = pl.read_parquet(lists / "all.parquet")
+    last = frame.height - 1
+    odd = frame.with_row_index().with_columns(
+        test=pl.when(pl.col("index") == last).then(pl.lit("zz99/1")).otherwise("test")
+    )
+    odd.drop("index").write_parquet(tmp_path / "all.parquet")
+    shutil.copy(lists / "s.csv", tmp_path)
+    folder = tmp_path / "run"
+    planned(tmp_path, folder)
+    told = r"part 3 of 3 \(rows [\d,]+ to [\d,]+ of all\.parquet\): .*zz99"
+    with pytest.raises(DataError, match=told):
+        run(folder)
+    assert (folder / "00002-of-00003" / "trials.counts").exists()
+    with pytest.raises(DataError, match=told):
+        merge(folder)
+    with pytest.raises(DataError, match=told):
+        run_shard(folder, 3)  # told again at once, lest an engine tries for ever
+
+
+def test_two_runners_of_one_part_do_not_meet(lists, tmp_path):
+    from contextlib import ExitStack
+
+    folder = tmp_path / "run"
+    made = planned(lists, folder)
+    made.home(1).mkdir()
+    with ExitStack() as lock:
+        assert hold(made.home(1), lock)
+        with pytest.raises(ConfigError, match="another process runs it; wait until"):
+            run_shard(folder, 1)
+    run_shard(folder, 1)
+
+
+def test_a_folder_holds_one_plan(lists, done):
+    assert read_plan(done).id == planned(lists, done).id
+    with pytest.raises(ConfigError, match="holds another plan; name a new folder"):
+        planned(lists, done, shards=2)
+    with pytest.raises(DataError, match="holds no plan"):
+        run(done.parent)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"by": None}, "--by: parts cannot choose what to group by"),
+        ({"compare": True}, "--compare: takes all trials at once"),
+        ({"standardise": ["nation"]}, "--standardise: takes all trials at once"),
+        ({"speaker_ids": "offenders"}, "--speaker-ids: counts hold no ids"),
+        ({"shards": 0}, "--shards is 0"),
+        ({"by": ["nosuch"]}, "nosuch"),
+    ],
+)
+def test_what_parts_cannot_tell_is_refused_when_planning(lists, tmp_path, options, told):
+    with pytest.raises(ConfigError, match=told):
+        planned(lists, tmp_path / "run", **options)
+    assert not (tmp_path / "run").exists()
+
+
+def test_files_of_one_list_have_the_same_columns(lists, tmp_path):
+    pl.read_parquet(lists / "day1.parquet").drop("label").write_parquet(tmp_path / "day1.parquet")
+    files = str(lists / "day0.parquet"), str(tmp_path / "day1.parquet")
+    with pytest.raises(DataError, match=r"day1\.parquet: has no column of label, which .*day0"):
+        plan(files, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
+    frame = pl.read_parquet(lists / "day1.parquet").with_columns(device=pl.lit("phone"))
+    frame.write_parquet(tmp_path / "day1.parquet")
+    for by in ({"by": ["gender", "device"]}, {"by": "gender", "only": ["device=phone"]}):
+        with pytest.raises(
+            DataError, match=r"day0\.parquet: has no column of device, which .*day1"
+        ):
+            plan(files, out=tmp_path / "r", speakers=str(lists / "s.csv"), **by)
+    assert not (tmp_path / "r").exists()
+
+
+def test_files_of_which_some_alone_are_named_are_told_how_to_name_them(lists, tmp_path):
+    named = {"V2": [str(lists / "day0.parquet")], "": [str(lists / "day1.parquet")]}
+    told = "of 2 systems, by their names; write V2= before each file of V2, and plan each system"
+    with pytest.raises(ConfigError, match=told):
+        plan(named, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
+
+
+def test_files_of_one_name_are_told_apart_in_parts_too(lists, tmp_path):
+    for day in ("day0", "day1"):
+        (tmp_path / day).mkdir()
+        frame = pl.read_parquet(lists / f"{day}.parquet")
+        if day == "day1":
+            frame = pl.concat([frame, frame[:1].with_columns(score=-9.0)])
+        frame.write_parquet(tmp_path / day / "s.parquet")
+    files = [str(tmp_path / day / "s.parquet") for day in ("day0", "day1")]
+    plan(files, out=tmp_path / "r", shards=2, speakers=str(lists / "s.csv"), by="gender")
+    with pytest.raises(DataError, match=r"of .*day1.s\.parquet\): .*day1.s\.parquet, rows 1 and"):
+        run(tmp_path / "r")
+
+
+@pytest.mark.parametrize("what", [COUNTS, TALLY])
+def test_a_file_of_a_part_that_is_cut_off_is_made_again(copied, what):
+    whole = (copied / "00001-of-00003" / what).read_bytes()
+    (copied / "00001-of-00003" / what).write_bytes(whole[:100])
+    (copied / COUNTS).unlink()
+    with pytest.raises(DataError, match=r"of 1 of 3 parts are damaged \(1\); run them again"):
+        merge(copied)
+    run(copied)
+    assert (copied / "00001-of-00003" / what).read_bytes() == whole
+
+
+def test_tables_that_are_no_files_are_refused(lists, tmp_path):
+    for nothing, told in (
+        ([], "are an empty list"),
+        ({}, "are of no system"),
+        ({"A": []}, "empty"),
+    ):
+        with pytest.raises(ConfigError, match=f"scores: .*{told}.*; name at least one file"):
+            plan(nothing, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
+    (tmp_path / "mine").mkdir()
+    shutil.copy(lists / "s.csv", tmp_path / "mine")
+    with pytest.raises(
+        ConfigError, match="mine: holds files that are of no plan; name a new folder"
+    ):
+        planned(lists, tmp_path / "mine")
+    pv.count(str(lists / "all.csv"), speakers=str(lists / "s.csv"), by="gender").write(
+        tmp_path / "c.counts"
+    )
+    with pytest.raises(ConfigError, match=r"c\.counts: holds counts, which parivox audit takes"):
+        plan(str(tmp_path / "c.counts"), out=tmp_path / "r", speakers="s.csv", by="gender")
+    with pytest.raises(ConfigError, match="--speakers: every part reads it; give a path"):
+        plan(str(lists / "all.csv"), out=tmp_path / "r", speakers={"id": ["a"]}, by="gender")
+    with pytest.raises(ConfigError, match="--speakers: parts know the speakers of one table"):
+        plan(str(lists / "all.csv"), out=tmp_path / "r", by="gender")
+    twice = [str(lists / "all.csv"), str(lists / ".." / lists.name / "all.csv")]
+    with pytest.raises(ConfigError, match=r"all\.csv: is named twice, so that its trials would"):
+        plan(twice, out=tmp_path / "r", speakers=str(lists / "s.csv"), by="gender")
+    copy = shutil.copy(lists / "all.csv", tmp_path / "copy.csv")
+    with pytest.raises(ConfigError, match=r"copy\.csv: holds the same bytes as .*all\.csv, which"):
+        planned(lists, tmp_path / "r", "all.csv", copy)
+    with pytest.raises(ConfigError, match="--bins exact: parts are tallied at bins of scores"):
+        planned(lists, tmp_path / "r", bins="exact")
+    with pytest.raises(ConfigError, match="scores of an audit in parts are files"):
+        plan(pl.read_csv(lists / "all.csv"), out=tmp_path / "r", by="gender")
+
+
+def _shards(value):
+    return lambda found: found.update(shards=value)
+
+
+REWRITTEN = {
+    "no inputs": lambda found: found.pop("inputs"),
+    "inputs of words": lambda found: found.update(inputs="all.csv"),
+    "no role": lambda found: [one.pop("role") for one in found["inputs"]],
+    "no options": lambda found: found.pop("options"),
+    "no step": lambda found: found.pop("step"),
+    "no shards": _shards([]),
+    "shards of numbers": _shards([1, 2, 3]),
+    "shards of words": _shards("abc"),
+    "a shard too short": lambda found: found["shards"][0].pop(),
+    "rows of words": lambda found: found["shards"][0].__setitem__(1, "0"),
+    "rows below 0": lambda found: found["shards"][0].__setitem__(1, -5),
+    "an unknown file": lambda found: found["shards"][0].__setitem__(0, "other.csv"),
+    "a million shards": lambda found: found.update(shards=found["shards"] * 400_000),
+}
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_a_plan_that_was_rewritten_with_its_mark_is_damaged(copied, name):
+    found = json.loads((copied / "plan.json").read_text())
+    REWRITTEN[name](found)
+    found["id"] = shard_plan._id_of(found)
+    (copied / "plan.json").write_text(json.dumps(found))
+    with pytest.raises(DataError, match=r"plan\.json: is damaged; plan again in a new folder"):
+        read_plan(copied)
+
+
+def test_a_part_whose_folder_is_a_link_is_not_written(lists, tmp_path):
+    run_folder, other = tmp_path / "run", tmp_path / "other"
+    planned(lists, run_folder)
+    other.mkdir()
+    (run_folder / "00001-of-00003").symlink_to(other)
+    with pytest.raises(ConfigError, match="is a link, and what it leads to may be another's"):
+        run_shard(run_folder, 1)
+    assert not any(other.iterdir())
