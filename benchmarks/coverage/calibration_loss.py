@@ -21,7 +21,7 @@ from parivox.core.calibration import Isotonic, isotonic
 from parivox.core.counts import Counts
 from parivox.core.crossfit import deal, held_out
 from parivox.core.llr import cllr
-from parivox.decide.calibration import Said, judge_lines
+from parivox.decide.calibration import CrossFitRatios, judge_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -118,7 +118,7 @@ def _calibrated(
         here = drawn_material(trials, drawn, group, fold, 0.0)
         line = Isotonic(best.scores, slope * best.llrs)
         lines: dict[int, list[Line]] = {held: [line] * 3 for held in held_out(FOLDS, 3).tolist()}
-        costs = judge_lines(here, [Said(here, lines)], LEVEL).costs
+        costs = judge_lines(here, [CrossFitRatios(here, lines)], LEVEL).costs
         plain = costs["cllr"].value[0] - costs["min_cllr"].value[0]
         loss = costs["cal_loss"]
         ends = loss.limits.low[0], np.maximum(loss.limits.high[0], 0)

@@ -23,7 +23,7 @@ from parivox.core.resampling import weighted
 from parivox.core.verdict import exceeds, holm, verdicts
 from parivox.decide.pilot_audit import PilotGroups
 from parivox.decide.policy_file import read_policy
-from parivox.decide.releases import Rate, contrast
+from parivox.decide.releases import ReleaseRate, contrast
 from parivox.decide.sample_size_plan import condition_columns
 from parivox.options.plan import PlanOptions
 
@@ -199,7 +199,7 @@ def _changes(
         texts = coded(drawn)
         made.append(
             [
-                Rate(
+                ReleaseRate(
                     float(value[i]),
                     float(drawn[:, i].std(ddof=1)),
                     float(np.log(drawn[:, i]).std(ddof=1)),

@@ -17,11 +17,11 @@ from scipy.special import stdtrit
 from parivox.core.costs import parse_cost
 from parivox.core.crossfit import deal, held_out
 from parivox.core.llr import cllr
-from parivox.decide.calibration import Said, find_lines, judge_lines
-from parivox.decide.fitting_trials import RATES, Material
-from parivox.decide.rule_judgement import Scored, judge
+from parivox.decide.calibration import CrossFitRatios, fit_lines, judge_lines
+from parivox.decide.fitting_trials import RATES, FittingTrials
+from parivox.decide.rule_judgement import CrossFitThresholds, judge_rules
 from parivox.decide.threshold_aims import parse_aim
-from parivox.decide.threshold_fitting import RULES, fits_of, tell_apart
+from parivox.decide.threshold_fitting import RULES, fit_thresholds, threshold_differences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from benchmarks.coverage.real import Trials
     from benchmarks.coverage.simulate import FloatArray, IntArray
 
-    from parivox.decide.threshold_aims import Aim
+    from parivox.decide.threshold_aims import ThresholdAim
 
 DATASETS = 200
 SPEAKERS = 400
@@ -81,7 +81,7 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
 
 
 def _drawn(
-    trials: Trials, aim: Aim | None, shift: float, rng: np.random.Generator
+    trials: Trials, aim: ThresholdAim | None, shift: float, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
     """What one draw finds, its limits, what it comes to on other speakers, ``[rule, measure]``."""
     n = trials.group.size
@@ -96,11 +96,11 @@ def _drawn(
     if aim is None:
         return _calibrated(here, there)
     may = np.ones(2, dtype=bool)
-    fits = fits_of(here, aim, may, 3)
+    fits = fit_thresholds(here, aim, may, 3)
     thresholds = {held: one.thresholds for held, one in fits.items()}
-    judged = judge(here, [Scored(here.score, thresholds)], aim, LEVEL)
+    judged = judge_rules(here, [CrossFitThresholds(here.score, thresholds)], aim, LEVEL)
     elsewhere = dict.fromkeys(held_out(2).tolist(), fits[0].thresholds)
-    true = judge(there, [Scored(there.score, elsewhere)], aim, LEVEL)
+    true = judge_rules(there, [CrossFitThresholds(there.score, elsewhere)], aim, LEVEL)
     every, worst = [], int(judged.cost.value[0, :-1].argmax())
     for one in (judged, true):
         cost, first = one.mean_cost, one.cost
@@ -117,22 +117,22 @@ def _drawn(
             ]
         )
     found, low, high = (np.stack(one, axis=-1) for one in zip(*every[0], strict=True))
-    apart = tell_apart(here, aim, may, fits[0], LEVEL).p.min() <= 1 - LEVEL
+    apart = threshold_differences(here, aim, may, fits[0], LEVEL).p.min() <= 1 - LEVEL
     return found, low, high, np.stack([one[0] for one in every[1]], axis=-1), bool(apart)
 
 
 def _calibrated(
-    here: Material, there: Material
+    here: FittingTrials, there: FittingTrials
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
     """The same of calibrators; their gains are falls of Cllr."""
-    own, p = find_lines("V", here, "logistic", ["", ""])
+    own, p = fit_lines("V", here, "logistic", ["", ""])
     common = {held: [one[-1]] * len(one) for held, one in own.items()}
-    judged = judge_lines(here, [Said(here, lines) for lines in (common, own)], LEVEL)
+    judged = judge_lines(here, [CrossFitRatios(here, lines) for lines in (common, own)], LEVEL)
     mean, first = judged.mean["cllr"], judged.costs["cllr"]
     ends = first.change_limits
     costs = np.empty((2, 2))  # [rule, group]
     for r, lines in enumerate((common, own)):
-        rows, said = Said(there, dict.fromkeys(own, lines[0])).without()
+        rows, said = CrossFitRatios(there, dict.fromkeys(own, lines[0])).without()
         for g in range(2):
             some = there.group[rows] == g
             costs[r, g] = cllr(said[some], there.target[rows[some]])
@@ -148,7 +148,7 @@ def _calibrated(
 
 def drawn_material(
     trials: Trials, drawn: IntArray, group: IntArray, fold: IntArray, shift: float
-) -> Material:
+) -> FittingTrials:
     """Trials of the speakers drawn, sorted; with enrolments of the first group shifted.
 
     Who is drawn twice is two people, who are not compared with each other.
@@ -164,4 +164,4 @@ def drawn_material(
     other = np.where(same[rows], one, first[trials.other][rows] + turn % of_other)
     owner = group[one].astype(np.int32)
     score = trials.score[rows] + shift * (owner == 0)
-    return Material.of(score, trials.target[rows], (one, other), one, owner, fold, ("a", "b"))
+    return FittingTrials.of(score, trials.target[rows], (one, other), one, owner, fold, ("a", "b"))

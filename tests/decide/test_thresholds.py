@@ -11,10 +11,10 @@ from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import as_counts
 from parivox.core.crossfit import deal, outside
 from parivox.core.rates import threshold_at_fpr
-from parivox.decide.fitting_trials import Material
-from parivox.decide.rule_judgement import Scored, judge
+from parivox.decide.fitting_trials import FittingTrials
+from parivox.decide.rule_judgement import CrossFitThresholds, judge_rules
 from parivox.decide.threshold_aims import parse_aim
-from parivox.decide.threshold_fitting import fits_of
+from parivox.decide.threshold_fitting import fit_thresholds
 
 ASKED = {"by": "gender", "aim": "fpr=0.05", "folds": 6}
 
@@ -93,7 +93,7 @@ def material(score, seed=0, people=40):
     target = enrol == test
     if score is None:
         score = np.random.default_rng(3).normal(2.0 * target)
-    return Material.of(score, target, (enrol, test), enrol, group[enrol], fold, ("a", "b"))
+    return FittingTrials.of(score, target, (enrol, test), enrol, group[enrol], fold, ("a", "b"))
 
 
 AIM = parse_aim("fpr=0.05", parse_cost("voxsrc"))
@@ -104,7 +104,7 @@ def test_trials_of_a_fold_touch_no_threshold_that_they_are_judged_by():
     before = material(None)
     touched = ~outside(before.bits, 1)
     after = replace(before, score=before.score + 5.0 * touched)
-    mine, theirs = (fits_of(one, AIM, MAY, 2) for one in (before, after))
+    mine, theirs = (fit_thresholds(one, AIM, MAY, 2) for one in (before, after))
     for held, one in mine.items():
         is_same = np.array_equal(one.thresholds, theirs[held].thresholds)
         assert is_same == bool(held & 1)
@@ -118,9 +118,12 @@ def test_a_speaker_on_both_sides_is_a_gain_that_is_none():
         made = material(None)
         made = replace(made, score=made.score + noise.normal(0, 1, made.score.size))
         aim = parse_aim("min-cdet", parse_cost("0.5,1,1"))
-        fits = {held: one.thresholds for held, one in fits_of(made, aim, MAY, 3).items()}
+        fits = {held: one.thresholds for held, one in fit_thresholds(made, aim, MAY, 3).items()}
         leaky = dict.fromkeys(fits, fits[0])
-        each = (judge(made, [Scored(made.score, by)], aim, 0.95) for by in (fits, leaky))
+        each = (
+            judge_rules(made, [CrossFitThresholds(made.score, by)], aim, 0.95)
+            for by in (fits, leaky)
+        )
         gains.append([-one.mean_cost.change[1] for one in each])
     honest, leaked = np.mean(gains, axis=0)
     assert leaked > 0 > honest
@@ -134,8 +137,8 @@ def test_chance_of_pairs_is_no_part_of_thresholds_that_target_trials_alone_set()
     alike = replace(made, score=np.where(made.target, made.score, np.round(made.score)))
     told = []
     for one in (made, alike):
-        fits = {held: fit.thresholds for held, fit in fits_of(one, aim, MAY, 3).items()}
-        told.append(judge(one, [Scored(one.score, fits)], aim, 0.95).changes)
+        fits = {held: fit.thresholds for held, fit in fit_thresholds(one, aim, MAY, 3).items()}
+        told.append(judge_rules(one, [CrossFitThresholds(one.score, fits)], aim, 0.95).changes)
     low, high = told[0]["fnr"].change_limits
     assert (low[1] < high[1]).all()
     assert np.array_equal((low, high), told[1]["fnr"].change_limits)

@@ -132,7 +132,7 @@ def test_difficulty_is_that_of_paper_002_where_speakers_have_its_attributes(colu
 
 def test_many_trials_are_looked_at_in_blocks(monkeypatch, even, people):
     whole = pv.trials.check(even, speakers=people, by="gender").to_json()
-    monkeypatch.setattr("parivox.trials.lists.BLOCK", 3)
+    monkeypatch.setattr("parivox.trials.lists.TRIALS_PER_CHUNK", 3)
     assert pv.trials.check(even, speakers=people, by="gender").to_json() == whole
     monkeypatch.setattr("parivox.data.spilled_rows.IN_MEMORY_TRIALS", 2)
     monkeypatch.setattr("parivox.data.spilled_rows.PART_TRIALS", 2)

@@ -11,7 +11,7 @@ from parivox.data.formats import scan
 from parivox.data.trial_values import labels
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import FORMATS
-from parivox.trials.writing import HOLDS_MORE, ListWriter
+from parivox.trials.writing import FORMATS_WITH_FURTHER_COLUMNS, ListWriter
 
 FORMAT_READ = {
     "voxceleb": "voxceleb",
@@ -91,7 +91,7 @@ def test_the_bytes_do_not_tell_the_blocks(kind, tmp_path):
     assert one.read_bytes() == other.read_bytes()
 
 
-@pytest.mark.parametrize("kind", HOLDS_MORE)
+@pytest.mark.parametrize("kind", FORMATS_WITH_FURTHER_COLUMNS)
 def test_further_columns_have_room_in_tables(kind, tmp_path):
     more = {"score": [0.5, None], "device": ["x,y", "z"]}
     path = write(tmp_path / "list", kind, ["a", "b"], ["c", "d"], [True, False], more=more)
@@ -104,7 +104,7 @@ def test_further_columns_have_room_in_tables(kind, tmp_path):
     }
 
 
-@pytest.mark.parametrize("kind", sorted(set(FORMATS) - set(HOLDS_MORE)))
+@pytest.mark.parametrize("kind", sorted(set(FORMATS) - set(FORMATS_WITH_FURTHER_COLUMNS)))
 def test_lists_of_three_columns_refuse_more(kind, tmp_path):
     with pytest.raises(ConfigError, match=f"format {kind} holds no score; write it as csv"):
         write(tmp_path / "list", kind, ["a"], ["b"], [True], more={"score": [0.5]})

@@ -17,12 +17,12 @@ from parivox.errors import ConfigError, DataError, nearest
 from parivox.options.decide import HeldOutOptions
 from parivox.shown import Shown
 from parivox.trials.writing import (
-    HOLDS_MORE,
+    FORMATS_WITH_FURTHER_COLUMNS,
     ListWriter,
-    check_new,
+    check_is_new,
     further_columns,
     is_target,
-    opened,
+    scan_every_column,
 )
 
 if TYPE_CHECKING:
@@ -137,11 +137,11 @@ def apply_calibrator(
         quotes=quotes,
         conflicts=conflicts,
     )
-    found, path = read_calibrator(calibrator), check_new(out)
-    if path.suffix not in {f".{one}" for one in HOLDS_MORE}:
+    found, path = read_calibrator(calibrator), check_is_new(out)
+    if path.suffix not in {f".{one}" for one in FORMATS_WITH_FURTHER_COLUMNS}:
         msg = f"--out {path}: scores are written as .csv or .parquet; end the name so"
         raise ConfigError(msg)
-    scanned = opened(scores, dict(columns or {}), scores_format)
+    scanned = scan_every_column(scores, dict(columns or {}), scores_format)
     if "score" not in scanned.columns:
         msg = f"{scanned.name}: no score column{scanned.columns_shown}; give scores"
         raise DataError(msg)

@@ -23,11 +23,11 @@ from parivox.decide.fitting_trials import (
     EVERYONE,
     NORMALISED,
     RATES,
-    kept_of,
-    material_of,
-    read_one,
+    consistent_trials,
+    fitting_trials_of,
+    read_inputs,
 )
-from parivox.decide.rule_judgement import Measured
+from parivox.decide.rule_judgement import RuleEstimates
 from parivox.decide.threshold_fitting import COMMON, PER_GROUP
 from parivox.errors import DataError
 from parivox.options.decide import CalibrateOptions
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
     from parivox.data.grouping import Grouping
     from parivox.data.table import Table
     from parivox.data.trial_set import TrialSet
-    from parivox.decide.fitting_trials import Material
+    from parivox.decide.fitting_trials import FittingTrials
     from parivox.runtime.progress import Progress
 
     Lines = dict[int, list[Line]]  # of each group and of unknown ones, without each set of folds
 
-SCORED = "as scored"
-TOLD = 5
+AS_SCORED = "as scored"
+MIN_SPEAKERS_PER_FOLD = 5
 """Enrolled speakers with trials of either class, for each fold, from which a group's line is told
 from the one for all."""
 _FINDS: dict[str, Any] = {"logistic": (logistic, Logistic), "isotonic": (isotonic, Isotonic)}
@@ -273,22 +273,22 @@ def calibrate(
         orientation=orientation,
         conflicts=conflicts,
     )
-    chosen, others, grouping = read_one(scores, asked)
-    material = material_of(chosen, grouping, asked)
+    chosen, others, grouping = read_inputs(scores, asked)
+    material = fitting_trials_of(chosen, grouping, asked)
     check_polarity(chosen, material.in_order(RATES)[0].without(0), asked.orientation)
     reasons = material.too_few()
     with stage("fitting calibrators"):
-        own, p = find_lines(chosen.name, material, asked.method, reasons)
+        own, p = fit_lines(chosen.name, material, asked.method, reasons)
         common = {held: [lines[-1]] * len(lines) for held, lines in own.items()}
-        said = {COMMON: Said(material, common), PER_GROUP: Said(material, own)}
+        said = {COMMON: CrossFitRatios(material, common), PER_GROUP: CrossFitRatios(material, own)}
         for one in others:
-            same = replace(material, score=kept_of(one).score)
+            same = replace(material, score=consistent_trials(one).score)
             none = ["not asked for"] * len(reasons)
-            said[NORMALISED] = Said(same, _fits(one.name, same, asked.method, none))
+            said[NORMALISED] = CrossFitRatios(same, _fits(one.name, same, asked.method, none))
         if asked.llr or asked.llr_base is not None:
             slope = math.log(asked.llr_base or math.e)
             as_is: list[Line] = [Logistic(slope, 0.0)] * len(own[0])
-            said[SCORED] = Said(material, dict.fromkeys(own, as_is))
+            said[AS_SCORED] = CrossFitRatios(material, dict.fromkeys(own, as_is))
     with stage("judging"):
         judged = judge_lines(material, [*said.values()], asked.confidence)
     return Calibration(
@@ -300,8 +300,8 @@ def calibrate(
     )
 
 
-def find_lines(
-    name: str, material: Material, method: str, reasons: list[str]
+def fit_lines(
+    name: str, material: FittingTrials, method: str, reasons: list[str]
 ) -> tuple[Lines, FloatArray]:
     """The calibrators, and at which level that of each group is told from the one for all.
 
@@ -312,7 +312,7 @@ def find_lines(
     return own, _levels_apart(material, own, reasons)
 
 
-def _fits(name: str, material: Material, method: str, reasons: list[str]) -> Lines:
+def _fits(name: str, material: FittingTrials, method: str, reasons: list[str]) -> Lines:
     find, kind = _FINDS[method]
     everything, groups = material.in_order(RATES)
     found: dict[int, list[Line]] = {}
@@ -341,13 +341,13 @@ def _fits(name: str, material: Material, method: str, reasons: list[str]) -> Lin
     return found
 
 
-def _levels_apart(material: Material, own: Lines, reasons: Sequence[str]) -> FloatArray:
+def _levels_apart(material: FittingTrials, own: Lines, reasons: Sequence[str]) -> FloatArray:
     """At which level each group's line is told from the one for all; NaN where it cannot be.
 
     See docs/methods/calibration.md#told-apart.
     """
     everything, groups = material.in_order(RATES)
-    enough = (material.enrolled.sum(axis=-1) >= TOLD * material.folds).all(axis=0)
+    enough = (material.enrolled.sum(axis=-1) >= MIN_SPEAKERS_PER_FOLD * material.folds).all(axis=0)
     may = [g for g, why in enumerate(reasons) if not why and enough[g]]
     apart = np.full((material.folds + 1, len(groups), 2), np.nan)
     for i, held in enumerate(held_out(material.folds, 1).tolist()):
@@ -365,10 +365,10 @@ def _falls(line: Line) -> str:
     return "higher scores are not more often of target trials" if is_falling else ""
 
 
-class Said:
+class CrossFitRatios:
     """Log likelihood ratios that are said of trials by calibrators of other speakers."""
 
-    def __init__(self, material: Material, lines: Lines) -> None:
+    def __init__(self, material: FittingTrials, lines: Lines) -> None:
         self.material, self.lines = material, lines
         n = len(material.groups) + 1
         self.order = np.argsort(material.bits * n + material.group, kind="stable")
@@ -392,14 +392,16 @@ class Said:
 class _Judged(NamedTuple):
     """What every rule comes to, groups then everyone being the last axis but in `mean`."""
 
-    costs: dict[str, Measured]  # [rule, cell]
-    mean: dict[str, Measured]  # over the groups that have both classes, [rule]
+    costs: dict[str, RuleEstimates]  # [rule, cell]
+    mean: dict[str, RuleEstimates]  # over the groups that have both classes, [rule]
     said: FloatArray  # means of what is said in each step, [1 + fold, rule, cell, step]
     so: FloatArray  # and what it is
     steps: IntArray  # trials there, [class, rule, cell, step]
 
 
-def judge_lines(material: Material, said: Sequence[Said], confidence: float) -> _Judged:
+def judge_lines(
+    material: FittingTrials, said: Sequence[CrossFitRatios], confidence: float
+) -> _Judged:
     """Judge the rules on all trials, and on those without the speakers of each fold."""
     costs, means, weights, counted = [], [], [], []
     optimisms = []  # of minimum Cllr on all trials, [rule, cell]
@@ -433,9 +435,9 @@ def judge_lines(material: Material, said: Sequence[Said], confidence: float) -> 
     }
     whole = ~np.isnan(actual[0, 0, :-1])
     return _Judged(
-        {name: Measured.of(one, confidence) for name, one in every.items()},
+        {name: RuleEstimates.of(one, confidence) for name, one in every.items()},
         {
-            name: Measured.of(one[:, :, :-1][:, :, whole].mean(axis=-1), confidence)
+            name: RuleEstimates.of(one[:, :, :-1][:, :, whole].mean(axis=-1), confidence)
             for name, one in every.items()
         },
         np.reshape(means, (*shape, -1)),
@@ -444,20 +446,22 @@ def judge_lines(material: Material, said: Sequence[Said], confidence: float) -> 
     )
 
 
-def _cells(material: Material, group: NDArray[np.int32]) -> Iterator[NDArray[np.bool_] | slice]:
+def _cells(
+    material: FittingTrials, group: NDArray[np.int32]
+) -> Iterator[NDArray[np.bool_] | slice]:
     """Trials of each group, then all."""
     yield from (group == g for g in range(len(material.groups)))
     yield slice(None)
 
 
-def _rules(said: Mapping[str, Said], judged: _Judged) -> Table:
+def _rules(said: Mapping[str, CrossFitRatios], judged: _Judged) -> Table:
     rows = Rows(TABLES["rules"])
     own = [sum(line is not one.lines[0][-1] for line in one.lines[0][:-1]) for one in said.values()]
     rows.add(rule=[*said], own=own, **_told(judged.mean, slice(None)))
     return rows.table()
 
 
-def _told(measured: Mapping[str, Measured], at: Any) -> dict[str, FloatArray]:
+def _told(measured: Mapping[str, RuleEstimates], at: Any) -> dict[str, FloatArray]:
     """Costs with their limits, and the gain against the common calibrator."""
     cells: dict[str, FloatArray] = {}
     for name, one in measured.items():
@@ -471,8 +475,8 @@ def _told(measured: Mapping[str, Measured], at: Any) -> dict[str, FloatArray]:
 
 
 def _groups(
-    material: Material,
-    said: Mapping[str, Said],
+    material: FittingTrials,
+    said: Mapping[str, CrossFitRatios],
     judged: _Judged,
     p: FloatArray,
     reasons: Sequence[str],
@@ -490,7 +494,7 @@ def _groups(
         is_own = rule == PER_GROUP
         lines = [*one.lines[0][:-1], *([] if is_own else one.lines[0][-1:])]
         known = [
-            line if isinstance(line, Logistic) and rule != SCORED else Logistic(np.nan, np.nan)
+            line if isinstance(line, Logistic) and rule != AS_SCORED else Logistic(np.nan, np.nan)
             for line in lines
         ] + [Logistic(np.nan, np.nan)] * is_own
         rows.add(
@@ -509,7 +513,7 @@ def _groups(
 
 
 def _reliability(
-    material: Material, said: Mapping[str, Said], judged: _Judged, confidence: float
+    material: FittingTrials, said: Mapping[str, CrossFitRatios], judged: _Judged, confidence: float
 ) -> Table:
     rows = Rows(TABLES["reliability"])
     with np.errstate(invalid="ignore"):  # without a class in some fold
@@ -532,7 +536,7 @@ def _reliability(
 
 
 def _record(
-    chosen: TrialSet, grouping: Grouping, asked: CalibrateOptions, material: Material
+    chosen: TrialSet, grouping: Grouping, asked: CalibrateOptions, material: FittingTrials
 ) -> dict[str, Any]:
     return {
         "system": chosen.system,

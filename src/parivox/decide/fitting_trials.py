@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 NORMALISED = "normalised"
 EVERYONE = "everyone"
 RATES = ("fpr", "fnr")
-FEWEST = 5
+MIN_SPEAKERS = 5
 """Enrolled speakers with trials of either class that what is a group's own is fitted on."""
 
 
-class Behind(NamedTuple):
+class ClusteredTrials(NamedTuple):
     """Trials of one class by who takes part in them, in cells."""
 
     rows: NDArray[np.intp]  # of these trials
@@ -49,7 +49,7 @@ class Behind(NamedTuple):
         who: Sequence[IntArray],
         fold: IntArray,
         n_cells: int,
-    ) -> Behind:
+    ) -> ClusteredTrials:
         """Tally trials by cell and by one speaker, or two who are in order."""
         n = fold.size
         size = n ** len(who)
@@ -73,7 +73,7 @@ class Behind(NamedTuple):
         return self.tally.chosen(kept, errors=errors[kept])
 
 
-class Sorted(NamedTuple):
+class SortedTrials(NamedTuple):
     """Trials in the order of their scores, with the folds of both speakers as bits."""
 
     score: FloatArray
@@ -81,7 +81,7 @@ class Sorted(NamedTuple):
     bits: NDArray[np.uint16]
 
     @classmethod
-    def of(cls, score: FloatArray, target: Bools, bits: IntArray) -> Sorted:
+    def of(cls, score: FloatArray, target: Bools, bits: IntArray) -> SortedTrials:
         """Put trials in order."""
         order = np.argsort(score, kind="stable")
         return cls(score[order], target[order], bits[order].astype(np.uint16))
@@ -93,7 +93,7 @@ class Sorted(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class FittingTrials:
     """Trials of one list with their folds."""
 
     score: FloatArray  # shape (trial,)
@@ -102,8 +102,8 @@ class Material:
     bits: IntArray  # folds of both speakers
     groups: tuple[str, ...]
     folds: int
-    by_group: dict[str, Behind]  # of each rate, the trials in which it is erred
-    everyone: dict[str, Behind]
+    by_group: dict[str, ClusteredTrials]  # of each rate, the trials in which it is erred
+    everyone: dict[str, ClusteredTrials]
     enrolled: IntArray
     """Speakers whose group it is, with nontarget and with target trials, ``[class, group, fold]``.
     """
@@ -118,7 +118,7 @@ class Material:
         group: NDArray[np.int32],
         fold: IntArray,
         groups: tuple[str, ...],
-    ) -> Material:
+    ) -> FittingTrials:
         """Tally who is behind the trials.
 
         `speakers` are those of both sides, `owner` the one whose group, -1 for none, is asked for.
@@ -132,8 +132,8 @@ class Material:
             rows = np.flatnonzero(target == is_target)
             who = (one[rows],) if is_target else (one[rows], other[rows])
             cell = group[rows].astype(np.int64)
-            by_group[rate] = Behind.of(rows, cell, who, fold, n_groups + 1)
-            everyone[rate] = Behind.of(rows, np.zeros_like(cell), who, fold, 1)
+            by_group[rate] = ClusteredTrials.of(rows, cell, who, fold, n_groups + 1)
+            everyone[rate] = ClusteredTrials.of(rows, np.zeros_like(cell), who, fold, 1)
             known = np.unique(cell * fold.size + owner[rows])
             np.add.at(enrolled[int(is_target)], (known // fold.size, fold[known % fold.size]), 1)
         return cls(
@@ -141,12 +141,12 @@ class Material:
             *(by_group, everyone, enrolled[:, :n_groups]),
         )
 
-    def in_order(self, rates: Sequence[str]) -> tuple[Sorted, list[Sorted]]:
+    def in_order(self, rates: Sequence[str]) -> tuple[SortedTrials, list[SortedTrials]]:
         """All trials in which such rates are told, and those of each group."""
         every = np.isin(self.target, [rate == "fnr" for rate in rates])
         chosen = [every, *(every & (self.group == g) for g in range(len(self.groups)))]
         everything, *groups = (
-            Sorted.of(self.score[rows], self.target[rows], self.bits[rows]) for rows in chosen
+            SortedTrials.of(self.score[rows], self.target[rows], self.bits[rows]) for rows in chosen
         )
         return everything, groups
 
@@ -161,12 +161,16 @@ class Material:
         )
         speakers = (self.enrolled[:, :, None] * inside).sum(axis=-1).min(axis=(0, 2))
         return [
-            f"{n} of its speakers are left to fit on, {FEWEST} needed" if n < FEWEST else ""
+            f"{n} of its speakers are left to fit on, {MIN_SPEAKERS} needed"
+            if n < MIN_SPEAKERS
+            else ""
             for n in speakers.tolist()
         ]
 
 
-def read_one(scores: Any, asked: HeldOutOptions) -> tuple[TrialSet, Sequence[TrialSet], Grouping]:
+def read_inputs(
+    scores: Any, asked: HeldOutOptions
+) -> tuple[TrialSet, Sequence[TrialSet], Grouping]:
     """The trials, the same with other scores if there are any, and the one grouping."""
     why = "of whom some are held out; give the scores"
     read = gather_one(scores, asked, why, **{NORMALISED: asked.normalised})
@@ -190,19 +194,19 @@ def read_one(scores: Any, asked: HeldOutOptions) -> tuple[TrialSet, Sequence[Tri
     return sets[0], sets[1:], grouping
 
 
-def kept_of(chosen: TrialSet) -> Trials:
+def consistent_trials(chosen: TrialSet) -> Trials:
     """The trials that contradict nothing."""
     (part,) = chosen.partitions()
     return part.without_conflicts()
 
 
-def material_of(chosen: TrialSet, grouping: Grouping, asked: HeldOutOptions) -> Material:
+def fitting_trials_of(chosen: TrialSet, grouping: Grouping, asked: HeldOutOptions) -> FittingTrials:
     """The trials with their folds."""
-    part, speaker = kept_of(chosen), chosen.utterance_speaker
+    part, speaker = consistent_trials(chosen), chosen.utterance_speaker
     both = speaker[part.enrol].astype(np.int64), speaker[part.test].astype(np.int64)
     at = 0 if asked.side == "enrol" else 1
     group = grouping.on(chosen)(part)[at]
     used = chosen.in_use
     fold = np.zeros(int(used.max()) + 1, dtype=np.int64)
     fold[used] = deal(finest_groups([grouping], fold.size)[used], asked.folds, asked.seed)
-    return Material.of(part.score, part.target, both, both[at], group, fold, grouping.groups)
+    return FittingTrials.of(part.score, part.target, both, both[at], group, fold, grouping.groups)

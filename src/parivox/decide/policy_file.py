@@ -89,7 +89,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Accepted:
+class Acceptance:
     """Of which groups it may remain open for a while whether a condition is kept."""
 
     condition: str
@@ -109,7 +109,7 @@ class Policy:
     """What a policy says."""
 
     conditions: tuple[Condition, ...]
-    accepted: tuple[Accepted, ...] = ()
+    accepted: tuple[Acceptance, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -234,7 +234,7 @@ def _condition(node: Node) -> Condition:
     return Condition(name, rate, most, is_ratio, than, by, groups, at, system, node.where)
 
 
-def _accepted(node: Node, conditions: Sequence[Condition]) -> Accepted:
+def _accepted(node: Node, conditions: Sequence[Condition]) -> Acceptance:
     entries = _mapping(node, "what is accepted", _OF_ACCEPTED)
     condition, reason, until = (
         _text(node, entries, key, "what is accepted") for key in ("condition", "reason", "until")
@@ -258,7 +258,7 @@ def _accepted(node: Node, conditions: Sequence[Condition]) -> Accepted:
             f"{nearest(strange, own)}"
         )
         raise ConfigError(msg)
-    return Accepted(condition, groups, reason, date, node.where)
+    return Acceptance(condition, groups, reason, date, node.where)
 
 
 def _items(node: Node, what: str) -> Iterator[Node]:

@@ -167,7 +167,7 @@ def compare(
     )
 
 
-class Rate(NamedTuple):
+class ReleaseRate(NamedTuple):
     """One rate of one group, as one release has it."""
 
     value: float
@@ -183,13 +183,13 @@ class Rate(NamedTuple):
     members: str = ""
     """Who they are, as a hash by the key of the folder; empty in audits of before."""
 
-    def has_members_of(self, other: Rate) -> bool:
+    def has_members_of(self, other: ReleaseRate) -> bool:
         """Whether the group has the same people in another release, as far as that is known."""
         if are_comparable(self.members, other.members) and self.members != other.members:
             return False
         return self.sizes == other.sizes
 
-    def correlation(self, other: Rate) -> float | None:
+    def correlation(self, other: ReleaseRate) -> float | None:
         """With the rate of another release; None where they are not paired."""
         if not self.list_sha256 or self.list_sha256 != other.list_sha256:
             return None
@@ -214,7 +214,7 @@ class _Release(NamedTuple):
             raise DataError(msg)
         return cls(name, audit)
 
-    def rates(self, where: Row) -> dict[tuple[str, ...], Rate]:
+    def rates(self, where: Row) -> dict[tuple[str, ...], ReleaseRate]:
         """Both rates of every group of a system at each operating point."""
         fewest = parse_gates(self.audit.record["options"]["gate"]).inference
         paired = {
@@ -232,7 +232,7 @@ class _Release(NamedTuple):
             few = not speakers >= fewest
             reason = row["reason"] or (f"fewer than {fewest} speakers" if few else "")
             of = paired.get(key, {"se": se, "log_se": log_se, "draws": "", "fit": 0.0})
-            found[key] = Rate(
+            found[key] = ReleaseRate(
                 value,
                 _number(of["se"]),
                 _number(of["log_se"]),
@@ -282,8 +282,8 @@ def _systems(releases: Sequence[_Release]) -> list[list[Row]]:
 
 
 def _changes(
-    old: Mapping[tuple[str, ...], Rate],
-    new: Mapping[tuple[str, ...], Rate],
+    old: Mapping[tuple[str, ...], ReleaseRate],
+    new: Mapping[tuple[str, ...], ReleaseRate],
     confidence: float,
 ) -> Iterator[Row]:
     """Every rate of a release against that of the one before."""
@@ -305,7 +305,7 @@ def _changes(
 
 
 def _group_changes(
-    old: Mapping[tuple[str, ...], Rate], new: Mapping[tuple[str, ...], Rate]
+    old: Mapping[tuple[str, ...], ReleaseRate], new: Mapping[tuple[str, ...], ReleaseRate]
 ) -> Iterator[Row]:
     """Yield the groupings in which people of the same trials changed group, with how many.
 
@@ -336,11 +336,13 @@ def _without_group(key: tuple[str, ...]) -> tuple[str, ...]:
     return (grouping, *measured)
 
 
-def _n_speakers(rate: Rate | None) -> int:
+def _n_speakers(rate: ReleaseRate | None) -> int:
     return 0 if rate is None else rate.sizes[0] or 0
 
 
-def _trends(held: Sequence[Mapping[tuple[str, ...], Rate]], confidence: float) -> Iterator[Row]:
+def _trends(
+    held: Sequence[Mapping[tuple[str, ...], ReleaseRate]], confidence: float
+) -> Iterator[Row]:
     """By how much the logarithm of each rate grows with a release, where all have it."""
     at = np.arange(len(held)) - (len(held) - 1) / 2
     weights = (at / np.square(at).sum()).tolist()
@@ -353,7 +355,7 @@ def _trends(held: Sequence[Mapping[tuple[str, ...], Rate]], confidence: float) -
 _NONE = dict.fromkeys(("difference", "low", "high", "log_ratio", "log_low", "log_high", "df", "p"))
 
 
-def contrast(rates: Sequence[Rate], weights: Sequence[float], confidence: float) -> Row:
+def contrast(rates: Sequence[ReleaseRate], weights: Sequence[float], confidence: float) -> Row:
     """A weighted sum of rates, and of their logarithms, with intervals by t."""
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - takes time to load
 

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
     from parivox.core.intervals import Interval
-    from parivox.decide.fitting_trials import Material
-    from parivox.decide.threshold_aims import Aim
+    from parivox.decide.fitting_trials import FittingTrials
+    from parivox.decide.threshold_aims import ThresholdAim
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class CrossFitThresholds:
     """Scores of the trials of a material, and a threshold of every rule for each set held out."""
 
     score: FloatArray  # shape (trial,)
@@ -37,7 +37,7 @@ class Scored:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class RuleEstimates:
     """Something of each rule, and how it differs from that of the first: shape (rule, ...)."""
 
     value: FloatArray
@@ -46,7 +46,9 @@ class Measured:
     change_limits: Limits
 
     @classmethod
-    def of(cls, every: FloatArray, confidence: float, moved: FloatArray | None = None) -> Measured:
+    def of(
+        cls, every: FloatArray, confidence: float, moved: FloatArray | None = None
+    ) -> RuleEstimates:
         """From values of all trials, and of those without each fold, ``[1 + fold, rule, ...]``.
 
         `moved`, ``[fold, fold, rule, ...]``, is as of `jackknife`.
@@ -60,20 +62,25 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class RuleJudgements:
     """What every rule comes to on held-out speakers; groups, then everyone, are the last axis."""
 
     rates: dict[str, Interval]
     """Of those thresholds on other speakers, ``[rule, cell]``."""
-    changes: dict[str, Measured]
+    changes: dict[str, RuleEstimates]
     """Of the rates, with intervals of the whole procedure, ``[rule, cell]``."""
-    cost: Measured  # [rule, cell]
-    mean_cost: Measured  # mean over the groups that have both classes, [rule]
+    cost: RuleEstimates  # [rule, cell]
+    mean_cost: RuleEstimates  # mean over the groups that have both classes, [rule]
     trials: dict[str, IntArray]  # [cell]
     speakers: dict[str, IntArray]  # [cell]
 
 
-def judge(material: Material, scored: Sequence[Scored], aim: Aim, confidence: float) -> Judged:
+def judge_rules(
+    material: FittingTrials,
+    scored: Sequence[CrossFitThresholds],
+    aim: ThresholdAim,
+    confidence: float,
+) -> RuleJudgements:
     """Judge the rules of one or several kinds of scores, in this order.
 
     See docs/methods/thresholds.md#intervals.
@@ -118,14 +125,14 @@ def judge(material: Material, scored: Sequence[Scored], aim: Aim, confidence: fl
         )
         for rate in RATES
     }
-    return Judged(
+    return RuleJudgements(
         {rate: _joined(*both) for rate, both in sure.items()},
         {
-            rate: Measured.of(of_rates[:, k], confidence, of_moves[:, :, k])
+            rate: RuleEstimates.of(of_rates[:, k], confidence, of_moves[:, :, k])
             for k, rate in enumerate(RATES)
         },
-        Measured.of(costs, confidence, dearer),
-        Measured.of(
+        RuleEstimates.of(costs, confidence, dearer),
+        RuleEstimates.of(
             costs[..., compared].mean(axis=-1), confidence, dearer[..., compared].mean(axis=-1)
         ),
         {rate: trials[0, :, k].sum(axis=0) for k, rate in enumerate(RATES)},
@@ -142,7 +149,7 @@ class _ByFolds:
     outside: NDArray[np.bool_]  # no speaker of the set is in the fold, [fold, set]
 
     @classmethod
-    def of(cls, material: Material) -> _ByFolds:
+    def of(cls, material: FittingTrials) -> _ByFolds:
         """Number the trials."""
         sets = np.flatnonzero(np.bincount(material.bits))
         shape = (sets.size, 2, len(material.groups) + 1)
@@ -170,8 +177,8 @@ def _rates(errors: FloatArray | IntArray, trials: IntArray, kept: NDArray[np.boo
 
 
 def _wrong(
-    material: Material,
-    scored: Scored,
+    material: FittingTrials,
+    scored: CrossFitThresholds,
     rows: NDArray[np.intp] | slice = slice(None),
     left_out: int = 0,
     step: float = 0.0,

@@ -23,7 +23,7 @@ POOLED, STRICTEST, LEAST_WORST = "pooled", "max-fpr", "least-worst"
 
 
 @dataclass(frozen=True)
-class Aim:
+class ThresholdAim:
     """What a threshold is to reach (docs/methods/thresholds.md#aims)."""
 
     text: str  # what the user wrote
@@ -50,7 +50,7 @@ class Aim:
         return float(edges[np.argmin(np.max(costs, axis=0))])
 
 
-def parse_aim(text: str, cost: CostModel) -> Aim:
+def parse_aim(text: str, cost: CostModel) -> ThresholdAim:
     """Read an aim as a user writes it.
 
     Raises
@@ -76,4 +76,4 @@ def parse_aim(text: str, cost: CostModel) -> Aim:
         )
         raise ConfigError(msg)
     point_found = parse_point(as_point, [cost])
-    return Aim(written, point_found, common, point_found.cost or cost)
+    return ThresholdAim(written, point_found, common, point_found.cost or cost)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import Counts, FloatArray
     from parivox.core.intervals import Interval
-    from parivox.decide.fitting_trials import Material
-    from parivox.decide.threshold_aims import Aim
+    from parivox.decide.fitting_trials import FittingTrials
+    from parivox.decide.threshold_aims import ThresholdAim
 
     Bools = NDArray[np.bool_]
 
@@ -31,7 +31,7 @@ COMMON, PER_GROUP, BETWEEN = "common", "per group", "between"
 RULES = (COMMON, PER_GROUP, BETWEEN)
 
 
-def too_small(material: Material, aim: Aim) -> list[str]:
+def reasons_too_small(material: FittingTrials, aim: ThresholdAim) -> list[str]:
     """Why a group has no threshold of its own; empty where it may have one.
 
     In every fit that trials are judged by, it needs speakers enough, and enough trials for the rate
@@ -52,7 +52,7 @@ def too_small(material: Material, aim: Aim) -> list[str]:
     return reasons
 
 
-class Fit(NamedTuple):
+class FittedThresholds(NamedTuple):
     """Thresholds of each rule for each group, the last one for people of unknown group."""
 
     thresholds: FloatArray  # [rule, group + 1], in the order of `RULES`
@@ -61,7 +61,9 @@ class Fit(NamedTuple):
     )
 
 
-def fits_of(material: Material, aim: Aim, may: Bools, most: int) -> dict[int, Fit]:
+def fit_thresholds(
+    material: FittingTrials, aim: ThresholdAim, may: Bools, most: int
+) -> dict[int, FittedThresholds]:
     """The fit without each set of at most so many folds.
 
     `may` says which groups may have a threshold of their own.
@@ -77,8 +79,13 @@ def fits_of(material: Material, aim: Aim, may: Bools, most: int) -> dict[int, Fi
 
 
 def _fit(
-    material: Material, aim: Aim, may: Bools, held: int, everything: Counts, groups: list[Counts]
-) -> Fit:
+    material: FittingTrials,
+    aim: ThresholdAim,
+    may: Bools,
+    held: int,
+    everything: Counts,
+    groups: list[Counts],
+) -> FittedThresholds:
     """Find the thresholds of every rule without the speakers of the folds held out."""
     n_groups = len(groups)
     common = aim.common_of(everything, groups)
@@ -90,10 +97,10 @@ def _fit(
     known = log_rates(np.where(may, rate.rate, np.nan), rate.n_eff)
     kept = np.where(may, shrunken(*known, np.arange(n_groups)[:, None]).kept, 0)
     each = np.stack((np.full(n_groups, common), own, common + kept * (own - common)))
-    return Fit(np.column_stack((each, np.full(len(RULES), common))), kept)
+    return FittedThresholds(np.column_stack((each, np.full(len(RULES), common))), kept)
 
 
-class Apart(NamedTuple):
+class ThresholdDifferences(NamedTuple):
     """Whether the threshold of a group is another one than that for all, shape (group,)."""
 
     p: FloatArray
@@ -103,7 +110,13 @@ class Apart(NamedTuple):
     """Limits of its own threshold, where it is found by one rate."""
 
 
-def tell_apart(material: Material, aim: Aim, may: Bools, whole: Fit, confidence: float) -> Apart:
+def threshold_differences(
+    material: FittingTrials,
+    aim: ThresholdAim,
+    may: Bools,
+    whole: FittedThresholds,
+    confidence: float,
+) -> ThresholdDifferences:
     """Hold the rates of each group at the common threshold against those aimed at.
 
     See docs/methods/thresholds.md#told-apart.
@@ -129,11 +142,15 @@ def tell_apart(material: Material, aim: Aim, may: Bools, whole: Fit, confidence:
             low[g], high[g] = sorted(
                 float(at(curve, float(end[g]))) for end in (told.low, told.high)
             )
-    return Apart(least, low, high)
+    return ThresholdDifferences(least, low, high)
 
 
 def _rates_at(
-    material: Material, rate: str, thresholds: FloatArray, held: int = 0, confidence: float = 0.95
+    material: FittingTrials,
+    rate: str,
+    thresholds: FloatArray,
+    held: int = 0,
+    confidence: float = 0.95,
 ) -> Interval:
     """A rate of each group at its threshold, of the speakers outside the folds held out."""
     accepted = material.score >= thresholds[material.group]

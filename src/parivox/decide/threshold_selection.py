@@ -17,20 +17,20 @@ from parivox.decide.fitting_trials import (
     EVERYONE,
     NORMALISED,
     RATES,
-    kept_of,
-    material_of,
-    read_one,
+    consistent_trials,
+    fitting_trials_of,
+    read_inputs,
 )
-from parivox.decide.rule_judgement import Scored, judge
+from parivox.decide.rule_judgement import CrossFitThresholds, judge_rules
 from parivox.decide.threshold_aims import parse_aim
 from parivox.decide.threshold_fitting import (
     BETWEEN,
     COMMON,
     PER_GROUP,
     RULES,
-    fits_of,
-    tell_apart,
-    too_small,
+    fit_thresholds,
+    reasons_too_small,
+    threshold_differences,
 )
 from parivox.errors import DataError
 from parivox.options.decide import ThresholdOptions
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from parivox.data.grouping import Grouping
     from parivox.data.table import Table
     from parivox.data.trial_set import TrialSet
-    from parivox.decide.fitting_trials import Material
-    from parivox.decide.rule_judgement import Judged
-    from parivox.decide.threshold_aims import Aim
-    from parivox.decide.threshold_fitting import Apart, Fit
+    from parivox.decide.fitting_trials import FittingTrials
+    from parivox.decide.rule_judgement import RuleJudgements
+    from parivox.decide.threshold_aims import ThresholdAim
+    from parivox.decide.threshold_fitting import FittedThresholds, ThresholdDifferences
     from parivox.runtime.progress import Progress
 
 _LIMITS = ("", "_low", "_high")
@@ -263,17 +263,19 @@ def thresholds(
         conflicts=conflicts,
     )
     goal = parse_aim(asked.aim, parse_cost(asked.cost))
-    chosen, others, grouping = read_one(scores, asked)
-    material = material_of(chosen, grouping, asked)
+    chosen, others, grouping = read_inputs(scores, asked)
+    material = fitting_trials_of(chosen, grouping, asked)
     fits, reasons, apart = _fitted(chosen, material, goal, asked)
-    scored = [Scored(material.score, {held: one.thresholds for held, one in fits.items()})]
+    scored = [
+        CrossFitThresholds(material.score, {held: one.thresholds for held, one in fits.items()})
+    ]
     for one in others:
-        normalised_too = replace(material, score=kept_of(one).score)
-        found = fits_of(normalised_too, goal, np.zeros(len(reasons), dtype=bool), 3)
+        normalised_too = replace(material, score=consistent_trials(one).score)
+        found = fit_thresholds(normalised_too, goal, np.zeros(len(reasons), dtype=bool), 3)
         common = {held: of.thresholds[:1] for held, of in found.items()}
-        scored.append(Scored(normalised_too.score, common))
+        scored.append(CrossFitThresholds(normalised_too.score, common))
     with stage("judging"):
-        judged = judge(material, scored, goal, asked.confidence)
+        judged = judge_rules(material, scored, goal, asked.confidence)
     whole = np.concatenate([one.thresholds[0] for one in scored])
     rules = (*RULES, NORMALISED)[: len(whole)]
     return Thresholds(
@@ -284,8 +286,8 @@ def thresholds(
 
 
 def _fitted(
-    chosen: TrialSet, material: Material, goal: Aim, asked: ThresholdOptions
-) -> tuple[dict[int, Fit], list[str], Apart]:
+    chosen: TrialSet, material: FittingTrials, goal: ThresholdAim, asked: ThresholdOptions
+) -> tuple[dict[int, FittedThresholds], list[str], ThresholdDifferences]:
     """The fits, why groups have no threshold of their own, and which are told apart."""
     together, _ = material.in_order(RATES)
     check_polarity(chosen, together.without(0), asked.orientation)
@@ -304,14 +306,14 @@ def _fitted(
     if not (material.enrolled.sum(axis=-1) > 0).all(axis=0).any():
         msg = f"{chosen.name}: no group has trials of both classes; choose another --by or --side"
         raise DataError(msg)
-    reasons = too_small(material, goal)
+    reasons = reasons_too_small(material, goal)
     may = np.array([not why for why in reasons])
     with stage("fitting thresholds"):
-        fits = fits_of(material, goal, may, 3)
-        return fits, reasons, tell_apart(material, goal, may, fits[0], asked.confidence)
+        fits = fit_thresholds(material, goal, may, 3)
+        return fits, reasons, threshold_differences(material, goal, may, fits[0], asked.confidence)
 
 
-def _rules(rules: Sequence[str], judged: Judged, whole: FloatArray) -> Table:
+def _rules(rules: Sequence[str], judged: RuleJudgements, whole: FloatArray) -> Table:
     rows = Rows(TABLES["rules"])
     mean = judged.mean_cost
     rows.add(
@@ -325,10 +327,10 @@ def _rules(rules: Sequence[str], judged: Judged, whole: FloatArray) -> Table:
 
 def _groups(
     rules: Sequence[str],
-    judged: Judged,
+    judged: RuleJudgements,
     whole: FloatArray,
     kept: FloatArray,
-    apart: Apart,
+    apart: ThresholdDifferences,
     groups: Sequence[str],
     reasons: Sequence[str],
 ) -> Table:
@@ -380,8 +382,8 @@ def _record(
     chosen: TrialSet,
     grouping: Grouping,
     asked: ThresholdOptions,
-    goal: Aim,
-    material: Material,
+    goal: ThresholdAim,
+    material: FittingTrials,
     common: float,
 ) -> dict[str, Any]:
     return {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 
 from parivox.core.calibration import Logistic
-from parivox.decide.calibration import SCORED
+from parivox.decide.calibration import AS_SCORED
 from parivox.decide.fitting_trials import EVERYONE, NORMALISED
 from parivox.decide.threshold_fitting import COMMON, PER_GROUP
 from parivox.report.sheets.sheet import Cell, Column, Sheet, in_terminal
@@ -28,7 +28,7 @@ _RULES = {
     COMMON: "one for all",
     PER_GROUP: "one per group",
     NORMALISED: "one, normalised scores",
-    SCORED: "none: as scored",
+    AS_SCORED: "none: as scored",
 }
 
 

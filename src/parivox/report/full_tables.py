@@ -64,7 +64,7 @@ from parivox.report.sheets.people import attempts, failures, people, standardise
 from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
 from parivox.report.terminal_grid import Grid
 from parivox.report.words import GAP, add, percent, text
-from parivox.trials.guidelines import said_of_checks
+from parivox.trials.guidelines import failed_checks_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,7 +181,7 @@ def _data(audit: Audit, name: Row) -> Iterator[RenderableType]:
         others = [row["id"] for row in failed if row not in apart]
         if others:
             unscored = trials_without_score(audit, name)
-            words.append(said_of_checks(others, unscored=unscored, also=bool(apart)))
+            words.append(failed_checks_sentence(others, unscored=unscored, also=bool(apart)))
         else:
             words.append("For details run parivox trials check.")
         yield text(" ".join(words))

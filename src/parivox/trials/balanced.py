@@ -37,7 +37,7 @@ from parivox.trials.pairs import (
     target_pairs,
     utterances_of,
 )
-from parivox.trials.pool import Design, Pool, places_of_groups, speaker_by_speaker
+from parivox.trials.pool import Design, Pool, group_positions, speaker_by_speaker
 
 if TYPE_CHECKING:
     import os
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from parivox.options.types import OtherBuildOptions
     from parivox.trials.pairs import Draws, Ints, Words
-    from parivox.trials.pool import Block
+    from parivox.trials.pool import TrialChunk
 
 
 ROWS = (
@@ -137,7 +137,7 @@ def design(pool: Pool, asked: BalancedOptions) -> Design:
 
     Groups are balanced in what defines difficulty: `balance` is asked for the manifest.
     """
-    groups = places_of_groups(pool.groups, pool.by, asked.groups)
+    groups = group_positions(pool.groups, pool.by, asked.groups)
     speakers, utterances = asked.speakers_per_group, asked.utterances_per_speaker
     wanted = _Wanted(pool, groups, speakers, utterances, asked.pairs)
     wanted.check()
@@ -201,7 +201,7 @@ def _balance(asked: str | None, by: str, columns: Sequence[str]) -> str:
     return asked
 
 
-def _drawn(wanted: _Wanted, n: int, draws: Draws) -> Iterator[Block]:
+def _drawn(wanted: _Wanted, n: int, draws: Draws) -> Iterator[TrialChunk]:
     """Draw one list, of n pairs of either class for each speaker."""
     pool, utterances = wanted.pool, wanted.utterances
     can = wanted.can(utterances, n)

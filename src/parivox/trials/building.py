@@ -28,7 +28,7 @@ from parivox.runtime.disk import finish, found, sha256_of, whole_folder, writing
 from parivox.runtime.progress import stage, telling
 from parivox.shown import Shown
 from parivox.trials.checks import check
-from parivox.trials.guidelines import said_of_checks
+from parivox.trials.guidelines import failed_checks_sentence
 from parivox.trials.manifest import AS_WRITTEN, ENDING, SCHEMA, read_manifest
 from parivox.trials.pairs import Draws
 from parivox.trials.pool import Pool
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from parivox.runtime.progress import Progress
     from parivox.trials.pairs import Ints
-    from parivox.trials.pool import Block, Design
+    from parivox.trials.pool import Design, TrialChunk
 
 """Trials of which there is word before they are drawn."""
 _PARQUET = 4
@@ -93,7 +93,7 @@ class Built(Shown):
         lines += [f"{one[0].upper()}{one[1:]}." for one in self.manifest["notes"]]
         if "check" in self.manifest:
             failed = [one["id"] for one in self.manifest["check"] if one["verdict"] == "fail"]
-            lines.append(said_of_checks(failed))
+            lines.append(failed_checks_sentence(failed))
         return tuple(lines)
 
 
@@ -255,7 +255,7 @@ class _DrawnCounts:
         # nontarget trials that a speaker is tested in, over all lists
         self.least, self.most = math.inf, 0
 
-    def counted(self, blocks: Iterable[Block]) -> Iterator[Block]:
+    def counted(self, blocks: Iterable[TrialChunk]) -> Iterator[TrialChunk]:
         """Pass a list on; then, `last` has its trials of either class."""
         enrols, tests = np.zeros((2, self.pool.sizes.size), dtype=np.int64)
         target = total = 0
@@ -280,7 +280,7 @@ class _DrawnCounts:
         return [f"speakers are tested in {self.least:,} to {self.most:,} nontarget trials each"]
 
 
-def _ids(design: Design, block: Block) -> pl.DataFrame:
+def _ids(design: Design, block: TrialChunk) -> pl.DataFrame:
     ids = design.pool.ids
     return pl.DataFrame({"enrol": ids.gather(block.enrol), "test": ids.gather(block.test)})
 

@@ -19,7 +19,7 @@ from parivox.core.planning import Sample, detectable_ratio
 from parivox.data.recording_names import GIVE_RECORDINGS, recording_names
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
-from parivox.trials.description import ALL, Description, described
+from parivox.trials.description import ALL, Description, description_of
 from parivox.trials.grades import hardest, parse_mixes
 from parivox.trials.guidelines import (
     CHECKS,
@@ -29,7 +29,7 @@ from parivox.trials.guidelines import (
     range_of,
     share_range,
 )
-from parivox.trials.list_counts import count_list, effective_number, share_of
+from parivox.trials.list_counts import count_list, effective_number, shares_or_nan
 from parivox.trials.lists import read_list
 from parivox.trials.manifest import ListDesign
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from parivox.data.recording_names import RecordingNames
     from parivox.trials.guidelines import Check
-    from parivox.trials.list_counts import SpeakerCounts
+    from parivox.trials.list_counts import TrialsPerSpeaker
     from parivox.trials.lists import TrialList
 
     Row = dict[str, Any]
@@ -212,7 +212,7 @@ def check(
     if design is not None and not variants:
         lists = design.lists
     counts = count_list(trial_list)
-    about = described(counts, speaker_ids=speaker_ids)
+    about = description_of(counts, speaker_ids=speaker_ids)
     outcomes = outcomes_of([*different.values()])
     findings = guidelines(counts, checks, mix=wished, lists=lists, outcomes=outcomes)
     findings += remarks(about, counts.speakers, trial_list.recordings)
@@ -298,7 +298,7 @@ def _span(eers: Sequence[float]) -> str:
 
 
 def remarks(
-    about: Description, speakers: SpeakerCounts, names: RecordingNames
+    about: Description, speakers: TrialsPerSpeaker, names: RecordingNames
 ) -> Iterator[Finding]:
     """Findings on sides, reuse, speakers, recordings, grades and shares."""
     yield _sides(speakers, about)
@@ -323,7 +323,7 @@ def _remark(
     return Finding(id, what, "told", number, None, 0, sentence, mend)
 
 
-def _sides(speakers: SpeakerCounts, about: Description) -> Finding:
+def _sides(speakers: TrialsPerSpeaker, about: Description) -> Finding:
     """Who stands on which side of nontarget trials."""
     enrols, tests = speakers.nontarget[speakers.nontarget > 0], speakers.tested[speakers.tested > 0]
     never = [speakers.speaker.size - one.size for one in (enrols, tests)]
@@ -358,7 +358,7 @@ def _reuse(table: Table) -> Finding:
     return _remark("reuse", "how often things are used", most, "; ".join(words))
 
 
-def _effective(about: Description, speakers: SpeakerCounts) -> Finding:
+def _effective(about: Description, speakers: TrialsPerSpeaker) -> Finding:
     number = effective_number(speakers.part)
     words = (
         f"trials are spread as if there were {number:,.1f} speakers, of {speakers.speaker.size:,}"
@@ -372,7 +372,7 @@ def _effective(about: Description, speakers: SpeakerCounts) -> Finding:
     return _remark("effective", "effective number of speakers", number, words)
 
 
-def _recordings(speakers: SpeakerCounts, names: RecordingNames) -> Finding:
+def _recordings(speakers: TrialsPerSpeaker, names: RecordingNames) -> Finding:
     known = speakers.recordings[speakers.recordings >= 0]
     what = "recordings for each speaker"
     if not known.size:
@@ -389,7 +389,7 @@ def _unknown(about: Description) -> Finding:
     counts = dict(zip(*about.tables["list"].to_dict().values(), strict=True))
     unknown = counts["trials of unknown grade"]
     by = " and ".join(about.graded_by) or "no attribute"
-    share = share_of(unknown, counts["trials"])
+    share = shares_or_nan(unknown, counts["trials"])
     words = f"graded by {by}; {unknown:,} trials ({percent(float(share))}) are of grade n.k."
     mend = "complete the tables of speakers and of utterances" if unknown else ""
     if not about.graded_by:

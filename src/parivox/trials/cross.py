@@ -26,7 +26,7 @@ from parivox.trials.pairs import (
     target_pairs,
     utterances_of,
 )
-from parivox.trials.pool import AT_ONCE, Block, Design, Pool
+from parivox.trials.pool import TRIALS_PER_CHUNK, Design, Pool, TrialChunk
 
 if TYPE_CHECKING:
     import os
@@ -139,12 +139,12 @@ def design(pool: Pool, asked: CrossOptions) -> Design:
         notes.append("there are no target trials, so nothing tells of false rejects")
     kept, every = _every_pair(pool, is_in)
 
-    def draw(draws: Draws) -> Iterator[Block]:
+    def draw(draws: Draws) -> Iterator[TrialChunk]:
         if targets:
             numbers = draws.child(_TARGET).distinct(pairs.within(pool.start), targets * is_in)
-            for at in range(0, numbers.size, AT_ONCE):
-                enrol, test = pairs.at(numbers[at : at + AT_ONCE])
-                yield Block(enrol, test, np.ones(enrol.size, dtype=bool))
+            for at in range(0, numbers.size, TRIALS_PER_CHUNK):
+                enrol, test = pairs.at(numbers[at : at + TRIALS_PER_CHUNK])
+                yield TrialChunk(enrol, test, np.ones(enrol.size, dtype=bool))
         yield from _all(kept, every) if budget is None else _cells(pool, members, budget, draws)
 
     nontarget = every.total if budget is None else int(budget.sum())
@@ -169,10 +169,10 @@ def _every_pair(pool: Pool, is_in: NDArray[np.bool_]) -> tuple[Ints, NumberedPai
     return kept, NumberedPairs(np.searchsorted(owner, owner, side="right"), last)
 
 
-def _all(utterances: Ints, pairs: NumberedPairs) -> Iterator[Block]:
-    for at in range(0, pairs.total, AT_ONCE):
-        enrol, test = pairs.at(np.arange(at, min(at + AT_ONCE, pairs.total)))
-        yield Block(utterances[enrol], utterances[test], np.zeros(enrol.size, dtype=bool))
+def _all(utterances: Ints, pairs: NumberedPairs) -> Iterator[TrialChunk]:
+    for at in range(0, pairs.total, TRIALS_PER_CHUNK):
+        enrol, test = pairs.at(np.arange(at, min(at + TRIALS_PER_CHUNK, pairs.total)))
+        yield TrialChunk(utterances[enrol], utterances[test], np.zeros(enrol.size, dtype=bool))
 
 
 def _members(pool: Pool) -> tuple[list[Ints], list[str]]:
@@ -215,7 +215,7 @@ def _check_cells(pool: Pool, members: list[Ints], most: int, asked: str) -> None
 
 def _cells(
     pool: Pool, members: list[Ints], budget: NDArray[np.int64], draws: Draws
-) -> Iterator[Block]:
+) -> Iterator[TrialChunk]:
     """Trials of each cell, in blocks."""
     every = np.concatenate(members)
     rank = np.lexsort((draws.child(_ORDER).words([0], [every.size]), pool.group[every]))
@@ -256,7 +256,7 @@ def _cells(
             meetings = Meetings(*(np.concatenate(one) for one in zip(*met, strict=True)))
             drawn.append(utterances_of(meetings, pool.start, draws.child(_CELLS).child(g * n + h)))
             is_last = g == h == n - 1
-            if is_last or sum(one.size for one, _ in drawn) >= AT_ONCE:
+            if is_last or sum(one.size for one, _ in drawn) >= TRIALS_PER_CHUNK:
                 enrol, test = (np.concatenate(side) for side in zip(*drawn, strict=True))
-                yield Block(enrol, test, np.zeros(enrol.size, dtype=bool))
+                yield TrialChunk(enrol, test, np.zeros(enrol.size, dtype=bool))
                 drawn = []

@@ -17,17 +17,17 @@ from parivox.trials.list_counts import (
     distinct_by_group,
     effective_number,
     recordings_by_group,
-    share_of,
+    shares_or_nan,
     speakers_by_group,
 )
-from parivox.trials.lists import alike, read_list
+from parivox.trials.lists import agreement_codes, read_list
 from parivox.trials.writing import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.data.grouping import Grouping, OfAttribute
-    from parivox.trials.list_counts import Cells, Codes, Ints, ListCounts
+    from parivox.trials.list_counts import Codes, Ints, ListCounts, SpeakerPairCounts
 
     Columns = dict[str, Any]
 
@@ -163,10 +163,10 @@ def describe(
         encoding=encoding,
         quotes=quotes,
     )
-    return described(count_list(trial_list), speaker_ids=speaker_ids)
+    return description_of(count_list(trial_list), speaker_ids=speaker_ids)
 
 
-def described(counts: ListCounts, *, speaker_ids: bool = False) -> Description:
+def description_of(counts: ListCounts, *, speaker_ids: bool = False) -> Description:
     """What a list holds, from its counts."""
     trial_list, views = counts.trial_list, list(_views(counts))
     rows = {
@@ -194,7 +194,7 @@ class _View(NamedTuple):
 
     name: str
     groups: tuple[str, ...]
-    cells: Cells
+    cells: SpeakerPairCounts
     grouping: Grouping | None = None
 
     @property
@@ -252,12 +252,12 @@ def _of_groups(counts: ListCounts, view: _View) -> Columns:
         "never_test": speakers - distinct_by_group(other.test_group, other.test, k),
     }
     shares = {
-        f"{name.removesuffix('s')}_share": share_of(sizes[name], sizes[name].sum())
+        f"{name.removesuffix('s')}_share": shares_or_nan(sizes[name], sizes[name].sum())
         for name in ("speakers", "utterances", "trials", "target", "nontarget")
     }
-    shares["trivial_share"] = share_of(sizes["trivial"], graded.total(graded.enrol_group, k))
+    shares["trivial_share"] = shares_or_nan(sizes["trivial"], graded.total(graded.enrol_group, k))
     for name in ("target", "nontarget"):
-        shares[f"{name}_per_speaker"] = share_of(sizes[name], speakers)
+        shares[f"{name}_per_speaker"] = shares_or_nan(sizes[name], speakers)
     effective = [effective_number(_parts(cells, group)) for group in range(k)]
     known = {name: _where_known(of) for name, of in sizes.items()}
     return {**view.named, **known, **shares, "effective_speakers": effective}
@@ -267,7 +267,7 @@ def _where_known(numbers: Ints) -> list[int | None]:
     return [int(n) if n >= 0 else None for n in numbers]
 
 
-def _parts(cells: Cells, group: int) -> Ints:
+def _parts(cells: SpeakerPairCounts, group: int) -> Ints:
     """Trials that each speaker takes part in, as one of the group."""
     enrol, test = cells.enrol_group == group, (cells.test_group == group) & ~cells.target
     n = int(max(cells.enrol.max(initial=0), cells.test.max(initial=0))) + 1
@@ -299,7 +299,7 @@ def _of_grades(view: _View) -> Columns:
     key = (cells.enrol_group.astype(np.int64) * 2 + cells.target) * top + cells.grade
     trials = cells.total(np.where(cells.enrol_group < 0, -1, key), 2 * k * top).reshape(k, 2, top)
     group, label, code = np.nonzero(trials)
-    share = share_of(trials, trials.sum(axis=2, keepdims=True))
+    share = shares_or_nan(trials, trials.sum(axis=2, keepdims=True))
     return {
         "grouping": [view.name] * group.size,
         "group": [view.groups[i] for i in group],
@@ -315,12 +315,12 @@ def _within(part: OfAttribute, view: _View) -> Columns:
     of, k = part.of_speaker, len(view.groups)
     assert of is not None
     other = view.cells.take(~view.cells.target)
-    same = alike(of[other.enrol], of[other.test])
+    same = agreement_codes(of[other.enrol], of[other.test])
     trials = {
         name: other.total(np.where(same == code, other.enrol_group, -1), k)
         for name, code in (("same", 1), ("different", 0), ("unknown", -1))
     }
-    share = share_of(trials["same"], trials["same"] + trials["different"])
+    share = shares_or_nan(trials["same"], trials["same"] + trials["different"])
     return {"attribute": [part.attribute.text] * k, **view.named, **trials, "same_share": share}
 
 

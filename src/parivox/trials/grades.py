@@ -23,7 +23,13 @@ from parivox.data.table import Table
 from parivox.errors import ConfigError
 from parivox.shown import Shown
 from parivox.trials.lists import list_of, read_list
-from parivox.trials.writing import HOLDS_MORE, LABELS, ListWriter, check_new, label_words
+from parivox.trials.writing import (
+    FORMATS_WITH_FURTHER_COLUMNS,
+    LABELS,
+    ListWriter,
+    check_is_new,
+    label_words,
+)
 
 if TYPE_CHECKING:
     import os
@@ -44,7 +50,7 @@ GRADE = f"{ATTRIBUTE}grade"
 Mixes = dict[str, dict[int, float]]
 """Shares of grades that are wished for, of nontarget and of target trials by their label."""
 _SUMS_TO_ONE = 1e-6
-_ENDINGS = tuple(f".{one}" for one in HOLDS_MORE)
+_ENDINGS = tuple(f".{one}" for one in FORMATS_WITH_FURTHER_COLUMNS)
 
 
 def hardest(attributes: int) -> int:
@@ -235,7 +241,7 @@ def grade(
     >>> found.trials.columns, found.trials.to_dict()["grade"]
     (('enrol', 'test', 'label', 'grade', 'same_recording', 'same_gender'), [1, 2])
     """
-    path = None if out is None else check_new(out)
+    path = None if out is None else check_is_new(out)
     if path is not None and path.suffix not in _ENDINGS:
         msg = f"--out {path}: grades are written as {' or '.join(_ENDINGS)}; end the name so"
         raise ConfigError(msg)
@@ -306,10 +312,10 @@ def _as_table(counts: NDArray[np.int64]) -> Table:
     return Table.of(cells, {"label": "str", "grade": "int", "trials": "int"})
 
 
-def rounded(n: int, shares: Mapping[int, float]) -> dict[int, int]:
+def rounded_counts(n: int, shares: Mapping[int, float]) -> dict[int, int]:
     """Whole numbers in these shares that add up to n, by largest remainder.
 
-    >>> rounded(10, {4: 0.55, 3: 0.25, 1: 0.2})
+    >>> rounded_counts(10, {4: 0.55, 3: 0.25, 1: 0.2})
     {4: 6, 3: 2, 1: 2}
     """
     exact = {grade: round(n * share, 9) for grade, share in shares.items()}

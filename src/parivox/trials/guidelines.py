@@ -16,7 +16,7 @@ import numpy as np
 from parivox.data.recording_names import GIVE_RECORDINGS, RECORDING
 from parivox.data.trial_checks import DUPLICATES
 from parivox.trials.grades import OTHER_RECORDING, hardest, highest
-from parivox.trials.list_counts import share_of, speakers_by_group
+from parivox.trials.list_counts import shares_or_nan, speakers_by_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,12 +24,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.data.grouping import Grouping
-    from parivox.trials.list_counts import Cells, Flags, Floats, ListCounts, SpeakerCounts
+    from parivox.trials.list_counts import (
+        Flags,
+        Floats,
+        ListCounts,
+        SpeakerPairCounts,
+        TrialsPerSpeaker,
+    )
     from parivox.trials.lists import TrialList
 
     Verdict = Literal["pass", "fail", "not checked", "told"]
 
-SHOWN = 3
+MAX_GROUPS_NAMED = 3
 """Groups that are named as the worst."""
 _SAME = ("same:", "same_")
 """How names of what is shared begin: as asked for, and as a graded list has it."""
@@ -143,7 +149,7 @@ def guidelines(
     ]
 
 
-def _g1(speakers: SpeakerCounts, check: Check) -> Finding:
+def _g1(speakers: TrialsPerSpeaker, check: Check) -> Finding:
     unequal = int((speakers.target != speakers.nontarget).sum())
     return check.finding(
         unequal,
@@ -154,7 +160,7 @@ def _g1(speakers: SpeakerCounts, check: Check) -> Finding:
     )
 
 
-def _g2(speakers: SpeakerCounts, check: Check) -> Finding:
+def _g2(speakers: TrialsPerSpeaker, check: Check) -> Finding:
     few, n = int(check.beyond(speakers.nontarget).sum()), speakers.speaker.size
     return check.finding(
         speakers.nontarget.min(),
@@ -165,7 +171,7 @@ def _g2(speakers: SpeakerCounts, check: Check) -> Finding:
     )
 
 
-def _g3(speakers: SpeakerCounts, check: Check) -> Finding:
+def _g3(speakers: TrialsPerSpeaker, check: Check) -> Finding:
     each = speakers.enrolled
     least, most = int(each.min()), int(each.max())
     usual = int(np.unique(each, return_counts=True)[1].max())
@@ -187,8 +193,8 @@ def _g4(counts: ListCounts, check: Check) -> Finding:
     n, top = int(speakers.max()) + 1, int(grade.max()) + 1
     key = (cells.enrol.astype(np.int64) * 2 + cells.target) * top + grade
     trials = cells.total(np.where(known, key, -1), n * 2 * top).reshape(n, 2, top)
-    each = share_of(trials, trials.sum(axis=2, keepdims=True))
-    whole = share_of(trials.sum(axis=0), trials.sum(axis=(0, 2))[:, None])
+    each = shares_or_nan(trials, trials.sum(axis=2, keepdims=True))
+    whole = shares_or_nan(trials.sum(axis=0), trials.sum(axis=(0, 2))[:, None])
     gap = np.nan_to_num(np.abs(each - whole))
     off = gap.max(axis=(1, 2))[speakers]
     offenders, unknown = int(check.beyond(off).sum()), int(cells.count[~known].sum())
@@ -220,7 +226,7 @@ def _g5(counts: ListCounts, mix: Mapping[str, Mapping[int, float]] | None, check
         some = cells.take(cells.target == (label == "target"))
         top = highest(len(cells.shared)) + 1
         trials = some.total(some.grade.astype(np.int64), top)
-        share = share_of(trials, trials.sum())
+        share = shares_or_nan(trials, trials.sum())
         if np.isnan(share).all():
             return check.unchecked(f"there are no {label} trials", "")
         if label == "target" and recordings.doubt:
@@ -266,7 +272,10 @@ def _g7(counts: ListCounts, check: Check) -> Finding:
     grouping, each = min(sizes, key=lambda pair: int(pair[1].min()))
     few = sum(int(check.beyond(size).sum()) for _, size in sizes)
     groups = sum(size.size for _, size in sizes)
-    worst = [f"{grouping.groups[i]} {each[i]:,}" for i in np.argsort(each, kind="stable")[:SHOWN]]
+    worst = [
+        f"{grouping.groups[i]} {each[i]:,}"
+        for i in np.argsort(each, kind="stable")[:MAX_GROUPS_NAMED]
+    ]
     return check.finding(
         each.min(),
         f"{few:,} of {groups:,} groups have fewer than {check.threshold:g} speakers; fewest: "
@@ -324,13 +333,13 @@ def _g9(counts: ListCounts, check: Check) -> Finding:
 
 
 def _spans(
-    what: str, grouping: Grouping, cells: Cells, some: NDArray[np.bool_], same: Flags
+    what: str, grouping: Grouping, cells: SpeakerPairCounts, some: NDArray[np.bool_], same: Flags
 ) -> Iterator[_Span]:
     """Of some trials of each group, the share with the same (1, 0, -1 unknown), if two know it."""
     k = len(grouping.groups)
     key = np.where(some & (cells.enrol_group >= 0), cells.enrol_group * 3 + same + 1, -1)
     _, different, alike = cells.total(key, 3 * k).reshape(k, 3).T
-    share = share_of(alike, alike + different)
+    share = shares_or_nan(alike, alike + different)
     if (~np.isnan(share)).sum() > 1:
         yield _Span(what, grouping.groups, share)
 
@@ -388,12 +397,12 @@ def _g10(counts: ListCounts, check: Check) -> Finding:
     )
 
 
-def said_of_checks(failed: Sequence[str], *, unscored: int = 0, also: bool = False) -> str:
+def failed_checks_sentence(failed: Sequence[str], *, unscored: int = 0, also: bool = False) -> str:
     """Which checks a list fails, by their ids: the same words wherever it is said.
 
     Of a list some trials of which have no score, only the others were looked at.
 
-    >>> said_of_checks(["G2"]), said_of_checks([])
+    >>> failed_checks_sentence(["G2"]), failed_checks_sentence([])
     ('The list fails G2. parivox trials check tells more.', 'The list fails no check.')
     """
     what = (

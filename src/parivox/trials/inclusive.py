@@ -25,7 +25,7 @@ from parivox.options.kinds import several
 from parivox.options.trials import InclusiveOptions
 from parivox.runtime.progress import telling
 from parivox.trials.building import Built, build_lists
-from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix, rounded
+from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix, rounded_counts
 from parivox.trials.pairs import (
     Meetings,
     keys_of,
@@ -36,7 +36,7 @@ from parivox.trials.pairs import (
     utterances_of,
     without_repeats,
 )
-from parivox.trials.pool import Design, Pool, places_of_groups, speaker_by_speaker
+from parivox.trials.pool import Design, Pool, group_positions, speaker_by_speaker
 
 if TYPE_CHECKING:
     import os
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from parivox.options.types import OtherBuildOptions
     from parivox.trials.pairs import Draws, Ints, NumberedPairs, Words
-    from parivox.trials.pool import Block, Sides
+    from parivox.trials.pool import Sides, TrialChunk
 
 
 ROWS = (
@@ -160,7 +160,7 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
         msg = "--compat hutiri2022: knows no mix and no balance of partners; leave them out"
         raise ConfigError(msg)
     balanced = not compat if asked.balance_partners is None else bool(asked.balance_partners)
-    groups = places_of_groups(pool.groups, pool.by, asked.groups)
+    groups = group_positions(pool.groups, pool.by, asked.groups)
     wanted = _PairsWanted(pool, groups, n, shares, balanced, bool(compat)).with_targets(grades)
     reasons = wanted.reasons()
     if "" not in reasons:
@@ -179,7 +179,7 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
         )
     draw_nontargets = _by_turns if balanced else _at_random
 
-    def draw(draws: Draws) -> Iterator[Block]:
+    def draw(draws: Draws) -> Iterator[TrialChunk]:
         targets = _targets(wanted, is_in, draws.child(_TARGET))
         return speaker_by_speaker(targets, draw_nontargets(wanted, is_in, draws))
 
@@ -220,7 +220,7 @@ def _notes(wanted: _PairsWanted, speakers: int) -> Iterator[str]:
     """Notes for the manifest: the largest number for these speakers, what the mix makes."""
     n = wanted.n
     yield f"up to --per-speaker {wanted.most(speakers):,} the same speakers take part"
-    counts = rounded(n, wanted.mix)
+    counts = rounded_counts(n, wanted.mix)
     if any(abs(counts.get(grade, 0) - n * x) > _WHOLE for grade, x in wanted.mix.items()):
         each = ", ".join(f"{count:,} of grade {grade}" for grade, count in counts.items())
         parts = [Fraction(x).limit_denominator(1000).denominator for x in wanted.mix.values()]
@@ -349,7 +349,7 @@ class _PairsWanted:
     @property
     def target_counts(self) -> dict[int, int]:
         """Target pairs of each speaker by grade."""
-        return rounded(self.n, self.target_mix)
+        return rounded_counts(self.n, self.target_mix)
 
     def most(self, speakers: int) -> int:
         """The largest n at which so many speakers take part; 0 if there is none."""
@@ -386,7 +386,7 @@ class _PairsWanted:
         """Nontarget trials among these speakers, those of the hardest grade first."""
         classes, parts, column = self.pool.classes, [], 0
         of = np.where(is_in, classes.of_speaker, -1)
-        for grade, n in rounded(self.n, self.mix).items():
+        for grade, n in rounded_counts(self.n, self.mix).items():
             for one in np.unique(of[of >= 0]).tolist():
                 others = np.flatnonzero(classes.grade[one] == grade)
                 partners = np.flatnonzero(np.isin(of, others))
@@ -415,7 +415,7 @@ class _PairsWanted:
             }
         return {
             i: few.format(n, grade)
-            for grade, n in rounded(self.n, self.mix).items()
+            for grade, n in rounded_counts(self.n, self.mix).items()
             for i in self._crowded(is_in, grade, n).tolist()
         }
 

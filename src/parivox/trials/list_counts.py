@@ -16,7 +16,7 @@ import numpy as np
 from parivox.core.cluster_errors import Sums, distinct, summed
 from parivox.errors import ConfigError
 from parivox.trials.grades import grade_codes
-from parivox.trials.lists import alike
+from parivox.trials.lists import agreement_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Flags = NDArray[np.int8]
 
-MARKED = 10_000_000
+MAX_MARKED_CELLS = 10_000_000
 """Groups times speakers that are marked in a table; of more, pairs are sorted, which is slower."""
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class SpeakerPairCounts:
     """Trials alike in everything that counts, with how many there are; shape (cell,) each."""
 
     enrol: Codes  # speaker of either side; equal for target trials
@@ -57,9 +57,9 @@ class Cells:
         """How difficult they are, 0 where it is not known."""
         return grade_codes(self.target, self.recording, self.shared)
 
-    def take(self, some: NDArray[np.bool_]) -> Cells:
+    def take(self, some: NDArray[np.bool_]) -> SpeakerPairCounts:
         """Some of the cells."""
-        return Cells(
+        return SpeakerPairCounts(
             *(self.enrol[some], self.test[some], self.recording[some], self.shared[:, some]),
             *(self.enrol_group[some], self.test_group[some], self.count[some]),
         )
@@ -75,8 +75,8 @@ class ListCounts:
     """Counts of a list."""
 
     trial_list: TrialList
-    cells: Cells  # without groups
-    with_own_groups: Mapping[int, Cells]
+    cells: SpeakerPairCounts  # without groups
+    with_own_groups: Mapping[int, SpeakerPairCounts]
     """Likewise with the groups of trials or recordings, by the place of the grouping."""
     reversed: tuple[int, int]
     """Nontarget and target trials whose reverse is in the list, too; one of the two is counted."""
@@ -84,25 +84,25 @@ class ListCounts:
     uses: Ints  # trials that each utterance takes part in
 
     @property
-    def by(self) -> Iterator[Cells]:
+    def by(self) -> Iterator[SpeakerPairCounts]:
         """The cells with the groups of each grouping of the list, made one after the other."""
         for i, grouping in enumerate(self.trial_list.groupings):
             own = self.with_own_groups.get(i)
             yield _grouped(self.cells, grouping) if own is None else own
 
     @cached_property
-    def speakers(self) -> SpeakerCounts:
+    def speakers(self) -> TrialsPerSpeaker:
         """What each speaker takes part in."""
         n, cells = len(self.trial_list.people.ids), self.cells
         target, other = cells.take(cells.target), cells.take(~cells.target)
         sides = (target, target.enrol), (other, other.enrol), (other, other.test)
         own, enrolled, tested = (of.total(side, n) for of, side in sides)
         there = np.flatnonzero(own + enrolled + tested)
-        return SpeakerCounts(self, there, own[there], enrolled[there], tested[there])
+        return TrialsPerSpeaker(self, there, own[there], enrolled[there], tested[there])
 
 
 @dataclass(frozen=True, eq=False)
-class SpeakerCounts:
+class TrialsPerSpeaker:
     """Speakers who take part, and in how much; shape (speaker,) each."""
 
     counts: ListCounts
@@ -219,7 +219,9 @@ class _KeyCounts(Sums):
             raise ConfigError(msg)
 
 
-def _decoded(adding: _KeyCounts, trial_list: TrialList, agreements: Sequence[Agreement]) -> Cells:
+def _decoded(
+    adding: _KeyCounts, trial_list: TrialList, agreements: Sequence[Agreement]
+) -> SpeakerPairCounts:
     """What the keys stand for."""
     key, count = adding.total()
     group = np.full((2, key.size), -1, dtype=np.int32)
@@ -236,11 +238,13 @@ def _decoded(adding: _KeyCounts, trial_list: TrialList, agreements: Sequence[Agr
     shared = np.empty((len(trial_list.agreements), key.size), dtype=np.int8)
     for i, one in enumerate(trial_list.agreements):
         of = one.of_speaker
-        shared[i] = flags[one.name] if of is None else alike(of[enrol], of[test])
-    return Cells(enrol, test, (recording - 1).astype(np.int8), shared, group[0], group[1], count)
+        shared[i] = flags[one.name] if of is None else agreement_codes(of[enrol], of[test])
+    return SpeakerPairCounts(
+        enrol, test, (recording - 1).astype(np.int8), shared, group[0], group[1], count
+    )
 
 
-def _grouped(cells: Cells, grouping: Grouping) -> Cells:
+def _grouped(cells: SpeakerPairCounts, grouping: Grouping) -> SpeakerPairCounts:
     """Cells with the groups of their speakers."""
     of = grouping.of_speaker
     assert of is not None
@@ -248,7 +252,7 @@ def _grouped(cells: Cells, grouping: Grouping) -> Cells:
     return replace(cells, enrol_group=one, test_group=other)
 
 
-def share_of(part: ArrayLike, whole: ArrayLike) -> Floats:
+def shares_or_nan(part: ArrayLike, whole: ArrayLike) -> Floats:
     """Parts over wholes; NaN where a whole is 0."""
     one, other = np.broadcast_arrays(np.asarray(part, dtype=float), np.asarray(whole, dtype=float))
     share: Floats = np.divide(one, other, out=np.full(one.shape, np.nan), where=other > 0)
@@ -266,7 +270,7 @@ def effective_number(trials: NDArray[np.integer]) -> float:
     return float(each.sum()) ** 2 / square if square else 0.0
 
 
-def speakers_by_group(cells: Cells, k: int) -> Ints:
+def speakers_by_group(cells: SpeakerPairCounts, k: int) -> Ints:
     """Speakers of each of `k` groups, on either side."""
     group = np.concatenate((cells.enrol_group, cells.test_group))
     return distinct_by_group(group, np.concatenate((cells.enrol, cells.test)), k)
@@ -284,7 +288,7 @@ def distinct_by_group(group: Codes, who: Codes, k: int) -> Ints:
     """Distinct speakers, or recordings, of each of `k` groups; -1 is none."""
     width = int(who.max(initial=0)) + 1
     key = group[group >= 0].astype(np.int64) * width + who[group >= 0]
-    if k * width > MARKED:
+    if k * width > MAX_MARKED_CELLS:
         return np.bincount(distinct(key)[0] // width, minlength=k)
     there = np.zeros((k, width), dtype=bool)
     there.ravel()[key] = True

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parivox.data.trial_checks import Trials
     from parivox.data.trial_set import TrialSet
 
-BLOCK = 1 << 18
+TRIALS_PER_CHUNK = 1 << 18
 """Trials looked at together."""
 _MOST = 6
 """Attributes that may define difficulty."""
@@ -81,13 +81,13 @@ class Agreement:
         sides, shared = self.part.on(trials), self.shared
         if shared is not None:
             return lambda part: shared[sides(part)[0]]
-        return lambda part: alike(*sides(part))
+        return lambda part: agreement_codes(*sides(part))
 
 
-def alike(one: Codes, other: Codes) -> NDArray[np.int8]:
+def agreement_codes(one: Codes, other: Codes) -> NDArray[np.int8]:
     """1 where codes are equal, 0 where they differ, -1 where one of them is unknown.
 
-    >>> alike(np.array([0, 0, -1]), np.array([0, 1, -1])).tolist()
+    >>> agreement_codes(np.array([0, 0, -1]), np.array([0, 1, -1])).tolist()
     [1, 0, -1]
     """
     same: NDArray[np.int8] = (one == other).astype(np.int8)
@@ -128,13 +128,13 @@ class TrialList:
         lacks_speakers = self.trials.n_without_test_speaker > 0
         with stage("looking at the trials", self.trials.n_trials, "trials") as looking:
             for part in self.trials.partitions():
-                for block in part.without_conflicts().blocks(BLOCK):
+                for block in part.without_conflicts().blocks(TRIALS_PER_CHUNK):
                     yield block.take(~is_unknown[block.test]) if lacks_speakers else block
                     looking.add(len(block))
 
     def same_recording(self, block: Trials) -> NDArray[np.int8]:
         """Whether both sides are of one recording: 1, 0, or -1 where it is not known."""
-        same = alike(self.recording.take(block.enrol), self.recording.take(block.test))
+        same = agreement_codes(self.recording.take(block.enrol), self.recording.take(block.test))
         same[block.enrol == block.test] = 1
         return same
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parivox.errors import DataError, ParivoxError
 from parivox.options.kinds import options_of
-from parivox.trials.grades import hardest, parse_mix, rounded
+from parivox.trials.grades import hardest, parse_mix, rounded_counts
 from parivox.trials.lists import list_of
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class ListDesign(NamedTuple):
             )
             each = {"nontarget": shares, "target": targets}
             mix = {
-                label: {grade: count / n for grade, count in rounded(n, one).items()}
+                label: {grade: count / n for grade, count in rounded_counts(n, one).items()}
                 for label, one in each.items()
             }
         lists = len({one["sha256"] for one in manifest["lists"]})

@@ -19,7 +19,12 @@ from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, nearest
 from parivox.options.kinds import several
 from parivox.trials.grades import grade_codes, hardest
-from parivox.trials.lists import alike, numbered_recordings, parse_difficulty, usual_difficulty
+from parivox.trials.lists import (
+    agreement_codes,
+    numbered_recordings,
+    parse_difficulty,
+    usual_difficulty,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,11 +37,11 @@ if TYPE_CHECKING:
     Sides = tuple[Ints, Ints]
     """Enrolment and test utterances."""
 
-AT_ONCE = 1 << 20
+TRIALS_PER_CHUNK = 1 << 20
 """Trials drawn and written at once, about."""
 
 
-class Classes(NamedTuple):
+class DifficultyClasses(NamedTuple):
     """Speakers who agree in every attribute that defines difficulty."""
 
     of_speaker: Ints  # class of each speaker, -1 where an attribute is not known
@@ -166,7 +171,7 @@ class Pool:
         return np.repeat(np.arange(self.sizes.size), self.sizes)
 
     @cached_property
-    def classes(self) -> Classes:
+    def classes(self) -> DifficultyClasses:
         """Speakers by what defines difficulty."""
         known = (self.values >= 0).all(axis=0)
         distinct, codes = np.unique(self.values[:, known], axis=1, return_inverse=True)
@@ -174,9 +179,9 @@ class Pool:
         of_speaker[known] = codes.ravel()
         n = distinct.shape[1]
         one, other = (side.ravel() for side in np.indices((n, n)))
-        shared = [alike(values[one], values[other]) for values in distinct]
+        shared = [agreement_codes(values[one], values[other]) for values in distinct]
         no = np.zeros(one.size, dtype=np.int8)
-        return Classes(of_speaker, grade_codes(no, no, shared).reshape(n, n))
+        return DifficultyClasses(of_speaker, grade_codes(no, no, shared).reshape(n, n))
 
     def ids_sha256(self) -> dict[str, str]:
         """Hashes of the ids that are drawn from, whatever the order and the format of the files.
@@ -196,10 +201,10 @@ class Pool:
         return {group: n for group, n in zip(self.groups, counts, strict=True) if n}
 
 
-def places_of_groups(groups: Sequence[str], by: str, asked: Sequence[str] | str | None) -> Ints:
+def group_positions(groups: Sequence[str], by: str, asked: Sequence[str] | str | None) -> Ints:
     """Places of the groups that take part: those asked for, or all.
 
-    >>> places_of_groups(("f", "m"), "gender", "m").tolist()
+    >>> group_positions(("f", "m"), "gender", "m").tolist()
     [1]
     """
     if asked is None:
@@ -229,7 +234,7 @@ def _people(table: Utterances, asked: Sequence[Attribute]) -> Speakers:
     return Speakers(frame, name=table.name, id="speaker", conflicts="error", provenance={})
 
 
-class Block(NamedTuple):
+class TrialChunk(NamedTuple):
     """Trials, by their utterances' places in the pool."""
 
     enrol: Ints
@@ -244,7 +249,7 @@ class Design:
     kind: str  # inclusive, balanced or cross
     pool: Pool
     parameters: Mapping[str, Any]  # as the options of that kind have them
-    draw: Callable[[Draws], Iterator[Block]]  # the blocks of one list
+    draw: Callable[[Draws], Iterator[TrialChunk]]  # the blocks of one list
     trials: int  # how many one list holds
     rows: str  # the order of its rows, in words
     speakers: Mapping[str, int]  # how many of each group take part
@@ -273,15 +278,15 @@ class Design:
         return Table.of(cells, columns)
 
 
-def speaker_by_speaker(target: Sides, nontarget: Sides) -> Iterator[Block]:
+def speaker_by_speaker(target: Sides, nontarget: Sides) -> Iterator[TrialChunk]:
     """Trials of each speaker in turn, the target trials first; sides are [speaker, trial]."""
     n, m = target[0].shape[1], nontarget[0].shape[1]
     labels = np.arange(n + m) < n
-    step = max(1, AT_ONCE // (n + m))
+    step = max(1, TRIALS_PER_CHUNK // (n + m))
     for at in range(0, len(target[0]), step):
         rows = slice(at, at + step)
         enrol, test = (
             np.concatenate([one[rows], other[rows]], axis=1).ravel()
             for one, other in zip(target, nontarget, strict=True)
         )
-        yield Block(enrol, test, np.tile(labels, enrol.size // (n + m)))
+        yield TrialChunk(enrol, test, np.tile(labels, enrol.size // (n + m)))

@@ -250,13 +250,13 @@ def variants(
     if scorer is None:
         with stage("reading the scores"):
             pairs = read_scored_pairs(source, **who, **of_scores)
-        drawn = lists_drawn(pairs, each, variants, seed)
+        drawn = draw_lists(pairs, each, variants, seed)
     else:
         for name, value in of_scores.items():
             if value is not None:
                 msg = f"{name} is of files of scores; leave it out where there is a scorer"
                 raise ConfigError(msg)
-        drawn = lists_scored(source, scorer, each, variants, seed, **who)
+        drawn = build_scored_lists(source, scorer, each, variants, seed, **who)
     every = drawn.reference
     threshold = float(threshold_at_eer(Counts.from_scores(every.score, every.target).curve))
     measuring = _Measuring(model, threshold, replicates, seed + _BOOTSTRAP)
@@ -443,7 +443,7 @@ def _count(group_of_speaker: Codes, groups: Sequence[str]) -> NDArray[np.int64]:
     return np.bincount(group_of_speaker[group_of_speaker >= 0], minlength=len(groups))
 
 
-class Lists(NamedTuple):
+class ListSeries(NamedTuple):
     """Lists to be measured."""
 
     reference: ScoredPairs  # what the common threshold is found on
@@ -452,7 +452,7 @@ class Lists(NamedTuple):
     """Pairs per speaker, number of the variant from 1 on, and the list."""
 
 
-def lists_drawn(pairs: ScoredPairs, each: Sequence[int], variants: int, seed: int) -> Lists:
+def draw_lists(pairs: ScoredPairs, each: Sequence[int], variants: int, seed: int) -> ListSeries:
     """Lists drawn from scored pairs, all of the speakers who have enough for the largest."""
     kept = pairs.keep(each[-1])
     lists = (
@@ -460,10 +460,10 @@ def lists_drawn(pairs: ScoredPairs, each: Sequence[int], variants: int, seed: in
         for n in each
         for variant in range(variants)
     )
-    return Lists(kept, pairs.speakers_of_groups(), lists)
+    return ListSeries(kept, pairs.speakers_of_groups(), lists)
 
 
-def lists_scored(
+def build_scored_lists(
     utterances: Any,
     scorer: Scorer,
     each: Sequence[int],
@@ -474,11 +474,11 @@ def lists_scored(
     by: str,
     id: str | None,  # noqa: A002 - the option's name
     groups: Sequence[str] | str | None,
-) -> Lists:
+) -> ListSeries:
     """Inclusive lists built from a table of utterances, each scored as a whole."""
     from parivox.trials.inclusive import design  # noqa: PLC0415 - where lists are built
     from parivox.trials.pairs import Draws  # noqa: PLC0415
-    from parivox.trials.pool import Pool, places_of_groups  # noqa: PLC0415
+    from parivox.trials.pool import Pool, group_positions  # noqa: PLC0415
 
     pool = Pool.read(utterances, speakers, by=by, id=id)
     ids, owner = pool.ids.to_numpy().astype(object), pool.owner.astype(np.int32)
@@ -505,8 +505,8 @@ def lists_scored(
         for n in each
         for variant in range(variants)
     )
-    asked = np.isin(pool.group, places_of_groups(pool.groups, by, groups))
-    return Lists(first, _count(pool.group[asked], pool.groups), lists)
+    asked = np.isin(pool.group, group_positions(pool.groups, by, groups))
+    return ListSeries(first, _count(pool.group[asked], pool.groups), lists)
 
 
 def read_scored_pairs(
@@ -532,9 +532,9 @@ def read_scored_pairs(
     if grouping.of_speaker is None:
         msg = f"--by {by}: lists are drawn by speaker, so name an attribute of speakers"
         raise ConfigError(msg)
-    from parivox.trials.pool import places_of_groups  # noqa: PLC0415
+    from parivox.trials.pool import group_positions  # noqa: PLC0415
 
-    chosen = places_of_groups(grouping.groups, by, groups)
+    chosen = group_positions(grouping.groups, by, groups)
     of_speaker = np.where(np.isin(grouping.of_speaker, chosen), grouping.of_speaker, -1)
     return _pairs(trials, grouping, of_speaker.astype(np.int32))
 

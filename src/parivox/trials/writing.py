@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from parivox.data.formats.format import Chunk, Scan
 
-ROWS = 1 << 16
+ROWS_PER_GROUP = 1 << 16
 """Rows of a group of rows in Parquet, and of what is put together at once."""
 LABELS = ("nontarget", "target")
 """Words for both classes of trials."""
@@ -62,7 +62,7 @@ _TEXTS = {
     ),
     "csv": _Text(_TRIAL, LABELS, ",", _TRIAL),
 }
-HOLDS_MORE = ("csv", "parquet")
+FORMATS_WITH_FURTHER_COLUMNS = ("csv", "parquet")
 """Those with room for scores and other columns."""
 
 
@@ -75,7 +75,7 @@ def label_words(target: NDArray[np.bool_], words: Sequence[str] = LABELS) -> pl.
     return pl.Series(words).gather(target.astype("u1"))
 
 
-def check_new(path: Any) -> Path:
+def check_is_new(path: Any) -> Path:
     """The file to write, if there is none yet and its folder can be written."""
     if not isinstance(path, (str, os.PathLike)):
         msg = f"--out {path!r}: names no file; give its path"
@@ -106,7 +106,7 @@ class ListWriter:
     """
 
     def __init__(self, path: str | os.PathLike[str], format: str) -> None:  # noqa: A002
-        self.path, self.format = check_new(path), format
+        self.path, self.format = check_is_new(path), format
         self.rows = 0
         self._whole = contextlib.ExitStack()
         self._file: IO[bytes] | None = None
@@ -114,14 +114,14 @@ class ListWriter:
         self._blocks: list[Path] = []
 
     def __enter__(self) -> Self:
-        with self._writing(), contextlib.ExitStack() as opened:
-            self._aside = opened.enter_context(whole_file(self.path))
+        with self._writing(), contextlib.ExitStack() as scan_every_column:
+            self._aside = scan_every_column.enter_context(whole_file(self.path))
             if self.format == "parquet":
                 self._scratch = Scratch()
-                opened.push(self._write_parquet)
+                scan_every_column.push(self._write_parquet)
             else:
-                self._file = opened.enter_context(self._aside.open("wb"))
-            self._whole = opened.pop_all()
+                self._file = scan_every_column.enter_context(self._aside.open("wb"))
+            self._whole = scan_every_column.pop_all()
         return self
 
     def _writing(self) -> contextlib.AbstractContextManager[None]:
@@ -138,7 +138,7 @@ class ListWriter:
 
         CSV and Parquet have room for trials whose labels are not known.
         """
-        if more and self.format not in HOLDS_MORE:
+        if more and self.format not in FORMATS_WITH_FURTHER_COLUMNS:
             msg = f"a list in the format {self.format} holds no {', '.join(more)}; write it as csv"
             raise ConfigError(msg)
         trial = {"enrol": enrol_ids, "test": test_ids}
@@ -146,7 +146,7 @@ class ListWriter:
             trial["label"] = label_words(target, _TEXTS.get(self.format, _TEXTS["csv"]).words)
         frame = pl.DataFrame(trial | dict(more or {}))
         if self._scratch is not None:
-            for part in frame.iter_slices(ROWS):
+            for part in frame.iter_slices(ROWS_PER_GROUP):
                 with self._scratch.writing(f"{len(self._blocks)}.arrow") as block:
                     part.write_ipc(block, compression="lz4")
                 self._blocks.append(block)
@@ -205,7 +205,7 @@ class ListWriter:
             compression="zstd",
             compression_level=3,
             statistics=True,
-            row_group_size=ROWS,
+            row_group_size=ROWS_PER_GROUP,
             data_page_size=1 << 20,
             maintain_order=True,
         )
@@ -311,8 +311,8 @@ def convert(
     ConvertOptions.of(
         id=id, columns=columns, format=format, to=to, encoding=encoding, quotes=quotes
     )
-    path = check_new(out)
-    scanned = opened(source, dict(columns or {}), format)
+    path = check_is_new(out)
+    scanned = scan_every_column(source, dict(columns or {}), format)
     more = further_columns(scanned)
     known = None
     if "label" not in scanned.columns and not {*_SPEAKERS} <= set(scanned.columns):
@@ -328,15 +328,17 @@ def convert(
                 for role, name in more.items()
             }
             enrol, test = map(chunk.ids, _SIDES)
-            writer.write(enrol, test, targets, cells if to in HOLDS_MORE else None)
+            writer.write(
+                enrol, test, targets, cells if to in FORMATS_WITH_FURTHER_COLUMNS else None
+            )
             target += int(targets.sum())
     nameless = tuple(f"column {place}" for place in scanned.ignored)  # of files without a header
-    left_out = nameless if to in HOLDS_MORE else (*more.values(), *nameless)
+    left_out = nameless if to in FORMATS_WITH_FURTHER_COLUMNS else (*more.values(), *nameless)
     labels_from = "list" if "label" in scanned.columns else "speakers"
     return Converted(path, to, target, writer.rows - target, left_out, labels_from)
 
 
-def opened(source: Any, columns: dict[str, str], format_: str | None) -> Scan:
+def scan_every_column(source: Any, columns: dict[str, str], format_: str | None) -> Scan:
     """The list with every column that it has, those without a role as attributes."""
     if isinstance(source, str) and source == "-":
         msg = "-: a list to be converted is read more than once; save it as a file"
