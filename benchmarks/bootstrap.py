@@ -94,7 +94,7 @@ class Trials:
 
         from parivox.auditing.layout import Members, walk
         from parivox.auditing.operating_points import Found, OperatingPoint
-        from parivox.auditing.speaker_errors import tally_errors
+        from parivox.auditing.speaker_errors import count_speaker_errors
         from parivox.core.resampling import weighted
 
         points = [
@@ -104,7 +104,7 @@ class Trials:
         blocks = walk(self.trials, self.layouts)
         rates = []
         everyone = Members.of_list(self.trials, None)
-        for cells, _ in tally_errors(self.trials, self.layouts, blocks, points, everyone):
+        for cells, _ in count_speaker_errors(self.trials, self.layouts, blocks, points, everyone):
             sums = [weighted(tally, weights) for tally in (cells.nontarget, cells.target)]
             with np.errstate(invalid="ignore"):  # of cells whose speakers were not drawn
                 rates.append(np.stack([errors / trials for errors, trials in sums], axis=-1))

@@ -7,8 +7,8 @@ from tests.folders import OF_KEY
 
 import parivox as pv
 from parivox.auditing.inputs import gather
-from parivox.auditing.run import tally_thresholds
-from parivox.auditing.speaker_counts import tally_trials
+from parivox.auditing.run import speaker_count_thresholds
+from parivox.auditing.speaker_counts import count_by_speaker
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
 
@@ -30,14 +30,14 @@ def added_up(parts, folder, points=(), **options):
         counts.append(folder / f"{i}.counts")
         pv.count({"S": part}, withhold=0, **options).write(counts[-1])
     asked = {"operating_points": points} if points else {}
-    thresholds = tally_thresholds([*map(str, counts)], **asked)
+    thresholds = speaker_count_thresholds([*map(str, counts)], **asked)
     tallies = []
     for i, part in enumerate(parts):
         tallies.append(folder / f"{i}.tally")
         asked = CountOptions.of(**options)
         read = gather({("S", ""): part}, asked, None, may_lack=True)
         (trials,) = read.sets
-        tally_trials(trials, thresholds, [*read.groupings, *read.levels]).write(tallies[-1])
+        count_by_speaker(trials, thresholds, [*read.groupings, *read.levels]).write(tallies[-1])
     return [*map(str, counts)], [*map(str, tallies)]
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.auditing.speaker_counts import Tally
+from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.data.counts_file import read_tally, write_tally
 from parivox.data.site_key import KDF, CountedBefore
 from parivox.errors import ConfigError, DataError
@@ -89,7 +89,7 @@ def test_blocks_of_two_sites_give_intervals_and_tell_of_no_speaker(simulate, sha
     trials, speakers = simulate(speakers=60, utterances=4, nontarget=6000)
     north = shared("north", trials, speakers, blocks=3)
     south = shared("south", *renamed(trials, speakers, "s-"), blocks=3)
-    one = Tally.read(north[1])
+    one = SpeakerCounts.read(north[1])
     assert one.are_blocks
     assert (len(one.names), one.least) == (20, 3)  # of 30 women and 30 men
     assert not one.keys.any()
@@ -123,7 +123,7 @@ def test_blocks_follow_from_the_key_alone(simulate, shared):
     trials, speakers = simulate(speakers=60, utterances=4, nontarget=3000)
     frame = pl.DataFrame(speakers).sample(fraction=1, shuffle=True, seed=3)
     one, same, other = (
-        Tally.read(shared(name, trials, table, of=site, blocks=3)[1])
+        SpeakerCounts.read(shared(name, trials, table, of=site, blocks=3)[1])
         for name, table, site in (
             ("a", speakers, "north"),
             ("b", frame, "north"),
@@ -144,7 +144,7 @@ def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
     how = {"by": "nation", "blocks": 2}
     north = shared("north", trials, few, **{**how, "withhold": 4})
     south = shared("south", *renamed(trials, many, "s-"), **how)
-    tally = Tally.read(north[1])
+    tally = SpeakerCounts.read(north[1])
     (nation,) = tally.groupings
     peru = nation.groups.index("Peru")
     assert peru not in nation.of_speaker
@@ -285,21 +285,21 @@ def test_a_damaged_name_is_refused(trials, speakers, shared, tmp_path):
     header["names"] = header["names"][1:]
     write_tally(file, columns, header)
     with pytest.raises(DataError, match=r"does not hold a whole tally .*rows of other members"):
-        Tally.read(file)
+        SpeakerCounts.read(file)
 
 
 def test_a_tally_of_which_a_letter_was_changed_is_refused(trials, speakers, shared):
     file = Path(shared("north", trials, speakers, withhold=0)[1])
     file.write_bytes(file.read_bytes().replace(b'"least": 1', b'"least": 2'))
     with pytest.raises(DataError, match="bytes are not those that were written"):
-        Tally.read(file)
+        SpeakerCounts.read(file)
 
 
 def test_decisions_are_shared_without_bins(speakers, shared, trials):
     made = np.where(np.array(trials["score"]) > 1.4, "accept", "reject").tolist()
     decided = {name: trials[name] for name in ("enrol", "test", "label")} | {"decision": made}
     files = shared("north", decided, speakers, step=None, blocks=2)
-    assert "how the trials of each two went" in Tally.read(files[1]).reveals
+    assert "how the trials of each two went" in SpeakerCounts.read(files[1]).reveals
     rates = intervals(pv.audit(files)).filter(pl.col("group").is_in(["f", "m"]))
     assert rates["low"].null_count() == 0 < rates.height
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from parivox.auditing.layout import Layout, Members, cell_layouts, walk
 from parivox.auditing.operating_points import Found, OperatingPoint
-from parivox.auditing.speaker_counts import Tally, tally_trials
-from parivox.auditing.speaker_errors import tally_errors
+from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
+from parivox.auditing.speaker_errors import count_speaker_errors
 from parivox.data.requested_groupings import attributes_asked, make_groupings
 from parivox.data.speakers import read_speakers
 from parivox.data.trials import read_trials
@@ -55,7 +55,7 @@ def gathered(trials, first=0):
 
 
 def tally(one):
-    return tally_trials(one.trials, THRESHOLDS, one.groupings)
+    return count_by_speaker(one.trials, THRESHOLDS, one.groupings)
 
 
 def errors(trials, groupings, n_speakers):
@@ -67,7 +67,7 @@ def errors(trials, groupings, n_speakers):
     members = Members(n_speakers)
     return [
         array.tolist()
-        for both in tally_errors(trials, layouts, walk(trials, layouts), found, members)
+        for both in count_speaker_errors(trials, layouts, walk(trials, layouts), found, members)
         for one in both
         for kind in one
         for array in (kind.cell, kind.errors, kind.trials)
@@ -111,7 +111,7 @@ def test_recordings_and_trials_may_be_grouped_in_very_many_ways():
         *_, channel = one.groupings
         groups, parts = (*channel.groups, *more), (*channel.parts, *((i,) for i in more))
         wide = [replace(channel, name=f"{i}", groups=groups, parts=parts) for i in range(3)]
-        made.append(tally_trials(one.trials, THRESHOLDS, wide))
+        made.append(count_by_speaker(one.trials, THRESHOLDS, wide))
     whole = made[0] + made[1]
     assert whole.columns["side"].max() > 1 << 50
     ((part, _),) = whole.parts(())
@@ -124,7 +124,7 @@ def test_a_file_holds_a_tally_and_no_id(tmp_path):
     made = tally(gathered([("a", "b", 4, "web"), ("c", "c", 20, "phone"), ("c", "c", 20, "phone")]))
     file = tmp_path / "a.tally"
     made.write(file)
-    again = Tally.read(file)
+    again = SpeakerCounts.read(file)
     assert content(again) == content(made)
     assert again.thresholds.tolist() == THRESHOLDS.tolist()
     assert again.made_of() == made.made_of()
@@ -137,7 +137,7 @@ def test_a_file_holds_a_tally_and_no_id(tmp_path):
 
 def test_tallies_at_other_thresholds_do_not_add_up():
     one = gathered([("a", "a", 10, "web")])
-    other = tally_trials(one.trials, THRESHOLDS[:2], one.groupings)
+    other = count_by_speaker(one.trials, THRESHOLDS[:2], one.groupings)
     with pytest.raises(ConfigError, match="tallies of other thresholds do not add up"):
         tally(one) + other
 
@@ -148,7 +148,7 @@ def test_a_damaged_file_is_refused(tmp_path, damage):
     tally(gathered([("a", "a", 10, "web")])).write(file)
     file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(DataError, match=r"a\.tally: does not hold a whole tally"):
-        Tally.read(file)
+        SpeakerCounts.read(file)
 
 
 def test_a_folder_cannot_be_written(tmp_path):

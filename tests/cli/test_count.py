@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from parivox.auditing.speaker_counts import Tally
+from parivox.auditing.speaker_counts import SpeakerCounts
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +178,7 @@ def test_a_tally_beside_the_counts_says_what_it_reveals(days, parivox):
     assert done.stdout.splitlines()[2:] == [
         "No group has fewer than 3 speakers, so none is withheld.",
         "A tally is in site.tally.",
-        Tally.read(days / "site.tally").reveals,
+        SpeakerCounts.read(days / "site.tally").reveals,
         f"Few blocks make wide intervals: 1 of {f}, 1 of {m}; --blocks with less makes more.",
     ]
     (days / "site.tally").write_text("a note of the user's own")

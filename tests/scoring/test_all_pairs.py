@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.auditing.speaker_counts import Tally, tally_trials
+from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
 from parivox.data.requested_groupings import make_groupings
 from parivox.data.score_bins import Bins
 from parivox.data.speakers import read_speakers
@@ -87,7 +87,7 @@ def by_rows(embedded, tmp_path):
         people = read_speakers(PEOPLE)
         read = read_trials(str(out), system="", list_="", speakers=people)
         groupings = make_groupings(people, counting["by"], sets=[read])
-        return counts, tally_trials(read, at, groupings)
+        return counts, count_by_speaker(read, at, groupings)
 
     return counted
 
@@ -263,7 +263,7 @@ def test_files_are_there_both_or_not_at_all(embedded, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Tally, "write", full)
+        patched.setattr(SpeakerCounts, "write", full)
         with pytest.raises(pv.ConfigError, match="cannot be written"):
             found.write(out)
     assert [one for one in tmp_path.iterdir() if not one.name.startswith(HIDDEN)] == []

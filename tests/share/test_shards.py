@@ -10,7 +10,7 @@ import pytest
 
 import parivox as pv
 from parivox.auditing.private import PrivateKey
-from parivox.auditing.speaker_counts import Tally
+from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.errors import ConfigError, DataError
 from parivox.runtime.disk import hold
 from parivox.shards import merge, plan, read_plan, run, run_shard
@@ -305,7 +305,7 @@ def test_a_pair_in_two_parts_that_is_not_counted_twice_is_no_fault(lists, tmp_pa
 
 def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
     record = Record.read(read_plan(copied), 2)
-    tally = Tally.read(record.home / TALLY)
+    tally = SpeakerCounts.read(record.home / TALLY)
     replace(tally, keys=tally.keys + 1).write(record.home / TALLY)
     record.noted(TALLY, record.inputs, record.speakers)
     told = r"do not add up to their files \(to ([\d,]+) trials of \1\); remove the parts, and run"

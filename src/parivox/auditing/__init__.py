@@ -10,8 +10,8 @@ Central types:
 
 * `AuditOptions`: what was asked, described once in ``parivox.options.audit``;
 * `Layout`: which cells a trial counts in;
-* `TrialCounts` and `Tally`: trials added up by score, and by who takes part in them; parts of a
-  list add up to the whole;
+* `TrialCounts` and `SpeakerCounts`: trials added up by score, and by the speakers who take part in
+  them; parts of a list add up to the whole;
 * `Estimates`: base metrics of every cell, of the data and of each draw of speakers;
 * `Audit`: the tables, and the folder that later versions read.
 
@@ -139,7 +139,7 @@ if TYPE_CHECKING:
         Options as Options,
     )
     from parivox.auditing.options import (
-        parse_gates as parse_gates,
+        parse_minimums as parse_minimums,
     )
     from parivox.auditing.outcomes import ATTEMPTS as ATTEMPTS
     from parivox.auditing.pairing import correlation as correlation
@@ -171,7 +171,7 @@ if TYPE_CHECKING:
         audit_counted as audit_counted,
     )
     from parivox.auditing.run import (
-        tally_thresholds as tally_thresholds,
+        speaker_count_thresholds as speaker_count_thresholds,
     )
     from parivox.auditing.schema import (
         CURVES as CURVES,
@@ -183,10 +183,10 @@ if TYPE_CHECKING:
         Rows as Rows,
     )
     from parivox.auditing.speaker_counts import (
-        Tally as Tally,
+        SpeakerCounts as SpeakerCounts,
     )
     from parivox.auditing.speaker_counts import (
-        tally_trials as tally_trials,
+        count_by_speaker as count_by_speaker,
     )
     from parivox.auditing.speaker_sample import MOST_EXACT as MOST_EXACT
     from parivox.auditing.system import check_polarity as check_polarity
@@ -226,14 +226,14 @@ _HOMES = {
         "missing_class",
         "parse_point",
     ),
-    "parivox.auditing.options": ("Options", "parse_gates"),
+    "parivox.auditing.options": ("Options", "parse_minimums"),
     "parivox.auditing.outcomes": ("ATTEMPTS",),
     "parivox.auditing.pairing": ("correlation",),
     "parivox.auditing.private": ("OF_CHOICES", "PRIVATE", "are_comparable"),
     "parivox.auditing.result": ("Audit", "in_memory", "load", "system_name"),
-    "parivox.auditing.run": ("audit", "audit_counted", "tally_thresholds"),
+    "parivox.auditing.run": ("audit", "audit_counted", "speaker_count_thresholds"),
     "parivox.auditing.schema": ("CURVES", "Rows", "TABLES"),
-    "parivox.auditing.speaker_counts": ("Tally", "tally_trials"),
+    "parivox.auditing.speaker_counts": ("SpeakerCounts", "count_by_speaker"),
     "parivox.auditing.speaker_sample": ("MOST_EXACT",),
     "parivox.auditing.system": ("check_polarity",),
 }

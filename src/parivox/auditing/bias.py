@@ -544,7 +544,7 @@ def _freedom(uncertainty: Uncertainty, block: BiasBlock, names: Sequence[str]) -
         if block.left_out is not None:
             rest = rest - np.take_along_axis(own, block.left_out[:, None], axis=-1)
         own = np.where(are_apart, np.minimum(own, rest), own)
-    return np.where(own < uncertainty.options.gates.inference, np.nan, own - 1.0)
+    return np.where(own < uncertainty.options.minimums.inference, np.nan, own - 1.0)
 
 
 def _pooled_freedom(block: BiasBlock, df: FloatArray, masks: Sequence[Bools]) -> FloatArray:
@@ -583,7 +583,7 @@ def _from_draws(
         for name in ("low", "high", "p"):
             made[name] = np.array(getattr(at, name), ndmin=2)
         none = np.strings.add("no interval: ", at.reason).astype(object)
-        made["note"] = np.where(np.isnan(df), uncertainty.options.gates.too_few, none)
+        made["note"] = np.where(np.isnan(df), uncertainty.options.minimums.no_interval_reason, none)
     return made
 
 

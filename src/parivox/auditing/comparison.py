@@ -364,7 +364,7 @@ def _intervals(
 ) -> tuple[dict[str, FloatArray], NDArray[np.str_]]:
     """What the replicates `a` and `b` tell of differences and log ratios, or why nothing."""
     speakers = np.minimum(mine.speakers, theirs.speakers)
-    few = speakers < options.gates.inference
+    few = speakers < options.minimums.inference
     df = np.where(few, np.nan, speakers - 1.0)
     still = is_still(a) | is_still(b) | mine.still | theirs.still
     with np.errstate(all="ignore"):
@@ -397,7 +397,7 @@ def _intervals(
         ],
         [
             "no interval: not resampled",
-            options.gates.too_few,
+            options.minimums.no_interval_reason,
             "no interval: the same in all replicates",
             np.strings.add("no interval: ", plain.reason),
             np.strings.add("no interval of the log ratio: ", log.reason),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.speaker_counts import Tally
+from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.core.cluster_errors import moments
 from parivox.core.confounding import association, determines, standardised
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER, rate_interval
@@ -49,7 +49,7 @@ _WHY = {
 
 
 def confounding(
-    trials: TrialSet | Tally, groupings: Sequence[Grouping], options: Options
+    trials: TrialSet | SpeakerCounts, groupings: Sequence[Grouping], options: Options
 ) -> list[dict[str, Any]]:
     """Which attributes of the groupings go together, as an audit records it.
 
@@ -80,13 +80,15 @@ def confounding(
         for names, of in (((first, second), table), ((second, first), table.T)):
             relation = _direction(of) if np.isnan(p) else CONFOUNDED if p <= level else NOT_SHOWN
             values = [valued[name][1] for name in names]
-            sentence = _sentence(relation, names, values, of, row, options.gates.speakers)
+            sentence = _sentence(relation, names, values, of, row, options.minimums.speakers)
             about = {"attribute": names[0], "other": names[1], "relation": relation}
             relations.append(about | row | {"sentence": sentence})
     return relations
 
 
-def _attributes(trials: TrialSet | Tally, groupings: Sequence[Grouping]) -> Mapping[str, Valued]:
+def _attributes(
+    trials: TrialSet | SpeakerCounts, groupings: Sequence[Grouping]
+) -> Mapping[str, Valued]:
     """Value of each speaker in use, -1 for unknown, and the names of the values."""
     found: dict[str, Valued] = {}
     for grouping in sorted(groupings, key=lambda one: len(one.attributes)):
@@ -100,7 +102,7 @@ def _attributes(trials: TrialSet | Tally, groupings: Sequence[Grouping]) -> Mapp
             place = np.array([*(values.index(one) for one in own), -1], dtype=np.int32)
             if grouping.of_speaker is not None:
                 found[name] = place[grouping.of_speaker[trials.in_use]], values
-            elif not isinstance(trials, Tally):
+            elif not isinstance(trials, SpeakerCounts):
                 found[name] = _commonest(place[grouping.of_utterance(trials)], trials), values
     return found
 
@@ -230,7 +232,7 @@ def standardised_rows(
             is_missing = np.array([bool(text) for text in reason])
             unknown = made.tally.unknown
             at = at.without_spread(unknown, NOTE_NO_TEST_SPEAKER) if unknown.any() else at
-            has_none = is_missing | unknown | (n_speakers < options.gates.inference)
+            has_none = is_missing | unknown | (n_speakers < options.minimums.inference)
             low, high = (np.where(has_none, np.nan, limit) for limit in (at.low, at.high))
             used = [g for g, w in zip(strata.groups, made.weight.tolist(), strict=True) if w]
             weights = f"equal weights: {', '.join(used)}"

@@ -18,7 +18,7 @@ import numpy as np
 
 from parivox.auditing.intervals import rate_intervals
 from parivox.auditing.operating_points import DEPLOYED, Found, OperatingPoint
-from parivox.auditing.speaker_errors import tally_errors
+from parivox.auditing.speaker_errors import count_speaker_errors
 from parivox.core.measures import RATES
 from parivox.runtime.progress import each
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parivox.auditing.layout import Layout, Members, PlacedTrials
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Rows
-    from parivox.auditing.speaker_counts import Tally
+    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.core.counts import Counts, FloatArray, IntArray
     from parivox.data.trial_set import TrialSet
 
@@ -196,7 +196,7 @@ def band_of(intervals: RateIntervals, points: Mapping[float, int]) -> Band:
 
 
 def bands(
-    trials: TrialSet | Tally,
+    trials: TrialSet | SpeakerCounts,
     layouts: Sequence[Layout],
     placed: Callable[[], Iterable[PlacedTrials]],
     members: Members,
@@ -209,7 +209,7 @@ def bands(
     Parameters
     ----------
     trials, members
-        As in `parivox.auditing.speaker_errors.tally_errors`.
+        As in `parivox.auditing.speaker_errors.count_speaker_errors`.
     placed
         What places the trials in the layouts.
     layouts
@@ -226,7 +226,7 @@ def bands(
     for start in each(range(0, len(found), step), "bands along the threshold", "steps"):
         here = found[start : start + step]
         at = points_by_threshold(here)
-        every, *rest = tally_errors(trials, layouts, placed(), here, members)
+        every, *rest = count_speaker_errors(trials, layouts, placed(), here, members)
         whole = band_of(rate_intervals(every[0].part(0, 0), every[1], options, with_p=False), at)
         parts[0].append(whole)
         for into, (cells, level) in zip(parts[1:], rest, strict=True):

@@ -19,7 +19,7 @@ from parivox.auditing.list_warnings import (
 from parivox.auditing.missing_scores import add_missing_scores
 from parivox.auditing.operating_points import DEPLOYED, missed
 from parivox.auditing.outcomes import are_inverted, are_rates_inverted
-from parivox.auditing.speaker_counts import Tally
+from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.auditing.system import CHANCE
 from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
@@ -270,12 +270,12 @@ def _set_aside(add: Callable[..., None], trials: TrialSet, groupings: Sequence[G
 
 
 def _of_people(
-    add: Callable[..., None], trials: TrialSet | Tally, groupings: Sequence[Grouping]
+    add: Callable[..., None], trials: TrialSet | SpeakerCounts, groupings: Sequence[Grouping]
 ) -> None:
     """Speakers and utterances that are in no group, or in one that no trial has anyone of."""
     for grouping in groupings:
         add_of = partial(add, grouping=grouping.name)
-        if not isinstance(trials, Tally):
+        if not isinstance(trials, SpeakerCounts):
             for unit, value, count in grouping.left_out(trials):
                 item = f"{unit} whose {value} is left out by the groups file"
                 add_of(source="groups", item=item, count=count)
@@ -292,7 +292,7 @@ def _of_people(
                 add_of(
                     source="speakers", item=WITHOUT_TRIALS, count=count, value=n_groups, note=note
                 )
-        elif not (grouping.is_of_trials or isinstance(trials, Tally)):
+        elif not (grouping.is_of_trials or isinstance(trials, SpeakerCounts)):
             item = "utterances of these trials whose group is unknown or left out"
             count = int((grouping.of_utterance(trials) < 0).sum())
             add_of(source="utterances", item=item, count=count)

@@ -351,7 +351,7 @@ def _of_floors(options: Options) -> dict[str, object]:
 
 def _of_verdicts(options: Options) -> dict[str, object]:
     """Families, gates and verdicts."""
-    gates = options.gates
+    gates = options.minimums
     reference = options.reference[0]
     return {
         "best_guess": {
@@ -387,7 +387,7 @@ def _of_verdicts(options: Options) -> dict[str, object]:
             ),
         },
         "gates": {
-            "inference": f"{gates.too_few} and no verdict",
+            "inference": f"{gates.no_interval_reason} and no verdict",
             "speakers": f"fewer than {gates.speakers} speakers: not among the gated groups",
             "errors": (
                 f"fewer than {gates.errors} effective errors (rate times n_eff): likewise, of rates"

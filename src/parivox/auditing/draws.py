@@ -29,7 +29,7 @@ from parivox.auditing.estimates import (
     own_metrics,
 )
 from parivox.auditing.layout import group_of_blocks
-from parivox.auditing.speaker_counts import Tally
+from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
 from parivox.core.measures import RATES
@@ -89,7 +89,7 @@ class Draws(NamedTuple):
 
 
 def draw_speakers(
-    sets: Sequence[TrialSet | Tally],
+    sets: Sequence[TrialSet | SpeakerCounts],
     groupings: Sequence[Grouping],
     options: Options,
     block: NDArray[np.int32] | None = None,
@@ -117,7 +117,7 @@ def draw_speakers(
 
 
 def _ordered(
-    sets: Sequence[TrialSet | Tally],
+    sets: Sequence[TrialSet | SpeakerCounts],
     groupings: Sequence[Grouping],
     block: NDArray[np.int32] | None,
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
@@ -136,7 +136,7 @@ def _ordered(
         here[member[one.in_use]] = True
         in_use |= here
         strata = _finer(strata, here)
-        own = one.keys if isinstance(one, Tally) else one.score_keys
+        own = one.keys if isinstance(one, SpeakerCounts) else one.score_keys
         np.add.at(keys, member[: own.shape[1]], own[:, : member.size].T)
     used = np.unique(np.concatenate([one.in_use for one in sets]))
     for grouping in groupings:
@@ -234,20 +234,20 @@ class Replicated(NamedTuple):
 
 
 def replicate_edges(
-    trials: TrialSet | Tally, everything: Counts, points: Points, bins: int
+    trials: TrialSet | SpeakerCounts, everything: Counts, points: Points, bins: int
 ) -> FloatArray | None:
     """Lower edges of the bins of scores in replicates; None where each score is one.
 
     Those of a tally are its own steps, unless they hold the others.
     """
-    if not isinstance(trials, Tally):
+    if not isinstance(trials, SpeakerCounts):
         return curve_edges(everything, bins=bins, thresholds=points.kept) if bins else None
     edges = curve_edges(everything, bins=bins or BINS, thresholds=points.kept)
     return edges if np.isin(edges, trials.edges).all() else trials.edges
 
 
 def replicate(
-    trials: TrialSet | Tally,
+    trials: TrialSet | SpeakerCounts,
     everything: Counts,
     layouts: Sequence[Layout],
     walk: PlacedTrials,
@@ -284,7 +284,9 @@ def replicate(
     edges = replicate_edges(trials, everything, points, options.bins)
     # quantiles would be the edges of steps, between which they do not vary
     is_coarse = (
-        isinstance(trials, Tally) and edges is not None and np.array_equal(edges, trials.edges)
+        isinstance(trials, SpeakerCounts)
+        and edges is not None
+        and np.array_equal(edges, trials.edges)
     )
     means = None if edges is None else bin_means(everything, edges)
     blocks, homes = _blocks(layouts, walk, tallied)

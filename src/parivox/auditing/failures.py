@@ -11,7 +11,7 @@ import numpy as np
 from parivox.auditing.draws import with_strangers
 from parivox.auditing.layout import Layout, Members, cell_layouts, cells_of_side, walk
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
-from parivox.auditing.speaker_errors import tally_errors
+from parivox.auditing.speaker_errors import count_speaker_errors
 from parivox.core.cluster_errors import BySpeaker, moments, over
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER, rate_interval
 from parivox.core.resampling import weighted
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from parivox.auditing.inputs import Design
     from parivox.auditing.layout import PlacedTrials
     from parivox.auditing.operating_points import Found
-    from parivox.auditing.options import Gates
+    from parivox.auditing.options import SampleSizeMinimums
     from parivox.auditing.schema import Key, Rows
-    from parivox.auditing.speaker_counts import Tally
+    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.cluster_errors import ByPair
     from parivox.core.counts import FloatArray, IntArray
@@ -61,7 +61,9 @@ class SpeakerFailures(NamedTuple):
             attempts = attempts[0].part(start, stop), attempts[1].part(start, stop)
         return SpeakerFailures(fte, fta, attempts)
 
-    def interval(self, metric: str, confidence: float, gates: Gates) -> Interval | None:
+    def interval(
+        self, metric: str, confidence: float, gates: SampleSizeMinimums
+    ) -> Interval | None:
         """Interval of one of the rates, ``[point, cell]``; none of too few speakers."""
         tally: BySpeaker | ByPair | None = None
         if metric in STAGES:
@@ -72,12 +74,12 @@ class SpeakerFailures(NamedTuple):
         if tally is None:
             return None
         found = rate_interval(moments(tally), confidence)
-        found = found.without(tally.speakers < gates.inference, gates.too_few)
+        found = found.without(tally.speakers < gates.inference, gates.no_interval_reason)
         return found.without_spread(tally.unknown, NOTE_NO_TEST_SPEAKER)
 
 
 def tally_failures(
-    trials: TrialSet | Tally,
+    trials: TrialSet | SpeakerCounts,
     layouts: Sequence[Layout],
     placed: Callable[[], Iterable[PlacedTrials]],
     members: Members,
@@ -88,7 +90,7 @@ def tally_failures(
 ) -> list[tuple[SpeakerFailures, SpeakerFailures]]:
     """Tally what failed of every layout, by cell and by level; of none if nothing is told.
 
-    As `parivox.auditing.speaker_errors.tally_errors` does, which gives `scored`, the trials
+    As `parivox.auditing.speaker_errors.count_speaker_errors` does, which gives `scored`, the trials
     that have a score, from where they are `placed`; `counts` tell what was attempted, and what
     failed. Layouts are of the members; `design` has the same ones of the speakers that recordings
     are of.
@@ -102,7 +104,7 @@ def tally_failures(
     for some in ((ACQUIRE,), (ACQUIRE, ENROL)):
         if not attempted or ENROL in stages:
             blocks = chain(placed(), walk(trials, layouts, failed=some, scored=False))
-            attempted.append(tally_errors(trials, layouts, blocks, found, members))
+            attempted.append(count_speaker_errors(trials, layouts, blocks, found, members))
     are_many = attempts.trials.utterance_speaker.size > MOST_RECORDINGS
     made = []
     of_recordings = Members.of_list(attempts.trials, design.block)
@@ -217,7 +219,9 @@ def cause_rows(
                 continue
             failed, tried = tally.by_cell(tally.errors), tally.by_cell(tally.trials)
             found = rate_interval(moments(tally), options.confidence)
-            found = found.without(tally.speakers < options.gates.inference, options.gates.too_few)
+            found = found.without(
+                tally.speakers < options.minimums.inference, options.minimums.no_interval_reason
+            )
             unknown = np.isin(np.arange(tally.n_cells), tally.cell[tally.speaker == members.n])
             if unknown.any():
                 found = found.without_spread(unknown, NOTE_NO_TEST_SPEAKER)

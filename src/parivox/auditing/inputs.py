@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from parivox.auditing.draws import Draws
     from parivox.auditing.estimates import Metrics
     from parivox.auditing.options import Options
-    from parivox.auditing.speaker_counts import Tally
+    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.data.attributes import Attribute
     from parivox.data.counts_file import Named
     from parivox.data.grouping import Grouping
@@ -375,7 +375,7 @@ def gather_counts(named: Named, asked: AuditOptions) -> Gathered:
     return Gathered(sets, groupings, first.within, first.chosen_by, people, how)
 
 
-def _as_in_table(counted: Grouping, people: Speakers, tally: Tally | None) -> Grouping:
+def _as_in_table(counted: Grouping, people: Speakers, tally: SpeakerCounts | None) -> Grouping:
     """The same groups with what the table of speakers tells of them besides, if it has them."""
     if counted.of_speaker is None or tally is None or tally.are_blocks:
         return counted

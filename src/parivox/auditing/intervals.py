@@ -97,7 +97,7 @@ def rate_intervals(
     with_p
         Whether p of the ratios is asked for.
     """
-    confidence, gates = options.confidence, options.gates
+    confidence, gates = options.confidence, options.minimums
     are_disjoint = {metric: disjoint(groups.of(metric)) for metric in RATES}
     n_groups = groups.target.speakers.size
     of_groups, speakers, rates, to_others = {}, {}, {}, {}
@@ -122,7 +122,7 @@ def rate_intervals(
             found = replace(found, low=low, high=high, note=note, method=method)
         elif options.interval == "bootstrap" and draws is not None:
             found = _from_spread(found, spread_of_draws(draws[metric]), trials, n, confidence)
-        found = found.without(n < gates.inference, gates.too_few)
+        found = found.without(n < gates.inference, gates.no_interval_reason)
         unknown = np.concatenate([one.of(metric).unknown for one in (groups, pooled)])
         if unknown.any():
             found = found.without_spread(unknown, NOTE_NO_TEST_SPEAKER)
@@ -136,8 +136,8 @@ def _to_others(
     rates: Interval, rest: Moments, of_rest: Interval, options: Options, *, with_p: bool = True
 ) -> Ratio:
     """Ratios of the rates to those of all others, by how the speakers of these vary."""
-    gates = options.gates
-    of_rest = of_rest.without(rest.speakers < gates.inference, gates.too_few)
+    gates = options.minimums
+    of_rest = of_rest.without(rest.speakers < gates.inference, gates.no_interval_reason)
     own = _cells(rates, slice(0, of_rest.rate.shape[-1]))
     return ratio_interval(own, of_rest, with_p=with_p)
 
@@ -368,7 +368,7 @@ class Uncertainty:
 
     def _of_failures(self, metric: str, at: int, table: Columns, row: int) -> None:
         """Fill in the interval of a rate of failed recordings, or of attempts at a point."""
-        confidence, gates = self.options.confidence, self.options.gates
+        confidence, gates = self.options.confidence, self.options.minimums
         of_groups, of_all = (one.interval(metric, confidence, gates) for one in self.failed)
         if of_groups is not None:
             _put(of_groups, at, table, row, slice(0, -1))
@@ -385,7 +385,7 @@ class Uncertainty:
         table["note"][:] = _NOT_RESAMPLED
         n = values.shape[1]
         place = {key: i for i, key in enumerate(self.draws.keys)}
-        gates, confidence = self.options.gates, self.options.confidence
+        gates, confidence = self.options.minimums, self.options.confidence
         for kind in ("zero", "linear", "one"):
             measures = [base_metric(key[0]) for key in keys]
             rows = [i for i, key in enumerate(keys) if key in place and measures[i].scale == kind]
@@ -409,7 +409,7 @@ class Uncertainty:
             table["df"][rows] = np.where(known, df, np.nan)
             table["interval"][rows] = np.where(known, "bootstrap", "")
             none = np.strings.add("no interval: ", found.reason)
-            reason = np.where(np.isnan(df), gates.too_few, none)
+            reason = np.where(np.isnan(df), gates.no_interval_reason, none)
             share = np.round(100 * found.dropped, 1).astype(np.str_)
             lost = np.strings.add(np.strings.add("undefined in ", share), " % of the replicates")
             why = np.where(
@@ -432,7 +432,7 @@ class Uncertainty:
         A group without trials has no rate that could count; of one whose nontarget trials have no
         test speaker, nobody knows what it lacks.
         """
-        gates, at = self.options.gates, self.points[point]
+        gates, at = self.options.minimums, self.points[point]
         found, own = self.intervals.rates[metric], self.intervals.moments[metric]
         effective = (found.rate * found.n_eff)[at, :-1]
         pairs = np.broadcast_to(own.pairs, own.rate.shape)[at]
@@ -457,7 +457,7 @@ class Uncertainty:
         Rates are asked for what gates ask of them; other metrics, which join both classes of
         trials, for speakers and pairs of speakers.
         """
-        gates, pairs = self.options.gates, self.groups.nontarget.pairs
+        gates, pairs = self.options.minimums, self.groups.nontarget.pairs
         enough = np.asarray((self.speakers[:-1] >= gates.speakers) & (pairs >= gates.pairs))
         enough &= ~self.unknown[:-1]
         if not keys:

@@ -149,7 +149,7 @@ def _judged(
         elif limit.is_ratio:
             if (metric, point) in ratios:
                 of = ratios[metric, point]
-                few = uncertainty.intervals.speakers[metric][:-1] < options.gates.inference
+                few = uncertainty.intervals.speakers[metric][:-1] < options.minimums.inference
                 none[:, :-1] = of.ratio, *(np.where(few, np.nan, end) for end in (of.low, of.high))
             why = np.where(
                 uncertainty.lacks_speakers([metric])[0, -1], NOTE_NO_TEST_SPEAKER, "no interval"

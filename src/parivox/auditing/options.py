@@ -23,7 +23,7 @@ from parivox.options.limits import Limit, parse_limits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["INTERVALS", "OFFENDERS", "REFERENCES", "Gates", "Options"]
+__all__ = ["INTERVALS", "OFFENDERS", "REFERENCES", "Options", "SampleSizeMinimums"]
 
 SWEEP = "fpr=0.001:0.1:log100"
 """Grid of the area under FDR when no sweep is asked for.
@@ -33,7 +33,7 @@ See docs/methods/meta-measures.md#area-under-fdr.
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gates:
+class SampleSizeMinimums:
     """What a group needs for its rates to count (docs/methods/verdicts.md#gates)."""
 
     inference: int = 5  # speakers below which no interval is given and nothing is concluded
@@ -44,8 +44,8 @@ class Gates:
     pairs: int = 45  # pairs of speakers below which an FPR is flagged and kept out likewise
 
     @property
-    def too_few(self) -> str:
-        """Why there is no interval where nothing is concluded."""
+    def no_interval_reason(self) -> str:
+        """Return why a group below the inference minimum has no interval."""
         return f"fewer than {self.inference} speakers: no interval"
 
 
@@ -53,7 +53,7 @@ class Gates:
 class Options(AuditOptions):
     """Options of an audit, and what is read from them."""
 
-    gates: Gates = field(init=False, repr=False)
+    minimums: SampleSizeMinimums = field(init=False, repr=False)
     limits: tuple[Limit, ...] = field(init=False, repr=False)
     # the first one is that of `min-cdet`
     costs: tuple[CostModel, ...] = field(init=False, repr=False)
@@ -70,7 +70,7 @@ class Options(AuditOptions):
         self._check_intervals()
         implied: dict[str, Any] = {
             "costs": costs,
-            "gates": parse_gates(self.gate),
+            "minimums": parse_minimums(self.gate),
             "limits": parse_limits(self.limit),
             # the others are what verdicts are against
             "reference": self.reference or (REFERENCES if self.intervals else REFERENCES[1:]),
@@ -142,18 +142,18 @@ class Options(AuditOptions):
         return {one.name: getattr(self, one.name) for one in described}
 
 
-def parse_gates(texts: Sequence[str]) -> Gates:
-    """Read gates as a user writes them.
+def parse_minimums(texts: Sequence[str]) -> SampleSizeMinimums:
+    """Return the minimum sample sizes that a user wrote.
 
     Examples
     --------
-    >>> parse_gates(["speakers=8"])
-    Gates(inference=5, speakers=8, errors=5, pairs=45)
+    >>> parse_minimums(["speakers=8"])
+    SampleSizeMinimums(inference=5, speakers=8, errors=5, pairs=45)
     """
     found: dict[str, int] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
-        known = list(Gates.__dataclass_fields__)
+        known = list(SampleSizeMinimums.__dataclass_fields__)
         if not equals or name not in known or not value.isdecimal():
             msg = (
                 f"--gate {text!r} is not NAME=NUMBER with one of the names {', '.join(known)}, as "
@@ -164,4 +164,4 @@ def parse_gates(texts: Sequence[str]) -> Gates:
             msg = f"--gate {name} is given twice; give it once"
             raise ConfigError(msg)
         found[name] = int(value)
-    return Gates(**found)
+    return SampleSizeMinimums(**found)

@@ -136,7 +136,7 @@ def pairing_rows(
         for again, moves in zip((own, keyed), pairing.thresholds, strict=True):
             again[:, :, i] += (moves[..., i] @ slope).reshape(-1, len(RATES), n)
     speakers = uncertainty.speakers_behind([key[0] for key in keys])[:, -n:]
-    df = np.where(speakers < uncertainty.options.gates.inference, np.nan, speakers - 1.0)
+    df = np.where(speakers < uncertainty.options.minimums.inference, np.nan, speakers - 1.0)
     value = one.data.having(keys).values
     plain, log = (from_replicates(value, drawn, df, scale=scale) for scale in ("linear", "log"))
     known = ~np.isnan(plain.se)

@@ -324,7 +324,7 @@ def _measured(
     return measure_system(trials, design, found_on, way, counted=read.counted)
 
 
-def tally_thresholds(counts: Any, **options: Any) -> FloatArray:
+def speaker_count_thresholds(counts: Any, **options: Any) -> FloatArray:
     """Thresholds of the tally that an audit of counts needs, to say how sure it is.
 
     Parameters

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from parivox.data.site_key import SiteKey
     from parivox.data.trial_set import TrialSet
 
-MOST_THRESHOLDS = (1 << 16) - 1
+MAX_THRESHOLDS = (1 << 16) - 1
 _MOST, _MOST_SIDES = 1 << 44, 1 << 62
 """Combinations of groups of recordings and trials: in a number with step and decision; in all."""
 _AT_ONCE = 1 << 17
@@ -60,7 +60,7 @@ _BITS = 62
 
 
 @frozen
-class Tally:
+class SpeakerCounts:
     """Trials by class, members of both sides, groups, step and decision.
 
     Members are speakers, by their number in the table of speakers, or blocks of them.
@@ -99,12 +99,12 @@ class Tally:
         """All trials."""
         return int(self.columns["trials"].sum())
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, other: SpeakerCounts) -> SpeakerCounts:
         """The tally of both sets of trials, which share none: see `total`."""
-        return Tally.total([self, other])
+        return SpeakerCounts.total([self, other])
 
     @classmethod
-    def total(cls, tallies: Iterable[Tally]) -> Tally:
+    def total(cls, tallies: Iterable[SpeakerCounts]) -> SpeakerCounts:
         """The tally of several sets of trials, which share none; one is held at a time.
 
         Raises
@@ -152,7 +152,7 @@ class Tally:
             "groups": groups,
         }
 
-    def placed(self, groupings: Sequence[Grouping]) -> Tally:
+    def placed(self, groupings: Sequence[Grouping]) -> SpeakerCounts:
         """The same by groupings whose groups are those of all tallies that are to be added up.
 
         Raises
@@ -180,7 +180,7 @@ class Tally:
 
     def named(
         self, members: NDArray[np.intp], names: NDArray[np.str_], key: SiteKey, least: int
-    ) -> Tally:
+    ) -> SpeakerCounts:
         """The same of these members alone, under names in the place of numbers of the table.
 
         `key` made them, `least` is the fewest speakers of a member.
@@ -205,7 +205,7 @@ class Tally:
 
     def among(
         self, place: NDArray[np.int32], known: NDArray[np.intp], thresholds: FloatArray
-    ) -> Tally:
+    ) -> SpeakerCounts:
         """With members at other places, and at more thresholds, none of which parts a step.
 
         `known` is who the members at the new places are, -1 for those who are not here.
@@ -363,7 +363,7 @@ class Tally:
         write_tally(path, self.columns, header)
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Tally:
+    def read(cls, path: str | os.PathLike[str]) -> SpeakerCounts:
         """Read what `write` wrote.
 
         Raises
@@ -401,13 +401,13 @@ class Tally:
         return made
 
 
-def sources_of(path: str | os.PathLike[str]) -> tuple[str, ...]:
+def read_sources(path: str | os.PathLike[str]) -> tuple[str, ...]:
     """Hashes of the trials of a tally, as its metadata have them.
 
     Raises
     ------
     DataError
-        As `Tally.read` does.
+        As `SpeakerCounts.read` does.
     """
     header = read_header(path, TALLY_KEY)
     with _checked(path):
@@ -423,14 +423,14 @@ def _checked(path: str | os.PathLike[str]) -> Iterator[None]:
         raise damaged(str(path), f"its metadata: {error}", TALLY_KEY) from error
 
 
-def tally_trials(
+def count_by_speaker(
     trials: TrialSet,
     thresholds: FloatArray,
     groupings: Sequence[Grouping] = (),
     block: NDArray[np.int32] | None = None,
     *,
     scored: bool = True,
-) -> Tally:
+) -> SpeakerCounts:
     """Add up the trials of one list that contradict nothing, by who takes part in them.
 
     Parameters
@@ -458,10 +458,10 @@ def tally_trials(
     stages = () if trials.failures is None else (ACQUIRE, ENROL)
     sided = [one for one in groupings if one.of_speaker is None]
     sizes = [len(one.groups) + 1 for one in sided]
-    if thresholds.size > MOST_THRESHOLDS or _sides(groupings) > _MOST_SIDES:
+    if thresholds.size > MAX_THRESHOLDS or _sides(groupings) > _MOST_SIDES:
         msg = (
             f"a tally of {thresholds.size} thresholds by {len(sided)} groupings of recordings and "
-            f"trials is too large; take at most {MOST_THRESHOLDS} thresholds, and fewer groupings"
+            f"trials is too large; take at most {MAX_THRESHOLDS} thresholds, and fewer groupings"
         )
         raise ConfigError(msg)
     sums, failed = (_Rows(n, groupings, thresholds.size) for _ in range(2))
@@ -502,7 +502,7 @@ def tally_trials(
     keys = trials.score_keys
     np.add.at(of_member, member[: keys.shape[1]], keys.T)
     lost = failed.total()
-    return Tally(
+    return SpeakerCounts(
         thresholds,
         is_used,
         of_member.T.copy(),
@@ -515,11 +515,11 @@ def tally_trials(
     )
 
 
-def tally_failed(trials: TrialSet, tally: Tally) -> Tally:
+def with_failed_trials(trials: TrialSet, tally: SpeakerCounts) -> SpeakerCounts:
     """A tally that a file held, with the trials of recordings that failed, which no file holds."""
     if trials.failures is None:
         return tally
-    alone = tally_trials(trials, tally.thresholds, tally.groupings, scored=False)
+    alone = count_by_speaker(trials, tally.thresholds, tally.groupings, scored=False)
     return replace(tally, failed=alone.failed)
 
 
@@ -531,7 +531,7 @@ def _as_trials(rows: Mapping[str, NDArray[Any]], score: FloatArray) -> Trials:
     return Trials(rows["enrol"], rows["test"], rows["target"], score, none, more)
 
 
-def _check_kind(first: Tally, other: Tally) -> None:
+def _check_kind(first: SpeakerCounts, other: SpeakerCounts) -> None:
     """Refuse a tally of a site beside one that tells of the speakers of a table."""
     if bool(first.sites) != bool(other.sites):
         both = f"{first.name} and {other.name}"
@@ -539,7 +539,7 @@ def _check_kind(first: Tally, other: Tally) -> None:
         raise ConfigError(msg)
 
 
-def _recognised(tallies: Sequence[Tally]) -> list[Tally]:
+def _recognised(tallies: Sequence[SpeakerCounts]) -> list[SpeakerCounts]:
     """Tallies that left their sites, with one number for each name and the thresholds of all."""
     first = tallies[0]
     for i, other in enumerate(tallies[1:], 1):
@@ -590,7 +590,7 @@ def _recognised(tallies: Sequence[Tally]) -> list[Tally]:
     return made
 
 
-def _joined(tallies: Sequence[Tally], at: int) -> Grouping:
+def _joined(tallies: Sequence[SpeakerCounts], at: int) -> Grouping:
     """One grouping of several tallies, which may know the groups of others of the members."""
     first = tallies[0].groupings[at]
     group = first.of_speaker
@@ -669,7 +669,7 @@ def _sides(groupings: Sequence[Grouping]) -> int:
     return math.prod((len(one.groups) + 1) ** 2 for one in groupings if one.of_speaker is None)
 
 
-def _fits(tally: Tally) -> bool:
+def _fits(tally: SpeakerCounts) -> bool:
     """Whether all that the rows name is there."""
     rows, n = tally.columns, tally.is_used.size
     limits = {

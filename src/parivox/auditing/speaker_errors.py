@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.layout import Members, PlacedTrials
     from parivox.auditing.operating_points import Found
-    from parivox.auditing.speaker_counts import Tally
+    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.core.counts import IntArray
     from parivox.data.grouping import Grouping
     from parivox.data.trial_set import TrialSet
@@ -50,8 +50,8 @@ class SpeakerErrors(NamedTuple):
         return SpeakerErrors(self.target.part(start, stop), self.nontarget.part(start, stop))
 
 
-def tally_errors(
-    trials: TrialSet | Tally,
+def count_speaker_errors(
+    trials: TrialSet | SpeakerCounts,
     layouts: Sequence[Layout],
     blocks: Iterable[PlacedTrials],
     found: Sequence[Found],
@@ -103,7 +103,7 @@ class Matrix(NamedTuple):
 
 
 def count_matrices(
-    trials: TrialSet | TrialCounts | Tally,
+    trials: TrialSet | TrialCounts | SpeakerCounts,
     groupings: Sequence[Grouping],
     found: Sequence[Found],
     within: Sequence[Grouping] = (),
@@ -148,7 +148,10 @@ class _Acceptances(NamedTuple):
 
     @classmethod
     def of(
-        cls, trials: TrialSet | TrialCounts | Tally, here: PlacedTrials, found: Sequence[Found]
+        cls,
+        trials: TrialSet | TrialCounts | SpeakerCounts,
+        here: PlacedTrials,
+        found: Sequence[Found],
     ) -> _Acceptances:
         """Those of one block; of trials that failed, nobody is let in."""
         part = here.part
@@ -218,7 +221,9 @@ class _Class(NamedTuple):
     codes: IntArray  # those that occur, rising
 
 
-def _by_class(trials: TrialSet | Tally, here: PlacedTrials, members: Members) -> list[_Class]:
+def _by_class(
+    trials: TrialSet | SpeakerCounts, here: PlacedTrials, members: Members
+) -> list[_Class]:
     """Nontarget trials by pair, target trials by speaker."""
     part, speaker = here.part, trials.utterance_speaker
     target, nontarget = np.flatnonzero(part.target), np.flatnonzero(~part.target)

@@ -16,8 +16,8 @@ from parivox.auditing.intervals import Uncertainty, needs_test_speakers, rate_in
 from parivox.auditing.layout import Layout, Members, cell_layouts, walk
 from parivox.auditing.nulls import draw_nulls
 from parivox.auditing.shrinkage import best_guesses
-from parivox.auditing.speaker_counts import Tally, tally_trials
-from parivox.auditing.speaker_errors import SpeakerErrors, count_matrices, tally_errors
+from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
+from parivox.auditing.speaker_errors import SpeakerErrors, count_matrices, count_speaker_errors
 from parivox.core.measures import RATES
 from parivox.core.resampled_curves import BINS, curve_edges
 from parivox.frozen import frozen
@@ -87,9 +87,11 @@ def steps(
 class Tallied(NamedTuple):
     """Trials of one list by who takes part in them."""
 
-    rows: TrialSet | Tally | Callable[[], Tally]  # or what makes them, so that nobody holds them
+    rows: (
+        TrialSet | SpeakerCounts | Callable[[], SpeakerCounts]
+    )  # or what makes them, so that nobody holds them
     # makes those that curves are drawn again from, where they are others: coarser ones
-    curves: Callable[[], Tally] | None = None
+    curves: Callable[[], SpeakerCounts] | None = None
     why: str = ""  # why none are drawn
 
 
@@ -107,9 +109,9 @@ def tally_list(
     kept = np.unique(np.concatenate((nodes, np.array(audited, dtype=np.float64))) + 0.0)
     together = None if design.draws is None else design.draws.together
 
-    def tallied(at: FloatArray, block: NDArray[np.int32] | None) -> Tally:
+    def tallied(at: FloatArray, block: NDArray[np.int32] | None) -> SpeakerCounts:
         with stage("adding up who takes part"):
-            return tally_trials(trials, at, [*every.values()], block)
+            return count_by_speaker(trials, at, [*every.values()], block)
 
     def fits(at: FloatArray, block: NDArray[np.int32] | None) -> bool:
         n = trials.in_use.size if block is None else int(block.max(initial=0)) + 1
@@ -157,7 +159,7 @@ def sample_speakers(
     if why:
         design = replace(design, draws=None)
     options, draws, found = design.options, design.draws, points.found
-    if isinstance(trials, Tally):
+    if isinstance(trials, SpeakerCounts):
         members = trials.members
         nodes = nodes[np.isin(nodes, trials.thresholds)]
     else:
@@ -173,7 +175,9 @@ def sample_speakers(
     ]
     placed = _Placement(trials, layouts)
     with stage("errors by speaker"):
-        errors = tally_errors(trials, layouts, placed.blocks(range(len(layouts))), found, members)
+        errors = count_speaker_errors(
+            trials, layouts, placed.blocks(range(len(layouts))), found, members
+        )
     matrices = count_matrices(trials, own.groupings, found, own.within) if callable(rows) else None
     between: dict[tuple[str, str], Band] = {}
     nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]
@@ -224,10 +228,10 @@ class _Placement:
     Trials are placed once; rows of a tally, which may be very many, each time.
     """
 
-    def __init__(self, trials: TrialSet | Tally, layouts: Sequence[Layout]) -> None:
+    def __init__(self, trials: TrialSet | SpeakerCounts, layouts: Sequence[Layout]) -> None:
         self.trials, self.layouts = trials, layouts
         self._placed: list[PlacedTrials] = []
-        if not isinstance(trials, Tally):
+        if not isinstance(trials, SpeakerCounts):
             every = range(len(layouts))
             self._placed = [one.only(every) for one in walk(trials, layouts)]
 
@@ -246,15 +250,15 @@ class _Placement:
         return walk(self.trials, [self.layouts[i] for i in some], at_once=at_once)
 
 
-def _layouts_of_members(tally: Tally, design: Design) -> list[Layout]:
+def _layouts_of_members(tally: SpeakerCounts, design: Design) -> list[Layout]:
     """The layouts of the members of a tally."""
     own = _of_members(design, tally)
     return cell_layouts(own.groupings, design.options.allocate, own.within)
 
 
-def _of_members(design: Design, tally: TrialSet | Tally) -> Design:
+def _of_members(design: Design, tally: TrialSet | SpeakerCounts) -> Design:
     """The design with the groups of the members of a tally in the place of those of speakers."""
-    assert isinstance(tally, Tally)
+    assert isinstance(tally, SpeakerCounts)
     named = {one.name: one for one in tally.groupings}
     groupings, within, strata = (
         [named[one.name] for one in several]

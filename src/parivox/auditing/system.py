@@ -29,7 +29,7 @@ from parivox.auditing.operating_points import (
 )
 from parivox.auditing.outcomes import are_inverted
 from parivox.auditing.schema import Base
-from parivox.auditing.speaker_counts import Tally
+from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.auditing.speaker_sample import Tallied, sample_speakers, steps, tally_list
 from parivox.core.costs import bayes_threshold
 from parivox.core.measures import base_metric
@@ -184,7 +184,7 @@ def measure_system(
     rows = (counted or trials).by_speaker
     if rows is not None and options.intervals and not why_none:
         at, tallied = nodes(shared, trials.n_trials), Tallied(rows)
-        if isinstance(rows, Tally):
+        if isinstance(rows, SpeakerCounts):
             _check_steps(rows, points.found)
         elif design.block is not None or not rows.is_held:
             tallied = tally_list(rows, design, everything, points, at)
@@ -395,7 +395,7 @@ def _check_edges(trials: TrialSet | TrialCounts, found: Sequence[Found]) -> None
             raise ConfigError(msg)
 
 
-def _check_steps(rows: Tally, found: Sequence[Found]) -> None:
+def _check_steps(rows: SpeakerCounts, found: Sequence[Found]) -> None:
     """Refuse operating points that a tally does not tell of."""
     for one in found:
         is_known = one.point.rule == DEPLOYED or one.reason or one.threshold in rows.thresholds

@@ -193,7 +193,7 @@ def _too_few(
     metric: str, groups: Sequence[str], uncertainty: Uncertainty, options: Options
 ) -> list[str]:
     """Why nothing is concluded about a group; empty where something may be."""
-    least, reference = options.gates.inference, options.reference[0]
+    least, reference = options.minimums.inference, options.reference[0]
     speakers = uncertainty.intervals.speakers[metric][:-1]
     few = np.where(speakers < least, f"fewer than {least} speakers", "")
     lacking = uncertainty.lacks_speakers([metric])[0]

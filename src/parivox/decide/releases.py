@@ -21,7 +21,7 @@ from parivox.auditing import (
     are_comparable,
     correlation,
     in_memory,
-    parse_gates,
+    parse_minimums,
     system_name,
 )
 from parivox.core.measures import RATES
@@ -216,7 +216,7 @@ class _Release(NamedTuple):
 
     def rates(self, where: Row) -> dict[tuple[str, ...], ReleaseRate]:
         """Both rates of every group of a system at each operating point."""
-        fewest = parse_gates(self.audit.record["options"]["gate"]).inference
+        fewest = parse_minimums(self.audit.record["options"]["gate"]).inference
         paired = {
             tuple(row[name] for name in _CELL): row
             for row in self.audit.pairing.where(**where).rows()

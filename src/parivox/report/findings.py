@@ -7,7 +7,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from parivox.auditing import HERE, LIMITS, POINTS, UNKNOWN_GROUP, WITHOUT_TRIALS, parse_gates
+from parivox.auditing import HERE, LIMITS, POINTS, UNKNOWN_GROUP, WITHOUT_TRIALS, parse_minimums
 from parivox.core.measures import BOTH
 from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
@@ -209,7 +209,7 @@ def reference_in_words(audit: Audit) -> str:
 
 def gates_in_words(audit: Audit) -> str:
     """What a group must have to count."""
-    gates = parse_gates(audit.record["options"]["gate"])
+    gates = parse_minimums(audit.record["options"]["gate"])
     return (
         f"fewer than {gates.speakers} speakers, {gates.errors} effective errors or {gates.pairs} "
         "pairs of speakers"

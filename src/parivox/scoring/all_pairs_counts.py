@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing import count_trials, gather, groups_file_of, tally_thresholds, tally_trials
+from parivox.auditing import (
+    count_by_speaker,
+    count_trials,
+    gather,
+    groups_file_of,
+    speaker_count_thresholds,
+)
 from parivox.data.counts_file import holds_counts, holds_tally
 from parivox.data.recording_names import recording_names_of
 from parivox.data.score_bins import parse_bins
@@ -40,7 +46,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing import Gathered, Tally, TrialCounts
+    from parivox.auditing import Gathered, SpeakerCounts, TrialCounts
     from parivox.core.counts import FloatArray, IntArray
     from parivox.data.score_bins import Bins
     from parivox.data.trial_set import TrialSet
@@ -60,7 +66,7 @@ class ScoredPairs(Shown):
     ----------
     counts : TrialCounts
         By groups of both sides, class and bin of scores.
-    tally : Tally
+    tally : SpeakerCounts
         By speakers of both sides: what intervals and verdicts are told from. It is personal data.
     recordings : int
         Recordings that were compared.
@@ -71,7 +77,7 @@ class ScoredPairs(Shown):
     """
 
     counts: TrialCounts
-    tally: Tally
+    tally: SpeakerCounts
     recordings: int
     how: str
     notes: tuple[str, ...] = ()
@@ -232,7 +238,7 @@ def score_all_pairs(
         with scratch.writing("all.counts") as path:
             counts.write(path)
         with stage("finding the thresholds of the tally"):
-            at = tally_thresholds(str(path), **how)
+            at = speaker_count_thresholds(str(path), **how)
         units = pairs.by_unit(at)
         pairs.add([units], "scoring again, for the tally,")
     n_rows = sum(n.size for *_, n in units.rows())
@@ -244,7 +250,7 @@ def score_all_pairs(
         )
         raise ConfigError(msg)
     with stage("adding up the tally"):
-        tally = tally_trials(pairs.weighing(pairs.of_units(units)), at, every)
+        tally = count_by_speaker(pairs.weighing(pairs.of_units(units)), at, every)
     return ScoredPairs(counts, tally, len(pairs.ids), way.how(), tuple(pairs.notes()))
 
 

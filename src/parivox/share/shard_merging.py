@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing import audit, audit_counted, of_list, read_all, tally_thresholds
+from parivox.auditing import audit, audit_counted, of_list, read_all, speaker_count_thresholds
 from parivox.data.formats.format import at_both
 from parivox.data.groups_file import read_groups_file
 from parivox.data.score_extent import pair_in_two_parts
@@ -51,7 +51,7 @@ def find_thresholds(folder: str | os.PathLike[str]) -> None:
     (counts,) = read_all([(None, one) for one in _files(plan, COUNTS)])
     _check_apart(plan, counts.n_trials)
     counts.write_over(plan.folder / COUNTS)
-    found = tally_thresholds(str(plan.folder / COUNTS), **plan.audited())
+    found = speaker_count_thresholds(str(plan.folder / COUNTS), **plan.audited())
     texts = [one.hex() for one in found.tolist()]
     records = [Record.read(plan, number) for number in range(1, len(plan) + 1)]
     speakers = np.unique(np.concatenate([numbers_of(one.speakers) for one in records]))

@@ -11,9 +11,9 @@ from parivox.auditing import (
     BLOCKS,
     MOST_BY_THEMSELVES,
     blocks_instead,
+    count_by_speaker,
     count_trials,
     finest_groups,
-    tally_trials,
 )
 from parivox.data.score_bins import parse_bins
 from parivox.data.trial_set import TrialSet
@@ -125,7 +125,7 @@ def _tally(plan: Plan, number: int, found: Found) -> _Part:
     if plan.step:  # of the speakers of all parts, so that blocks are the same in each
         finest = finest_groups(groupings, len(part.people.ids))
         block = blocks_instead(finest, found.speakers, MOST_BY_THEMSELVES, BLOCKS)
-    made = tally_trials(part.trials, found.thresholds, groupings, block)
+    made = count_by_speaker(part.trials, found.thresholds, groupings, block)
     made.write(plan.home(number) / TALLY)
     return part
 

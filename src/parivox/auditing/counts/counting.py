@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from parivox.auditing.cell_counts import STAGES, Attempts, count_cells
-from parivox.auditing.counts.pseudonyms import check_form, tally_for_others
+from parivox.auditing.counts.pseudonyms import check_form, speaker_counts_to_share
 from parivox.auditing.counts.suppression import NONE, SHOWN, hide, hide_levels, words
 from parivox.auditing.counts.trial_counts import (
     DECISIONS,
@@ -164,7 +164,7 @@ def _counted(scores: Any, asked: CountOptions) -> TrialCounts:
     with stage("counting"):
         made = count_trials(read, asked, bins)
         if site is not None:
-            made = replace(made, tally=tally_for_others(read, made, site, asked.blocks))
+            made = replace(made, tally=speaker_counts_to_share(read, made, site, asked.blocks))
     check_polarity(made, count_cells(made, [], []).everything, asked.orientation)
     if site is not None:
         made = _remembered(made, read, asked, site)

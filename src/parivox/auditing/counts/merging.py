@@ -13,7 +13,7 @@ import numpy as np
 from parivox.auditing.counts.header import read_trial_counts
 from parivox.auditing.counts.suppression import shown
 from parivox.auditing.counts.trial_counts import Seen
-from parivox.auditing.speaker_counts import Tally, sources_of, tally_failed
+from parivox.auditing.speaker_counts import SpeakerCounts, read_sources, with_failed_trials
 from parivox.data.attributes import has_bands, in_order
 from parivox.data.counts_file import NO_ROWS, SIDES, CountRows, check_files, holds_tally
 from parivox.data.grouping import Grouping
@@ -68,7 +68,7 @@ def read_all(named: Named) -> list[TrialCounts]:
 
     same = groupby(files, key=lambda file: (file[0].system, file[0].list))
     made = [_sum(placed(several)) for _, several in same]
-    found = {source: set(sources_of(source)) for source in tallies}
+    found = {source: set(read_sources(source)) for source in tallies}
     for path, sources in found.items():
         if not any(sources & set(one.sources) for one in made):
             msg = f"{path}: is a tally of other trials than the counts beside it; give its own"
@@ -96,7 +96,7 @@ def of_list(
         [next(one for one in made if one.name == of.name) for of in several]
         for made, several in ((groupings, counts.groupings), (within, counts.within))
     )
-    tally = tally_failed(trials, counts.tally.placed([*by, *levels]))
+    tally = with_failed_trials(trials, counts.tally.placed([*by, *levels]))
     return replace(_placed(counts, by, levels), tally=tally)
 
 
@@ -106,7 +106,7 @@ def _with_tally(one: TrialCounts, tallies: Mapping[Any, set[str]]) -> TrialCount
     if not mine:
         return one
     every = (*one.groupings, *one.within)
-    whole = Tally.total(Tally.read(path).placed(every) for path in mine)
+    whole = SpeakerCounts.total(SpeakerCounts.read(path).placed(every) for path in mine)
     if (one.withheld or one.levels_withheld) and not whole.sites:
         msg = (
             f"{one.name}: withholds groups, which its tally would tell; count again with "

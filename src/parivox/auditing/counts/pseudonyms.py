@@ -13,7 +13,7 @@ import numpy as np
 
 from parivox.auditing.counts.suppression import shown
 from parivox.auditing.layout import blocks_of
-from parivox.auditing.speaker_counts import tally_trials
+from parivox.auditing.speaker_counts import count_by_speaker
 from parivox.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inputs import Gathered
-    from parivox.auditing.speaker_counts import Tally
+    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.core.counts import FloatArray
     from parivox.data.grouping import Grouping
     from parivox.data.site_key import SiteKey
@@ -63,7 +63,9 @@ def check_form(read: Gathered, asked: CountOptions, *, is_exact: bool) -> None:
         raise ConfigError(msg)
 
 
-def tally_for_others(read: Gathered, counts: TrialCounts, key: SiteKey, least: int | None) -> Tally:
+def speaker_counts_to_share(
+    read: Gathered, counts: TrialCounts, key: SiteKey, least: int | None
+) -> SpeakerCounts:
     """The tally of counts, in the same bins: of names, or of blocks of at least so many speakers.
 
     Raises
@@ -88,7 +90,7 @@ def tally_for_others(read: Gathered, counts: TrialCounts, key: SiteKey, least: i
         block = np.zeros(len(people.ids), dtype=np.int32)
         block[used] = own
         used = np.arange(names.size)
-    made = tally_trials(trials, _steps(counts), groupings, block)
+    made = count_by_speaker(trials, _steps(counts), groupings, block)
     return made.named(used, names, key, least or 1)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.layout import Codes, Layout
     from parivox.auditing.outcomes import Outcomes
-    from parivox.auditing.speaker_counts import Tally
+    from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.data.grouping import Grouping
 
     Place: TypeAlias = tuple[str, str, str]
@@ -106,7 +106,7 @@ class TrialCounts:
         The file, for messages.
     provenance : sequence of dict
         What was read.
-    tally : Tally or None
+    tally : SpeakerCounts or None
         The same trials by who takes part in them, where that is told.
     """
 
@@ -126,7 +126,7 @@ class TrialCounts:
     chosen_by: str
     name: str = "counts"
     provenance: Sequence[dict[str, Any]] = ()
-    tally: Tally | None = None
+    tally: SpeakerCounts | None = None
     before_writing: Callable[[], None] | None = None
     """What is to be done before they are in a file."""
 
@@ -144,7 +144,7 @@ class TrialCounts:
         return SCORES in self.contents
 
     @property
-    def by_speaker(self) -> Tally | None:
+    def by_speaker(self) -> SpeakerCounts | None:
         """The trials by who takes part in them; None where it is not known."""
         return self.tally
 

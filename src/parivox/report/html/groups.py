@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing import parse_gates
+from parivox.auditing import parse_minimums
 from parivox.core.verdict import ALIKE
 from parivox.report import findings
 from parivox.report.audit_queries import (
@@ -55,7 +55,7 @@ def groups(audit: Audit) -> dict[str, Any]:
         "scopes": [_scope(audit, one) for one in scopes(audit)],
         "others": findings.reference_in_words(audit),
         "gates": findings.gates_in_words(audit),
-        "inference": parse_gates(options["gate"]).inference,
+        "inference": parse_minimums(options["gate"]).inference,
         "confidence": f"{100 * options['confidence']:g}",
         "marks": "".join(f" {mark} {words}." for mark, words in marks(rows).items()),
         "margin": f"{options['margin']:g}",
