@@ -148,14 +148,16 @@ def test_every_format_has_its_row(format_lines):
 
 
 def test_every_line_is_read_in_the_format_of_its_row(format_lines, tmp_path):
-    from parivox.data.columns import Columns
+    from parivox.data.columns import RequestedColumns
     from parivox.data.formats import scan
 
     for name, line in format_lines:
         if line:
             below = "a/1,a/2,0.5,1\n" if name == "delimited" else ""
             (tmp_path / "trials").write_text(f"{line}\n{below}", encoding="utf-8")
-            found = scan(tmp_path / "trials", columns=Columns(), format=None, name="trials")
+            found = scan(
+                tmp_path / "trials", columns=RequestedColumns(), format=None, name="trials"
+            )
             assert (found.format, line) == (name, line)
 
 

@@ -10,7 +10,7 @@ import pytest
 import parivox as pv
 from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.data.counts_file import read_tally, write_tally
-from parivox.data.site_key import KDF, CountedBefore
+from parivox.data.site_key import KDF, CountingLog
 from parivox.errors import ConfigError, DataError
 
 KEYS = {"north": "north's own secret, which stays", "south": "south's own secret, which stays"}
@@ -395,13 +395,13 @@ def test_groups_of_one_name_may_be_others(trials, few, key, tmp_path, other):
 
 
 def test_records_of_several_processes_all_stay(key):
-    counted = CountedBefore.of_key(key("north"))  # as each of them has read it
+    counted = CountingLog.of_key(key("north"))  # as each of them has read it
     entries = [
         {"trials": str(i), "groups": "g", "by": ["gender"], "withheld": True} for i in range(5)
     ]
     for entry in entries:
         counted.record(entry)
-    assert list(CountedBefore.of_key(key("north")).entries) == entries
+    assert list(CountingLog.of_key(key("north")).entries) == entries
 
 
 def test_nothing_withheld_gives_nothing_back(trials, speakers, shared):

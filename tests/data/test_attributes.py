@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import parivox as pv
 from parivox.data.attributes import (
     UNKNOWN,
+    AttributeCoder,
     Bands,
-    ValueCodes,
     in_order,
     number,
     parse_attribute,
@@ -141,7 +141,7 @@ CELLS = st.lists(st.sampled_from([None, "", " ", "a", "b ", " b", "NA", "unknown
 @BOUNDED
 @given(chunks=st.lists(CELLS, max_size=4))
 def test_values_are_numbered_alike_whatever_the_chunks(chunks):
-    values = ValueCodes(parse_attribute("device"))
+    values = AttributeCoder(parse_attribute("device"))
     codes = [values.codes(pl.Series(one, dtype=pl.String), "scores.csv") for one in chunks]
     levels, place = values.finish()
     found = [place[code] for one in codes for code in one.tolist()]
@@ -156,7 +156,7 @@ def test_values_are_numbered_alike_whatever_the_chunks(chunks):
 @BOUNDED
 @given(chunks=st.lists(st.lists(st.sampled_from([None, "0", "1.5", "2,5", "30", "n/a", " 7 "]))))
 def test_numbers_are_put_in_bands_while_they_are_read(chunks):
-    values = ValueCodes(parse_attribute("days:1,30"))
+    values = AttributeCoder(parse_attribute("days:1,30"))
     bands = values.bands
     for one in chunks:
         codes = values.codes(pl.Series(one, dtype=pl.String), "scores.csv")
@@ -170,7 +170,7 @@ def test_numbers_are_put_in_bands_while_they_are_read(chunks):
 
 
 def test_values_of_other_types_are_their_text():
-    values = ValueCodes(parse_attribute("device"))
+    values = AttributeCoder(parse_attribute("device"))
     codes = [
         *values.codes(pl.Series([3, None, 1]), "scores.csv"),
         *values.codes(pl.Series([True, None]), "scores.csv"),

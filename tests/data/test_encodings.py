@@ -119,12 +119,12 @@ def test_a_spreadsheets_csv(read, write):
 
 
 def test_the_decimal_comma_is_said(write):
-    from parivox.data.columns import Columns
+    from parivox.data.columns import RequestedColumns
     from parivox.data.formats import scan
     from parivox.data.trial_values import scores
 
     def read(text):
-        found = scan(write("s.csv", text), columns=Columns(), format=None, name="scores")
+        found = scan(write("s.csv", text), columns=RequestedColumns(), format=None, name="scores")
         values = [scores(chunk, found).tolist() for chunk in found.chunks()]
         return values, found.content.provenance
 

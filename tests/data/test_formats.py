@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import parivox as pv
-from parivox.data.columns import Columns
+from parivox.data.columns import RequestedColumns
 from parivox.data.formats import FORMATS, headerless, register, scan
 from parivox.data.formats.format import Example
 from parivox.data.source_bytes import zstd
@@ -264,7 +264,7 @@ def test_detection(write, text, kind):
         r"not match the rows"
     )
     with contextlib.nullcontext() if kind else pytest.raises(DataError, match=wrong):
-        found = scan(write("trials", text), columns=Columns(), format=None, name="trials")
+        found = scan(write("trials", text), columns=RequestedColumns(), format=None, name="trials")
         assert found.format == kind
 
 
@@ -410,7 +410,9 @@ def test_attributes_of_either_side_are_found_in_the_csv_of_bob(write):
         "probe_template_id,probe_subject_id,probe_gender,bio_ref_template_id,bio_ref_subject_id,"
         "bio_ref_gender,score\r\nu1,a,f,m1,b,m,0.5\r\n",
     )
-    scanned = scan(path, columns=Columns(attributes=("gender",)), format=None, name="scores")
+    scanned = scan(
+        path, columns=RequestedColumns(attributes=("gender",)), format=None, name="scores"
+    )
     assert scanned.columns == {
         "enrol": "bio_ref_template_id",
         "test": "probe_template_id",

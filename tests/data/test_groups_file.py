@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox.data.attributes import parse_attribute
-from parivox.data.groups_file import KEEP, Recipe, read_groups_file
+from parivox.data.groups_file import KEEP, GroupDefinition, read_groups_file
 from parivox.errors import ConfigError, DataError, ParivoxError
 
 WHOLE = """\
@@ -127,11 +127,11 @@ def test_what_a_whole_file_says(read):
     assert found.within == ("channel",)
     assert found.reference == ("pooled", "men")
     assert list(found.recipes) == ["gender", "nationality", "age:18,60", "channel"]
-    assert found.recipes["gender"] == Recipe(
+    assert found.recipes["gender"] == GroupDefinition(
         {"women": ("f", "F", "female"), "men": ("m", "M", "male")}
     )
     assert found.recipes["nationality"].others == "elsewhere"
-    assert found.recipes["channel"] == Recipe({"phone": ("phone",), "web": ("web",)}, KEEP)
+    assert found.recipes["channel"] == GroupDefinition({"phone": ("phone",), "web": ("web",)}, KEEP)
     assert found.provenance["role"] == "groups"
     assert found.provenance["format"] == "yaml"
     assert len(found.provenance["sha256"]) == 64
@@ -171,12 +171,12 @@ def test_other_values_may_keep_their_names(read):
 
 @pytest.mark.minimal
 def test_others_may_join_a_named_group_and_a_kept_value_the_group_of_its_name():
-    assert Recipe({"rest": ("x",), "a": ("a",)}, "rest").apply(["a", "b", "x"]) == (
+    assert GroupDefinition({"rest": ("x",), "a": ("a",)}, "rest").apply(["a", "b", "x"]) == (
         ["rest", "a"],
         [1, 0, 0],
         [],
     )
-    assert Recipe({"women": ("f",)}, KEEP).apply(["f", "women"]) == (["women"], [0, 0], [])
+    assert GroupDefinition({"women": ("f",)}, KEEP).apply(["f", "women"]) == (["women"], [0, 0], [])
 
 
 @pytest.mark.minimal
@@ -241,7 +241,7 @@ def test_absent_values_are_told_and_a_group_without_any_is_refused(read):
 
 @pytest.mark.minimal
 def test_long_lists_are_checked_in_time_and_told_in_part():
-    recipe = Recipe({"all": tuple(f"x{i}" for i in range(50_000))})
+    recipe = GroupDefinition({"all": tuple(f"x{i}" for i in range(50_000))})
     with pytest.raises(ConfigError) as told:
         recipe.check([f"y{i}" for i in range(20_000)])
     assert len(str(told.value)) < 400
@@ -417,7 +417,7 @@ def test_no_value_is_lost_without_being_told(groups, others, values):
     for name, held in groups.items():
         parted[name] = tuple(v for v in held if v not in seen)
         seen.update(held)
-    made, of_value, left_out = Recipe(parted, others).apply(values)
+    made, of_value, left_out = GroupDefinition(parted, others).apply(values)
     assert len(of_value) == len(values)
     assert [v for v, i in zip(values, of_value, strict=True) if i < 0] == left_out
     assert sorted({i for i in of_value if i >= 0}) == list(range(len(made)))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import parivox
 from parivox.data.formats.delimited import read_text
-from parivox.data.source_bytes import Content, read_as
+from parivox.data.source_bytes import SourceBytes, read_as
 from parivox.data.speakers import read_table
 from parivox.errors import DataError
 
@@ -106,7 +106,7 @@ def test_a_cell_without_an_end_in_ragged_rows_is_refused_in_words_of_ours(tmp_pa
 )
 def test_wherever_quotes_stand_no_line_is_lost_or_the_first_row_at_fault_is_told(rows):
     data = "".join(f"r,{','.join(cells)},end\n" for cells in rows).encode()
-    content = Content("t.csv", data, None, "", "", encoding="utf-8")
+    content = SourceBytes("t.csv", data, None, "", "", encoding="utf-8")
     odd = [at for at, cells in enumerate(rows, 1) if any(one in {'"', '"x'} for one in cells)]
     try:
         blocks = list(read_text(content, ",", 5, 1, quote='"'))

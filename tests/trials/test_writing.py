@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.data.columns import Columns
+from parivox.data.columns import RequestedColumns
 from parivox.data.formats import scan
 from parivox.data.trial_values import labels
 from parivox.errors import ConfigError, DataError
@@ -44,7 +44,7 @@ def write(path, kind, enrol, test, target, *, step=None, more=None):
 
 
 def read(path):
-    found = scan(path, columns=Columns(), format=None, name="list")
+    found = scan(path, columns=RequestedColumns(), format=None, name="list")
     rows = []
     for chunk in found.chunks():
         target = labels(chunk) == 1

@@ -29,7 +29,7 @@ from parivox.data.formats.delimited import SPANNING
 from parivox.data.recording_names import odd_recordings
 from parivox.data.trial_checks import name_by_speaker
 from parivox.data.trial_set import trials_in_common
-from parivox.data.value_warnings import ODDITIES, Odd, odd_ids, odd_llrs, odd_scores
+from parivox.data.value_warnings import ODDITIES, DataWarning, odd_ids, odd_llrs, odd_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -179,14 +179,14 @@ def note_oddities(
         shared = trials_in_common(trials, development)
     if shared:
         note = "thresholds fit them better than trials in use"
-        found.append(Odd("development trials that are audited", shared, note))
+        found.append(DataWarning("development trials that are audited", shared, note))
     if trials.is_scored and trials.is_exact and not trials.bins.step:
         found += odd_scores(everything.values, everything.target, everything.nontarget)
     if options.llr and trials.is_scored and not trials.bins.no_curve:
         points = [one.cost for one in options.points() or () if one.rule == "bayes" and one.cost]
         found += odd_llrs(everything, options.log_base, [*options.costs, *points])
     if trials.has_speakers and not trials.is_exact:
-        found.append(Odd(LONG, trials.n_trials, _WITHOUT))
+        found.append(DataWarning(LONG, trials.n_trials, _WITHOUT))
     for one in dict.fromkeys(found):
         rows.add(
             system=trials.system,
@@ -198,7 +198,9 @@ def note_oddities(
         )
 
 
-def _of_attributes(trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]) -> Iterator[Odd]:
+def _of_attributes(
+    trials: TrialSet | TrialCounts, groupings: Sequence[Grouping]
+) -> Iterator[DataWarning]:
     """Yield what is odd about the values of attributes, and about the ages of speakers."""
     for grouping in groupings:
         yield from grouping.oddities()

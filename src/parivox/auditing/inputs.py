@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.data.attributes import Attribute
-    from parivox.data.counts_file import Named
+    from parivox.data.counts_file import NamedFiles
     from parivox.data.grouping import Grouping
     from parivox.data.groups_file import GroupsFile
     from parivox.data.rule_file import RuleFile
@@ -97,7 +97,7 @@ def _is_source(value: object) -> bool:
     return hasattr(value, "__arrow_c_stream__") and hasattr(value, "schema")
 
 
-def count_files(scores: Any) -> Named | None:
+def count_files(scores: Any) -> NamedFiles | None:
     """Files of counts with the names that the user gives them; None where there are none.
 
     Raises
@@ -335,7 +335,7 @@ def gather_one(
     return gather(sources, asked, file, may_lack=may_lack)
 
 
-def gather_counts(named: Named, asked: AuditOptions) -> Gathered:
+def gather_counts(named: NamedFiles, asked: AuditOptions) -> Gathered:
     """Read files of counts, whose groups are in them, and add up those of one system."""
     from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for files of counts only
 

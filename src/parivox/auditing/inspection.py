@@ -10,7 +10,7 @@ from parivox.data.inspection import inspect_files
 from parivox.data.inspection.findings import Counted, Found, Labels
 from parivox.data.source_bytes import in_encoding_given, stem_of
 from parivox.data.trial_checks import NOTE_OF_NOBODY, OF_NOBODY
-from parivox.data.value_warnings import ODDITIES, RANGE_OF_NUMBERS, Odd
+from parivox.data.value_warnings import ODDITIES, RANGE_OF_NUMBERS, DataWarning
 from parivox.errors import DataError
 from parivox.options.audit import ReadOptions
 
@@ -85,7 +85,7 @@ def can_be_audited(found: Inspection) -> bool:
     )
 
 
-def warnings_of(audit: Audit) -> Iterator[Odd]:
+def warnings_of(audit: Audit) -> Iterator[DataWarning]:
     """Yield the data warnings of an audit: of data, of missing scores, of operating points."""
     for source in (ODDITIES, MISSING_SCORES, POINTS):
         for row in audit.data.where(source=source).rows():
@@ -94,9 +94,9 @@ def warnings_of(audit: Audit) -> Iterator[Odd]:
                 continue
             if row["group"] and row["value"] is not None:
                 item = f"{item}: {row['group']} ({row['grouping']}), {100 * row['value']:.3g} %"
-            yield Odd(item, row["count"] or 0, row["note"] or "")
+            yield DataWarning(item, row["count"] or 0, row["note"] or "")
     for row in audit.data.where(source="scores", item=OF_NOBODY, grouping="").rows():
-        yield Odd(OF_NOBODY, row["count"], NOTE_OF_NOBODY)
+        yield DataWarning(OF_NOBODY, row["count"], NOTE_OF_NOBODY)
 
 
 class _Counts:

@@ -14,7 +14,7 @@ import numpy as np
 
 from parivox.auditing.layout import GROUPINGS_KEPT
 from parivox.core.separation import auc
-from parivox.data.value_warnings import Odd
+from parivox.data.value_warnings import DataWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ _MAX_LOG, _MIN_DISTINCT_SHARE, _REPEATED = 5_000_000, 0.5, 0.1
 _CHANCE = 0.5
 
 
-def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[Odd]:
+def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[DataWarning]:
     """Tell what the pairs of a list do not show: few speakers, or impostors of one kind only.
 
     Parameters
@@ -83,14 +83,14 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[O
     yield from _busy_speakers(by_speaker)
     for grouping, (n_within, n_between) in zip(of_speakers, within_between.tolist(), strict=True):
         if n_within == 0 and n_between >= _MIN_TRIALS and len(grouping.groups) > 1:
-            yield Odd(
+            yield DataWarning(
                 f"nontarget trials, all between groups of {grouping.name!r}",
                 n_between,
                 "false accepts of impostors of the same group are not tested",
             )
 
 
-def recording_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[Odd]:
+def recording_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[DataWarning]:
     """Tell which attributes of recordings follow from the group of the speaker.
 
     A difference between such groups may be one between their recordings.
@@ -110,14 +110,14 @@ def recording_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Itera
             row_codes = column.rank("dense").fill_null(0).to_numpy().astype(np.int32) - 1
             value = trials.recordings.codes(row_codes)
             if _follows(group, value, len(grouping.groups), len(values)):
-                yield Odd(
+                yield DataWarning(
                     f"recordings whose {attribute!r} follows from {grouping.name!r}",
                     int(((group >= 0) & (value >= 0)).sum()),
                     f"a difference by {grouping.name} may be one by {attribute}",
                 )
 
 
-def reversed_scores(cells: CellCounts) -> Iterator[tuple[str, Odd]]:
+def reversed_scores(cells: CellCounts) -> Iterator[tuple[str, DataWarning]]:
     """Tell of which groups the scores run the wrong way, although those of all trials do not.
 
     Yields
@@ -134,7 +134,7 @@ def reversed_scores(cells: CellCounts) -> Iterator[tuple[str, Odd]]:
             if is_reversed:
                 yield (
                     of_grouping.grouping.name,
-                    Odd(
+                    DataWarning(
                         f"trials of {group} whose target trials score below its nontarget trials",
                         int(counts.n_target + counts.n_nontarget),
                         "signs or labels of this group may be turned",
@@ -166,7 +166,7 @@ def same_scores(one: TrialSet, other: TrialSet) -> str:
     return "nearly the same scores" if is_near.mean() >= _NEAR_SHARE else ""
 
 
-def repeated_calls(trials: TrialSet) -> Iterator[Odd]:
+def repeated_calls(trials: TrialSet) -> Iterator[DataWarning]:
     """Tell how many trials have the speakers and the very score of another trial.
 
     The calls of two logs may overlap although each has an id of its own. Scores that are rounded
@@ -186,7 +186,7 @@ def repeated_calls(trials: TrialSet) -> Iterator[Odd]:
     is_again &= (is_target[1:] == is_target[:-1]) & (score[1:] == score[:-1])
     n_again = int(is_again.sum())
     if n_again > _REPEATED * score.size:
-        yield Odd(
+        yield DataWarning(
             "trials with the speakers and the score of another trial",
             n_again,
             "the same calls may be in two files or on two days, with other ids",
@@ -232,14 +232,14 @@ def _codes(grouping: Grouping) -> NDArray[np.int32]:
     return grouping.of_speaker
 
 
-def _busy_speakers(by_speaker: NDArray[np.int64]) -> Iterator[Odd]:
+def _busy_speakers(by_speaker: NDArray[np.int64]) -> Iterator[DataWarning]:
     """Tell whether two enrolled speakers make most of the trials of a class."""
     for kind, n_trials in zip(("nontarget", "target"), by_speaker, strict=True):
         in_use = n_trials[n_trials > 0]
         total = int(in_use.sum())
         busiest = int(np.sort(in_use)[-_N_BUSY:].sum())
         if in_use.size >= _MIN_SPEAKERS and busiest >= _BUSY_SHARE * total:
-            yield Odd(
+            yield DataWarning(
                 f"{kind} trials of {_N_BUSY} enrolled speakers alone",
                 busiest,
                 f"{100 * busiest / total:.0f} % of those of {in_use.size} speakers",

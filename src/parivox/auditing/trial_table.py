@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.operating_points import DEPLOYED
-from parivox.data.table import Coded, Table, columns_in
+from parivox.data.table import CodedColumn, Table, columns_in
 from parivox.errors import ConfigError
 from parivox.runtime.disk import whole_file, writing
 
@@ -107,9 +107,9 @@ def _table(one: System, number: NDArray[np.int32], seed: int) -> Table:
     assert trials.has_speakers
     (part,) = (part.without_conflicts() for part in trials.partitions())
     nought = np.zeros(len(part), dtype=np.int32)
-    columns: dict[str, NDArray[Any] | Coded] = {
-        "system": Coded(nought, [trials.system]),
-        "list": Coded(nought, [trials.list]),
+    columns: dict[str, NDArray[Any] | CodedColumn] = {
+        "system": CodedColumn(nought, [trials.system]),
+        "list": CodedColumn(nought, [trials.list]),
         "enrol_speaker": number[trials.utterance_speaker[part.enrol]],
         "test_speaker": np.append(number, np.int32(-1))[trials.utterance_speaker[part.test]],
         "target": part.target,
@@ -119,22 +119,24 @@ def _table(one: System, number: NDArray[np.int32], seed: int) -> Table:
         columns[f"error at {found.point.text}"] = _errors(trials, part, found)
     for grouping in (*one.design.groupings, *one.design.within, *one.design.strata):
         for side, codes in zip(("enrol", "test"), grouping.on(trials)(part), strict=True):
-            columns[f"{grouping.name} of {side}"] = Coded(codes, grouping.groups)
+            columns[f"{grouping.name} of {side}"] = CodedColumn(codes, grouping.groups)
     # in an order that tells no more of the ids than the numbers do
     order = np.random.default_rng((seed, 5)).permutation(len(part))
     for name, cells in columns.items():
-        shuffled = cells.codes[order] if isinstance(cells, Coded) else cells[order]
-        columns[name] = cells._replace(codes=shuffled) if isinstance(cells, Coded) else shuffled
+        shuffled = cells.codes[order] if isinstance(cells, CodedColumn) else cells[order]
+        columns[name] = (
+            cells._replace(codes=shuffled) if isinstance(cells, CodedColumn) else shuffled
+        )
     return Table.of_arrays(columns)
 
 
-def _errors(trials: TrialSet, part: Trials, found: Found) -> Coded:
+def _errors(trials: TrialSet, part: Trials, found: Found) -> CodedColumn:
     """Whether each trial went wrong at an operating point; undefined where it is not known."""
     if found.reason:
-        return Coded(np.full(len(part), -1), [False, True])
+        return CodedColumn(np.full(len(part), -1), [False, True])
     if found.point.rule == DEPLOYED:
         decided = trials.decided(part)
         wrong = np.where(decided < 0, -1, (decided == 1) != part.target)
-        return Coded(wrong, [False, True])
+        return CodedColumn(wrong, [False, True])
     wrong = (part.score >= found.threshold) != part.target
-    return Coded(wrong.astype(np.int64), [False, True])
+    return CodedColumn(wrong.astype(np.int64), [False, True])

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parivox.data.inspection import Inspection
-    from parivox.data.value_warnings import Odd
+    from parivox.data.value_warnings import DataWarning
 
 EXAMPLES = """\
 examples:
@@ -62,7 +62,7 @@ def _run(given: argparse.Namespace) -> None:
         sys.exit(2)
 
 
-def _warnings_of_audit(found: Inspection) -> Iterator[Odd]:
+def _warnings_of_audit(found: Inspection) -> Iterator[DataWarning]:
     """Yield the data warnings of an audit of these files, but for those that are known.
 
     The audit is made without intervals, which takes seconds.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.data.value_warnings import LOOKS_UNKNOWN, Odd, fold
+from parivox.data.value_warnings import LOOKS_UNKNOWN, DataWarning, fold
 from parivox.errors import shown
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ _LOWEST_YEARS, _ADULT = 10, 16
 _NAMES_SHOWN = 3
 
 
-def attribute_warnings(name: str, values: Sequence[str]) -> list[Odd]:
+def attribute_warnings(name: str, values: Sequence[str]) -> list[DataWarning]:
     """Tell what the distinct values of an attribute may have been mixed of.
 
     Parameters
@@ -103,13 +103,13 @@ def attribute_warnings(name: str, values: Sequence[str]) -> list[Odd]:
     if same:
         note = "; ".join(" and ".join(f"'{shown(value)}'" for value in pair) for pair in same)
         n_values = len({value for pair in same for value in pair})
-        warnings.append(Odd(f"values of {name!r} that may mean the same", n_values, note))
+        warnings.append(DataWarning(f"values of {name!r} that may mean the same", n_values, note))
     if re.search(_AGE, name):
         return [*warnings, *_decades_among_ages(name, values)]
     return [*warnings, *_two_codings(name, values)]
 
 
-def number_warnings(name: str, numbers: NDArray[np.float64]) -> list[Odd]:
+def number_warnings(name: str, numbers: NDArray[np.float64]) -> list[DataWarning]:
     """Tell whether ages are all decades, or a sex has the codes of two codings.
 
     Examples
@@ -125,14 +125,16 @@ def number_warnings(name: str, numbers: NDArray[np.float64]) -> list[Odd]:
     listed = ", ".join(f"{number:g}" for number in distinct[: 2 * _NAMES_SHOWN])
     are_decades = distinct.size >= _MIN_DECADES and bool((distinct % 10 == 0).all())
     if re.search(_AGE, name) and are_decades:
-        return [Odd(f"values of {name!r} that are all decades, not ages", distinct.size, listed)]
+        return [
+            DataWarning(f"values of {name!r} that are all decades, not ages", distinct.size, listed)
+        ]
     if re.search(_SEX, name) and {0.0, 1.0, 2.0} <= set(distinct.tolist()):
         what = f"codes of {name!r} that may be of two codings"
-        return [Odd(what, distinct.size, f"{listed}: 0 and 1, or 1 and 2, or 0 is unknown")]
+        return [DataWarning(what, distinct.size, f"{listed}: 0 and 1, or 1 and 2, or 0 is unknown")]
     return []
 
 
-def age_warnings(name: str, ages: NDArray[np.float64]) -> list[Odd]:
+def age_warnings(name: str, ages: NDArray[np.float64]) -> list[DataWarning]:
     """Tell whether the ages of some speakers may be decades, those of others years.
 
     Parameters
@@ -160,7 +162,7 @@ def age_warnings(name: str, ages: NDArray[np.float64]) -> list[Odd]:
     if is_decade.mean() >= _MOST_DECADES:
         note = "years may be mixed with decades"
         warnings.append(
-            Odd(f"speakers whose {name!r} is a multiple of 10", int(is_decade.sum()), note)
+            DataWarning(f"speakers whose {name!r} is a multiple of 10", int(is_decade.sum()), note)
         )
     low = np.unique(ages[ages < _LOWEST_YEARS])
     has_gap = not ((ages >= _LOWEST_YEARS) & (ages < _ADULT)).any()
@@ -168,11 +170,11 @@ def age_warnings(name: str, ages: NDArray[np.float64]) -> list[Odd]:
     if has_gap and _MIN_DECADES <= n_low < ages.size / 2:
         listed = ", ".join(f"{number:g}" for number in low[: 2 * _NAMES_SHOWN])
         note = f"{listed}: children, or decades?"
-        warnings.append(Odd(f"speakers whose {name!r} is below 10", n_low, note))
+        warnings.append(DataWarning(f"speakers whose {name!r} is below 10", n_low, note))
     return warnings
 
 
-def speaker_warnings(ids: Iterable[str]) -> list[Odd]:
+def speaker_warnings(ids: Iterable[str]) -> list[DataWarning]:
     """Tell how many speakers may be in the data under two spellings.
 
     Two ids may be of one person if they differ in case, blanks, signs, leading zeros or the
@@ -194,7 +196,7 @@ def speaker_warnings(ids: Iterable[str]) -> list[Odd]:
         return []
     what = "speakers that may be one person under two spellings"
     note = "their ids differ in case, blanks, signs, leading zeros or the order of words only"
-    return [Odd(what, n_speakers, note)]
+    return [DataWarning(what, n_speakers, note)]
 
 
 def _plain_spelling(speaker_id: str) -> str:
@@ -233,7 +235,7 @@ def _begin_alike(values: Sequence[str], folded: dict[str, str]) -> bool:
     return len(first) == 1 and len(others) == 1 and others[0].startswith(first)
 
 
-def _two_codings(name: str, values: Sequence[str]) -> list[Odd]:
+def _two_codings(name: str, values: Sequence[str]) -> list[DataWarning]:
     """Tell whether a few numbers stand among a few words."""
     known = [value for value in values if value.lower() not in LOOKS_UNKNOWN]
     codes = sorted(value for value in known if re.fullmatch(r"\d", value))
@@ -244,14 +246,16 @@ def _two_codings(name: str, values: Sequence[str]) -> list[Odd]:
     note = " and ".join(
         ", ".join(f"'{shown(value)}'" for value in coding) for coding in (codes, words)
     )
-    return [Odd(f"values of {name!r} in two codings", len(known), note)]
+    return [DataWarning(f"values of {name!r} in two codings", len(known), note)]
 
 
-def _decades_among_ages(name: str, values: Sequence[str]) -> list[Odd]:
+def _decades_among_ages(name: str, values: Sequence[str]) -> list[DataWarning]:
     """Tell whether decades or bands stand among single ages."""
     decades = [value for value in values if re.match(_DECADE, value) and not value.isdecimal()]
     ages = [value for value in values if value.isdecimal()]
     if not decades or not ages:
         return []
     note = ", ".join(f"'{shown(value)}'" for value in decades[:_NAMES_SHOWN])
-    return [Odd(f"values of {name!r} that are decades or bands among ages", len(decades), note)]
+    return [
+        DataWarning(f"values of {name!r} that are decades or bands among ages", len(decades), note)
+    ]

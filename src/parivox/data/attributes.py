@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.columns import ATTRIBUTE
-from parivox.data.ids import Dictionary
+from parivox.data.ids import IdDictionary
 from parivox.errors import ConfigError
 from parivox.frozen import frozen
 
@@ -179,13 +179,13 @@ def parse_attribute(text: str, option: str = "--by") -> Attribute:
     return Attribute(f"{head}{name}:{ends_text}", name, side, level, edges)
 
 
-class ValueCodes:
+class AttributeCoder:
     """One attribute's values in the rows of trials, of both sides if each has its own column."""
 
     def __init__(self, attribute: Attribute) -> None:
         self.attribute, self.bands = attribute, attribute.bands
         self._numbers: set[float] = set()
-        self._texts = Dictionary()
+        self._texts = IdDictionary()
         self._code: list[int] = []
         self._place: dict[str, int] = {}
 
@@ -208,16 +208,16 @@ class ValueCodes:
         """Different values so far; 0 where they are put in bands."""
         return len(self._place)
 
-    def finish(self) -> tuple[Levels, NDArray[np.int32]]:
+    def finish(self) -> tuple[AttributeValues, NDArray[np.int32]]:
         """The values in order, and the place of each code among them; last, of -1."""
         if self.bands is not None:
             n = len(self.bands.edges) + 1
-            levels = Levels(None, np.array(sorted(self._numbers)))
+            levels = AttributeValues(None, np.array(sorted(self._numbers)))
             return levels, np.array([*range(n), -1], dtype=np.int32)
         values = in_order(self._place)
         place = {value: i for i, value in enumerate(values)}
         ranks = [place[value] for value in self._place]
-        return Levels(tuple(values)), np.array([*ranks, -1], dtype=np.int32)
+        return AttributeValues(tuple(values)), np.array([*ranks, -1], dtype=np.int32)
 
 
 def names_of(attributes: Iterable[Attribute]) -> tuple[str, ...]:
@@ -258,7 +258,7 @@ def whole_of(key: str) -> str:
 
 
 @frozen
-class Levels:
+class AttributeValues:
     """Values of an attribute in order, or None where they are bands, and the numbers in these."""
 
     values: tuple[str, ...] | None

@@ -94,7 +94,7 @@ ATTRIBUTE = "@"
 
 
 @dataclass(frozen=True)
-class Columns:
+class RequestedColumns:
     """The user's columns, by role."""
 
     by_role: Mapping[str, str] = field(default_factory=dict)  # column of some roles
@@ -134,7 +134,7 @@ def plain(name: str) -> str:
     return re.sub(r"[^0-9a-z]", "", name.lower())
 
 
-def name_columns(names: Sequence[str], asked: Columns, source: str) -> dict[str, int]:
+def name_columns(names: Sequence[str], asked: RequestedColumns, source: str) -> dict[str, int]:
     """Position of the column of each role, by the user's names first, then by known ones.
 
     Examples
@@ -177,7 +177,7 @@ def _named(
 
 
 def _of_calls(
-    names: Sequence[str], found: Mapping[str, int], asked: Columns, source: str
+    names: Sequence[str], found: Mapping[str, int], asked: RequestedColumns, source: str
 ) -> dict[str, int]:
     """Further roles in a log with a row a call, where customers stand for their enrolments.
 

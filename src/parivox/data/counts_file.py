@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.core.counts import FloatArray
-    from parivox.data.source_bytes import Content
+    from parivox.data.source_bytes import SourceBytes
 
     Numbered: TypeAlias = tuple[FloatArray, NDArray[np.int32]]
 
-Named: TypeAlias = "list[tuple[tuple[str, str] | None, str | os.PathLike[str]]]"
+NamedFiles: TypeAlias = "list[tuple[tuple[str, str] | None, str | os.PathLike[str]]]"
 """Files with the system and list that the user names, None where they are not named."""
 
 KEY, TALLY_KEY = "parivox_counts", "parivox_tally"
@@ -134,11 +134,11 @@ class CountRows:
     @classmethod
     def total(cls, parts: Iterable[CountRows]) -> CountRows:
         """The sum of several, which come in turn: each combination once, in a fixed order."""
-        waiting: list[_Runs] = []
+        waiting: list[_RowRuns] = []
         for one in parts:
-            waiting.append(_Runs(one))
+            waiting.append(_RowRuns(one))
             if is_full([*map(len, waiting)]):
-                waiting = [_Runs(_total(waiting))]
+                waiting = [_RowRuns(_total(waiting))]
         return _total(waiting)
 
     def timed_by_cell(self) -> CountRows:
@@ -187,7 +187,7 @@ def _numbered(column: FloatArray) -> Numbered:
     return values, (Steps(values).of(column) - 1).astype(np.int32)
 
 
-class _Runs:
+class _RowRuns:
     """Rows of counts in little memory: runs of rows that differ in score and threshold alone."""
 
     def __init__(self, rows: CountRows) -> None:
@@ -209,7 +209,7 @@ class _Runs:
         return int(self.sums["count"].size)
 
 
-def _total(tables: Sequence[_Runs]) -> CountRows:
+def _total(tables: Sequence[_RowRuns]) -> CountRows:
     """The sum of tables: each combination once, scores and thresholds rising within a run."""
     tables = [one for one in tables if len(one)]
     if not tables:
@@ -320,7 +320,7 @@ def holds_tally(source: object) -> bool:
     return holds_counts(source, TALLY_KEY)
 
 
-def read_counts(source: str | os.PathLike[str]) -> tuple[Content, dict[str, Any], CountRows]:
+def read_counts(source: str | os.PathLike[str]) -> tuple[SourceBytes, dict[str, Any], CountRows]:
     """The file, what its metadata say as JSON gives it, and its rows.
 
     Their numbers are checked, but for the groups and levels that the metadata name.
@@ -444,7 +444,7 @@ def _header(file: Path | io.BytesIO, name: str, key: str) -> dict[str, Any]:
 
 def _read(
     source: str | os.PathLike[str], key: str, kinds: Mapping[str, Any]
-) -> tuple[Content, dict[str, Any], pl.DataFrame]:
+) -> tuple[SourceBytes, dict[str, Any], pl.DataFrame]:
     """A Parquet file whose metadata say under a key what it holds, with columns of known kinds."""
     content = read_content(source)
     found = content.for_polars

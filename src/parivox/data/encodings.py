@@ -103,7 +103,7 @@ _NASAL = re.compile("ã[oe]|õe")
 
 
 @dataclass
-class Words:
+class NonAsciiWords:
     """The words of a text that hold bytes beyond ASCII, each once, in order."""
 
     found: dict[bytes, None] = field(default_factory=dict)
@@ -124,7 +124,7 @@ class Words:
         if not plausible:
             return {}
         best = min(plausible, key=lambda one: sum(one.odd))
-        every: dict[tuple[str, ...], _Reading] = {best.texts: best}
+        every: dict[tuple[str, ...], _DecodedWords] = {best.texts: best}
         for one in plausible:
             every.setdefault(one.texts, one)
         left = [one for one in every.values() if one is best or not one.is_ruled_out_by(best)]
@@ -135,14 +135,14 @@ class Words:
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _DecodedWords:
     """Words as one encoding has them, and which of them are odd."""
 
     name: str
     texts: tuple[str, ...]
     odd: tuple[bool, ...]
 
-    def is_ruled_out_by(self, best: _Reading) -> bool:
+    def is_ruled_out_by(self, best: _DecodedWords) -> bool:
         """Whether words that the two read differently are odd in this reading alone."""
         both = zip(self.texts, best.texts, self.odd, best.odd, strict=True)
         differ = [odd - odd_there for text, there, odd, odd_there in both if text != there]
@@ -150,7 +150,7 @@ class _Reading:
         return sum(differ) >= max(least, _RULED_OUT * len(differ))
 
 
-def _reading(name: str, words: Iterable[bytes]) -> _Reading | None:
+def _reading(name: str, words: Iterable[bytes]) -> _DecodedWords | None:
     """The words in an encoding; None where that makes no words of them."""
     try:
         texts = tuple(word.decode(name) for word in words)
@@ -160,7 +160,7 @@ def _reading(name: str, words: Iterable[bytes]) -> _Reading | None:
     wrong = [_is_wrong(text, one) for text in texts]
     if sum(wrong) > _MOST_ODD * len(wrong):
         return None
-    return _Reading(
+    return _DecodedWords(
         name, texts, tuple(w or _is_odd(t, one) for w, t in zip(wrong, texts, strict=True))
     )
 

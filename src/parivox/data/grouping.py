@@ -13,7 +13,7 @@ import numpy as np
 
 from parivox.data.attribute_warnings import attribute_warnings, number_warnings
 from parivox.data.attributes import number
-from parivox.data.value_warnings import RANGE_OF_NUMBERS, Odd, odd_numbers, odd_values
+from parivox.data.value_warnings import RANGE_OF_NUMBERS, DataWarning, odd_numbers, odd_values
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Grouping:
     parts: tuple[tuple[str, ...], ...] = ()  # of each group, its value of each attribute
     # the values of each attribute in order, of a grouping that a file of counts tells of
     counted_values: tuple[tuple[str, ...], ...] = ()
-    _values: tuple[OfAttribute, ...] = field(default=(), repr=False)
+    _values: tuple[AttributeCodes, ...] = field(default=(), repr=False)
     _place: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32), repr=False)
 
     def on(self, trials: TrialSet) -> Callable[[Trials], Sides]:
@@ -112,14 +112,14 @@ class Grouping:
         """Of each of its attributes that is of speakers, the value of all speakers of the table."""
         return [part.of_speaker for part in self._values if part.of_speaker is not None]
 
-    def oddities(self) -> Iterator[Odd]:
+    def oddities(self) -> Iterator[DataWarning]:
         """What is odd about the values of its attributes, and the range of those in bands."""
         parts = self._values or (None,) * len(self.attributes)
         for text, part, values in zip(self.attributes, parts, self.values, strict=True):
             numbers = np.array([number(value) for value in values])
             if part is not None and (banded := (part.raw or part).banded).size:
                 name, note = part.attribute.name, f"from {banded.min():g} to {banded.max():g}"
-                yield Odd(f"{RANGE_OF_NUMBERS} {name!r}", int(banded.size), note)
+                yield DataWarning(f"{RANGE_OF_NUMBERS} {name!r}", int(banded.size), note)
                 yield from odd_numbers(name, banded)
                 yield from number_warnings(name, banded)
             elif np.isnan(numbers).any():
@@ -150,7 +150,7 @@ class Grouping:
 
 
 @frozen
-class OfAttribute:
+class AttributeCodes:
     """One attribute: its values in order, and where each speaker, recording or trial has which.
 
     Codes are indices into `values`, -1 for unknown; those of rows and of trials have one more
@@ -163,7 +163,7 @@ class OfAttribute:
     of_row: Codes | None = None
     of_trials: Mapping[tuple[str, str], tuple[str, str, Codes]] = field(default_factory=dict)
     removed: Mapping[str, int] = field(default_factory=dict)  # value left out: its code in `raw`
-    raw: OfAttribute | None = None
+    raw: AttributeCodes | None = None
     numbers: NDArray[np.float64] | None = None  # of each speaker, where bands were made of them
     # distinct numbers that bands were made of, wherever they stand
     banded: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
@@ -227,7 +227,7 @@ def _same_value(enrol: Codes, test: Codes) -> Sides:
     return code, code
 
 
-def combined(codes: Sequence[Codes], parts: Sequence[OfAttribute]) -> NDArray[np.int64]:
+def combined(codes: Sequence[Codes], parts: Sequence[AttributeCodes]) -> NDArray[np.int64]:
     """One number for the values of several attributes; -1 if one of them is unknown."""
     if len(codes) == 1:
         return codes[0].astype(np.int64)

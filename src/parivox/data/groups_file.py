@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from parivox.data.attributes import Attribute
-    from parivox.data.yaml_text import Node
+    from parivox.data.yaml_text import YamlNode
 
 KEEP = "keep"
 """Under ``others``: values that no group holds keep their names."""
@@ -51,7 +51,7 @@ _KEYS = (*_CHOICES, "groups", "others")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class GroupDefinition:
     """What groups are made of the values of one attribute.
 
     Examples
@@ -114,10 +114,10 @@ class GroupsFile:
     by: tuple[str, ...] | None
     within: tuple[str, ...] | None
     reference: tuple[str, ...] | None
-    recipes: Mapping[str, Recipe]  # by attribute, as the file writes it
+    recipes: Mapping[str, GroupDefinition]  # by attribute, as the file writes it
     provenance: dict[str, Any]  # what was read
 
-    def recipe(self, attribute: Attribute) -> Recipe | None:
+    def recipe(self, attribute: Attribute) -> GroupDefinition | None:
         """Recipe of an attribute, whatever its case and the blanks around its edges.
 
         That of ``language`` serves ``enrol.language``, too, unless that has one of its own.
@@ -160,7 +160,7 @@ def read_groups_file(source: Any) -> GroupsFile:
         return source
     provenance: dict[str, Any] = {"role": "groups", "name": "groups", "format": "mapping"}
     if isinstance(source, Mapping):
-        found: Node | None = yaml_text.node_of(source, "groups")
+        found: YamlNode | None = yaml_text.node_of(source, "groups")
     elif isinstance(source, (str, os.PathLike)):
         text, provenance = _read(source)
         found = yaml_text.read_yaml(text, provenance["name"])
@@ -195,7 +195,7 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
     return text, provenance
 
 
-def _parsed(found: Node | None, provenance: dict[str, Any]) -> GroupsFile:
+def _parsed(found: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
     name = str(provenance["name"])
     if found is None or not found.value:
         raise ConfigError(_nothing(name))
@@ -226,7 +226,7 @@ def _parsed(found: Node | None, provenance: dict[str, Any]) -> GroupsFile:
     return GroupsFile(name, recipes=recipes, provenance=provenance, **choices)
 
 
-def _recipes(entries: Mapping[str, Node]) -> dict[str, Recipe]:
+def _recipes(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
     groups = _mapping(entries["groups"], "groups", "gender: [f, m]") if "groups" in entries else {}
     others = _mapping(entries["others"], "others", "gender: keep") if "others" in entries else {}
     known = {_plain(attribute): attribute for attribute in groups}
@@ -258,10 +258,10 @@ def _recipes(entries: Mapping[str, Node]) -> dict[str, Recipe]:
     }
 
 
-def _recipe(attribute: str, node: Node, others: str | None) -> Recipe:
+def _recipe(attribute: str, node: YamlNode, others: str | None) -> GroupDefinition:
     if isinstance(node.value, list):  # values that stay as they are
         kept = _texts(node, f"groups of {attribute}")
-        return Recipe({v: (v,) for v in kept}, others, dict.fromkeys(kept, node.where))
+        return GroupDefinition({v: (v,) for v in kept}, others, dict.fromkeys(kept, node.where))
     named = _mapping(node, f"groups of {attribute}", "women: [f, F]")
     groups = {name: _texts(members, f"group {name!r}") for name, members in named.items()}
     holder: dict[str, str] = {}
@@ -274,10 +274,10 @@ def _recipe(attribute: str, node: Node, others: str | None) -> Recipe:
                 )
                 raise ConfigError(msg)
             holder[value] = name
-    return Recipe(groups, others, {name: members.where for name, members in named.items()})
+    return GroupDefinition(groups, others, {name: members.where for name, members in named.items()})
 
 
-def _mapping(node: Node, what: str, example: str) -> dict[str, Node]:
+def _mapping(node: YamlNode, what: str, example: str) -> dict[str, YamlNode]:
     if not isinstance(node.value, dict) or not node.value:
         kind = "a list" if isinstance(node.value, list) else "one text"
         problem = f"is {kind}" if node.value else "is empty"
@@ -289,7 +289,7 @@ def _mapping(node: Node, what: str, example: str) -> dict[str, Node]:
     return node.value
 
 
-def _texts(node: Node, what: str) -> tuple[str, ...]:
+def _texts(node: YamlNode, what: str) -> tuple[str, ...]:
     """One text, or several in a list."""
     if isinstance(node.value, dict):
         msg = f"{node.where}: {what} is a mapping; write a text, or a list as in [a, b]"

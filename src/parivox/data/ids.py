@@ -44,7 +44,7 @@ ratio."""
 _SPARSE = 2  # slots for each text, at least
 
 
-class Dictionary:
+class IdDictionary:
     """Few ids, numbered in the order in which they appear, over the chunks of a file."""
 
     def __init__(self) -> None:
@@ -85,11 +85,11 @@ class Dictionary:
         return ids.gather(order), place
 
 
-class Ids:
+class IdCollector:
     """Ids as they are read."""
 
     def __init__(self) -> None:
-        self._open = Texts()  # of the run that is being read
+        self._open = NumberedTexts()  # of the run that is being read
         self._named = np.empty(0, dtype=np.int32)  # the value of each of its texts
         self._runs: list[pl.Series | None] = []
         self._sizes: list[int] = []
@@ -116,7 +116,7 @@ class Ids:
         if not self._open.size:
             return
         texts, values = self._open.texts, self.values
-        self._open, self._named = Texts(), np.empty(0, dtype=np.int32)
+        self._open, self._named = NumberedTexts(), np.empty(0, dtype=np.int32)
         self.add(texts)
         if (values != -1).any():
             self._values[self.runs - 1] = self._kept(f"values-{self.runs - 1}", values)
@@ -325,7 +325,7 @@ def _numbered(text: pl.Series) -> tuple[Codes, pl.Series]:
     """The place of each text among the distinct ones, and these in rising order."""
     if not len(text):
         return np.empty(0, dtype=np.int32), text
-    texts = Texts()
+    texts = NumberedTexts()
     numbers, _ = texts.read(text)
     place, distinct = texts.in_order()
     return place.take(numbers), distinct
@@ -340,7 +340,7 @@ def _plain(codes: Codes, texts: pl.Series) -> tuple[Codes, pl.Series]:
     return place.take(codes), ids
 
 
-class Texts:
+class NumberedTexts:
     """Texts numbered in the order in which they appear, over the chunks of a run.
 
     They are told apart by two hashes of 64 bits, salted anew in each process: that two of a

@@ -10,7 +10,7 @@ import polars as pl
 from parivox.data.columns import plain
 from parivox.data.ids import places_in
 from parivox.data.joining import before
-from parivox.data.value_warnings import Odd
+from parivox.data.value_warnings import DataWarning
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -121,13 +121,13 @@ def recording_names_of(trials: TrialSet) -> RecordingNames:
     return recording_names(ids, table, trials.utterance_speaker[trials.n_models :])
 
 
-def odd_recordings(trials: TrialSet) -> list[Odd]:
+def odd_recordings(trials: TrialSet) -> list[DataWarning]:
     """What is odd about folders that might be taken for recordings: many speakers share them."""
     found = recording_names_of(trials)
     if not found.doubt:
         return []
     note = f"{found.doubt}; same-recording trials are unknown: {GIVE_RECORDINGS}"
-    return [Odd("shared folder names, not taken for recordings", found.shared, note)]
+    return [DataWarning("shared folder names, not taken for recordings", found.shared, note)]
 
 
 def _doubt_of_folders(folders: pl.DataFrame) -> tuple[str, int]:

@@ -92,7 +92,7 @@ class Utterances:
         return self.table["speaker"]
 
 
-class Pattern(Utterances):
+class SpeakerPattern(Utterances):
     """Where in the ids their speaker stands, in the place of a table: it has no rows.
 
     Examples
@@ -132,7 +132,9 @@ def read_utterances(source: Any) -> Utterances:
         return source
     if is_pattern(source):
         texts = dict.fromkeys(("utterance", "speaker"), pl.String)
-        return Pattern(pl.DataFrame(schema={"row": pl.Int64, **texts}), source, {}, pl.DataFrame())
+        return SpeakerPattern(
+            pl.DataFrame(schema={"row": pl.Int64, **texts}), source, {}, pl.DataFrame()
+        )
     whole, name, provenance = read_table(source, "utterances")
     columns = {"utterance": find_column(whole, "utterance", UTTERANCE, name)}
     speaker = find_column(whole, "speaker", SPEAKER, "")

@@ -8,14 +8,14 @@ import numpy as np
 
 from parivox.data.attributes import (
     Attribute,
-    ValueCodes,
+    AttributeCoder,
     distinct_numbers,
     in_order,
     parse_by,
     sides_of,
 )
 from parivox.data.columns import ATTRIBUTE, plain
-from parivox.data.grouping import SAME, Grouping, OfAttribute, combined
+from parivox.data.grouping import SAME, AttributeCodes, Grouping, combined
 from parivox.data.speakers import column_named
 from parivox.errors import ConfigError, DataError, nearest
 
@@ -124,7 +124,7 @@ def make_groupings(
 
 
 def _grouping(
-    parts: Sequence[OfAttribute], used: NDArray[np.int64], sets: Sequence[TrialSet], option: str
+    parts: Sequence[AttributeCodes], used: NDArray[np.int64], sets: Sequence[TrialSet], option: str
 ) -> Grouping:
     """Combine attributes; every combination that occurs is a group."""
     sizes = [len(part.values) for part in parts]
@@ -178,7 +178,7 @@ def _grouping(
     )
 
 
-def _occurring(parts: Sequence[OfAttribute], sets: Sequence[TrialSet]) -> NDArray[np.int64]:
+def _occurring(parts: Sequence[AttributeCodes], sets: Sequence[TrialSet]) -> NDArray[np.int64]:
     """Combinations of values that any utterance or trial has."""
     found: set[int] = set()
     for trials in sets:
@@ -220,7 +220,7 @@ class AttributeLookup:
         trials = {key.removeprefix(ATTRIBUTE) for one in self.sets for key in one.levels}
         return [*self.speakers.attributes.columns, *self._of_recordings, *sorted(trials)]
 
-    def sensible(self, used: NDArray[np.int64]) -> list[OfAttribute]:
+    def sensible(self, used: NDArray[np.int64]) -> list[AttributeCodes]:
         """Every attribute of speakers or recordings that has a sensible number of values."""
         own, rest = self._columns()
         both = {name.lower() for name in own} & {name.lower() for name in rest}
@@ -245,7 +245,7 @@ class AttributeLookup:
         own = [name for name in self.speakers.attributes.columns if plain(name)]
         return own, [name for name in self._of_recordings if plain(name) not in {"", *_NAMES}]
 
-    def choices(self, used: NDArray[np.int64]) -> list[list[OfAttribute]]:
+    def choices(self, used: NDArray[np.int64]) -> list[list[AttributeCodes]]:
         """What to group by where nothing is named."""
         own, rest = self._columns()
         found = self.sensible(used)
@@ -282,7 +282,7 @@ class AttributeLookup:
             return [Attribute(grouping, grouping)]
         return parse_by(grouping, self.option)
 
-    def values(self, attribute: Attribute) -> OfAttribute:
+    def values(self, attribute: Attribute) -> AttributeCodes:
         """An attribute with its values, after what the groups file does to them."""
         part = self._found(attribute)
         recipe = None if self.file is None else self.file.recipe(attribute)
@@ -291,7 +291,7 @@ class AttributeLookup:
         recipe.check(part.values)
         values, places, removed = recipe.apply(part.values)
         place = np.array([*places, -1], dtype=np.int32)
-        return OfAttribute(
+        return AttributeCodes(
             part.attribute,
             values,
             None if part.of_speaker is None else place[part.of_speaker],
@@ -301,7 +301,7 @@ class AttributeLookup:
             part,
         )
 
-    def _found(self, attribute: Attribute) -> OfAttribute:
+    def _found(self, attribute: Attribute) -> AttributeCodes:
         text = attribute.own
         literal = Attribute(attribute.text, text, "", "", attribute.edges)
         # a column may itself be called what could be an attribute with a side or bands
@@ -323,8 +323,8 @@ class AttributeLookup:
     def _agree(
         self,
         one: Attribute,
-        first: OfAttribute,
-        other: OfAttribute,
+        first: AttributeCodes,
+        other: AttributeCodes,
         levels: tuple[str, str],
         places: Mapping[str, str],
     ) -> None:
@@ -375,12 +375,12 @@ class AttributeLookup:
                 mend += ", as which Kaldi's folder may be given again"
         return ConfigError(f"{self.option}: {problem} {shown_as!r} (searched {where}); {mend}")
 
-    def _read(self, one: Attribute, level: str) -> OfAttribute:
+    def _read(self, one: Attribute, level: str) -> AttributeCodes:
         if level == "trial":
             return self._of_trials(one)
         table = self.speakers if level == "speaker" or self.table is None else self.table
         column = table.attributes[column_named(one.name, table.attributes.columns)]
-        coder = ValueCodes(one)
+        coder = AttributeCoder(one)
         codes = coder.codes(column, table.name)
         levels, place = coder.finish()
         codes = np.append(place[codes], np.int32(-1))
@@ -389,10 +389,10 @@ class AttributeLookup:
             numbers = one.bands.numbers(column.to_list(), one.text, table.name)
             values = values or one.bands.names(levels.numbers)
         if level == "recording":
-            return OfAttribute(one, values, of_row=codes, banded=levels.numbers)
-        return OfAttribute(one, values, of_speaker=codes, numbers=numbers, banded=levels.numbers)
+            return AttributeCodes(one, values, of_row=codes, banded=levels.numbers)
+        return AttributeCodes(one, values, of_speaker=codes, numbers=numbers, banded=levels.numbers)
 
-    def _of_trials(self, one: Attribute) -> OfAttribute:
+    def _of_trials(self, one: Attribute) -> AttributeCodes:
         """An attribute that stands in the rows of every set of trials."""
         key = _key(one)
         for trials in self.sets:
@@ -415,7 +415,7 @@ class AttributeLookup:
             keys = self._sides(one, key, trials)
             found[trials.key] = (*keys, np.array([*codes, -1], dtype=np.int32))
         values = list(SAME) if one.side == "same" else values
-        return OfAttribute(one, values, of_trials=found, banded=banded)
+        return AttributeCodes(one, values, of_trials=found, banded=banded)
 
     def _sides(self, one: Attribute, key: str, trials: TrialSet) -> tuple[str, str]:
         """Keys of the columns of either side."""
@@ -443,7 +443,7 @@ class AttributeLookup:
 
 
 def _differences(
-    first: OfAttribute, other: OfAttribute, trials: TrialSet
+    first: AttributeCodes, other: AttributeCodes, trials: TrialSet
 ) -> Iterator[tuple[str, str]]:
     """Values of one side of a trial that two attributes do not agree about, one a partition."""
     place = {value: i for i, value in enumerate({*first.values, *other.values})}

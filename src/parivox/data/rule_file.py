@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parivox.data.speakers import Speakers
     from parivox.data.trial_checks import Trials
     from parivox.data.trial_set import TrialSet
-    from parivox.data.yaml_text import Node
+    from parivox.data.yaml_text import YamlNode
 
 VERSION = 1
 SIDES = ("enrol", "test")
@@ -145,7 +145,7 @@ def read_rules(source: Any) -> RuleFile:
     name = "--thresholds"
     provenance: dict[str, Any] = {"role": "thresholds", "name": name, "format": "mapping"}
     if isinstance(source, Mapping):
-        node: Node | None = yaml_text.node_of(source, name)
+        node: YamlNode | None = yaml_text.node_of(source, name)
     elif isinstance(source, (str, os.PathLike)):
         path = Path(source)
         if path.is_file() and not path.stat().st_size:
@@ -165,7 +165,7 @@ def read_rules(source: Any) -> RuleFile:
     return _parsed(node, name, provenance)
 
 
-def _parsed(node: Node | None, name: str, provenance: dict[str, Any]) -> RuleFile:
+def _parsed(node: YamlNode | None, name: str, provenance: dict[str, Any]) -> RuleFile:
     mend = "parivox thresholds --example prints one"
     if node is None or not isinstance(node.value, dict) or _VERSION not in node.value:
         msg = f"{name}: is not a rule file, of which a line says '{_VERSION}: {VERSION}'; {mend}"
@@ -212,7 +212,7 @@ def _parsed(node: Node | None, name: str, provenance: dict[str, Any]) -> RuleFil
     )
 
 
-def _number(node: Node, what: str) -> float:
+def _number(node: YamlNode, what: str) -> float:
     try:
         found = float(node.value)  # type: ignore[arg-type]
     except (TypeError, ValueError):

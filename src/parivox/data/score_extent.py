@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.attributes import names_of
-from parivox.data.columns import Columns
+from parivox.data.columns import RequestedColumns
 from parivox.data.formats import scan
 from parivox.data.trial_values import scores
 from parivox.errors import DataError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from parivox.data.source_bytes import FileRows
 
 
-class Extent(NamedTuple):
+class ScoreFileExtent(NamedTuple):
     """Of a file of scores."""
 
     columns: frozenset[str]  # those that have a role
@@ -37,7 +37,7 @@ def extent_of(
     attributes: Iterable[Attribute] = (),
     format: str | None = None,  # noqa: A002 - the option's name
     orientation: str | None = None,
-) -> Extent:
+) -> ScoreFileExtent:
     """Read the rows and scores of a file, of which columns may hold attributes.
 
     Raises
@@ -45,7 +45,7 @@ def extent_of(
     DataError
         If it cannot be read, or holds no row.
     """
-    asked = Columns(dict(columns or {}), attributes=names_of(attributes))
+    asked = RequestedColumns(dict(columns or {}), attributes=names_of(attributes))
     scanned = scan(source, columns=asked, format=format, name="scores")
     rows, low, high = 0, np.inf, -np.inf
     for chunk in scanned.chunks():
@@ -63,10 +63,10 @@ def extent_of(
         low, high = -high, -low
     assert scanned.content is not None
     roles, sha256 = frozenset(scanned.columns), scanned.content.sha256
-    return Extent(roles, rows, float(low), float(high), sha256)
+    return ScoreFileExtent(roles, rows, float(low), float(high), sha256)
 
 
-class Place(NamedTuple):
+class TrialLocation(NamedTuple):
     """Where a trial stands."""
 
     file: str  # its path
@@ -79,12 +79,12 @@ def pair_in_two_parts(
     *,
     columns: Mapping[str, str] | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
-) -> tuple[str, Place, Place] | None:
+) -> tuple[str, TrialLocation, TrialLocation] | None:
     """The first pair of recordings that has a score or decision in two parts, and where.
 
     None if there is none.
     """
-    asked = Columns(dict(columns or {}))
+    asked = RequestedColumns(dict(columns or {}))
     found = []
     for path in dict.fromkeys(one.path for one in parts):
         own = {one.first: i for i, one in enumerate(parts, 1) if one.path == path}
@@ -105,4 +105,4 @@ def pair_in_two_parts(
     enrol, test, *place = again.row(0)
     same = again.filter((pl.col("enrol") == enrol) & (pl.col("test") == test))
     other = same.filter(pl.col("part") != place[-1]).row(0)
-    return f"({enrol}, {test})", Place(*place), Place(*other[2:])
+    return f"({enrol}, {test})", TrialLocation(*place), TrialLocation(*other[2:])

@@ -158,7 +158,7 @@ _KIND = "parivox_counted"
 
 
 @dataclass(frozen=True)
-class CountedBefore:
+class CountingLog:
     """What was counted with a key: of which trials, by what, and whether groups were withheld.
 
     It is a file next to the key, with keyed hashes in place of trials. Two files of the same
@@ -169,7 +169,7 @@ class CountedBefore:
     entries: tuple[dict[str, Any], ...]
 
     @classmethod
-    def of_key(cls, key: str | os.PathLike[str]) -> CountedBefore:
+    def of_key(cls, key: str | os.PathLike[str]) -> CountingLog:
         """Read what was counted with the key of a file.
 
         Raises
@@ -180,7 +180,7 @@ class CountedBefore:
         return cls._read(record_beside(key))
 
     @classmethod
-    def _read(cls, path: Path) -> CountedBefore:
+    def _read(cls, path: Path) -> CountingLog:
         if not path.exists():
             return cls(path, ())
         try:

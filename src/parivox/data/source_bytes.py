@@ -160,10 +160,10 @@ def _is_utf8(blocks: Iterable[bytes]) -> bool:
 
 def _other(blocks: Iterable[bytes], name: str) -> str:
     """What a text that is not UTF-8 is in."""
-    from parivox.data.encodings import Words  # noqa: PLC0415 - most files are UTF-8
+    from parivox.data.encodings import NonAsciiWords  # noqa: PLC0415 - most files are UTF-8
 
     row, whole, alone, first = 1, 0, 0, (0, b"")
-    words = Words()
+    words = NonAsciiWords()
     for line in _lines(blocks):
         if not line.isascii():
             if len(line.translate(None, _NOT_IN_TEXT)) < len(line):
@@ -301,7 +301,7 @@ def called_apart(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 
 @frozen
-class Content:
+class SourceBytes:
     """Unpacked bytes of a file or of standard input; text is in UTF-8."""
 
     name: str  # as errors call it
@@ -353,7 +353,7 @@ class Content:
         return self.path
 
 
-def read_content(source: str | os.PathLike[str]) -> Content:
+def read_content(source: str | os.PathLike[str]) -> SourceBytes:
     """Read a file, or standard input where the name is ``-``."""
     if os.fspath(source) == "-":
         if sys.stdin.buffer in _STDIN:
@@ -409,7 +409,7 @@ class _Hashed(io.RawIOBase):
         return len(block)
 
 
-def _read_bytes(name: str, file: IO[bytes], path: Path | None = None) -> Content:
+def _read_bytes(name: str, file: IO[bytes], path: Path | None = None) -> SourceBytes:
     start = file.read(16)
     if not start:
         msg = f"{name}: is empty; give one trial, speaker or utterance a row"
@@ -417,19 +417,19 @@ def _read_bytes(name: str, file: IO[bytes], path: Path | None = None) -> Content
     compression = compression_of(start)
     if not compression and path is not None and path.is_file():
         if path.stat().st_size > IN_MEMORY_BYTES:
-            content = Content(name, None, path, "", "")
+            content = SourceBytes(name, None, path, "", "")
             digest = hashlib.sha256()
             for block in _blocks(content, f"hashing {name}"):
                 digest.update(block)
             return replace(content, sha256=digest.hexdigest())
         data = path.read_bytes()  # which `file` would join with what it holds already, as a copy
-        return Content(name, data, None, hashlib.sha256(data).hexdigest(), "")
+        return SourceBytes(name, data, None, hashlib.sha256(data).hexdigest(), "")
     n = path.stat().st_size if path is not None and path.is_file() else None
     with stage(f"unpacking {name}", n, "bytes") as reading:
         return _read_unpacked(name, _Hashed(file, start, reading), compression)
 
 
-def _read_unpacked(name: str, hashed: _Hashed, compression: str) -> Content:
+def _read_unpacked(name: str, hashed: _Hashed, compression: str) -> SourceBytes:
     """What is left to be unpacked, or comes through a pipe."""
     blocks = unpacked(io.BufferedReader(hashed, 1 << 20), compression, name)
     if compression:
@@ -445,9 +445,9 @@ def _read_unpacked(name: str, hashed: _Hashed, compression: str) -> Content:
         if not size:
             msg = f"{name}: is empty once unpacked; give one trial, speaker or utterance a row"
             raise DataError(msg)
-        return Content(name, b"".join(first_blocks), None, hashed.hash.hexdigest(), compression)
+        return SourceBytes(name, b"".join(first_blocks), None, hashed.hash.hexdigest(), compression)
     folder, large = _on_disk(chain(first_blocks, blocks))
-    return Content(name, None, large, hashed.hash.hexdigest(), compression, folder)
+    return SourceBytes(name, None, large, hashed.hash.hexdigest(), compression, folder)
 
 
 def check_unpacked(unpacked: int, packed: int, name: str) -> None:
@@ -487,7 +487,7 @@ def _on_disk(blocks: Iterable[bytes]) -> tuple[Scratch, Path]:
     return folder, path
 
 
-def _blocks(content: Content, name: str) -> Iterator[bytes]:
+def _blocks(content: SourceBytes, name: str) -> Iterator[bytes]:
     if content.data is not None:
         yield content.data
         return
@@ -497,7 +497,7 @@ def _blocks(content: Content, name: str) -> Iterator[bytes]:
             reading.add(len(block))
 
 
-def _in_utf8(content: Content) -> Content:
+def _in_utf8(content: SourceBytes) -> SourceBytes:
     """The content, its text in UTF-8."""
     blocks_of = partial(_blocks, content, f"decoding {content.name}")
     encoding = encoding_of(content.head, blocks_of, content.name)

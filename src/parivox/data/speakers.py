@@ -16,7 +16,7 @@ from parivox.data.columns import SPEAKER, plain
 from parivox.data.formats import table_format
 from parivox.data.formats.dataframes import frame_of
 from parivox.data.formats.format import Chunk, is_cell
-from parivox.data.ids import Texts
+from parivox.data.ids import NumberedTexts
 from parivox.data.kaldi import kaldi_table
 from parivox.data.source_bytes import read_content
 from parivox.data.trial_checks import DataNote
@@ -63,7 +63,7 @@ class Speakers:
         self._file = provenance
         self._id: str | None = None
         self._ids: tuple[str, ...] = ()
-        self._numbered = Texts()  # the ids, once they are sought
+        self._numbered = NumberedTexts()  # the ids, once they are sought
         self._attributes = pl.DataFrame()
         self._aside: dict[str, int] = {}
         self._without_id = self._repeated = 0

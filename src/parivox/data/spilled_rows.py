@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import numpy as np
 
 from parivox.data.columns import ATTRIBUTE
-from parivox.data.trial_checks import Encoded, Trials
+from parivox.data.trial_checks import EncodedRows, Trials
 from parivox.runtime.disk import Scratch
 
 if TYPE_CHECKING:
@@ -31,20 +31,20 @@ ROW = (("enrol", "<i4"), ("test", "<i4"), ("label", "i1"), ("score", "<f8"))
 TRIAL = (*ROW[:2], ("target", "?"), ROW[3], ("conflict", "?"))
 
 
-class Store:
+class RowStore:
     """Rows of one source, added chunk by chunk."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.rows = 0
         self.folder: Scratch | None = None
-        self._chunks: list[Encoded] = []
+        self._chunks: list[EncodedRows] = []
         self._written: list[tuple[int, int]] = []  # run and rows of each chunk on disk
-        self._sample: list[Encoded] = []  # of each chunk on disk
+        self._sample: list[EncodedRows] = []  # of each chunk on disk
         self._pieces: dict[int, list[int]] = {}  # rows of each piece of a partition
         self._kind = kind_of(ROW, {})
 
-    def add(self, chunk: Encoded) -> None:
+    def add(self, chunk: EncodedRows) -> None:
         """Add rows; beyond `IN_MEMORY_TRIALS` all of them go to disk."""
         self.rows += chunk.score.size
         self._chunks.append(chunk)
@@ -60,13 +60,13 @@ class Store:
                 self._sample.append(rows.take(np.arange(0, rows.score.size, _step())))
             self._chunks.clear()
 
-    def whole(self, rank: FinalCodes) -> Encoded:
+    def whole(self, rank: FinalCodes) -> EncodedRows:
         """All rows at once, with the final codes of the utterances."""
         chunks = [rank.of(chunk) for chunk in self.batches()]
         self._chunks.clear()
         return chunks[0] if len(chunks) == 1 else concatenated(chunks)
 
-    def batches(self) -> Iterator[Encoded]:
+    def batches(self) -> Iterator[EncodedRows]:
         """All rows in pieces, as they were added; those on disk make room as they are read."""
         if self.folder is None:
             yield from self._chunks
@@ -76,9 +76,9 @@ class Store:
             with path.open("rb") as file:
                 columns = _read(file, self._kind, [rows])
             path.unlink()
-            yield Encoded(*_rows(columns, self._kind, ROW))._replace(run=run)
+            yield EncodedRows(*_rows(columns, self._kind, ROW))._replace(run=run)
 
-    def sample(self) -> Iterator[tuple[Encoded, int]]:
+    def sample(self) -> Iterator[tuple[EncodedRows, int]]:
         """Some of the rows, and how many each of them stands for."""
         if self.folder is None:
             yield from ((chunk, 1) for chunk in self._chunks)
@@ -102,7 +102,7 @@ class Store:
         if self.folder is not None:
             self.folder.remove()
 
-    def part(self, number: int, folder: Scratch) -> Encoded:
+    def part(self, number: int, folder: Scratch) -> EncodedRows:
         """Rows of one partition, whose file may be written over."""
         path, pieces = folder / f"{self.name}-{number}", self._pieces.pop(number, [])
         if not pieces:
@@ -110,7 +110,7 @@ class Store:
         with path.open("rb") as file:
             columns = _read(file, self._kind, pieces)
         path.replace(_checked(folder, number))
-        return Encoded(*_rows(columns, self._kind, ROW))
+        return EncodedRows(*_rows(columns, self._kind, ROW))
 
 
 class FinalCodes(NamedTuple):
@@ -124,7 +124,7 @@ class FinalCodes(NamedTuple):
     first_test: int = 0  # test utterances count from here on
     columns: Mapping[str, NDArray[np.int32]] = MappingProxyType({})
 
-    def of(self, rows: Encoded) -> Encoded:
+    def of(self, rows: EncodedRows) -> EncodedRows:
         """The rows with their final codes."""
         more = {
             name: self.columns[name][column] if name in self.columns else column
@@ -133,7 +133,7 @@ class FinalCodes(NamedTuple):
         enrol, test = self.sides(rows)
         return rows._replace(enrol=enrol, test=test, more=more, run=-1)
 
-    def sides(self, rows: Encoded) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def sides(self, rows: EncodedRows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Final codes of the utterances of rows."""
         test = self.test[rows.run].take(rows.test)
         if self.first_test:
@@ -180,7 +180,7 @@ def _checked(folder: Scratch, number: int) -> Path:
     return folder / f"checked-{number}"
 
 
-def ranges(stores: list[Store], rank: FinalCodes, n: int) -> NDArray[np.int32]:
+def ranges(stores: list[RowStore], rank: FinalCodes, n: int) -> NDArray[np.int32]:
     """Partition of each utterance, shape (utterance,): ranges with about as many rows each."""
     rows = np.zeros(n, dtype=np.int32)
     for store in stores:
@@ -204,11 +204,11 @@ def kind_of(
     return np.dtype([*fields, *((name, column.dtype.str) for name, column in more.items())])
 
 
-def concatenated(chunks: Sequence[Encoded]) -> Encoded:
+def concatenated(chunks: Sequence[EncodedRows]) -> EncodedRows:
     """The rows of several chunks, perhaps of none."""
     if not chunks:
         return _none(kind_of(ROW, {}))
-    return Encoded(
+    return EncodedRows(
         np.concatenate([chunk.enrol for chunk in chunks]),
         np.concatenate([chunk.test for chunk in chunks]),
         np.concatenate([chunk.label for chunk in chunks]),
@@ -217,7 +217,7 @@ def concatenated(chunks: Sequence[Encoded]) -> Encoded:
     )
 
 
-def _columns(rows: Encoded | Trials, kind: np.dtype[np.void]) -> list[NDArray[Any]]:
+def _columns(rows: EncodedRows | Trials, kind: np.dtype[np.void]) -> list[NDArray[Any]]:
     """Columns in the order, and of the types, of a record."""
     names = kind.names or ()
     each = (rows.more[name] if name in rows.more else getattr(rows, name) for name in names)
@@ -226,9 +226,11 @@ def _columns(rows: Encoded | Trials, kind: np.dtype[np.void]) -> list[NDArray[An
     ]
 
 
-def _none(kind: np.dtype[np.void]) -> Encoded:
+def _none(kind: np.dtype[np.void]) -> EncodedRows:
     """No row."""
-    return Encoded(*_rows([np.empty(0, dtype=kind[name]) for name in kind.names or ()], kind, ROW))
+    return EncodedRows(
+        *_rows([np.empty(0, dtype=kind[name]) for name in kind.names or ()], kind, ROW)
+    )
 
 
 def _rows(

@@ -32,7 +32,7 @@ _ODD = rf"{_FORMULA}|{_INNER_FORMULA}|[\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x{{9F}}]"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
-class Coded(NamedTuple):
+class CodedColumn(NamedTuple):
     """A column as codes into its values, -1 for undefined."""
 
     codes: NDArray[np.integer[Any]]
@@ -77,11 +77,11 @@ class Table:
         return cls(pl.DataFrame(made))
 
     @classmethod
-    def of_arrays(cls, columns: Mapping[str, NDArray[Any] | Coded]) -> Table:
+    def of_arrays(cls, columns: Mapping[str, NDArray[Any] | CodedColumn]) -> Table:
         """Build a table of any columns from arrays of one length: for tables of trials."""
         made = {}
         for name, cells in columns.items():
-            if isinstance(cells, Coded):
+            if isinstance(cells, CodedColumn):
                 values = pl.Series([*cells.values, None])
                 places = np.where(cells.codes < 0, len(cells.values), cells.codes)
                 made[name] = values.gather(places)

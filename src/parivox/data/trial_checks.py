@@ -54,7 +54,7 @@ UNKNOWN_CELL = {"f": np.nan, "i": -1}
 """What stands for an unknown number or code, by the kind of the column."""
 
 
-class Encoded(NamedTuple):
+class EncodedRows(NamedTuple):
     """Rows as read: utterance codes, label (-1 for none), score (NaN for none), what else."""
 
     enrol: NDArray[np.int32]
@@ -64,10 +64,10 @@ class Encoded(NamedTuple):
     more: Mapping[str, NDArray[Any]] = MappingProxyType({})
     run: int = -1  # of ids that enrol and test count in; -1 for all ids
 
-    def take(self, rows: Bools | Ints) -> Encoded:
+    def take(self, rows: Bools | Ints) -> EncodedRows:
         """Some of the rows."""
         more = {name: column[rows] for name, column in self.more.items()}
-        return Encoded(
+        return EncodedRows(
             self.enrol[rows], self.test[rows], self.label[rows], self.score[rows], more, self.run
         )
 
@@ -218,7 +218,12 @@ class UtteranceFacts(NamedTuple):
 
 
 def check_partition(
-    scored: Encoded, listed: Encoded | None, *, n: int, facts: UtteranceFacts, counts: CheckCounts
+    scored: EncodedRows,
+    listed: EncodedRows | None,
+    *,
+    n: int,
+    facts: UtteranceFacts,
+    counts: CheckCounts,
 ) -> Trials:
     """Check one partition of scored rows, put it in order, and add to `counts`.
 
@@ -276,7 +281,7 @@ def check_partition(
     return trials
 
 
-def _without_score(rows: Encoded, empty: Bools, n: int, counts: CheckCounts) -> Encoded:
+def _without_score(rows: EncodedRows, empty: Bools, n: int, counts: CheckCounts) -> EncodedRows:
     """Return one row of each trial that has a score in no row."""
     key = pair_key(rows.enrol, rows.test, n)
     trials, first = np.unique(key[empty], return_index=True)
@@ -285,7 +290,7 @@ def _without_score(rows: Encoded, empty: Bools, n: int, counts: CheckCounts) -> 
     return rows.take(np.flatnonzero(empty)[first])
 
 
-def _without_nobody(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts) -> Encoded:
+def _without_nobody(rows: EncodedRows, facts: UtteranceFacts, counts: CheckCounts) -> EncodedRows:
     """Return the rows without those of which a side has a placeholder for a speaker.
 
     Rows that are labelled nontarget need no test speaker, so a placeholder there is none.
@@ -298,7 +303,9 @@ def _without_nobody(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts) -
     return rows.take(~is_lost)
 
 
-def _decisions_as_scores(rows: Encoded, facts: UtteranceFacts, counts: CheckCounts) -> Encoded:
+def _decisions_as_scores(
+    rows: EncodedRows, facts: UtteranceFacts, counts: CheckCounts
+) -> EncodedRows:
     """Decisions in the place of scores, where there are none."""
     decided = rows.more.get("accepted")
     if decided is None:
@@ -309,7 +316,7 @@ def _decisions_as_scores(rows: Encoded, facts: UtteranceFacts, counts: CheckCoun
     return rows
 
 
-def _failed_stages(rows: Encoded, facts: UtteranceFacts) -> NDArray[np.int8] | None:
+def _failed_stages(rows: EncodedRows, facts: UtteranceFacts) -> NDArray[np.int8] | None:
     """Stage at which each row failed, 0 where it did not; None if nothing can have failed."""
     reported = rows.more.get("failed")
     if reported is None and facts.failed_enrol is None:
@@ -322,7 +329,7 @@ def _failed_stages(rows: Encoded, facts: UtteranceFacts) -> NDArray[np.int8] | N
 
 
 def _check_failed_are_unscored(
-    rows: Encoded, failed: NDArray[np.int8], empty: Bools, doubt: Bools, counts: CheckCounts
+    rows: EncodedRows, failed: NDArray[np.int8], empty: Bools, doubt: Bools, counts: CheckCounts
 ) -> Bools:
     """A trial that failed can have no score: True where one has, or was doubtful before."""
     odd = (failed > 0) & ~empty
@@ -422,8 +429,8 @@ def _equal_cells(one: NDArray[Any], other: NDArray[Any]) -> Bools:
 
 
 def _join_trial_list(
-    scored: Encoded, listed: Encoded, n: int, facts: UtteranceFacts, counts: CheckCounts
-) -> tuple[Encoded, Bools]:
+    scored: EncodedRows, listed: EncodedRows, n: int, facts: UtteranceFacts, counts: CheckCounts
+) -> tuple[EncodedRows, Bools]:
     """Scores with the labels of the trial list; True where the list contradicts itself or them."""
     wanted = pair_key(listed.enrol, listed.test, n)
     counts.trial_rows += wanted.size
@@ -465,7 +472,9 @@ def _join_trial_list(
     return joined, doubt | differ
 
 
-def _count_unscored(rows: Encoded, speaker: NDArray[np.int32] | None, counts: CheckCounts) -> None:
+def _count_unscored(
+    rows: EncodedRows, speaker: NDArray[np.int32] | None, counts: CheckCounts
+) -> None:
     """Count trials without score by speaker, all and of each class."""
     counts.by_speaker(UNSCORED, rows.enrol, speaker)
     if speaker is None:
@@ -482,14 +491,14 @@ def name_by_speaker(item: str) -> str:
     return item if item == UNSCORED_TESTS else f"{item} (by enrolment speaker)"
 
 
-def _append_unscored(scored: Encoded, listed: Encoded) -> Encoded:
+def _append_unscored(scored: EncodedRows, listed: EncodedRows) -> EncodedRows:
     """Scored rows with some of the trial list that have no score."""
     more = {}
     for name, column in scored.more.items():
         unknown = UNKNOWN_CELL[column.dtype.kind]
         rest = np.full(listed.label.size, unknown, dtype=column.dtype)
         more[name] = np.concatenate((column, listed.more.get(name, rest)))
-    return Encoded(
+    return EncodedRows(
         np.concatenate((scored.enrol, listed.enrol)),
         np.concatenate((scored.test, listed.test)),
         np.concatenate((scored.label, listed.label)),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.data.columns import Columns
+    from parivox.data.columns import RequestedColumns
     from parivox.data.formats.format import Scan
     from parivox.data.ids import MergedIds
     from parivox.data.trial_checks import CheckCounts
@@ -210,7 +210,7 @@ def labels_or_scores(scanned: Scan) -> str:
     return f"; if column {column} holds scores, give --scores-format {of_scores}"
 
 
-def check_columns(asked: Columns, scans: Sequence[Scan]) -> None:
+def check_columns(asked: RequestedColumns, scans: Sequence[Scan]) -> None:
     """Each column that the user names must be in one of the files."""
     for role, column in asked.by_role.items():
         if not any(one.columns.get(role) == column for one in scans):

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
-from parivox.data.attributes import Levels, ValueCodes, columns_of, sides_of, whole_of
+from parivox.data.attributes import AttributeCoder, AttributeValues, columns_of, sides_of, whole_of
 from parivox.data.columns import alone, names_no_callers
 from parivox.data.decision_days import DecisionsByDay
-from parivox.data.ids import UNKNOWN, Dictionary, Ids
+from parivox.data.ids import UNKNOWN, IdCollector, IdDictionary
 from parivox.data.joining import named_rows
-from parivox.data.spilled_rows import Store, ranges
-from parivox.data.trial_checks import DataNote, Encoded
+from parivox.data.spilled_rows import RowStore, ranges
+from parivox.data.trial_checks import DataNote, EncodedRows
 from parivox.data.trial_notes import labels_or_scores
 from parivox.data.trial_values import DAY, decisions, failures, labels, numbers, scores
 from parivox.errors import DataError
@@ -61,15 +61,15 @@ class TrialRows:
         self.unscored, self.needs_speakers = unscored, needs_speakers
         self.keeps_scores = keeps_scores
         self.by_day = DecisionsByDay(day_columns)
-        self.ids = Ids()
-        self.named = Dictionary()  # speakers that columns name
-        self.model_ids = Ids() if has_models else None
-        self.values: dict[str, ValueCodes] = {}
+        self.ids = IdCollector()
+        self.named = IdDictionary()  # speakers that columns name
+        self.model_ids = IdCollector() if has_models else None
+        self.values: dict[str, AttributeCoder] = {}
         self.thresholds: NDArray[np.float64] = np.empty(0)  # deployed ones, as they appear
         self.is_scored, self.is_decided = True, False  # whether there are scores, decisions
         self.scored = self.listed = 0  # runs of ids of the score file, and of both files
         self.scans: list[Scan] = []
-        self.stores: list[Store] = []  # rows of either file
+        self.stores: list[RowStore] = []  # rows of either file
 
     def read_scores(self, scanned: Scan) -> None:
         """Read the rows of the score file, or of a list that needs no scores."""
@@ -95,7 +95,7 @@ class TrialRows:
         self.listed = self.ids.runs
 
     def _read_rows(self, scanned: Scan, name: str) -> None:
-        rows = Store(name)
+        rows = RowStore(name)
         self.scans.append(scanned)
         for one in scanned.files:
             for chunk in chunks_of_trials(one):
@@ -111,7 +111,7 @@ class TrialRows:
         return [one for scanned in self.scans for one in scanned.files]
 
     @property
-    def _every_ids(self) -> list[Ids]:
+    def _every_ids(self) -> list[IdCollector]:
         return [self.ids] if self.model_ids is None else [self.model_ids, self.ids]
 
     def _end_run(self) -> None:
@@ -119,13 +119,13 @@ class TrialRows:
         for ids in self._every_ids:
             ids.end_run()
 
-    def _encoded(self, chunk: Chunk, scanned: Scan, *, scored: bool) -> Encoded:
+    def _encoded(self, chunk: Chunk, scanned: Scan, *, scored: bool) -> EncodedRows:
         run, n = self.ids.runs, len(chunk)
         label = labels(chunk) if "label" in chunk.columns else np.full(n, -1, dtype=np.int8)
         enrol, test = self._coded_ids(chunk, label)
         more: dict[str, NDArray[Any]] = {}
         for key, role, attribute in columns_of(self.attributes, scanned):
-            values = self.values.setdefault(whole_of(key), ValueCodes(attribute))
+            values = self.values.setdefault(whole_of(key), AttributeCoder(attribute))
             more[key] = values.codes(chunk[role], chunk.name)
             if values.n_values > MOST_VALUES:
                 msg = (
@@ -146,7 +146,7 @@ class TrialRows:
             if "score" in chunk.columns:
                 score = self.sign * scores(chunk, scanned) + 0.0
                 self.is_scored = self.is_scored or not np.isnan(score).all()
-        return Encoded(enrol, test, label, score, more, run)
+        return EncodedRows(enrol, test, label, score, more, run)
 
     def _coded_ids(
         self, chunk: Chunk, label: NDArray[np.int8]
@@ -226,7 +226,7 @@ class TrialRows:
 
     def partitions(
         self, rank: FinalCodes, n: int, folder: Scratch | None
-    ) -> Iterator[list[Encoded]]:
+    ) -> Iterator[list[EncodedRows]]:
         """Rows of either file, in one partition or, on disk, in several."""
         if folder is None:
             yield [store.whole(rank) for store in self.stores]
@@ -237,9 +237,9 @@ class TrialRows:
         for number in range(int(part_of.max(initial=0)) + 1):
             yield [store.part(number, folder) for store in self.stores]
 
-    def levels(self) -> tuple[dict[str, Levels], dict[str, NDArray[np.int32]]]:
+    def levels(self) -> tuple[dict[str, AttributeValues], dict[str, NDArray[np.int32]]]:
         """Values of the attributes in the rows, and the final codes of what is coded there."""
-        levels: dict[str, Levels] = {}
+        levels: dict[str, AttributeValues] = {}
         columns: dict[str, NDArray[np.int32]] = {}
         for key, values in self.values.items():
             levels[key], place = values.finish()
@@ -319,7 +319,7 @@ def chunks_of_trials(scanned: Scan) -> Iterator[Chunk]:
 
 
 def test_speakers(
-    chunk: Chunk, label: NDArray[np.int8], named: Dictionary, *, infers_callers: bool
+    chunk: Chunk, label: NDArray[np.int8], named: IdDictionary, *, infers_callers: bool
 ) -> NDArray[np.int32] | None:
     """Code of the speaker of each row's test recording, -1 where the row does not tell.
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.data.attributes import Levels
+    from parivox.data.attributes import AttributeValues
     from parivox.data.ids import MergedIds
     from parivox.data.recordings import Utterances
     from parivox.data.speakers import Speakers
@@ -48,7 +48,7 @@ PIECES = 3
 """Of the 64 bits of a score: sums of each are exact."""
 
 
-class Causes(NamedTuple):
+class FailureCauses(NamedTuple):
     """Why recordings failed."""
 
     names: tuple[str, ...]
@@ -59,7 +59,7 @@ class Causes(NamedTuple):
 
 
 @frozen
-class Recordings:
+class UtteranceRows:
     """Where each utterance stands in the table of utterances."""
 
     table: Utterances
@@ -123,16 +123,16 @@ class TrialSet:
     _parts: Sequence[Trials] | CheckedParts = field(repr=False)
     n_models: int = 0  # so many of the first utterances are models of one or several recordings
     # where the table of utterances tells what is known of them
-    recordings: Recordings | None = None
+    recordings: UtteranceRows | None = None
     # values of each attribute that stands in the rows of trials, as `Trials.more` codes it
-    levels: Mapping[str, Levels] = field(default_factory=dict)
+    levels: Mapping[str, AttributeValues] = field(default_factory=dict)
     # deployed thresholds, rising, then NaN: what `Trials.more["threshold"]` counts in
     thresholds: NDArray[np.float64] = field(default_factory=lambda: np.array([np.nan]))
     # which utterances are said to have failed as enrolments and as test recordings; None where no
     # failure is told of, by a table or by a column of status
     failures: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None
     # why they failed, where a table tells it
-    causes: Causes | None = None
+    causes: FailureCauses | None = None
     # whether the trials have scores; if not, the score is the decision: 1 or 0
     is_scored: bool = True
     # what the trials hold besides ids, label and score, as `Trials.more` has it
@@ -244,7 +244,7 @@ class TrialSet:
         change: Callable[[Trials], Trials],
         *,
         more: Collection[str],
-        levels: Mapping[str, Levels],
+        levels: Mapping[str, AttributeValues],
     ) -> TrialSet:
         """The same trials with further columns, which `change` gives a partition.
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.attributes import names_of
-from parivox.data.columns import Columns, are_customers
+from parivox.data.columns import RequestedColumns, are_customers
 from parivox.data.decision_days import day_columns
 from parivox.data.formats import scan, scan_again
 from parivox.data.ids import UNKNOWN, places_in
@@ -44,7 +44,7 @@ from parivox.data.trial_notes import (
     why_none_left,
 )
 from parivox.data.trial_rows import TrialRows
-from parivox.data.trial_set import Causes, Recordings, TrialSet, speakers_in
+from parivox.data.trial_set import FailureCauses, TrialSet, UtteranceRows, speakers_in
 from parivox.errors import ConfigError, DataError
 from parivox.frozen import frozen
 from parivox.runtime.disk import Scratch
@@ -111,7 +111,9 @@ def read_trials(
     if orientation not in ORIENTATIONS:
         msg = f"orientation {orientation!r} is not known; choose 'distance' or 'similarity'"
         raise ConfigError(msg)
-    asked = Columns(dict(columns or {}), strangers or trials is not None, names_of(attributes))
+    asked = RequestedColumns(
+        dict(columns or {}), strangers or trials is not None, names_of(attributes)
+    )
     scans = [scan(source, columns=asked, format=format, name="scores")]
     if trials is not None:
         scans.append(scan(trials, columns=asked, format=None, name="trials"))
@@ -228,7 +230,7 @@ def _checked(
     )
 
 
-class _Failed(NamedTuple):
+class _FailedRuns(NamedTuple):
     """Runs of the enrolments and of the test recordings that failed, and why each did."""
 
     enrol: int
@@ -236,7 +238,7 @@ class _Failed(NamedTuple):
     causes: tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
-def _add_failed(rows: TrialRows, tables: TrialTables) -> _Failed | None:
+def _add_failed(rows: TrialRows, tables: TrialTables) -> _FailedRuns | None:
     """Add what failed, which may be new ids."""
     failures = tables.failures
     if failures is None:
@@ -251,7 +253,7 @@ def _add_failed(rows: TrialRows, tables: TrialTables) -> _Failed | None:
         failures.causes_of(enrol, ENROL, tables.models),
         failures.causes_of(failures.acquire, ACQUIRE, None),
     )
-    return _Failed(first, rows.ids.runs - 1, causes)
+    return _FailedRuns(first, rows.ids.runs - 1, causes)
 
 
 def _facts(
@@ -260,7 +262,7 @@ def _facts(
     ids: MergedIds,
     models: MergedIds | None,
     speaker: NDArray[np.int32],
-    failed: _Failed | None,
+    failed: _FailedRuns | None,
 ) -> UtteranceFacts:
     """What the checks need to know of the utterances."""
     n_models = 0 if models is None else len(models)
@@ -286,8 +288,8 @@ def _facts(
 
 
 def _causes(
-    tables: TrialTables, ids: MergedIds, models: MergedIds | None, failed: _Failed | None
-) -> Causes | None:
+    tables: TrialTables, ids: MergedIds, models: MergedIds | None, failed: _FailedRuns | None
+) -> FailureCauses | None:
     """Why what failed did; None where no reason is told."""
     if tables.failures is None or failed is None or not len(tables.failures.causes):
         return None
@@ -295,10 +297,12 @@ def _causes(
     enrol, test = np.full((2, n_models + len(ids)), -1, dtype=np.int32)
     enrol[(ids if models is None else models).places[failed.enrol]] = failed.causes[0]
     test[n_models + ids.places[failed.test]] = failed.causes[1]
-    return Causes(tuple(tables.failures.causes), enrol, test)
+    return FailureCauses(tuple(tables.failures.causes), enrol, test)
 
 
-def _recordings(tables: TrialTables, ids: MergedIds, models: MergedIds | None) -> Recordings | None:
+def _recordings(
+    tables: TrialTables, ids: MergedIds, models: MergedIds | None
+) -> UtteranceRows | None:
     """Where the utterances stand in their table."""
     if tables.utterances is None or not tables.utterances.attributes.width:
         return None
@@ -309,7 +313,7 @@ def _recordings(tables: TrialTables, ids: MergedIds, models: MergedIds | None) -
         row = np.concatenate((np.full(len(models), -1, dtype=np.int32), row))
         model, recording = tables.models.recordings(models.series())
         model_row = places_in(recording, listed)
-    return Recordings(tables.utterances, row, model, model_row)
+    return UtteranceRows(tables.utterances, row, model, model_row)
 
 
 def _hash_ids(

@@ -89,7 +89,7 @@ NO_LLRS = {
 
 
 @dataclass(frozen=True)
-class Odd:
+class DataWarning:
     """Something that is no error but worth a look: how often, and an example or a remark.
 
     What is of the whole file has the count 0.
@@ -100,7 +100,7 @@ class Odd:
     note: str = ""
 
 
-def odd_values(name: str, values: Sequence[str]) -> list[Odd]:
+def odd_values(name: str, values: Sequence[str]) -> list[DataWarning]:
     """What is odd about the distinct values of an attribute.
 
     Examples
@@ -114,14 +114,14 @@ def odd_values(name: str, values: Sequence[str]) -> list[Odd]:
     alike = list(_alike(values)) if len(values) <= MOST else []
     if alike:
         note = "; ".join(map(_in_words, alike[:_SHOWN]))
-        found.append(Odd(f"values of {name!r} that may be one", sum(map(len, alike)), note))
+        found.append(DataWarning(f"values of {name!r} that may be one", sum(map(len, alike)), note))
     unknown = [one for one in values if _looks_unknown(one)]
     if unknown:
         note = ", ".join(f"'{shown(one)}'" for one in unknown[:_SHOWN])
-        found.append(Odd(f"values of {name!r} that look unknown", len(unknown), note))
+        found.append(DataWarning(f"values of {name!r} that look unknown", len(unknown), note))
     if dates := _dates(name, pl.Series(values, dtype=pl.String)):
         note = f"{', '.join(dates[:_SHOWN])}: a spreadsheet may have changed them"
-        found.append(Odd(f"values of {name!r} that look like dates", len(dates), note))
+        found.append(DataWarning(f"values of {name!r} that look like dates", len(dates), note))
     return found
 
 
@@ -181,7 +181,7 @@ def _dates(name: str, values: pl.Series) -> tuple[str, ...]:
     return ()
 
 
-def odd_numbers(name: str, numbers: Floats) -> list[Odd]:
+def odd_numbers(name: str, numbers: Floats) -> list[DataWarning]:
     """What is odd about the numbers of an attribute: codes among them, other units.
 
     Beyond a gap wider than all the others span, or one negative number among whole ones.
@@ -212,10 +212,10 @@ def odd_numbers(name: str, numbers: Floats) -> list[Odd]:
     shown = ", ".join(f"{one:g}" for one in odd[: 2 * _SHOWN])
     note = f"{shown}{', ...' * (odd.size > 2 * _SHOWN)}; the others are from "
     note += f"{rest[0]:g} to {rest[-1]:g}"
-    return [Odd(f"numbers of {name!r} far from all others", int(odd.size), note)]
+    return [DataWarning(f"numbers of {name!r} far from all others", int(odd.size), note)]
 
 
-def odd_ids(ids: pl.Series) -> list[Odd]:
+def odd_ids(ids: pl.Series) -> list[DataWarning]:
     """What is odd about distinct ids.
 
     Examples
@@ -230,7 +230,7 @@ def odd_ids(ids: pl.Series) -> list[Odd]:
     for what, pattern in _REWRITTEN.items() if len(digits) else ():
         hits = digits.filter(digits.str.contains(pattern))
         if len(hits):
-            found.append(Odd(what, len(hits), ", ".join(hits.head(2).to_list())))
+            found.append(DataWarning(what, len(hits), ", ".join(hits.head(2).to_list())))
     changes = {
         "ids that differ in case only": ids.str.to_lowercase(),
         "ids that differ in slashes only": _without_slashes(ids),
@@ -244,7 +244,9 @@ def odd_ids(ids: pl.Series) -> list[Odd]:
             is_alike = changed.is_duplicated()
             alike, plain = ids.filter(is_alike), changed.filter(is_alike)
             first = alike.filter(plain == plain.min()).sort(descending=True)
-            found.append(Odd(what, len(alike), " and ".join(first.head(2).sort().to_list())))
+            found.append(
+                DataWarning(what, len(alike), " and ".join(first.head(2).sort().to_list()))
+            )
     return found
 
 
@@ -278,7 +280,7 @@ def _in_one_form(ids: pl.Series) -> pl.Series | None:
     return ids.replace(wide, pl.Series(narrow, dtype=pl.String))
 
 
-def odd_targets(kept: int, of_itself: int, set_aside: int) -> list[Odd]:
+def odd_targets(kept: int, of_itself: int, set_aside: int) -> list[DataWarning]:
     """What is odd about target trials: each is of an utterance with itself, or none is left.
 
     Examples
@@ -287,13 +289,17 @@ def odd_targets(kept: int, of_itself: int, set_aside: int) -> list[Odd]:
     (['target trials, each of an utterance with itself'], [])
     """
     if kept and kept == of_itself:
-        return [Odd("target trials, each of an utterance with itself", kept, CUT)]
+        return [DataWarning("target trials, each of an utterance with itself", kept, CUT)]
     if set_aside and not kept:
-        return [Odd("target trials set aside, so that none is left", set_aside, "they contradict")]
+        return [
+            DataWarning(
+                "target trials set aside, so that none is left", set_aside, "they contradict"
+            )
+        ]
     return []
 
 
-def odd_scores(values: Floats, target: Ints, nontarget: Ints) -> list[Odd]:
+def odd_scores(values: Floats, target: Ints, nontarget: Ints) -> list[DataWarning]:
     """What is odd about scores, of rising distinct values with how many trials have each.
 
     Ties beyond 1 % of the trials; target trials at the wrong end; scores on two scales.
@@ -314,7 +320,7 @@ def odd_scores(values: Floats, target: Ints, nontarget: Ints) -> list[Odd]:
     if trials[at] > max(_TIED * n, _FEW_TIED) and values.size > 1:
         share = f"{100 * trials[at] / n:.3g} %"
         note = f"{values[at]:.6g}, which is {share} of them"
-        found.append(Odd("trials that share one score", int(trials[at]), note))
+        found.append(DataWarning("trials that share one score", int(trials[at]), note))
         values = np.delete(values, at)
         target, nontarget = np.delete(target, at), np.delete(nontarget, at)
     if values.size > 2 * _STEPS:  # for what is left, neighbours need not be told apart
@@ -325,17 +331,17 @@ def odd_scores(values: Floats, target: Ints, nontarget: Ints) -> list[Odd]:
     wrong, targets = int(target[:low].sum()), int(target.sum())
     if min(targets, int(nontarget.sum())) >= _FEW_SCORES and wrong > _WRONG_SHARE * targets:
         what = "target trials that score lower than 95 % of the nontarget trials"
-        found.append(Odd(what, wrong, "signs may be turned, or labels"))
+        found.append(DataWarning(what, wrong, "signs may be turned, or labels"))
     n_nontarget = int(nontarget.sum())
     high = int(np.searchsorted(np.cumsum(target), (1 - _WRONG_END) * targets))
     above = int(nontarget[high + 1 :].sum())
     if min(targets, n_nontarget) >= _FEW_SCORES and above > _WRONG_SHARE * n_nontarget:
         what = "nontarget trials that score higher than 95 % of the target trials"
-        found.append(Odd(what, above, "signs may be turned, or labels"))
+        found.append(DataWarning(what, above, "signs may be turned, or labels"))
     return found + _scales(values, {"target": target, "nontarget": nontarget})
 
 
-def _scales(values: Floats, of: dict[str, Ints]) -> list[Odd]:
+def _scales(values: Floats, of: dict[str, Ints]) -> list[DataWarning]:
     """Whether some scores are on another scale, as per cent are.
 
     From the lowest to the highest tenth of absolute values a normal distribution has 13 times, a
@@ -357,13 +363,15 @@ def _scales(values: Floats, of: dict[str, Ints]) -> list[Odd]:
         if between < _BETWEEN * n:
             above = int(trials[size >= high / third].sum())
             note = f"a tenth is within {low:.3g} of zero, a tenth beyond {high:.3g}, few between"
-            return [Odd(f"{label} trials whose scores seem to be on another scale", above, note)]
+            return [
+                DataWarning(f"{label} trials whose scores seem to be on another scale", above, note)
+            ]
     return []
 
 
 def odd_llrs(
     counts: Counts, log_base: float = math.e, costs: Sequence[CostModel] = ()
-) -> list[Odd]:
+) -> list[DataWarning]:
     """What is odd about scores that are said to be log likelihood ratios.
 
     Their range is that of something else; they are logarithms to another base; at Bayes thresholds
@@ -394,7 +402,7 @@ def _of_finite(counts: Counts) -> Counts:
     return Counts(counts.values[kept], counts.target[kept], counts.nontarget[kept])
 
 
-def _odd_range(counts: Counts) -> list[Odd]:
+def _odd_range(counts: Counts) -> list[DataWarning]:
     """Whether scores have one sign, as no ratios do of nontarget and target trials."""
     low, high = float(counts.values[0]), float(counts.values[-1])
     n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)
@@ -403,19 +411,19 @@ def _odd_range(counts: Counts) -> list[Odd]:
     if low >= 0 and n_nontarget >= _MIN_LLRS:
         if high <= 1:
             note = f"{span}, as probabilities or cosine similarities are; {_CALIBRATE}"
-            return [Odd("log likelihood ratios that are all from 0 to 1", n, note)]
+            return [DataWarning("log likelihood ratios that are all from 0 to 1", n, note)]
         note = (
             f"{span}, as likelihood ratios without the logarithm or percentages are; take the "
             "logarithm of ratios, and calibrate other scores"
         )
-        return [Odd("log likelihood ratios none of which is negative", n, note)]
+        return [DataWarning("log likelihood ratios none of which is negative", n, note)]
     if high <= 0 and n_target >= _MIN_LLRS:
         note = f"{span}, as logarithms of probabilities are; {_CALIBRATE}"
-        return [Odd("log likelihood ratios none of which is positive", n, note)]
+        return [DataWarning("log likelihood ratios none of which is positive", n, note)]
     return []
 
 
-def _odd_slope(counts: Counts, log_base: float) -> list[Odd]:
+def _odd_slope(counts: Counts, log_base: float) -> list[DataWarning]:
     """Whether scores are too small or too large for logarithms to this base."""
     n = int(counts.n_target + counts.n_nontarget)
     factor = math.log(log_base)
@@ -425,15 +433,15 @@ def _odd_slope(counts: Counts, log_base: float) -> list[Odd]:
     size = float(np.abs(counts.values).max())
     if size <= 1 and lowest > _MAX_COSINE_SLOPE:
         note = f"as cosine similarities are; {_CALIBRATE}"
-        return [Odd("log likelihood ratios that are all from -1 to 1", n, note)]
+        return [DataWarning("log likelihood ratios that are all from -1 to 1", n, note)]
     low, high = _LOG10_SLOPES
     fit = f"a calibration multiplies them by {slope:.2f}"
     if log_base != 10 and lowest > _MAX_MILD_SLOPE and low <= slope * factor <= high:
         note = f"{fit}, as ln 10 is 2.30: give --llr-base 10"
-        return [Odd(TO_BASE_10, n, note)]
+        return [DataWarning(TO_BASE_10, n, note)]
     if log_base == 10 and highest < 1 / _MAX_MILD_SLOPE and low <= 1 / slope <= high:
         note = f"{fit} after --llr-base 10: give --llr alone"
-        return [Odd("scores that look like natural log likelihood ratios", n, note)]
+        return [DataWarning("scores that look like natural log likelihood ratios", n, note)]
     return []
 
 
@@ -466,7 +474,9 @@ def _slope(counts: Counts) -> tuple[float, float]:
     return line.slope, math.sqrt(variance)
 
 
-def _odd_thresholds(counts: Counts, log_base: float, costs: Sequence[CostModel]) -> list[Odd]:
+def _odd_thresholds(
+    counts: Counts, log_base: float, costs: Sequence[CostModel]
+) -> list[DataWarning]:
     """Whether Bayes thresholds lie beyond all scores, although some threshold costs less."""
     low, high = float(counts.values[0]), float(counts.values[-1])
     words = []
@@ -483,4 +493,4 @@ def _odd_thresholds(counts: Counts, log_base: float, costs: Sequence[CostModel])
     if not words:
         return []
     trials = int(counts.n_target + counts.n_nontarget)
-    return [Odd("trials all decided alike at a Bayes threshold", trials, "; ".join(words))]
+    return [DataWarning("trials all decided alike at a Bayes threshold", trials, "; ".join(words))]

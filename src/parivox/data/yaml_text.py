@@ -20,17 +20,17 @@ DEEPEST = 4
 """Mappings and lists within each other."""
 
 
-class Node(NamedTuple):
+class YamlNode(NamedTuple):
     """A text, a list or a mapping, and where it stands."""
 
     value: Value
     where: str
 
 
-Value: TypeAlias = "str | list[Node] | dict[str, Node]"
+Value: TypeAlias = "str | list[YamlNode] | dict[str, YamlNode]"
 
 
-def read_yaml(text: str, name: str) -> Node | None:
+def read_yaml(text: str, name: str) -> YamlNode | None:
     """Read one document of mappings, lists and texts; None if it holds nothing.
 
     Examples
@@ -59,7 +59,7 @@ def read_yaml(text: str, name: str) -> Node | None:
     return found
 
 
-def _node(parser: Any, name: str, depth: int) -> Node:
+def _node(parser: Any, name: str, depth: int) -> YamlNode:
     event = parser.get_event()
     where = f"{name}: line {event.start_mark.line + 1}"
     if event.anchor is not None or event.tag is not None:  # an alias has an anchor, too
@@ -69,7 +69,7 @@ def _node(parser: Any, name: str, depth: int) -> Node:
         )
         raise ConfigError(msg)
     if isinstance(event, yaml.ScalarEvent):
-        return Node(_text(event.value, where), where)
+        return YamlNode(_text(event.value, where), where)
     if depth == DEEPEST:
         raise ConfigError(_deep(where))
     value: Value
@@ -83,29 +83,29 @@ def _node(parser: Any, name: str, depth: int) -> Node:
             key, entry = (_node(parser, name, depth + 1) for _ in range(2))
             _enter(value, key, entry)
     parser.get_event()
-    return Node(value, where)
+    return YamlNode(value, where)
 
 
-def node_of(value: object, where: str, depth: int = 0) -> Node:
+def node_of(value: object, where: str, depth: int = 0) -> YamlNode:
     """The same of mappings, lists and texts in Python; numbers become text."""
     if isinstance(value, str):
-        return Node(_text(value, where), where)
+        return YamlNode(_text(value, where), where)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return Node(str(value), where)
+        return YamlNode(str(value), where)
     if not isinstance(value, (list, tuple, Mapping)):
         msg = f"{where}: {value!r} is not text; write it as text, in quotes"
         raise ConfigError(msg)
     if depth == DEEPEST:
         raise ConfigError(_deep(where))
     if isinstance(value, (list, tuple)):
-        return Node([node_of(one, where, depth + 1) for one in value], where)
-    entries: dict[str, Node] = {}
+        return YamlNode([node_of(one, where, depth + 1) for one in value], where)
+    entries: dict[str, YamlNode] = {}
     for key, entry in value.items():
         _enter(entries, *(node_of(one, where, depth + 1) for one in (key, entry)))
-    return Node(entries, where)
+    return YamlNode(entries, where)
 
 
-def _enter(entries: dict[str, Node], key: Node, entry: Node) -> None:
+def _enter(entries: dict[str, YamlNode], key: YamlNode, entry: YamlNode) -> None:
     """Add an entry, which stands where its key does."""
     if not isinstance(key.value, str):
         msg = f"{key.where}: a name is a list or mapping; give a text before the colon"
@@ -113,7 +113,7 @@ def _enter(entries: dict[str, Node], key: Node, entry: Node) -> None:
     if key.value in entries:
         msg = f"{key.where}: {key.value!r} stands twice; keep one, or join the two"
         raise ConfigError(msg)
-    entries[key.value] = Node(entry.value, key.where)
+    entries[key.value] = YamlNode(entry.value, key.where)
 
 
 def _text(text: str, where: str) -> str:

@@ -20,7 +20,7 @@ from parivox.options.limits import METRICS, RATES, most_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from parivox.data.yaml_text import Node
+    from parivox.data.yaml_text import YamlNode
 
 VERSION = 1
 WORSE, OTHERS, BASELINE = "worse", "others", "baseline"
@@ -149,7 +149,7 @@ def read_policy(source: Any) -> Policy:
     return _parsed(yaml_text.read_yaml(text, content.name), provenance)
 
 
-def _parsed(node: Node | None, provenance: Mapping[str, Any]) -> Policy:
+def _parsed(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
     name = provenance["name"]
     if node is None or not isinstance(node.value, dict) or _VERSION not in node.value:
         msg = f"{name}: is not a policy, of which a line says '{_VERSION}: {VERSION}'; {_MEND}"
@@ -191,7 +191,7 @@ def _parsed(node: Node | None, provenance: Mapping[str, Any]) -> Policy:
     return Policy(tuple(conditions), tuple(accepted), provenance)
 
 
-def _condition(node: Node) -> Condition:
+def _condition(node: YamlNode) -> Condition:
     entries = _mapping(node, "a condition", _OF_CONDITION)
     name, rate = (_text(node, entries, key, "a condition") for key in ("name", "rate"))
     if rate not in METRICS:
@@ -234,7 +234,7 @@ def _condition(node: Node) -> Condition:
     return Condition(name, rate, most, is_ratio, than, by, groups, at, system, node.where)
 
 
-def _accepted(node: Node, conditions: Sequence[Condition]) -> Acceptance:
+def _accepted(node: YamlNode, conditions: Sequence[Condition]) -> Acceptance:
     entries = _mapping(node, "what is accepted", _OF_ACCEPTED)
     condition, reason, until = (
         _text(node, entries, key, "what is accepted") for key in ("condition", "reason", "until")
@@ -261,14 +261,14 @@ def _accepted(node: Node, conditions: Sequence[Condition]) -> Acceptance:
     return Acceptance(condition, groups, reason, date, node.where)
 
 
-def _items(node: Node, what: str) -> Iterator[Node]:
+def _items(node: YamlNode, what: str) -> Iterator[YamlNode]:
     if not isinstance(node.value, list) or not node.value:
         msg = f"{node.where}: {what} is not a list with something in it; {_MEND}"
         raise ConfigError(msg)
     yield from node.value
 
 
-def _mapping(node: Node, what: str, keys: Sequence[str]) -> dict[str, Node]:
+def _mapping(node: YamlNode, what: str, keys: Sequence[str]) -> dict[str, YamlNode]:
     if not isinstance(node.value, dict):
         msg = f"{node.where}: {what} is not a mapping; write lines as in 'rate: fnr'"
         raise ConfigError(msg)
@@ -276,14 +276,14 @@ def _mapping(node: Node, what: str, keys: Sequence[str]) -> dict[str, Node]:
     return node.value
 
 
-def _check_keys(entries: Mapping[str, Node], keys: Sequence[str]) -> None:
+def _check_keys(entries: Mapping[str, YamlNode], keys: Sequence[str]) -> None:
     for key, one in entries.items():
         if key not in keys:
             msg = f"{one.where}: {key!r} is not known; {nearest(key, keys)}"
             raise ConfigError(msg)
 
 
-def _text(node: Node, entries: Mapping[str, Node], key: str, what: str) -> str:
+def _text(node: YamlNode, entries: Mapping[str, YamlNode], key: str, what: str) -> str:
     value = entries[key].value if key in entries else ""
     if not isinstance(value, str) or not value:
         where = entries[key].where if key in entries else node.where
@@ -292,7 +292,7 @@ def _text(node: Node, entries: Mapping[str, Node], key: str, what: str) -> str:
     return value
 
 
-def _texts(node: Node) -> tuple[str, ...]:
+def _texts(node: YamlNode) -> tuple[str, ...]:
     many = node.value if isinstance(node.value, list) else [node]
     found = tuple(one.value for one in many if isinstance(one.value, str) and one.value)
     if not found or len(found) < len(many) or len(set(found)) < len(found):

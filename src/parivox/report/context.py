@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.errors import ConfigError, DataError, nearest
 
 if TYPE_CHECKING:
-    from parivox.data.yaml_text import Node
+    from parivox.data.yaml_text import YamlNode
 
 MOST_BYTES = 1 << 20
 _CHOICES = ("threshold", "groups", "margin")
@@ -159,7 +159,7 @@ def read_context(source: object) -> Context | None:
     return _context(found, content.sha256)
 
 
-def _context(node: Node, sha256: str) -> Context:
+def _context(node: YamlNode, sha256: str) -> Context:
     values: dict[str, Any] = {}
     known = [one.name for one in fields(Context) if one.name != "sha256"]
     for key, held in _entries(node, "a context", known, _EXAMPLE).items():
@@ -177,7 +177,9 @@ def _context(node: Node, sha256: str) -> Context:
     return Context(**values, sha256=sha256)
 
 
-def _entries(node: Node, what: str, known: list[str] | None, example: str) -> dict[str, Node]:
+def _entries(
+    node: YamlNode, what: str, known: list[str] | None, example: str
+) -> dict[str, YamlNode]:
     """Entries of a mapping, if all of them are known; None knows any."""
     if not isinstance(node.value, dict):
         kind = "a list" if isinstance(node.value, list) else "one text"
@@ -192,7 +194,7 @@ def _entries(node: Node, what: str, known: list[str] | None, example: str) -> di
     return node.value
 
 
-def _text(node: Node, what: str) -> str:
+def _text(node: YamlNode, what: str) -> str:
     if isinstance(node.value, str):
         return node.value
     kind = "a list" if isinstance(node.value, list) else "a mapping"
@@ -200,7 +202,7 @@ def _text(node: Node, what: str) -> str:
     raise ConfigError(msg)
 
 
-def _label(node: Node, name: str) -> str:
+def _label(node: YamlNode, name: str) -> str:
     """What a name is called, if it can stand wherever names do."""
     words = _text(node, f"the label of {name!r}")
     if not words or len(words) > _LONGEST_LABEL:
@@ -216,7 +218,7 @@ def _label(node: Node, name: str) -> str:
     return words
 
 
-def _plain(node: Node) -> object:
+def _plain(node: YamlNode) -> object:
     if isinstance(node.value, dict):
         return {key: _plain(held) for key, held in node.value.items()}
     return [_plain(one) for one in node.value] if isinstance(node.value, list) else node.value

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.data.inspection.findings import Column, Counted, Found, Inspection, Join, Shared
-    from parivox.data.value_warnings import Odd
+    from parivox.data.value_warnings import DataWarning
 
 _KINDS = {
     "scores": "scores of trials",
@@ -162,7 +162,7 @@ def _odd(found: Found) -> Iterator[str]:
     return map(_odd_in_words, every)
 
 
-def _odd_in_words(odd: Odd) -> str:
+def _odd_in_words(odd: DataWarning) -> str:
     """What is odd, how often, and an example or a remark."""
     words = f"{odd.what}: {odd.count:,}" if odd.count else odd.what
     return f"{words} ({odd.note})" if odd.note else words

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import Columns
+from parivox.data.columns import RequestedColumns
 from parivox.data.formats import scan
 from parivox.data.ids import places_in
 from parivox.data.joining import listed_ids
@@ -74,7 +74,7 @@ def read_list(
     >>> trials.rows, trials.test.to_list(), next(trials.chunks())["label"].to_list()
     (2, ['a/2'], ['target', 'nontarget'])
     """
-    asked = Columns(dict(columns or {}), option="--trials-format")
+    asked = RequestedColumns(dict(columns or {}), option="--trials-format")
     scanned = scan(source, columns=asked, format=format, name="trials")
     digest = hashlib.sha256(repr(sorted(scanned.columns.items())).encode())
     if scanned.content is not None:

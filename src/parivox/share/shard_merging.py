@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from parivox.auditing import Audit, Gathered, TrialCounts
-    from parivox.data.score_extent import Place
+    from parivox.data.score_extent import TrialLocation
     from parivox.runtime.progress import Progress
     from parivox.share.shard_plan import Plan
 
@@ -129,7 +129,7 @@ def _check_apart(plan: Plan, counted: int) -> None:
 
 
 def _of_other_trials(
-    plan: Plan, counted: int, there: int, found: tuple[str, Place, Place] | None
+    plan: Plan, counted: int, there: int, found: tuple[str, TrialLocation, TrialLocation] | None
 ) -> DataError:
     """Why parts do not add up to their list, and what to do about it."""
     if found is None:
@@ -148,7 +148,7 @@ def _of_other_trials(
     )
 
 
-def _in_two_parts(plan: Plan) -> tuple[str, Place, Place] | None:
+def _in_two_parts(plan: Plan) -> tuple[str, TrialLocation, TrialLocation] | None:
     """A pair of recordings that has a score or decision in two parts, and where."""
     asked = plan.asked
     return pair_in_two_parts(plan.shards, columns=asked.columns, format=asked.scores_format)

@@ -26,7 +26,7 @@ from parivox.trials.writing import LABELS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.data.grouping import Grouping, OfAttribute
+    from parivox.data.grouping import AttributeCodes, Grouping
     from parivox.trials.list_counts import Codes, Ints, ListCounts, SpeakerPairCounts
 
     Columns = dict[str, Any]
@@ -310,7 +310,7 @@ def _of_grades(view: _View) -> Columns:
     }
 
 
-def _within(part: OfAttribute, view: _View) -> Columns:
+def _within(part: AttributeCodes, view: _View) -> Columns:
     """Nontarget trials of each group by whether both speakers share the value of an attribute."""
     of, k = part.of_speaker, len(view.groups)
     assert of is not None

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.attributes import Levels
+from parivox.data.attributes import AttributeValues
 from parivox.data.columns import ATTRIBUTE
 from parivox.data.table import Table
 from parivox.errors import ConfigError
@@ -209,7 +209,7 @@ def with_grades(trials: TrialSet, people: Speakers) -> TrialSet:
         failed = None if part.failed is None else added(part.failed)
         return replace(part, more={**part.more, GRADE: codes}, failed=failed)
 
-    return trials.with_trial_columns(added, more={GRADE}, levels={GRADE: Levels(grades)})
+    return trials.with_trial_columns(added, more={GRADE}, levels={GRADE: AttributeValues(grades)})
 
 
 def grade(

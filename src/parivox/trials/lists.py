@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.data.grouping import Codes, Grouping, OfAttribute
+    from parivox.data.grouping import AttributeCodes, Codes, Grouping
     from parivox.data.recording_names import RecordingNames
     from parivox.data.speakers import Speakers
     from parivox.data.trial_checks import Trials
@@ -47,12 +47,12 @@ class Agreement:
     """Whether the sides of a trial share the value of an attribute: 1, 0 or -1 for unknown."""
 
     name: str  # the attribute as the user writes it
-    part: OfAttribute  # where each side has which value
+    part: AttributeCodes  # where each side has which value
     shared: NDArray[np.int8] | None = None
     """Of an attribute of whole trials, whether each value says that they share it; last, -1."""
 
     @classmethod
-    def of(cls, part: OfAttribute, trials: TrialSet) -> Agreement:
+    def of(cls, part: AttributeCodes, trials: TrialSet) -> Agreement:
         """How the values of an attribute are compared."""
         one = part.attribute
         place = part.of_trials.get(trials.key)
@@ -109,7 +109,7 @@ class TrialList:
     """Attributes that define difficulty, the one that weighs most first."""
 
     @cached_property
-    def attributes(self) -> tuple[OfAttribute, ...]:
+    def attributes(self) -> tuple[AttributeCodes, ...]:
         """Every attribute of speakers with 2 to 50 values."""
         every = _sensible(self.people, self.trials)
         return tuple(part for part in every if part.of_speaker is not None)
@@ -215,7 +215,7 @@ def list_of(
     )
 
 
-def _sensible(people: Speakers, trials: TrialSet) -> list[OfAttribute]:
+def _sensible(people: Speakers, trials: TrialSet) -> list[AttributeCodes]:
     """Every attribute of speakers or recordings with 2 to 50 values; perhaps none."""
     return AttributeLookup(people, [trials], None, "--by").sensible(trials.in_use)
 

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 import polars as pl
 
-from parivox.data.columns import ATTRIBUTE, Columns
+from parivox.data.columns import ATTRIBUTE, RequestedColumns
 from parivox.data.formats import scan
 from parivox.data.joining import first_components, listed_ids, utterance_speakers
 from parivox.data.recordings import read_utterances
@@ -343,8 +343,8 @@ def scan_every_column(source: Any, columns: dict[str, str], format_: str | None)
     if isinstance(source, str) and source == "-":
         msg = "-: a list to be converted is read more than once; save it as a file"
         raise ConfigError(msg)
-    scanned = scan(source, columns=Columns(columns), format=format_, name="trials")
-    asked = Columns(columns, attributes=scanned.ignored)
+    scanned = scan(source, columns=RequestedColumns(columns), format=format_, name="trials")
+    asked = RequestedColumns(columns, attributes=scanned.ignored)
     return scan(source, columns=asked, format=format_, name="trials")
 
 

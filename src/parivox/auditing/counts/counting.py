@@ -36,7 +36,7 @@ from parivox.auditing.system import check_polarity
 from parivox.core.cluster_errors import numbered, summed
 from parivox.data.counts_file import SUMS, CountRows
 from parivox.data.score_bins import parse_bins
-from parivox.data.site_key import CountedBefore, SiteKey, key_file
+from parivox.data.site_key import CountingLog, SiteKey, key_file
 from parivox.data.source_bytes import in_encoding_given
 from parivox.data.trial_checks import name_by_speaker
 from parivox.data.trial_set import TrialSet, check_test_speakers
@@ -182,7 +182,7 @@ def _remembered(
         If the same trials were counted by other groups, of which some were withheld.
     """
     assert asked.key is not None
-    counted = CountedBefore.of_key(asked.key)
+    counted = CountingLog.of_key(asked.key)
     (trials,) = read.sets
     assert isinstance(trials, TrialSet)
     groupings = (*read.groupings, *read.levels)

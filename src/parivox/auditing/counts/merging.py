@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counts.trial_counts import Note, TrialCounts
-    from parivox.data.counts_file import Named
+    from parivox.data.counts_file import NamedFiles
     from parivox.data.trial_set import TrialSet
 
 APART = "only of each file by itself"
 
 
-def read_all(named: Named) -> list[TrialCounts]:
+def read_all(named: NamedFiles) -> list[TrialCounts]:
     """Read files of counts, and add up those of one system and list.
 
     Raises

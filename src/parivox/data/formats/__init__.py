@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from parivox.data.columns import WORDS, Columns, plain
+from parivox.data.columns import WORDS, RequestedColumns, plain
 from parivox.data.formats.dataframes import BINARY, scan_frame
 from parivox.data.formats.delimited import DELIMITED, check_text, head_lines, header_of, is_text
 from parivox.data.formats.format import CERTAIN, FORMATS, MAYBE, Format, Scan, register
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parivox.data.formats.format import Chunk
-    from parivox.data.source_bytes import Content
+    from parivox.data.source_bytes import SourceBytes
 
 __all__ = [
     "FORMATS",
@@ -49,7 +49,7 @@ _ODD_LINES = 20
 NO_SIDE = ("is not a side of a segment", "correct it, sides are a and b")
 
 
-def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Scan:  # noqa: A002
+def scan(source: Any, *, columns: RequestedColumns, format: str | None, name: str) -> Scan:  # noqa: A002
     """Open a source of trials in the format that it is in, or in that of this name.
 
     It is a path, or several of one list, ``-`` for standard input, a dataframe or a mapping of
@@ -68,7 +68,7 @@ def scan(source: Any, *, columns: Columns, format: str | None, name: str) -> Sca
 
 def _of_file(
     source: str | os.PathLike[str],
-    columns: Columns,
+    columns: RequestedColumns,
     format: str | None,  # noqa: A002 - the option's name
     called: str = "",
 ) -> Scan:
@@ -119,7 +119,7 @@ def _in_turn(scans: Sequence[Scan]) -> Scan:
     return replace(first, name=name, chunks=chunks, content=None, several=tuple(scans))
 
 
-def _as_meant(scanned: Scan, columns: Columns) -> Scan:
+def _as_meant(scanned: Scan, columns: RequestedColumns) -> Scan:
     """The same trials, with segments on their sides, and in the words that are known."""
     return with_words(with_sides(scanned, columns), columns)
 
@@ -136,17 +136,17 @@ def _only(rows: FileRows, chunks: Callable[[], Iterator[Chunk]]) -> Iterator[Chu
             return
 
 
-def scan_again(scanned: Scan, source: Any, columns: Columns) -> Scan:
+def scan_again(scanned: Scan, source: Any, columns: RequestedColumns) -> Scan:
     """Open a source again in the format that it has, for other columns."""
     if scanned.content is None:
         return _as_meant(scan_frame(source, columns, scanned.name), columns)
     return _as_meant(FORMATS[scanned.format].scan(scanned.content, columns), columns)
 
 
-def table_format(content: Content) -> Format:
+def table_format(content: SourceBytes) -> Format:
     """The format of a table of anything, whose columns have names: by default delimited text."""
     tables = (one for one in FORMATS.values() if one.table is not None and one is not DELIMITED)
-    asked = Columns()
+    asked = RequestedColumns()
     return next((one for one in tables if one.fits(content.head, asked) == CERTAIN), DELIMITED)
 
 
@@ -158,7 +158,7 @@ def may_be_trials(head: bytes) -> bool:
     >>> may_be_trials(b"a/1 a/2 0.5"), may_be_trials(b"a b accept"), may_be_trials(b"id,sex")
     (True, True, False)
     """
-    fitting = _fitting(head, Columns())
+    fitting = _fitting(head, RequestedColumns())
     is_some = any(one.places for one in fitting) or sample(head).are_decisions()
     return is_some or _are_bare_scores(head)
 
@@ -171,7 +171,7 @@ def _are_bare_scores(head: bytes) -> bool:
     )
 
 
-def _fitting(head: bytes, columns: Columns) -> list[Format]:
+def _fitting(head: bytes, columns: RequestedColumns) -> list[Format]:
     """The formats that a file may be in: none, one or, if no one fits best, several."""
     fits: dict[Format, float] = {}
     for one in FORMATS.values():
@@ -182,7 +182,7 @@ def _fitting(head: bytes, columns: Columns) -> list[Format]:
     return [one for one, fit in fits.items() if fit == best > MAYBE]
 
 
-def _detected(content: Content, columns: Columns) -> Format:
+def _detected(content: SourceBytes, columns: RequestedColumns) -> Format:
     found = _fitting(content.head, columns)
     if len(found) == 1:
         return found[0]
@@ -236,7 +236,7 @@ def _detected(content: Content, columns: Columns) -> Format:
     raise DataError(msg)
 
 
-def _check_ids(content: Content) -> None:
+def _check_ids(content: SourceBytes) -> None:
     """Refuse scores that stand without the trials that they are of."""
     if _are_bare_scores(content.head):
         name = content.name
@@ -259,14 +259,14 @@ def _first_odd(head: bytes) -> tuple[int, str, str] | None:
     kind, above = "", ""
     for row, line in head_lines(head)[:_ODD_LINES] if is_text(head) else []:
         above += f"{line}\n"
-        found = [one.name for one in _fitting(above.encode(), Columns()) if one.places]
+        found = [one.name for one in _fitting(above.encode(), RequestedColumns()) if one.places]
         before, kind = kind, found[0] if len(found) == 1 else ""
         if not kind:
             return (row, line, before) if before else None
     return None
 
 
-def with_sides(scanned: Scan, asked: Columns) -> Scan:
+def with_sides(scanned: Scan, asked: RequestedColumns) -> Scan:
     """The same trials, their segments told apart by their sides if there is a column of sides.
 
     A column called side is one where models and segments stand beside it, or where the user
@@ -291,7 +291,7 @@ def with_sides(scanned: Scan, asked: Columns) -> Scan:
     return replace(scanned, chunks=lambda: map(_joined, scanned.chunks()))
 
 
-def with_words(scanned: Scan, asked: Columns) -> Scan:
+def with_words(scanned: Scan, asked: RequestedColumns) -> Scan:
     """The same trials, the user's words in their cells replaced by those that are known.
 
     A word for what failed takes the decision or the score away, and is the status of the trial.

@@ -31,9 +31,9 @@ from parivox.runtime.progress import stage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from parivox.data.columns import Columns
+    from parivox.data.columns import RequestedColumns
     from parivox.data.formats.format import Rows, Scan
-    from parivox.data.source_bytes import Content
+    from parivox.data.source_bytes import SourceBytes
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
@@ -63,7 +63,7 @@ def silent() -> Iterator[None]:
 
 
 def _guarded(
-    content: Content, kind: str, job: Callable[[pl.LazyFrame], pl.DataFrame]
+    content: SourceBytes, kind: str, job: Callable[[pl.LazyFrame], pl.DataFrame]
 ) -> pl.DataFrame:
     """What a job makes of the table; damage is an error."""
     source = content.for_polars
@@ -115,12 +115,12 @@ def parquet_metadata(file: Path | IO[bytes]) -> dict[str, str]:
         return pl.read_parquet_metadata(file)
 
 
-def binary_frame(content: Content, kind: str) -> pl.DataFrame:
+def binary_frame(content: SourceBytes, kind: str) -> pl.DataFrame:
     """The whole table, which `check_decodes` has decoded."""
     return _guarded(content, kind, lambda lazy: lazy.collect())
 
 
-def _height(content: Content, kind: str) -> int:
+def _height(content: SourceBytes, kind: str) -> int:
     return int(_guarded(content, kind, lambda lazy: lazy.select(pl.len()).collect()).item())
 
 
@@ -183,7 +183,7 @@ def _unreadable(name: str, kind: str, reason: str) -> DataError:
     )
 
 
-def _table(kind: str, content: Content) -> NamedColumns:
+def _table(kind: str, content: SourceBytes) -> NamedColumns:
     """A table in Parquet or Arrow, of which a million rows are read at once."""
     empty = _guarded(content, kind, lambda lazy: lazy.head(0).collect())
     rows = range(_height(content, kind))
@@ -284,7 +284,7 @@ def _series(cells: Any) -> pl.Series:
     return pl.Series(array)
 
 
-def scan_frame(source: Any, columns: Columns, name: str) -> Scan:
+def scan_frame(source: Any, columns: RequestedColumns, name: str) -> Scan:
     """Trials of a dataframe or of a mapping of arrays."""
     frame = frame_of(source, name)
 

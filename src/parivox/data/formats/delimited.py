@@ -22,9 +22,9 @@ from parivox.runtime.progress import stage
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from parivox.data.columns import Columns
+    from parivox.data.columns import RequestedColumns
     from parivox.data.formats.format import Rows
-    from parivox.data.source_bytes import Content
+    from parivox.data.source_bytes import SourceBytes
 
 SEPARATORS = (",", "\t", ";", "|")
 _SEPARATOR_HINT = re.compile(r'"?sep=([,\t;|])"?', re.IGNORECASE)  # for Excel, above the header
@@ -41,7 +41,7 @@ PICKLED = (
 """What is said of a pickle, and of what may be one; NeMo writes @ for / in ids."""
 
 
-def header_of(content: Content) -> tuple[list[str], str, int]:
+def header_of(content: SourceBytes) -> tuple[list[str], str, int]:
     """Names of the columns, the separator, and the first row with data."""
     lines = head_lines(content.head)
     if not lines:
@@ -78,7 +78,7 @@ def _header(lines: Sequence[tuple[int, str]]) -> tuple[list[str], str, Sequence[
     return split(header, separator), separator, lines[1:]
 
 
-def _fits(head: bytes, columns: Columns) -> float:
+def _fits(head: bytes, columns: RequestedColumns) -> float:
     lines = head_lines(head) if is_text(head) else []
     if not lines:
         return 0
@@ -91,7 +91,7 @@ def _fits(head: bytes, columns: Columns) -> float:
     return CERTAIN if is_known else 0
 
 
-def _table(content: Content) -> NamedColumns:
+def _table(content: SourceBytes) -> NamedColumns:
     check_text(content)
     names, separator, start = header_of(content)
     content.dialect["separator"] = separator
@@ -132,7 +132,7 @@ def is_text(head: bytes) -> bool:
     return b"\x00" not in head
 
 
-def check_text(content: Content) -> None:
+def check_text(content: SourceBytes) -> None:
     """Refuse what is no text with rows, in words that tell what it is instead."""
     head, name = content.head, content.name
     if head[:1] == b"\x80" and head[1:2] in {b"\2", b"\3", b"\4", b"\5"}:
@@ -174,7 +174,7 @@ def split(line: str, separator: str) -> list[str]:
 
 
 def read_text(
-    content: Content,
+    content: SourceBytes,
     separator: str,
     width: int,
     start: int,
@@ -214,7 +214,7 @@ def read_text(
         yield rows, frame
 
 
-def _note_spanning(content: Content, rows: Rows, end: int) -> None:
+def _note_spanning(content: SourceBytes, rows: Rows, end: int) -> None:
     """Note how many records of a block that ends before row `end` span rows, and the first."""
     if isinstance(rows, range):
         return
@@ -385,7 +385,7 @@ def _records(
             row = first + reader.line_num
 
 
-def blocks(content: Content, start: int) -> Iterator[tuple[int, bytes, int]]:
+def blocks(content: SourceBytes, start: int) -> Iterator[tuple[int, bytes, int]]:
     """Whole lines, as many as fit a block, with the row of the first one and lines to skip."""
     if content.data is not None and len(content.data) <= BLOCK:
         yield 1, content.data, start - 1

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.data.columns import Columns
-    from parivox.data.source_bytes import Content
+    from parivox.data.columns import RequestedColumns
+    from parivox.data.source_bytes import SourceBytes
 
     Rows = Sequence[int] | NDArray[np.int64]
     """Row of each record, as an editor shows it."""
@@ -96,7 +96,9 @@ class Scan:
     columns: dict[str, str]  # name of the column in the file, by role
     ignored: tuple[str, ...]  # columns without a role
     chunks: Callable[[], Iterator[Chunk]]
-    content: Content | None = field(default=None, repr=False)  # the bytes, if the source has any
+    content: SourceBytes | None = field(
+        default=None, repr=False
+    )  # the bytes, if the source has any
     several: tuple[Scan, ...] = field(default=(), repr=False)  # of one list in several files: each
 
     def at(self, row: int, role: str | None = None) -> str:
@@ -177,10 +179,10 @@ class Format:
     label: str  # in words, as ``parivox inspect`` tells it
     # how well the first bytes of a file fit, given the user's columns: `CERTAIN`, 0 for not at all,
     # `MAYBE`, or a number in between. The format that fits best is the file's.
-    fits: Callable[[bytes, Columns], float]
-    scan: Callable[[Content, Columns], Scan]  # reads it, given the user's columns
+    fits: Callable[[bytes, RequestedColumns], float]
+    scan: Callable[[SourceBytes, RequestedColumns], Scan]  # reads it, given the user's columns
     # opens a table of anything in this format; None where columns have no names
-    table: Callable[[Content], NamedColumns] | None = None
+    table: Callable[[SourceBytes], NamedColumns] | None = None
     # place of the column of each role, from 0, where columns have no names
     places: Mapping[str, int] = field(default_factory=dict)
     optional: Mapping[str, int] = field(default_factory=dict)  # places of columns that may follow
@@ -209,7 +211,7 @@ class NamedColumns:
     types: Sequence[pl.DataType] = ()  # where columns have types
 
 
-def starts_with(*starts: bytes) -> Callable[[bytes, Columns], float]:
+def starts_with(*starts: bytes) -> Callable[[bytes, RequestedColumns], float]:
     """Whether a file is in a format, by its first bytes."""
     return lambda head, _: CERTAIN if head.startswith(starts) else 0
 
@@ -217,20 +219,24 @@ def starts_with(*starts: bytes) -> Callable[[bytes, Columns], float]:
 def named(
     name: str,
     label: str,
-    fits: Callable[[bytes, Columns], float],
-    table: Callable[[Content], NamedColumns],
+    fits: Callable[[bytes, RequestedColumns], float],
+    table: Callable[[SourceBytes], NamedColumns],
     examples: tuple[Example, ...] = (),
 ) -> Format:
     """A format whose columns are known by their names."""
 
-    def scan(content: Content, columns: Columns) -> Scan:
+    def scan(content: SourceBytes, columns: RequestedColumns) -> Scan:
         return scan_named(content.name, name, table(content), columns, content)
 
     return Format(name, label, fits, scan, table, examples=examples)
 
 
 def scan_named(
-    name: str, format_: str, table: NamedColumns, columns: Columns, content: Content | None = None
+    name: str,
+    format_: str,
+    table: NamedColumns,
+    columns: RequestedColumns,
+    content: SourceBytes | None = None,
 ) -> Scan:
     """Trials in a table whose columns have names."""
     places = name_columns(table.names, columns, name)

@@ -24,8 +24,8 @@ from parivox.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from parivox.data.columns import Columns
-    from parivox.data.source_bytes import Content
+    from parivox.data.columns import RequestedColumns
+    from parivox.data.source_bytes import SourceBytes
 
     Cells = Sequence[str]
 
@@ -247,12 +247,12 @@ def headerless(
     role_words = _role_words({**places, **optional})
     least, most = len(set(places.values())), len(role_words)
 
-    def fits_head(head: bytes, _: Columns) -> float:
+    def fits_head(head: bytes, _: RequestedColumns) -> float:
         first = sample(head)
         fitting = first.separator in separators and not first.has_unknown_header
         return fits(first) if fitting else 0
 
-    def scan(content: Content, columns: Columns) -> Scan:
+    def scan(content: SourceBytes, columns: RequestedColumns) -> Scan:
         check_text(content)
         if columns.by_role and not columns.elsewhere:
             msg = (

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.data.columns import Columns
+    from parivox.data.columns import RequestedColumns
     from parivox.data.formats.format import Rows
-    from parivox.data.source_bytes import Content
+    from parivox.data.source_bytes import SourceBytes
 
     Path = tuple[str | int, ...]
 
@@ -52,11 +52,11 @@ _MENDS = {
 """What to do about a longer list, by how many it may hold."""
 
 
-def _fits(head: bytes, _: Columns) -> float:
+def _fits(head: bytes, _: RequestedColumns) -> float:
     return CERTAIN if is_text(head) and _START.match(head.removeprefix(b"\xef\xbb\xbf")) else 0
 
 
-def _table(content: Content) -> NamedColumns:
+def _table(content: SourceBytes) -> NamedColumns:
     paths: dict[Path, None] = {}
     for row, line in head_lines(content.head)[:_LINES]:
         try:
@@ -105,7 +105,7 @@ def _check_lists(
             raise DataError(msg)
 
 
-def _refuse(content: Content, row: int, line: str) -> NoReturn:
+def _refuse(content: SourceBytes, row: int, line: str) -> NoReturn:
     mend = "repair or remove it"
     if re.search(r"\b(NaN|Infinity)\b", line):
         mend += "; NaN and Infinity are none of JSON's numbers"
@@ -174,7 +174,7 @@ def _kind_of(paths: Sequence[Path]) -> pl.DataType:
 
 
 def _decoded(
-    content: Content, rows: NDArray[np.int64], lines: pl.Series, kind: pl.DataType
+    content: SourceBytes, rows: NDArray[np.int64], lines: pl.Series, kind: pl.DataType
 ) -> pl.Series:
     try:
         return lines.str.json_decode(kind)

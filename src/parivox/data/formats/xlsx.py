@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from parivox.data.formats.format import Rows
     from parivox.data.formats.workbook import Sheet
-    from parivox.data.source_bytes import Content
+    from parivox.data.source_bytes import SourceBytes
 
 MOST_CELLS = 3_000_000
 """Of a sheet, empty ones counted: they take a quarter of a minute to parse."""
@@ -26,7 +26,7 @@ _NO_ZIP = b"\xd0\xcf\x11\xe0"  # workbooks from before XLSX, and those with a pa
 _STARTS = (b"PK\x03\x04", b"PK\x05\x06", _NO_ZIP)
 
 
-def _table(content: Content) -> NamedColumns:
+def _table(content: SourceBytes) -> NamedColumns:
     """The one table of a workbook as text; its rows are those of the sheet.
 
     Titles above the header and empty columns are passed over; hidden rows are read as others.
@@ -60,7 +60,7 @@ def _table(content: Content) -> NamedColumns:
     return NamedColumns([*names.values()], chunks)
 
 
-def _sheets(content: Content) -> Sequence[Sheet]:
+def _sheets(content: SourceBytes) -> Sequence[Sheet]:
     """Every sheet of cells, in order."""
     name = content.name
     if content.head.startswith(_NO_ZIP):

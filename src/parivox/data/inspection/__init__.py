@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.data.columns import ALIASES, SPEAKER, Columns, plain
+from parivox.data.columns import ALIASES, SPEAKER, RequestedColumns, plain
 from parivox.data.counts_file import holds_counts
 from parivox.data.formats import may_be_trials, scan, table_format
 from parivox.data.inspection.findings import Found, Inspection
@@ -37,7 +37,7 @@ from parivox.data.inspection.trials import (
 )
 from parivox.data.recordings import MODEL
 from parivox.data.source_bytes import read_content
-from parivox.data.value_warnings import Odd
+from parivox.data.value_warnings import DataWarning
 from parivox.errors import DataError, StrayQuote, shown
 from parivox.runtime.disk import Scratch
 from parivox.runtime.progress import stage
@@ -62,7 +62,7 @@ def inspect_files(
 
     See `parivox.inspect`; `stem` names the system that an audit takes a file to be of.
     """
-    asked = Columns(dict(columns), elsewhere=True)
+    asked = RequestedColumns(dict(columns), elsewhere=True)
     once, repeated = _without_repeats(given)
     sources = [_readable_again(one, number) for number, one in enumerate(once, 1)]
     inspected = []
@@ -125,7 +125,7 @@ def _readable_again(given: Any, number: int) -> Source:
 
 
 def _identify(
-    source: Source, asked: Columns, format_: str | None, counts: CountsReader
+    source: Source, asked: RequestedColumns, format_: str | None, counts: CountsReader
 ) -> Inspected:
     """What one source is; what is neither trials nor a table nor counts is unknown."""
     if holds_counts(source.data):
@@ -159,7 +159,7 @@ def _own_table(source: Source, own: Found) -> Inspected:
 
 
 def _trials(
-    source: Source, asked: Columns, format_: str | None
+    source: Source, asked: RequestedColumns, format_: str | None
 ) -> tuple[InspectedTrials | Found | None, str]:
     """The trials of a source, if it is of trials; and what an audit says that it cannot read."""
     problem = ""
@@ -188,7 +188,7 @@ def _are_models(trials: InspectedTrials) -> bool:
     return is_nist and not trials.scan.ignored and np.unique(test).size == test.size
 
 
-def _scanned(data: Any, asked: Columns, format_: str | None) -> Scan:
+def _scanned(data: Any, asked: RequestedColumns, format_: str | None) -> Scan:
     try:
         return scan(data, columns=asked, format=None, name="scores")
     except DataError:
@@ -204,7 +204,7 @@ def _may_be_trials(data: Any) -> bool:
     return False
 
 
-def _trials_by_content(source: Source, asked: Columns) -> InspectedTrials | None:
+def _trials_by_content(source: Source, asked: RequestedColumns) -> InspectedTrials | None:
     """The trials of a source whose columns have no known names, by what they hold."""
     if isinstance(source.data, (str, os.PathLike)):
         content = read_content(source.data)
@@ -214,7 +214,7 @@ def _trials_by_content(source: Source, asked: Columns) -> InspectedTrials | None
     roles = roles_of_trials(first_rows(raw, source.data, asked), asked)
     if not roles:
         return None
-    named = Columns(roles, words=asked.words)
+    named = RequestedColumns(roles, words=asked.words)
     scanned = scan(source.data, columns=named, format=None, name="scores")
     inspected = inspect_trials(scanned, source.data, source.name, named)
     odd = inspected.found.odd
@@ -223,6 +223,6 @@ def _trials_by_content(source: Source, asked: Columns) -> InspectedTrials | None
         names = ", ".join(map(repr, taken.values()))
         are = f"columns {names} are" if len(taken) > 1 else f"column {names} is"
         what = f"{are} taken for {', '.join(taken)}; audit needs {columns_option(taken)}"
-        odd = (Odd(what, 0), *odd)
+        odd = (DataWarning(what, 0), *odd)
     recipe = {**roles, **inspected.recipe}
     return replace(inspected, found=replace(inspected.found, odd=odd), recipe=recipe)

@@ -10,7 +10,7 @@ from parivox.shown import Shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from parivox.data.value_warnings import Odd
+    from parivox.data.value_warnings import DataWarning
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Column:
     examples: tuple[str, ...]
     # lowest and highest value, where every known one is a number
     numbers: tuple[float, float] | None = None
-    odd: tuple[Odd, ...] = ()  # of an attribute
+    odd: tuple[DataWarning, ...] = ()  # of an attribute
     groups: bool = False  # whether trials could be grouped by it
     # edges that put the numbers into three bands of about one size, where they are many
     bands: str = ""
@@ -118,7 +118,7 @@ class Found:
     whose: Whose | None = None
     labels: Labels | None = None
     scores: Scores | None = None
-    odd: tuple[Odd, ...] = ()
+    odd: tuple[DataWarning, ...] = ()
     problems: tuple[str, ...] = ()  # what an audit would refuse it for, in the audit's words
     counted: Counted | None = None  # of a file of counts
     # of a groups file: the groups that it makes of each
@@ -193,7 +193,7 @@ class Inspection(Shown):
     problems: tuple[str, ...]
     next: str
     differing: tuple[Differing, ...] = ()
-    warnings: tuple[Odd, ...] = ()
+    warnings: tuple[DataWarning, ...] = ()
 
     @property
     def readable(self) -> bool:

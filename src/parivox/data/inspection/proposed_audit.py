@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from parivox.data.groups_file import GroupsFile
     from parivox.data.inspection.findings import Differing
     from parivox.data.trial_set import TrialSet
-    from parivox.data.value_warnings import Odd
+    from parivox.data.value_warnings import DataWarning
     from parivox.runtime.disk import Scratch
 
 Inspected: TypeAlias = InspectedTrials | InspectedTable | Found
@@ -98,7 +98,9 @@ class Plan:
             if source.found.rows or source.found.kind in {"groups", "tally", "own"}:
                 self.of.setdefault(source.found.kind, []).append(source)
         self.shared = list(self._shared())
-        self.odd: dict[int, list[Odd]] = {}  # what trials show as an audit reads them, by source
+        self.odd: dict[
+            int, list[DataWarning]
+        ] = {}  # what trials show as an audit reads them, by source
         self.whose = ""  # a pattern of ids that tells their speakers, where no file does
 
     @property

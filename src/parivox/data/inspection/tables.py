@@ -21,14 +21,14 @@ from parivox.data.recordings import MODEL, REASON, read_failures, read_models, r
 from parivox.data.requested_groupings import FEW, MANY
 from parivox.data.speakers import UTTERANCE, Speakers, find_column, read_table
 from parivox.data.trial_values import DECISIONS, is_decision, is_label
-from parivox.data.value_warnings import Odd, odd_ids, odd_numbers, odd_values
+from parivox.data.value_warnings import DataWarning, odd_ids, odd_numbers, odd_values
 from parivox.errors import DataError, ParivoxError
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parivox.data.columns import Columns
+    from parivox.data.columns import RequestedColumns
 
 _RECORDING = tuple(word for word in UTTERANCE if word != "id")
 _LIKE_IDS = r"(?i)(^|[ _.-])(id|code|nr|no|name)$"
@@ -120,12 +120,16 @@ def as_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> Insp
         filled = table[roles[one_row]].drop_nulls()
         again = filled.filter(filled.is_duplicated()).unique(maintain_order=True)
         if len(again):
-            odd.append(Odd(f"{one_row}s with several rows", len(again), f"such as {again[0]}"))
+            odd.append(
+                DataWarning(f"{one_row}s with several rows", len(again), f"such as {again[0]}")
+            )
     for name in (roles[role] for role in roles if role in of_ids):
         n_empty = int((table[name].is_null() | (table[name] == "")).sum())
-        odd += [Odd(f"rows with nothing in {name!r}", n_empty)] if n_empty else []
+        odd += [DataWarning(f"rows with nothing in {name!r}", n_empty)] if n_empty else []
     if header := _header_like_data(table, inspected.columns):
-        odd.append(Odd("is there no header? the first row is made like the others", 0, header))
+        odd.append(
+            DataWarning("is there no header? the first row is made like the others", 0, header)
+        )
         columns = [replace(one, groups=False) for one in columns]  # their names are values
     found = replace(
         inspected.found,
@@ -205,7 +209,7 @@ def _header_like_data(table: pl.DataFrame, columns: list[str]) -> str:
     return ""
 
 
-def roles_of_trials(frame: pl.DataFrame, asked: Columns) -> dict[str, str]:
+def roles_of_trials(frame: pl.DataFrame, asked: RequestedColumns) -> dict[str, str]:
     """Which columns would be those of trials, by what they hold; none if it is something else.
 
     By their names or the user's, a decision, or one side and a score or label, show that it is
@@ -240,7 +244,7 @@ def roles_of_trials(frame: pl.DataFrame, asked: Columns) -> dict[str, str]:
 
 
 def _roles_of_calls(
-    frame: pl.DataFrame, asked: Columns, named: Mapping[str, str]
+    frame: pl.DataFrame, asked: RequestedColumns, named: Mapping[str, str]
 ) -> dict[str, str]:
     """Roles in a log with a row a call: each call once, customers again and again.
 
@@ -426,7 +430,7 @@ class Cells:
             bands,
         )
 
-    def _odd(self, name: str, values: pl.Series) -> tuple[Odd, ...]:
+    def _odd(self, name: str, values: pl.Series) -> tuple[DataWarning, ...]:
         """What is odd about distinct values, which may all be numbers."""
         if not self._ends:
             listed = values.to_list()

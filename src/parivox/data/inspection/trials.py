@@ -15,9 +15,9 @@ from parivox.core.cluster_errors import distinct
 from parivox.core.counts import Counts
 from parivox.core.separation import auc
 from parivox.data.attributes import sides_of, whole_of
-from parivox.data.columns import ATTRIBUTE, Columns, are_customers, name_columns, plain
+from parivox.data.columns import ATTRIBUTE, RequestedColumns, are_customers, name_columns, plain
 from parivox.data.formats import scan_again
-from parivox.data.ids import UNKNOWN, Dictionary
+from parivox.data.ids import UNKNOWN, IdDictionary
 from parivox.data.inspection.findings import Found, Ids, Labels, Scores, Whose
 from parivox.data.inspection.tables import Cells, reading_facts
 from parivox.data.joining import first_components, placeholders
@@ -31,12 +31,12 @@ from parivox.data.trial_checks import (
     REVERSED,
     UNSCORED,
     WITHOUT_TEST_SPEAKER,
-    Encoded,
+    EncodedRows,
     pair_key,
 )
 from parivox.data.trial_rows import test_speakers
 from parivox.data.trial_values import DECISIONS, LABELS, is_decision, labels, scores
-from parivox.data.value_warnings import Odd, odd_ids, odd_llrs, odd_scores, odd_targets
+from parivox.data.value_warnings import DataWarning, odd_ids, odd_llrs, odd_scores, odd_targets
 from parivox.errors import DataError
 from parivox.frozen import frozen
 from parivox.runtime.progress import stage
@@ -67,13 +67,13 @@ class InspectedTrials:
     found: Found
     scan: Scan
     ids: pl.Series  # distinct
-    rows: Encoded  # those with both ids, which enrol and test are indices into
+    rows: EncodedRows  # those with both ids, which enrol and test are indices into
     speaker: pl.Series  # of each id, as a column names it, else the first component of the id
     # what --columns is to say: columns known by what they hold, and words of decisions
     recipe: Mapping[str, str] = field(default_factory=dict)
 
 
-def first_rows(scanned: Scan, source: Any, columns: Columns) -> pl.DataFrame:
+def first_rows(scanned: Scan, source: Any, columns: RequestedColumns) -> pl.DataFrame:
     """The first rows of a source as text, with every column as the file names it."""
     wide = _with_ignored(scanned, source, columns)
     for chunk in wide.chunks():
@@ -84,7 +84,9 @@ def first_rows(scanned: Scan, source: Any, columns: Columns) -> pl.DataFrame:
     return pl.DataFrame()
 
 
-def inspect_trials(scanned: Scan, source: Any, name: str, columns: Columns) -> InspectedTrials:
+def inspect_trials(
+    scanned: Scan, source: Any, name: str, columns: RequestedColumns
+) -> InspectedTrials:
     """Look at a source that has columns of enrolments and tests."""
     inspector = _TrialInspector(_with_ignored(scanned, source, columns), columns)
     try:
@@ -96,7 +98,7 @@ def inspect_trials(scanned: Scan, source: Any, name: str, columns: Columns) -> I
         return inspector.result(name, scanned)
 
 
-def _with_ignored(scanned: Scan, source: Any, columns: Columns) -> Scan:
+def _with_ignored(scanned: Scan, source: Any, columns: RequestedColumns) -> Scan:
     """The same source, with the columns that have no role as attributes, where that works."""
     wider = replace(columns, attributes=_attributes(scanned.ignored))
     try:
@@ -125,7 +127,7 @@ def _bases(name: str) -> Iterator[str]:
 
 def _has_sides(attribute: str, names: Sequence[str]) -> bool:
     with suppress(DataError):
-        found = name_columns(names, Columns(attributes=(attribute,)), "")
+        found = name_columns(names, RequestedColumns(attributes=(attribute,)), "")
         return set(sides_of(ATTRIBUTE + attribute)[1:]) <= set(found)
     return False
 
@@ -133,13 +135,13 @@ def _has_sides(attribute: str, names: Sequence[str]) -> bool:
 class _TrialInspector:
     """Rows as they are taken in, whatever is wrong with them."""
 
-    def __init__(self, scanned: Scan, asked: Columns) -> None:
+    def __init__(self, scanned: Scan, asked: RequestedColumns) -> None:
         self.scan, self.asked = scanned, asked
         self.rows, self.whole = 0, True
-        self.ids, self.speakers = Dictionary(), Dictionary()
-        self.chunks: list[Encoded] = []
+        self.ids, self.speakers = IdDictionary(), IdDictionary()
+        self.chunks: list[EncodedRows] = []
         self.owners: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
-        self.odd: dict[str, Odd] = {}
+        self.odd: dict[str, DataWarning] = {}
         self.problems: list[str] = []  # what an audit would say first
         known = {*_ID_ROLES, *_SPEAKER_ROLES, "side", "score", "label"}
         self.cells = {whole_of(role): Cells() for role in scanned.columns if role not in known}
@@ -157,8 +159,8 @@ class _TrialInspector:
     def count(self, what: str, n: int, note: str = "") -> None:
         """Add to what is odd."""
         if n:
-            before = self.odd.get(what, Odd(what, 0, note))
-            self.odd[what] = Odd(what, before.count + int(n), before.note)
+            before = self.odd.get(what, DataWarning(what, 0, note))
+            self.odd[what] = DataWarning(what, before.count + int(n), before.note)
 
     def add(self, chunk: Chunk) -> None:
         """Take in some rows."""
@@ -168,7 +170,7 @@ class _TrialInspector:
         if lost.any():
             self.count("rows without an id", int(lost.sum()))
             for role in _ID_ROLES if not self.problems else ():
-                self._try(Dictionary().codes, chunk, role)
+                self._try(IdDictionary().codes, chunk, role)
             chunk = chunk.take(~lost)
         if not chunk:
             return
@@ -177,7 +179,7 @@ class _TrialInspector:
             chunk = replace(chunk, frame=chunk.frame.with_columns(enrol="customer " + name))
         enrol, test = (self.ids.codes(chunk, role) for role in _ID_ROLES)
         label, score = self._labels(chunk), self._scores(chunk)
-        self.chunks.append(Encoded(enrol, test, label, score))
+        self.chunks.append(EncodedRows(enrol, test, label, score))
         if "enrol_speaker" in self.scan.columns:
             owner = self.speakers.codes_of_speakers(chunk, "enrol_speaker")
             self.owners.append((enrol, owner))
@@ -251,7 +253,7 @@ class _TrialInspector:
                     means, told = meanings(words)
                     what = f"column {column!r} may hold decisions{told and f'; {told}'}; audit it"
                     option = columns_option({"decision": column, **means})
-                    self.odd[column] = Odd(f"{what} with {option}", 0)
+                    self.odd[column] = DataWarning(f"{what} with {option}", 0)
         recipe = self._recipe()
         n_of = [int((rows.label == code).sum()) for code in (0, 1)]
         content = scanned.content
@@ -285,10 +287,10 @@ class _TrialInspector:
         elif recipe:
             if said := self.asked.words.get("failed"):
                 recipe["failed"] = f"{said}|{recipe['failed']}"
-            self.odd["decision"] = Odd(f"{what}; audit needs {columns_option(recipe)}", 0)
+            self.odd["decision"] = DataWarning(f"{what}; audit needs {columns_option(recipe)}", 0)
         return recipe
 
-    def _count_pairs(self, rows: Encoded, n: int) -> None:
+    def _count_pairs(self, rows: EncodedRows, n: int) -> None:
         """Count pairs that occur again."""
         scored = rows.take(~np.isnan(rows.score))
         key = pair_key(scored.enrol, scored.test, n)
@@ -378,7 +380,7 @@ def _text(cells: pl.Series) -> pl.Series:
     return cells.cast(pl.String, strict=False).str.strip_chars().replace("", None)
 
 
-def _ids(ids: pl.Series, rows: Encoded) -> tuple[Ids, ...]:
+def _ids(ids: pl.Series, rows: EncodedRows) -> tuple[Ids, ...]:
     """One kind of ids, or two where no enrolment is a test."""
     enrol, test = (np.flatnonzero(np.bincount(codes)) for codes in (rows.enrol, rows.test))
     if np.intersect1d(enrol, test, assume_unique=True).size or not len(ids):
@@ -387,7 +389,7 @@ def _ids(ids: pl.Series, rows: Encoded) -> tuple[Ids, ...]:
     return tuple(Ids(what, at.size, (ids[int(at[0])],)) for what, at in used.items())
 
 
-def _whose(rule: str, speaker: pl.Series, rows: Encoded) -> Whose:
+def _whose(rule: str, speaker: pl.Series, rows: EncodedRows) -> Whose:
     is_nobody = speaker.is_in(placeholders())
     named = speaker.set(is_nobody, None)
     code = named.rank("dense").fill_null(0).to_numpy()
@@ -396,7 +398,7 @@ def _whose(rule: str, speaker: pl.Series, rows: Encoded) -> Whose:
     return Whose(rule, named.drop_nulls().n_unique(), float(wrong.mean()) if known.any() else None)
 
 
-def _score_summary(rows: Encoded) -> Scores | None:
+def _score_summary(rows: EncodedRows) -> Scores | None:
     values, _ = distinct(rows.score[np.isfinite(rows.score)])
     if not values.size:
         return None
