@@ -93,12 +93,12 @@ class Trials:
         import numpy as np
 
         from parivox.auditing.layout import Members, walk
-        from parivox.auditing.operating_points import Found, OperatingPoint
+        from parivox.auditing.operating_points import LocatedPoint, OperatingPoint
         from parivox.auditing.speaker_errors import count_speaker_errors
         from parivox.core.resampling import weighted
 
         points = [
-            Found(OperatingPoint(str(at), "threshold", at), at, np.nan, np.nan, np.nan, "")
+            LocatedPoint(OperatingPoint(str(at), "threshold", at), at, np.nan, np.nan, np.nan, "")
             for at in self.thresholds
         ]
         blocks = walk(self.trials, self.layouts)

@@ -18,7 +18,7 @@ from benchmarks.coverage.rates import collected
 from benchmarks.coverage.records import Row, interval_row, stream
 from scipy.special import ndtr, ndtri
 
-from parivox.auditing.operating_points import RESOLVABLE, parse_point
+from parivox.auditing.operating_points import MIN_EXPECTED_ERRORS, parse_point
 from parivox.core.cluster_errors import ByPair, BySpeaker, moments
 from parivox.core.counts import Counts
 from parivox.core.intervals import limits, rate_interval
@@ -54,7 +54,7 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
         designs, groups = _designs(speakers)
         n = min(int(np.sum(one.trials)) for one in designs)
         points = [parse_point(text, [COST]) for text in RATES]
-        points = [one for one in points if not one.level * n < RESOLVABLE]
+        points = [one for one in points if not one.level * n < MIN_EXPECTED_ERRORS]
         drawn = (_limits(designs, groups, distance, points, rng) for _ in range(datasets))
         where = {"cell": name, "speakers": speakers, "rate": rate, "level": LEVEL}
         found = collected(drawn)

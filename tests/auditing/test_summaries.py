@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.auditing.bias import mean_rows
+from parivox.auditing.bias import add_mean_rows
 from parivox.auditing.schema import TABLES, Rows
 from parivox.data.grouping import Grouping
 from parivox.papers.paper001_tables import paper_name, table4
@@ -36,7 +36,7 @@ def summaries(rows, start=0, attributes=("gender", "nation"), parts=PARTS):
     before = len(rows.cells["value"])
     groups = tuple("+".join(part) for part in parts)
     grouping = Grouping(G, groups, None, attributes=tuple(attributes), parts=tuple(parts))
-    mean_rows(rows, WHERE, start, grouping)
+    add_mean_rows(rows, WHERE, start, grouping)
     return rows.table().rows()[before:]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox.auditing.layout import Layout, Members, cell_layouts, walk
-from parivox.auditing.operating_points import Found, OperatingPoint
+from parivox.auditing.operating_points import LocatedPoint, OperatingPoint
 from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
 from parivox.auditing.speaker_errors import count_speaker_errors
 from parivox.data.requested_groupings import attributes_asked, make_groupings
@@ -63,7 +63,7 @@ def errors(trials, groupings, n_speakers):
     layouts: list[Layout] = cell_layouts(groupings, RULES, groupings[-1:])
     points = [OperatingPoint(f"threshold={t}", "threshold", t) for t in THRESHOLDS.tolist()]
     points.append(OperatingPoint("deployed", "deployed"))
-    found = [Found(one, one.level, *(np.nan,) * 3, "") for one in points]
+    found = [LocatedPoint(one, one.level, *(np.nan,) * 3, "") for one in points]
     members = Members(n_speakers)
     return [
         array.tolist()

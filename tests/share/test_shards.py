@@ -15,7 +15,7 @@ from parivox.errors import ConfigError, DataError
 from parivox.runtime.disk import hold
 from parivox.shards import merge, plan, read_plan, run, run_shard
 from parivox.share import shard_plan
-from parivox.share.shard_record import COUNTS, TALLY, Record
+from parivox.share.shard_record import COUNTS, TALLY, ShardRecord
 
 OPTIONS = {"by": ["gender", "gender+nation"], "replicates": 60}
 RICH = {
@@ -304,7 +304,7 @@ def test_a_pair_in_two_parts_that_is_not_counted_twice_is_no_fault(lists, tmp_pa
 
 
 def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
-    record = Record.read(read_plan(copied), 2)
+    record = ShardRecord.read(read_plan(copied), 2)
     tally = SpeakerCounts.read(record.home / TALLY)
     replace(tally, keys=tally.keys + 1).write(record.home / TALLY)
     record.noted(TALLY, record.inputs, record.speakers)

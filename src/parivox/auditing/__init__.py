@@ -118,19 +118,19 @@ if TYPE_CHECKING:
         MISSING_TARGETS as MISSING_TARGETS,
     )
     from parivox.auditing.operating_points import (
-        HERE as HERE,
+        NO_TRIALS as NO_TRIALS,
     )
     from parivox.auditing.operating_points import (
-        NO_TRIALS as NO_TRIALS,
+        SAME_TRIALS as SAME_TRIALS,
     )
     from parivox.auditing.operating_points import (
         OperatingPoint as OperatingPoint,
     )
     from parivox.auditing.operating_points import (
-        is_far as is_far,
+        is_far_from_target as is_far_from_target,
     )
     from parivox.auditing.operating_points import (
-        missing_class as missing_class,
+        missing_class_reason as missing_class_reason,
     )
     from parivox.auditing.operating_points import (
         parse_point as parse_point,
@@ -219,11 +219,11 @@ _HOMES = {
     "parivox.auditing.limits": ("LIMITS", "failing"),
     "parivox.auditing.missing_scores": ("MISSING_SCORES", "MISSING_TARGETS"),
     "parivox.auditing.operating_points": (
-        "HERE",
+        "SAME_TRIALS",
         "NO_TRIALS",
         "OperatingPoint",
-        "is_far",
-        "missing_class",
+        "is_far_from_target",
+        "missing_class_reason",
         "parse_point",
     ),
     "parivox.auditing.options": ("Options", "parse_minimums"),

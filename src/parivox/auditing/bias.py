@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from parivox.auditing.draws import LEAST
-from parivox.auditing.estimates import Estimates, columns_of, place_of_rate
+from parivox.auditing.draws import MIN_SPLIT_SPEAKERS
+from parivox.auditing.estimates import Estimates, key_columns, rate_point_index
 from parivox.auditing.nulls import away
 from parivox.auditing.options import REFERENCES
 from parivox.core import bias
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.cell_counts import Cells
     from parivox.auditing.intervals import Uncertainty
-    from parivox.auditing.operating_points import Found, Points
+    from parivox.auditing.operating_points import LocatedPoint, OperatingPoints
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, Rows
     from parivox.core.counts import FloatArray
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 _MADE_OF_ALL = {"macro", "geomean", "best"}
 _TESTS = ("p", "p_holm", "p_bh")
 _FEWEST = 3  # groups of which one can be left out
-_NOT_CROSSED = f"fewer than {LEAST} speakers to split, or no replicates"
+_NOT_CROSSED = f"fewer than {MIN_SPLIT_SPEAKERS} speakers to split, or no replicates"
 
 
 @frozen
-class BiasBlock:
+class BiasValues:
     """One bias measure against one reference, of every metric that it applies to."""
 
     measure: str
@@ -74,14 +74,14 @@ class BiasBlock:
     """``[key]``: a group that the stack is without."""
 
 
-def bias_blocks(
+def bias_values(
     data: Estimates,
     draws: Estimates | None,
     cheapest: Sequence[tuple[Estimates, FloatArray | None]],
     groups: Sequence[str],
-    points: Points,
+    points: OperatingPoints,
     options: Options,
-) -> Iterator[BiasBlock]:
+) -> Iterator[BiasValues]:
     """Every measure of each group against each reference (docs/methods/bias-measures.md).
 
     Parameters
@@ -122,12 +122,12 @@ def _blocks(
     stack: Estimates,
     again: Estimates | None,
     terms: Terms,
-) -> Iterator[BiasBlock]:
+) -> Iterator[BiasValues]:
     """Measures that are computed of the same two terms, of the data and `again` of each draw."""
     of_data, of_draws = terms(stack), None if again is None else terms(again)
     still = np.zeros((len(keys), len(stack.values[0]) - 1), dtype=bool)
     if of_draws is not None:
-        for one in map(is_still, of_draws):
+        for one in map(does_not_vary, of_draws):
             still |= one.reshape(len(keys), -1)
     for measure in measures:
         compute = partial(_computed, measure, reference)
@@ -137,12 +137,12 @@ def _blocks(
             if reference in _MADE_OF_ALL:  # not of a draw in which the reference lacks a group
                 drawn = np.where(again.lacks(stack)[..., None], np.nan, drawn)
         value, reason = found.value, found.reason
-        yield BiasBlock(
+        yield BiasValues(
             *(measure, reference, zero, keys, stack, terms, value, reason, again, drawn, still)
         )
 
 
-def is_still(drawn: FloatArray) -> Bools:
+def does_not_vary(drawn: FloatArray) -> Bools:
     """Whether a value is the same in all draws, along the first axis, so that they tell nothing."""
     return np.asarray(np.fmin.reduce(drawn) >= np.fmax.reduce(drawn))
 
@@ -157,7 +157,7 @@ def _terms(
     reference: str,
     zero: ZeroPolicy,
     groups: Sequence[str],
-    points: Points,
+    points: OperatingPoints,
     options: Options,
     stack: Estimates,
 ) -> tuple[FloatArray, FloatArray]:
@@ -175,7 +175,7 @@ def _terms(
     return above, bias.reference(values, cast("bias.Reference", reference))
 
 
-def at_cheapest(data: Estimates, cells: Cells, found: Found) -> Estimates:
+def min_cost_estimates(data: Estimates, cells: Cells, found: LocatedPoint) -> Estimates:
     """A cost of every group at its smallest over all trials, then each group's own smallest."""
     cost = found.point.cost
     assert cost is not None
@@ -200,7 +200,7 @@ def _cost_and_minimum(both: Estimates) -> tuple[FloatArray, FloatArray]:
     return both.groups[..., :1, :], both.groups[..., 1:, :]
 
 
-def _crossed(plain: BiasBlock, crossed: FloatArray) -> BiasBlock:
+def _crossed(plain: BiasValues, crossed: FloatArray) -> BiasValues:
     """Threshold bias with thresholds of other speakers, which varies as the plain one does."""
     value = crossed[None]
     # unknown where the plain one has no bound, as the smallest cost is 0, or the other is 0
@@ -217,7 +217,7 @@ def _crossed(plain: BiasBlock, crossed: FloatArray) -> BiasBlock:
 
 
 @frozen
-class Ratios:
+class ReferenceRatios:
     """Rates of all groups against one reference, each ``[group]``, and that of all together."""
 
     ratio: FloatArray
@@ -227,28 +227,28 @@ class Ratios:
     pooled: float
     worst: str = ""
     """The group without which the reference has the lowest rate, where another may be better."""
-    but_for: Ratios | None = None
+    but_for: ReferenceRatios | None = None
     """What the others come to without that group."""
     is_shared: bool = False
     """Trials count for two groups, so that no group can be left out alone."""
 
 
-def bias_rows(
+def add_bias_rows(
     rows: Rows,
     where: Mapping[str, Any],
     grouping: Grouping,
-    blocks: Iterable[BiasBlock],
+    blocks: Iterable[BiasValues],
     options: Options,
     uncertainty: Uncertainty | None = None,
-) -> dict[tuple[str, str], Ratios]:
+) -> dict[tuple[str, str], ReferenceRatios]:
     """Rows of every measure, with their intervals and floors; then means by attribute.
 
     Returned are ratios of the rates to the first reference, with their intervals, by metric and
     operating point.
     """
-    groups, shared = grouping.groups, shared_values(grouping)
+    groups, shared = grouping.groups, groups_by_attribute_value(grouping)
     start = len(rows.cells["value"])
-    ratios: dict[tuple[str, str], Ratios] = {}
+    ratios: dict[tuple[str, str], ReferenceRatios] = {}
     of_means: list[Columns] = []
     for block in blocks:
         more: Columns = {}
@@ -262,7 +262,7 @@ def bias_rows(
         ]
         rows.add(
             **where,
-            **columns_of(block.keys, len(groups)),
+            **key_columns(block.keys, len(groups)),
             group=list(groups) * len(block.keys),
             measure=block.measure,
             reference=block.reference,
@@ -275,14 +275,14 @@ def bias_rows(
         if is_headline == (options.reference[0], "ratio", "none") and uncertainty is not None:
             ratios = _ratios(block, more)
             ratios |= _but_for_worst(uncertainty, block, groups, ratios)
-    mean_rows(rows, where, start, grouping, of_means)
+    add_mean_rows(rows, where, start, grouping, of_means)
     return ratios
 
 
-def _ratios(block: BiasBlock, more: Columns) -> dict[tuple[str, str], Ratios]:
+def _ratios(block: BiasValues, more: Columns) -> dict[tuple[str, str], ReferenceRatios]:
     """Ratios of the rates with their intervals, by metric and operating point."""
     return {
-        (key[0], key[2]): Ratios(
+        (key[0], key[2]): ReferenceRatios(
             *(block.value[i], more["low"][i], more["high"][i], more["p"][i]),
             float(block.stack.pooled[i]),
         )
@@ -293,10 +293,10 @@ def _ratios(block: BiasBlock, more: Columns) -> dict[tuple[str, str], Ratios]:
 
 def _but_for_worst(
     uncertainty: Uncertainty,
-    block: BiasBlock,
+    block: BiasValues,
     groups: Sequence[str],
-    ratios: Mapping[tuple[str, str], Ratios],
-) -> dict[tuple[str, str], Ratios]:
+    ratios: Mapping[tuple[str, str], ReferenceRatios],
+) -> dict[tuple[str, str], ReferenceRatios]:
     """Ratios with what they come to without the worst group, where one may be better.
 
     There is no such thing where trials count for two groups, which is noted.
@@ -334,7 +334,7 @@ def _but_for_worst(
     }
 
 
-def shared_values(grouping: Grouping) -> list[dict[str, Bools]]:
+def groups_by_attribute_value(grouping: Grouping) -> list[dict[str, Bools]]:
     """Of each attribute of an intersection, the groups that share each of its values."""
     if len(grouping.attributes) < 2 or not grouping.parts:
         return []
@@ -347,7 +347,7 @@ def shared_values(grouping: Grouping) -> list[dict[str, Bools]]:
     ]
 
 
-def mean_rows(
+def add_mean_rows(
     rows: Rows,
     where: Mapping[str, Any],
     start: int,
@@ -362,7 +362,9 @@ def mean_rows(
     its reason says so. There is none unless the grouping is of several attributes.
     See docs/methods/bias-measures.md#means-over-an-attribute.
     """
-    named = {name: mask for one in shared_values(grouping) for name, mask in one.items()}
+    named = {
+        name: mask for one in groups_by_attribute_value(grouping) for name, mask in one.items()
+    }
     if not named:
         return
     n = len(grouping.groups)
@@ -374,7 +376,7 @@ def mean_rows(
         name: np.concatenate([of[name] for of in of_means])
         for name in (of_means[0] if of_means else ())
     }
-    means = mean_over(values, list(named.values()))
+    means = means_over_groups(values, list(named.values()))
     for i, (group, mask) in enumerate(named.items()):
         rows.add(
             **where,
@@ -400,7 +402,7 @@ def left_out(values: FloatArray) -> list[str]:
     return reasons
 
 
-def mean_over(
+def means_over_groups(
     values: FloatArray, masks: Sequence[Bools], *, like: FloatArray | None = None
 ) -> FloatArray:
     """Means of values ``[..., key, group]`` over the groups of each mask, ``[..., key, mask]``.
@@ -425,7 +427,7 @@ def mean_over(
 
 def _uncertain(
     uncertainty: Uncertainty,
-    block: BiasBlock,
+    block: BiasValues,
     names: Sequence[str],
     shared: Sequence[Mapping[str, Bools]],
 ) -> tuple[Columns, Columns]:
@@ -462,7 +464,7 @@ def _uncertain(
 
 
 def _intervals(
-    uncertainty: Uncertainty, block: BiasBlock, names: Sequence[str], df: FloatArray
+    uncertainty: Uncertainty, block: BiasValues, names: Sequence[str], df: FloatArray
 ) -> Columns:
     """Limits and p of one measure, ``[key, group]``, in closed form where there is one."""
     own = _from_draws(uncertainty, block, block.value, block.drawn, df)
@@ -477,7 +479,7 @@ def _intervals(
     return own
 
 
-def _lacking(uncertainty: Uncertainty, block: BiasBlock, names: Sequence[str]) -> Bools:
+def _lacking(uncertainty: Uncertainty, block: BiasValues, names: Sequence[str]) -> Bools:
     """Whether test speakers of a group, or of what it is against, are unknown, ``[key, group]``."""
     lacking = uncertainty.lacks_speakers([key[0] for key in block.keys])
     if block.reference in names:
@@ -495,7 +497,7 @@ def _say_who_is_unknown(columns: Columns, lacking: Bools) -> None:
 
 def _of_means(
     uncertainty: Uncertainty,
-    block: BiasBlock,
+    block: BiasValues,
     names: Sequence[str],
     own: Columns,
     floors: Sequence[tuple[list[int], FloatArray]],
@@ -503,11 +505,11 @@ def _of_means(
     masks: Sequence[Bools],
 ) -> Columns:
     """The columns of uncertainty of means over some groups, ``[key, mask]``."""
-    value = mean_over(block.value, masks)
-    drawn = None if block.drawn is None else mean_over(block.drawn, masks, like=block.value)
+    value = means_over_groups(block.value, masks)
+    drawn = None if block.drawn is None else means_over_groups(block.drawn, masks, like=block.value)
     made = _from_draws(uncertainty, block, value, drawn, _pooled_freedom(block, df, masks))
     for rows, fair in floors:
-        of_fair = mean_over(fair, masks, like=block.value[rows])
+        of_fair = means_over_groups(fair, masks, like=block.value[rows])
         made["floor_mean"][rows], made["floor_95"][rows] = away(of_fair, _kind(block))
     lacking = _lacking(uncertainty, block, names)
     of_masks = [lacking[:, mask].any(axis=-1) for mask in masks]
@@ -522,12 +524,12 @@ def _of_means(
     return made
 
 
-def _kind(block: BiasBlock) -> str:
+def _kind(block: BiasValues) -> str:
     """How the measure is far from par: as a ratio or as a difference."""
     return "ratio" if MEASURES[block.measure].scale == "ratio" else block.measure
 
 
-def _freedom(uncertainty: Uncertainty, block: BiasBlock, names: Sequence[str]) -> FloatArray:
+def _freedom(uncertainty: Uncertainty, block: BiasValues, names: Sequence[str]) -> FloatArray:
     """Speakers of each group or, if they are fewer, of what it is compared with, less one.
 
     Those behind each metric, ``[key, group]``.
@@ -547,7 +549,7 @@ def _freedom(uncertainty: Uncertainty, block: BiasBlock, names: Sequence[str]) -
     return np.where(own < uncertainty.options.minimums.inference, np.nan, own - 1.0)
 
 
-def _pooled_freedom(block: BiasBlock, df: FloatArray, masks: Sequence[Bools]) -> FloatArray:
+def _pooled_freedom(block: BiasValues, df: FloatArray, masks: Sequence[Bools]) -> FloatArray:
     """Of a mean over groups, by Welch and Satterthwaite, ``[key, mask]``."""
     found, drawn = block.value, block.drawn
     if drawn is None:
@@ -567,7 +569,7 @@ def _pooled_freedom(block: BiasBlock, df: FloatArray, masks: Sequence[Bools]) ->
 
 def _from_draws(
     uncertainty: Uncertainty,
-    block: BiasBlock,
+    block: BiasValues,
     found: FloatArray,
     drawn: FloatArray | None,
     df: FloatArray,
@@ -587,7 +589,7 @@ def _from_draws(
     return made
 
 
-def _without_still(own: Columns, block: BiasBlock) -> None:
+def _without_still(own: Columns, block: BiasValues) -> None:
     """No limit and no p from draws in which the group, or what it is against, does not vary."""
     silent = block.stack.errors_by_key[: len(block.keys), :-1] == 0
     for holds, what in (
@@ -602,7 +604,7 @@ def _without_still(own: Columns, block: BiasBlock) -> None:
 def _of_rates(
     own: Columns,
     uncertainty: Uncertainty,
-    block: BiasBlock,
+    block: BiasValues,
     names: Sequence[str],
     metric: str,
     rows: list[int],
@@ -631,12 +633,12 @@ def _of_rates(
 
 def _places(uncertainty: Uncertainty, stack: Estimates, metric: str) -> tuple[list[int], list[int]]:
     """Where a rate stands among keys, and at which operating point."""
-    places = [place_of_rate(key, uncertainty.points) for key in stack.keys]
+    places = [rate_point_index(key, uncertainty.points) for key in stack.keys]
     found = {i: at for i, at in enumerate(places) if at is not None and stack.keys[i][0] == metric}
     return list(found), list(found.values())
 
 
-def _finish(made: Columns, found: FloatArray, block: BiasBlock) -> None:
+def _finish(made: Columns, found: FloatArray, block: BiasValues) -> None:
     """Nothing of what is undefined; no limit where no value can be."""
     measure = MEASURES[block.measure]
     if measure.scale == "ratio":

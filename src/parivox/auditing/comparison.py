@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.bias import bias_blocks, is_still, left_out, mean_over, shared_values
-from parivox.auditing.estimates import columns_of
+from parivox.auditing.bias import (
+    bias_values,
+    does_not_vary,
+    groups_by_attribute_value,
+    left_out,
+    means_over_groups,
+)
+from parivox.auditing.estimates import key_columns
 from parivox.auditing.intervals import needs_test_speakers
-from parivox.auditing.meta import area_blocks, meta_blocks
+from parivox.auditing.meta import area_values, meta_values
 from parivox.auditing.result import system_name
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import MEASURES, RATES, base_metric
@@ -29,8 +35,8 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.estimates import Estimates
-    from parivox.auditing.meta import MetaBlock
-    from parivox.auditing.operating_points import Points
+    from parivox.auditing.meta import MetaValues
+    from parivox.auditing.operating_points import OperatingPoints
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, Rows
     from parivox.auditing.system import Measured, System
@@ -70,7 +76,7 @@ def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
         raise ConfigError(msg)
 
 
-class Compared(NamedTuple):
+class ComparedSet(NamedTuple):
     """One system on one list, and what is compared of it: the cells of each grouping and level."""
 
     system: System
@@ -78,7 +84,7 @@ class Compared(NamedTuple):
 
 
 def add_comparisons(
-    rows: Rows, pairs: Iterable[tuple[Compared, Compared, str]], options: Options
+    rows: Rows, pairs: Iterable[tuple[ComparedSet, ComparedSet, str]], options: Options
 ) -> None:
     """Add the rows of every pair of systems and lists, in the order that they were given in.
 
@@ -122,7 +128,7 @@ def _compare_parts(
     rows: Rows,
     where: Mapping[str, str],
     pair: tuple[Measured, Measured],
-    points: tuple[Points, Points],
+    points: tuple[OperatingPoints, OperatingPoints],
     options: Options,
 ) -> None:
     """Every measure of the same cells of two sets."""
@@ -172,7 +178,7 @@ def _common(one: Estimates, other: Estimates) -> list[Key]:
 # --- what of one set is compared: every measure, with its draws ----------------------------------
 
 
-class Side(NamedTuple):
+class MeasureValues(NamedTuple):
     """Rows of one measure in one of two sets."""
 
     columns: dict[str, Any]  # what they are of
@@ -188,7 +194,7 @@ class Side(NamedTuple):
     still: NDArray[np.bool_] | bool = False  # part of it does not vary in the draws
 
 
-def _base_side(part: Measured, keys: Sequence[Key]) -> Side:
+def _base_side(part: Measured, keys: Sequence[Key]) -> MeasureValues:
     """Base metrics of every cell."""
     n, data, draws = len(part.names), part.data.having(keys), part.draws
     metrics = [base_metric(key[0]) for key in keys]
@@ -198,8 +204,8 @@ def _base_side(part: Measured, keys: Sequence[Key]) -> Side:
         far = np.where(scale == "one", 1 - values, values)
         return np.where(scale == "linear", np.nan, far)
 
-    return Side(
-        {**columns_of(keys, n), "group": list(part.names) * len(keys), "measure": "value"},
+    return MeasureValues(
+        {**key_columns(keys, n), "group": list(part.names) * len(keys), "measure": "value"},
         data.values.ravel(),
         None if draws is None else _flat(draws.having(keys).values),
         [why for of in data.reasons for why in of],
@@ -222,8 +228,8 @@ def _flat(drawn: FloatArray) -> FloatArray:
 
 
 def _bias_sides(
-    part: Measured, errors: Estimates, points: Points, options: Options
-) -> Iterator[Side]:
+    part: Measured, errors: Estimates, points: OperatingPoints, options: Options
+) -> Iterator[MeasureValues]:
     """Each bias measure of every group, and its means by attribute.
 
     ``neg_log_ratio`` is left out: it is the logarithm of ``ratio``, which is compared on that
@@ -232,9 +238,11 @@ def _bias_sides(
     assert part.cells is not None
     groups = part.names[:-1]
     n = len(groups)
-    shared = {k: v for one in shared_values(part.cells.grouping) for k, v in one.items()}
+    shared = {
+        k: v for one in groups_by_attribute_value(part.cells.grouping) for k, v in one.items()
+    }
     masks = list(shared.values())
-    for block in bias_blocks(errors, part.draws, part.cheapest, groups, points, options):
+    for block in bias_values(errors, part.draws, part.cheapest, groups, points, options):
         measure, value = MEASURES[block.measure], block.value
         if measure.id == "neg_log_ratio":
             continue
@@ -243,8 +251,8 @@ def _bias_sides(
         where = {"reference": block.reference, "zero": block.zero}
         grows = measure.bounds[0] == 1.0  # a minimum over noise
         of_groups = {"group": list(groups) * len(block.keys), "measure": measure.id}
-        yield Side(
-            {**columns_of(block.keys, n), **of_groups, **where},
+        yield MeasureValues(
+            {**key_columns(block.keys, n), **of_groups, **where},
             value.ravel(),
             None if block.drawn is None else _flat(block.drawn),
             block.reason.ravel().tolist(),
@@ -255,13 +263,13 @@ def _bias_sides(
         )
         if not masks:
             continue
-        drawn = None if block.drawn is None else mean_over(block.drawn, masks, like=value)
+        drawn = None if block.drawn is None else means_over_groups(block.drawn, masks, like=value)
         odd = [left_out(value.reshape(-1, n)[:, mask]) for mask in masks]
         fewest = np.stack([speakers[:, mask].min(axis=-1) for mask in masks], axis=-1)
         of_means = {"group": list(shared) * len(block.keys), "measure": f"mean_{measure.id}"}
-        yield Side(
-            {**columns_of(block.keys, len(masks)), **of_means, **where},
-            mean_over(value, masks).ravel(),
+        yield MeasureValues(
+            {**key_columns(block.keys, len(masks)), **of_means, **where},
+            means_over_groups(value, masks).ravel(),
             None if drawn is None else _flat(drawn),
             [reason for of_key in zip(*odd, strict=True) for reason in of_key],
             to_log,
@@ -270,28 +278,28 @@ def _bias_sides(
         )
 
 
-def _meta_sides(part: Measured, errors: Estimates, options: Options) -> Iterator[Side]:
+def _meta_sides(part: Measured, errors: Estimates, options: Options) -> Iterator[MeasureValues]:
     """Each meta-measure of the groups that both sets have."""
-    for block in meta_blocks(errors, part.draws, options, defined=True):
+    for block in meta_values(errors, part.draws, options, defined=True):
         to_log = np.asarray if block.measure.scale == "ratio" else _no_log
         yield _meta_side(part, block, "of the {} groups that both have", to_log)
 
 
-def _area_sides(part: Measured, area: Estimates, options: Options) -> Iterator[Side]:
+def _area_sides(part: Measured, area: Estimates, options: Options) -> Iterator[MeasureValues]:
     """Area under FDR of some groups, on either scale of FPR."""
     grid = () if part.uncertainty is None else part.uncertainty.grid
-    for block in area_blocks(area, grid, options):
+    for block in area_values(area, grid, options):
         yield _meta_side(part, block, "of {} groups", _no_log)
 
 
 def _meta_side(
-    part: Measured, block: MetaBlock, some: str, to_log: Callable[[FloatArray], FloatArray]
-) -> Side:
+    part: Measured, block: MetaValues, some: str, to_log: Callable[[FloatArray], FloatArray]
+) -> MeasureValues:
     """A meta-measure, which says so where it is of some groups only."""
     found = block.found
     notes = ["" if n == len(part.names) - 1 else some.format(n) for n in np.ravel(found.groups)]
-    columns: dict[str, Any] = {**columns_of(block.keys), "group": "", "measure": block.measure.id}
-    return Side(
+    columns: dict[str, Any] = {**key_columns(block.keys), "group": "", "measure": block.measure.id}
+    return MeasureValues(
         {**columns, "alpha": block.alphas, "zero": block.zero},
         np.ravel(found.value),
         block.drawn,
@@ -315,7 +323,7 @@ def _add_pair(
     rows: Rows,
     where: Mapping[str, str],
     pair: tuple[Measured, Measured],
-    two: Sequence[Side],
+    two: Sequence[MeasureValues],
     options: Options,
 ) -> None:
     """The rows of one measure; what is undefined in both sets is left out."""
@@ -354,8 +362,8 @@ def _add_pair(
 
 
 def _intervals(
-    mine: Side,
-    theirs: Side,
+    mine: MeasureValues,
+    theirs: MeasureValues,
     a: FloatArray,
     b: FloatArray,
     difference: FloatArray,
@@ -366,7 +374,7 @@ def _intervals(
     speakers = np.minimum(mine.speakers, theirs.speakers)
     few = speakers < options.minimums.inference
     df = np.where(few, np.nan, speakers - 1.0)
-    still = is_still(a) | is_still(b) | mine.still | theirs.still
+    still = does_not_vary(a) | does_not_vary(b) | mine.still | theirs.still
     with np.errstate(all="ignore"):
         drawn = a - b, np.log(mine.to_log(a)) - np.log(theirs.to_log(b))
     found, ends = [], []
@@ -447,14 +455,14 @@ def _add_ranks(
     passed &= ~np.isnan(stacks[0].groups)
     enough = passed.sum(axis=-1) >= _FEWEST_GROUPS
     some = ~np.isnan(stacks[0].groups).all(axis=-1)
-    few = columns_of([keys[i] for i in np.flatnonzero(some & ~enough).tolist()])
+    few = key_columns([keys[i] for i in np.flatnonzero(some & ~enough).tolist()])
     reason = "fewer than three groups pass the gates in both"
     rows.add(**where, **few, measure="spread", reason=reason)
     chosen = np.flatnonzero(enough)
     if not chosen.size:
         return
     keys, passed = [keys[i] for i in chosen.tolist()], passed[chosen]
-    columns = columns_of(keys)
+    columns = key_columns(keys)
     sizes = np.minimum(*(_speakers_behind(part, keys)[:, :-1] for part in pair))
     speakers = np.where(passed, sizes, np.iinfo(np.int64).max).min(axis=-1)
     reasons = [f"of the {n} groups that pass the gates" for n in passed.sum(axis=-1).tolist()]
@@ -466,7 +474,7 @@ def _add_ranks(
         drawn = draws.having(stack.keys)
         spread, again = _spread(stack.groups, drawn.groups, passed, np.log)
         named = {**columns, "measure": "spread"}
-        of_logs.append(Side(named, spread, again, reasons, _no_log, speakers))
+        of_logs.append(MeasureValues(named, spread, again, reasons, _no_log, speakers))
         pooled.append(drawn.pooled)
         spreads.append(again)
         if not at:  # groups pass the gates of other metrics only
@@ -474,13 +482,15 @@ def _add_ranks(
         # corrected variance of the rates, and tau_log, as the table of meta-measures has them
         rates = stack.select(at)
         _, again = _spread(rates.groups, drawn.groups[:, at], passed[at], np.asarray)
-        of_rate_rows, found = columns_of(rates.keys), of.beyond_noise(rates)
+        of_rate_rows, found = key_columns(rates.keys), of.beyond_noise(rates)
         variance, tau = found["var_corrected"]["value"], found["tau_log"]["value"]
         variances.append(
-            Side({**of_rate_rows, "measure": "var_corrected"}, variance, again, *of_rates)
+            MeasureValues({**of_rate_rows, "measure": "var_corrected"}, variance, again, *of_rates)
         )
         taus.append(
-            Side({**of_rate_rows, "measure": "tau_log"}, tau, None, *of_rates, why=_CUT_OFF)
+            MeasureValues(
+                {**of_rate_rows, "measure": "tau_log"}, tau, None, *of_rates, why=_CUT_OFF
+            )
         )
     for two in filter(None, (taus, of_logs, variances)):
         _add_pair(rows, where, pair, two, options)

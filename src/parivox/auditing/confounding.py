@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.operating_points import Found
+    from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Rows
     from parivox.auditing.speaker_errors import SpeakerErrors
@@ -212,7 +212,7 @@ def standardised_rows(
     grouping: Grouping,
     strata: Grouping,
     tallied: SpeakerErrors,
-    found: Sequence[Found],
+    found: Sequence[LocatedPoint],
     options: Options,
 ) -> None:
     """Rates that give each stratum the same weight in every group.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.intervals import rate_intervals
-from parivox.auditing.operating_points import DEPLOYED, Found, OperatingPoint
+from parivox.auditing.operating_points import DEPLOYED, LocatedPoint, OperatingPoint
 from parivox.auditing.speaker_errors import count_speaker_errors
 from parivox.core.measures import RATES
 from parivox.runtime.progress import each
@@ -167,7 +167,7 @@ def _lines(spacing: float) -> FloatArray:
 # --- intervals along the threshold ---------------------------------------------------------------
 
 
-def points_by_threshold(found: Iterable[Found]) -> dict[float, int]:
+def points_by_threshold(found: Iterable[LocatedPoint]) -> dict[float, int]:
     """Thresholds of operating points, each once, and which point is at it."""
     at: dict[float, int] = {}
     for i, one in enumerate(found):
@@ -218,7 +218,7 @@ def bands(
         So many are in the cells of the largest layout.
     """
     found = [
-        Found(OperatingPoint(f"threshold={t!r}", "threshold", t), t, *(np.nan,) * 3, "")
+        LocatedPoint(OperatingPoint(f"threshold={t!r}", "threshold", t), t, *(np.nan,) * 3, "")
         for t in thresholds.tolist()
     ]
     step = max(AT_ONCE // max(pairs, 1), 1)

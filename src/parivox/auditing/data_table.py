@@ -17,7 +17,7 @@ from parivox.auditing.list_warnings import (
     same_scores,
 )
 from parivox.auditing.missing_scores import add_missing_scores
-from parivox.auditing.operating_points import DEPLOYED, missed
+from parivox.auditing.operating_points import DEPLOYED, missed_targets
 from parivox.auditing.outcomes import are_inverted, are_rates_inverted
 from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.auditing.system import CHANCE
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.cell_counts import CellCounts
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.operating_points import Found
+    from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
     from parivox.auditing.outcomes import Outcomes
     from parivox.auditing.schema import Rows
@@ -76,7 +76,7 @@ def account_for(
     people: Speakers | None,
     groupings: Sequence[Grouping],
     tally: CellCounts,
-    found: Sequence[Found],
+    found: Sequence[LocatedPoint],
     options: Options,
 ) -> None:
     """Count what was read and set aside, per file and per grouping, and odd operating points.
@@ -111,7 +111,7 @@ def account_for(
     infinite = [f"{one.point.text} at {one.threshold}" for one in found if np.isinf(one.threshold)]
     outside, useless = _unfit(found, tally) if trials.is_scored else ([], [])
     for item, points in (
-        (MISSED, missed(found, tally.everything)),
+        (MISSED, missed_targets(found, tally.everything)),
         (INFINITE, infinite),
         (OUTSIDE, outside),
         (USELESS, useless),
@@ -347,7 +347,7 @@ def _inverted(add: Callable[..., None], tally: CellCounts, *, is_scored: bool) -
                 )
 
 
-def _unfit(found: Sequence[Found], tally: CellCounts) -> tuple[list[str], list[str]]:
+def _unfit(found: Sequence[LocatedPoint], tally: CellCounts) -> tuple[list[str], list[str]]:
     """Thresholds outside the range of scores, and others that hardly tell trials apart.
 
     The latter only of thresholds that are given, where the scores do tell trials apart.
@@ -418,7 +418,7 @@ def with_and_without(
     trials: TrialSet,
     groupings: Sequence[Grouping],
     tally: CellCounts,
-    found: Sequence[Found],
+    found: Sequence[LocatedPoint],
     options: Options,
 ) -> None:
     """Repeat the headline with the contradicting rows that were set aside, per group."""
@@ -458,7 +458,7 @@ def with_and_without(
             )
 
 
-def _rates(counts: Counts, outcomes: Outcomes, found: Sequence[Found]) -> dict[str, float]:
+def _rates(counts: Counts, outcomes: Outcomes, found: Sequence[LocatedPoint]) -> dict[str, float]:
     """Both rates at each operating point, by what is told of them."""
     rates = {}
     for f in found:

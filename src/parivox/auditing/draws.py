@@ -23,10 +23,10 @@ import numpy as np
 from parivox.auditing.estimates import (
     Estimates,
     GridDraws,
-    at_points,
-    locations,
-    of_counts,
-    own_metrics,
+    metrics_at_thresholds,
+    score_locations,
+    score_metrics,
+    user_metrics,
 )
 from parivox.auditing.layout import group_of_blocks
 from parivox.auditing.speaker_counts import SpeakerCounts
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.estimates import Metrics
     from parivox.auditing.layout import Layout, PlacedTrials
-    from parivox.auditing.operating_points import Found, Points
+    from parivox.auditing.operating_points import LocatedPoint, OperatingPoints
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
@@ -61,17 +61,17 @@ if TYPE_CHECKING:
 
     Weights = NDArray[np.integer[Any]]
 
-MOST_SPEAKERS = 100_000
+MAX_DRAWN_SPEAKERS = 100_000
 """Of more speakers, no replicates are drawn."""
-SPLITS = 20
+N_SPLITS = 20
 """Times that speakers are split in halves for cross-fitting."""
-TOGETHER = 12
+MAX_LAYOUTS_TOGETHER = 12
 """Layouts that are resampled together, for the memory they take."""
-LEAST = 10
+MIN_SPLIT_SPEAKERS = 10
 """Speakers of a group below which halves are too small to find a threshold on."""
 
 
-class Draws(NamedTuple):
+class SpeakerDraws(NamedTuple):
     """Speakers drawn for all systems, lists and groupings."""
 
     weights: Weights  # [replicate, speaker]: how often each is drawn
@@ -94,7 +94,7 @@ def draw_speakers(
     options: Options,
     block: NDArray[np.int32] | None = None,
     together: NDArray[np.int32] | None = None,
-) -> Draws:
+) -> SpeakerDraws:
     """Draw speakers within the finest groups that they belong to, and the lists that they are in.
 
     So every group keeps its size, and halves of it are halves. Speakers are drawn in an order
@@ -113,7 +113,7 @@ def draw_speakers(
     weights[:, order], both[:, order] = drawn, split
     if together is not None:
         weights, both = weights[:, together], both[:, together]
-    return Draws(weights, both, rank, together)
+    return SpeakerDraws(weights, both, rank, together)
 
 
 def _ordered(
@@ -166,18 +166,20 @@ def halves(strata: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.ui
     stratum -1 are in neither.
     """
     n = strata.size
-    shuffled = np.lexsort((rng.random((SPLITS, n)), np.broadcast_to(strata, (SPLITS, n))), axis=-1)
+    shuffled = np.lexsort(
+        (rng.random((N_SPLITS, n)), np.broadcast_to(strata, (N_SPLITS, n))), axis=-1
+    )
     _, first, size = np.unique(np.sort(strata), return_index=True, return_counts=True)
     place = np.arange(n) - np.repeat(first, size)
-    extra = rng.integers(0, 2, (SPLITS, size.size)) * (size % 2)
+    extra = rng.integers(0, 2, (N_SPLITS, size.size)) * (size % 2)
     in_first = place < np.repeat((size + extra) // 2, size, axis=-1)
-    one = np.zeros((SPLITS, n), dtype=np.uint8)
+    one = np.zeros((N_SPLITS, n), dtype=np.uint8)
     np.put_along_axis(one, shuffled, in_first.astype(np.uint8), axis=-1)
     return np.concatenate((one, 1 - one)) * (strata >= 0).astype(np.uint8)
 
 
 def _crossfitted(
-    curves: ResampledCurves, weights: Weights, cheapest: Sequence[Found]
+    curves: ResampledCurves, weights: Weights, cheapest: Sequence[LocatedPoint]
 ) -> list[FloatArray]:
     """Threshold bias with own thresholds of the other half, of each block ``[cost, cell]``.
 
@@ -196,7 +198,7 @@ def _crossfitted(
     return found
 
 
-def _crossfitted_bias(counts: Counts, common: Found) -> float:
+def _crossfitted_bias(counts: Counts, common: LocatedPoint) -> float:
     """Cost at the common threshold over that at those of the other half, of one cell.
 
     Both are of the same trials, those within a half; may be below 1.
@@ -224,7 +226,7 @@ def _crossfitted_bias(counts: Counts, common: Found) -> float:
 # --- replicates ----------------------------------------------------------------------------------
 
 
-class Replicated(NamedTuple):
+class CellDraws(NamedTuple):
     """Some cells in each replicate."""
 
     metrics: Estimates  # [draw, key, cell]
@@ -234,7 +236,7 @@ class Replicated(NamedTuple):
 
 
 def replicate_edges(
-    trials: TrialSet | SpeakerCounts, everything: Counts, points: Points, bins: int
+    trials: TrialSet | SpeakerCounts, everything: Counts, points: OperatingPoints, bins: int
 ) -> FloatArray | None:
     """Lower edges of the bins of scores in replicates; None where each score is one.
 
@@ -246,19 +248,19 @@ def replicate_edges(
     return edges if np.isin(edges, trials.edges).all() else trials.edges
 
 
-def replicate(
+def resample_cells(
     trials: TrialSet | SpeakerCounts,
     everything: Counts,
     layouts: Sequence[Layout],
     walk: PlacedTrials,
     tallied: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
-    points: Points,
-    draws: Draws,
+    points: OperatingPoints,
+    draws: SpeakerDraws,
     options: Options,
     metrics: Metrics,
     *,
     in_blocks: bool = False,
-) -> tuple[list[tuple[Replicated, Replicated]], float]:
+) -> tuple[list[tuple[CellDraws, CellDraws]], float]:
     """Measure the cells and the levels of every layout again in each replicate.
 
     Parameters
@@ -293,7 +295,7 @@ def replicate(
     n_speakers = int(speaker.max(initial=-1)) + 1
     weights, split = draws.by_block() if in_blocks else (draws.weights, draws.halves)
     own = weights[:, :n_speakers]
-    made = [_Making(len(own), block.n) for block in blocks]
+    made = [_DrawTables(len(own), block.n) for block in blocks]
     grids: list[list[GridDraws]] = [[] for _ in blocks]
     crossed: dict[int, FloatArray] = {}
     bound = 0.0
@@ -318,7 +320,7 @@ def replicate(
             drawn = counted[0][0]
             thresholds = points.thresholds(drawn, points.scored)
             of_area = points.thresholds(drawn, points.area)
-            located = {i: [locations(counts) for counts in counted[i]] for i in batch}
+            located = {i: [score_locations(counts) for counts in counted[i]] for i in batch}
             for i in fresh:
                 block, into = blocks[i], made[i]
                 if block.pooled is not None:
@@ -329,9 +331,9 @@ def replicate(
                     into.at = which, j
                     at = counts.at(thresholds)
                     into.add_points(points.of_scores, at, points, options)
-                    own_values = of_counts(counts, points, options, coarse=edges is not None)
+                    own_values = score_metrics(counts, points, options, coarse=edges is not None)
                     into.add({(*key, ""): found.value for key, found in own_values.items()})
-                    users = own_metrics(at, counts, points, metrics)
+                    users = user_metrics(at, counts, points, metrics)
                     into.add({key: value for key, value, _ in users})
                     if block.pooled is not None:
                         whole = located[block.pooled][j // block.groups]
@@ -349,7 +351,7 @@ def replicate(
         for block, into in zip(blocks, made, strict=True):
             _add_decided(into, block, points, draws.weights, options)
     found = [
-        Replicated(one.estimates(), along, crossed[i])
+        CellDraws(one.estimates(), along, crossed[i])
         for i, (one, along) in enumerate(zip(made, grids, strict=True))
     ]
     return [(found[cells], found[levels]) for cells, levels in homes], bound
@@ -365,7 +367,7 @@ def _replicates(
             drawing.add(which.stop - which.start)
 
 
-class _Block(NamedTuple):
+class _CellPartition(NamedTuple):
     """Cells that are counted together."""
 
     codes: Sequence[NDArray[np.int32]]
@@ -379,31 +381,33 @@ def _blocks(
     layouts: Sequence[Layout],
     walk: PlacedTrials,
     tallied: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
-) -> tuple[list[_Block], list[tuple[int, int]]]:
+) -> tuple[list[_CellPartition], list[tuple[int, int]]]:
     """Every distinct block of cells, and which ones are each layout's cells and levels."""
-    blocks: list[_Block] = []
+    blocks: list[_CellPartition] = []
     homes = []
     for one, at, (cells, levels) in zip(layouts, walk.at.values(), tallied, strict=True):
         home = 0  # all trials count, as in the first layout
         if not blocks or one.levels > 1 or not (at.level == 0).all():
             home = len(blocks)
-            blocks.append(_Block([at.level], one.levels, 1, levels, None))
+            blocks.append(_CellPartition([at.level], one.levels, 1, levels, None))
         if one.grouping is None:
             homes.append((home, home))
             continue
         homes.append((len(blocks), home))
         n = one.levels * one.groups
-        blocks.append(_Block(at.cells, n, one.groups, cells, home))
+        blocks.append(_CellPartition(at.cells, n, one.groups, cells, home))
     return blocks, homes
 
 
 def _batches(homes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
     """Blocks that are resampled together: of a few layouts, with those of all trials."""
-    for first in range(0, len(homes), TOGETHER):
-        yield sorted({0, *(block for home in homes[first : first + TOGETHER] for block in home)})
+    for first in range(0, len(homes), MAX_LAYOUTS_TOGETHER):
+        yield sorted(
+            {0, *(block for home in homes[first : first + MAX_LAYOUTS_TOGETHER] for block in home)}
+        )
 
 
-class _Making:
+class _DrawTables:
     """The metrics of the cells of one block, replicate by replicate and cell by cell."""
 
     def __init__(self, replicates: int, cells: int) -> None:
@@ -420,7 +424,7 @@ class _Making:
             self.values[key][self.at] = value
 
     def add_points(
-        self, found: Sequence[Found], at: Curve, points: Points, options: Options
+        self, found: Sequence[LocatedPoint], at: Curve, points: OperatingPoints, options: Options
     ) -> None:
         """Keep the metrics at the first thresholds, and the errors and trials of the rates.
 
@@ -428,7 +432,7 @@ class _Making:
         """
         n = len(found)
         more = points.cheapest if at.fp.shape[-1] > n else ()
-        for (measure, definition, _), values in at_points(at, points, options):
+        for (measure, definition, _), values in metrics_at_thresholds(at, points, options):
             for i, one in enumerate(found):
                 key = measure.id, definition, one.point.text
                 self.values[key][self.at] = np.nan if one.reason else values[..., i]
@@ -454,7 +458,7 @@ class _Making:
         return Estimates(keys, values, rates, errors, trials)
 
 
-def with_strangers(weights: Weights, tally: BySpeaker | ByPair) -> Weights:
+def with_stranger_weights(weights: Weights, tally: BySpeaker | ByPair) -> Weights:
     """Weights of the members of a tally, of blocks also of the strangers within them, once each.
 
     A trial within a block weighs as the block does.
@@ -466,14 +470,18 @@ def with_strangers(weights: Weights, tally: BySpeaker | ByPair) -> Weights:
 
 
 def _add_decided(
-    into: _Making, block: _Block, points: Points, weights: Weights, options: Options
+    into: _DrawTables,
+    block: _CellPartition,
+    points: OperatingPoints,
+    weights: Weights,
+    options: Options,
 ) -> None:
     """Add the metrics of the decisions that were made, of every cell and replicate."""
     deployed = points.deployed
     assert deployed is not None
     counted = []
     for tally in (block.tally.nontarget, block.tally.target):
-        errors, trials = weighted(tally, with_strangers(weights, tally))
+        errors, trials = weighted(tally, with_stranger_weights(weights, tally))
         counted += [errors[:, deployed], trials[:, deployed if trials.shape[1] > 1 else 0]]
     fp, n_nontarget, fn, n_target = (one.astype(np.int64) for one in counted)
     into.at = slice(None), slice(None)

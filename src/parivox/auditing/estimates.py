@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.operating_points import NO_TRIALS, missing_class
+from parivox.auditing.operating_points import NO_TRIALS, missing_class_reason
 from parivox.auditing.outcomes import NO_OUTCOMES, failure_rates, times
 from parivox.auditing.schema import Base, Key
 from parivox.core import bias
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.auditing.operating_points import Found, Points
+    from parivox.auditing.operating_points import LocatedPoint, OperatingPoints
     from parivox.auditing.options import Options
     from parivox.auditing.outcomes import Outcomes
     from parivox.core.counts import FloatArray, IntArray
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 _QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 _NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
 _FEW_BINS = 128
-AT_ONCE = 1 << 20  # values of draws that measures are computed of at once
+MAX_CHUNK_VALUES = 1 << 20  # values of draws that measures are computed of at once
 
 
 # --- the metrics of one cell, of any leading axes ------------------------------------------------
 
 
-class Variant(NamedTuple):
+class MetricVariant(NamedTuple):
     """A metric under one of its definitions, with the arguments that say which."""
 
     measure: BaseMetric
@@ -57,7 +57,9 @@ class Variant(NamedTuple):
     arguments: dict[str, Any]
 
 
-def variants(needs: Iterable[str], points: Points, options: Options) -> Iterator[Variant]:
+def metric_variants(
+    needs: Iterable[str], points: OperatingPoints, options: Options
+) -> Iterator[MetricVariant]:
     """Metrics that need some of the trials, each by each definition, in the order of rows."""
     asked = set(needs)
     measures = (one for one in base_metrics().values() if one.needs in asked)
@@ -67,11 +69,11 @@ def variants(needs: Iterable[str], points: Points, options: Options) -> Iterator
             for one in same:
                 is_of_llr = one.needs == "llr" and not one.made_of
                 base = {"base": options.log_base} if is_of_llr else {}
-                yield Variant(one, definition, {**arguments, **base})
+                yield MetricVariant(one, definition, {**arguments, **base})
 
 
 def _definitions(
-    measure: BaseMetric, points: Points, options: Options
+    measure: BaseMetric, points: OperatingPoints, options: Options
 ) -> list[tuple[str, dict[str, Any]]]:
     if measure.per == "cost":
         return [(cost.name, {"cost": cost}) for cost in options.costs]
@@ -86,13 +88,15 @@ def _definitions(
     return [("", {})]
 
 
-def at_points(at: Curve, points: Points, options: Options) -> list[tuple[Variant, FloatArray]]:
+def metrics_at_thresholds(
+    at: Curve, points: OperatingPoints, options: Options
+) -> list[tuple[MetricVariant, FloatArray]]:
     """Metrics at common thresholds, each ``[..., threshold]``."""
-    return [(one, _at(at, one)) for one in variants(["points"], points, options)]
+    return [(one, _at(at, one)) for one in metric_variants(["points"], points, options)]
 
 
-def of_counts(
-    counts: Counts, points: Points, options: Options, *, coarse: bool = False
+def score_metrics(
+    counts: Counts, points: OperatingPoints, options: Options, *, coarse: bool = False
 ) -> dict[tuple[str, str], AtThreshold]:
     """Metrics of the scores, at the cell's own threshold if at any, each ``[...]``.
 
@@ -102,7 +106,7 @@ def of_counts(
     few = _coarser(counts) if coarse else counts
     values: dict[tuple[str, str], AtThreshold] = {}
     together: dict[tuple[object, str], Any] = {}
-    for measure, definition, arguments in variants(["counts", "llr"], points, options):
+    for measure, definition, arguments in metric_variants(["counts", "llr"], points, options):
         if measure.needs == "llr" and not options.llr:
             continue
         made_of: tuple[Any, ...] = (few if measure.is_smooth else counts,)
@@ -118,7 +122,7 @@ def of_counts(
     return values
 
 
-def _at(at: Curve, variant: Variant) -> FloatArray:
+def _at(at: Curve, variant: MetricVariant) -> FloatArray:
     """A metric at common thresholds, ``[..., threshold]``."""
     found = _computed(variant.measure, (at,), variant.arguments)
     return _shaped(variant.measure, found, at.fp.shape)
@@ -159,9 +163,9 @@ def _by_twos(trials: IntArray) -> IntArray:
     return sums
 
 
-def own_metrics(
-    at: Curve, counts: Counts, points: Points, metrics: Metrics
-) -> Iterator[tuple[Key, FloatArray, Found | None]]:
+def user_metrics(
+    at: Curve, counts: Counts, points: OperatingPoints, metrics: Metrics
+) -> Iterator[tuple[Key, FloatArray, LocatedPoint | None]]:
     """The user's metrics at the common thresholds, or else of the counts, each ``[...]``.
 
     Raises ConfigError if one fails on the data; on draws it then has no values.
@@ -205,7 +209,7 @@ def _as_group(curve: Curve) -> Curve:
     )
 
 
-def locations(counts: Counts) -> dict[tuple[str, str], FloatArray]:
+def score_locations(counts: Counts) -> dict[tuple[str, str], FloatArray]:
     """Mean and quantiles of the scores of either class, which shifts are differences of."""
     found = {}
     for measure in base_metrics().values():
@@ -230,7 +234,7 @@ class _Cell:
         self.lacks = {
             "target": no_curve or ("" if target else NO_TRIALS["fnr"]),
             "nontarget": no_curve or ("" if nontarget else NO_TRIALS["fpr"]),
-            "both": no_curve or missing_class(target, nontarget),
+            "both": no_curve or missing_class_reason(target, nontarget),
         }
 
     def base(
@@ -255,9 +259,9 @@ def _errors(at: Curve, i: int) -> dict[str, int]:
     return {"nontarget": fp, "target": fn, "both": fp + fn}
 
 
-def estimate(
+def estimate_cell(
     counts: Counts,
-    points: Points,
+    points: OperatingPoints,
     options: Options,
     metrics: Metrics,
     outcomes: Outcomes = NO_OUTCOMES,
@@ -286,7 +290,7 @@ def estimate(
     if no_curve:
         rows.update({(name, "", ""): cell.base("both", math.nan, no_curve) for name in metrics})
         return rows
-    for key, value, at_point in own_metrics(at, counts, points, metrics):
+    for key, value, at_point in user_metrics(at, counts, points, metrics):
         reason, threshold = "", math.nan
         if at_point is not None:
             reason, threshold = at_point.reason, at_point.threshold
@@ -295,10 +299,10 @@ def estimate(
 
 
 def _rows_at(
-    cell: _Cell, found: Sequence[Found], at: Curve, points: Points, options: Options
+    cell: _Cell, found: Sequence[LocatedPoint], at: Curve, points: OperatingPoints, options: Options
 ) -> Iterator[tuple[Key, Base]]:
     """Metrics at the common thresholds, or of the decisions that were made."""
-    values = at_points(at, points, options)
+    values = metrics_at_thresholds(at, points, options)
     for i, one in enumerate(found):
         errors = None if one.reason else _errors(at, i)
         for (measure, definition, _), value in values:
@@ -307,13 +311,15 @@ def _rows_at(
             yield (measure.id, definition, one.point.text), base
 
 
-def _rows_of_counts(cell: _Cell, points: Points, options: Options) -> Iterator[tuple[Key, Base]]:
+def _rows_of_counts(
+    cell: _Cell, points: OperatingPoints, options: Options
+) -> Iterator[tuple[Key, Base]]:
     """Metrics at the cell's own threshold, and of the scores themselves."""
     lacks = cell.lacks["both"]
-    values = {} if lacks else of_counts(cell.counts, points, options)
+    values = {} if lacks else score_metrics(cell.counts, points, options)
     at = cell.counts.at([float(one.threshold) for one in values.values()])
     place = {asked: i for i, asked in enumerate(values)}
-    for measure, definition, arguments in variants(["counts", "llr"], points, options):
+    for measure, definition, arguments in metric_variants(["counts", "llr"], points, options):
         key = measure.id, definition, ""
         reason = lacks or (_NO_LLR if measure.needs == "llr" and not options.llr else "")
         if not reason and measure.per == "held":
@@ -330,7 +336,7 @@ def _rows_of_counts(cell: _Cell, points: Points, options: Options) -> Iterator[t
         yield key, cell.base(measure.of, value, "", errors, t)
 
 
-def shifts(
+def score_shifts(
     counts: Counts, reference: Mapping[tuple[str, str], FloatArray], *, no_curve: str = ""
 ) -> dict[Key, Base]:
     """How a cell's scores lie against `locations` of the pooled row, in units of score.
@@ -339,7 +345,7 @@ def shifts(
     """
     cell = _Cell(counts, no_curve)
     rows: dict[Key, Base] = {}
-    for (metric, definition), here in locations(counts).items():
+    for (metric, definition), here in score_locations(counts).items():
         of = base_metric(metric).of
         reason = cell.lacks[of]
         # plain numbers, which warn of nothing where both are infinite
@@ -351,13 +357,13 @@ def shifts(
 # --- all cells, the data and the draws -----------------------------------------------------------
 
 
-def place_of_rate(key: Key, points: Mapping[str, int]) -> int | None:
+def rate_point_index(key: Key, points: Mapping[str, int]) -> int | None:
     """Place of the operating point that it is a rate at; None of anything else."""
     metric, definition, point = key
     return points.get(point) if metric in RATES and not definition else None
 
 
-def columns_of(keys: Sequence[Key], n: int = 1) -> dict[str, list[str]]:
+def key_columns(keys: Sequence[Key], n: int = 1) -> dict[str, list[str]]:
     """The columns of `n` rows of each key."""
     names = ("metric", "definition", "operating_point")
     return {name: [key[i] for key in keys for _ in range(n)] for i, name in enumerate(names)}
@@ -429,7 +435,7 @@ class Estimates:
 
     def in_parts(self) -> Iterator[Estimates]:
         """The same draws, some at a time: what is computed of many groups is large."""
-        n = max(AT_ONCE // max(self.values[0].size, 1), 1)
+        n = max(MAX_CHUNK_VALUES // max(self.values[0].size, 1), 1)
         for first in range(0, len(self.values), n):
             some = slice(first, first + n)
             of_draws = (self.values[some], self.rates, self.errors[some], self.trials[some])
@@ -515,7 +521,7 @@ class Estimates:
         rates = bias.smoothed(self.errors, self.trials, zero)
         return np.where(np.isnan(self.values), np.nan, rates)
 
-    def others(self, zero: ZeroPolicy, points: Points, options: Options) -> FloatArray:
+    def others(self, zero: ZeroPolicy, points: OperatingPoints, options: Options) -> FloatArray:
         """What each group's value is of all trials but its own, ``[..., key, group]``.
 
         Known of the rates and of what is computed of them; NaN for all else.
@@ -526,7 +532,8 @@ class Estimates:
         found[..., [self.keys.index(key) for key in self.rates], :] = rates
         place = {key: i for i, key in enumerate(self.rates)}
         made_of_rates = {
-            (one.measure.id, one.definition): one for one in variants(["points"], points, options)
+            (one.measure.id, one.definition): one
+            for one in metric_variants(["points"], points, options)
         }
         for i, (metric, definition, point) in enumerate(self.keys):
             asked = made_of_rates.get((metric, definition))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.draws import with_strangers
+from parivox.auditing.draws import with_stranger_weights
 from parivox.auditing.layout import Layout, Members, cell_layouts, cells_of_side, walk
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import count_speaker_errors
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from parivox.auditing.estimates import Estimates
     from parivox.auditing.inputs import Design
     from parivox.auditing.layout import PlacedTrials
-    from parivox.auditing.operating_points import Found
+    from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import SampleSizeMinimums
     from parivox.auditing.schema import Key, Rows
     from parivox.auditing.speaker_counts import SpeakerCounts
@@ -83,7 +83,7 @@ def tally_failures(
     layouts: Sequence[Layout],
     placed: Callable[[], Iterable[PlacedTrials]],
     members: Members,
-    found: Sequence[Found],
+    found: Sequence[LocatedPoint],
     scored: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
     counts: CellCounts,
     design: Design,
@@ -178,7 +178,7 @@ def _by_attempts(
     found: dict[Key, FloatArray] = {}
     for general, every in zip(("", "g"), failed.attempts or (), strict=False):
         all_trials = {
-            metric: weighted(tally, with_strangers(weights, tally))[1]
+            metric: weighted(tally, with_stranger_weights(weights, tally))[1]
             for metric, tally in (("fpr", every.nontarget), ("fnr", every.target))
         }
         for i, key in enumerate(drawn.rates):

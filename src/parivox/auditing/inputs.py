@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.draws import Draws
+    from parivox.auditing.draws import SpeakerDraws
     from parivox.auditing.estimates import Metrics
     from parivox.auditing.options import Options
     from parivox.auditing.speaker_counts import SpeakerCounts
@@ -222,7 +222,7 @@ class Design:
     # the block that stands for each speaker in all that is said of chance; None where each stands
     # for itself
     block: NDArray[np.int32] | None = None
-    draws: Draws | None = None  # the speakers drawn for replicates; None for no replicates
+    draws: SpeakerDraws | None = None  # the speakers drawn for replicates; None for no replicates
     primary_point: str = ""  # the operating point named to be primary; none: each system's first
 
 

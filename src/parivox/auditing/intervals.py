@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.estimates import place_of_rate
+from parivox.auditing.estimates import rate_point_index
 from parivox.auditing.failures import STAGES
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.core.cluster_errors import moments, over
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.estimates import Estimates, GridDraws
     from parivox.auditing.failures import SpeakerFailures
-    from parivox.auditing.nulls import Nulls
+    from parivox.auditing.nulls import EqualRatesDraws
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
     from parivox.auditing.shrinkage import BestGuesses
@@ -226,7 +226,7 @@ class Uncertainty:
     pooled: SpeakerErrors  # of all groups
     intervals: RateIntervals
     guesses: BestGuesses  # modelled, beside what was counted
-    nulls: Nulls  # draws of a fair system; none of all trials, which have no groups
+    nulls: EqualRatesDraws  # draws of a fair system; none of all trials, which have no groups
     draws: Estimates | None  # base metrics of the same cells in each draw, the pooled one last
     grid: Sequence[GridDraws]  # both rates of them along the grid that the area is over
     crossed: FloatArray  # [cost, group]: threshold bias, cross-fitted; NaN of few speakers
@@ -341,7 +341,7 @@ class Uncertainty:
         table |= {name: np.full(values.shape, "", dtype=object) for name in ("interval", "note")}
         self._from_draws(keys, values, table)
         for i, key in enumerate(keys):
-            metric, at = key[0], place_of_rate(key, self.points)
+            metric, at = key[0], rate_point_index(key, self.points)
             if at is not None:
                 _put(self.rates[metric], at, table, i)
             elif metric in STAGES or key[1] == ATTEMPTS:
@@ -464,7 +464,7 @@ class Uncertainty:
             return enough
         found = np.repeat(enough[None], len(keys), axis=0)
         for i, key in enumerate(keys):
-            if place_of_rate(key, self.points) is not None:
+            if rate_point_index(key, self.points) is not None:
                 found[i] = [not lacks for lacks in self.missing_for_gates(key[0], key[2])]
         return found & ~self.lacks_speakers([key[0] for key in keys])[:, :-1]
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.bias import Ratios
+    from parivox.auditing.bias import ReferenceRatios
     from parivox.auditing.estimates import Estimates
     from parivox.auditing.intervals import Uncertainty
-    from parivox.auditing.operating_points import Found
+    from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
     from parivox.auditing.result import Audit
     from parivox.auditing.schema import Rows
@@ -77,8 +77,8 @@ def limit_rows(
     rows: Rows,
     where: Mapping[str, Any],
     names: Sequence[str],
-    found: Sequence[Found],
-    ratios: Mapping[tuple[str, str], Ratios],
+    found: Sequence[LocatedPoint],
+    ratios: Mapping[tuple[str, str], ReferenceRatios],
     data: Estimates,
     uncertainty: Uncertainty,
     options: Options,
@@ -129,8 +129,8 @@ def failing(audit: Audit, findings: Sequence[str]) -> list[str]:
 
 def _judged(
     limit: Limit,
-    found: Sequence[Found],
-    ratios: Mapping[tuple[str, str], Ratios],
+    found: Sequence[LocatedPoint],
+    ratios: Mapping[tuple[str, str], ReferenceRatios],
     data: Estimates,
     uncertainty: Uncertainty,
     options: Options,
@@ -169,7 +169,7 @@ def people_rows(
     rows: Rows,
     where: Mapping[str, Any],
     names: Sequence[str],
-    found: Sequence[Found],
+    found: Sequence[LocatedPoint],
     uncertainty: Uncertainty,
     options: Options,
 ) -> None:
@@ -226,7 +226,7 @@ def _people_rows(
     rows: Rows,
     where: Mapping[str, Any],
     names: Sequence[str],
-    found: Sequence[Found],
+    found: Sequence[LocatedPoint],
     metric: str,
     measure: str,
     ends: Sequence[FloatArray],

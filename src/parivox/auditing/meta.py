@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.estimates import AT_ONCE, Estimates, columns_of
+from parivox.auditing.estimates import MAX_CHUNK_VALUES, Estimates, key_columns
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import RATES, meta_measures
 from parivox.core.meta import fdr
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parivox.auditing.estimates import GridDraws
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.judged_groups import JudgedGroups
-    from parivox.auditing.operating_points import Found
+    from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, Rows
     from parivox.core.counts import FloatArray
@@ -43,7 +43,7 @@ AXES = ("log10", "linear")
 
 
 @frozen
-class MetaBlock:
+class MetaValues:
     """One meta-measure under one rule for rates of 0, of every metric that it applies to."""
 
     measure: MetaMeasure
@@ -62,9 +62,9 @@ class MetaBlock:
         return [key[0] for key in self.keys]
 
 
-def meta_blocks(
+def meta_values(
     data: Estimates, draws: Estimates | None, options: Options, *, defined: bool = False
-) -> Iterator[MetaBlock]:
+) -> Iterator[MetaValues]:
     """Every measure of the data (docs/methods/meta-measures.md), those of one metric first.
 
     Parameters
@@ -100,7 +100,7 @@ def meta_blocks(
             drawn = np.where(lost, np.nan, drawn)
         found = _measured(measure, zero, options, stack)
         of_rows = [alpha for alpha in alphas for _ in keys]
-        yield MetaBlock(measure, zero, stack, found, drawn, [*keys] * len(alphas), of_rows)
+        yield MetaValues(measure, zero, stack, found, drawn, [*keys] * len(alphas), of_rows)
 
 
 def _under(options: Options) -> Iterator[tuple[MetaMeasure, ZeroPolicy]]:
@@ -145,7 +145,7 @@ def _of_draws(
 # --- the area under FDR --------------------------------------------------------------------------
 
 
-def at_grid(cells: Cells, grid: Sequence[Found]) -> Estimates:
+def grid_estimates(cells: Cells, grid: Sequence[LocatedPoint]) -> Estimates:
     """FPR of every cell on a grid of operating points, then FNR."""
     thresholds = [one.threshold for one in grid]
     at = [counts.at(thresholds) for counts in (*cells.groups, cells.pooled)]
@@ -168,9 +168,9 @@ def at_grid(cells: Cells, grid: Sequence[Found]) -> Estimates:
     )
 
 
-def area_blocks(
+def area_values(
     area: Estimates, draws: Sequence[GridDraws], options: Options
-) -> Iterator[MetaBlock]:
+) -> Iterator[MetaValues]:
     """Area under FDR over a grid of false positive rates, on either scale of FPR.
 
     It counts the fewest groups that have both rates at any of the points.
@@ -192,7 +192,7 @@ def area_blocks(
             each = [measure.of(height, at, axis=axis).value.T for height, at in parts]
             drawn = np.concatenate(each)
         keys = [(measure.metric, axis, options.area_text)] * len(groups)
-        yield MetaBlock(measure, "none", area, found, drawn, keys, options.alpha)
+        yield MetaValues(measure, "none", area, found, drawn, keys, options.alpha)
 
 
 def _heights(area: Estimates, options: Options) -> tuple[Meta, FloatArray]:
@@ -205,7 +205,7 @@ def _heights(area: Estimates, options: Options) -> tuple[Meta, FloatArray]:
 # --- rows ----------------------------------------------------------------------------------------
 
 
-class LeftOut(NamedTuple):
+class LeftOutGroups(NamedTuple):
     """The groups that have a value and are left out of the headline measures."""
 
     metrics: Mapping[Key, Sequence[str]] = {}
@@ -216,7 +216,7 @@ class LeftOut(NamedTuple):
     @classmethod
     def of(
         cls, groups: Sequence[str], data: Estimates, area: Estimates, judged: JudgedGroups
-    ) -> LeftOut:
+    ) -> LeftOutGroups:
         """Name the groups that have a value and are not judged in all systems and lists."""
         names = np.array(groups, dtype=np.str_)
         is_out = ~judged.metrics & ~np.isnan(data.groups)
@@ -228,7 +228,7 @@ class LeftOut(NamedTuple):
         """Return the names of the groups that are left out of each metric, as JSON."""
         return [_as_json(self.metrics.get(key, ())) for key in keys]
 
-    def of_block(self, block: MetaBlock) -> list[str]:
+    def of_block(self, block: MetaValues) -> list[str]:
         """Return the same of each row of a measure; of either rate where it joins both."""
         if block.measure.takes == "grid":
             return [_as_json(self.area)] * len(block.keys)
@@ -249,7 +249,7 @@ def _as_json(names: Iterable[str]) -> str:
     return json.dumps(listed, ensure_ascii=False) if listed else ""
 
 
-def meta_rows(
+def add_meta_rows(
     rows: Rows,
     where: Mapping[str, Any],
     groups: Sequence[str],
@@ -266,13 +266,15 @@ def meta_rows(
     p of the heterogeneity of all groups, by rate.
     """
     start, of_all = len(rows.cells["value"]), {**where, "gated": False}
-    p = _all_measures(rows, of_all, groups, data, area, draws, options, uncertainty, LeftOut())
+    p = _all_measures(
+        rows, of_all, groups, data, area, draws, options, uncertainty, LeftOutGroups()
+    )
     if uncertainty is None or judged is None:
         return p
     if judged.metrics.all() and judged.area.all():  # the very same numbers
         rows.add(**{name: column[start:] for name, column in rows.cells.items()} | {"gated": True})
         return p
-    left_out = LeftOut.of(groups, data, area, judged)
+    left_out = LeftOutGroups.of(groups, data, area, judged)
     gated = {**where, "gated": True}
     data, area = data.only(judged.metrics), area.only(judged.area)
     _all_measures(rows, gated, groups, data, area, draws, options, uncertainty, left_out)
@@ -288,12 +290,12 @@ def _all_measures(
     draws: Estimates | None,
     options: Options,
     uncertainty: Uncertainty | None,
-    left_out: LeftOut,
+    left_out: LeftOutGroups,
 ) -> dict[Key, float]:
     """Rows of all groups, or of those that are judged; p of their heterogeneity by rate."""
     is_gated = where["gated"]
     p: dict[Key, float] = {}
-    for blocks in _some(meta_blocks(data, draws, options, defined=is_gated)):
+    for blocks in _some(meta_values(data, draws, options, defined=is_gated)):
         more = None
         if uncertainty is not None:
             more = _uncertain(uncertainty, blocks, options, is_gated=is_gated)
@@ -307,7 +309,7 @@ def _all_measures(
         for measure, found in beyond.items():
             rows.add(
                 **where,
-                **columns_of(rates.keys),
+                **key_columns(rates.keys),
                 measure=measure,
                 zero="none",
                 higher_is_fairer=meta_measures()[measure].is_higher_fairer,
@@ -315,7 +317,7 @@ def _all_measures(
                 **found,
             )
     grid = () if uncertainty is None else uncertainty.grid
-    areas = [*area_blocks(area, grid, options)]
+    areas = [*area_values(area, grid, options)]
     of_areas: Mapping[str, NDArray[Any]] | None = None
     if uncertainty is not None and grid:
         of_areas = _intervals(uncertainty, areas)
@@ -326,19 +328,19 @@ def _all_measures(
     return p
 
 
-def _some(blocks: Iterable[MetaBlock]) -> Iterator[list[MetaBlock]]:
+def _some(blocks: Iterable[MetaValues]) -> Iterator[list[MetaValues]]:
     """Blocks of about a million draws, whose intervals and floors are told at once."""
-    waiting: list[MetaBlock] = []
+    waiting: list[MetaValues] = []
     for block in blocks:
         waiting.append(block)
-        if sum(one.drawn.size for one in waiting if one.drawn is not None) > AT_ONCE:
+        if sum(one.drawn.size for one in waiting if one.drawn is not None) > MAX_CHUNK_VALUES:
             yield waiting
             waiting = []
     if waiting:
         yield waiting
 
 
-def _places(blocks: Sequence[MetaBlock]) -> Iterator[tuple[MetaBlock, slice]]:
+def _places(blocks: Sequence[MetaValues]) -> Iterator[tuple[MetaValues, slice]]:
     """Each block, and where its rows stand among those of all."""
     end = 0
     for block in blocks:
@@ -350,8 +352,8 @@ def _add(
     rows: Rows,
     where: Mapping[str, Any],
     groups: Sequence[str],
-    blocks: Sequence[MetaBlock],
-    left_out: LeftOut,
+    blocks: Sequence[MetaValues],
+    left_out: LeftOutGroups,
     more: Mapping[str, NDArray[Any]] | None,
 ) -> None:
     """Add the rows of some measures, with more columns of all of them."""
@@ -361,12 +363,12 @@ def _add(
         rows.add(**where, **_columns(block, groups), left_out=names, **of_block)
 
 
-def _columns(block: MetaBlock, groups: Sequence[str]) -> dict[str, Any]:
+def _columns(block: MetaValues, groups: Sequence[str]) -> dict[str, Any]:
     """The columns that every row of a measure has."""
     names = (*groups, "")  # index -1: no witness
     found = block.found
     return {
-        **columns_of(block.keys),
+        **key_columns(block.keys),
         "alpha": list(block.alphas),
         "measure": block.measure.id,
         "zero": block.zero,
@@ -379,15 +381,19 @@ def _columns(block: MetaBlock, groups: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def sweep_rows(
-    rows: Rows, where: Mapping[str, Any], cells: Cells, grid: Sequence[Found], options: Options
+def add_sweep_rows(
+    rows: Rows,
+    where: Mapping[str, Any],
+    cells: Cells,
+    grid: Sequence[LocatedPoint],
+    options: Options,
 ) -> None:
     """Meta-measures of the rates over a grid of operating points."""
     thresholds = [one.threshold for one in grid]
-    both = at_grid(cells, grid)
-    blocks = [*meta_blocks(both.where("fpr"), None, options)]
-    blocks += meta_blocks(both.where("fnr"), None, options)
-    blocks += (one for one in meta_blocks(both, None, options) if one.measure.is_joint)
+    both = grid_estimates(cells, grid)
+    blocks = [*meta_values(both.where("fpr"), None, options)]
+    blocks += meta_values(both.where("fnr"), None, options)
+    blocks += (one for one in meta_values(both, None, options) if one.measure.is_joint)
     for block in blocks:
         columns = _columns(block, cells.grouping.groups)
         columns.pop("definition")
@@ -399,7 +405,7 @@ def sweep_rows(
 
 
 def _uncertain(
-    uncertainty: Uncertainty, blocks: Sequence[MetaBlock], options: Options, *, is_gated: bool
+    uncertainty: Uncertainty, blocks: Sequence[MetaValues], options: Options, *, is_gated: bool
 ) -> dict[str, NDArray[Any]]:
     """The columns of uncertainty of some measures, of the rows of one after the other."""
     value = np.concatenate([np.ravel(one.found.value) for one in blocks])
@@ -419,7 +425,7 @@ def _uncertain(
 
 def _floors(
     uncertainty: Uncertainty,
-    blocks: Sequence[MetaBlock],
+    blocks: Sequence[MetaValues],
     value: FloatArray,
     options: Options,
     *,
@@ -459,7 +465,7 @@ def _floors(
     return {"floor_mean": mean, "floor_95": q95, "p": p}
 
 
-def _intervals(uncertainty: Uncertainty, blocks: Sequence[MetaBlock]) -> dict[str, NDArray[Any]]:
+def _intervals(uncertainty: Uncertainty, blocks: Sequence[MetaValues]) -> dict[str, NDArray[Any]]:
     """Limits of rows, on a logarithmic scale of how far they are from what is fair; why none."""
     metrics = [metric for block in blocks for metric in block.metrics]
     values, draws = [], []

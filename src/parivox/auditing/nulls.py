@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.estimates import Estimates, place_of_rate
+from parivox.auditing.estimates import Estimates, rate_point_index
 from parivox.core import bias
 from parivox.core.beyond_noise import (
     corrected_variance,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.operating_points import Found
+    from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
@@ -60,7 +60,7 @@ _REFUSED = {
 
 
 @frozen
-class Nulls:
+class EqualRatesDraws:
     """Draws of a system that treats the groups alike, whose speakers vary as these do.
 
     Those of a rate are undefined where a speaker behind it is in two groups.
@@ -74,7 +74,7 @@ class Nulls:
 
     def has(self, key: Key) -> bool:
         """Whether it is a rate that draws of a fair system are made of."""
-        if place_of_rate(key, self.points) is None:
+        if rate_point_index(key, self.points) is None:
             return False
         return _NO_DRAWS.isdisjoint(self.refused[key[0]])
 
@@ -174,11 +174,11 @@ class Nulls:
 def draw_nulls(
     groups: SpeakerErrors,
     moments: Mapping[str, Moments],
-    found: Sequence[Found],
+    found: Sequence[LocatedPoint],
     options: Options,
     rank: NDArray[np.intp] | None,
     are_valid: Mapping[str, bool],
-) -> Nulls:
+) -> EqualRatesDraws:
     """Draw a fair system of both rates, of groups whose speakers are in no other.
 
     Parameters
@@ -224,7 +224,7 @@ def draw_nulls(
             values = np.concatenate((rates, pooled), axis=-1)
             values = np.where(unknown[:, None], np.nan, values)
             draws[metric, lifted] = Estimates(keys, values, keys, errors, trials)
-    return Nulls(draws, refused, points, options)
+    return EqualRatesDraws(draws, refused, points, options)
 
 
 def _ranked(tally: BySpeaker, rank: NDArray[np.intp] | None) -> BySpeaker:

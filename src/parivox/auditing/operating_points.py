@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from parivox.core.counts import Counts, FloatArray
 
 DEPLOYED = "deployed"
-HERE = "these trials"
+SAME_TRIALS = "these trials"
 """The source of a threshold that was found on the trials of which it is told."""
 NO_SCORES = "decisions without scores"
 NO_TRIALS = {"fpr": "no nontarget trials", "fnr": "no target trials"}
 """Why there is no rate of trials that there are none of."""
-RESOLVABLE = 30
+MIN_EXPECTED_ERRORS = 30
 """Expected errors below which an operating point is not taken by default.
 
 See docs/methods/verdicts.md#gates.
@@ -41,7 +41,7 @@ See docs/methods/verdicts.md#gates.
 
 
 @dataclass(frozen=True)
-class Found:
+class LocatedPoint:
     """The threshold of an operating point on one system's trials, and what it gives there."""
 
     point: OperatingPoint
@@ -102,30 +102,30 @@ class OperatingPoint:
         target, nontarget = int(counts.n_target), int(counts.n_nontarget)
         trials = {"fpr": nontarget, "fnr": target}.get(self.rule)
         if not trials:
-            return missing_class(target, nontarget)
+            return missing_class_reason(target, nontarget)
         if self.level * trials < 1:
             return f"{self.text} is below one error in {trials} trial{'s' * (trials != 1)}"
         return ""
 
 
 @frozen
-class Points:
+class OperatingPoints:
     """Operating points as replicates see them."""
 
-    found: Sequence[Found]  # those that rows are told at
-    cheapest: Sequence[Found]  # those of the smallest cost, which subgroup bias is told at
-    area: Sequence[Found]  # those that the area under FDR is taken over
+    found: Sequence[LocatedPoint]  # those that rows are told at
+    cheapest: Sequence[LocatedPoint]  # those of the smallest cost, which subgroup bias is told at
+    area: Sequence[LocatedPoint]  # those that the area under FDR is taken over
     are_fixed: bool  # thresholds stay as they are: found on other trials, or as the user wants it
     # test speakers of nontarget trials are unknown, so that thresholds cannot be found again
     lack_speakers: bool = False
 
     @property
-    def of_scores(self) -> list[Found]:
+    def of_scores(self) -> list[LocatedPoint]:
         """Those that rows are told at and that have a threshold of scores."""
         return [f for f in self.found if f.point.rule != DEPLOYED]
 
     @cached_property
-    def scored(self) -> list[Found]:
+    def scored(self) -> list[LocatedPoint]:
         """Those with a threshold of scores, the cheapest ones last."""
         return self.of_scores + list(self.cheapest)
 
@@ -141,7 +141,7 @@ class Points:
         are_kept = self.are_fixed or self.lack_speakers
         return [f.threshold for f in (*self.scored, *(self.area if are_kept else ()))]
 
-    def thresholds(self, everything: Counts, points: Sequence[Found]) -> FloatArray:
+    def thresholds(self, everything: Counts, points: Sequence[LocatedPoint]) -> FloatArray:
         """The threshold of each point, ``[replicate, point]``, NaN where there is none.
 
         It is found again in each replicate, unless it was given or found on other trials, or nobody
@@ -169,7 +169,7 @@ class Points:
             [self._is_found_again(one) and one.point.rule != rate for one in self.found], dtype=bool
         )
 
-    def _is_found_again(self, one: Found) -> bool:
+    def _is_found_again(self, one: LocatedPoint) -> bool:
         is_given = one.point.rule in {"threshold", "bayes", DEPLOYED}
         return not (self.are_fixed or one.reason or is_given)
 
@@ -178,7 +178,7 @@ class Points:
         return [f.point.level for f in self.found if f.point.rule == rate] or [0.01]
 
 
-def find_all(
+def locate_points(
     points: Sequence[OperatingPoint],
     everything: Counts,
     cost: CostModel,
@@ -186,7 +186,7 @@ def find_all(
     on: Counts | None = None,
     no_curve: str = "",
     deployed: Outcomes = NO_OUTCOMES,
-) -> list[Found]:
+) -> list[LocatedPoint]:
     """Find the threshold of each point and what it gives on all trials.
 
     Parameters
@@ -217,11 +217,11 @@ def find_all(
         if not reason:
             at = counts.at([accepted])
             rates = float(at.fpr[0]), float(at.fnr[0]), float(cdet(at, cost)[0])
-        found.append(Found(point, threshold, *rates, reason))
+        found.append(LocatedPoint(point, threshold, *rates, reason))
     return found
 
 
-def is_far(aim: float, reached: float) -> bool:
+def is_far_from_target(aim: float, reached: float) -> bool:
     """Whether a rate is off its target more than twofold, as odds.
 
     Examples
@@ -233,7 +233,7 @@ def is_far(aim: float, reached: float) -> bool:
     return max(one, other) > 2 * min(one, other)
 
 
-def missed(found: Sequence[Found], everything: Counts) -> list[str]:
+def missed_targets(found: Sequence[LocatedPoint], everything: Counts) -> list[str]:
     """Points whose rate is far from the one that they are named by, with the rate.
 
     Far is more than twofold, as odds, and by more trials than three standard errors of a count of
@@ -247,12 +247,12 @@ def missed(found: Sequence[Found], everything: Counts) -> list[str]:
         reached = one.fpr if rule == "fpr" else one.fnr
         n = int(everything.n_nontarget if rule == "fpr" else everything.n_target)
         room = 3 * math.sqrt(n * aim * (1 - aim)) + 1
-        if n and is_far(aim, reached) and abs(reached - aim) * n > room:
+        if n and is_far_from_target(aim, reached) and abs(reached - aim) * n > room:
             words.append(f"{one.point.text} comes to {100 * reached:.3g} %")
     return words
 
 
-def missing_class(n_target: int, n_nontarget: int) -> str:
+def missing_class_reason(n_target: int, n_nontarget: int) -> str:
     """Say which class of trials is missing, if one is."""
     if n_target and n_nontarget:
         return ""
@@ -335,7 +335,7 @@ def default_points(counts: Counts) -> list[OperatingPoint]:
     if not n_nontarget:
         return [OperatingPoint("fnr=0.01", "fnr", 0.01)]
     points = [OperatingPoint("fpr=0.01", "fpr", 0.01)]
-    if 0.001 * n_nontarget >= RESOLVABLE:
+    if 0.001 * n_nontarget >= MIN_EXPECTED_ERRORS:
         points.append(OperatingPoint("fpr=0.001", "fpr", 0.001))
     return points
 

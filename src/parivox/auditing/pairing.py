@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.estimates import columns_of
+from parivox.auditing.estimates import key_columns
 from parivox.core.cluster_errors import over
 from parivox.core.measures import RATES
 from parivox.core.resampling import from_replicates, weighted
@@ -142,7 +142,7 @@ def pairing_rows(
     known = ~np.isnan(plain.se)
     fit = _correlations(own.reshape(drawn.shape), drawn)
     texts_of = coded(keyed.reshape(DRAWS, len(keys), n)[:, known])
-    columns = columns_of(keys, n)
+    columns = key_columns(keys, n)
     chosen = np.flatnonzero(known.ravel()).tolist()
     names = list(one.names) * len(keys)
     members = pairing.members_of(one)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack, cast
 
 import numpy as np
 
-from parivox.auditing.comparison import Compared, add_comparisons, check_comparable
+from parivox.auditing.comparison import ComparedSet, add_comparisons, check_comparable
 from parivox.auditing.data_table import (
     account_for,
     note_oddities,
     note_same_scores,
     with_and_without,
 )
-from parivox.auditing.draws import MOST_SPEAKERS, draw_speakers
+from parivox.auditing.draws import MAX_DRAWN_SPEAKERS, draw_speakers
 from parivox.auditing.inputs import (
     Design,
     by_name,
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.draws import Draws
+    from parivox.auditing.draws import SpeakerDraws
     from parivox.auditing.inputs import Gathered
     from parivox.auditing.judged_groups import JudgedGroups
     from parivox.auditing.system import Measured, System
@@ -216,13 +216,13 @@ def _rows_of(
     block, together = _blocks(read, checked)
     draws = _draws(read, checked, block, together)
     design = replace(design, block=block, draws=draws)
-    measured: list[Compared] = []
+    measured: list[ComparedSet] = []
     for trials_of in read.sets:
         with stage(f"measuring {system_name(trials_of.system, trials_of.list)}"):
             system = _with_primary(_measured(trials_of, read, design, development_of))
             # one system alone is measured grouping by grouping, as many take much room
             cells = [] if len(read.sets) == 1 else list(measured_cells(system))
-            measured.append(Compared(system, cells))
+            measured.append(ComparedSet(system, cells))
     systems = [system for system, _ in measured]
     # systems are compared on the same groups, so that all are measured before any row is made
     judged = judged_groups([parts for _, parts in measured])
@@ -378,8 +378,8 @@ def _account(data: Rows, system: System, read: Gathered) -> None:
 
 
 def _pairs(
-    compared: Sequence[Compared], common: CommonTrials
-) -> Iterator[tuple[Compared, Compared, str]]:
+    compared: Sequence[ComparedSet], common: CommonTrials
+) -> Iterator[tuple[ComparedSet, ComparedSet, str]]:
     """Each two systems and lists, on the trials that they are compared on."""
     restricted = {}
     for i, trials in common.restricted.items():
@@ -387,7 +387,7 @@ def _pairs(
         whole = compared[i].system
         design = replace(whole.design, strata=())
         some = measure_system(trials, design, whole.development, "similarity", is_along=False)
-        restricted[i] = Compared(some, list(measured_cells(some)))
+        restricted[i] = ComparedSet(some, list(measured_cells(some)))
     for i, j in combinations(range(len(compared)), 2):
         of = restricted if common.is_restricted(i, j) else compared
         yield of[i], of[j], common.in_words(i, j)
@@ -450,14 +450,14 @@ def _draws(
     options: Options,
     block: NDArray[np.int32] | None,
     together: NDArray[np.int32] | None,
-) -> Draws | None:
+) -> SpeakerDraws | None:
     """The speakers drawn for replicates, or the blocks of them, if there are to be any."""
     every = [one.by_speaker for one in read.sets]
     known = [one for one in every if one is not None]
     if not options.intervals or not known:
         return None
     used = np.unique(np.concatenate([one.in_use for one in known]))
-    if block is None and used.size > MOST_SPEAKERS:
+    if block is None and used.size > MAX_DRAWN_SPEAKERS:
         return None
     return draw_speakers(known, read.groupings, options, block, together)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.estimates import columns_of, place_of_rate
+from parivox.auditing.estimates import key_columns, rate_point_index
 from parivox.core.cluster_errors import over
 from parivox.core.intervals import REASON_NO_TEST_SPEAKER, other_kappa2, rate_interval
 from parivox.core.noise import floor, without_zeros
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.estimates import Estimates
-    from parivox.auditing.nulls import Nulls
+    from parivox.auditing.nulls import EqualRatesDraws
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, Rows
     from parivox.core.cluster_errors import Moments
@@ -52,7 +52,7 @@ class BestGuesses:
         columns: Columns = {name: np.full(shape, np.nan) for name in NAMES}
         rates = {metric: one.rate for metric, one in self.found.items()}
         for i, key in enumerate(keys):
-            at = place_of_rate(key, self.points)
+            at = rate_point_index(key, self.points)
             if at is not None and key[0] in rates:
                 for name, of in zip(NAMES, rates[key[0]], strict=True):
                     columns[name][i, :-1] = of[at]
@@ -107,7 +107,7 @@ def interaction_rows(
     where: Mapping[str, Any],
     grouping: Grouping,
     rates: Estimates,
-    nulls: Nulls,
+    nulls: EqualRatesDraws,
 ) -> None:
     """Whether what attributes do to both rates adds up; rows of groupings of several attributes."""
     codes = attributes(grouping)
@@ -126,7 +126,7 @@ def interaction_rows(
     known = ~np.isnan(value)
     rows.add(
         **where,
-        **columns_of(rates.keys),
+        **key_columns(rates.keys),
         measure=INTERACTION,
         zero="none",
         value=value,

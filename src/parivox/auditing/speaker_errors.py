@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.layout import Members, PlacedTrials
-    from parivox.auditing.operating_points import Found
+    from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.core.counts import IntArray
     from parivox.data.grouping import Grouping
@@ -54,7 +54,7 @@ def count_speaker_errors(
     trials: TrialSet | SpeakerCounts,
     layouts: Sequence[Layout],
     blocks: Iterable[PlacedTrials],
-    found: Sequence[Found],
+    found: Sequence[LocatedPoint],
     members: Members,
 ) -> list[tuple[SpeakerErrors, SpeakerErrors]]:
     """Tally the trials of every layout, by cell (``level * groups + group``) and by level.
@@ -105,7 +105,7 @@ class Matrix(NamedTuple):
 def count_matrices(
     trials: TrialSet | TrialCounts | SpeakerCounts,
     groupings: Sequence[Grouping],
-    found: Sequence[Found],
+    found: Sequence[LocatedPoint],
     within: Sequence[Grouping] = (),
 ) -> list[tuple[Grouping, str, Matrix]]:
     """False accepts and trials of nontarget pairs, by group of either side.
@@ -151,7 +151,7 @@ class _Acceptances(NamedTuple):
         cls,
         trials: TrialSet | TrialCounts | SpeakerCounts,
         here: PlacedTrials,
-        found: Sequence[Found],
+        found: Sequence[LocatedPoint],
     ) -> _Acceptances:
         """Those of one block; of trials that failed, nobody is let in."""
         part = here.part

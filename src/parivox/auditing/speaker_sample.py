@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parivox.auditing.curves import COARSE, bands, points_by_threshold, step_thresholds
-from parivox.auditing.draws import LEAST, Replicated, replicate
+from parivox.auditing.draws import MIN_SPLIT_SPEAKERS, CellDraws, resample_cells
 from parivox.auditing.estimates import Estimates
 from parivox.auditing.failures import draws_with_failures, tally_failures
 from parivox.auditing.intervals import Uncertainty, needs_test_speakers, rate_intervals
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from parivox.auditing.failures import SpeakerFailures
     from parivox.auditing.inputs import Design
     from parivox.auditing.layout import PlacedTrials
-    from parivox.auditing.operating_points import Points
+    from parivox.auditing.operating_points import OperatingPoints
     from parivox.auditing.speaker_errors import Matrix
     from parivox.core.cluster_errors import Moments
     from parivox.core.counts import Counts, FloatArray
@@ -68,7 +68,7 @@ class Sample:
 
 
 def steps(
-    everything: Counts, points: Points, nodes: FloatArray, n_trials: int, bins: int
+    everything: Counts, points: OperatingPoints, nodes: FloatArray, n_trials: int, bins: int
 ) -> FloatArray:
     """Thresholds of the tally that `sample_speakers` needs, rising.
 
@@ -96,7 +96,7 @@ class Tallied(NamedTuple):
 
 
 def tally_list(
-    trials: TrialSet, design: Design, everything: Counts, points: Points, nodes: FloatArray
+    trials: TrialSet, design: Design, everything: Counts, points: OperatingPoints, nodes: FloatArray
 ) -> Tallied:
     """The tally of a list at the steps that `sample_speakers` needs.
 
@@ -145,7 +145,7 @@ def expected_rows(everything: Counts, steps: FloatArray, n: int, sided: Sequence
 
 
 def sample_speakers(
-    tallied: Tallied, design: Design, tally: CellCounts, points: Points, nodes: FloatArray
+    tallied: Tallied, design: Design, tally: CellCounts, points: OperatingPoints, nodes: FloatArray
 ) -> Sample:
     """Tally who is behind the trials at every threshold, and draw replicates of them.
 
@@ -190,7 +190,7 @@ def sample_speakers(
         *(trials, layouts[:n], partial(placed.blocks, range(n)), members, found),
         *(errors[:n], tally, design),
     )
-    drawn: list[tuple[Replicated, Replicated] | None] = [None] * n
+    drawn: list[tuple[CellDraws, CellDraws] | None] = [None] * n
     bound = 0.0
     if draws is not None:
         of_curves = layouts[:n]
@@ -198,7 +198,7 @@ def sample_speakers(
             trials = curves()
             of_curves = _layouts_of_members(trials, design)
             placed = _Placement(trials, of_curves)
-        drawn[:], bound = replicate(
+        drawn[:], bound = resample_cells(
             *(trials, tally.everything, of_curves, placed.whole(range(n)), errors[:n]),
             *(points, draws, options, design.metrics),
             in_blocks=curves is not None,
@@ -272,8 +272,8 @@ def _uncertainty(
     at: int,
     tallied: tuple[SpeakerErrors, SpeakerErrors],
     failures: tuple[SpeakerFailures, SpeakerFailures],
-    drawn: tuple[Replicated, Replicated] | None,
-    points: Points,
+    drawn: tuple[CellDraws, CellDraws] | None,
+    points: OperatingPoints,
     design: Design,
     why: str,
     members: Members,
@@ -322,7 +322,7 @@ def _uncertainty(
         nulls=nulls,
         draws=estimates,
         grid=grid,
-        crossed=np.where((fewest < LEAST) | unknown[:-1], np.nan, crossed),
+        crossed=np.where((fewest < MIN_SPLIT_SPEAKERS) | unknown[:-1], np.nan, crossed),
         failed=failed,
         points={text: i for i, text in enumerate(texts)},
         moving={metric: points.moving(metric) for metric in RATES},

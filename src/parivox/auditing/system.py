@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.bias import at_cheapest
+from parivox.auditing.bias import min_cost_estimates
 from parivox.auditing.cell_counts import count_cells
 from parivox.auditing.curves import nodes, shared_thresholds
-from parivox.auditing.estimates import Estimates, estimate, locations, shifts
+from parivox.auditing.estimates import Estimates, estimate_cell, score_locations, score_shifts
 from parivox.auditing.intervals import mean_of_draws
-from parivox.auditing.meta import at_grid
+from parivox.auditing.meta import grid_estimates
 from parivox.auditing.operating_points import (
     DEPLOYED,
     NO_SCORES,
     OperatingPoint,
-    Points,
+    OperatingPoints,
     default_points,
-    find_all,
+    locate_points,
 )
 from parivox.auditing.outcomes import are_inverted
 from parivox.auditing.schema import Base
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inputs import Design
     from parivox.auditing.intervals import Uncertainty
-    from parivox.auditing.operating_points import Found
+    from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.outcomes import Outcomes
     from parivox.auditing.schema import Key
     from parivox.auditing.speaker_sample import Sample
@@ -64,8 +64,8 @@ class System:
     no_curve: str  # why error rates are known at some thresholds only; empty if they are at all
     development: TrialSet | TrialCounts | None  # what thresholds were found on instead of these
     tally: CellCounts  # all counts
-    points: Points  # the operating points with their thresholds
-    grid: list[Found]  # operating points of the sweep
+    points: OperatingPoints  # the operating points with their thresholds
+    grid: list[LocatedPoint]  # operating points of the sweep
     shared: FloatArray  # thresholds that every cell is counted at, rising; none without scores
     sample: Sample | None  # who the speakers are; None where unknown, or not asked for
     why_none: str  # why nothing is said of uncertainty although it was asked for
@@ -156,10 +156,10 @@ def measure_system(
         else:
             asked += default_points(everything if on is None else on)
 
-    def found(points: Sequence[OperatingPoint]) -> list[Found]:
+    def found(points: Sequence[OperatingPoint]) -> list[LocatedPoint]:
         """Points where the audit's own are found: on these or the development trials."""
         cost = options.costs[0]
-        at = find_all(points, everything, cost, on=on, no_curve=no_curve, deployed=outcomes)
+        at = locate_points(points, everything, cost, on=on, no_curve=no_curve, deployed=outcomes)
         _check_edges(trials, at)
         return at
 
@@ -173,7 +173,7 @@ def measure_system(
     is_area = options.area_points() == options.sweep_points()
     area = grid if is_area else found(options.area_points())
     are_fixed = on is not None or options.fixed_threshold
-    points = Points(
+    points = OperatingPoints(
         found(asked), found(cheapest), area, are_fixed, trials.n_without_test_speaker > 0
     )
     shared: FloatArray = np.empty(0)
@@ -206,7 +206,7 @@ def why_no_intervals(trials: TrialSet | TrialCounts) -> str:
     return "" if trials.by_speaker is not None else "counts do not tell who the speakers are"
 
 
-def _is_exact_at(trials: TrialSet | TrialCounts, found: Found) -> bool:
+def _is_exact_at(trials: TrialSet | TrialCounts, found: LocatedPoint) -> bool:
     """Whether counts at a point's threshold are exact."""
     if np.isnan(found.threshold) or found.point.rule != DEPLOYED:
         return not np.isnan(found.threshold)
@@ -276,10 +276,10 @@ def measured_cells(system: System) -> Iterator[Measured]:
         if cells is None:
             return Measured(level, None, ("all",), bases, data, (), None, of, why)
         cheapest = [
-            (at_cheapest(data, cells, found), None if of is None else of.crossed[k])
+            (min_cost_estimates(data, cells, found), None if of is None else of.crossed[k])
             for k, found in enumerate(system.points.cheapest)
         ]
-        area, names = at_grid(cells, system.points.area), (*cells.grouping.groups, "pooled")
+        area, names = grid_estimates(cells, system.points.area), (*cells.grouping.groups, "pooled")
         return Measured(level, cells, names, bases, data, cheapest, area, of, why)
 
     # groupings often pool the very same trials, or all of them: those are measured once
@@ -294,15 +294,15 @@ def measured_cells(system: System) -> Iterator[Measured]:
         if same not in whole or cells.outcomes[-1].failed is not None:
             whole[same] = _estimated(system, cells.pooled, cells.outcomes[-1])
         if same not in located:
-            located[same] = {} if no_curve else locations(cells.pooled)
+            located[same] = {} if no_curve else score_locations(cells.pooled)
         reference = located[same]
-        pooled = {**whole[same], **shifts(cells.pooled, reference, no_curve=no_curve)}
+        pooled = {**whole[same], **score_shifts(cells.pooled, reference, no_curve=no_curve)}
         groups = [
             withheld(pooled, why)
             if why
             else {
                 **_estimated(system, counts, outcomes),
-                **shifts(counts, reference, no_curve=no_curve),
+                **score_shifts(counts, reference, no_curve=no_curve),
             }
             for counts, outcomes, why in zip(
                 cells.groups, cells.outcomes[:-1], cells.missing, strict=True
@@ -315,7 +315,7 @@ def measured_cells(system: System) -> Iterator[Measured]:
 def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, Base]:
     """Base metrics of one cell."""
     trials, options = system.trials, system.design.options
-    found = estimate(
+    found = estimate_cell(
         counts, system.points, options, system.design.metrics, outcomes, no_curve=system.no_curve
     )
     for cost in options.costs if options.llr else ():
@@ -383,7 +383,7 @@ def _check_deployed(trials: TrialSet | TrialCounts, asked: Sequence[OperatingPoi
         raise ConfigError(msg)
 
 
-def _check_edges(trials: TrialSet | TrialCounts, found: Sequence[Found]) -> None:
+def _check_edges(trials: TrialSet | TrialCounts, found: Sequence[LocatedPoint]) -> None:
     """Refuse operating points at which counts in bins are not exact."""
     for one in found:
         if not one.reason and not np.isnan(one.threshold) and not trials.bins.has(one.threshold):
@@ -395,7 +395,7 @@ def _check_edges(trials: TrialSet | TrialCounts, found: Sequence[Found]) -> None
             raise ConfigError(msg)
 
 
-def _check_steps(rows: SpeakerCounts, found: Sequence[Found]) -> None:
+def _check_steps(rows: SpeakerCounts, found: Sequence[LocatedPoint]) -> None:
     """Refuse operating points that a tally does not tell of."""
     for one in found:
         is_known = one.point.rule == DEPLOYED or one.reason or one.threshold in rows.thresholds

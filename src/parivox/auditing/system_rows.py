@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.bias import bias_blocks, bias_rows
+from parivox.auditing.bias import add_bias_rows, bias_values
 from parivox.auditing.bt4vt_rows import compat_metrics, compat_ratios
 from parivox.auditing.confounding import standardised_rows
 from parivox.auditing.curves import band_of, band_rows, bin_rows, det_rows, points_by_threshold
-from parivox.auditing.estimates import columns_of
+from parivox.auditing.estimates import key_columns
 from parivox.auditing.failures import cause_rows
 from parivox.auditing.limits import limit_rows, people_rows
-from parivox.auditing.meta import meta_rows, sweep_rows
-from parivox.auditing.operating_points import DEPLOYED, HERE, NO_TRIALS, find_all
+from parivox.auditing.meta import add_meta_rows, add_sweep_rows
+from parivox.auditing.operating_points import DEPLOYED, NO_TRIALS, SAME_TRIALS, locate_points
 from parivox.auditing.options import OFFENDERS
 from parivox.auditing.pairing import Pairing, pairing_rows
 from parivox.auditing.shrinkage import interaction_rows
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.cell_counts import Level
     from parivox.auditing.judged_groups import JudgedGroups
-    from parivox.auditing.operating_points import Found
+    from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.schema import Base, Key, Rows
     from parivox.auditing.system import Measured, System
     from parivox.core.counts import Counts
@@ -61,9 +61,9 @@ def add_rows(
         if one.cells is None or one.area is None:
             continue
         grouping, names, of = one.cells.grouping, one.names, one.uncertainty
-        blocks = bias_blocks(one.errors, one.draws, one.cheapest, names[:-1], points, options)
-        ratios = bias_rows(rows["bias"], where, grouping, blocks, options, of)
-        p_all = meta_rows(
+        blocks = bias_values(one.errors, one.draws, one.cheapest, names[:-1], points, options)
+        ratios = add_bias_rows(rows["bias"], where, grouping, blocks, options, of)
+        p_all = add_meta_rows(
             *(rows["meta"], where, names[:-1], one.errors, one.area, one.draws, options),
             uncertainty=of,
             judged=judged_here,
@@ -83,7 +83,7 @@ def add_rows(
             limit_rows(*at, ratios, one.data, of, options)
             people_rows(*at, of, options)
         if options.sweep:
-            sweep_rows(rows["sweep"], where, one.cells, system.grid, options)
+            add_sweep_rows(rows["sweep"], where, one.cells, system.grid, options)
         _make_room(one, rows)
     cause_rows(rows["failures"], system.name, system.tally.attempts, system.design)
     for layout, tallied in () if sample is None else sample.strata:
@@ -153,7 +153,7 @@ def _add_cells(
     rows.add(
         **where,
         **{name: [of for of in cells for _ in keys] for name, cells in of_cells.items()},
-        **{name: of * len(names) for name, of in columns_of(keys).items()},
+        **{name: of * len(names) for name, of in key_columns(keys).items()},
         value=[base.value for base in found],
         errors=[base.errors for base in found],
         trials=[of.trials if is_known else None for of, is_known in zip(found, known, strict=True)],
@@ -193,7 +193,7 @@ def _curves(
 def _operating_points(rows: Rows, system: System, level: Level) -> None:
     """The thresholds, and what each gives on all trials or within a level."""
     found = system.points.found
-    source = HERE if system.development is None else "development trials"
+    source = SAME_TRIALS if system.development is None else "development trials"
     if level.name:
         found = [f if f.reason else _again(system, f, level) for f in found]
     rows.add(
@@ -212,12 +212,12 @@ def _operating_points(rows: Rows, system: System, level: Level) -> None:
     )
 
 
-def _again(system: System, found: Found, level: Level) -> Found:
+def _again(system: System, found: LocatedPoint, level: Level) -> LocatedPoint:
     """A point at its threshold on the trials of one level."""
     point = found.point
     if point.rule != DEPLOYED:
         point = replace(point, rule="threshold", level=found.threshold)
-    (here,) = find_all(
+    (here,) = locate_points(
         [point], level.counts, system.design.options.costs[0], deployed=level.outcomes
     )
     return replace(here, point=found.point)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.operating_points import Found
+    from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.system import System
     from parivox.data.trial_checks import Trials
     from parivox.data.trial_set import TrialSet
@@ -130,7 +130,7 @@ def _table(one: System, number: NDArray[np.int32], seed: int) -> Table:
     return Table.of_arrays(columns)
 
 
-def _errors(trials: TrialSet, part: Trials, found: Found) -> CodedColumn:
+def _errors(trials: TrialSet, part: Trials, found: LocatedPoint) -> CodedColumn:
     """Whether each trial went wrong at an operating point; undefined where it is not known."""
     if found.reason:
         return CodedColumn(np.full(len(part), -1), [False, True])

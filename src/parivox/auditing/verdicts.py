@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.bias import Ratios
+    from parivox.auditing.bias import ReferenceRatios
     from parivox.auditing.intervals import Uncertainty
-    from parivox.auditing.operating_points import Found
+    from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key, Rows
     from parivox.auditing.speaker_errors import SpeakerErrors
@@ -73,8 +73,8 @@ def verdict_rows(
     rows: Rows,
     where: Mapping[str, Any],
     groups: Sequence[str],
-    found: Sequence[Found],
-    against: Mapping[tuple[str, str], Ratios],
+    found: Sequence[LocatedPoint],
+    against: Mapping[tuple[str, str], ReferenceRatios],
     p_all: Mapping[Key, float],
     uncertainty: Uncertainty,
     options: Options,
@@ -204,7 +204,7 @@ def _too_few(
 
 
 def _judged(
-    ratios: Sequence[Ratios], p: FloatArray, gates: Sequence[list[str]], options: Options
+    ratios: Sequence[ReferenceRatios], p: FloatArray, gates: Sequence[list[str]], options: Options
 ) -> list[Verdicts]:
     """The verdict on each group in either rate."""
     return [
@@ -220,7 +220,7 @@ def _judged(
 
 
 def _because_of(
-    judged: Sequence[Verdicts], again: Sequence[Verdicts], ratios: Sequence[Ratios]
+    judged: Sequence[Verdicts], again: Sequence[Verdicts], ratios: Sequence[ReferenceRatios]
 ) -> NDArray[np.object_]:
     """The worst group, where one is better but not `again` without it, ``[metric, group]``.
 
@@ -245,7 +245,7 @@ def _sentences(
     of: Verdicts,
     against: str,
     because: NDArray[np.object_],
-    rest: Ratios,
+    rest: ReferenceRatios,
     *,
     unchecked: bool,
 ) -> list[str]:
@@ -267,7 +267,7 @@ def _of_system(
     codes: NDArray[np.str_],
     because: NDArray[np.object_],
     reasons: NDArray[np.str_],
-    found: Found,
+    found: LocatedPoint,
     options: Options,
 ) -> str:
     """What is said of the system, with the groups that it rests on; ``[metric, group]``.
@@ -356,7 +356,7 @@ def offender_rows(
     where: Mapping[str, str],
     groups: Sequence[str],
     tallied: SpeakerErrors,
-    found: Sequence[Found],
+    found: Sequence[LocatedPoint],
     ids: Sequence[str],
 ) -> None:
     """The speakers with most errors of each cell at each operating point, by their ids.
@@ -396,7 +396,7 @@ def trend_rows(
     rows: Rows,
     where: Mapping[str, Any],
     grouping: Grouping,
-    found: Sequence[Found],
+    found: Sequence[LocatedPoint],
     uncertainty: Uncertainty,
     options: Options,
 ) -> None:

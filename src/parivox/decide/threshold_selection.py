@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing import Rows, check_polarity, missing_class
+from parivox.auditing import Rows, check_polarity, missing_class_reason
 from parivox.core.costs import parse_cost
 from parivox.core.crossfit import Limits, held_out
 from parivox.data.rule_file import RuleFile
@@ -293,7 +293,7 @@ def _fitted(
     check_polarity(chosen, together.without(0), asked.orientation)
     for held in held_out(material.folds, 3).tolist():
         counts = together.without(held)
-        why = missing_class(int(counts.n_target), int(counts.n_nontarget))
+        why = missing_class_reason(int(counts.n_target), int(counts.n_nontarget))
         why = why or goal.point.threshold_on(counts)[1]
         if why:
             n = held.bit_count()

@@ -7,7 +7,14 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from parivox.auditing import HERE, LIMITS, POINTS, UNKNOWN_GROUP, WITHOUT_TRIALS, parse_minimums
+from parivox.auditing import (
+    LIMITS,
+    POINTS,
+    SAME_TRIALS,
+    UNKNOWN_GROUP,
+    WITHOUT_TRIALS,
+    parse_minimums,
+)
 from parivox.core.measures import BOTH
 from parivox.core.shrinkage import LOW_POWER
 from parivox.core.verdict import holm
@@ -359,7 +366,7 @@ def first_sources(audit: Audit) -> set[str]:
 def found_here(audit: Audit) -> str:
     """Which thresholds were found on the audited trials, as a sentence begins; empty if none."""
     rows = audit.operating_points.where(within="").rows()
-    found = [row["operating_point"] for row in rows if row["source"] == HERE]
+    found = [row["operating_point"] for row in rows if row["source"] == SAME_TRIALS]
     if len(found) in {0, len(rows)}:
         return "Thresholds were" if found else ""
     return f"Thresholds of {', '.join(dict.fromkeys(found))} were"
@@ -435,7 +442,7 @@ def without_test_speakers(audit: Audit, name: Row) -> tuple[str, str]:
     how_many = f"{trials} have no test speaker"
     lacks = "where they count, FPR has no confidence interval, verdict or noise floor"
     sentences = [f"{how_many}, so nobody knows how many people made them: {lacks}"]
-    if HERE in first_sources(audit):
+    if SAME_TRIALS in first_sources(audit):
         sentences.append("Intervals of FNR take the threshold as it is")
     placed = {
         "enrol": "They count for the group of the enrolled speaker (allocation enrol)",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.padding import Padding
 
-from parivox.auditing import HERE
+from parivox.auditing import SAME_TRIALS
 from parivox.core.measures import BOTH
 from parivox.core.verdict import ALIKE
 from parivox.report.audit_queries import (
@@ -129,7 +129,7 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     points = audit.operating_points.where(**name, within="").rows()
     yield text(
         "Thresholds, common to all groups, set on all trials:"
-        if all(point["source"] == HERE for point in points)
+        if all(point["source"] == SAME_TRIALS for point in points)
         else "Thresholds, common to all groups:"
     )
     thresholds = operating_points(audit, {key: deployed_at(audit, name)})

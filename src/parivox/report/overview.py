@@ -11,7 +11,13 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.auditing import HERE, MISSING_SCORES, MISSING_TARGETS, NO_TRIALS, is_far
+from parivox.auditing import (
+    MISSING_SCORES,
+    MISSING_TARGETS,
+    NO_TRIALS,
+    SAME_TRIALS,
+    is_far_from_target,
+)
 from parivox.core import verdict
 from parivox.report import findings
 from parivox.report.audit_queries import (
@@ -754,7 +760,7 @@ def point_in_short(row: Row) -> str:
     if kind in {"fpr", "fnr"}:
         what = _AIMS[kind]
         aim, reached = float(rest), row.get(kind)
-        if reached is not None and is_far(aim, reached):
+        if reached is not None and is_far_from_target(aim, reached):
             return f"set for {100 * aim:g} %, but {percent(reached)} {what}"
         return f"{100 * aim:g} % {what}"
     if kind == "threshold":
@@ -946,7 +952,7 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
             yield Caveat(f"{pair.label}: {pair.speakers}", f"{pair.label}: {pair.speakers}", "data")
     for words in findings.odd_points(audit):
         yield Caveat(words.partition(":")[2].strip(), words, "points")
-    if HERE in findings.first_sources(audit):
+    if SAME_TRIALS in findings.first_sources(audit):
         words = (
             "The thresholds were set on the audited trials. On other trials the same thresholds "
             "would give somewhat different error rates"

@@ -24,7 +24,7 @@ from parivox.share.shard_plan import (
     text_of,
     write_json,
 )
-from parivox.share.shard_record import COUNTS, FAILED, TALLY, Record, all_failed, listed
+from parivox.share.shard_record import COUNTS, FAILED, TALLY, ShardRecord, all_failed, listed
 
 if TYPE_CHECKING:
     import os
@@ -53,7 +53,7 @@ def find_thresholds(folder: str | os.PathLike[str]) -> None:
     counts.write_over(plan.folder / COUNTS)
     found = speaker_count_thresholds(str(plan.folder / COUNTS), **plan.audited())
     texts = [one.hex() for one in found.tolist()]
-    records = [Record.read(plan, number) for number in range(1, len(plan) + 1)]
+    records = [ShardRecord.read(plan, number) for number in range(1, len(plan) + 1)]
     speakers = np.unique(np.concatenate([numbers_of(one.speakers) for one in records]))
     made = {
         "thresholds": texts,
@@ -158,7 +158,7 @@ def _provenance(plan: Plan, audited: Sequence[dict[str, Any]]) -> list[dict[str,
     """The files that were read, those of the trials in the place of counts of their parts."""
     read: list[dict[str, Any]] = []
     for number in range(1, len(plan) + 1):
-        read += [one for one in Record.read(plan, number).inputs if one not in read]
+        read += [one for one in ShardRecord.read(plan, number).inputs if one not in read]
     read.sort(key=lambda one: one["role"] != "scores")
     at = [one["role"] for one in audited].index("counts")
     return [
@@ -187,7 +187,7 @@ def _files(plan: Plan, name: str) -> list[str]:
     ]
     for number in range(1, len(plan) + 1):
         error = plan.home(number) / FAILED
-        record = Record.read(plan, number)
+        record = ShardRecord.read(plan, number)
         if record.is_whole(name):
             continue
         if error.exists() and read_json(error).get("plan") == plan.id:

@@ -56,7 +56,7 @@ _OF_ONE_PIECE = ("trials", "compare", "standardise", "trial_table", "metrics", "
 """Options that take all trials at once."""
 
 
-class Found(NamedTuple):
+class TallyInputs(NamedTuple):
     """What the tallies of all parts take from the counts of all."""
 
     thresholds: FloatArray
@@ -150,7 +150,7 @@ class Plan:
             if sections[name] not in {TRIALS, READ}
         }
 
-    def found(self) -> Found | None:
+    def found(self) -> TallyInputs | None:
         """What was found on the counts of all parts; None until these are there.
 
         Raises
@@ -165,7 +165,7 @@ class Plan:
         try:
             if found["plan"] == self.id:
                 thresholds = [float.fromhex(one) for one in found["thresholds"]]
-                return Found(np.array(thresholds), numbers_of(found["speakers"]))
+                return TallyInputs(np.array(thresholds), numbers_of(found["speakers"]))
         except (KeyError, TypeError, ValueError) as error:
             raise damaged(path) from error
         msg = f"{path}: is of another plan; remove it, and merge again"

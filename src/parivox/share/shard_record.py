@@ -26,7 +26,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Record:
+class ShardRecord:
     """Files of one part of a plan, by their hashes."""
 
     plan: Plan
@@ -36,7 +36,7 @@ class Record:
     speakers: str = ""  # who is in its trials
 
     @classmethod
-    def read(cls, plan: Plan, number: int) -> Record:
+    def read(cls, plan: Plan, number: int) -> ShardRecord:
         """What is recorded of a part; nothing if no run of it has ended.
 
         Raises
@@ -68,7 +68,7 @@ class Record:
         path = self.home / name
         return name in self.hashes and path.is_file() and self.hashes[name] == sha256_of(path)
 
-    def noted(self, name: str, inputs: Sequence[dict[str, Any]], speakers: str) -> Record:
+    def noted(self, name: str, inputs: Sequence[dict[str, Any]], speakers: str) -> ShardRecord:
         """With a file that was just made of some inputs, and whose trials, which is recorded."""
         hashes = {**self.hashes, name: sha256_of(self.home / name)}
         made = replace(self, hashes=hashes, inputs=inputs, speakers=speakers)

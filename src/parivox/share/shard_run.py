@@ -25,7 +25,7 @@ from parivox.runtime.progress import stage, telling
 from parivox.runtime.workers import Here, Made, Processes
 from parivox.share.shard_merging import find_thresholds
 from parivox.share.shard_plan import gathered, read_json, read_plan, text_of, write_json
-from parivox.share.shard_record import COUNTS, FAILED, TALLY, Record, all_failed
+from parivox.share.shard_record import COUNTS, FAILED, TALLY, ShardRecord, all_failed
 
 if TYPE_CHECKING:
     import os
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from parivox.options.audit import CountOptions
     from parivox.runtime.progress import Progress
     from parivox.runtime.workers import InHand, Runner
-    from parivox.share.shard_plan import Found, Plan
+    from parivox.share.shard_plan import Plan, TallyInputs
 
 
 def run_shard(
@@ -77,7 +77,7 @@ def run_shard(
         if not hold(home, lock, waits=waits):
             msg = f"{plan.said(number)}: another process runs it; wait until that has ended"
             raise ConfigError(msg)
-        record, found = Record.read(plan, number), plan.found()
+        record, found = ShardRecord.read(plan, number), plan.found()
         if not record.is_whole(COUNTS):
             with _told(plan, number):
                 record = record.noted(COUNTS, *_count(plan, number).origin)
@@ -118,7 +118,7 @@ def _count(plan: Plan, number: int) -> _Part:
     return part
 
 
-def _tally(plan: Plan, number: int, found: Found) -> _Part:
+def _tally(plan: Plan, number: int, found: TallyInputs) -> _Part:
     """Write the tally of a part."""
     part, block = _read(plan, number), None
     groupings = [*part.read.groupings, *part.read.levels]
@@ -218,7 +218,7 @@ def _number(plan: Plan, text: str) -> int:
     return int(one)
 
 
-def _run_all(plan: Plan, do: Callable[[Iterable[int]], Iterator[Ran]], what: str) -> None:
+def _run_all(plan: Plan, do: Callable[[Iterable[int]], Iterator[FinishedShard]], what: str) -> None:
     """Run every part once; of those that fail by their rows, the others are done first."""
     failed: dict[int, str] = {}
     with stage(what, len(plan), "parts") as at:
@@ -231,22 +231,22 @@ def _run_all(plan: Plan, do: Callable[[Iterable[int]], Iterator[Ran]], what: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ran(Made):
+class FinishedShard(Made):
     """A part that was run."""
 
     error: str = ""  # what is wrong with its rows
 
 
-def running(folder: Path) -> Callable[[int, InHand], Ran]:
+def running(folder: Path) -> Callable[[int, InHand], FinishedShard]:
     """What a worker does: parts of a plan."""
     plan = read_plan(folder)
 
-    def do(number: int, _: InHand) -> Ran:
+    def do(number: int, _: InHand) -> FinishedShard:
         try:
             hashes = run_shard(folder, number, waits=True)
         except DataError as error:
-            return Ran(number=number, error=str(error))
+            return FinishedShard(number=number, error=str(error))
         home = plan.home(number)
-        return Ran(number=number, files={str(home / one): hashes[one] for one in hashes})
+        return FinishedShard(number=number, files={str(home / one): hashes[one] for one in hashes})
 
     return do

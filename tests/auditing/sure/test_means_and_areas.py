@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.auditing.bias import mean_over
+from parivox.auditing.bias import means_over_groups
 
 KEY = ("allocation", "metric", "definition", "operating_point", "reference", "zero")
 
@@ -70,7 +70,7 @@ def test_a_mean_lacks_what_one_of_its_groups_lacks():
     masks = [np.array([True, True, False]), np.array([False, False, True])]
     like = np.array([[1.0, 2.0, 4.0], [1.0, np.nan, 4.0]])
     drawn = np.array([like, [[np.nan, 1.0, 1.0], [3.0, 7.0, np.inf]]])
-    found = mean_over(drawn, masks, like=like)
+    found = means_over_groups(drawn, masks, like=like)
     assert found.tolist()[0] == [[1.5, 4.0], [1.0, 4.0]]
     assert np.isnan(found[1, 0, 0])
     assert found[1, 0, 1] == 1.0

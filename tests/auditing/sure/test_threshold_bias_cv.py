@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from parivox.auditing.draws import SPLITS, halves
+from parivox.auditing.draws import N_SPLITS, halves
 
 COST = (0.05, 1.0, 1.0)
 
@@ -86,10 +86,10 @@ def test_it_is_judged_on_speakers_whose_trials_found_no_threshold(scored, repeat
         rows = [row for row in made.rows if row["enrol"][0] == group]
         errors = np.zeros((2, 2))  # at the common and the own threshold: of nontarget, target
         trials = np.zeros(2)
-        for split in range(SPLITS):
+        for split in range(N_SPLITS):
             sides = [
                 repeated(rows, speaker_of, dict(zip(ids, both[half].tolist(), strict=True)))
-                for half in (split, SPLITS + split)
+                for half in (split, N_SPLITS + split)
             ]
             for (score, label), (other, other_label) in (sides, sides[::-1]):
                 levels = np.append(np.unique(other), np.inf)
@@ -126,13 +126,13 @@ def test_where_the_smallest_cost_is_zero_it_has_no_interval(scored, width):
 def test_halves_are_halves_of_every_group():
     strata = np.array([0] * 10 + [1] * 7 + [2] * 3 + [-1] * 2)
     both = halves(strata, np.random.default_rng(1))
-    assert both.shape == (2 * SPLITS, 22)
-    one, other = both[:SPLITS], both[SPLITS:]
+    assert both.shape == (2 * N_SPLITS, 22)
+    one, other = both[:N_SPLITS], both[N_SPLITS:]
     assert ((one + other) == (strata >= 0)).all()
     for stratum, size in ((0, 10), (1, 7), (2, 3)):
         sizes = one[:, strata == stratum].sum(axis=1)
         assert set(sizes.tolist()) <= {size // 2, math.ceil(size / 2)}
-    assert len({tuple(row) for row in one.tolist()}) > SPLITS / 2
+    assert len({tuple(row) for row in one.tolist()}) > N_SPLITS / 2
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing import is_far
+from parivox.auditing import is_far_from_target
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.report.audit_queries import (
@@ -235,7 +235,9 @@ def _points(audit: Audit, of: Binned) -> Iterator[dict[str, Any]]:
         head, _, level = given_as(row).partition("=")
         hold, at = "threshold", None
         reached = row.get(head)
-        if head in {"fpr", "fnr"} and (reached is None or not is_far(float(level), reached)):
+        if head in {"fpr", "fnr"} and (
+            reached is None or not is_far_from_target(float(level), reached)
+        ):
             hold, at = head, float(level)
         elif head.startswith("min-cdet"):
             hold = "least"

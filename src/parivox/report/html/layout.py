@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
-from parivox.auditing import HERE, is_far
+from parivox.auditing import SAME_TRIALS, is_far_from_target
 from parivox.report.audit_queries import given_as
 from parivox.report.words import percent
 
@@ -51,7 +51,9 @@ def point_in_words(row: Row) -> str:
     if kind in {"fpr", "fnr"}:
         of = "nontarget trials are accepted" if kind == "fpr" else "target trials are rejected"
         aim, reached = float(rest), row[kind]
-        if reached is None or (row["source"] == HERE and not is_far(aim, reached)):
+        if reached is None or (
+            row["source"] == SAME_TRIALS and not is_far_from_target(aim, reached)
+        ):
             return f"at one threshold, at which {100 * aim:g} % of all {of}"
         return (
             f"at one threshold, chosen so that {100 * aim:g} % of all {of}; here it is "

@@ -11,7 +11,7 @@ import hashlib
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parivox.auditing import HERE, OF_CHOICES, PRIVATE, Options, system_name
+from parivox.auditing import OF_CHOICES, PRIVATE, SAME_TRIALS, Options, system_name
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
 from parivox.report import findings
@@ -375,7 +375,7 @@ def _of_standard(audit: Audit, context: Context) -> list[Item]:
     is_of_known_people = bool(context.recruitment and context.population)
     has_shifts = _has(audit, "shift_target", "shift_nontarget")
     # thresholds found on these trials are in nobody's use yet
-    is_in_use = context.threshold != Choice() or bool(findings.first_sources(audit) - {HERE})
+    is_in_use = context.threshold != Choice() or bool(findings.first_sources(audit) - {SAME_TRIALS})
     has_intervals = any(audit.groups.to_dict()["interval"])
     shifts = "definitions; the figures: groups.csv of the audit"
     return [
