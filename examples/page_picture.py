@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import parivox as pv
-from parivox.report.html import page
+from parivox.report.html import html_report
 
 PICTURES = {
     "report": (1200, "light"),
@@ -54,7 +54,7 @@ def main() -> None:
     pictures.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
         file = Path(home) / "report.html"
-        file.write_text(page(audit), encoding="utf-8")
+        file.write_text(html_report(audit), encoding="utf-8")
         notebook = Path(home) / "notebook.html"
         notebook.write_text(NOTEBOOK + audit._repr_html_(), encoding="utf-8")
         photograph(file, notebook, root / "site" / "index.html", pictures)

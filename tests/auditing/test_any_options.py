@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.errors import ParivoxError
-from parivox.report.html import page
+from parivox.report.html import html_report
 
 pytestmark = pytest.mark.slow
 
@@ -128,4 +128,4 @@ def test_an_audit_or_one_sentence(made, asked):
             refused = ""
     assert "\n" not in refused
     if not refused:
-        assert "</html>" in page(found)
+        assert "</html>" in html_report(found)

@@ -6,7 +6,7 @@ import pytest
 import parivox as pv
 from parivox.auditing.comparison import COMPARISON_MEASURES, _spread, _widened
 from parivox.errors import ConfigError
-from parivox.report.html import page
+from parivox.report.html import html_report
 from parivox.report.terminal import print_summary
 
 pytestmark = pytest.mark.slow
@@ -191,7 +191,7 @@ def test_systems_are_compared_on_the_trials_that_both_have(data, capsys):
     assert {row["speakers"] for row in rows} == {common}
     print_summary(audit, details=True)
     assert f"A against B: {common}" in capsys.readouterr().out
-    assert f"Shared by both: {common}." in page(audit)
+    assert f"Shared by both: {common}." in html_report(audit)
     assert {row["difference"] for row in rows if is_told(row["difference"])} == {0.0}
     assert not any(is_told(row["p"]) for row in rows)
     assert whole(audit.comparison)["value"] == pytest.approx(

@@ -5,7 +5,7 @@ import pytest
 
 import parivox as pv
 from parivox.core.verdict import verdicts
-from parivox.report.html import page
+from parivox.report.html import html_report
 from parivox.report.terminal import print_summary
 
 pytestmark = pytest.mark.slow
@@ -54,7 +54,7 @@ def test_a_rate_that_development_scores_miss_is_told(data, capsys):
     told = " ".join(capsys.readouterr().out.split())
     assert "missed operating points: fpr=0.01 comes to 100 %" in told
     assert "both groups are inconclusive: error rate too high to compare" in told
-    shown = " ".join(page(far).split())
+    shown = " ".join(html_report(far).split())
     assert "A: missed operating points: fpr=0.01 comes to 100 %" in shown
     assert "at which 1 % of all nontarget trials are accepted" not in shown
     assert "chosen so that 1 % of all nontarget trials are accepted; here it is 100 %" in shown
@@ -68,7 +68,7 @@ def test_a_rate_that_is_met_within_chance_is_no_miss(data):
     near = audited(trials, people, threshold_from=scored(trials, lambda score: score + noise))
     assert odd(near) == []
     assert odd(audited(trials, people)) == []
-    shown = page(near)
+    shown = html_report(near)
     assert "chosen so that 1 % of all nontarget trials are accepted; here it is" in shown
 
 
@@ -94,7 +94,7 @@ def test_an_infinite_threshold_is_told_and_finds_nobody_alike(data, change, caps
     told = " ".join(capsys.readouterr().out.split())
     assert "infinite thresholds: fpr=0.01 at inf" in told
     assert "no difference" not in told.split("FNR: target trials rejected")[0]
-    shown = " ".join(page(audit).split())
+    shown = " ".join(html_report(audit).split())
     assert "A: infinite thresholds: fpr=0.01 at inf" in shown
     assert "no group is shown to" not in shown
     assert "met exactly here" not in shown

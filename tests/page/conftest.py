@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from parivox import audit
-from parivox.report.html import page
+from parivox.report.html import html_report
 from parivox.report.html.explorer import explorer
 
 OPTIONS = (
@@ -131,7 +131,7 @@ def h_audit(bt4vt_data):
 @pytest.fixture(scope="session")
 def h_page(h_audit):
     """Its page."""
-    return page(h_audit)
+    return html_report(h_audit)
 
 
 @pytest.fixture(scope="session")

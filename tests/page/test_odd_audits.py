@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 import parivox as pv
-from parivox.report.html import page
+from parivox.report.html import html_report
 from parivox.report.html.explorer import explorer
 from parivox.report.overview import overview, plain
 from parivox.report.terminal import summary
@@ -74,7 +74,7 @@ def names_of(audit):
 
 def test_names_that_could_break_a_page_are_shown_as_they_are(opened, audited):
     audit = audited()
-    with opened(page(audit)) as shown:
+    with opened(html_report(audit)) as shown:
         shown.focus("#x-slider")
         shown.keyboard.press("ArrowLeft")
         told = shown.locator("#x-common tbody th").all_text_contents()
@@ -169,7 +169,7 @@ def test_the_first_screen_stays_whole(opened, audited, odd, tmp_path):
         assert len(lines) <= 80
         assert not re.search(r"\b(nan|None|inf)\b", out.getvalue())
     found = overview(audit)
-    html = page(audit)
+    html = html_report(audit)
     assert len(html.encode()) <= 1_300_000
     with opened(html) as shown:
         assert len(shown.inner_text("body").split()) <= 2_000

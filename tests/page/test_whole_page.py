@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from parivox import audit
-from parivox.report.html import page as page_of
+from parivox.report.html import html_report
 
 SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
 SCROLL = """async () => {
@@ -57,7 +57,7 @@ def small_page():
         name: {**trials, "score": draw.normal(better * label).round(4).tolist()}
         for name, better in (("A", 2.5), ("B", 2.0))
     }
-    return page_of(audit(systems, speakers=people, by="group", compare=True))
+    return html_report(audit(systems, speakers=people, by="group", compare=True))
 
 
 def violations(opened, html, axe, **options):
@@ -127,7 +127,7 @@ def test_on_paper_there_are_figures_and_tables_but_no_controls(opened, h_page):
 
 
 def test_on_paper_heads_of_tables_are_on_every_sheet(opened, audited, optional):
-    made = page_of(audited(groups=[f"group {n}" for n in range(120)], intervals=False))
+    made = html_report(audited(groups=[f"group {n}" for n in range(120)], intervals=False))
     with opened(made) as page:
         paper = page.pdf(prefer_css_page_size=True)
     sheets = [one.extract_text() for one in optional("pypdf").PdfReader(io.BytesIO(paper)).pages]

@@ -59,7 +59,7 @@ def test_an_attribute_that_was_not_audited_by_itself_has_no_margin():
         down, *across = made.columns
         lacking = {note.split()[3].rstrip(",") for note in made.notes}
         assert lacking == {"kind", "age"} - set(by)
-        assert (made.rows[-1][0].text == "all") == bool(made.sums) == (across[0].over in by)
+        assert (made.rows[-1][0].text == "all") == bool(made.sums) == (across[0].span_head in by)
         assert (across[-1].head == "all") == (down.head in by)
         assert {len(row) for row in made.rows} == {len(made.columns)}
         heads[tuple(by)] = tuple(one.head for one in across)

@@ -9,7 +9,7 @@ import pytest
 import parivox as pv
 from parivox.errors import ConfigError
 from parivox.report.charts import figures
-from parivox.report.html import page
+from parivox.report.html import html_report
 from parivox.report.notebook import html
 from parivox.report.overview import overview, plain
 from parivox.report.sheets.paper import latex, markdown
@@ -65,7 +65,7 @@ def in_figures(audit):
 
 
 def on_page(audit):
-    text = re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", page(audit))
+    text = re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", html_report(audit))
     return re.sub("parivox audit .*", "", text.partition("Method, definitions and provenance")[0])
 
 
@@ -112,7 +112,7 @@ def test_labels_that_name_something_are_told_apart_from_those_that_do_not(shown)
 
 @pytest.mark.slow
 def test_the_page_tells_what_labels_stand_for_and_the_command_with_names(audit):
-    text = page(audit, context={"labels": LABELS})
+    text = html_report(audit, context={"labels": LABELS})
     assert "women: f; men: m" in text
     assert "--by gender+nation" in text
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 import parivox as pv
 from parivox.report.audit_queries import RATES
-from parivox.report.html import page
+from parivox.report.html import html_report
 from parivox.report.overview import overview, plain
 from parivox.report.terminal import summary
 from parivox.report.words import p_value, short, span
@@ -98,7 +98,7 @@ def test_a_low_p_stands_beside_what_is_not_shown_among_so_many(audited):
         assert one.verdict == "cannot_tell"
         assert one.low > 1 or one.high < 1
         assert 0.05 <= one.p < 0.5
-        assert p_value(one.p) in page(audit)
+        assert p_value(one.p) in html_report(audit)
     assert near
 
 

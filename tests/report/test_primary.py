@@ -9,13 +9,13 @@ import pytest
 
 import parivox as pv
 from parivox.report.findings import EXPLORED
-from parivox.report.html import page as page_of
+from parivox.report.html import html_report
 from parivox.report.notebook import html
 from parivox.report.sheets.paper import markdown
 
 pytestmark = pytest.mark.slow
 
-page = cache(page_of)
+page = cache(html_report)
 
 OLD = Path(__file__).parents[1] / "old_audits" / "0.1.0-plain.zip"
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from parivox.report.full_tables import every_table
-from parivox.report.sheets.sheet import Sheet, in_terminal
+from parivox.report.sheets.sheet import Sheet, terminal_table
 from parivox.report.terminal_grid import Grid
 
 WIDTHS = (60, 80, 100, 120)
@@ -55,10 +55,10 @@ def test_every_group_has_its_name_in_every_table(audit, width):
 def sheet_of(names):
     heads = ("group", "speakers", "FNR", "errors/trials", "x", "p", "verdict")
     row = ("1,211", "4.75 [3.9, 5.6]", "102/12,345", "2.7 [1.8, 3.9]", "<0.001", "can't tell")
-    sheet = Sheet.headed("", heads, [(name, *row) for name in names], words=(1, 7))
+    sheet = Sheet.with_heads("", heads, [(name, *row) for name in names], words=(1, 7))
     keys = ("group", "speakers", "rate", "counts", "ratio", "p", "verdict")
     columns = [one._replace(key=key) for one, key in zip(sheet.columns, keys, strict=True)]
-    (made,) = in_terminal(Sheet("", columns, sheet.rows), is_close=True)
+    (made,) = terminal_table(Sheet("", columns, sheet.rows), is_compact=True)
     return made
 
 

@@ -10,7 +10,7 @@ from parivox.core.calibration import Logistic
 from parivox.decide.calibration import AS_SCORED
 from parivox.decide.fitting_trials import EVERYONE, NORMALISED
 from parivox.decide.threshold_fitting import COMMON, PER_GROUP
-from parivox.report.sheets.sheet import Cell, Column, Sheet, in_terminal
+from parivox.report.sheets.sheet import Cell, Column, Sheet, terminal_table
 from parivox.report.thresholds import ends, needs_groups, told, verdict_of_gain, whose
 from parivox.report.words import listed, number, show, text
 
@@ -50,11 +50,11 @@ def calibration_in_words(found: Calibration, out: str | None = None) -> Iterator
     apart = found.apart
     yield from _answer(found, own, apart)
     yield text("")
-    yield from in_terminal(rules_sheet(found, apart), above=1, below=1)
+    yield from terminal_table(rules_sheet(found, apart), lines_above=1, lines_below=1)
     judged = [name for name in own if name != EVERYONE and not own[name]["reason"]]
     if judged:
         sheet = groups_sheet([(common[name], own[name]) for name in judged], apart)
-        yield from in_terminal(sheet, above=1, below=1)
+        yield from terminal_table(sheet, lines_above=1, lines_below=1)
     if apart:
         yield text("* its own calibrator differs from the common one")
     yield text(
@@ -96,7 +96,7 @@ def _answer(
 
 def rules_sheet(found: Calibration, apart: Sequence[str]) -> Sheet:
     """Each rule: Cllr, the least that it could be, what is lost to calibration, and the gain."""
-    sheet = Sheet.headed(
+    sheet = Sheet.with_heads(
         "Cllr in bits, mean over groups, on speakers held out on both sides:",
         ("calibrator", "Cllr", "minimum Cllr", "calibration loss", "gain"),
     )

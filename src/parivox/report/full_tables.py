@@ -52,16 +52,16 @@ from parivox.report.findings import (
 from parivox.report.sheets.comparison import pairs
 from parivox.report.sheets.groups import (
     both_rates,
-    extremes,
+    extreme_groups,
     group_rates,
-    levels,
+    group_sizes,
     operating_points,
-    sizes,
-    worst_of_levels,
+    strata_table,
+    worst_groups_by_stratum,
 )
-from parivox.report.sheets.measures import measure_of, spread, undefined
-from parivox.report.sheets.people import attempts, failures, people, standardised
-from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
+from parivox.report.sheets.measures import measure_of, spread_table, undefined_reason
+from parivox.report.sheets.people import attempts, failures, speaker_errors, standardised_rates
+from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.terminal_grid import Grid
 from parivox.report.words import GAP, add, percent, text
 from parivox.trials.guidelines import failed_checks_sentence
@@ -134,7 +134,7 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     )
     thresholds = operating_points(audit, {key: deployed_at(audit, name)})
     own = [row for row in thresholds.rows if row[0].text == name_of(*key)]
-    yield from in_terminal(replace(thresholds, rows=own, title="").select(_POINTS))
+    yield from terminal_table(replace(thresholds, rows=own, title="").select(_POINTS))
     known = [point for point in points if not point["reason"]]
     if not known:
         yield text(no_threshold(audit, name))
@@ -150,7 +150,7 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
             if known:
                 yield from _grouping(audit, where, rates, points, known)
             else:
-                yield from in_terminal(sizes(rates))
+                yield from terminal_table(group_sizes(rates))
     if "compat" in audit.record:
         yield from _compat(audit, name)
 
@@ -199,28 +199,32 @@ def _grouping(
         yield from map(text, (*confounded(audit, where), *interactions(audit, where)))
         yield from _every_group(audit, where, rates, known[0])
         yield from map(text, limits(audit, where))
-        for sheet in people(audit, where, at):
-            yield from in_terminal(sheet)
+        for sheet in speaker_errors(audit, where, at):
+            yield from terminal_table(sheet)
         yield from map(text, worst_tenth(audit, where, at))
         for sheet in attempts(audit, where, at):
-            yield from in_terminal(sheet)
+            yield from terminal_table(sheet)
         yield from map(text, trends(audit, where, at))
         attributes = audit.record["options"]["standardise"]
-        for sheet in standardised(audit, where, rates, at, attributes):
-            yield from in_terminal(sheet)
+        for sheet in standardised_rates(audit, where, rates, at, attributes):
+            yield from terminal_table(sheet)
     else:
         yield from _as_counted(audit, where, rates, points, known[0])
     for sheet in failures(audit, where, rates, at):
-        yield from in_terminal(sheet)
+        yield from terminal_table(sheet)
     names = filter(None, dict.fromkeys(row["within"] for row in audit.operating_points.rows()))
     by_level = {level: rates_of(audit, {**where, "within": level}) for level in names}
     by_level = {level: of_level for level, of_level in by_level.items() if of_level}
     if by_level:
         versus = "" if is_sure else ", x the level's own pooled row"
         yield text(f"Within each level at {at}, same thresholds{versus}:")
-        found = levels(audit, where, by_level, at) if is_sure else worst_of_levels(by_level, at)
+        found = (
+            strata_table(audit, where, by_level, at)
+            if is_sure
+            else worst_groups_by_stratum(by_level, at)
+        )
         if found:
-            yield from in_terminal(found)
+            yield from terminal_table(found)
 
 
 # ---- where intervals are known
@@ -286,18 +290,18 @@ def _every_group(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator
                 heads["best_guess"] = f"{GAP}shrinkage estimate"
             sheet = sheet.select(heads)
             for row in sheet.rows:
-                if row[4].why:
-                    row[4] = Cell(row[4].why)
-            yield from in_terminal(sheet, is_close=True)
+                if row[4].reason:
+                    row[4] = Cell(row[4].reason)
+            yield from terminal_table(sheet, is_compact=True)
         else:
             yield text(f"No {metric.upper()}: {why_no_rate(metric, at, rates)}.")
     at_point = {**here, "operating_point": at}
     lacking = lacks(verdicts_of(audit, at_point), rates, at)
     if lacking:
         yield text(f"* under-represented: {grouped(lacking)}.")
-    found, notes = spread(audit, at_point)
+    found, notes = spread_table(audit, at_point)
     if found:
-        yield from in_terminal(found, is_close=True, above=1)
+        yield from terminal_table(found, is_compact=True, lines_above=1)
     yield from map(text, notes)
 
 
@@ -347,16 +351,16 @@ def _as_counted(
     audit: Audit, where: Row, rates: Rates, points: list[Row], point: Row
 ) -> Iterator[RenderableType]:
     """Who fares worst and best at each point, then every group at the first point."""
-    found = extremes(rates, points)
+    found = extreme_groups(rates, points)
     if found.rows:
-        yield from in_terminal(found, below=1)
+        yield from terminal_table(found, lines_below=1)
     at = point["operating_point"]
     title = (
         f"Every group at {at}, {_threshold(point)}. FNR: target trials rejected "
         "(false rejects); FPR: nontarget trials accepted (false accepts); ratio: to all groups "
         "pooled"
     )
-    yield from in_terminal(both_rates(rates, at, title))
+    yield from terminal_table(both_rates(rates, at, title))
     alpha = audit.record["options"]["alpha"][0]
     here = {**where, "within": "", "operating_point": at, "metric": BOTH}
     measures = []
@@ -365,7 +369,9 @@ def _as_counted(
         if one.shown == "first":
             is_undefined = row["value"] is None
             value = (
-                f"undefined ({undefined(row['reason'])})" if is_undefined else f"{row['value']:.4g}"
+                f"undefined ({undefined_reason(row['reason'])})"
+                if is_undefined
+                else f"{row['value']:.4g}"
             )
             measures.append(f"{one.short} (alpha {alpha:g}) {value} ({one.fairer} is fairer)")
     if measures:
@@ -379,10 +385,10 @@ def _comparison(audit: Audit) -> Iterator[RenderableType]:
     """Every pair of systems and lists that was compared."""
     for pair in pairs(audit):
         yield text(f"{pair.label}: {pair.speakers}", style="bold", apart=True)
-        yield from in_terminal(pair.whole)
-        for split in pair.splits:
+        yield from terminal_table(pair.all_trials)
+        for split in pair.groupings:
             if split.spreads.rows:
-                yield from in_terminal(split.spreads)
+                yield from terminal_table(split.spreads)
             for metric in dict.fromkeys(metric for metric, *_ in split.ranks):
                 shares = [
                     f"{what} {percent(one)} / {percent(other)}"
@@ -417,4 +423,4 @@ def _compat(audit: Audit, name: Row) -> Iterator[RenderableType]:
         (row["group"], row["metric"], f"{value:.6g}", f"{exact:.6g}")
         for row, value, exact in others[:5]
     ]
-    yield from in_terminal(Sheet.headed(title, ("group", "metric", "bt4vt", "exact"), most))
+    yield from terminal_table(Sheet.with_heads(title, ("group", "metric", "bt4vt", "exact"), most))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 
 from parivox.monitoring.daily_tests import BASELINE, BEFORE, LEAST, LIMIT, OTHERS
-from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
+from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import listed, number, percent, short, show, text
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def monitor_in_words(found: Monitor, page: str | None = None) -> Iterator[Render
     for words in alarms_in_words(found):
         yield text(words, apart=True)
     yield text("")
-    yield from in_terminal(groups_sheet(found, _MOST), above=1, below=1)
+    yield from terminal_table(groups_sheet(found, _MOST), lines_above=1, lines_below=1)
     for words in notes(found):
         yield text(words)
     if page is not None:
@@ -150,7 +150,7 @@ def groups_sheet(found: Monitor, most: int | None = None) -> Sheet:
     shown = rows[:most]
     left = f" ({len(rows) - len(shown)} more: --json)" if len(shown) < len(rows) else ""
     heads = ("group", "against", "since", "errors/trials", "FNR", "reference", "ratio")
-    sheet = Sheet.headed(
+    sheet = Sheet.with_heads(
         f"False rejects of each group, since the week with most evidence of a rise{left}:"
         if rows
         else "No group is judged.",

@@ -114,7 +114,7 @@ def _safe(text: str) -> str:
 def _table(table: Sheet) -> Iterator[str]:
     yield "<table><thead><tr>"
     for column in table.columns:
-        head = f"{column.over}: {column.heading}" if column.over else column.heading
+        head = f"{column.span_head}: {column.heading}" if column.span_head else column.heading
         yield f'<th scope="col">{_safe(head)}</th>'
     yield "</tr></thead><tbody>"
     for row in table.on_paper:

@@ -9,7 +9,7 @@ from rich.console import group
 
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED
 from parivox.report.audit_queries import POOLED, RATES, VERDICTS, name_of
-from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
+from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import (
     capital,
     chance,
@@ -93,7 +93,7 @@ def _pair(title: str, rows: Sequence[Row], *, apart: bool) -> Iterator[Renderabl
     sheet = _changed(groups)
     if sheet.rows:
         yield text("")
-        yield from in_terminal(sheet, above=1)
+        yield from terminal_table(sheet, lines_above=1)
     for code, words in ((NEW, "New groups"), (GONE, "Groups that are gone")):
         names = list(dict.fromkeys(row["group"] for row in here if row["pairing"] == code))
         if names:
@@ -126,7 +126,7 @@ def _changed(groups: Sequence[Row]) -> Sheet:
     """Groups that got worse, then those that got better, the most changed first."""
     from math import exp  # noqa: PLC0415
 
-    sheet = Sheet.headed(
+    sheet = Sheet.with_heads(
         "Groups that changed (Holm over groups and both errors of a grouping):",
         ("group", "error", "before", "now", "times", "p"),
         words=(1, 2),

@@ -65,10 +65,10 @@ def write_page(
     """
     file = check_page(path)
     check_speaker_ids(audit, speaker_ids)
-    from parivox.report.html import page  # noqa: PLC0415 - what takes time to load
+    from parivox.report.html import html_report  # noqa: PLC0415 - what takes time to load
 
     with stage(f"writing {os.fsdecode(path)}"):
-        text = page(audit, title=title, context=context, speaker_ids=speaker_ids)
+        text = html_report(audit, title=title, context=context, speaker_ids=speaker_ids)
     _put(file, text.encode())
 
 

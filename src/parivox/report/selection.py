@@ -25,7 +25,7 @@ from parivox.report.audit_queries import (
 from parivox.report.findings import how_sure, how_to_read, no_threshold, primary_in_words
 from parivox.report.full_tables import GROUP_RATES
 from parivox.report.sheets.groups import group_rates
-from parivox.report.sheets.sheet import Column, Sheet, in_terminal
+from parivox.report.sheets.sheet import Column, Sheet, terminal_table
 from parivox.report.words import capital, count_of, number, text
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _told(
         *least, most = sorted(speakers, key=lambda n: n or 0)
         of = f"{f'{number(least[0])} to ' if least else ''}{count_of(most, 'speaker')}"
         yield text(f"{capital(words)} ({metric.upper()}, %), {of}")
-        yield from in_terminal(made, is_close=True)
+        yield from terminal_table(made, is_compact=True)
         for why, names in lacking.items():
             yield text(f"  {'; '.join(names)}: {why}")
         yield text("")

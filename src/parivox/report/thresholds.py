@@ -9,7 +9,7 @@ from rich.console import group
 from parivox.decide.fitting_trials import EVERYONE, NORMALISED
 from parivox.decide.threshold_fitting import BETWEEN, COMMON, PER_GROUP
 from parivox.report.audit_queries import RATES
-from parivox.report.sheets.sheet import Cell, Sheet, in_terminal
+from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import count_of, listed, number, percent, show, text
 
 if TYPE_CHECKING:
@@ -50,10 +50,10 @@ def thresholds_in_words(found: Thresholds, out: str | None = None) -> Iterator[R
     apart = [name for name in own if name in found.apart]
     yield from _answer(found, own, apart)
     yield text("")
-    yield from in_terminal(rules_sheet(found, apart), above=1, below=1)
+    yield from terminal_table(rules_sheet(found, apart), lines_above=1, lines_below=1)
     if apart:
         sheet = groups_sheet([(common[name], own[name]) for name in apart])
-        yield from in_terminal(sheet, above=1, below=1)
+        yield from terminal_table(sheet, lines_above=1, lines_below=1)
     each = [f"{name} {own[name]['threshold']:.4g}" for name in apart]
     yield text(", ".join([f"Thresholds: common {record['common']:.4g}", *each]) + ".")
     yield from _kept(own, apart)
@@ -123,7 +123,7 @@ def told(row: Row, *, is_needed: bool) -> str:
 def rules_sheet(found: Thresholds, apart: Sequence[str]) -> Sheet:
     """Each rule: groups that it moves, cost and gain, on average and of who is worst off."""
     worst = worst_of(found)
-    sheet = Sheet.headed(
+    sheet = Sheet.with_heads(
         f"Cost ({found.record['cost']}), mean over groups and of {worst}, the group with the "
         "largest cost at the common threshold, on speakers held out on both sides:",
         ("threshold", "moved", "mean", "gain", "worst", "gain of the worst"),
@@ -146,7 +146,7 @@ def rules_sheet(found: Thresholds, apart: Sequence[str]) -> Sheet:
 
 def groups_sheet(rows: Sequence[tuple[Row, Row]]) -> Sheet:
     """Groups at the common threshold and at their own: both errors, and how they change."""
-    sheet = Sheet.headed(
+    sheet = Sheet.with_heads(
         "Change in error rates with group-specific thresholds, on held-out speakers:",
         ("group", "error", "common", "own", "change, points"),
         words=(1, 2),

@@ -76,9 +76,9 @@ def named(audited):
 
 @pytest.fixture(scope="module")
 def html(small, without_figures):
-    from parivox.report.html import page
+    from parivox.report.html import html_report
 
-    return page(small)
+    return html_report(small)
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import pytest
 
 import parivox as pv
 from parivox.errors import ConfigError
-from parivox.report.html import page
+from parivox.report.html import html_report
 from parivox.report.html.assembly import SECTIONS, environment
 from parivox.report.sheets.sheet import Cell, Sheet
 from parivox.report.words import short
@@ -52,7 +52,7 @@ def test_tables_have_captions_and_heads_with_scope(html, read):
 
 
 def test_the_same_audit_gives_the_same_bytes(small, html):
-    assert page(small) == html
+    assert html_report(small) == html
 
 
 def test_nothing_is_fetched(html, read):
@@ -86,7 +86,7 @@ def test_the_policy_allows_what_stands_in_the_page_by_hash_and_nothing_else(html
 
 
 def test_names_of_any_kind_are_text_and_nothing_else(odd, read):
-    made = page(odd(ODD), title="<b>T</b>")
+    made = html_report(odd(ODD), title="<b>T</b>")
     found = read(made)
     assert not found.all("b") or "<b>T" not in made
     assert "&lt;b&gt;T&lt;/b&gt;" in made
@@ -101,13 +101,13 @@ def test_names_of_any_kind_are_text_and_nothing_else(odd, read):
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 200])
 def test_one_group_and_two_hundred_make_a_page(odd, read, n):
-    found = read(page(odd([f"g{i}" for i in range(n)])))
+    found = read(html_report(odd([f"g{i}" for i in range(n)])))
     assert f"g{n - 1}" in found.text
 
 
 @pytest.mark.slow
 def test_without_nontarget_trials_the_page_says_what_is_missing(odd, read):
-    text = read(page(odd(["f", "m"], nontarget=False))).text
+    text = read(html_report(odd(["f", "m"], nontarget=False))).text
     assert "No FPR: no nontarget trials" in text
     assert "False accepts (FPR), no nontarget trials: f, m." in text
     assert "False accepts (FPR), fewer than" not in text
@@ -117,13 +117,13 @@ def test_without_nontarget_trials_the_page_says_what_is_missing(odd, read):
 
 @pytest.mark.slow
 def test_without_own_trials_the_page_says_so_first(odd, read):
-    text = read(page(odd(["f", "m"], target=False))).text
+    text = read(html_report(odd(["f", "m"], target=False))).text
     assert "False rejects (FNR) no target trials" in text
     assert "1 inconclusive 1 comparison" in text
 
 
 def test_a_group_without_trials_is_told_with_its_speakers(odd, read):
-    text = read(page(odd(["a", "<c>"], absent=["<c>"]))).text
+    text = read(html_report(odd(["a", "<c>"], absent=["<c>"]))).text
     told = (
         "by kind has no trials (3 speakers in the speaker table), so nothing can be said about <c>"
     )
@@ -133,7 +133,7 @@ def test_a_group_without_trials_is_told_with_its_speakers(odd, read):
 
 def test_groups_are_drawn_with_the_ratios_of_their_verdicts(audited, read):
     audit = audited(by=["gender"], operating_points=["fpr=0.01"])
-    html = page(audit)
+    html = html_report(audit)
     first = html.partition('<table class="ratios">')[2].partition("</table>")[0]
     for row in audit.verdicts.where(grouping="gender", operating_point="fpr=0.01").rows():
         if row["group"] and row["metric"] in {"fpr", "fnr"}:
@@ -155,7 +155,7 @@ def cells(html, caption):
 
 
 def test_a_figure_of_a_group_without_interval_has_the_reason_below_its_table(odd):
-    html = page(odd(["a", "a", "b"], operating_points=["threshold=6"]))
+    html = html_report(odd(["a", "a", "b"], operating_points=["threshold=6"]))
     rows = {row[0]: row for row in cells(html, "FNR, false rejects, of model, kind")}
     assert re.match(r"\d", rows["b\u00a0*"][3])
     assert re.fullmatch("–\u00a0[¹²³]", rows["b\u00a0*"][4])
@@ -173,16 +173,16 @@ def test_a_figure_of_a_group_without_interval_has_the_reason_below_its_table(odd
 @pytest.mark.slow
 def test_no_cell_is_a_dash_without_a_reason(small, odd):
     audits = [small, odd(["f", "m"], nontarget=False), odd(["f", "m"], intervals=False)]
-    for html in map(page, audits):
+    for html in map(html_report, audits):
         for caption in ("FNR, locked out", "Operating points", "Each group at", "Options of"):
             rows = cells(html, caption)
             assert rows or caption not in html
             assert not [row for row in rows if "–" in row]
-    assert ["within", "none given"] in cells(page(small), "Options of the audit")
+    assert ["within", "none given"] in cells(html_report(small), "Options of the audit")
 
 
 def test_everyone_together_is_compared_with_no_one(small):
-    *_, pooled = cells(page(small), "FPR, false accepts, of model, gender at")
+    *_, pooled = cells(html_report(small), "FPR, false accepts, of model, gender at")
     assert pooled[0] == "pooled"
     assert pooled[-3:] == ["", "", ""]
 
@@ -193,7 +193,7 @@ def test_a_combination_without_anyone_is_told_as_the_legend_says(material, read)
     lopsided = {**speakers, "side": ["x" if i % 2 else "xy"[i % 3 == 0] for i in range(24)]}
     by = ["gender", "side", "gender+side"]
     options = {"operating_points": ["fpr=0.05"], "replicates": 50}
-    text = read(page(pv.audit({"m": trials}, speakers=lopsided, by=by, **options))).text
+    text = read(html_report(pv.audit({"m": trials}, speakers=lopsided, by=by, **options))).text
     assert "A dash has its reason below the table." in text
     table = text.partition("false rejects (FNR), %, ")[2]
     assert "no one: there is no such group" in table.partition("false accepts (FPR)")[0]
@@ -208,7 +208,7 @@ def test_headings_and_tables_stay_together_on_paper(html):
 
 
 def test_without_intervals_the_page_says_that_nothing_is_said_of_chance(odd, read):
-    text = read(page(odd(["f", "m"], intervals=False))).text
+    text = read(html_report(odd(["f", "m"], intervals=False))).text
     first = text.partition("All groups By")[0]
     assert "The audit does not show whether groups differ beyond chance" in first
     assert "--no-intervals was given" in first
@@ -219,7 +219,7 @@ def test_without_intervals_the_page_says_that_nothing_is_said_of_chance(odd, rea
 def test_what_was_not_supplied_is_said_and_what_was_is_shown(small, html, read):
     assert "not supplied" in read(html).text
     told = {"purpose": "a <lock>", "threshold": {"chosen_by": "the vendor", "when": "2026"}}
-    text = read(page(small, context=told)).text
+    text = read(html_report(small, context=told)).text
     assert "Purpose a <lock>" in text
     assert "chosen by the vendor, 2026" in text
 
@@ -233,20 +233,20 @@ def test_no_id_and_no_file_name_is_in_the_page(small, html):
 
 def test_ids_are_shown_only_if_the_audit_kept_them(small):
     with pytest.raises(ConfigError, match="holds no ids of speakers; audit again"):
-        page(small, speaker_ids="offenders")
+        html_report(small, speaker_ids="offenders")
     with pytest.raises(ConfigError, match="'all' is not known; choose never or offenders"):
-        page(small, speaker_ids="all")
+        html_report(small, speaker_ids="all")
 
 
 @pytest.mark.slow
 def test_ids_that_an_audit_kept_are_in_no_report_that_did_not_ask(named, tmp_path, read):
     ids = re.compile(r"\bs\d\d\b")
-    asked = read(page(named, speaker_ids="offenders"))
+    asked = read(html_report(named, speaker_ids="offenders"))
     assert "Speakers with most errors (FNR) of model by gender" in asked.text
     behind = named.offenders.to_dict()["speaker"]
     assert behind
     assert {one for one in behind if one in asked.text.split()} == set(behind)
-    assert not ids.search(page(named))
+    assert not ids.search(html_report(named))
     for ending in (".md", ".tex"):
         pv.write_tables(named, tmp_path / f"t{ending}")
         assert not ids.search((tmp_path / f"t{ending}").read_text())
@@ -272,13 +272,13 @@ def test_the_signature_names_the_hash_of_the_written_audit(small, html, tmp_path
 
 def test_a_loaded_audit_gives_the_same_page(small, html, tmp_path):
     written = small.write(tmp_path / "a")
-    assert page(pv.load(tmp_path / "a")) == page(written)
+    assert html_report(pv.load(tmp_path / "a")) == html_report(written)
 
 
 def test_without_jinja_the_mend_is_told(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ConfigError, match=r"pip install 'parivox\[report\]'"):
-        page(small)
+        html_report(small)
 
 
 def test_the_title_of_a_figure_is_text(small, monkeypatch):
@@ -287,7 +287,7 @@ def test_the_title_of_a_figure_is_text(small, monkeypatch):
     drawn = assembly.Drawn("fig", "A <b> title", "How to read it.", "<svg></svg>")
     figures = {name: [] for name in SECTIONS} | {"groups": [[drawn]]}
     monkeypatch.setattr(assembly, "_drawn", lambda _: figures)
-    made = page(small)
+    made = html_report(small)
     assert "A &lt;b&gt; title" in made
     assert made.count("<figcaption>How to read it.</figcaption>") == 1
 
@@ -301,7 +301,7 @@ def test_what_the_terminal_says_of_people_attempts_and_weights_is_in_the_page(au
         limits=["fnr=0.05"],
         standardise=["nation"],
     )
-    text = read(page(made)).text
+    text = read(html_report(made)).text
     for words in (
         "Per 10,000 in 3 attempts at fpr=0.05, if attempts are independent",
         "Speakers at fpr=0.05: share whose own FNR is above the limit",
@@ -316,7 +316,7 @@ def test_systems_stand_side_by_side_once_for_each_allocation(material, without_f
     trials, speakers = material
     options = {"by": "gender", "allocate": ["enrol", "both"], "operating_points": ["fpr=0.05"]}
     made = pv.audit({"a": trials, "b": trials}, speakers=speakers, intervals=False, **options)
-    texts = read(page(made)).texts
+    texts = read(html_report(made)).texts
     for label in ("gender at fpr=0.05", "gender, nontarget trials by enrol at fpr=0.05"):
         assert texts.count(label) == 1
 
@@ -332,7 +332,7 @@ def test_attributes_that_go_together_are_told_before_the_answer_is_relied_on(odd
         "sentence": "kind and age are associated: part of a difference may be due to <age>",
     }
     made.record["confounding"] = {"model": [row]}
-    text = read(page(made)).text
+    text = read(html_report(made)).text
     told = "part of a difference may be due to <age>. To examine this, use --within age"
     assert text.index("limitations.") < text.index(told) < text.index("Findings by operating")
 
@@ -344,26 +344,26 @@ def test_a_value_with_the_sign_that_joins_attributes_stands_in_the_crosstab(mate
     points = ["fpr=0.05"]
     by = ["gender", "age", "gender+age"]
     made = pv.audit({"m": trials}, speakers=aged, by=by, operating_points=points, replicates=50)
-    text = read(page(made)).text
+    text = read(html_report(made)).text
     assert "Two attributes at once" in text
     table = text.partition("by age at fpr=0.05")[2] or text.partition("by gender at fpr=0.05")[2]
     assert re.search(r"60\+ \d", table)
 
 
 def test_a_measure_without_p_has_the_reason_below_its_table(odd, without_figures):
-    from parivox.report.html import page
+    from parivox.report.html import html_report
 
-    html = page(odd(list("abcd"), operating_points=["threshold=1"]))
+    html = html_report(odd(list("abcd"), operating_points=["threshold=1"]))
     table = html.partition("<caption>Further measures")[2].partition("</p>")[0]
     mark = re.search(r"Gini of FPR.*<td>–\u00a0([¹²³⁴])<td>lower", table)[1]
     assert f"{mark} no p: no noise floor is known for it" in table.partition("</table>")[2]
 
 
 def test_a_table_has_no_footnotes_of_columns_that_were_left_out():
-    rows = [("one", Cell("–", why="no b"), Cell("–", why="no c")), ("two", "–", "1")]
-    sheet = Sheet.headed("x", ("a", "b", "c"), rows)
-    assert [one.head for one in sheet.filled().columns] == ["a", "c"]
-    assert sheet.filled().footnotes == {"no c": "¹"}
+    rows = [("one", Cell("–", reason="no b"), Cell("–", why="no c")), ("two", "–", "1")]
+    sheet = Sheet.with_heads("x", ("a", "b", "c"), rows)
+    assert [one.head for one in sheet.without_empty_columns().columns] == ["a", "c"]
+    assert sheet.without_empty_columns().footnotes == {"no c": "¹"}
 
 
 def test_no_line_of_the_page_ends_within_an_interval_or_a_p_value_or_before_a_unit():

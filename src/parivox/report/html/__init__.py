@@ -1,6 +1,6 @@
 """One self-contained HTML page of an audit."""
 
 from parivox.report.context import Choice, Context, read_context
-from parivox.report.html.assembly import page
+from parivox.report.html.assembly import html_report
 
-__all__ = ["Choice", "Context", "page", "read_context"]
+__all__ = ["Choice", "Context", "html_report", "read_context"]

@@ -75,7 +75,7 @@ class Drawn:
     svg: str
 
 
-def page(
+def html_report(
     audit: Audit, *, title: str | None = None, context: object = None, speaker_ids: str = "never"
 ) -> str:
     """One HTML page of an audit, which needs no other file and fetches nothing.

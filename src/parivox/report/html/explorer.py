@@ -117,7 +117,7 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
     for scope in next(iter(by_grouping(list(scopes(audit)))), []):
         known = [row["operating_point"] for row in points(audit, scope.where)]
         sheet = audited_points(audit, scope.where, known)
-        audited.append(sheet.of(f"Every group at the audited points: {scope.label}"))
+        audited.append(sheet.for_report(f"Every group at the audited points: {scope.label}"))
     return {
         "json": text.translate(_IN_SCRIPT),
         "audited": audited,

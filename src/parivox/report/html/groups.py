@@ -30,7 +30,7 @@ from parivox.report.html.layout import abreast, point_in_words
 from parivox.report.sheets import comparison
 from parivox.report.sheets import groups as tables
 from parivox.report.sheets.measures import measures_on_page
-from parivox.report.sheets.people import attempts, people, standardised
+from parivox.report.sheets.people import attempts, speaker_errors, standardised_rates
 from parivox.report.sheets.sheet import Sheet
 from parivox.report.words import capital, percent
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing import Audit
     from parivox.report.audit_queries import Rates, Scope
-    from parivox.report.sheets.comparison import Pair
+    from parivox.report.sheets.comparison import ComparedPair
     from parivox.report.words import Row
 
 
@@ -69,9 +69,9 @@ def _scope(audit: Audit, scope: Scope) -> dict[str, Any]:
     known = points(audit, where)
     at = first_point(audit, where) or ""
     more = [
-        *people(audit, where, at),
+        *speaker_errors(audit, where, at),
         *attempts(audit, where, at),
-        *standardised(audit, where, rates, at, audit.record["options"]["standardise"]),
+        *standardised_rates(audit, where, rates, at, audit.record["options"]["standardise"]),
     ]
     own = tables.own_thresholds(audit, where)
     return {
@@ -89,7 +89,7 @@ def _scope(audit: Audit, scope: Scope) -> dict[str, Any]:
         "own_head": with_standing(audit, "At thresholds of their own", where),
         "own_in_words": list(findings.own_thresholds(audit, where)),
         "own": own and replace(own, title=f"{own.title}, {scope.label}"),
-        "more": [*(one.of(scope.label) for one in more), *_levels(audit, scope, at)],
+        "more": [*(one.for_report(scope.label) for one in more), *_levels(audit, scope, at)],
     }
 
 
@@ -102,7 +102,7 @@ def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str,
         if has_rate(metric, at, rates):
             sheet = tables.group_rates(audit, scope.where, metric, at)
             title = f"{metric.upper()}, {words}, of {scope.label} at {at}"
-            sheets.append(replace(sheet, title=title).filled(keeps_reasons=True))
+            sheets.append(replace(sheet, title=title).without_empty_columns(keeps_reasons=True))
         else:
             missing.append(f"No {metric.upper()} ({words}): {why_no_rate(metric, at, rates)}.")
     return {
@@ -120,9 +120,9 @@ def _levels(audit: Audit, scope: Scope, at: str) -> list[Sheet]:
     names = filter(None, dict.fromkeys(row["within"] for row in rows))
     rates = {level: rates_of(audit, {**scope.where, "within": level}) for level in names}
     known = {level: of for level, of in rates.items() if of}
-    found = tables.levels(audit, scope.where, known, at)
+    found = tables.strata_table(audit, scope.where, known, at)
     title = f"{scope.label} within each level, at {at} and the same thresholds"
-    return [replace(found, title="").of(title)] if found else []
+    return [replace(found, title="").for_report(title)] if found else []
 
 
 # ---- two attributes, and systems beside each other
@@ -185,7 +185,7 @@ def pairs(audit: Audit) -> list[Sheet]:
             rows.sort(key=lambda row: -(row["value"] or 0))
             left = len(rows) - _MOST_PAIRS
             rest = f"; {left} more pairs with lower rates are left out" if left > 0 else ""
-            sheet = Sheet.headed(
+            sheet = Sheet.with_heads(
                 f"False accepts between groups of {name_of(*name.values())} by {grouping} at {at}, "
                 f"without intervals, as pairs of speakers recur in several cells{rest}",
                 ("Enrolled", "Test", "FPR, %", "Errors", "Trials"),
@@ -211,7 +211,7 @@ def offenders(audit: Audit) -> list[Sheet]:
         keys = ("system", "list", "grouping", "allocation", "metric", "operating_point")
         label = tuple(row[key] for key in keys)
         if label not in made:
-            made[label] = Sheet.headed(
+            made[label] = Sheet.with_heads(
                 f"Speakers with most errors ({row['metric'].upper()}) of "
                 f"{name_of(row['system'], row['list'])} by {row['grouping']} at "
                 f"{row['operating_point']}",
@@ -274,20 +274,20 @@ def compared(audit: Audit) -> list[dict[str, Any]]:
     return [_pair(one) for one in comparison.pairs(audit)]
 
 
-def _pair(pair: Pair) -> dict[str, Any]:
+def _pair(pair: ComparedPair) -> dict[str, Any]:
     """Two systems, or one on two lists."""
-    sheets = [replace(pair.whole, title="").of(f"All trials, {pair.label}")]
-    ranks = Sheet.headed(
+    sheets = [replace(pair.all_trials, title="").for_report(f"All trials, {pair.label}")]
+    ranks = Sheet.with_heads(
         "How sure the order is: share of the draws of speakers in which either is better, %",
         ("Of", "Better in", *pair.names),
         words=(1, 2),
     )
-    for split in pair.splits:
+    for split in pair.groupings:
         title = f"How much groups differ, {split.label}"
-        sheets.append(replace(split.spreads, title="").of(title))
+        sheets.append(replace(split.spreads, title="").for_report(title))
         for sheet in split.groups:
             title = f"{sheet.title}, {split.label}"
-            sheets.append(replace(sheet.of(""), title=title, is_sortable=True))
+            sheets.append(replace(sheet.for_report(""), title=title, is_sortable=True))
         for metric, what, *shares in split.ranks:
             cells = [f"{100 * share:.0f}" for share in shares]
             ranks.add(f"{split.label}, {metric}", _RANKS.get(what, what), *cells)
@@ -307,7 +307,7 @@ def checked(audit: Audit) -> dict[str, Any]:
     lists = []
     for names, failed in findings.failed_checks(audit):
         label = f"The list of {', '.join(names)}"
-        sheet = Sheet.headed(
+        sheet = Sheet.with_heads(
             f"What the list of {', '.join(names)} fails",
             ("Check", "What it asks for", "Found"),
             [(one["id"], one["what"], one["sentence"]) for one in failed],

@@ -106,7 +106,7 @@ def _words(name: str) -> str:
 
 
 def _options(audit: Audit) -> Sheet:
-    made = Sheet.headed("Options of the audit", ("Option", "Value"), words=(1, 2))
+    made = Sheet.with_heads("Options of the audit", ("Option", "Value"), words=(1, 2))
     for name, value in audit.record["options"].items():
         for key, text in _flat(value, _words(name)):
             made.add(key, text or _NONE)
@@ -115,7 +115,7 @@ def _options(audit: Audit) -> Sheet:
 
 def _hashes(audit: Audit, context: Context | None) -> Sheet:
     """Hashes of the contents; files are named by what they hold, not by their names."""
-    made = Sheet.headed(
+    made = Sheet.with_heads(
         "What was read: SHA-256 of contents, whatever the order of rows, and of the bytes of files",
         ("What", "SHA-256"),
         words=(1, 2),

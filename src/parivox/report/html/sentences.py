@@ -157,7 +157,7 @@ def _failures(audit: Audit, every: Sequence[Scope]) -> Iterator[Sheet]:
         if at is not None:
             for sheet in failures(audit, scope.where, rates_of(audit, scope.where), at):
                 label = scope.label if sheet.title else f"Time of a trial, {scope.label}"
-                yield sheet.of(label)
+                yield sheet.for_report(label)
 
 
 def _chosen(audit: Audit, context: Context) -> Iterator[str]:

@@ -52,7 +52,7 @@ def stream_page(found: Monitor) -> str:
             size=what_was_counted(found),
             alarms=alarms_in_words(found),
             figure=as_svg(figure, figure.reading),
-            groups=groups_sheet(found).of("all groups"),
+            groups=groups_sheet(found).for_report("all groups"),
             notes=list(notes(found)),
             style=style,
             policy=policy([], style),

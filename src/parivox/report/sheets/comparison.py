@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.core.measures import meta_measures
 from parivox.report.audit_queries import POOLED, RATES, name_of, rates_of, verdicts_of
-from parivox.report.sheets.groups import errors_over_trials, interval_of, share
+from parivox.report.sheets.groups import errors_over_trials, interval_cell, percent_figure
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
 from parivox.report.words import chance, percent, span
 
@@ -23,7 +23,7 @@ _OF_ALL = {"eer": "EER", "min_cdet_norm": "min cost", "fnr": "FNR", "fpr": "FPR"
 _RANKS = {"p_more_accurate": "more accurate", "p_less_spread": "less spread", "p_both": "both"}
 
 
-class Split(NamedTuple):
+class GroupingComparison(NamedTuple):
     """A grouping of two systems at the first operating point of both."""
 
     label: str
@@ -35,13 +35,13 @@ class Split(NamedTuple):
     """Metric, what, and the share of the draws of speakers in which one and the other is better."""
 
 
-class Pair(NamedTuple):
+class ComparedPair(NamedTuple):
     """Two systems, or one on two lists: all trials, and each grouping."""
 
     names: tuple[str, str]
     speakers: str
-    whole: Sheet
-    splits: list[Split]
+    all_trials: Sheet
+    groupings: list[GroupingComparison]
 
     @property
     def label(self) -> str:
@@ -49,7 +49,7 @@ class Pair(NamedTuple):
         return " against ".join(self.names)
 
 
-def pairs(audit: Audit) -> Iterator[Pair]:
+def pairs(audit: Audit) -> Iterator[ComparedPair]:
     """Every pair of systems and lists that was compared."""
     speakers = {
         tuple(row[key] for key in _KEYS): row["speakers"] for row in audit.comparison.rows()
@@ -63,11 +63,11 @@ def pairs(audit: Audit) -> Iterator[Pair]:
             for allocation in audit.record["options"]["allocate"]
             if (split := _split(audit, rows, grouping, allocation, names))
         ]
-        yield Pair(names, of_whom, _against("", "all trials", names, _whole(rows)), splits)
+        yield ComparedPair(names, of_whom, _against("", "all trials", names, _whole(rows)), splits)
 
 
 def _against(title: str, first: str, names: tuple[str, str], rows: Iterator[list[Cell]]) -> Sheet:
-    return Sheet.headed(title, (first, *names, "difference", "[interval]", "p"), rows)
+    return Sheet.with_heads(title, (first, *names, "difference", "[interval]", "p"), rows)
 
 
 def _whole(table: Table) -> Iterator[list[Cell]]:
@@ -84,7 +84,7 @@ def _whole(table: Table) -> Iterator[list[Cell]]:
 
 def _split(
     audit: Audit, every: Table, grouping: str, allocation: str, names: tuple[str, str]
-) -> Split | None:
+) -> GroupingComparison | None:
     rows = every.where(grouping=grouping, allocation=allocation)
     points = [row["operating_point"] for row in rows.where(metric="fnr", definition="").rows()]
     if not points:
@@ -104,7 +104,7 @@ def _split(
         for row in at.where(metric=metric, measure=measure).rows()
         if row["value"] is not None
     ]
-    return Split(label, spreads, [one for one in groups if one.rows], ranks)
+    return GroupingComparison(label, spreads, [one for one in groups if one.rows], ranks)
 
 
 def _spreads(audit: Audit, rows: Table) -> Iterator[list[Cell]]:
@@ -136,11 +136,11 @@ def _cells(row: Row, label: str, *, is_share: bool) -> list[Cell]:
     no_p = "no p: none is known to be right for it" if row["high"] is not None else why
     return [
         Cell(label),
-        Cell(shown(row["value"]), why=why),
-        Cell(shown(row["other"]), why=why),
-        Cell(UNDEFINED if gap is None else f"{times * gap:+.3g}", why=why),
-        Cell(span(row["low"], row["high"], times=times), why=why),
-        Cell(chance(row["p"]), why=no_p),
+        Cell(shown(row["value"]), reason=why),
+        Cell(shown(row["other"]), reason=why),
+        Cell(UNDEFINED if gap is None else f"{times * gap:+.3g}", reason=why),
+        Cell(span(row["low"], row["high"], times=times), reason=why),
+        Cell(chance(row["p"]), reason=no_p),
     ]
 
 
@@ -162,17 +162,19 @@ class _Rates(NamedTuple):
         """A rate with its interval, else with its counts; a star if there is too little."""
         row = self.rates.get(group, {}).get((metric, self.at))
         if row is None:
-            return Cell(UNDEFINED, why="no one: there is no such group")
+            return Cell(UNDEFINED, reason="no one: there is no such group")
         if row["value"] is None:
-            return Cell(UNDEFINED, why=row["reason"])
+            return Cell(UNDEFINED, reason=row["reason"])
         verdict_ = self.judged.get(metric, {}).get(group)
         star = "*" * bool(verdict_ and verdict_["gates"])
         speakers = "" if row["speakers"] is None else f"{row['speakers']:,}\u00a0sp."
         if row["high"] is None:
-            return Cell(f"{share(row['value'])} ({errors_over_trials(row)})", star, below=speakers)
-        interval = interval_of(row)
+            return Cell(
+                f"{percent_figure(row['value'])} ({errors_over_trials(row)})", star, below=speakers
+            )
+        interval = interval_cell(row)
         below = f"{errors_over_trials(row)}, {speakers}" if speakers else errors_over_trials(row)
-        rate = f"{share(row['value'])} {interval.text}{interval.mark}"
+        rate = f"{percent_figure(row['value'])} {interval.text}{interval.mark}"
         return Cell(rate, star, below=below)
 
 

@@ -70,8 +70,8 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
             name_of(*name),
             row["operating_point"],
             threshold,
-            *(Cell(share(row[metric]), why=lack.get(metric, "")) for metric in missing),
-            Cell(cost, why="; ".join(lack.values())),
+            *(Cell(percent_figure(row[metric]), reason=lack.get(metric, "")) for metric in missing),
+            Cell(cost, reason="; ".join(lack.values())),
             row["reason"] or row["source"],
         )
     return made
@@ -110,9 +110,9 @@ def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
             Cell(group, "*" if verdict_ and verdict_["gates"] else ""),
             _verdict(verdict_),
             number(row["speakers"]),
-            Cell(share(row["value"]), why=why),
-            interval_of(row),
-            Cell(errors_over_trials(row), why=why),
+            Cell(percent_figure(row["value"]), reason=why),
+            interval_cell(row),
+            Cell(errors_over_trials(row), reason=why),
             *_worth(row),
             *(_against(compared, others) if compared else (Cell(""),) * 3),
             best_guess(verdict_) if verdict_ else "",
@@ -120,7 +120,7 @@ def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
     return made
 
 
-def share(value: float | None) -> str:
+def percent_figure(value: float | None) -> str:
     """A fraction in percent, without the sign."""
     return percent(value).removesuffix(" %")
 
@@ -130,7 +130,7 @@ def errors_over_trials(row: Row) -> str:
     return UNDEFINED if row["trials"] is None else f"{number(row['errors'])}/{row['trials']:,}"
 
 
-def interval_of(row: Row) -> Cell:
+def interval_cell(row: Row) -> Cell:
     """A rate's interval in percent with its marks, or why there is none."""
     if row["value"] is None:
         return Cell(UNDEFINED)
@@ -152,7 +152,7 @@ def _worth(row: Row) -> tuple[Cell, Cell]:
     why = re.split("[:;]", row["note"])[0]
     why = why and f"no design effect: {why}"
     worth = number(None if row["n_eff"] is None else round(row["n_eff"]))
-    return Cell(short(row["deff"]), why=why), Cell(worth, why=why)
+    return Cell(short(row["deff"]), reason=why), Cell(worth, reason=why)
 
 
 def _against(row: Row, others: str) -> tuple[Cell, Cell, Cell]:
@@ -165,7 +165,11 @@ def _against(row: Row, others: str) -> tuple[Cell, Cell, Cell]:
     }.get(row["reason"]) or str(verdict.WHY.get(row["reason"] or "no_p", row["reason"]))
     ratio = None if row["ratio"] in {None, math.inf} else row["ratio"]
     limits = span(row["low"], row["high"])
-    return Cell(short(ratio), why=why), Cell(limits, why=why), Cell(chance(row["p_holm"]), why=why)
+    return (
+        Cell(short(ratio), reason=why),
+        Cell(limits, reason=why),
+        Cell(chance(row["p_holm"]), reason=why),
+    )
 
 
 def _measured(audit: Audit, where: Row, at: str) -> dict[str, dict[str, Row]]:
@@ -210,7 +214,7 @@ def rates_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
         _reading(audit, where),
         list(_notes(audit, rates, lacking, at)),
         sums=int(POOLED in rates),
-    ).filled()
+    ).without_empty_columns()
 
 
 def _with(figure: Cell, interval: Cell) -> Cell:
@@ -270,7 +274,7 @@ def own_thresholds(audit: Audit, where: Row) -> Sheet | None:
                 value = row["value"]
                 figure = UNDEFINED if value is None else f"{times * value:#.3g}".rstrip(".")
                 limits = "" if value is None else span(row["low"], row["high"], times=times)
-                cells = [Cell(figure, why=row["reason"]), Cell(limits, why=row["note"])]
+                cells = [Cell(figure, reason=row["reason"]), Cell(limits, reason=row["note"])]
                 of_column[-1][row["group"]] = cells
     if not columns:
         return None
@@ -288,15 +292,15 @@ def own_thresholds(audit: Audit, where: Row) -> Sheet | None:
         ],
         sums=int(POOLED in speakers),
         is_sortable=True,
-    ).filled(keeps_reasons=True)
+    ).without_empty_columns(keeps_reasons=True)
 
 
-def levels(audit: Audit, where: Row, of: Mapping[str, Rates], at: str) -> Sheet | None:
+def strata_table(audit: Audit, where: Row, of: Mapping[str, Rates], at: str) -> Sheet | None:
     """Which groups differ within each level of ``--within``, of which the rates are given."""
     known = [metric for metric in RATES if any(has_rate(metric, at, one) for one in of.values())]
     if not of:
         return None
-    columns = [Column("within", is_words=True, is_whole=True)]
+    columns = [Column("within", is_words=True, is_unbroken=True)]
     for metric in known:
         columns.append(Column(metric.upper()))
         columns.append(Column("groups that differ (x)", is_words=True, is_wide=True))
@@ -306,7 +310,7 @@ def levels(audit: Audit, where: Row, of: Mapping[str, Rates], at: str) -> Sheet 
         cells = []
         for metric in known:
             pooled = rates[POOLED][metric, at]
-            interval = interval_of(pooled)
+            interval = interval_cell(pooled)
             cells += [
                 Cell(f"{percent(pooled['value'])} {interval.text}", interval.mark),
                 Cell(differing_in_words(verdicts.get(metric, {}))),
@@ -335,7 +339,7 @@ def both_rates(rates: Rates, at: str, title: str) -> Sheet:
                 else (percent(row["value"]), _spaced_counts(row), _times(row["value"], pooled))
             )
         rows.append(cells)
-    return Sheet.headed(title, heads, rows)
+    return Sheet.with_heads(title, heads, rows)
 
 
 def _spaced_counts(row: Row) -> str:
@@ -346,18 +350,18 @@ def _times(value: float, pooled: float | None) -> str:
     return f"{value / pooled:.2f}" if pooled else UNDEFINED
 
 
-def sizes(rates: Rates) -> Sheet:
+def group_sizes(rates: Rates) -> Sheet:
     """How many speakers and trials each group has, where there are no rates."""
     keys = ("speakers", "target_trials", "nontarget_trials")
     first = {group: next(iter(found.values())) for group, found in rates.items()}
     rows = [(group, *(number(row[key]) for key in keys)) for group, row in first.items()]
-    return Sheet.headed("", ("group", "speakers", "target trials", "nontarget trials"), rows)
+    return Sheet.with_heads("", ("group", "speakers", "target trials", "nontarget trials"), rows)
 
 
-def extremes(rates: Rates, points: Iterable[Row]) -> Sheet:
+def extreme_groups(rates: Rates, points: Iterable[Row]) -> Sheet:
     """Who fares worst and best at each point."""
     heads = ("at", "error", "group", "rate", "ratio to pooled", "errors / trials, speakers")
-    made = Sheet.headed("", heads, words=(1, 2, 3, 6))
+    made = Sheet.with_heads("", heads, words=(1, 2, 3, 6))
     for point in points:
         at = point["operating_point"]
         for metric, words in RATES.items():
@@ -375,9 +379,9 @@ def extremes(rates: Rates, points: Iterable[Row]) -> Sheet:
     return made
 
 
-def worst_of_levels(of: Mapping[str, Rates], at: str) -> Sheet:
+def worst_groups_by_stratum(of: Mapping[str, Rates], at: str) -> Sheet:
     """Who fares worst within each level, against the level's own pooled row."""
-    columns = [Column("within", is_words=True, is_whole=True)]
+    columns = [Column("within", is_words=True, is_unbroken=True)]
     for metric, words in (("FNR", "most false rejects"), ("FPR", "most false accepts")):
         columns += [Column(metric), Column(words, is_words=True), Column("ratio"), Column("errors")]
     made = Sheet("", columns)

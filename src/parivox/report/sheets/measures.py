@@ -51,14 +51,14 @@ def measure_of(row: Row) -> MetaMeasure:
     return MetaMeasure(id=row["measure"], label=row["measure"], says="a measure of your own")
 
 
-def undefined(reason: str) -> str:
+def undefined_reason(reason: str) -> str:
     """Why a meta-measure is undefined, in words."""
     return _REASONS.get(reason, reason)
 
 
 def _why_undefined(row: Row) -> str:
     """Why a meta-measure has no value; empty where it has one."""
-    return "" if row["value"] is not None else undefined(row["reason"])
+    return "" if row["value"] is not None else undefined_reason(row["reason"])
 
 
 def _no_p(row: Row) -> str:
@@ -117,7 +117,7 @@ def measures_on_page(audit: Audit, where: Row, at: str) -> list[Sheet]:
     left_out = why_left_out(audit, {**where, "operating_point": at}, names)
     made = []
     for words, shown in (("Measures", ("first", "quoted")), ("Further measures", ("further",))):
-        sheet = Sheet.headed(
+        sheet = Sheet.with_heads(
             f"{words} of how much groups differ",
             (
                 *("Measure", "Groups", "Value", "Varies within", "Equal rates: mean"),
@@ -128,7 +128,7 @@ def measures_on_page(audit: Audit, where: Row, at: str) -> list[Sheet]:
         )
         if left_out and sheet.rows:
             sheet = replace(sheet, notes=[*sheet.notes, f"Left out: {', '.join(left_out)}."])
-        made += [sheet.filled()] if sheet.rows else []
+        made += [sheet.without_empty_columns()] if sheet.rows else []
     return made
 
 
@@ -151,23 +151,23 @@ def _cells(row: Row) -> Iterator[str | Cell]:
         label = f"{label} ({row['definition']})"
     yield _weighted(label, row)
     yield f"{number(row['groups'])} ({_whose(row)})"
-    yield Cell(_figure(value), why=undefined(row["reason"]))
+    yield Cell(_figure(value), reason=undefined_reason(row["reason"]))
     if row["high"] is not None:
         yield f"[{_figure(row['low'])}, {_figure(row['high'])}]"
     elif value is None:
         yield ""
     else:
-        yield Cell(UNDEFINED, why=row["note"] or "no interval: none is known to be right for it")
+        yield Cell(UNDEFINED, reason=row["note"] or "no interval: none is known to be right for it")
     if value is None:
         yield from ("", "", "")
     else:
         why = "no noise floor is known for it"
         floor, is_fairer_above = row["floor_95"], row["higher_is_fairer"]
         is_beyond = floor is not None and (value < floor if is_fairer_above else value > floor)
-        yield Cell(_figure(row["floor_mean"] if floor is not None else None), why=why)
-        yield Cell(f"{_figure(floor)}{' ▲ exceeded' * is_beyond}", why=why)
+        yield Cell(_figure(row["floor_mean"] if floor is not None else None), reason=why)
+        yield Cell(f"{_figure(floor)}{' ▲ exceeded' * is_beyond}", reason=why)
         why = _no_p(row)
-        yield Cell(UNDEFINED, why=f"no p: {why}") if why else chance(row["p"])
+        yield Cell(UNDEFINED, reason=f"no p: {why}") if why else chance(row["p"])
     yield _fairer(row)
     yield row["low_group"] or ""
     yield row["high_group"] or ""
@@ -201,7 +201,7 @@ def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
         whose = whose_measures(audit, names)
     has_floors = any(row["floor_95"] is not None for row in rows)
     lacks = [
-        (f"Undefined, as {undefined(row['reason'] or row['note'])}", row)
+        (f"Undefined, as {undefined_reason(row['reason'] or row['note'])}", row)
         for row in rows
         if row["value"] is None
     ]
@@ -238,7 +238,7 @@ def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
             *([f"Left out: {', '.join(why_left_out(audit, here, names))}."] if names else ()),
             *(f"{what}: {', '.join(labels)}." for what, labels in missing.items()),
         ],
-    ).filled()
+    ).without_empty_columns()
 
 
 def _same_measure(row: Row) -> tuple[str, str, str, float | None]:
@@ -255,7 +255,7 @@ def _beside(row: Row | None) -> Iterator[Cell]:
 # ---- in the terminal
 
 
-def spread(audit: Audit, where: Row) -> tuple[Sheet | None, list[str]]:
+def spread_table(audit: Audit, where: Row) -> tuple[Sheet | None, list[str]]:
     """The measures that are told first, of the groups that count and of all; and what they lack.
 
     `where` holds an operating point. The sheet is None where no measure has a value.
@@ -279,9 +279,9 @@ def spread(audit: Audit, where: Row) -> tuple[Sheet | None, list[str]]:
             whose = "judged in all systems" if is_shared else _UNMARKED
             title = f"Groups {whose} are too few for a spread; of all groups:"
     heads = [GAP + head for name in blocks for head in ("n", name, "floor, 95 %", "p")]
-    made = Sheet.headed(title, ("spread", *heads, f"{GAP}fairer"))
+    made = Sheet.with_heads(title, ("spread", *heads, f"{GAP}fairer"))
     over = ["", *(name for name in blocks for _ in range(len(heads) // len(blocks))), ""]
-    columns = [one._replace(over=name) for one, name in zip(made.columns, over, strict=True)]
+    columns = [one._replace(span_head=name) for one, name in zip(made.columns, over, strict=True)]
     made = replace(made, columns=columns)
     for label, by_gate in every.items():
         rows = [by_gate[is_gated] for is_gated in blocks.values()]

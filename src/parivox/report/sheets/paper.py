@@ -64,17 +64,19 @@ def paper(audit: Audit) -> Iterator[Sheet]:
     """Thresholds; rates, crosstabs and measures of each system; systems side by side."""
     every = systems(audit)
     known = operating_points(audit, {}).select(_POINTS, title="Thresholds", reading=_ONE_THRESHOLD)
-    yield known.filled()
+    yield known.without_empty_columns()
     for system in every:
         for where, at in _scopes_at_points(audit, system):
             yield rates_on_paper(audit, where, at)
-            yield from (one.filled() for one in crosstabs(audit, where, at))
+            yield from (one.without_empty_columns() for one in crosstabs(audit, where, at))
             if (measures := measures_on_paper(audit, where, at)).rows:
                 yield measures
     if len(every) > 1:
         for where, at in _scopes_at_points(audit, every[0]):
             of_each = [({**where, **system}, at) for system in every]
-            yield from (one.filled() for one in by_system(audit, where["grouping"], of_each))
+            yield from (
+                one.without_empty_columns() for one in by_system(audit, where["grouping"], of_each)
+            )
 
 
 def first_rates(audit: Audit) -> Iterator[Sheet]:
@@ -135,7 +137,10 @@ def _section(audit: Audit) -> Iterator[str]:
     for table in paper(audit):
         title, reading = markdown_escaped(table.title), markdown_escaped(table.reading)
         yield from ("", f"**{title}.** {reading}", "")
-        heads = (f"{one.over}: {one.heading}" if one.over else one.heading for one in table.columns)
+        heads = (
+            f"{one.span_head}: {one.heading}" if one.span_head else one.heading
+            for one in table.columns
+        )
         yield _markdown_row(map(markdown_escaped, heads))
         yield _markdown_row(":---" if one.is_words else "---:" for one in table.columns)
         yield from (_markdown_row(map(markdown_escaped, row)) for row in table.on_paper)
@@ -202,19 +207,19 @@ def latex_table(number: int, table: Sheet) -> Iterator[str]:
 
 def _panels(table: Sheet) -> tuple[list[Column], list[str]]:
     """Columns and rows: what stands twice side by side, as both rates do, one below the other."""
-    overs = dict.fromkeys(one.over for one in table.columns if one.over)
-    heads = [[one.head for one in table.columns if one.over == over] for over in overs]
+    overs = dict.fromkeys(one.span_head for one in table.columns if one.span_head)
+    heads = [[one.head for one in table.columns if one.span_head == over] for over in overs]
     if len(overs) < 2 or any(of != heads[0] for of in heads):
         return list(table.columns), list(_latex_rows(table, range(len(table.columns))))
     lines: list[str] = []
     for over in overs:
-        chosen = [at for at, one in enumerate(table.columns) if one.over in {"", over}]
+        chosen = [at for at, one in enumerate(table.columns) if one.span_head in {"", over}]
         rule = [r"\midrule"] if lines else []
         title = rf"\multicolumn{{{len(chosen)}}}{{l}}{{\textit{{{latex_escaped(over)}}}}} \\"
         rows = _latex_rows(table, chosen)
         # a heading stays with its first row where a page ends
         lines += ["\n".join([*rule, title, *islice(rows, 1)]), *rows]
-    return [table.columns[at]._replace(over="") for at in chosen], lines
+    return [table.columns[at]._replace(span_head="") for at in chosen], lines
 
 
 def _latex_rows(table: Sheet, chosen: Sequence[int]) -> Iterator[str]:
@@ -226,9 +231,9 @@ def _latex_rows(table: Sheet, chosen: Sequence[int]) -> Iterator[str]:
 
 def _latex_heads(columns: Sequence[Column]) -> Iterator[str]:
     """Headings, with those that span several columns above them."""
-    if any(one.over for one in columns):
+    if any(one.span_head for one in columns):
         cells, rules, at = [], [], 1
-        for over, same in groupby(columns, key=lambda one: one.over):
+        for over, same in groupby(columns, key=lambda one: one.span_head):
             n = len(list(same))
             side = "c" if over else "l"
             cells.append(rf"\multicolumn{{{n}}}{{{side}}}{{{latex_escaped(over)}}}")

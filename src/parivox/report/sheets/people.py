@@ -48,7 +48,7 @@ def failures(audit: Audit, where: Row, rates: Rates, point: str) -> Iterator[She
             seconds = (UNDEFINED if value is None else f"{value:.3g}" for value in values)
             timed.append((group, f"{rows['seconds mean']['trials']:,}", *seconds))
         heads = ("group", "trials timed", "mean s", "median s", "95 % within s")
-        yield Sheet.headed("", heads, timed)
+        yield Sheet.with_heads("", heads, timed)
 
 
 def _rates(of: Mapping[str, Mapping[str, Row]], metrics: Mapping[str, str], title: str) -> Sheet:
@@ -66,9 +66,9 @@ def _rates(of: Mapping[str, Mapping[str, Row]], metrics: Mapping[str, str], titl
             lacking.setdefault(why, []).append(name)
     lacks = " ".join(f"No {' and no '.join(names)}: {why}." for why, names in lacking.items())
     if not known:
-        return Sheet.headed(lacks, ("group",))
+        return Sheet.with_heads(lacks, ("group",))
     title = title.format(" and ".join(metrics[metric] for metric in known))
-    return Sheet.headed(
+    return Sheet.with_heads(
         f"{title}. {lacks}" if lacks else f"{title}:",
         heads,
         [
@@ -88,7 +88,7 @@ def _causes(audit: Audit, where: Row, groups: Sequence[str]) -> Iterator[Sheet]:
         rows = [row for row in rows if row["group"] == POOLED]
         title = "Why they failed, all groups together (failures.csv has each):"
     if rows:
-        yield Sheet.headed(
+        yield Sheet.with_heads(
             title,
             ("group", "at", "reason", "failed / tried", "share", "[interval]"),
             [
@@ -109,7 +109,7 @@ def _causes(audit: Audit, where: Row, groups: Sequence[str]) -> Iterator[Sheet]:
 def _with_interval(row: Row) -> Iterator[str | Cell]:
     """A rate, its interval and, of a share of failures, its counts."""
     if row["value"] is None:
-        yield Cell(UNDEFINED, why=row["reason"])
+        yield Cell(UNDEFINED, reason=row["reason"])
     else:
         yield percent(row["value"])
     yield span(row["low"], row["high"], times=100)
@@ -117,7 +117,7 @@ def _with_interval(row: Row) -> Iterator[str | Cell]:
         yield "" if row["value"] is None else f"{row['errors']:,} / {row['trials']:,}"
 
 
-def people(audit: Audit, where: Row, point: str) -> Iterator[Sheet]:
+def speaker_errors(audit: Audit, where: Row, point: str) -> Iterator[Sheet]:
     """Whether errors are everyone's sometimes or some people's always."""
     table = audit.limits.where(**{**where, "within": "", "operating_point": point})
     worst, equal = (
@@ -126,7 +126,7 @@ def people(audit: Audit, where: Row, point: str) -> Iterator[Sheet]:
     )
     above = table.where(measure="speakers_above").rows()
     for limit in dict.fromkeys(row["limit"] for row in above):
-        yield Sheet.headed(
+        yield Sheet.with_heads(
             f"Speakers at {point}: share whose own FNR is above the limit (noise of few trials "
             "removed), and of the false rejects the share of those with the most:",
             (
@@ -161,7 +161,7 @@ def attempts(audit: Audit, where: Row, point: str) -> Iterator[Sheet]:
             if measure != "locked_out_people":
                 cells.append(span(row["low"], row["high"], times=times))
     if of:
-        yield Sheet.headed(
+        yield Sheet.with_heads(
             f"Per {_MOST:,} in {audit.record['options']['attempts']} attempts at {point}, if "
             "attempts are independent: people locked out (alike, or differing as these speakers "
             "do), impostors let in. Last: attempts until an impostor is let in with 95 % "
@@ -174,7 +174,7 @@ def attempts(audit: Audit, where: Row, point: str) -> Iterator[Sheet]:
         )
 
 
-def standardised(
+def standardised_rates(
     audit: Audit, where: Row, rates: Rates, point: str, attributes: Sequence[str]
 ) -> Iterator[Sheet]:
     """Rates with equal weight for every level of an attribute, beside the crude ones."""
@@ -194,7 +194,7 @@ def standardised(
                     notes.append(f"{metric.upper()}: {weights}")
         if cells:
             of = f" ({'; '.join(dict.fromkeys(notes))})" if notes else ""
-            yield Sheet.headed(
+            yield Sheet.with_heads(
                 f"At {point} with equal weight for each level of {name}{of}:",
                 (
                     *("group", "FNR, %", "standardised", "[interval]"),

@@ -31,7 +31,7 @@ class Cell(NamedTuple):
     """A figure or words; a dash where it is undefined, nothing where the column does not apply."""
     mark: str = ""
     """Behind it: ``*`` of a group that is too small, ``~`` and ``+`` of its interval."""
-    why: str = ""
+    reason: str = ""
     """Why there is a dash."""
     verdict: str = ""
     """``worse``, ``better``, ``cannot_tell``: how it is coloured; the text says it, too."""
@@ -43,7 +43,7 @@ class Column(NamedTuple):
     """A head and what stands under it."""
 
     head: str
-    over: str = ""
+    span_head: str = ""
     """What stands over the head and its neighbours."""
     unit: str = ""
     """Of the figures: a terminal writes it behind them, all else into the head."""
@@ -51,7 +51,7 @@ class Column(NamedTuple):
     """Words stand to the left, figures to the right."""
     is_wide: bool = False
     """Words that may take several lines."""
-    is_whole: bool = False
+    is_unbroken: bool = False
     """Words that a narrow terminal does not wrap."""
     key: str = ""
     """What a sheet is asked for it by."""
@@ -82,7 +82,7 @@ class Sheet:
     """Whether a phone shows rows as lists, for what every reader must see whole."""
 
     @classmethod
-    def headed(
+    def with_heads(
         cls,
         title: str,
         heads: Sequence[str],
@@ -124,7 +124,7 @@ class Sheet:
         rows = [[row[place[key]] for key in heads] for row in self.rows]
         return replace(self, columns=columns, rows=rows, **more)  # type: ignore[arg-type]
 
-    def of(self, label: str) -> Sheet:
+    def for_report(self, label: str) -> Sheet:
         """The sheet as a page names it: whose it is in the title, heads with capitals."""
         title = f"{self.title.removesuffix(':')} ({label})" if self.title else label
         columns = [
@@ -136,11 +136,11 @@ class Sheet:
         ]
         return replace(self, title=title, columns=columns)
 
-    def filled(self, *, keeps_reasons: bool = False) -> Sheet:
+    def without_empty_columns(self, *, keeps_reasons: bool = False) -> Sheet:
         """The sheet without columns that hold no figure (and no reason of a dash, if so asked)."""
 
         def holds(cell: Cell) -> bool:
-            return cell.text not in {UNDEFINED, ""} or (keeps_reasons and bool(cell.why))
+            return cell.text not in {UNDEFINED, ""} or (keeps_reasons and bool(cell.reason))
 
         kept = [
             i
@@ -157,7 +157,7 @@ class Sheet:
     def footnotes(self) -> dict[str, str]:
         """The mark of each reason of a dash, in the order in which they are read."""
         found = dict.fromkeys(
-            one.why for row in self.rows for one in row if one.why and one.text == UNDEFINED
+            one.reason for row in self.rows for one in row if one.reason and one.text == UNDEFINED
         )
         return {why: str(n).translate(_RAISED) for n, why in enumerate(found, 1)}
 
@@ -168,8 +168,8 @@ class Sheet:
 
         def shown(cell: Cell) -> Cell:
             mark = f"\u00a0{cell.mark}" if cell.mark else ""
-            if cell.text == UNDEFINED and cell.why:
-                mark = f"{GAP}{notes[cell.why]}"
+            if cell.text == UNDEFINED and cell.reason:
+                mark = f"{GAP}{notes[cell.reason]}"
             return cell._replace(text=f"{_SIGNS.get(cell.verdict, '')}{cell.text}{mark}")
 
         return [[shown(cell) for cell in row] for row in self.rows]
@@ -180,8 +180,8 @@ class Sheet:
         return [[f"{cell.text or UNDEFINED}{cell.mark}" for cell in row] for row in self.rows]
 
 
-def in_terminal(
-    sheet: Sheet, *, is_close: bool = False, above: int = 0, below: int = 0
+def terminal_table(
+    sheet: Sheet, *, is_compact: bool = False, lines_above: int = 0, lines_below: int = 0
 ) -> Iterator[RenderableType]:
     """A sheet as the terminal shows it, with so many empty lines above and below its rows.
 
@@ -190,16 +190,19 @@ def in_terminal(
     """
     heads = [column.head for column in sheet.columns]
     left = tuple(i for i, column in enumerate(sheet.columns) if column.is_words)
-    fixed = [i for i, column in enumerate(sheet.columns) if is_close and column.key != "group"]
+    fixed = [i for i, column in enumerate(sheet.columns) if is_compact and column.key != "group"]
     made = grid(*heads, left=left, fixed=tuple(fixed))
     for column, drawn in zip(sheet.columns, made.columns, strict=True):
-        drawn.no_wrap = drawn.no_wrap or column.is_whole
+        drawn.no_wrap = drawn.no_wrap or column.is_unbroken
     place = {column.key: i for i, column in enumerate(sheet.columns) if i}
     made.spare = [place[key] for key in _SPARE if key in place]
-    made.together = [column.over for column in sheet.columns]
+    made.together = [column.span_head for column in sheet.columns]
     for row in sheet.rows:
         cells = [
-            text(_in_terminal(cell, column, is_close=is_close), style=STYLES.get(cell.verdict, ""))
+            text(
+                _terminal_text(cell, column, is_compact=is_compact),
+                style=STYLES.get(cell.verdict, ""),
+            )
             for cell, column in zip(row[1:], sheet.columns[1:], strict=True)
         ]
         name = row[0]
@@ -207,11 +210,11 @@ def in_terminal(
     if sheet.title:
         yield text(sheet.title)
     if sheet.rows:
-        yield Padding(made, (above, 0, below, 2))
+        yield Padding(made, (lines_above, 0, lines_below, 2))
 
 
-def _in_terminal(cell: Cell, column: Column, *, is_close: bool) -> str:
-    if is_close:
+def _terminal_text(cell: Cell, column: Column, *, is_compact: bool) -> str:
+    if is_compact:
         before = GAP if cell.text and column.head.startswith(GAP) else ""
         after = GAP if column.head.endswith(GAP) else ""
         return f"{before}{cell.text}{cell.mark or after}"
