@@ -34,7 +34,7 @@ from parivox.share.shard_run import running
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parivox.runtime.workers import InHand, Made
+    from parivox.runtime.workers import AnnounceItem, TaskOutput
 
 PARTS = 8
 LIMIT = 300.0  # seconds for one command
@@ -131,11 +131,11 @@ def kill_often(home: Path, planned: Path, kills: int, seed: int) -> None:
         print(f"audit {finished}: the same {len(whole)} files", flush=True)
 
 
-def noting(folder: Path, log: Path) -> Callable[[int, InHand], Made]:
+def noting(folder: Path, log: Path) -> Callable[[int, AnnounceItem], TaskOutput]:
     """What a worker does, and a line for each part that it begins."""
     do = running(folder)
 
-    def noted(number: int, in_hand: InHand) -> Made:
+    def noted(number: int, in_hand: AnnounceItem) -> TaskOutput:
         with log.open("a") as file:
             file.write(f"{number}\n")
         return do(number, in_hand)

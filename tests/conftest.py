@@ -206,7 +206,7 @@ def groups_of(frame):
 ENDED = """
 import json, os, shutil, signal, sys
 from pathlib import Path
-from parivox.runtime.disk import whole_folder
+from parivox.runtime.disk import atomic_folder
 
 old, new, home, own, number = json.loads(sys.argv[1])
 number = getattr(signal, number)
@@ -222,7 +222,7 @@ def put(out, at):
     if number == signal.SIGTERM:
         signal.signal(number, end)
     sys.addaudithook(see)
-    with whole_folder(out, own) as aside:
+    with atomic_folder(out, own) as aside:
         for path in sorted(Path(new).iterdir()):
             (aside / path.name).write_bytes(path.read_bytes())
 

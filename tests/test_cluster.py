@@ -17,7 +17,7 @@ import parivox as pv
 from parivox.cli import main
 from parivox.embedding.extract import embed
 from parivox.errors import ConfigError
-from parivox.runtime.cluster import OWN, Cluster, _done, _wait_for, check_address
+from parivox.runtime.cluster import AUTO_ADDRESS, Cluster, _done, _wait_for, check_address
 
 SYSTEM = """
 import os, time
@@ -153,7 +153,7 @@ def test_a_cluster_without_what_is_needed_is_said_after_a_while():
 
 
 def test_a_file_of_a_node_that_is_not_seen_here_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("parivox.runtime.cluster.PATIENCE", 0.2)
+    monkeypatch.setattr("parivox.runtime.cluster.MAX_WAIT_S", 0.2)
     with pytest.raises(ConfigError, match="a node wrote it, and it is not seen here; name a fold"):
         _wait_for({str(tmp_path / "gone.npy"): "0" * 64})
     (tmp_path / "old.npy").write_bytes(b"of before")
@@ -180,13 +180,13 @@ def test_what_is_no_address_is_refused(address):
 def test_without_ray_a_sentence_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setattr("parivox.runtime.cluster.find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"needs ray; install it with: pip install 'parivox\[sc"):
-        embed(tmp_path, "ge2e", tmp_path / "out", ray=OWN)
+        embed(tmp_path, "ge2e", tmp_path / "out", ray=AUTO_ADDRESS)
 
 
 def test_workers_and_a_cluster_contradict_each_other(monkeypatch, tmp_path):
     monkeypatch.setattr("parivox.runtime.cluster.find_spec", lambda _: object())
     with pytest.raises(ConfigError, match="--ray and --workers both say who embeds; give one"):
-        embed(tmp_path, "ge2e", tmp_path / "out", ray=OWN, workers=2)
+        embed(tmp_path, "ge2e", tmp_path / "out", ray=AUTO_ADDRESS, workers=2)
 
 
 @pytest.mark.slow

@@ -10,7 +10,14 @@ import polars as pl
 import pytest
 
 from parivox import ConfigError
-from parivox.runtime.disk import HIDDEN, Scratch, found, whole_file, whole_folder, writing
+from parivox.runtime.disk import (
+    HIDDEN_PREFIX,
+    ScratchFolder,
+    atomic_file,
+    atomic_folder,
+    current_path,
+    explain_write_errors,
+)
 
 pytestmark = [
     pytest.mark.minimal,
@@ -29,12 +36,12 @@ def made(folder, files):
 
 def read(folder, names=OLD | NEW):
     """The files as whoever asks Parivox finds them."""
-    paths = {name: found(folder, name) for name in names}
+    paths = {name: current_path(folder, name) for name in names}
     return {name: path.read_text() for name, path in paths.items() if path.exists()}
 
 
 def hidden(folder):
-    return [path for path in folder.rglob("*") if path.name.startswith(HIDDEN)]
+    return [path for path in folder.rglob("*") if path.name.startswith(HIDDEN_PREFIX)]
 
 
 @pytest.mark.parametrize("signal", ["SIGKILL", "SIGTERM"])
@@ -47,7 +54,7 @@ def test_a_folder_is_the_old_or_the_new_one_wherever_its_writer_ends(tmp_path, e
     for out, before in zip(outs, seen, strict=True):
         if signal == "SIGTERM":
             assert {path.name: path.read_text() for path in out.iterdir()} == before
-        with whole_folder(out, OLD | NEW) as aside:  # the next run clears up
+        with atomic_folder(out, OLD | NEW) as aside:  # the next run clears up
             for name, text in OLD.items():
                 (aside / name).write_text(text)
         assert read(out) == OLD
@@ -62,15 +69,15 @@ def test_a_new_folder_is_there_whole_or_not_at_all(tmp_path, ended, signal):
     assert (seen[0], seen[-1]) == ({}, NEW)
     if signal == "SIGTERM":
         assert hidden(tmp_path) == []
-    with whole_folder(outs[0].parent / "next"):
+    with atomic_folder(outs[0].parent / "next"):
         pass
     assert hidden(outs[0].parent) == []
 
 
-@pytest.mark.parametrize("whole", [whole_folder, whole_file])
+@pytest.mark.parametrize("whole", [atomic_folder, atomic_file])
 def test_what_fails_before_it_is_whole_changes_nothing(tmp_path, whole):
     out = made(tmp_path / "out", OLD)
-    is_file = whole is whole_file
+    is_file = whole is atomic_file
 
     def fail(error):
         with whole(out / "a.csv" if is_file else out) as aside:
@@ -86,32 +93,32 @@ def test_what_fails_before_it_is_whole_changes_nothing(tmp_path, whole):
 def test_what_another_run_has_in_hand_is_left_to_it(tmp_path):
     """Until it ends, when the next one clears it."""
     script = (
-        "import sys, time\nfrom parivox.runtime.disk import whole_file\n"
-        "with whole_file('other.txt') as aside:\n"
+        "import sys, time\nfrom parivox.runtime.disk import atomic_file\n"
+        "with atomic_file('other.txt') as aside:\n"
         "    aside.write_text('half')\n    print(aside, flush=True)\n    time.sleep(60)\n"
     )
     words = [sys.executable, "-c", script]
     other = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
     with other.stdout:
         aside = Path(other.stdout.readline().strip())
-    foreign = tmp_path / f"{HIDDEN}elsewhere-1-0123abcd"  # of another machine: who knows
-    for folder in (foreign, tmp_path / f"{HIDDEN}mine"):
+    foreign = tmp_path / f"{HIDDEN_PREFIX}elsewhere-1-0123abcd"  # of another machine: who knows
+    for folder in (foreign, tmp_path / f"{HIDDEN_PREFIX}mine"):
         folder.mkdir()
-    with whole_file(tmp_path / "a.txt") as mine:
+    with atomic_file(tmp_path / "a.txt") as mine:
         mine.write_text("a")
     assert aside.read_text() == "half"
     other.kill()
     other.wait()
-    with whole_file(tmp_path / "a.txt") as mine:
+    with atomic_file(tmp_path / "a.txt") as mine:
         mine.write_text("b")
-    names = {"a.txt", foreign.name, f"{HIDDEN}mine"}
+    names = {"a.txt", foreign.name, f"{HIDDEN_PREFIX}mine"}
     assert {path.name for path in tmp_path.iterdir()} == names
 
 
 def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "link.csv").symlink_to(tmp_path / "there" / "real")
-    with whole_file(tmp_path / "link.csv") as aside:
+    with atomic_file(tmp_path / "link.csv") as aside:
         assert aside.suffix == ".csv"
         aside.write_text("x")
     assert (tmp_path / "link.csv").is_symlink()
@@ -139,8 +146,8 @@ def plain_words(path):
 def test_a_full_disk_is_one_sentence_in_whoevers_words_it_comes(tmp_path, monkeypatch, full):
     with (
         pytest.raises(ConfigError) as told,
-        writing("--out a"),
-        whole_file(tmp_path / "a") as aside,
+        explain_write_errors("--out a"),
+        atomic_file(tmp_path / "a") as aside,
     ):
         full(aside)
     assert str(told.value) == (
@@ -148,8 +155,8 @@ def test_a_full_disk_is_one_sentence_in_whoevers_words_it_comes(tmp_path, monkey
         "file on another"
     )
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    scratch = Scratch()
-    with pytest.raises(ConfigError) as told, scratch.writing("rows") as path:
+    scratch = ScratchFolder()
+    with pytest.raises(ConfigError) as told, scratch.file_to_write("rows") as path:
         full(path)
     assert str(told.value) == (
         f"{tmp_path}: has no room for what does not fit into memory (No space left on device); "
@@ -160,9 +167,9 @@ def test_a_full_disk_is_one_sentence_in_whoevers_words_it_comes(tmp_path, monkey
 
 
 def test_an_error_of_another_kind_stays_what_it_is():
-    with pytest.raises(KeyError), writing("--out a"):
+    with pytest.raises(KeyError), explain_write_errors("--out a"):
         {}["a fault"]
-    with pytest.raises(ConfigError) as told, writing("--out a"):
+    with pytest.raises(ConfigError) as told, explain_write_errors("--out a"):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     assert str(told.value) == (
         "--out a: cannot be written (Permission denied); mend that, or name another file"

@@ -6,7 +6,7 @@ import pytest
 
 import parivox as pv
 from parivox.runtime import progress
-from parivox.runtime.progress import Progress, each, stage, told_to
+from parivox.runtime.progress import Progress, report_progress_to, stage, with_progress
 
 pytestmark = pytest.mark.minimal
 
@@ -34,7 +34,7 @@ def told(at):
 
 def test_a_stage_tells_its_share_and_the_time_left_once_enough_is_known(clock):
     found = []
-    with told_to(found.append), stage("counting", 200, "trials") as counting:
+    with report_progress_to(found.append), stage("counting", 200, "trials") as counting:
         for _ in range(20):
             clock.now += 0.5
             counting.add(1)
@@ -53,7 +53,7 @@ def test_a_stage_tells_its_share_and_the_time_left_once_enough_is_known(clock):
 
 def test_no_time_left_is_told_in_the_first_second(clock):
     found = []
-    with told_to(found.append), stage("counting", 10) as counting:
+    with report_progress_to(found.append), stage("counting", 10) as counting:
         clock.now += 0.9
         counting.add(5)
         clock.now += 0.3
@@ -63,7 +63,7 @@ def test_no_time_left_is_told_in_the_first_second(clock):
 
 def test_what_an_earlier_run_did_is_done_but_tells_nothing_of_the_pace(clock):
     found = []
-    with told_to(found.append), stage("scoring", 100) as scoring:
+    with report_progress_to(found.append), stage("scoring", 100) as scoring:
         scoring.add(80, is_new=False)
         clock.now += 2
         scoring.add(10)
@@ -72,9 +72,9 @@ def test_what_an_earlier_run_did_is_done_but_tells_nothing_of_the_pace(clock):
 
 def test_stages_within_stages_are_told_after_their_outer_ones(clock):
     found = []
-    with told_to(found.append), stage("measuring V2"):
+    with report_progress_to(found.append), stage("measuring V2"):
         clock.now += 1
-        assert list(each("ab", "groups", "groups", size=lambda one: 3)) == ["a", "b"]
+        assert list(with_progress("ab", "groups", "groups", size=lambda one: 3)) == ["a", "b"]
     assert [told(at) for at in found] == [
         ("measuring V2", None, None, False),
         ("measuring V2: groups", 0, None, False),
@@ -87,7 +87,7 @@ def test_stages_within_stages_are_told_after_their_outer_ones(clock):
 
 def test_reports_are_seldom(clock):
     found = []
-    with told_to(found.append), stage("counting", 10_000) as counting:
+    with report_progress_to(found.append), stage("counting", 10_000) as counting:
         for _ in range(10_000):
             clock.now += 0.001
             counting.add()
@@ -96,18 +96,22 @@ def test_reports_are_seldom(clock):
 
 def test_a_stage_that_fails_is_not_over():
     found = []
-    with pytest.raises(ZeroDivisionError), told_to(found.append), stage("counting", 2) as counting:
+    with (
+        pytest.raises(ZeroDivisionError),
+        report_progress_to(found.append),
+        stage("counting", 2) as counting,
+    ):
         counting.add(1 // 0)
     assert [at.is_over for at in found] == [False]
-    with told_to(found.append), stage("again"):
+    with report_progress_to(found.append), stage("again"):
         pass
     assert found[-1].stages == ("again",)
 
 
 def test_stages_that_are_given_up_in_any_order_leave_none_open():
     found = []
-    with told_to(found.append):
-        one, other = each("ab", "one", ""), each("ab", "other", "")
+    with report_progress_to(found.append):
+        one, other = with_progress("ab", "one", ""), with_progress("ab", "other", "")
         next(one), next(other)
         one.close()
         assert list(other) == ["b"]
@@ -118,8 +122,8 @@ def test_stages_that_are_given_up_in_any_order_leave_none_open():
 
 def test_nobody_is_told_elsewhere_or_afterwards():
     found = []
-    with told_to(found.append):
-        other = threading.Thread(target=lambda: list(each("ab", "elsewhere", "")))
+    with report_progress_to(found.append):
+        other = threading.Thread(target=lambda: list(with_progress("ab", "elsewhere", "")))
         other.start()
         other.join()
     with stage("afterwards", 1) as at:

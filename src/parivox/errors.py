@@ -22,9 +22,9 @@ __all__ = [
     "EncodingGuessed",
     "ParivoxError",
     "UndefinedMetric",
-    "nearest",
-    "shown",
-    "storable",
+    "name_hint",
+    "printable",
+    "utf8_text",
 ]
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -47,7 +47,7 @@ _LONG = 2_000
 """Characters of a sentence that can still be read."""
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     r"""Text that is safe on one line of a terminal.
 
     Control and formatting characters, line and paragraph separators, surrogates and what Unicode
@@ -58,7 +58,7 @@ def shown(text: str) -> str:
 
     Examples
     --------
-    >>> print(shown("a\x1b[31m\u202eb\nc\udcff–é"))
+    >>> print(printable("a\x1b[31m\u202eb\nc\udcff–é"))
     a\x1b[31m\u202eb\x0ac\xff–é
     """
     if text.isprintable():
@@ -84,17 +84,17 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def storable(text: str) -> str:
+def utf8_text(text: str) -> str:
     r"""Text that UTF-8 can hold: a byte of a file's name that is not UTF-8 becomes ``\xNN``."""
-    return re.sub("[\ud800-\udfff]", lambda found: shown(found[0]), text)
+    return re.sub("[\ud800-\udfff]", lambda found: printable(found[0]), text)
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def name_hint(name: str, known: Iterable[str]) -> str:
     """Return what may be meant by an unknown name; of few names, all that are available.
 
     Examples
     --------
-    >>> nearest("Gender", ["gender", "age"]), nearest("x", ["fpr=0.01"])
+    >>> name_hint("Gender", ["gender", "age"]), name_hint("x", ["fpr=0.01"])
     ("did you mean 'gender'? available: gender, age", 'available: fpr=0.01')
     """
     from difflib import get_close_matches  # noqa: PLC0415 - takes time to load
@@ -125,7 +125,7 @@ class ParivoxError(Exception):
 
     def __str__(self) -> str:
         """The sentence on one line that can be read, whatever the files hold."""
-        return _shortened(shown(super().__str__()))
+        return _shortened(printable(super().__str__()))
 
 
 class DataError(ParivoxError):

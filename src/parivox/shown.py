@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__all__ = ["RELIABILITY_SHOWN_BY", "SHOWN_BY", "VARIATION_SHOWN_BY", "Shown"]
+__all__ = ["NOTEBOOK_MODULE", "RELIABILITY_CHART_MODULE", "VARIATION_CHART_MODULE", "NotebookView"]
 
-SHOWN_BY = "parivox.report.notebook"
-VARIATION_SHOWN_BY = "parivox.report.charts.variation"
-RELIABILITY_SHOWN_BY = "parivox.report.charts.reliability"
+NOTEBOOK_MODULE = "parivox.report.notebook"
+VARIATION_CHART_MODULE = "parivox.report.charts.variation"
+RELIABILITY_CHART_MODULE = "parivox.report.charts.reliability"
 
 
-class Shown:
+class NotebookView:
     """A result that shows itself in a notebook, in the words of the terminal."""
 
     def _repr_html_(self) -> str:
-        return str(import_module(SHOWN_BY).html(self))
+        return str(import_module(NOTEBOOK_MODULE).html(self))

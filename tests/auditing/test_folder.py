@@ -17,8 +17,8 @@ import parivox as pv
 from parivox.auditing.folder import check_folder
 from parivox.auditing.inputs import by_name
 from parivox.data.table import Table
-from parivox.errors import ConfigError, DataError, ParivoxError, shown
-from parivox.shown import SHOWN_BY
+from parivox.errors import ConfigError, DataError, ParivoxError, printable
+from parivox.shown import NOTEBOOK_MODULE
 
 
 def names(folder):
@@ -287,7 +287,7 @@ def test_an_audit_is_shown_by_the_module_that_is_named(small, monkeypatch):
     shown_by = SimpleNamespace(
         html=lambda audit: f"<p>{len(audit.groups)}", Charts=lambda audit: [audit]
     )
-    monkeypatch.setitem(sys.modules, SHOWN_BY, shown_by)
+    monkeypatch.setitem(sys.modules, NOTEBOOK_MODULE, shown_by)
     assert small._repr_html_() == f"<p>{len(small.groups)}"
     assert small.charts == [small]
 
@@ -335,5 +335,5 @@ def test_a_lazy_frame_is_not_resolved(optional):
     ],
 )
 def test_shown(text, wanted):
-    assert shown(text) == shown(wanted) == wanted
+    assert printable(text) == printable(wanted) == wanted
     assert str(ParivoxError(text)) == str(DataError(text)) == wanted

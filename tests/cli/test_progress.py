@@ -92,7 +92,7 @@ def test_a_pipe_gets_nothing_of_what_takes_no_ten_seconds(parivox):
 
 def test_a_log_gets_a_plain_line_now_and_then(monkeypatch, parivox):
     monkeypatch.setattr("parivox.cli.progress.LOGGED_S", 0.01)
-    monkeypatch.setattr("parivox.runtime.progress.EVERY_S", 0.0)
+    monkeypatch.setattr("parivox.runtime.progress.REPORT_INTERVAL_S", 0.0)
     lines = parivox(*LONG).stderr.splitlines()
     assert lines
     assert all(line.startswith("parivox: ") and line.isprintable() for line in lines)

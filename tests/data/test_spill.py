@@ -10,7 +10,7 @@ from parivox.data import ids, source_bytes, spilled_rows
 from parivox.data.formats import dataframes, delimited
 from parivox.data.speakers import read_speakers
 from parivox.errors import DataError
-from parivox.runtime.disk import Scratch
+from parivox.runtime.disk import ScratchFolder
 
 pytestmark = pytest.mark.minimal
 
@@ -161,7 +161,7 @@ def test_a_bad_cell_far_down_has_its_row(read, csv, many, people, large):
 
 
 def test_folders_go_even_after_an_error():
-    folder = Scratch()
+    folder = ScratchFolder()
     path = Path(folder.path)
     assert path.is_dir()
     del folder

@@ -172,7 +172,7 @@ def test_recordings_that_fail_are_rows_with_a_status(folder, small, tmp_path):
 
 def test_a_failure_of_the_machine_is_tried_again(folder, crashing, small, tmp_path, monkeypatch):
     """A crash, or a file that cannot be opened for now, is no property of the audio."""
-    monkeypatch.setattr("parivox.runtime.workers.PATIENCE", 2.0)
+    monkeypatch.setattr("parivox.runtime.workers.MAX_SECONDS_PER_ITEM", 2.0)
     out = tmp_path / "out"
     assert embed(folder, crashing.load, out, workers=1).statuses == {"ok": 28, "unreadable": 2}
     run = embed(folder, small.load, out, workers=1)
@@ -583,7 +583,7 @@ def crashing(small, tmp_path, monkeypatch):
 
 
 def test_a_decoder_that_crashes_or_never_ends_is_a_status(folder, crashing, tmp_path, monkeypatch):
-    monkeypatch.setattr("parivox.runtime.workers.PATIENCE", 2.0)
+    monkeypatch.setattr("parivox.runtime.workers.MAX_SECONDS_PER_ITEM", 2.0)
     run = embed(folder, crashing.load, tmp_path / "out", workers=2, batch=10)
     assert run.statuses == {"ok": 28, "unreadable": 2}
     reasons = dict(run.store.table.select("utterance", "reason").iter_rows())

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import parivox as pv
-from parivox.errors import shown
+from parivox.errors import printable
 from parivox.report.gate import junit
 
 FORBIDDEN = ["\uffff", "\ufffe", "\ufdd0", "\x01", "\U0001ffff", "a\x0bb", "\x1b[31m"]
@@ -20,9 +20,9 @@ conditions:
 
 @pytest.mark.parametrize("name", FORBIDDEN)
 def test_what_a_terminal_or_xml_cannot_hold_is_written_as_its_number(name):
-    assert shown(name).isprintable()
-    assert "\\" in shown(name)
-    ET.fromstring(f"<a b={shown(name)!r}/>")
+    assert printable(name).isprintable()
+    assert "\\" in printable(name)
+    ET.fromstring(f"<a b={printable(name)!r}/>")
 
 
 @pytest.mark.slow

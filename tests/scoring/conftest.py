@@ -35,7 +35,7 @@ def vectors_of(values, *, status=None, scoring="cosine", ids=None, name="embeddi
 @pytest.fixture(autouse=True)
 def told_of_each_part(monkeypatch):
     """Progress is told of each part that is done: there a run can be stopped."""
-    monkeypatch.setattr("parivox.runtime.progress.EVERY_S", 0.0)
+    monkeypatch.setattr("parivox.runtime.progress.REPORT_INTERVAL_S", 0.0)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from parivox.data.requested_groupings import make_groupings
 from parivox.data.score_bins import Bins
 from parivox.data.speakers import read_speakers
 from parivox.data.trials import read_trials
-from parivox.runtime.disk import HIDDEN
+from parivox.runtime.disk import HIDDEN_PREFIX
 from parivox.scoring import all_pairs as tiles
 from parivox.scoring import all_pairs_counts as auditing
 from parivox.scoring.all_pairs import ByCell, Edges, Recordings, add_all_pairs, is_turned
@@ -266,7 +266,7 @@ def test_files_are_there_both_or_not_at_all(embedded, tmp_path, monkeypatch):
         patched.setattr(SpeakerCounts, "write", full)
         with pytest.raises(pv.ConfigError, match="cannot be written"):
             found.write(out)
-    assert [one for one in tmp_path.iterdir() if not one.name.startswith(HIDDEN)] == []
+    assert [one for one in tmp_path.iterdir() if not one.name.startswith(HIDDEN_PREFIX)] == []
     found.write(out)
     with pytest.raises(pv.ConfigError, match="is there already; give --overwrite"):
         found.write(out)

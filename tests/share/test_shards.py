@@ -12,7 +12,7 @@ import parivox as pv
 from parivox.auditing.private import PrivateKey
 from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.errors import ConfigError, DataError
-from parivox.runtime.disk import hold
+from parivox.runtime.disk import lock_folder
 from parivox.shards import merge, plan, read_plan, run, run_shard
 from parivox.share import shard_plan
 from parivox.share.shard_record import COUNTS, TALLY, ShardRecord
@@ -459,7 +459,7 @@ def test_two_runners_of_one_part_do_not_meet(lists, tmp_path):
     made = planned(lists, folder)
     made.home(1).mkdir()
     with ExitStack() as lock:
-        assert hold(made.home(1), lock)
+        assert lock_folder(made.home(1), lock)
         with pytest.raises(ConfigError, match="another process runs it; wait until"):
             run_shard(folder, 1)
     run_shard(folder, 1)

@@ -25,7 +25,7 @@ from parivox.auditing.participants import Participants
 from parivox.auditing.score_counts import CHUNK, Binned, Exact
 from parivox.core.counts import Counts
 from parivox.data.trial_checks import ACQUIRE, ENROL
-from parivox.errors import ConfigError, nearest
+from parivox.errors import ConfigError, name_hint
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def group_counts(counts: TrialCounts, *, allocate: str = "both") -> dict[str, di
     (1, 2)
     """
     if allocate not in ALLOCATIONS:
-        msg = f"allocate is {allocate!r}; {nearest(allocate, ALLOCATIONS)}"
+        msg = f"allocate is {allocate!r}; {name_hint(allocate, ALLOCATIONS)}"
         raise ConfigError(msg)
     counted = count_cells(counts, counts.groupings, [allocate])
     found = {"all": {"all": counted.everything}}

@@ -26,7 +26,7 @@ from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import MEASURES, RATES, base_metric
 from parivox.core.resampling import MOST_DROPPED, from_replicates
 from parivox.errors import ConfigError
-from parivox.runtime.progress import each
+from parivox.runtime.progress import with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -120,7 +120,9 @@ def add_comparisons(
             if mine.where == theirs.where
         ]
         called = " with ".join(system_name(*name.values()) for name in names)
-        for pair in each(pairs_of_parts, called, "groups", size=lambda one: len(one[0].names)):
+        for pair in with_progress(
+            pairs_of_parts, called, "groups", size=lambda one: len(one[0].names)
+        ):
             _compare_parts(rows, {**where, **pair[0].where}, pair, both, options)
 
 

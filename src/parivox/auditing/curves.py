@@ -20,7 +20,7 @@ from parivox.auditing.intervals import rate_intervals
 from parivox.auditing.operating_points import DEPLOYED, LocatedPoint, OperatingPoint
 from parivox.auditing.speaker_errors import count_speaker_errors
 from parivox.core.measures import RATES
-from parivox.runtime.progress import each
+from parivox.runtime.progress import with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -223,7 +223,7 @@ def bands(
     ]
     step = max(AT_ONCE // max(pairs, 1), 1)
     parts: list[list[Band]] = [[] for _ in layouts]
-    for start in each(range(0, len(found), step), "bands along the threshold", "steps"):
+    for start in with_progress(range(0, len(found), step), "bands along the threshold", "steps"):
         here = found[start : start + step]
         at = points_by_threshold(here)
         every, *rest = count_speaker_errors(trials, layouts, placed(), here, members)
@@ -236,8 +236,8 @@ def bands(
             own = band_of(rate_intervals(cells, level.part(0, 0), options, with_p=False), at)
             into.append({name: np.hstack((own[name], whole[name])) for name in whole})
     return {
-        (one.grouping.name if one.grouping else "all", one.allocation): _stacked(each)
-        for one, each in zip(layouts, parts, strict=True)
+        (one.grouping.name if one.grouping else "all", one.allocation): _stacked(with_progress)
+        for one, with_progress in zip(layouts, parts, strict=True)
     }
 
 

@@ -17,8 +17,8 @@ from parivox.auditing.result import Audit, load
 from parivox.auditing.schema import Rows
 from parivox.core.measures import BOTH, RATES, meta_measures
 from parivox.errors import ConfigError
-from parivox.runtime.disk import whole_folder, writing
-from parivox.shown import Shown
+from parivox.runtime.disk import atomic_folder, explain_write_errors
+from parivox.shown import NotebookView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -78,7 +78,7 @@ _MEND = "audit again with --sweep fpr=0.001:0.1:log100 --alpha 0:1:0.1"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Criteria(Shown):
+class Criteria(NotebookView):
     """What the criteria come to, for each measure that joins both rates.
 
     Rates without errors are taken as they are (zero policy ``none``), all groups count, gated or
@@ -125,7 +125,7 @@ class Criteria(Shown):
         ConfigError
             If the folder cannot be written.
         """
-        with writing(os.fsdecode(folder), "folder"), whole_folder(folder) as aside:
+        with explain_write_errors(os.fsdecode(folder), "folder"), atomic_folder(folder) as aside:
             for name, table in self.tables().items():
                 table.write(aside / f"{name}.csv")
 

@@ -14,11 +14,18 @@ from parivox.auditing.private import PRIVATE, PrivateKey
 from parivox.auditing.schema import CURVES, FIRST, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.data.formats.dataframes import Undecoded, check_decodes
 from parivox.data.table import Table
-from parivox.errors import ConfigError, DataError, ParivoxError, storable
+from parivox.errors import ConfigError, DataError, ParivoxError, utf8_text
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
-from parivox.runtime.disk import HIDDEN, found, sha256_of, unwritable, whole_folder, writing
-from parivox.runtime.progress import each
+from parivox.runtime.disk import (
+    HIDDEN_PREFIX,
+    atomic_folder,
+    current_path,
+    explain_write_errors,
+    sha256_of,
+    write_error,
+)
+from parivox.runtime.progress import with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -44,8 +51,10 @@ def write_folder(
     not among the hashes, so that the folder can be handed on without it.
     """
     out = check_folder(folder)
-    with writing(_named(folder), "folder"), whole_folder(out, _own_files()) as aside:
-        for name, table in each(tables.items(), f"writing {os.fsdecode(folder)}", "tables"):
+    with explain_write_errors(_named(folder), "folder"), atomic_folder(out, _own_files()) as aside:
+        for name, table in with_progress(
+            tables.items(), f"writing {os.fsdecode(folder)}", "tables"
+        ):
             table.write(aside / f"{name}.{'parquet' if name in CURVES else format}")
         for name, pieces in texts.items():
             with (aside / name).open("w", encoding="utf-8", newline="\n") as file:
@@ -86,7 +95,7 @@ def check_format(format: str) -> None:  # noqa: A002 - the option's word
 def check_folder(folder: str | os.PathLike[str]) -> Path:
     """The folder to write to, links followed, if it may be written."""
     text = os.fsdecode(folder)
-    if not text or text != storable(text):
+    if not text or text != utf8_text(text):
         why = "its name is not UTF-8" if text else "names no folder"
         msg = f"--out {text or repr(text)}: {why}; name a folder that is new or empty"
         raise ConfigError(msg)
@@ -101,7 +110,7 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
         is_folder = above.is_dir()
         strangers = [] if missing or not is_folder else _strangers(out)
     except (OSError, ValueError) as error:
-        raise unwritable(_named(folder), error, "folder") from error
+        raise write_error(_named(folder), error, "folder") from error
     if not missing and not is_folder:
         msg = f"--out {text}: is a file, not a folder; name a folder that is new or empty"
         raise ConfigError(msg)
@@ -113,7 +122,7 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
         raise ConfigError(msg)
     if not os.access(above, os.W_OK | os.X_OK):
         refused = PermissionError(f"{above} is not a folder that can be written")
-        raise unwritable(_named(folder), refused, "folder")
+        raise write_error(_named(folder), refused, "folder")
     return out
 
 
@@ -132,7 +141,11 @@ def _is_there(path: Path) -> bool:
 def _strangers(folder: Path) -> list[str]:
     """What in a folder is not of an earlier audit or of one that was being written."""
     modes = {entry.name: entry.lstat().st_mode for entry in folder.iterdir()}
-    begun = {name for name, mode in modes.items() if name.startswith(HIDDEN) and stat.S_ISDIR(mode)}
+    begun = {
+        name
+        for name, mode in modes.items()
+        if name.startswith(HIDDEN_PREFIX) and stat.S_ISDIR(mode)
+    }
     # a key alone may wait for an audit that is to be repeated with it
     own = _own_files() if begun or _holds_audit(folder) else {PRIVATE}
     plain = {name for name in own if not stat.S_ISDIR(modes.get(name, 0))}
@@ -168,10 +181,10 @@ def read_folder(
     """
     home = Path(folder)
     try:
-        record = json.loads(_bytes(found(home, "audit.json")))
+        record = json.loads(_bytes(current_path(home, "audit.json")))
         version = record.pop("parivox_audit")
     except (*_UNREADABLE, OSError) as error:
-        if found(home, "audit.json").is_file() and found(home, HASHES).is_file():
+        if current_path(home, "audit.json").is_file() and current_path(home, HASHES).is_file():
             _check_hashes(home)
         msg = f"{folder}: does not hold an audit ({_why_none(home)}); name the --out folder of one"
         raise DataError(msg) from error
@@ -200,7 +213,7 @@ def read_folder(
         raise DataError(msg) from error
     _check_curves(home)
     for name in CURVES:
-        tables[name] = _curve(found(home, f"{name}.parquet"), name, record["options"], other)
+        tables[name] = _curve(current_path(home, f"{name}.parquet"), name, record["options"], other)
     if other.found:
         record["other_version"] = record.get("other_version", {}) | other.found
     return tables, record, provenance
@@ -208,7 +221,7 @@ def read_folder(
 
 def _provenance(home: Path) -> list[dict[str, Any]]:
     """The files that were read."""
-    entries = json.loads(_bytes(found(home, "provenance.json")))
+    entries = json.loads(_bytes(current_path(home, "provenance.json")))
     if not isinstance(entries, list) or not all(map(_is_entry, entries)):
         msg = "provenance.json is no list of files"
         raise ValueError(msg)
@@ -231,7 +244,7 @@ def _check_curves(home: Path) -> None:
     """
     if PrivateKey.is_in(home):
         return
-    paths = (found(home, f"{name}.parquet") for name in CURVES)
+    paths = (current_path(home, f"{name}.parquet") for name in CURVES)
     known = [Undecoded(str(path), "parquet", path) for path in paths if path.is_file()]
     if known:
         check_decodes(*known)
@@ -302,21 +315,23 @@ def _check_hashes(home: Path) -> None:
     """Refuse a folder of which a file is not as it was written, or not named among the hashes."""
     mend = "audit again or fetch the folder anew"
     try:
-        lines = _bytes(found(home, HASHES)).decode().splitlines()
+        lines = _bytes(current_path(home, HASHES)).decode().splitlines()
         hashes = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     except (OSError, UnicodeDecodeError) as error:
         msg = f"{home}: {HASHES} is missing or unreadable, which tells altered files; {mend}"
         raise DataError(msg) from error
-    there = {name for name in _own_files() - {HASHES, PRIVATE} if found(home, name).is_file()}
+    there = {
+        name for name in _own_files() - {HASHES, PRIVATE} if current_path(home, name).is_file()
+    }
     wrong = sorted((there | {"audit.json", "provenance.json"}) - hashes.keys())
     if wrong:
         msg = f"{home}: {HASHES} is altered: it does not name {wrong[0]}; {mend}"
         raise DataError(msg)
     for name, digest in hashes.items():
-        if name == _SPARE and not found(home, name).is_file():
+        if name == _SPARE and not current_path(home, name).is_file():
             continue
         try:
-            if name != Path(name).name or _hash(found(home, name)) != digest:
+            if name != Path(name).name or _hash(current_path(home, name)) != digest:
                 msg = f"{home}: {name} is altered since it was written; {mend}"
                 raise DataError(msg)
         except (OSError, ValueError) as error:
@@ -328,6 +343,6 @@ def _why_none(home: Path) -> str:
     """Why a folder holds no audit that can be read, in plain words."""
     if not home.is_dir():
         return "it is a file, not a folder" if home.exists() else "there is no such folder"
-    if not found(home, "audit.json").is_file():
+    if not current_path(home, "audit.json").is_file():
         return "there is no audit.json in it"
     return "its audit.json cannot be read, or is not one of Parivox's"

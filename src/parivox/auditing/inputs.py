@@ -16,7 +16,7 @@ from parivox.data.source_bytes import stem_of
 from parivox.data.speakers import read_speakers
 from parivox.data.trial_set import with_common_speakers
 from parivox.data.trials import read_trials
-from parivox.errors import ConfigError, DataError, storable
+from parivox.errors import ConfigError, DataError, utf8_text
 from parivox.frozen import frozen
 from parivox.options.audit import READ, TRIALS, AuditOptions
 from parivox.options.kinds import options_of
@@ -57,7 +57,7 @@ def split_name(name: object) -> tuple[str, str]:
         msg = f"scores are named by {name!r}; name them by system and list, as in ('V2', 'H')"
         raise ConfigError(msg)
     system, list_ = pair
-    return storable(str(system)), storable(str(list_))
+    return utf8_text(str(system)), utf8_text(str(list_))
 
 
 def by_name(scores: Any) -> dict[tuple[str, str], Any]:
@@ -124,7 +124,7 @@ def count_files(scores: Any) -> NamedFiles | None:
         return None
     if others:
         is_file = isinstance(others[0], (str, os.PathLike))
-        other = storable(str(others[0])) if is_file else "another source"
+        other = utf8_text(str(others[0])) if is_file else "another source"
         if is_file and os.path.isfile(others[0]) and is_cut_off(others[0]):  # noqa: PTH113 - any text
             msg = f"{other}: is cut off; copy it again, or make it again"
             raise DataError(msg)

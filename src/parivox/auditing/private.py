@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.runtime.disk import found
+from parivox.runtime.disk import current_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ class PrivateKey:
         ConfigError
             If the folder's key is damaged.
         """
-        path = found(Path(folder), PRIVATE)
+        path = current_path(Path(folder), PRIVATE)
         if not path.exists():
             return cls(secrets.token_bytes(_SIZE))
         try:
@@ -70,7 +70,7 @@ class PrivateKey:
     @classmethod
     def is_in(cls, folder: Path) -> bool:
         """Whether a folder holds a key that its owner, who runs this, alone can read."""
-        path = found(folder, PRIVATE)
+        path = current_path(folder, PRIVATE)
         try:
             cls._read(path)
             status = path.stat()

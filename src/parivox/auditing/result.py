@@ -18,8 +18,8 @@ from parivox.auditing.folder import check_folder, check_format, read_folder, wri
 from parivox.auditing.private import PrivateKey, sealed_provenance
 from parivox.auditing.schema import CURVES, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.data.table import Table
-from parivox.errors import ConfigError, shown, storable
-from parivox.shown import SHOWN_BY, Shown
+from parivox.errors import ConfigError, printable, utf8_text
+from parivox.shown import NOTEBOOK_MODULE, NotebookView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ def system_name(system: str, list_: str) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit(Shown):
+class Audit(NotebookView):
     """An audit's tables and record; every table goes into any dataframe library.
 
     Attributes
@@ -75,12 +75,12 @@ class Audit(Shown):
         inputs = ", ".join(system_name(one["system"], one["list"]) for one in self.record["inputs"])
         groupings = ", ".join(self.record["groupings"])
         sizes = ", ".join(f"{name} {len(table)}" for name, table in self.tables().items())
-        return shown(f"<Audit of {inputs} by {groupings}; rows: {sizes}>")
+        return printable(f"<Audit of {inputs} by {groupings}; rows: {sizes}>")
 
     @cached_property  # which notebooks look into to complete a name, as they do not a property
     def charts(self) -> Any:
         """Every chart by name, as Altair charts to restyle: ``audit.charts.det(by="gender")``."""
-        return import_module(SHOWN_BY).Charts(self)
+        return import_module(NOTEBOOK_MODULE).Charts(self)
 
     def tables(self) -> dict[str, Table]:
         """Every table by name; those on request only if there is anything in them."""
@@ -157,7 +157,7 @@ class Audit(Shown):
 def _storable(value: Any) -> Any:
     """Names of files as UTF-8 can hold them."""
     if isinstance(value, str):
-        return storable(value)
+        return utf8_text(value)
     if isinstance(value, dict):
         return {_storable(key): _storable(one) for key, one in value.items()}
     return [_storable(one) for one in value] if isinstance(value, (list, tuple)) else value

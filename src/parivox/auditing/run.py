@@ -52,11 +52,11 @@ from parivox.data.rule_file import read_rules
 from parivox.data.source_bytes import in_encoding_given
 from parivox.data.trial_set import CommonTrials, TrialSet
 from parivox.data.trials import read_trials
-from parivox.errors import ConfigError, nearest
+from parivox.errors import ConfigError, name_hint
 from parivox.options.audit import NEVER, AuditOptions
 from parivox.options.kinds import Value, options_of
 from parivox.runtime.memory import give_back_memory
-from parivox.runtime.progress import stage, telling
+from parivox.runtime.progress import reports_progress, stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ MOST_GROUPINGS = 20
 """Groupings of one audit with intervals: of each, all trials are counted and resampled."""
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def audit(
     scores: Any,
@@ -166,7 +166,7 @@ def audit(
     return _audited(_study(scores, asked), table)
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def audit_counted(scores: Any, counted: Callable[[Gathered], TrialCounts], **options: Any) -> Audit:
     """Audit the scores of one system whose parts were counted and tallied before.
@@ -484,7 +484,7 @@ def _check_groups(read: Gathered, options: Options) -> None:
     _check_references(options, known)
     for one in options.limits:
         if one.group and one.group not in known:
-            msg = f"--limit: {one.group!r} is not a group; {nearest(one.group, known)}"
+            msg = f"--limit: {one.group!r} is not a group; {name_hint(one.group, known)}"
             raise ConfigError(msg)
     if not options.intervals or all(why_no_intervals(one) for one in read.sets):
         return
@@ -511,7 +511,7 @@ def _check_references(options: Options, known: Sequence[str]) -> None:
         if name not in REFERENCES and name not in known:
             msg = (
                 f"--reference {name!r} is neither pooled, macro, geomean or best nor a group; "
-                f"{nearest(name, known)}"
+                f"{name_hint(name, known)}"
             )
             raise ConfigError(msg)
 

@@ -21,7 +21,7 @@ from parivox.auditing.speaker_errors import SpeakerErrors, count_matrices, count
 from parivox.core.measures import RATES
 from parivox.core.resampled_curves import BINS, curve_edges
 from parivox.frozen import frozen
-from parivox.runtime.progress import each, stage
+from parivox.runtime.progress import stage, with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -207,7 +207,7 @@ def sample_speakers(
     cells: list[Uncertainty] = []
     every = list(zip(layouts, errors, failures, strict=False))
     for i, (layout, of, failed) in enumerate(
-        each(every, "intervals", "groups", size=lambda one: one[0].cells)
+        with_progress(every, "intervals", "groups", size=lambda one: one[0].cells)
     ):
         again, drawn[i] = drawn[i], None  # let go of once its levels are made of it: it is large
         into = levels if layout.grouping is None else cells
@@ -340,11 +340,11 @@ def of_blocks(
     n = int(together.max(initial=0)) + 1
     found = {}
     for metric in RATES:
-        each = []
+        with_progress = []
         for tally in (groups.of(metric), pooled.of(metric)):
             cell, speaker = tally.members
             known = speaker < together.size  # not the strangers of pairs within a block
             code = np.unique(cell[known].astype(np.int64) * n + together[speaker[known]])
-            each.append(np.bincount(code // n, minlength=tally.n_cells))
-        found[metric] = np.concatenate(each)
+            with_progress.append(np.bincount(code // n, minlength=tally.n_cells))
+        found[metric] = np.concatenate(with_progress)
     return found

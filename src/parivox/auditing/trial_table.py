@@ -16,7 +16,7 @@ import numpy as np
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.data.table import CodedColumn, Table, columns_in
 from parivox.errors import ConfigError
-from parivox.runtime.disk import whole_file, writing
+from parivox.runtime.disk import atomic_file, explain_write_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +97,7 @@ def write_trial_table(path: Path, measured: Sequence[System], seed: int) -> None
     n = 1 + max(int(trials.utterance_speaker.max(initial=-1)) for trials in known)
     number = np.random.default_rng((seed, 4)).permutation(n).astype(np.int32)
     tables = [_table(one, number, seed) for one in measured]
-    with writing(f"--trial-table {path}"), whole_file(path) as aside:
+    with explain_write_errors(f"--trial-table {path}"), atomic_file(path) as aside:
         Table.joined(tables).write(aside)
 
 

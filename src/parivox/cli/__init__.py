@@ -24,7 +24,7 @@ from parivox.cli.process import (
     warnings_told,
 )
 from parivox.cli.progress import progress_shown
-from parivox.errors import ConfigError, ParivoxError, nearest
+from parivox.errors import ConfigError, ParivoxError, name_hint
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ class _Parser(argparse.ArgumentParser):
         """As argparse does; an option that is not known is told with those that are near."""
         found, others = super().parse_known_args(args, namespace)
         for option in (one.partition("=")[0] for one in others if one.startswith("--")):
-            mend = nearest(option, [one for one in self._option_string_actions if one[:2] == "--"])
+            mend = name_hint(
+                option, [one for one in self._option_string_actions if one[:2] == "--"]
+            )
             if not mend.startswith("did"):
                 mend = f"see {self.prog} --help"
             msg = f"unknown option {option} for {self.prog}; {mend}"
@@ -85,7 +87,7 @@ class _Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action.choices, dict) and value not in action.choices:
-            kind, mend = str(action.metavar).lower(), nearest(value, action.choices)
+            kind, mend = str(action.metavar).lower(), name_hint(value, action.choices)
             msg = f"unknown {kind} {value!r} for {self.prog}; {mend}"
             raise ConfigError(msg)
 

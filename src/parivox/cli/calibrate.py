@@ -18,7 +18,7 @@ from parivox.errors import ConfigError
 from parivox.options.audit import ProgressCommand
 from parivox.options.decide import CalibrateCommand, CalibrateOptions
 from parivox.options.kinds import options_of
-from parivox.runtime.disk import check_file
+from parivox.runtime.disk import writable_file
 
 if TYPE_CHECKING:
     import argparse
@@ -72,7 +72,7 @@ def _run(given: argparse.Namespace) -> None:
 
         check_chart("--figure", given.figure)
     if given.out is not None:
-        check_file(given.out, "calibrator.json")
+        writable_file(given.out, "calibrator.json")
     scores = {name: source} if name else source
     found = calibrate(scores, **given_options(given, CalibrateOptions))
     if given.out is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parivox.cli.options import Every, add_command
 from parivox.cli.process import print_lines
-from parivox.errors import ConfigError, nearest
+from parivox.errors import ConfigError, name_hint
 from parivox.options.audit import CompletionCommand
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _run(given: argparse.Namespace) -> None:
 
     shells = {"bash": _bash, "zsh": _zsh, "fish": _fish}
     if given.shell not in shells:
-        msg = f"{given.shell!r} is not a shell that is known; {nearest(given.shell, shells)}"
+        msg = f"{given.shell!r} is not a shell that is known; {name_hint(given.shell, shells)}"
         raise ConfigError(msg)
     print_lines(shells[given.shell]([*_commands(parser(), ())]))
 

@@ -11,7 +11,7 @@ from parivox.cli.process import print_result, printing
 from parivox.cli.report import loaded
 from parivox.errors import ConfigError
 from parivox.options.gate import GateCommand
-from parivox.runtime.disk import check_file, whole_file, writing
+from parivox.runtime.disk import atomic_file, explain_write_errors, writable_file
 
 if TYPE_CHECKING:
     import argparse
@@ -61,12 +61,12 @@ def _run(given: argparse.Namespace) -> None:
     for name in files:
         if (path := getattr(given, name)) is not None:
             check_out_is_named(path, "file", f"--{name}")
-            check_file(path, "gate.xml" if name == "junit" else "gate.md")
+            writable_file(path, "gate.xml" if name == "junit" else "gate.md")
     baseline = None if given.baseline is None else loaded(given.baseline)
     found = gate(loaded(given.audit), given.policy, baseline=baseline)
     for name, made in files.items():
         if (path := getattr(given, name)) is not None:
-            with writing(str(path)), whole_file(path) as aside:
+            with explain_write_errors(str(path)), atomic_file(path) as aside:
                 Path(aside).write_text(made(found), encoding="utf-8", newline="\n")
     print_result(found, print_gate, json=given.json)
     if found.exit_code:

@@ -12,7 +12,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from parivox.errors import ConfigError, EncodingGuessed, shown
+from parivox.errors import ConfigError, EncodingGuessed, printable
 from parivox.runtime.memory import keep_memory
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def say(text: str) -> None:
     """Tell a line on standard error, if it takes any: in a terminal in place of the progress."""
     start = CLEAR if is_redrawn() else ""
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"{start}parivox: {shown(text)}\n")
+        sys.stderr.write(f"{start}parivox: {printable(text)}\n")
 
 
 def say_error(sentence: str) -> None:
@@ -158,7 +158,7 @@ def print_lines(lines: Iterable[str]) -> None:
     """Print lines of words."""
     with printing():
         for line in lines:
-            sys.stdout.write(f"{shown(line)}\n")
+            sys.stdout.write(f"{printable(line)}\n")
 
 
 def print_result(result: Any, in_words: Callable[[Any], None], *, json: bool) -> None:

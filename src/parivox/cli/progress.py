@@ -10,8 +10,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Self
 
 from parivox.cli.process import CLEAR, is_redrawn, say
-from parivox.errors import ConfigError, shown
-from parivox.runtime.progress import told_to
+from parivox.errors import ConfigError, printable
+from parivox.runtime.progress import report_progress_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,10 +45,10 @@ def progress_shown(form: str | None, *, quiet: bool) -> Iterator[None]:
     if quiet:
         yield
     elif form:
-        with told_to(_Lines()):
+        with report_progress_to(_Lines()):
             yield
     else:
-        with _Latest() as latest, told_to(latest):
+        with _Latest() as latest, report_progress_to(latest):
             yield
 
 
@@ -138,7 +138,7 @@ def _fitted(at: Progress, room: int) -> str:
 
     figures, words = f", {at.figures}", ""
     for first in range(len(at.stages)):
-        words = shown(": ".join(at.stages[first:]))
+        words = printable(": ".join(at.stages[first:]))
         if cell_len(words) + len(figures) <= room:
             return words + figures
     words = set_cell_size(words, max(room - len(figures) - 3, 0)).rstrip()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.cli.options import add_command
 from parivox.cli.process import print_lines
-from parivox.runtime.workers import processors
+from parivox.runtime.workers import processor_count
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _lines() -> Iterator[str]:
     python = f"{platform.python_implementation()} {platform.python_version()}"
     system = " ".join((platform.system(), platform.machine(), *platform.libc_ver())).strip()
     encodings = f"{sys.stdout.encoding} out, {locale.getpreferredencoding(do_setlocale=False)} else"
-    yield f"Parivox {__version__}, {python}, {system}, {processors()} processors, {encodings}"
+    yield f"Parivox {__version__}, {python}, {system}, {processor_count()} processors, {encodings}"
     for extra, packages in _packages().items():
         found = ", ".join(f"{name} {_version(name)}" for name in packages)
         yield f"{extra or 'core'}: {found}"

@@ -18,7 +18,7 @@ from parivox.cli.process import print_json, printing
 from parivox.errors import ConfigError
 from parivox.options.audit import ProgressCommand
 from parivox.options.decide import ThresholdCommand, ThresholdOptions
-from parivox.runtime.disk import check_file
+from parivox.runtime.disk import writable_file
 
 if TYPE_CHECKING:
     import argparse
@@ -60,7 +60,7 @@ def _run(given: argparse.Namespace) -> None:
         raise ConfigError(msg)
     check_out_is_named(given.out, "file")
     if given.out is not None:
-        check_file(given.out, "rules.yaml")
+        writable_file(given.out, "rules.yaml")
     name, source = named_source(given.scores)
     tables = [getattr(given, table) for table in (*TABLES, "groups", "normalised")]
     check_standard_input([source, *tables])

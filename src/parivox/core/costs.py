@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.core.counts import as_counts
-from parivox.errors import ConfigError, nearest
+from parivox.errors import ConfigError, name_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -167,7 +167,7 @@ def parse_cost(text: str) -> CostModel:
     except ValueError:
         msg = (
             f"cost {text!r} is neither a known name nor 'p_target,c_miss,c_fa'; "
-            f"{nearest(text, COST_MODELS)}"
+            f"{name_hint(text, COST_MODELS)}"
         )
         raise ConfigError(msg) from None
     return CostModel(text, (p_target,), c_miss, c_fa)

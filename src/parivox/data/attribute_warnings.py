@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.data.value_warnings import LOOKS_UNKNOWN, DataWarning, fold
-from parivox.errors import shown
+from parivox.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -101,7 +101,7 @@ def attribute_warnings(name: str, values: Sequence[str]) -> list[DataWarning]:
     warnings = []
     same = _same_meaning(values)
     if same:
-        note = "; ".join(" and ".join(f"'{shown(value)}'" for value in pair) for pair in same)
+        note = "; ".join(" and ".join(f"'{printable(value)}'" for value in pair) for pair in same)
         n_values = len({value for pair in same for value in pair})
         warnings.append(DataWarning(f"values of {name!r} that may mean the same", n_values, note))
     if re.search(_AGE, name):
@@ -244,7 +244,7 @@ def _two_codings(name: str, values: Sequence[str]) -> list[DataWarning]:
     if not is_mixed or len(codes) + len(words) < len(known):
         return []
     note = " and ".join(
-        ", ".join(f"'{shown(value)}'" for value in coding) for coding in (codes, words)
+        ", ".join(f"'{printable(value)}'" for value in coding) for coding in (codes, words)
     )
     return [DataWarning(f"values of {name!r} in two codings", len(known), note)]
 
@@ -255,7 +255,7 @@ def _decades_among_ages(name: str, values: Sequence[str]) -> list[DataWarning]:
     ages = [value for value in values if value.isdecimal()]
     if not decades or not ages:
         return []
-    note = ", ".join(f"'{shown(value)}'" for value in decades[:_NAMES_SHOWN])
+    note = ", ".join(f"'{printable(value)}'" for value in decades[:_NAMES_SHOWN])
     return [
         DataWarning(f"values of {name!r} that are decades or bands among ages", len(decades), note)
     ]

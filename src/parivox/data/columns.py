@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from parivox.data.source_bytes import NOBODY_WORDS
-from parivox.errors import ConfigError, DataError, nearest
+from parivox.errors import ConfigError, DataError, name_hint
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -148,8 +148,8 @@ def name_columns(names: Sequence[str], asked: RequestedColumns, source: str) -> 
             continue
         if column not in names:
             msg = (
-                f"{source}: has no column {column!r} for {role}; {nearest(column, names)}; name it "
-                "with --columns"
+                f"{source}: has no column {column!r} for {role}; {name_hint(column, names)}; name "
+                "it with --columns"
             )
             raise DataError(msg)
         found[role] = list(names).index(column)

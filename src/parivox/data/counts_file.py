@@ -34,7 +34,7 @@ from parivox.data.formats.dataframes import (
 from parivox.data.formats.format import ENGINE_ERRORS, why
 from parivox.data.source_bytes import read_content
 from parivox.errors import ConfigError, DataError
-from parivox.runtime.disk import unwritable, whole_file, writing
+from parivox.runtime.disk import atomic_file, explain_write_errors, write_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -486,9 +486,9 @@ def check_out(path: str | os.PathLike[str], *, key: str = KEY) -> Path:
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
             return out
     except (OSError, ValueError) as error:
-        raise unwritable(named, error) from error
+        raise write_error(named, error) from error
     reason = f"{out.parent} is not a folder that can be written" if text else "names no file"
-    raise unwritable(named, PermissionError(reason))
+    raise write_error(named, PermissionError(reason))
 
 
 def check_both(path: str | os.PathLike[str]) -> tuple[Path, Path]:
@@ -506,7 +506,7 @@ def write_file(
 ) -> None:
     """Write all of a file of counts, and of the tally beside it if there is one, or nothing."""
     out, beside = (check_out(path), None) if tally is None else check_both(path)
-    with writing(f"--out {out}"), whole_file(out) as aside:
+    with explain_write_errors(f"--out {out}"), atomic_file(out) as aside:
         aside.write_bytes(data)
         if tally is not None and beside is not None:
             tally(beside)
@@ -520,7 +520,7 @@ def write_over(path: str | os.PathLike[str], data: bytes) -> None:
     ConfigError
         If the file cannot be written.
     """
-    with writing(str(path)), whole_file(path) as aside:
+    with explain_write_errors(str(path)), atomic_file(path) as aside:
         aside.write_bytes(data)
 
 

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.data.attributes import parse_by
 from parivox.data.source_bytes import read_content
-from parivox.errors import ConfigError, nearest
+from parivox.errors import ConfigError, name_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -202,7 +202,7 @@ def _parsed(found: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
     entries = _mapping(found, "the file", "by: gender")
     for key, node in entries.items():
         if key not in _KEYS:
-            msg = f"{node.where}: {key!r} is not known; {nearest(key, _KEYS)}"
+            msg = f"{node.where}: {key!r} is not known; {name_hint(key, _KEYS)}"
             raise ConfigError(msg)
     choices = {key: _texts(entries[key], key) if key in entries else None for key in _CHOICES}
     recipes = _recipes(entries)
@@ -220,7 +220,7 @@ def _parsed(found: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
         node = _mapping(entries["groups"], "groups", "gender: [f, m]")[rest[0]]
         msg = (
             f"{node.where}: no grouping of 'by' uses the groups of {rest[0]!r}; "
-            f"{nearest(rest[0], sorted(used))}; add it to 'by', or take it out"
+            f"{name_hint(rest[0], sorted(used))}; add it to 'by', or take it out"
         )
         raise ConfigError(msg)
     return GroupsFile(name, recipes=recipes, provenance=provenance, **choices)
@@ -239,7 +239,7 @@ def _recipes(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
         if _plain(attribute) not in known:
             msg = (
                 f"{node.where}: 'others' names {attribute!r}, of which there are no groups; "
-                f"{nearest(attribute, groups)}"
+                f"{name_hint(attribute, groups)}"
             )
             raise ConfigError(msg)
         if _plain(attribute) in rest:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from parivox.runtime.disk import Scratch
+from parivox.runtime.disk import ScratchFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,7 +95,7 @@ class IdCollector:
         self._sizes: list[int] = []
         self._sample: list[str] = []  # of each run
         self._values: dict[int, Codes] = {}  # of the texts of a run, where there are any
-        self._folder: Scratch | None = None
+        self._folder: ScratchFolder | None = None
 
     def read(self, chunk: Chunk, *roles: str) -> list[Codes]:
         """Read the ids in some columns; give the number of the text of each row in the run."""
@@ -129,7 +129,7 @@ class IdCollector:
         # as a list, since a series would hold the texts of the whole run
         self._sample += texts.sample(size, with_replacement=True, seed=self.runs).to_list()
         if self._folder is None and sum(self._sizes) > IN_MEMORY_IDS:
-            self._folder = Scratch()
+            self._folder = ScratchFolder()
         if self._folder is not None:
             for number, run in enumerate(self._runs):
                 if run is not None:
@@ -156,7 +156,7 @@ class IdCollector:
         """Codes of a run: on disk once its ids are there."""
         if self._folder is None or not codes.size:
             return codes
-        with self._folder.writing(f"{name}.npy") as path:
+        with self._folder.file_to_write(f"{name}.npy") as path:
             np.save(path, codes)
         return np.asarray(np.load(path, mmap_mode="r+"))
 
@@ -169,7 +169,7 @@ class IdCollector:
             self._kept(f"places-{number}", np.zeros(size, dtype=np.int32))
             for number, size in enumerate(self._sizes)
         ]
-        folder = None if self._folder is None else Scratch()  # that outlives the runs
+        folder = None if self._folder is None else ScratchFolder()  # that outlives the runs
         parts: list[pl.Series | Path] = []
         lengths, start = [], 0
         for k in range(len(limits) + 1):
@@ -245,7 +245,7 @@ class MergedIds:
         lengths: Sequence[int],
         places: Sequence[Codes],
         values: Codes,
-        folders: Sequence[Scratch],
+        folders: Sequence[ScratchFolder],
         *,
         clash: bool = False,
     ) -> None:
@@ -303,8 +303,8 @@ class MergedIds:
         return part if isinstance(part, pl.Series) else _read_ids(part)
 
 
-def _write_ids(ids: pl.Series, folder: Scratch, name: str) -> Path:
-    with folder.writing(name) as path:
+def _write_ids(ids: pl.Series, folder: ScratchFolder, name: str) -> Path:
+    with folder.file_to_write(name) as path:
         ids.to_frame("id").write_ipc(path, compression="lz4")
     return path
 

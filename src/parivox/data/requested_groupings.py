@@ -17,7 +17,7 @@ from parivox.data.attributes import (
 from parivox.data.columns import ATTRIBUTE, plain
 from parivox.data.grouping import SAME, AttributeCodes, Grouping, combined
 from parivox.data.speakers import column_named
-from parivox.errors import ConfigError, DataError, nearest
+from parivox.errors import ConfigError, DataError, name_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -368,7 +368,7 @@ class AttributeLookup:
         if self.sets:
             names = [where, *([self.table.name] if self.table is not None else [])]
             where = ", ".join(dict.fromkeys([*names, *(one.name for one in self.sets)]))
-        mend = nearest(asked, columns)
+        mend = name_hint(asked, columns)
         if not mend.startswith("did") and not self.speakers.provenance:
             mend = "add the speaker table that contains it, with --speakers FILE"
             if self.table is not None and self.table.provenance.get("format") == "kaldi":

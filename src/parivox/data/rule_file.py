@@ -17,7 +17,7 @@ import numpy as np
 
 from parivox.data.requested_groupings import make_groupings
 from parivox.data.source_bytes import read_content
-from parivox.errors import ConfigError, nearest
+from parivox.errors import ConfigError, name_hint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,7 @@ class RuleFile:
             first = next(iter(self.thresholds))
             msg = (
                 f"{name}: none of its groups by {self.by} occurs in the trials; "
-                f"{nearest(first, made.groups)}"
+                f"{name_hint(first, made.groups)}"
             )
             raise ConfigError(msg)
         return made
@@ -173,7 +173,7 @@ def _parsed(node: YamlNode | None, name: str, provenance: dict[str, Any]) -> Rul
     entries = node.value
     for key, one in entries.items():
         if key not in _KEYS:
-            msg = f"{one.where}: {key!r} is not known; {nearest(key, _KEYS)}"
+            msg = f"{one.where}: {key!r} is not known; {name_hint(key, _KEYS)}"
             raise ConfigError(msg)
     if entries[_VERSION].value != str(VERSION):
         msg = (

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.runtime.disk import hold, whole_file, writing
+from parivox.runtime.disk import atomic_file, explain_write_errors, lock_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -215,12 +215,12 @@ class CountingLog:
     def record(self, entry: dict[str, Any]) -> None:
         """Add what is counted now to what others may have added meanwhile."""
         with contextlib.ExitStack() as lock:
-            hold(self.path.parent, lock, waits=True)
+            lock_folder(self.path.parent, lock, waits=True)
             entries = self._read(self.path).entries
             if entry in entries:
                 return
             text = json.dumps({_KIND: [*entries, entry]}, indent=1, ensure_ascii=False)
-            with writing(str(self.path)), whole_file(self.path) as aside:
+            with explain_write_errors(str(self.path)), atomic_file(self.path) as aside:
                 aside.touch(mode=0o600)
                 aside.write_text(f"{text}\n", encoding="utf-8", newline="\n")
 

@@ -25,9 +25,9 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
-from parivox.errors import DataError, EncodingGuessed, storable
+from parivox.errors import DataError, EncodingGuessed, utf8_text
 from parivox.frozen import frozen
-from parivox.runtime.disk import Scratch
+from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
@@ -309,7 +309,9 @@ class SourceBytes:
     path: Path | None  # where it lies, unpacked; None where it is in memory
     sha256: str  # of the bytes as they were found, packed or not
     compression: str  # gz, bz2, xz, zst or empty
-    folder: Scratch | None = field(default=None, repr=False)  # lives as long as the file is needed
+    folder: ScratchFolder | None = field(
+        default=None, repr=False
+    )  # lives as long as the file is needed
     encoding: str = ""  # that the text was in, as Python names it; empty for what is no text
     # what its reader sees of how it is written: ``separator``, ``decimal`` where that is a comma;
     # of a workbook ``sheet``, ``header_row`` and what is hidden or passed over
@@ -480,9 +482,9 @@ def _bounded(blocks: Iterable[bytes], packed: _Hashed, name: str) -> Iterator[by
         yield block
 
 
-def _on_disk(blocks: Iterable[bytes]) -> tuple[Scratch, Path]:
-    folder = Scratch()
-    with folder.writing("content") as path, path.open("wb") as out:
+def _on_disk(blocks: Iterable[bytes]) -> tuple[ScratchFolder, Path]:
+    folder = ScratchFolder()
+    with folder.file_to_write("content") as path, path.open("wb") as out:
         out.writelines(blocks)
     return folder, path
 
@@ -582,5 +584,5 @@ def stem_of(source: object) -> str:
     while True:
         head, dot, ending = name.rpartition(".")
         if not head or not dot or ending.lower() not in ENDINGS:
-            return storable(name)
+            return utf8_text(name)
         name = head

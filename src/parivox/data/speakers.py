@@ -20,7 +20,7 @@ from parivox.data.ids import NumberedTexts
 from parivox.data.kaldi import kaldi_table
 from parivox.data.source_bytes import read_content
 from parivox.data.trial_checks import DataNote
-from parivox.errors import ConfigError, DataError, nearest
+from parivox.errors import ConfigError, DataError, name_hint
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -458,5 +458,5 @@ def column_called(asked: str, columns: list[str], name: str, option: str) -> str
     found = column_named(asked, columns)
     if found or asked in columns:  # a column may have no name
         return found
-    msg = f"{option} {asked!r} is not a column of {name}; {nearest(asked, columns)}"
+    msg = f"{option} {asked!r} is not a column of {name}; {name_hint(asked, columns)}"
     raise ConfigError(msg)

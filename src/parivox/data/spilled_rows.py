@@ -10,7 +10,7 @@ import numpy as np
 
 from parivox.data.columns import ATTRIBUTE
 from parivox.data.trial_checks import EncodedRows, Trials
-from parivox.runtime.disk import Scratch
+from parivox.runtime.disk import ScratchFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ class RowStore:
     def __init__(self, name: str) -> None:
         self.name = name
         self.rows = 0
-        self.folder: Scratch | None = None
+        self.folder: ScratchFolder | None = None
         self._chunks: list[EncodedRows] = []
         self._written: list[tuple[int, int]] = []  # run and rows of each chunk on disk
         self._sample: list[EncodedRows] = []  # of each chunk on disk
@@ -50,11 +50,11 @@ class RowStore:
         self._chunks.append(chunk)
         self._kind = kind_of(ROW, chunk.more)
         if self.folder is None and self.rows > IN_MEMORY_TRIALS:
-            self.folder = Scratch()
+            self.folder = ScratchFolder()
         if self.folder is not None:
             for rows in self._chunks:
                 name = f"chunk-{len(self._written)}"
-                with self.folder.writing(name) as path, path.open("wb") as file:
+                with self.folder.file_to_write(name) as path, path.open("wb") as file:
                     _write(file, _columns(rows, self._kind))
                 self._written.append((rows.run, rows.score.size))
                 self._sample.append(rows.take(np.arange(0, rows.score.size, _step())))
@@ -85,7 +85,7 @@ class RowStore:
             return
         yield from ((rows, _step()) for rows in self._sample)
 
-    def scatter(self, rank: FinalCodes, part: NDArray[np.int32], folder: Scratch) -> None:
+    def scatter(self, rank: FinalCodes, part: NDArray[np.int32], folder: ScratchFolder) -> None:
         """Write every row, with its final codes, to the file of its partition."""
         for batch in self.batches():
             rows = rank.of(batch)
@@ -96,13 +96,13 @@ class RowStore:
             starts = np.flatnonzero(np.concatenate(([True], home[1:] != home[:-1])))
             for start, end in zip(starts, [*starts[1:], home.size], strict=True):
                 number = int(home[start])
-                with folder.writing(f"{self.name}-{number}") as path, path.open("ab") as file:
+                with folder.file_to_write(f"{self.name}-{number}") as path, path.open("ab") as file:
                     _write(file, [column[start:end] for column in columns])
                 self._pieces.setdefault(number, []).append(int(end - start))
         if self.folder is not None:
             self.folder.remove()
 
-    def part(self, number: int, folder: Scratch) -> EncodedRows:
+    def part(self, number: int, folder: ScratchFolder) -> EncodedRows:
         """Rows of one partition, whose file may be written over."""
         path, pieces = folder / f"{self.name}-{number}", self._pieces.pop(number, [])
         if not pieces:
@@ -144,14 +144,17 @@ class FinalCodes(NamedTuple):
 class CheckedParts:
     """Checked partitions on disk, read as often as needed."""
 
-    def __init__(self, folder: Scratch) -> None:
+    def __init__(self, folder: ScratchFolder) -> None:
         self.folder = folder
         self._kept: list[list[tuple[np.dtype[np.void], int]]] = []  # settled, failed if any
 
     def append(self, trials: Trials) -> None:
         """Keep one partition, and what of it failed."""
         kept, path = [], _checked(self.folder, len(self))
-        with self.folder.writing(path.name), path.open("r+b" if path.exists() else "wb") as file:
+        with (
+            self.folder.file_to_write(path.name),
+            path.open("r+b" if path.exists() else "wb") as file,
+        ):
             for some in (trials, *([] if trials.failed is None else [trials.failed])):
                 kind = kind_of(TRIAL, some.more)
                 _write(file, _columns(some, kind))
@@ -171,7 +174,7 @@ class CheckedParts:
             yield replace(settled, failed=failed[0] if failed else None)
 
 
-def _checked(folder: Scratch, number: int) -> Path:
+def _checked(folder: ScratchFolder, number: int) -> Path:
     """Where a partition is kept once it is checked.
 
     Its rows were there before: to write over a file takes the system a fifth of the time of a new

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from parivox.errors import DataError, shown
+from parivox.errors import DataError, printable
 
 if TYPE_CHECKING:
     import os
@@ -269,7 +269,7 @@ def _safe(names: Sequence[str]) -> pl.Expr:
     is_formula = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
     inside = text.str.replace_all(_INNER_FORMULA, "${1}'${2}")
     safe = pl.when(is_formula).then("'" + inside).otherwise(inside)
-    return safe.str.replace_many(_COMMANDS, [*map(shown, _COMMANDS)]).name.keep()
+    return safe.str.replace_many(_COMMANDS, [*map(printable, _COMMANDS)]).name.keep()
 
 
 def _cells(column: pl.Series) -> str:

@@ -27,7 +27,7 @@ from parivox.data.trial_checks import (
     DataNote,
 )
 from parivox.data.value_warnings import CUT, ODDITIES, odd_targets
-from parivox.errors import DataError, nearest
+from parivox.errors import DataError, name_hint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,6 +217,6 @@ def check_columns(asked: RequestedColumns, scans: Sequence[Scan]) -> None:
             names = [n for one in scans for n in (*one.columns.values(), *one.ignored)]
             msg = (
                 f"{' and '.join(one.name for one in scans)}: none has a column {column!r} for "
-                f"{role}; {nearest(column, names)}; name it with --columns"
+                f"{role}; {name_hint(column, names)}; name it with --columns"
             )
             raise DataError(msg)

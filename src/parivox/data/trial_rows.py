@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parivox.data.attributes import Attribute
     from parivox.data.formats.format import Chunk, Scan
     from parivox.data.spilled_rows import FinalCodes
-    from parivox.runtime.disk import Scratch
+    from parivox.runtime.disk import ScratchFolder
 
 MOST_VALUES = 10_000
 """An attribute of trials with more values is no grouping; its numbers may be put in bands."""
@@ -225,7 +225,7 @@ class TrialRows:
             raise DataError(msg)
 
     def partitions(
-        self, rank: FinalCodes, n: int, folder: Scratch | None
+        self, rank: FinalCodes, n: int, folder: ScratchFolder | None
     ) -> Iterator[list[EncodedRows]]:
         """Rows of either file, in one partition or, on disk, in several."""
         if folder is None:

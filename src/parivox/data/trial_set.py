@@ -23,10 +23,10 @@ from parivox.data.trial_checks import (
     WITHOUT_TEST_SPEAKER,
     DataNote,
 )
-from parivox.errors import ConfigError, DataError, nearest
+from parivox.errors import ConfigError, DataError, name_hint
 from parivox.frozen import frozen
-from parivox.runtime.disk import Scratch
-from parivox.runtime.progress import each
+from parivox.runtime.disk import ScratchFolder
+from parivox.runtime.progress import with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -229,7 +229,11 @@ class TrialSet:
 
     def partitions(self) -> Iterator[Trials]:
         """The trials, one partition after the other; may be called again."""
-        return iter(self._parts) if self.n_partitions == 1 else each(self._parts, "parts", "parts")
+        return (
+            iter(self._parts)
+            if self.n_partitions == 1
+            else with_progress(self._parts, "parts", "parts")
+        )
 
     def parts(self, layouts: Sequence[object]) -> Iterator[tuple[Trials, Sequence[int]]]:
         """Partitions, each with the numbers of the layouts that its trials count in: all."""
@@ -251,7 +255,7 @@ class TrialSet:
         `more` are their names, and `levels` the values of attributes among them.
         """
         parts: list[Trials] | CheckedParts = (
-            [] if isinstance(self._parts, list) else CheckedParts(Scratch())
+            [] if isinstance(self._parts, list) else CheckedParts(ScratchFolder())
         )
         for part in self.partitions():
             parts.append(change(part))
@@ -278,7 +282,7 @@ class TrialSet:
         for one in groupings:
             for value in values[one.name]:
                 if value not in one.groups:
-                    msg = f"--only {one.name}={value}: {nearest(value, one.groups)}"
+                    msg = f"--only {one.name}={value}: {name_hint(value, one.groups)}"
                     raise ConfigError(msg)
             codes = [i for i, group in enumerate(one.groups) if group in values[one.name]]
             wished.append((one.on(self), codes))
@@ -288,7 +292,7 @@ class TrialSet:
             kept = part.take(np.logical_and.reduce(sides))
             return replace(kept, failed=None if part.failed is None else some(part.failed))
 
-        parts: list[Trials] | CheckedParts = [] if self.is_held else CheckedParts(Scratch())
+        parts: list[Trials] | CheckedParts = [] if self.is_held else CheckedParts(ScratchFolder())
         used, n, low, high = np.zeros(len(self.utterance_ids), dtype=bool), 0, np.inf, -np.inf
         for part in self.partitions():
             parts.append(made := some(part))

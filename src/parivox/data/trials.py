@@ -47,7 +47,7 @@ from parivox.data.trial_rows import TrialRows
 from parivox.data.trial_set import FailureCauses, TrialSet, UtteranceRows, speakers_in
 from parivox.errors import ConfigError, DataError
 from parivox.frozen import frozen
-from parivox.runtime.disk import Scratch
+from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _checked(
     digest, of_failed = hashlib.sha256(), hashlib.sha256()
     _hash_ids(digest, ids, speaker, names)
     is_large = any(store.folder is not None for store in rows.stores)
-    parts: list[Trials] | CheckedParts = CheckedParts(Scratch()) if is_large else []
+    parts: list[Trials] | CheckedParts = CheckedParts(ScratchFolder()) if is_large else []
     folder = parts.folder if isinstance(parts, CheckedParts) else None
     for scored, *listed in rows.partitions(codes, len(ids), folder):
         part = check_partition(

@@ -19,7 +19,7 @@ import polars as pl
 from parivox.core.calibration import logistic, unfit
 from parivox.core.costs import bayes_threshold, min_cdet
 from parivox.core.counts import Counts
-from parivox.errors import shown
+from parivox.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,7 +117,7 @@ def odd_values(name: str, values: Sequence[str]) -> list[DataWarning]:
         found.append(DataWarning(f"values of {name!r} that may be one", sum(map(len, alike)), note))
     unknown = [one for one in values if _looks_unknown(one)]
     if unknown:
-        note = ", ".join(f"'{shown(one)}'" for one in unknown[:_SHOWN])
+        note = ", ".join(f"'{printable(one)}'" for one in unknown[:_SHOWN])
         found.append(DataWarning(f"values of {name!r} that look unknown", len(unknown), note))
     if dates := _dates(name, pl.Series(values, dtype=pl.String)):
         note = f"{', '.join(dates[:_SHOWN])}: a spreadsheet may have changed them"
@@ -209,8 +209,8 @@ def odd_numbers(name: str, numbers: Floats) -> list[DataWarning]:
     rest, odd = each[~is_odd], each[is_odd]
     if not odd.size or not rest.size:
         return []
-    shown = ", ".join(f"{one:g}" for one in odd[: 2 * _SHOWN])
-    note = f"{shown}{', ...' * (odd.size > 2 * _SHOWN)}; the others are from "
+    printable = ", ".join(f"{one:g}" for one in odd[: 2 * _SHOWN])
+    note = f"{printable}{', ...' * (odd.size > 2 * _SHOWN)}; the others are from "
     note += f"{rest[0]:g} to {rest[-1]:g}"
     return [DataWarning(f"numbers of {name!r} far from all others", int(odd.size), note)]
 

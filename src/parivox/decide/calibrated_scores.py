@@ -13,9 +13,9 @@ from parivox.data.trial_rows import chunks_of_trials
 from parivox.data.trial_set import TrialSet
 from parivox.data.trial_values import scores as scores_of
 from parivox.decide.calibrator_file import read_calibrator
-from parivox.errors import ConfigError, DataError, nearest
+from parivox.errors import ConfigError, DataError, name_hint
 from parivox.options.decide import HeldOutOptions
-from parivox.shown import Shown
+from parivox.shown import NotebookView
 from parivox.trials.writing import (
     FORMATS_WITH_FURTHER_COLUMNS,
     ListWriter,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Applied(Shown):
+class Applied(NotebookView):
     """Scores that were written as log likelihood ratios.
 
     Attributes
@@ -182,7 +182,7 @@ def _groups_of(scores: Any, found: Calibrator, asked: HeldOutOptions) -> pl.Data
         first = next(iter(found.groups))
         msg = (
             f"--apply: none of the calibrator's groups by {found.by} occurs in the trials; "
-            f"{nearest(first, grouping.groups)}"
+            f"{name_hint(first, grouping.groups)}"
         )
         raise ConfigError(msg)
     code = grouping.of_side(trials, found.side)

@@ -31,9 +31,9 @@ from parivox.decide.rule_judgement import RuleEstimates
 from parivox.decide.threshold_fitting import COMMON, PER_GROUP
 from parivox.errors import DataError
 from parivox.options.decide import CalibrateOptions
-from parivox.runtime.disk import check_file, whole_file, writing
-from parivox.runtime.progress import stage, telling
-from parivox.shown import RELIABILITY_SHOWN_BY, Shown
+from parivox.runtime.disk import atomic_file, explain_write_errors, writable_file
+from parivox.runtime.progress import reports_progress, stage
+from parivox.shown import RELIABILITY_CHART_MODULE, NotebookView
 
 if TYPE_CHECKING:
     import os
@@ -89,7 +89,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Calibration(Shown):
+class Calibration(NotebookView):
     """Calibrators for all and for each group, and what each comes to on held-out speakers.
 
     Attributes
@@ -159,13 +159,13 @@ class Calibration(Shown):
         ConfigError
             If it cannot be written, or a file of another kind is there.
         """
-        file = check_file(path, "calibrator.json")
-        with writing(str(path)), whole_file(file) as aside:
+        file = writable_file(path, "calibrator.json")
+        with explain_write_errors(str(path)), atomic_file(file) as aside:
             aside.write_text(self.calibrator.text(), encoding="utf-8", newline="\n")
 
     def chart(self) -> Any:
         """What is said against what is so, a panel for each group, as an Altair chart."""
-        return import_module(RELIABILITY_SHOWN_BY).altair(self)
+        return import_module(RELIABILITY_CHART_MODULE).altair(self)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, as JSON can hold it."""
@@ -177,7 +177,7 @@ class Calibration(Shown):
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def calibrate(
     scores: Any,

@@ -15,7 +15,7 @@ import numpy as np
 
 from parivox.core.calibration import Isotonic, Logistic
 from parivox.data.source_bytes import read_content
-from parivox.errors import ConfigError, DataError, nearest
+from parivox.errors import ConfigError, DataError, name_hint
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -133,7 +133,7 @@ def read_calibrator(source: Any) -> Calibrator:
         raise ConfigError(msg)
     for key in entries:
         if key not in _KEYS:
-            msg = f"{name}: {key!r} is not known; {nearest(key, _KEYS)}"
+            msg = f"{name}: {key!r} is not known; {name_hint(key, _KEYS)}"
             raise ConfigError(msg)
     said = {"side": SIDES[0], "orientation": ORIENTATIONS[0], "groups": {}, _FOUND: {}} | {
         **entries

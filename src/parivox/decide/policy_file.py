@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parivox.data.source_bytes import read_content
-from parivox.errors import ConfigError, nearest
+from parivox.errors import ConfigError, name_hint
 from parivox.options.limits import METRICS, RATES, most_of
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _condition(node: YamlNode) -> Condition:
     entries = _mapping(node, "a condition", _OF_CONDITION)
     name, rate = (_text(node, entries, key, "a condition") for key in ("name", "rate"))
     if rate not in METRICS:
-        msg = f"{entries['rate'].where}: {rate!r} is not a rate; {nearest(rate, METRICS)}"
+        msg = f"{entries['rate'].where}: {rate!r} is not a rate; {name_hint(rate, METRICS)}"
         raise ConfigError(msg)
     if ("not" in entries) == ("at-most" in entries):
         many = "both at-most and not" if "not" in entries else "neither at-most nor not"
@@ -242,7 +242,7 @@ def _accepted(node: YamlNode, conditions: Sequence[Condition]) -> Acceptance:
     named = {one.name: one for one in conditions}
     if condition not in named:
         where = entries["condition"].where
-        msg = f"{where}: {condition!r} is not a condition; {nearest(condition, named)}"
+        msg = f"{where}: {condition!r} is not a condition; {name_hint(condition, named)}"
         raise ConfigError(msg)
     try:
         date = dt.date.fromisoformat(until)
@@ -255,7 +255,7 @@ def _accepted(node: YamlNode, conditions: Sequence[Condition]) -> Acceptance:
     if strange is not None:
         msg = (
             f"{entries['groups'].where}: {strange!r} is not a group of {condition!r}; "
-            f"{nearest(strange, own)}"
+            f"{name_hint(strange, own)}"
         )
         raise ConfigError(msg)
     return Acceptance(condition, groups, reason, date, node.where)
@@ -279,7 +279,7 @@ def _mapping(node: YamlNode, what: str, keys: Sequence[str]) -> dict[str, YamlNo
 def _check_keys(entries: Mapping[str, YamlNode], keys: Sequence[str]) -> None:
     for key, one in entries.items():
         if key not in keys:
-            msg = f"{one.where}: {key!r} is not known; {nearest(key, keys)}"
+            msg = f"{one.where}: {key!r} is not known; {name_hint(key, keys)}"
             raise ConfigError(msg)
 
 

@@ -17,9 +17,9 @@ from parivox.auditing import ATTEMPTS, Rows, in_memory, system_name
 from parivox.core.verdict import WHY, exceeds, holm
 from parivox.decide.policy_file import BASELINE, read_policy
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED, compare
-from parivox.errors import ConfigError, DataError, nearest
+from parivox.errors import ConfigError, DataError, name_hint
 from parivox.options.limits import FAILED, RATES
-from parivox.shown import Shown
+from parivox.shown import NotebookView
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Gate(Shown):
+class Gate(NotebookView):
     """What a gate says of an audit.
 
     Attributes
@@ -252,7 +252,7 @@ class _Judge:
             *((of, group, sorted(known)) for group in groups),
         ):
             if asked and asked not in there:
-                msg = f"{where}: no {what} {asked!r} in this audit; {nearest(asked, there)}"
+                msg = f"{where}: no {what} {asked!r} in this audit; {name_hint(asked, there)}"
                 raise ConfigError(msg)
 
     def outcomes(self, one: Condition) -> list[Row]:

@@ -27,7 +27,7 @@ from parivox.auditing import (
 from parivox.core.measures import RATES
 from parivox.core.verdict import holm, verdicts
 from parivox.errors import ConfigError, DataError
-from parivox.shown import Shown
+from parivox.shown import NotebookView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -65,7 +65,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown):
+class Comparison(NotebookView):
     """How releases compare.
 
     Attributes

@@ -31,7 +31,7 @@ from parivox.decide.pilot_audit import KEY, PilotGroups, pilot_groups, without_p
 from parivox.decide.policy_file import BASELINE, read_policy
 from parivox.options.audit import AuditOptions
 from parivox.options.plan import PlanOptions
-from parivox.shown import Shown
+from parivox.shown import NotebookView
 
 if TYPE_CHECKING:
     import os
@@ -111,7 +111,7 @@ SPEAKERS = np.array([5, 10, 20, 50, 100, 200, 500, 1000])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Shown):
+class Plan(NotebookView):
     """A plan's tables and what was asked for.
 
     Attributes

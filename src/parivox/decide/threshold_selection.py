@@ -34,9 +34,9 @@ from parivox.decide.threshold_fitting import (
 )
 from parivox.errors import DataError
 from parivox.options.decide import ThresholdOptions
-from parivox.runtime.disk import check_file, whole_file, writing
-from parivox.runtime.progress import stage, telling
-from parivox.shown import Shown
+from parivox.runtime.disk import atomic_file, explain_write_errors, writable_file
+from parivox.runtime.progress import reports_progress, stage
+from parivox.shown import NotebookView
 
 if TYPE_CHECKING:
     import os
@@ -89,7 +89,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Thresholds(Shown):
+class Thresholds(NotebookView):
     """Thresholds by several rules, and what each comes to on held-out speakers.
 
     Attributes
@@ -155,8 +155,8 @@ class Thresholds(Shown):
         ConfigError
             If it cannot be written, or a file of another kind is there.
         """
-        file = check_file(path, "rules.yaml")
-        with writing(str(path)), whole_file(file) as aside:
+        file = writable_file(path, "rules.yaml")
+        with explain_write_errors(str(path)), atomic_file(file) as aside:
             aside.write_text(
                 self.rule.text(as_json=file.suffix == ".json"), encoding="utf-8", newline="\n"
             )
@@ -171,7 +171,7 @@ class Thresholds(Shown):
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def thresholds(
     scores: Any,

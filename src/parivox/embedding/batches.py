@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from parivox.embedding.audio import Excerpt
     from parivox.embedding.systems import EmbeddingSystem
-    from parivox.runtime.workers import InHand
+    from parivox.runtime.workers import AnnounceItem
 
     Vector = NDArray[np.float32]
 
@@ -60,7 +60,7 @@ class Done:
 
 
 def decode_batch(
-    batch: Batch, rate: int, least_seconds: float, in_hand: InHand = lambda _: None
+    batch: Batch, rate: int, least_seconds: float, in_hand: AnnounceItem = lambda _: None
 ) -> Iterator[Decoded]:
     """Decode the recordings of a batch in turn; `in_hand` is told the place of each before that."""
     for place, recording in enumerate(batch.recordings):
@@ -73,7 +73,9 @@ def decode_batch(
         )
 
 
-def embed_batch(batch: Batch, system: EmbeddingSystem, in_hand: InHand = lambda _: None) -> Done:
+def embed_batch(
+    batch: Batch, system: EmbeddingSystem, in_hand: AnnounceItem = lambda _: None
+) -> Done:
     """Decode and embed the recordings of a batch.
 
     `in_hand` is told the place of each recording before it is decoded, and None before any are

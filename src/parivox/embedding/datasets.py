@@ -17,7 +17,7 @@ from parivox.data.formats.dataframes import lazy_parquet, with_classes
 from parivox.data.speakers import UTTERANCE, find_column
 from parivox.embedding.audio import check_decoders
 from parivox.errors import DataError
-from parivox.runtime.disk import Scratch
+from parivox.runtime.disk import ScratchFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ _SAMPLES = ("array", "sampling_rate")
 _FILE = "file"
 
 
-def unpacked(source: Any, name: str) -> tuple[pl.DataFrame, Scratch] | None:
+def unpacked(source: Any, name: str) -> tuple[pl.DataFrame, ScratchFolder] | None:
     """The table with a column of files in the place of recordings; None where it holds none."""
     parts = _parts(source)
     first = next(parts, None)
@@ -39,7 +39,7 @@ def unpacked(source: Any, name: str) -> tuple[pl.DataFrame, Scratch] | None:
     if len(audio) > 1:
         msg = f"{name}: columns {audio[0]!r} and {audio[1]!r} both hold audio; take one out"
         raise DataError(msg)
-    folder, tables, row = Scratch(), [], 0
+    folder, tables, row = ScratchFolder(), [], 0
     while first is not None:
         files, ids = [], []
         for cell in first[audio[0]]:
@@ -76,11 +76,11 @@ def _parts(source: Any) -> Iterator[pl.DataFrame]:
             yield with_classes(part, source.features.to_dict())
 
 
-def _write(cell: dict[str, Any] | None, folder: Scratch, file: str, where: str) -> str | None:
+def _write(cell: dict[str, Any] | None, folder: ScratchFolder, file: str, where: str) -> str | None:
     """Make a file of a cell, a link where it names one; give what the cell calls it."""
     cell = cell or {}
     called, samples = cell.get("path"), cell.get("array")
-    with folder.writing(file) as path:
+    with folder.file_to_write(file) as path:
         if cell.get("bytes") is not None:
             path.write_bytes(cell["bytes"])
         elif samples is not None and cell.get("sampling_rate"):

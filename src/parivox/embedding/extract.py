@@ -53,9 +53,9 @@ from parivox.errors import ConfigError, DataError
 from parivox.options.recordings import EmbedOptions
 from parivox.runtime.cluster import Cluster, check_address
 from parivox.runtime.disk import sha256_of
-from parivox.runtime.progress import stage, telling
-from parivox.runtime.workers import Made, Processes, processors
-from parivox.shown import Shown
+from parivox.runtime.progress import reports_progress, stage
+from parivox.runtime.workers import Processes, TaskOutput, processor_count
+from parivox.shown import NotebookView
 
 if TYPE_CHECKING:
     import os
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
     from parivox.embedding.systems import VerifyingSystem
     from parivox.runtime.progress import Progress
-    from parivox.runtime.workers import InHand, Runner
+    from parivox.runtime.workers import AnnounceItem, Runner
 
     Load = Callable[[], EmbeddingSystem | VerifyingSystem]
 
@@ -79,7 +79,7 @@ _BYTES_A_SECOND = 32_000  # of 16 kHz and 16 bit, to compare excerpts with files
 
 
 @dataclass(frozen=True, eq=False)
-class Embedded(Shown):
+class Embedded(NotebookView):
     """What a run did.
 
     Attributes
@@ -121,7 +121,7 @@ class Embedded(Shown):
         return ok.filter(pl.struct(AUDIO).is_duplicated()).sort(*AUDIO, "utterance")
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def embed(
     source: Any,
@@ -215,7 +215,7 @@ def embed(
         msg = f"{loaded.name}: makes no embeddings but compares recordings; give it to score"
         raise ConfigError(msg)
     options = {"longest_seconds": longest_seconds}
-    runner: Runner = Processes(workers or processors())
+    runner: Runner = Processes(workers or processor_count())
     if ray is not None:
         device = str(loaded.provenance.get("device", ""))
         runner = Cluster(ray, gpus=int(device.startswith("cuda")))
@@ -398,19 +398,19 @@ class _Run:
             self.store = find_store(self.folder)
 
 
-def _embedding(load: Load, folder: Path, key: str) -> Callable[[Batch, InHand], Made]:
+def _embedding(load: Load, folder: Path, key: str) -> Callable[[Batch, AnnounceItem], TaskOutput]:
     """What a worker does, once it has loaded the system: batches of a plan, kept in its folder."""
     system = load()
     assert isinstance(system, EmbeddingSystem)  # as the parent has found
 
-    def do(batch: Batch, in_hand: InHand) -> Made:
+    def do(batch: Batch, in_hand: AnnounceItem) -> TaskOutput:
         done = embed_batch(batch, system, in_hand)
         table, vectors = _files(folder, key, batch.number)
         with keeping(folder.parent):
             save(vectors, done.vectors)
             save(table, pl.DataFrame(done.found, schema=_FOUND))
             files = {str(path): sha256_of(path) for path in (vectors, table)}
-        return Made(number=batch.number, files=files)
+        return TaskOutput(number=batch.number, files=files)
 
     return do
 

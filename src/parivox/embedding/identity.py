@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from parivox.embedding.recordings import Source
     from parivox.embedding.store import Store
-    from parivox.runtime.workers import InHand
+    from parivox.runtime.workers import AnnounceItem
 
 FEW_SPEAKERS, MANY_RECORDINGS = 10, 20
 """Fewer folders with as many recordings each, on average, hardly are people."""
@@ -129,8 +129,8 @@ def _have_sound(excerpts: list[Excerpt], longest: float) -> pl.Series:
     return pl.Series([found[n] for n in range(len(excerpts))], dtype=pl.Boolean)
 
 
-def _listening(rate: int) -> Callable[[Batch, InHand], tuple[int, bool]]:
-    def listen(batch: Batch, in_hand: InHand) -> tuple[int, bool]:
+def _listening(rate: int) -> Callable[[Batch, AnnounceItem], tuple[int, bool]]:
+    def listen(batch: Batch, in_hand: AnnounceItem) -> tuple[int, bool]:
         one = next(decode_batch(batch, rate, 0.0, in_hand))
         return batch.number, one.status == "ok" or one.channels > 1
 

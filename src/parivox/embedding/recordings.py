@@ -29,12 +29,12 @@ from parivox.data.speakers import (
 from parivox.embedding.audio import MIX
 from parivox.embedding.datasets import unpacked
 from parivox.errors import ConfigError, DataError
-from parivox.runtime.progress import each
+from parivox.runtime.progress import with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.runtime.disk import Scratch
+    from parivox.runtime.disk import ScratchFolder
 
 COLUMNS = {
     "utterance": pl.String,
@@ -90,7 +90,9 @@ class Source:
     speaker_by: str = ""  # what tells whose each recording is, in words; empty where nothing does
     is_guess: bool = False  # whether that is the first folder, which nobody said
     others: tuple[str, ...] = ()  # columns, or folders, that could tell it, if nobody said which
-    scratch: Scratch | None = None  # holds the files of a dataset, for as long as they are needed
+    scratch: ScratchFolder | None = (
+        None  # holds the files of a dataset, for as long as they are needed
+    )
 
     @cached_property
     def speakers(self) -> dict[str, int]:
@@ -574,7 +576,7 @@ def hashed(
     paths = found.filter(is_new if where is None else is_new & where)["path"].unique()
     if not len(paths):
         return found
-    paths_told = each(paths, f"hashing {len(paths):,} files", "files")
+    paths_told = with_progress(paths, f"hashing {len(paths):,} files", "files")
     hashes = pl.Series([audio_sha256(path) for path in paths_told], dtype=pl.String)
     fresh = pl.DataFrame({"path": paths, "_sha256": hashes})
     return found.join(fresh, on="path", how="left", maintain_order="left").with_columns(

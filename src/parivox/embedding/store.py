@@ -8,7 +8,7 @@
     failures.csv         the recordings that failed, if any did, as an audit takes them
     seen.parquet         sizes and times of the audio files, so that they are not hashed again
 
-A change happens at one moment (`parivox.runtime.disk.whole_folder`).
+A change happens at one moment (`parivox.runtime.disk.atomic_folder`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from parivox.data.formats.format import ENGINE_ERRORS
 from parivox.embedding.audio import ATTRIBUTES
 from parivox.errors import DataError
 from parivox.runtime import disk
-from parivox.runtime.disk import found
+from parivox.runtime.disk import current_path
 
 if TYPE_CHECKING:
     import os
@@ -79,12 +79,12 @@ class Store:
     @property
     def table_path(self) -> Path:
         """Where the table is, as an audit reads it."""
-        return found(self.path, TABLE)
+        return current_path(self.path, TABLE)
 
     @cached_property
     def vectors(self) -> NDArray[np.float32]:
         """Embeddings of shape (row, crop, dimension), left on disk."""
-        path = found(self.path, VECTORS)
+        path = current_path(self.path, VECTORS)
         try:
             vectors: NDArray[np.float32] = np.load(path, mmap_mode="r")
         except (OSError, ValueError) as error:
@@ -104,7 +104,7 @@ def find_store(path: Path) -> Store | None:
     It is an error if there is one that cannot be read, or of another version.
     """
     try:
-        about_at = found(path, ABOUT)
+        about_at = current_path(path, ABOUT)
         if not about_at.is_file():
             return None
         about = json.loads(about_at.read_text(encoding="utf-8"))
@@ -114,7 +114,7 @@ def find_store(path: Path) -> Store | None:
             if lacking:
                 msg = f"{ABOUT} lacks {', '.join(lacking)}"
                 raise ValueError(msg)
-            at = found(path, TABLE)
+            at = current_path(path, TABLE)
             at.stat()  # a table that is not there has its own sentence
             check_decodes(Undecoded(str(at), "parquet", at))
             table = pl.read_parquet(at)
@@ -156,14 +156,14 @@ def check_store(path: str | os.PathLike[str]) -> Store:
     for name in (TABLE, VECTORS):
         written = str(store.about["files"].get(name, ""))
         try:
-            digest = disk.sha256_of(found(store.path, name))
+            digest = disk.sha256_of(current_path(store.path, name))
         except OSError as error:
             msg = f"{store.path / name}: cannot be read ({error.strerror}); embed again elsewhere"
             raise DataError(msg) from error
         if digest != written:
             msg = (
-                f"{found(store.path, name)}: its sha256 is {digest[:12]}..., and that of what was "
-                f"written {written[:12]}...; embed again into another folder"
+                f"{current_path(store.path, name)}: its sha256 is {digest[:12]}..., and that of "
+                f"what was written {written[:12]}...; embed again into another folder"
             )
             raise DataError(msg)
     rows = store.table.filter(pl.col("row") >= 0)["row"]
@@ -223,7 +223,7 @@ def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, A
     `table` is as `arranged` makes it; there is a vector for each ``row`` of 0 or more, in
     this order; `about` is of the system and the options.
     """
-    with disk.whole_folder(path, {FAILURES}) as aside:
+    with disk.atomic_folder(path, {FAILURES}) as aside:
         _write(aside / TABLE, table)
         vectors.write(aside / VECTORS)
         hashes = {name: disk.sha256_of(aside / name) for name in (TABLE, VECTORS)}
@@ -237,7 +237,7 @@ def commit(path: Path, table: pl.DataFrame, vectors: Vectors, about: dict[str, A
 
 def save(path: Path, what: pl.DataFrame | NDArray[np.float32] | dict[str, Any]) -> None:
     """Write a table, an array or a record, in place of what is there."""
-    with disk.whole_file(path) as aside:
+    with disk.atomic_file(path) as aside:
         _write(aside, what)
 
 
@@ -255,7 +255,7 @@ def _write(path: Path, what: pl.DataFrame | NDArray[np.float32] | dict[str, Any]
 def keeping(path: Path) -> contextlib.AbstractContextManager[None]:
     """Say in a sentence that a store cannot be written, and that what is finished is kept."""
     kept = ": what is finished is kept, and the same command goes on from there"
-    return disk.writing(str(path), "folder", kept)
+    return disk.explain_write_errors(str(path), "folder", kept)
 
 
 @contextlib.contextmanager
@@ -266,10 +266,10 @@ def writing(path: Path) -> Iterator[None]:
     """
     with keeping(path), contextlib.ExitStack() as lock:
         path.mkdir(parents=True, exist_ok=True)
-        if not disk.hold(path, lock):
+        if not disk.lock_folder(path, lock):
             msg = f"{path}: another process is writing to it; wait for it, or choose another --out"
             raise DataError(msg)
-        disk.finish(path)
+        disk.finish_move(path)
         _check_own(path)
         yield
 
@@ -282,7 +282,8 @@ def _check_own(path: Path) -> None:
         is_begun = one.name == PARTS and one.is_dir()
         names = {each.name for each in one.iterdir()} if is_begun else {one.name}
         if not all(
-            name.startswith(disk.HIDDEN) or (is_begun and name == PLAN_TABLE) for name in names
+            name.startswith(disk.HIDDEN_PREFIX) or (is_begun and name == PLAN_TABLE)
+            for name in names
         ):
             msg = (
                 f"{path}: holds {one.name!r} and is not a store of embeddings; give --out a new "

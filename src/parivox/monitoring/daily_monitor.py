@@ -30,8 +30,8 @@ from parivox.monitoring.stream import (
 )
 from parivox.options.limits import parse_limits
 from parivox.options.monitor import MonitorOptions
-from parivox.runtime.progress import stage, telling
-from parivox.shown import Shown
+from parivox.runtime.progress import reports_progress, stage
+from parivox.shown import NotebookView
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +50,7 @@ _DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Monitor(Shown):
+class Monitor(NotebookView):
     """A stream of days as it stands.
 
     Attributes
@@ -89,7 +89,7 @@ class Monitor(Shown):
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def monitor(
     scores: Any = None,

@@ -21,7 +21,7 @@ import numpy as np
 from parivox.core.sequential import Moments
 from parivox.errors import ConfigError, DataError
 from parivox.monitoring.state_checks import check_state
-from parivox.runtime.disk import hold, sha256_of, whole_file, writing
+from parivox.runtime.disk import atomic_file, explain_write_errors, lock_folder, sha256_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -241,7 +241,7 @@ class Stream:
             else one
             for name, one in made.items()
         }
-        with writing(str(path)), whole_file(path) as aside:
+        with explain_write_errors(str(path)), atomic_file(path) as aside:
             if state_sha256(path) != before:
                 msg = (
                     f"--state {path}: another process has changed it since it was read; repeat "
@@ -262,7 +262,7 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
     """Let no other process count into a state until the block ends; waits for those that do."""
     folder = Path(os.path.realpath(path)).parent
     with contextlib.ExitStack() as lock:
-        hold(folder, lock, waits=True)
+        lock_folder(folder, lock, waits=True)
         yield
 
 

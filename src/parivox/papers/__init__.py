@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parivox.errors import ConfigError, nearest
+from parivox.errors import ConfigError, name_hint
 from parivox.papers import paper000, paper001, paper002, paper003
 from parivox.papers.items import MISSING, RUNS, Claim, Item, Paper, Reproduced
 from parivox.papers.voxceleb import Voxceleb1H
@@ -72,7 +72,7 @@ def run(
 def paper_named(name: str) -> Paper:
     """A paper by its name; that there is none is an error."""
     if name not in PAPERS:
-        msg = f"{name!r} is none of the papers; {nearest(name, PAPERS)}"
+        msg = f"{name!r} is none of the papers; {name_hint(name, PAPERS)}"
         raise ConfigError(msg)
     return PAPERS[name]
 
@@ -87,7 +87,7 @@ def _chosen(paper: str, named: dict[str, str | None]) -> Iterator[Item]:
             continue
         known = {one.number: one for one in items if one.kind == kind}
         if number not in known:
-            msg = f"paper {paper} has no {kind} {number!r}; {nearest(number, known)}"
+            msg = f"paper {paper} has no {kind} {number!r}; {name_hint(number, known)}"
             raise ConfigError(msg)
         if known[number].compute is None:
             one = known[number]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from parivox.errors import ConfigError, DataError, nearest
+from parivox.errors import ConfigError, DataError, name_hint
 
 if TYPE_CHECKING:
     from parivox.data.yaml_text import YamlNode
@@ -189,7 +189,7 @@ def _entries(
         raise ConfigError(_nothing(node.where))
     for key, held in node.value.items():
         if known is not None and key not in known:
-            msg = f"{held.where}: {what} holds no {key!r}; {nearest(key, known)}"
+            msg = f"{held.where}: {what} holds no {key!r}; {name_hint(key, known)}"
             raise ConfigError(msg)
     return node.value
 

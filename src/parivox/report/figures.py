@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
 from parivox.report.report_files import need
-from parivox.runtime.disk import HIDDEN, finish, is_ours, unwritable, whole_folder, writing
-from parivox.runtime.progress import each, stage
+from parivox.runtime.disk import (
+    HIDDEN_PREFIX,
+    atomic_folder,
+    explain_write_errors,
+    finish_move,
+    is_written_by_parivox,
+    write_error,
+)
+from parivox.runtime.progress import stage, with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +61,10 @@ def write_figures(
     home = check_figures(folder, formats)
     with stage(f"writing {os.fsdecode(folder)}"):
         made = _drawn(audit, formats)
-    with writing(os.fsdecode(folder), "folder"), whole_folder(home, _own(home)) as aside:
+    with (
+        explain_write_errors(os.fsdecode(folder), "folder"),
+        atomic_folder(home, _own(home)) as aside,
+    ):
         for name, data in made.items():
             (aside / name).write_bytes(data)
 
@@ -70,7 +80,7 @@ def _drawn(audit: Audit, formats: Sequence[str]) -> dict[str, bytes]:
     narrow, wide = (
         figures(audit, theme=theme(for_page=False, width=width)) for width in (_NARROW, _WIDE)
     )
-    for small, large in each(list(zip(narrow, wide, strict=True)), "figures", "figures"):
+    for small, large in with_progress(list(zip(narrow, wide, strict=True)), "figures", "figures"):
         sides = _SIDES.findall(svg(small.chart))[:2]
         width, height = (float(side) / _PER_INCH for side in sides)
         fits = width <= _NARROW and height <= _TALL
@@ -113,14 +123,14 @@ def check_figures(folder: str | os.PathLike[str], formats: Sequence[str] = FORMA
         if home.exists() and not home.is_dir():
             msg = f"{text}: is a file, not a folder; name a folder that is new or empty"
             raise ConfigError(msg)
-        finish(home)
+        finish_move(home)
         strangers = _strangers(home) if home.is_dir() else []
         above = home if home.is_dir() else home.parent
         if not above.is_dir():
             msg = f"{text}: there is no folder {above} to put it in; name another folder"
             raise ConfigError(msg)
     except (OSError, ValueError) as error:
-        raise unwritable(text, error, "folder") from error
+        raise write_error(text, error, "folder") from error
     if strangers:
         msg = (
             f"{text}: holds {strangers[0]!r}, which is not of an earlier report; name a folder "
@@ -128,18 +138,18 @@ def check_figures(folder: str | os.PathLike[str], formats: Sequence[str] = FORMA
         )
         raise ConfigError(msg)
     if not os.access(above, os.W_OK | os.X_OK):
-        raise unwritable(text, PermissionError("permission denied"), "folder")
+        raise write_error(text, PermissionError("permission denied"), "folder")
     return home
 
 
 def _own(home: Path) -> set[str]:
     """Files in a folder of figures that a report wrote: those that its index names."""
     index = home / _INDEX
-    if not index.is_file() or not is_ours(index):
+    if not index.is_file() or not is_written_by_parivox(index):
         return set()
     return {_INDEX, *_LINKED.findall(index.read_text(encoding="utf-8", errors="replace"))}
 
 
 def _strangers(home: Path) -> list[str]:
     entries = {entry.name for entry in home.iterdir()}
-    return sorted(name for name in entries - _own(home) if not name.startswith(HIDDEN))
+    return sorted(name for name in entries - _own(home) if not name.startswith(HIDDEN_PREFIX))

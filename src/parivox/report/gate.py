@@ -18,7 +18,7 @@ from parivox.decide.release_gate import (
     PASS,
 )
 from parivox.decide.releases import PAIRED
-from parivox.errors import shown
+from parivox.errors import printable
 from parivox.report.audit_queries import name_of
 from parivox.report.releases import changed_groups_in_words
 from parivox.report.sheets.paper import markdown_escaped
@@ -209,17 +209,19 @@ def junit(found: Gate) -> str:
         skipped = sum(bool(one["accepted"]) or one["outcome"] == NOT_APPLICABLE for one in rows)
         errors = row[CANNOT_TELL] - row["accepted"]
         counts = {"tests": len(rows), "failures": row[FAIL], "errors": errors, "skipped": skipped}
-        suite = ET.SubElement(suites, "testsuite", name=shown(row["condition"]))
+        suite = ET.SubElement(suites, "testsuite", name=printable(row["condition"]))
         for name, n in counts.items():
             suite.set(name, str(n))
         for one in rows:
             system = name_of(one["system"], one["list"])
-            name = shown(f"{system}, {one['grouping']}: {one['group']}")
-            case = ET.SubElement(suite, "testcase", classname=shown(row["condition"]), name=name)
-            words = shown(f"{_asked(one, found)}: {_held(one).strip('()')}")
+            name = printable(f"{system}, {one['grouping']}: {one['group']}")
+            case = ET.SubElement(
+                suite, "testcase", classname=printable(row["condition"]), name=name
+            )
+            words = printable(f"{_asked(one, found)}: {_held(one).strip('()')}")
             if one["accepted"] or one["outcome"] == NOT_APPLICABLE:
                 why = one["accepted"] or one["reason"]
-                ET.SubElement(case, "skipped", message=shown(f"{words}; {why}"))
+                ET.SubElement(case, "skipped", message=printable(f"{words}; {why}"))
             elif one["outcome"] != PASS:
                 kind = "failure" if one["outcome"] == FAIL else "error"
                 ET.SubElement(case, kind, message=words, type=one["outcome"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from parivox.data.columns import alone, are_customers
 from parivox.data.formats import FORMATS
 from parivox.data.formats.delimited import SPANNING
-from parivox.errors import shown
+from parivox.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +83,7 @@ def lines(inspection: Inspection) -> Iterator[tuple[str, str]]:
     n = len(inspection.problems) + sum(len(found.problems) for found in inspection.files)
     answer = [("", f"{_many(n, 'problems') if n else 'no problem'} found")]
     for label, words in chain(answer, _next(inspection, n), _together(inspection), *of_files):
-        yield label, shown(words)
+        yield label, printable(words)
 
 
 def _together(inspection: Inspection) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing import Audit
-from parivox.errors import shown
+from parivox.errors import printable
 from parivox.report.audit_queries import RATES
 from parivox.report.findings import ALLOCATIONS, how_to_read, reference_in_words
 from parivox.report.overview import overview
@@ -108,7 +108,7 @@ def _cells(one: Judged, margin: float) -> Iterator[str]:
 
 
 def _safe(text: str) -> str:
-    return escape(shown(text))
+    return escape(printable(text))
 
 
 def _table(table: Sheet) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _printed(result: Any) -> str:
     else:
         words = result.told
     if not hasattr(words, "__rich_console__"):
-        return f"<pre>{escape(chr(10).join(shown(line) for line in words))}</pre>"
+        return f"<pre>{escape(chr(10).join(printable(line) for line in words))}</pre>"
     from rich.console import Console  # noqa: PLC0415 - what takes time to load
 
     console = Console(record=True, file=io.StringIO(), width=_WIDTH, highlight=False)

@@ -14,8 +14,8 @@ from parivox.papers.items import FAILS, HOLDS, OPEN
 from parivox.report.charts.draw import png, svg
 from parivox.report.report_files import need
 from parivox.report.words import STYLES, add, capital, chance, grid, show, text
-from parivox.runtime.disk import whole_folder, writing
-from parivox.runtime.progress import each, stage
+from parivox.runtime.disk import atomic_folder, explain_write_errors
+from parivox.runtime.progress import stage, with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -118,10 +118,12 @@ def write_reproduced(
     """Write the figures of items as CSV, their charts as SVG and PNG, the claims as Markdown."""
     with stage(f"writing {os.fsdecode(folder)}"):
         made = dict(
-            file for item, one in each(found, "items", "items") for file in _files(item, one)
+            file
+            for item, one in with_progress(found, "items", "items")
+            for file in _files(item, one)
         )
     made["README.md"] = "\n".join(_lines(found)).encode()
-    with writing(os.fsdecode(folder), "folder"), whole_folder(folder) as aside:
+    with explain_write_errors(os.fsdecode(folder), "folder"), atomic_folder(folder) as aside:
         for name, data in made.items():
             (aside / name).write_bytes(data)
         for item, one in found:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
 from parivox.report.audit_queries import check_speaker_ids
-from parivox.runtime.disk import check_file, whole_file, writing
+from parivox.runtime.disk import atomic_file, explain_write_errors, writable_file
 from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
@@ -117,14 +117,14 @@ def tables_as(audit: Audit, kind: str) -> bytes:
 def check_page(path: str | os.PathLike[str]) -> Path:
     """The file of a page; refused if it may not be written, or what draws it is not installed."""
     need("pages", "vl_convert", "jinja2")
-    return check_file(path, f"report{_PAGES[0]}")
+    return writable_file(path, f"report{_PAGES[0]}")
 
 
 def check_tables(path: str | os.PathLike[str], format: str | None = None) -> tuple[Path, str]:  # noqa: A002
     """The file of tables and their format; refused if it may not be written, or is of no format."""
     kind = format or format_of(path)
     check_format(kind)
-    return check_file(path, f"report{TABLES[kind]}"), kind
+    return writable_file(path, f"report{TABLES[kind]}"), kind
 
 
 def check_format(format: str) -> None:  # noqa: A002 - the option's word
@@ -159,5 +159,5 @@ def need(what: str, *packages: str, extra: str = "report") -> None:
 
 
 def _put(file: Path, data: bytes) -> None:
-    with writing(str(file)), whole_file(file) as aside:
+    with explain_write_errors(str(file)), atomic_file(file) as aside:
         aside.write_bytes(data)

@@ -9,7 +9,7 @@ from rich.console import Group
 
 from parivox.auditing import system_name
 from parivox.core.verdict import WHY
-from parivox.errors import ConfigError, nearest
+from parivox.errors import ConfigError, name_hint
 from parivox.report.audit_queries import (
     POOLED,
     RATES,
@@ -73,7 +73,7 @@ def part_of(
 
 def _check(what: str, name: str, known: Iterable[str], *, is_known: bool) -> None:
     if not is_known:
-        msg = f"no {what} {name!r} in this audit; {nearest(name, known)}"
+        msg = f"no {what} {name!r} in this audit; {name_hint(name, known)}"
         raise ConfigError(msg)
 
 

@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.padding import Padding
 
 from parivox.embedding.identity import are_few, no_people
-from parivox.errors import shown
+from parivox.errors import printable
 from parivox.report.words import STYLES, add, count_of, grid, show, text
 
 if TYPE_CHECKING:
@@ -129,26 +129,26 @@ def embedded(run: Embedded) -> Iterator[str]:
     total += len(run.set_aside)
     known = f", {had:,} of them earlier" if had else ""
     name = run.store.system["name"]
-    yield shown(
+    yield printable(
         f"{ok:,} of {total:,} recordings ({_hours(run.seconds)}) are embedded by {name} in "
         f"{run.store.path}{known}."
     )
     failed = [f"{n:,} {_FAILURES[status]}" for status, n in run.statuses.items() if status != "ok"]
     if failed:
-        yield shown(
+        yield printable(
             f"{total - ok:,} failed: {', '.join(failed)}. An audit counts them as an outcome: see "
             f"status and reason in {run.store.path / 'recordings.parquet'}."
         )
     if run.set_aside:
-        yield shown(
+        yield printable(
             f"{len(run.set_aside):,} set aside, as their channels differ and none is chosen (first "
             f"{run.set_aside[0]!r}); give --channel mix, left, right or each, or a column channel, "
             "and run it again."
         )
-    yield from map(shown, _of_other_ids(run))
+    yield from map(printable, _of_other_ids(run))
     for one in run.store.about["probe"]["findings"]:
         if one["verdict"] == "fault":
-            yield shown(f"A probe of {name} found a fault ({one['check']}): {one['words']}.")
+            yield printable(f"A probe of {name} found a fault ({one['check']}): {one['words']}.")
     if run.passed_over:
         yield f"{run.passed_over:,} files were skipped: their extension is not that of audio."
 
@@ -186,7 +186,7 @@ def checked(store: Store) -> Iterator[str]:
     """A line that says that a store is whole."""
     rows, crops, dimension = store.vectors.shape
     of_crops = f" of {crops} crops" if crops > 1 else ""
-    yield shown(
+    yield printable(
         f"{store.path}: is whole: {len(store.table):,} recordings, {rows:,} embeddings{of_crops} "
         f"of {dimension} values by {store.system['name']}."
     )
@@ -210,7 +210,7 @@ def _hours(seconds: float) -> str:
 def print_scored(found: Scored) -> None:
     """Print it: how many trials have a score, why others have none, of whom the cohort is."""
     for line in scored(found):
-        sys.stdout.write(shown(line) + "\n")
+        sys.stdout.write(printable(line) + "\n")
 
 
 def print_scored_pairs(found: ScoredPairs, counts: Path, tally: Path) -> None:
@@ -225,7 +225,7 @@ def print_scored_pairs(found: ScoredPairs, counts: Path, tally: Path) -> None:
         *(f"  Noted: {one}." for one in found.notes),
         f"Next: parivox audit {counts} {tally}",
     ):
-        sys.stdout.write(shown(line) + "\n")
+        sys.stdout.write(printable(line) + "\n")
 
 
 def scored(found: Scored) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 from rich.text import Text
 
-from parivox.errors import shown
+from parivox.errors import printable
 from parivox.report.audit_queries import RATES, VERDICTS
 from parivox.report.findings import ALLOCATIONS, how_to_read, read_as
 from parivox.report.overview import overview
@@ -90,7 +90,7 @@ def _parts(
     yield Text()
     weaken = {"Limitations": f"{'; '.join(one.short for one in of.caveats)}."} if of.caveats else {}
     for heading, words in (of.notes | weaken).items():
-        yield Paragraph.assemble((f"{heading}: ", "bold"), shown(words))
+        yield Paragraph.assemble((f"{heading}: ", "bold"), printable(words))
     if page is not None:
         yield text(f"Report: {page}")
     yield text(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.box import SIMPLE_HEAD
 from rich.text import Text
 
-from parivox.errors import shown
+from parivox.errors import printable
 from parivox.report.ratio_strips import INKS
 from parivox.report.terminal_grid import Grid
 
@@ -82,7 +82,7 @@ class Paragraph(Text):
 
 def text(words: str, *, style: str = "", apart: bool = False) -> Text:
     """Words that may hold any name, shown as they are; perhaps after an empty line."""
-    return Paragraph(("\n" if apart else "") + shown(words), style=style)
+    return Paragraph(("\n" if apart else "") + printable(words), style=style)
 
 
 def grid(*columns: str, left: tuple[int, ...] = (0,), fixed: tuple[int, ...] = ()) -> Grid:

@@ -27,19 +27,19 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError, DataError, ParivoxError
 from parivox.runtime.disk import sha256_of
-from parivox.runtime.workers import Crew, Made, WorkerLost, processors
+from parivox.runtime.workers import TaskOutput, WorkerLost, WorkerPool, processor_count
 from parivox.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
-    from parivox.runtime.workers import InHand, M
+    from parivox.runtime.workers import AnnounceItem, Output
 
-OWN = "auto"
+AUTO_ADDRESS = "auto"
 """In the place of an address: what ``RAY_ADDRESS`` names, or else this machine alone."""
-RETRIES = 3
+MAX_RETRIES = 3
 """Times that a task is done again if its node or process is lost."""
-PATIENCE = 60.0
+MAX_WAIT_S = 60.0
 """Seconds to wait for a cluster to answer, for a node that can do tasks, and for a shared disk."""
 _STORE = 80 << 20  # bytes of Ray's store of objects, which has none of ours
 _AHEAD = 2  # tasks that wait for each processor, so that none is idle
@@ -49,19 +49,19 @@ _AHEAD = 2  # tasks that wait for each processor, so that none is idle
 class Cluster:
     """A Ray cluster."""
 
-    address: str = OWN
+    address: str = AUTO_ADDRESS
     """Of its head, as ``HOST:PORT``, or `OWN`."""
     gpus: int = 0
     """That each task needs."""
 
     @contextlib.contextmanager
     def open(
-        self, begin: Callable[[], Callable[[Any, InHand], M]]
-    ) -> Iterator[Callable[[Iterable[Any]], Generator[M]]]:
+        self, begin: Callable[[], Callable[[Any, AnnounceItem], Output]]
+    ) -> Iterator[Callable[[Iterable[Any]], Generator[Output]]]:
         """What does tasks; they come in whatever order, once their files are seen here."""
         with _connected(self.address) as ray:
             options = {"num_cpus": 1, "num_gpus": self.gpus, "max_calls": 0}
-            again = {"max_retries": RETRIES, "retry_exceptions": [WorkerLost]}
+            again = {"max_retries": MAX_RETRIES, "retry_exceptions": [WorkerLost]}
             task = ray.remote(**options, **again)(_done)
             where = (os.getcwd(), __version__)  # noqa: PTH109 - a text
             yield partial(self._do, ray, lambda one: task.remote(begin, one, *where))
@@ -86,7 +86,7 @@ class Cluster:
         there = ray.cluster_resources()
         cpus, gpus = int(there.get("CPU", 0)), int(there.get("GPU", 0))
         room = min(cpus, gpus // self.gpus) if self.gpus else cpus
-        if not room and time.monotonic() - since > PATIENCE:
+        if not room and time.monotonic() - since > MAX_WAIT_S:
             what = "GPU, which --device cuda needs" if cpus else "processor"
             msg = f"--ray {self.address}: no node has a {what}; add one; what is finished is kept"
             raise ConfigError(msg)
@@ -95,7 +95,7 @@ class Cluster:
 
 def check_address(address: str) -> str:
     """An address that can be one; it is an error if ray is not installed."""
-    if address != OWN and not re.fullmatch(r"[^\s:/]+:\d{1,5}", address):
+    if address != AUTO_ADDRESS and not re.fullmatch(r"[^\s:/]+:\d{1,5}", address):
         msg = (
             f"--ray {address!r} is not an address of a cluster; give HOST:PORT, as `ray start "
             "--head` "
@@ -112,23 +112,23 @@ def check_address(address: str) -> str:
 def _connected(address: str) -> Iterator[Any]:
     """Ray's module, connected; a cluster of this machine alone ends with the block."""
     check_address(address)
-    address = os.environ.get("RAY_ADDRESS", OWN) if address == OWN else address
+    address = os.environ.get("RAY_ADDRESS", AUTO_ADDRESS) if address == AUTO_ADDRESS else address
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # no report of use leaves the machine
     import ray  # noqa: PLC0415 - takes seconds
 
     logging.getLogger("ray").setLevel(logging.CRITICAL)  # what goes wrong is raised, too
     options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
-    if address == OWN:
-        options |= {"address": "local", "num_cpus": processors(), "include_dashboard": False}
+    if address == AUTO_ADDRESS:
+        options |= {"address": "local", "num_cpus": processor_count(), "include_dashboard": False}
         options |= {"object_store_memory": _STORE, "_node_ip_address": "127.0.0.1"}
     else:
         options |= {"address": address}
         _check_answers(check_address(address))
     try:
-        if address == OWN:
+        if address == AUTO_ADDRESS:
             ray.init(**options)  # here: its processes end with the thread that began them
         else:
-            _within(PATIENCE, partial(ray.init, **options))
+            _within(MAX_WAIT_S, partial(ray.init, **options))
     except Exception as error:  # whatever Ray raises: versions that differ, no room, no answer
         words = " ".join(str(error).split())[:300]
         msg = f"--ray {address}: Ray cannot be reached or begun ({words}); mend that"
@@ -143,7 +143,7 @@ def _check_answers(address: str) -> None:
     """Refuse a cluster of which nothing answers, for which Ray would wait very long."""
     host, _, port = address.rpartition(":")
     try:
-        socket.create_connection((host, int(port)), timeout=PATIENCE / 4).close()
+        socket.create_connection((host, int(port)), timeout=MAX_WAIT_S / 4).close()
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or str(error)
         msg = (
@@ -186,7 +186,7 @@ def _given(ray: Any, one: Any) -> Any:
         raise
     except ray.exceptions.RayError as error:
         words = " ".join(str(error).split())[:300]
-        msg = f"--ray: a task was lost {RETRIES + 1} times ({words}); what is finished is kept"
+        msg = f"--ray: a task was lost {MAX_RETRIES + 1} times ({words}); what is finished is kept"
         raise DataError(msg) from error
     if isinstance(made, ParivoxError):
         raise made
@@ -195,7 +195,7 @@ def _given(ray: Any, one: Any) -> Any:
 
 def _wait_for(files: Mapping[str, str]) -> None:
     """Wait until files that a node wrote are seen here: disks of a network lag."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + MAX_WAIT_S
     for name, digest in files.items():
         while not Path(name).is_file() or sha256_of(Path(name)) != digest:
             if time.monotonic() > end:
@@ -208,11 +208,13 @@ def _wait_for(files: Mapping[str, str]) -> None:
             time.sleep(0.1)
 
 
-_crews: dict[bytes, Crew[Any]] = {}
+_crews: dict[bytes, WorkerPool[Any]] = {}
 """The worker process of this processor of a node, by what it was begun with."""
 
 
-def _done(begin: Callable[[], Any], task: Any, folder: str, version: str) -> Made | ParivoxError:
+def _done(
+    begin: Callable[[], Any], task: Any, folder: str, version: str
+) -> TaskOutput | ParivoxError:
     """Do a task: this is what runs on a node. A process that was lost is raised, to be retried."""
     here = platform.node()
     if version != __version__:
@@ -232,8 +234,8 @@ def _done(begin: Callable[[], Any], task: Any, folder: str, version: str) -> Mad
         _crews.pop(other).close()
     if key not in _crews:
         sys.modules["__main__"].__dict__.pop("__file__", None)  # or Ray would be loaded there, too
-        _crews[key] = Crew(begin, 1)
-    made: Made
+        _crews[key] = WorkerPool(begin, 1)
+    made: TaskOutput
     try:
         (made,) = _crews[key].do([task])
     except ParivoxError as error:

@@ -27,9 +27,9 @@ from parivox.errors import ConfigError, ParivoxError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-HIDDEN = ".parivox-"
+HIDDEN_PREFIX = ".parivox-"
 """How the names of folders begin in which something is being written."""
-_NEXT, _GONE = f"{HIDDEN}next", ".gone"
+_NEXT, _GONE = f"{HIDDEN_PREFIX}next", ".gone"
 """Files that count but have not all moved yet, and among them the names of those that go."""
 _HOST = re.sub("[^0-9A-Za-z]+", "-", platform.node())[:64]
 _OF_HOST = re.compile(rf"\.parivox-{_HOST}-\d+-[0-9a-f]{{8}}")
@@ -46,7 +46,7 @@ _IN_WORDS = re.compile(r"os error (\d+)|\d+ requested and \d+ written")
 
 
 @contextlib.contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A file to write, which takes the place of `path` when the block ends, unless that fails."""
     goal = Path(os.path.realpath(path))
     with _hidden(goal.parent) as folder:
@@ -57,7 +57,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def whole_folder(path: str | os.PathLike[str], own: Collection[str] = ()) -> Iterator[Path]:
+def atomic_folder(path: str | os.PathLike[str], own: Collection[str] = ()) -> Iterator[Path]:
     """A folder for files, which are in `path` when the block ends: all, or if that fails none.
 
     Of a folder that is there already, files of the same names are replaced, and those named in
@@ -84,7 +84,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def found(folder: Path, name: str) -> Path:
+def current_path(folder: Path, name: str) -> Path:
     """Where a file of a folder lies, even if its writer was killed while files were moved."""
     following = folder / _NEXT
     with contextlib.suppress(OSError, UnicodeDecodeError):
@@ -93,15 +93,15 @@ def found(folder: Path, name: str) -> Path:
     return following / name if (following / name).exists() else folder / name
 
 
-def finish(folder: Path) -> None:
+def finish_move(folder: Path) -> None:
     """Move the files of a writer that was killed while it did."""
     following = folder / _NEXT
     with contextlib.ExitStack() as lock:
-        if following.is_dir() and hold(following, lock, waits=True):
+        if following.is_dir() and lock_folder(following, lock, waits=True):
             _move(following, folder)
 
 
-def hold(folder: Path, lock: contextlib.ExitStack, *, waits: bool = False) -> bool:
+def lock_folder(folder: Path, lock: contextlib.ExitStack, *, waits: bool = False) -> bool:
     """Hold a folder, which must be there, until `lock` is closed or the process ends.
 
     False if another process holds it, or has just removed it. Where a system has no such locks,
@@ -120,7 +120,7 @@ def hold(folder: Path, lock: contextlib.ExitStack, *, waits: bool = False) -> bo
         return False
 
 
-def check_file(path: str | os.PathLike[str], example: str) -> Path:
+def writable_file(path: str | os.PathLike[str], example: str) -> Path:
     """A file to write, links followed; refused if it is another's, or may not be written.
 
     Raises
@@ -140,18 +140,18 @@ def check_file(path: str | os.PathLike[str], example: str) -> Path:
         if not file.parent.is_dir():
             msg = f"{text}: there is no folder {file.parent}; name a file in a folder that exists"
             raise ConfigError(msg)
-        is_other = file.exists() and not is_ours(file)
+        is_other = file.exists() and not is_written_by_parivox(file)
     except (OSError, ValueError) as error:
-        raise unwritable(text, error) from error
+        raise write_error(text, error) from error
     if is_other:
         msg = f"{text}: already exists and was not written by Parivox; name another file"
         raise ConfigError(msg)
     if not os.access(file.parent, os.W_OK | os.X_OK):
-        raise unwritable(text, PermissionError(f"{file.parent} is not a folder to write to"))
+        raise write_error(text, PermissionError(f"{file.parent} is not a folder to write to"))
     return file
 
 
-def is_ours(file: Path) -> bool:
+def is_written_by_parivox(file: Path) -> bool:
     """Whether a file says that it is a report, rule file or calibrator, or holds nothing."""
     with file.open("rb") as opened:
         head = opened.read(_HEAD)
@@ -165,7 +165,7 @@ def is_ours(file: Path) -> bool:
 
 
 @contextlib.contextmanager
-def writing(what: str, other: str = "file", kept: str = "") -> Iterator[None]:
+def explain_write_errors(what: str, other: str = "file", kept: str = "") -> Iterator[None]:
     """Say in a sentence that `what` cannot be written, what to do, and what is kept.
 
     Raises
@@ -176,12 +176,12 @@ def writing(what: str, other: str = "file", kept: str = "") -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if (why := refusal(error)) is None:
+        if (why := system_error(error)) is None:
             raise
-        raise unwritable(what, why, other, kept) from error
+        raise write_error(what, why, other, kept) from error
 
 
-def unwritable(
+def write_error(
     what: str, error: OSError | ValueError, other: str = "file", kept: str = ""
 ) -> ConfigError:
     """What is said of a file or folder that cannot be written."""
@@ -192,7 +192,7 @@ def unwritable(
     return ConfigError(f"{what}: cannot be written ({reason}); {mend}{kept}")
 
 
-def refusal(error: BaseException) -> OSError | None:
+def system_error(error: BaseException) -> OSError | None:
     """The system's error that one is or tells of, as libraries have words of their own for it."""
     told = _IN_WORDS.search(str(error))
     if told and not isinstance(error, ParivoxError) and getattr(error, "errno", None) is None:
@@ -201,7 +201,7 @@ def refusal(error: BaseException) -> OSError | None:
     return error if isinstance(error, OSError) else None
 
 
-class Scratch:
+class ScratchFolder:
     """A temporary folder that is removed when nothing needs it any more.
 
     That of a process which was killed goes with the next that needs one.
@@ -217,7 +217,7 @@ class Scratch:
         return self.path / name
 
     @contextlib.contextmanager
-    def writing(self, name: str) -> Iterator[Path]:
+    def file_to_write(self, name: str) -> Iterator[Path]:
         """A file in it to write to; a full disk is a sentence."""
         with _room(self.path.parent):
             yield self.path / name
@@ -229,7 +229,7 @@ def _room(home: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        why = refusal(error)
+        why = system_error(error)
         if why is None or why.errno not in _FULL:
             raise
         msg = (
@@ -245,11 +245,11 @@ def _hidden(home: Path, mode: int = 0o777) -> Iterator[Path]:
     _clear(home)
     with contextlib.ExitStack() as lock:
         while True:
-            folder = home / f"{HIDDEN}{_HOST}-{os.getpid()}-{os.urandom(4).hex()}"
+            folder = home / f"{HIDDEN_PREFIX}{_HOST}-{os.getpid()}-{os.urandom(4).hex()}"
             folder.mkdir(mode)
             lock.callback(shutil.rmtree, folder, ignore_errors=True)
             try:
-                if hold(folder, lock):
+                if lock_folder(folder, lock):
                     break
             except OSError:  # a disk without locks: nobody takes it for left
                 break
@@ -264,7 +264,7 @@ def _clear(home: Path) -> None:
         left = [one for one in entries if _OF_HOST.fullmatch(one.name)]
         for one in left:
             with contextlib.suppress(OSError), contextlib.ExitStack() as lock:
-                if one.is_dir(follow_symlinks=False) and hold(Path(one.path), lock):
+                if one.is_dir(follow_symlinks=False) and lock_folder(Path(one.path), lock):
                     shutil.rmtree(one.path, ignore_errors=True)
 
 
@@ -274,9 +274,9 @@ def _replace(aside: Path, goal: Path, own: Collection[str]) -> None:
     (aside / _GONE).write_text("\n".join(sorted({*own} - names)), encoding="utf-8")
     for path in aside.iterdir():
         _settle(path)
-    finish(goal)
+    finish_move(goal)
     while not _renamed(aside, goal / _NEXT):
-        finish(goal)
+        finish_move(goal)
     try:
         _move(goal / _NEXT, goal)
     except BaseException:  # interrupted: what counts already is brought to its end first

@@ -1,7 +1,7 @@
 """Progress: which stage a task is at, what share of it is done, how long it took and may take.
 
 Whoever works opens a `stage` and adds what is done of it; whoever wants to know listens, with
-`told_to`. Without a listener nothing is told.
+`report_progress_to`. Without a listener nothing is told.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ R = TypeVar("R")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-EVERY_S = 0.25
+REPORT_INTERVAL_S = 0.25
 """Between two reports of a stage that goes on, in seconds."""
-KNOWN_S, KNOWN_SHARE = 1.0, 0.05
+MIN_SECONDS_FOR_ETA, MIN_SHARE_FOR_ETA = 1.0, 0.05
 """So long a stage must have run, and so much of it be done, before its time left is told."""
 
 
@@ -81,9 +81,9 @@ class Progress:
     @property
     def figures(self) -> str:
         """Share, time taken and time left, in words."""
-        took, share = lasting(self.elapsed_s), self.share
+        took, share = duration_text(self.elapsed_s), self.share
         words = f"{share * 100:.0f} % in {took}" if share else took
-        return words if self.eta_s is None else f"{words}, {lasting(max(self.eta_s, 1))} left"
+        return words if self.eta_s is None else f"{words}, {duration_text(max(self.eta_s, 1))} left"
 
     def __str__(self) -> str:
         return f"{self.stage}, {self.figures}"
@@ -94,12 +94,12 @@ class Progress:
         return replace(self, elapsed_s=self.elapsed_s + seconds, eta_s=left)
 
 
-def lasting(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A duration in words.
 
     Examples
     --------
-    >>> [lasting(s) for s in (3.2, 200, 9_000)]
+    >>> [duration_text(s) for s in (3.2, 200, 9_000)]
     ['3 s', '3 min', '2.5 h']
     """
     if seconds < 99.5:
@@ -125,7 +125,7 @@ class Stage:
         self.name, self.total, self.unit, self.told = name, total, unit, told
         self.done = self.before = 0  # and of that, what says nothing of the pace
         self.began = monotonic()
-        self.due = inf if told is None else self.began + EVERY_S
+        self.due = inf if told is None else self.began + REPORT_INTERVAL_S
 
     def add(self, n: int = 1, *, is_new: bool = True) -> None:
         """Tell that so much more is done, or was by an earlier run, whatever time that took."""
@@ -139,7 +139,7 @@ class Stage:
         if self.told is None:
             return
         now = monotonic()
-        self.due = now + EVERY_S
+        self.due = now + REPORT_INTERVAL_S
         stages = (*(one.name for one in self.told.open if one is not self), self.name)
         total = self.total
         done = self.done if total is None else min(self.done, total)
@@ -152,7 +152,11 @@ class Stage:
     def _left(self, done: int, total: int, took: float) -> float | None:
         """Seconds that it may still take, if enough is known."""
         fresh = done - self.before
-        if took < KNOWN_S or fresh < KNOWN_SHARE * (total - self.before) or not fresh:
+        if (
+            took < MIN_SECONDS_FOR_ETA
+            or fresh < MIN_SHARE_FOR_ETA * (total - self.before)
+            or not fresh
+        ):
             return None
         return took / fresh * (total - done)
 
@@ -184,7 +188,7 @@ def stage(name: str, total: int | None = None, unit: str = "") -> Iterator[Stage
         told.open[-1].add(0)
 
 
-class Several(Protocol[T_co]):
+class SizedIterable(Protocol[T_co]):
     """What can be counted and gone through."""
 
     def __len__(self) -> int:
@@ -194,8 +198,8 @@ class Several(Protocol[T_co]):
         """One after the other."""
 
 
-def each(
-    items: Several[T], name: str, unit: str, *, size: Callable[[T], int] | None = None
+def with_progress(
+    items: SizedIterable[T], name: str, unit: str, *, size: Callable[[T], int] | None = None
 ) -> Iterator[T]:
     """The items, and a stage that tells how many are done with, or how much by their sizes."""
     with stage(name, len(items) if size is None else sum(map(size, items)), unit) as at:
@@ -205,14 +209,17 @@ def each(
 
 
 @contextmanager
-def told_to(listener: Listener | None) -> Iterator[None]:
+def report_progress_to(listener: Listener | None) -> Iterator[None]:
     """Have a function called with the `Progress` of all stages meanwhile.
 
     It is called as each begins and ends, and in between at most four times a second.
 
     Examples
     --------
-    >>> with told_to(lambda at: print(at.stage, at.share)), stage("counting", 2) as counting:
+    >>> with (
+    ...     report_progress_to(lambda at: print(at.stage, at.share)),
+    ...     stage("counting", 2) as counting,
+    ... ):
     ...     counting.add(2)
     counting 0.0
     counting 1.0
@@ -227,12 +234,12 @@ def told_to(listener: Listener | None) -> Iterator[None]:
         _TOLD.reset(token)
 
 
-def telling(working: Callable[P, R]) -> Callable[P, R]:
+def reports_progress(working: Callable[P, R]) -> Callable[P, R]:
     """Have a function tell its argument `progress` of its stages."""
 
     @wraps(working)
     def wrapped(*args: P.args, **given: P.kwargs) -> R:
-        with told_to(cast("Listener | None", given.get("progress"))):
+        with report_progress_to(cast("Listener | None", given.get("progress"))):
             return working(*args, **given)
 
     return wrapped

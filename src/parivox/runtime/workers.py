@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from parivox.errors import ConfigError, DataError, ParivoxError
-from parivox.runtime.disk import Scratch
+from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.memory import keep_memory
 
 if TYPE_CHECKING:
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from multiprocessing.connection import Connection
 
-    InHand = Callable[[int | None], None]
+    AnnounceItem = Callable[[int | None], None]
     """Told the place of each item of a task that may end the process, and None once none can."""
 
-T = TypeVar("T")
+Result = TypeVar("Result")
 
-PATIENCE = 300.0
+MAX_SECONDS_PER_ITEM = 300.0
 """Seconds after which an item in hand never will be done."""
 ONE_THREAD = dict.fromkeys(
     (
@@ -50,7 +50,7 @@ _ANEW = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Made:
+class TaskOutput:
     """What came of a task that wrote files."""
 
     number: int  # of the task
@@ -58,10 +58,10 @@ class Made:
     """SHA-256 of each, by its path."""
 
 
-M = TypeVar("M", bound=Made)
+Output = TypeVar("Output", bound=TaskOutput)
 
 
-def processors() -> int:
+def processor_count() -> int:
     """Processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -72,8 +72,8 @@ class Runner(Protocol):
     """Where tasks are done."""
 
     def open(
-        self, begin: Callable[[], Callable[[Any, InHand], M]]
-    ) -> AbstractContextManager[Callable[[Iterable[Any]], Generator[M]]]:
+        self, begin: Callable[[], Callable[[Any, AnnounceItem], Output]]
+    ) -> AbstractContextManager[Callable[[Iterable[Any]], Generator[Output]]]:
         """What does tasks, once or several times, until it is closed.
 
         It gives what comes of each, in whatever order. What a worker raises is raised here.
@@ -85,13 +85,13 @@ class WorkerLost(DataError):  # noqa: N818 - named for what it tells
     """A process ended, and not by an item of its task."""
 
 
-class Here:
+class CurrentProcess:
     """The process itself, which does one task after the other."""
 
     @contextlib.contextmanager
     def open(
-        self, begin: Callable[[], Callable[[Any, InHand], T]]
-    ) -> Iterator[Callable[[Iterable[Any]], Generator[T]]]:
+        self, begin: Callable[[], Callable[[Any, AnnounceItem], Result]]
+    ) -> Iterator[Callable[[Iterable[Any]], Generator[Result]]]:
         """What does tasks in their order."""
         do = begin()
         yield lambda tasks: (do(task, lambda _: None) for task in tasks)
@@ -109,25 +109,27 @@ class Processes:
 
     @contextlib.contextmanager
     def open(
-        self, begin: Callable[[], Callable[[Any, InHand], T]]
-    ) -> Iterator[Callable[[Iterable[Any]], Generator[T]]]:
+        self, begin: Callable[[], Callable[[Any, AnnounceItem], Result]]
+    ) -> Iterator[Callable[[Iterable[Any]], Generator[Result]]]:
         """What does tasks, begun in their order; they come in whatever order they are done."""
-        with contextlib.closing(Crew(begin, self.number)) as crew:
+        with contextlib.closing(WorkerPool(begin, self.number)) as crew:
             yield crew.do
 
 
-class Crew(Generic[T]):
+class WorkerPool(Generic[Result]):
     """So many worker processes at most, which stay until it is closed.
 
     In each, `begin` is called once and gives what does a task.
     """
 
-    def __init__(self, begin: Callable[[], Callable[[Any, InHand], T]], most: int) -> None:
+    def __init__(
+        self, begin: Callable[[], Callable[[Any, AnnounceItem], Result]], most: int
+    ) -> None:
         self.begin, self.most = begin, most
         self.workers: list[_Worker] = []
-        self.folder = Scratch()  # for what they print
+        self.folder = ScratchFolder()  # for what they print
 
-    def do(self, tasks: Iterable[Any]) -> Generator[T]:
+    def do(self, tasks: Iterable[Any]) -> Generator[Result]:
         """Do tasks, begun in their order.
 
         Workers go on with the next tasks while the caller has a result in hand, and wait there: no
@@ -136,7 +138,7 @@ class Crew(Generic[T]):
         """
         coming = iter(tasks)
         again: list[Any] = []
-        finished: list[_Finished[T]] = []
+        finished: list[_Finished[Result]] = []
         try:
             while True:
                 free = [worker for worker in self.workers if not worker.is_busy]
@@ -172,10 +174,10 @@ class Crew(Generic[T]):
 
 
 @dataclass(frozen=True)
-class _Finished(Generic[T]):
+class _Finished(Generic[Result]):
     """What a worker sends when a task is done."""
 
-    made: T
+    made: Result
 
 
 class _Worker:
@@ -222,7 +224,7 @@ class _Worker:
 
     def is_lost(self) -> bool:
         """Whether it has ended, or is at one item for ever."""
-        is_stuck = self.at is not None and time.monotonic() - self.since > PATIENCE
+        is_stuck = self.at is not None and time.monotonic() - self.since > MAX_SECONDS_PER_ITEM
         return self.is_gone or is_stuck
 
     def what_is_left(self) -> Any:

@@ -32,13 +32,13 @@ from parivox.data.trial_checks import DataNote, Trials
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
 from parivox.options.kinds import several
-from parivox.runtime.disk import Scratch, whole_file, writing
-from parivox.runtime.progress import stage, telling
+from parivox.runtime.disk import ScratchFolder, atomic_file, explain_write_errors
+from parivox.runtime.progress import reports_progress, stage
 from parivox.scoring.all_pairs import ByCell, ByUnit, Edges, Recordings, add_all_pairs, is_turned
 from parivox.scoring.comparison import Scorer, Way, check_norms, digest
 from parivox.scoring.run import FORMAT
 from parivox.scoring.vectors import open_vectors
-from parivox.shown import Shown
+from parivox.shown import NotebookView
 from parivox.trials.lists import recordings_in
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ MOST_TALLIED = 1 << 24
 
 
 @dataclass(frozen=True)
-class ScoredPairs(Shown):
+class ScoredPairs(NotebookView):
     """All pairs of some recordings, as `parivox.audit` takes them.
 
     Attributes
@@ -94,7 +94,11 @@ class ScoredPairs(Shown):
             If they cannot be written, or are there.
         """
         files = check_out(out, overwrite=overwrite)
-        with writing(f"--out {out}"), whole_file(files[0]) as counts, whole_file(files[1]) as tally:
+        with (
+            explain_write_errors(f"--out {out}"),
+            atomic_file(files[0]) as counts,
+            atomic_file(files[1]) as tally,
+        ):
             self.counts.write(counts)
             self.tally.write(tally)
         return files
@@ -117,7 +121,7 @@ def check_out(out: str | Path, *, overwrite: bool) -> tuple[Path, Path]:
     return files
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def score_all_pairs(
     embeddings: str | Path | Vectors,
@@ -234,8 +238,8 @@ def score_all_pairs(
             pairs.gathered(units), asked, bins, pairs.weighing(pairs.of_cells(cells))
         )
         how = {} if operating_points is None else {"operating_points": operating_points}
-        scratch = Scratch()
-        with scratch.writing("all.counts") as path:
+        scratch = ScratchFolder()
+        with scratch.file_to_write("all.counts") as path:
             counts.write(path)
         with stage("finding the thresholds of the tally"):
             at = speaker_count_thresholds(str(path), **how)

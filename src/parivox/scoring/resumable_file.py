@@ -13,7 +13,7 @@ import polars as pl
 
 from parivox.data.formats.format import ENGINE_ERRORS
 from parivox.errors import ConfigError, DataError
-from parivox.runtime.disk import HIDDEN, hold, whole_file, writing
+from parivox.runtime.disk import HIDDEN_PREFIX, atomic_file, explain_write_errors, lock_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ class Parts:
         with contextlib.ExitStack() as lock:
             with self.writing():
                 self.folder.mkdir(parents=True, exist_ok=True)
-                if not hold(self.folder, lock):
+                if not lock_folder(self.folder, lock):
                     msg = (
                         f"--out {self.out}: another run is making this file; wait for it, or name "
                         "another"
@@ -59,13 +59,13 @@ class Parts:
         plan = self.folder / "plan.json"
         if plan.exists() and plan.read_text(encoding="utf-8", errors="replace") == self.plan:
             return
-        others = [path for path in self.folder.iterdir() if not path.name.startswith(HIDDEN)]
+        others = [path for path in self.folder.iterdir() if not path.name.startswith(HIDDEN_PREFIX)]
         if others and not plan.exists():
             msg = f"--out {self.out}: {self.folder} holds other files; name another file"
             raise ConfigError(msg)
         for path in sorted(others, key=lambda one: one == plan):  # last, as it tells what they are
             path.unlink()
-        with whole_file(plan) as aside:
+        with atomic_file(plan) as aside:
             aside.write_text(self.plan, encoding="utf-8", newline="\n")
 
     def __exit__(self, *_: object) -> None:
@@ -122,7 +122,7 @@ class Parts:
 
     def write(self, frame: pl.DataFrame, number: int, piece: int | None = None) -> None:
         """Write a part, or a piece of one; it is there wholly or not at all."""
-        with self.writing(), whole_file(self.path_of(number, piece)) as aside:
+        with self.writing(), atomic_file(self.path_of(number, piece)) as aside:
             frame.write_parquet(aside, compression="uncompressed")
 
     def read(self, number: int, piece: int | None = None) -> pl.LazyFrame:
@@ -141,7 +141,7 @@ class Parts:
 
         The same parts give the same bytes: row groups of one size, no time, no name of a machine.
         """
-        with self.writing(), whole_file(self.out) as aside:
+        with self.writing(), atomic_file(self.out) as aside:
             whole = pl.scan_parquet([self.path_of(n) for n in range(number)], glob=False)
             last(whole).sink_parquet(
                 aside,
@@ -156,7 +156,7 @@ class Parts:
     def writing(self) -> contextlib.AbstractContextManager[None]:
         """Say in a sentence what cannot be written; what is there stays."""
         kept = ": what was scored is kept, and the same command goes on from there"
-        return writing(f"--out {self.out}", kept=kept)
+        return explain_write_errors(f"--out {self.out}", kept=kept)
 
 
 def _would_replace(out: Path, source: Path) -> bool:

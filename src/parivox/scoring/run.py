@@ -15,14 +15,14 @@ from parivox.data.ids import places_in
 from parivox.data.source_bytes import in_encoding_given
 from parivox.errors import ConfigError
 from parivox.runtime.cluster import Cluster, check_address
-from parivox.runtime.disk import sha256_of, whole_file
-from parivox.runtime.progress import stage, telling
-from parivox.runtime.workers import Made
+from parivox.runtime.disk import atomic_file, sha256_of
+from parivox.runtime.progress import reports_progress, stage
+from parivox.runtime.workers import TaskOutput
 from parivox.scoring.comparison import Scorer, Way, check_norms, digest
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list
 from parivox.scoring.resumable_file import Parts
 from parivox.scoring.vectors import comparison_named, open_vectors, way_of
-from parivox.shown import Shown
+from parivox.shown import NotebookView
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.runtime.progress import Progress
-    from parivox.runtime.workers import InHand
+    from parivox.runtime.workers import AnnounceItem
     from parivox.scoring.lists import Enrolments, TrialList
     from parivox.scoring.vectors import Vectors
 
@@ -43,7 +43,7 @@ FORMAT = 2
 
 
 @dataclass(frozen=True)
-class Scored(Shown):
+class Scored(NotebookView):
     """What was scored.
 
     Attributes
@@ -70,7 +70,7 @@ class Scored(Shown):
     notes: tuple[str, ...] = ()
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def score(
     trials: Any,
@@ -233,16 +233,16 @@ def _scored(job: _Job, parts: Parts, ray: str | None) -> Iterator[tuple[int, boo
     yield sum(there), False
 
 
-def _scoring(parts: Parts) -> Callable[[int, InHand], Made]:
+def _scoring(parts: Parts) -> Callable[[int, AnnounceItem], TaskOutput]:
     """What a worker of a cluster does: parts of a file."""
     ready = _Ready.load(parts)
 
-    def do(number: int, _: InHand) -> Made:
+    def do(number: int, _: AnnounceItem) -> TaskOutput:
         if not parts.has(number):  # else another node did, and is lost
             parts.write(ready.scored(parts.read(number, piece=0).collect()), number)
         parts.forget(number)
         file = parts.path_of(number)
-        return Made(number=number, files={str(file): sha256_of(file)})
+        return TaskOutput(number=number, files={str(file): sha256_of(file)})
 
     return do
 
@@ -352,7 +352,7 @@ class _Ready:
         """Write it into the folder of the parts, beside what is kept of recordings."""
         own = {one.name: getattr(self, one.name) for one in fields(self)}
         own["scorer"] = (self.scorer.comparison.name, self.scorer.strangers)
-        with whole_file(parts / READY) as aside:
+        with atomic_file(parts / READY) as aside:
             aside.write_bytes(pickle.dumps(own))
 
     @classmethod

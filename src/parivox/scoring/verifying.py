@@ -31,7 +31,7 @@ from parivox.embedding.recordings import (
 from parivox.embedding.store import save
 from parivox.embedding.systems import recorded
 from parivox.errors import ConfigError, DataError
-from parivox.runtime.progress import stage, telling
+from parivox.runtime.progress import reports_progress, stage
 from parivox.runtime.workers import Processes
 from parivox.scoring.lists import CHUNK, read_enrolments, read_list, recording_places
 from parivox.scoring.resumable_file import Parts
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from parivox.embedding.systems import VerifyingSystem
     from parivox.runtime.progress import Progress
-    from parivox.runtime.workers import InHand
+    from parivox.runtime.workers import AnnounceItem
 
     Outcome = tuple[float | None, str | None, str, str | None]
 
@@ -62,7 +62,7 @@ _OUTCOME = {
 }
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def score_with_system(
     trials: Any,
@@ -334,10 +334,10 @@ def _steps(needs: Iterable[int]) -> Iterator[tuple[int, bool, int | None]]:
 
 def _decoding(
     rate: int, least_seconds: float, channel: int | None
-) -> Callable[[Batch, InHand], Decoded]:
+) -> Callable[[Batch, AnnounceItem], Decoded]:
     """What the other process does: batches of one recording."""
 
-    def decode(batch: Batch, in_hand: InHand) -> Decoded:
+    def decode(batch: Batch, in_hand: AnnounceItem) -> Decoded:
         found = next(decode_batch(batch, rate, least_seconds, in_hand))
         if not found.channels:
             return found

@@ -31,8 +31,8 @@ from parivox.errors import ConfigError, DataError
 from parivox.options.audit import NEVER, READ, TRIALS, AuditOptions, CountOptions, ReadOptions
 from parivox.options.kinds import options_of
 from parivox.options.shards import ShardsPlanCommand
-from parivox.runtime.disk import whole_file, writing
-from parivox.runtime.progress import telling
+from parivox.runtime.disk import atomic_file, explain_write_errors
+from parivox.runtime.progress import reports_progress
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ def _check_same(one: Mapping[str, Any], sha256: str) -> None:
         raise DataError(msg)
 
 
-@telling
+@reports_progress
 def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **options: Any) -> Plan:
     """Plan an audit in parts, and write the plan.
 
@@ -291,7 +291,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
     if folder.is_dir() and not file.exists() and any(folder.iterdir()):
         msg = f"--out {out}: holds files that are of no plan; name a new folder"
         raise ConfigError(msg)
-    with writing(f"--out {out}", "folder"):
+    with explain_write_errors(f"--out {out}", "folder"):
         folder.mkdir(parents=True, exist_ok=True)
         if not file.exists():
             write_json(file, made)
@@ -381,7 +381,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_json(path: Path, found: Mapping[str, Any]) -> None:
     """Write an object, all of it or nothing."""
-    with writing(str(path)), whole_file(path) as aside:
+    with explain_write_errors(str(path)), atomic_file(path) as aside:
         aside.write_text(
             json.dumps(found, ensure_ascii=False, indent=1), encoding="utf-8", newline="\n"
         )

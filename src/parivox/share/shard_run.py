@@ -20,9 +20,9 @@ from parivox.data.trial_set import TrialSet
 from parivox.errors import ConfigError, DataError, ParivoxError
 from parivox.options.shards import ShardsRunCommand
 from parivox.runtime.cluster import Cluster, check_address
-from parivox.runtime.disk import hold, writing
-from parivox.runtime.progress import stage, telling
-from parivox.runtime.workers import Here, Made, Processes
+from parivox.runtime.disk import explain_write_errors, lock_folder
+from parivox.runtime.progress import reports_progress, stage
+from parivox.runtime.workers import CurrentProcess, Processes, TaskOutput
 from parivox.share.shard_merging import find_thresholds
 from parivox.share.shard_plan import gathered, read_json, read_plan, text_of, write_json
 from parivox.share.shard_record import COUNTS, FAILED, TALLY, ShardRecord, all_failed
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from parivox.data.speakers import Speakers
     from parivox.options.audit import CountOptions
     from parivox.runtime.progress import Progress
-    from parivox.runtime.workers import InHand, Runner
+    from parivox.runtime.workers import AnnounceItem, Runner
     from parivox.share.shard_plan import Plan, TallyInputs
 
 
@@ -71,10 +71,10 @@ def run_shard(
     if home.is_symlink():
         msg = f"{home}: is a link, and what it leads to may be another's; remove it"
         raise ConfigError(msg)
-    with writing(str(home), "folder"):
+    with explain_write_errors(str(home), "folder"):
         home.mkdir(exist_ok=True)
     with ExitStack() as lock:
-        if not hold(home, lock, waits=waits):
+        if not lock_folder(home, lock, waits=waits):
             msg = f"{plan.said(number)}: another process runs it; wait until that has ended"
             raise ConfigError(msg)
         record, found = ShardRecord.read(plan, number), plan.found()
@@ -153,7 +153,7 @@ def _told(plan: Plan, number: int) -> Iterator[None]:
         raise DataError(told) from error
 
 
-@telling
+@reports_progress
 def run(
     folder: str | os.PathLike[str],
     *,
@@ -190,7 +190,7 @@ def run(
     if sum((shard is not None, workers != 1, ray is not None)) > 1:
         msg = "--shard, --workers and --ray each say who runs what; give one of them"
         raise ConfigError(msg)
-    runner: Runner = Here() if workers == 1 else Processes(workers)
+    runner: Runner = CurrentProcess() if workers == 1 else Processes(workers)
     if ray is not None:
         runner = Cluster(check_address(ray))
     plan = read_plan(folder)
@@ -231,17 +231,17 @@ def _run_all(plan: Plan, do: Callable[[Iterable[int]], Iterator[FinishedShard]],
 
 
 @dataclass(frozen=True, kw_only=True)
-class FinishedShard(Made):
+class FinishedShard(TaskOutput):
     """A part that was run."""
 
     error: str = ""  # what is wrong with its rows
 
 
-def running(folder: Path) -> Callable[[int, InHand], FinishedShard]:
+def running(folder: Path) -> Callable[[int, AnnounceItem], FinishedShard]:
     """What a worker does: parts of a plan."""
     plan = read_plan(folder)
 
-    def do(number: int, _: InHand) -> FinishedShard:
+    def do(number: int, _: AnnounceItem) -> FinishedShard:
         try:
             hashes = run_shard(folder, number, waits=True)
         except DataError as error:

@@ -25,9 +25,9 @@ from parivox.data.columns import plain
 from parivox.data.recordings import read_utterances
 from parivox.data.source_bytes import in_encoding_given
 from parivox.data.speakers import read_speakers
-from parivox.errors import ConfigError, DataError, nearest
+from parivox.errors import ConfigError, DataError, name_hint
 from parivox.options.trials import BalancedOptions
-from parivox.runtime.progress import telling
+from parivox.runtime.progress import reports_progress
 from parivox.trials.building import Built, build_lists
 from parivox.trials.guidelines import CHECKS
 from parivox.trials.pairs import (
@@ -60,7 +60,7 @@ _GENDER = ("gender", "sex")
 _SPEAKERS, _SPREAD, _TARGET, _UTTERANCES = range(4)  # keys of the streams of one list
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def build_balanced(
     utterances: Any,
@@ -195,7 +195,8 @@ def _balance(asked: str | None, by: str, columns: Sequence[str]) -> str:
     known = {plain(one): one for one in columns}
     if name not in known:
         msg = (
-            f"--balance {asked!r}: is not an attribute of speakers; {nearest(name, known.values())}"
+            f"--balance {asked!r}: is not an attribute of speakers; "
+            f"{name_hint(name, known.values())}"
         )
         raise ConfigError(msg)
     return asked

@@ -24,9 +24,15 @@ from parivox.data.source_bytes import read_as
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import KINDS, BuildOptions
-from parivox.runtime.disk import finish, found, sha256_of, whole_folder, writing
-from parivox.runtime.progress import stage, telling
-from parivox.shown import Shown
+from parivox.runtime.disk import (
+    atomic_folder,
+    current_path,
+    explain_write_errors,
+    finish_move,
+    sha256_of,
+)
+from parivox.runtime.progress import reports_progress, stage
+from parivox.shown import NotebookView
 from parivox.trials.checks import check
 from parivox.trials.guidelines import failed_checks_sentence
 from parivox.trials.manifest import AS_WRITTEN, ENDING, SCHEMA, read_manifest
@@ -50,7 +56,7 @@ _ENDINGS = {"voxceleb": "txt", "kaldi": "txt", "nist": "tsv"}
 
 
 @dataclass(frozen=True, eq=False)
-class Built(Shown):
+class Built(NotebookView):
     """Lists that were built, with their manifest.
 
     Attributes
@@ -154,8 +160,8 @@ def build_lists(
     manifest["inputs"] = _inputs(design.pool, asked, folder)
     _check_new(folder, [*names, manifest_name])
     with (
-        writing(f"--out {folder}", "folder"),
-        whole_folder(folder) as aside,
+        explain_write_errors(f"--out {folder}", "folder"),
+        atomic_folder(folder) as aside,
         stage(f"writing {size}", design.trials * variants, "trials") as drawing,
     ):
         for name, one in zip(names, draws, strict=True):
@@ -178,7 +184,7 @@ def build_lists(
     return built
 
 
-@telling
+@reports_progress
 def rebuild(
     manifest: str | os.PathLike[str],
     *,
@@ -352,9 +358,9 @@ def _in_words(size: float) -> str:
 
 def _check_new(folder: Path, names: Sequence[str]) -> None:
     """Refuse to replace lists, but for those of a run that was killed while they appeared."""
-    with writing(f"--out {folder}", "folder"):
-        is_unfinished = found(folder, names[-1]).parent != folder
-        finish(folder)
+    with explain_write_errors(f"--out {folder}", "folder"):
+        is_unfinished = current_path(folder, names[-1]).parent != folder
+        finish_move(folder)
         there = next((name for name in names if (folder / name).exists()), None)
     if there is not None and not is_unfinished:
         msg = f"--out {folder}: {there} is there already; name another folder"

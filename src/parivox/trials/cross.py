@@ -15,7 +15,7 @@ import numpy as np
 from parivox.data.source_bytes import in_encoding_given
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import CrossOptions
-from parivox.runtime.progress import telling
+from parivox.runtime.progress import reports_progress
 from parivox.trials.building import Built, build_lists
 from parivox.trials.pairs import (
     Meetings,
@@ -49,7 +49,7 @@ ALL_ROWS = (
 _ORDER, _TARGET, _CELLS = range(3)  # keys of the streams of one list
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def build_cross(
     utterances: Any,

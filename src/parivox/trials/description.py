@@ -10,7 +10,7 @@ import numpy as np
 
 from parivox.data.table import Table
 from parivox.data.trial_checks import CONFLICTS, DUPLICATES
-from parivox.shown import Shown
+from parivox.shown import NotebookView
 from parivox.trials.grades import highest
 from parivox.trials.list_counts import (
     count_list,
@@ -82,7 +82,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Description(Shown):
+class Description(NotebookView):
     """What a list holds.
 
     Attributes

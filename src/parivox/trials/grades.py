@@ -21,7 +21,7 @@ from parivox.data.attributes import AttributeValues
 from parivox.data.columns import ATTRIBUTE
 from parivox.data.table import Table
 from parivox.errors import ConfigError
-from parivox.shown import Shown
+from parivox.shown import NotebookView
 from parivox.trials.lists import list_of, read_list
 from parivox.trials.writing import (
     FORMATS_WITH_FURTHER_COLUMNS,
@@ -164,7 +164,7 @@ def parse_mixes(text: Any, grades: int = 4) -> Mixes:
 
 
 @dataclass(frozen=True, eq=False)
-class Graded(Shown):
+class Graded(NotebookView):
     """Graded trials.
 
     Attributes

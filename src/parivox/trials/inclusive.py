@@ -23,7 +23,7 @@ from parivox.data.source_bytes import in_encoding_given
 from parivox.errors import ConfigError, DataError
 from parivox.options.kinds import several
 from parivox.options.trials import InclusiveOptions
-from parivox.runtime.progress import telling
+from parivox.runtime.progress import reports_progress
 from parivox.trials.building import Built, build_lists
 from parivox.trials.grades import OTHER_RECORDING, TRIVIAL, parse_mix, rounded_counts
 from parivox.trials.pairs import (
@@ -59,7 +59,7 @@ _WHOLE = 1e-6
 _TARGET, _ORDER, _UTTERANCES = range(3)  # keys of the streams of one list
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def build_inclusive(
     utterances: Any,

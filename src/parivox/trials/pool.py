@@ -16,7 +16,7 @@ from parivox.data.recordings import Utterances, read_utterances
 from parivox.data.requested_groupings import AttributeLookup, attributes_asked, make_groupings
 from parivox.data.speakers import Speakers, read_speakers
 from parivox.data.table import Table
-from parivox.errors import ConfigError, DataError, nearest
+from parivox.errors import ConfigError, DataError, name_hint
 from parivox.options.kinds import several
 from parivox.trials.grades import grade_codes, hardest
 from parivox.trials.lists import (
@@ -212,7 +212,7 @@ def group_positions(groups: Sequence[str], by: str, asked: Sequence[str] | str |
     names = several(asked)
     for one in names:
         if one not in groups:
-            msg = f"--groups {one!r}: is not a group of {by}; {nearest(str(one), groups)}"
+            msg = f"--groups {one!r}: is not a group of {by}; {name_hint(str(one), groups)}"
             raise ConfigError(msg)
     return np.unique([groups.index(one) for one in names])
 

@@ -30,7 +30,7 @@ from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
 from parivox.options.trials import PER_SPEAKER, InclusiveOptions, VariantsOptions
 from parivox.runtime.progress import stage
-from parivox.shown import VARIATION_SHOWN_BY, Shown
+from parivox.shown import VARIATION_CHART_MODULE, NotebookView
 from parivox.trials.lists import read_with_speakers, recordings_in
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ _BOOTSTRAP = 1 << 32  # seeds of draws of speakers, away from those of pairs
 
 
 @dataclass(frozen=True, eq=False)
-class Variation(Shown):
+class Variation(NotebookView):
     """Results of several lists drawn from one pool of pairs.
 
     Attributes
@@ -143,11 +143,11 @@ class Variation(Shown):
         if metric not in METRICS:
             msg = f"metric is {metric!r}; it is one of {', '.join(METRICS)}"
             raise ConfigError(msg)
-        return import_module(VARIATION_SHOWN_BY).spread(self, metric)
+        return import_module(VARIATION_CHART_MODULE).spread(self, metric)
 
     def dets(self) -> Any:
         """DET curves of the variants, a panel for each group, as an ``altair.Chart``."""
-        return import_module(VARIATION_SHOWN_BY).dets(self)
+        return import_module(VARIATION_CHART_MODULE).dets(self)
 
 
 @in_encoding_given

@@ -24,8 +24,8 @@ from parivox.data.speakers import read_speakers
 from parivox.data.trial_rows import chunks_of_trials
 from parivox.data.trial_values import labels, scores
 from parivox.errors import ConfigError, DataError
-from parivox.runtime.disk import Scratch, unwritable, whole_file, writing
-from parivox.shown import Shown
+from parivox.runtime.disk import ScratchFolder, atomic_file, explain_write_errors, write_error
+from parivox.shown import NotebookView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,9 +89,9 @@ def check_is_new(path: Any) -> Path:
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
             return out
     except (OSError, ValueError) as error:
-        raise unwritable(named, error) from error
+        raise write_error(named, error) from error
     why = f"{out.parent} is not a folder that can be written" if text else "names no file"
-    raise unwritable(named, PermissionError(why))
+    raise write_error(named, PermissionError(why))
 
 
 class ListWriter:
@@ -110,14 +110,14 @@ class ListWriter:
         self.rows = 0
         self._whole = contextlib.ExitStack()
         self._file: IO[bytes] | None = None
-        self._scratch: Scratch | None = None
+        self._scratch: ScratchFolder | None = None
         self._blocks: list[Path] = []
 
     def __enter__(self) -> Self:
         with self._writing(), contextlib.ExitStack() as scan_every_column:
-            self._aside = scan_every_column.enter_context(whole_file(self.path))
+            self._aside = scan_every_column.enter_context(atomic_file(self.path))
             if self.format == "parquet":
-                self._scratch = Scratch()
+                self._scratch = ScratchFolder()
                 scan_every_column.push(self._write_parquet)
             else:
                 self._file = scan_every_column.enter_context(self._aside.open("wb"))
@@ -125,7 +125,7 @@ class ListWriter:
         return self
 
     def _writing(self) -> contextlib.AbstractContextManager[None]:
-        return writing(f"--out {self.path}")
+        return explain_write_errors(f"--out {self.path}")
 
     def write(
         self,
@@ -147,7 +147,7 @@ class ListWriter:
         frame = pl.DataFrame(trial | dict(more or {}))
         if self._scratch is not None:
             for part in frame.iter_slices(ROWS_PER_GROUP):
-                with self._scratch.writing(f"{len(self._blocks)}.arrow") as block:
+                with self._scratch.file_to_write(f"{len(self._blocks)}.arrow") as block:
                     part.write_ipc(block, compression="lz4")
                 self._blocks.append(block)
         else:
@@ -212,7 +212,7 @@ class ListWriter:
 
 
 @dataclass(frozen=True)
-class Converted(Shown):
+class Converted(NotebookView):
     """A list that was written in another format.
 
     Attributes

@@ -43,7 +43,7 @@ from parivox.data.trial_set import TrialSet, check_test_speakers
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
 from parivox.options.kinds import several
-from parivox.runtime.progress import stage, telling
+from parivox.runtime.progress import reports_progress, stage
 
 if TYPE_CHECKING:
     import os
@@ -66,7 +66,7 @@ _GROUPS = ("level", "enrol_group", "test_group")
 _NONE = np.int32(-1)
 
 
-@telling
+@reports_progress
 @in_encoding_given
 def count(
     scores: Any,

@@ -38,8 +38,8 @@ from parivox.data.inspection.trials import (
 from parivox.data.recordings import MODEL
 from parivox.data.source_bytes import read_content
 from parivox.data.value_warnings import DataWarning
-from parivox.errors import DataError, StrayQuote, shown
-from parivox.runtime.disk import Scratch
+from parivox.errors import DataError, StrayQuote, printable
+from parivox.runtime.disk import ScratchFolder
 from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _without_repeats(given: Sequence[Any]) -> tuple[list[Any], list[str]]:
         except ValueError:  # no path can be called so
             key = source
         if is_path and key in found:
-            name = shown(os.fspath(source)) if is_file else "standard input"
+            name = printable(os.fspath(source)) if is_file else "standard input"
             again[f"{name}: is given more than once; name it once"] = None
         found.setdefault(key, source)
     return list(found.values()), list(again)
@@ -115,11 +115,11 @@ def _readable_again(given: Any, number: int) -> Source:
     if not isinstance(given, (str, os.PathLike)):
         return Source(f"table {number}", given, f"table {number}")
     if os.fspath(given) != "-":
-        name = shown(os.fspath(given))
+        name = printable(os.fspath(given))
         return Source(name, given, name)
-    folder = Scratch()
+    folder = ScratchFolder()
     # "standard input" is what messages call it
-    with folder.writing("standard input") as path, path.open("wb") as file:
+    with folder.file_to_write("standard input") as path, path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     return Source(path.name, path, "-", folder)
 

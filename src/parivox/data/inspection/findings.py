@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parivox.shown import Shown
+from parivox.shown import NotebookView
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -167,7 +167,7 @@ class Differing:
 
 
 @dataclass(frozen=True)
-class Inspection(Shown):
+class Inspection(NotebookView):
     """What was found in some files.
 
     Attributes

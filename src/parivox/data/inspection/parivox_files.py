@@ -13,7 +13,7 @@ from parivox.data.counts_file import holds_tally
 from parivox.data.inspection.findings import Found
 from parivox.data.kaldi import without_folder
 from parivox.errors import DataError
-from parivox.runtime.disk import is_ours
+from parivox.runtime.disk import is_written_by_parivox
 
 _HEAD = 1 << 16
 _FOLDERS = {
@@ -90,7 +90,7 @@ def _of_file(path: Path) -> tuple[str, str, str] | None:
         if (path.parent / file).is_file() and path.name in _files_beside(path.parent / file):
             return f"part of {words}", command, str(path.parent)
     known = _archive(path) if zipfile.is_zipfile(path) else _text(path)
-    if known is None and path.stat().st_size and is_ours(path):
+    if known is None and path.stat().st_size and is_written_by_parivox(path):
         known = _REPORT
     return None if known is None else (*known, str(path))
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from parivox.data.inspection.findings import Differing
     from parivox.data.trial_set import TrialSet
     from parivox.data.value_warnings import DataWarning
-    from parivox.runtime.disk import Scratch
+    from parivox.runtime.disk import ScratchFolder
 
 Inspected: TypeAlias = InspectedTrials | InspectedTable | Found
 """What one source is."""
@@ -53,7 +53,7 @@ class Source:
     name: str
     data: Any
     word: str  # as the command takes it
-    folder: Scratch | None = None  # of standard input, for as long as it is needed
+    folder: ScratchFolder | None = None  # of standard input, for as long as it is needed
     inspected: Inspected = field(default_factory=lambda: Found("", "unknown"))
 
     @property

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
-from parivox.runtime.disk import whole_file
+from parivox.runtime.disk import atomic_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -207,7 +207,7 @@ def _keep(weights: Weights, path: Path) -> None:
     """Write the array file; a cache that takes nothing is told and left."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as aside:
+        with atomic_file(path) as aside:
             np.savez(aside, allow_pickle=False, **weights)
     except OSError as error:
         sys.stderr.write(

@@ -43,7 +43,7 @@ from parivox.embedding.systems.ge2e_weights import cached_file
 from parivox.embedding.systems.onnx import load_onnx
 from parivox.embedding.systems.precomputed import SUFFIXES
 from parivox.embedding.systems.published import PUBLISHED, load_published
-from parivox.errors import ConfigError, ParivoxError, nearest
+from parivox.errors import ConfigError, ParivoxError, name_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -355,7 +355,9 @@ def load_object(text: str) -> Any:
     except AttributeError as error:
         names = [name for name in vars(found) if not name.startswith("_")]
         where = f" ({found.__file__})" if getattr(found, "__file__", None) else ""
-        msg = f"--system {text}: {module}{where} has no {attribute!r}; {nearest(attribute, names)}"
+        msg = (
+            f"--system {text}: {module}{where} has no {attribute!r}; {name_hint(attribute, names)}"
+        )
         raise ConfigError(msg) from error
 
 

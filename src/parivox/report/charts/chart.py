@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from parivox.auditing import system_name
-from parivox.errors import ConfigError, nearest, shown
+from parivox.errors import ConfigError, name_hint, printable
 from parivox.report.audit_queries import Scope
 from parivox.report.charts.theme import PAPER
 from parivox.report.overview import lines
@@ -302,13 +302,13 @@ def check(
     """Refuse a name that is not known, with what may be meant."""
     names = dict.fromkeys(known)
     if asked is not None and asked not in names:
-        msg = f"{option} {asked!r} is not {where}; {nearest(asked, names)}"
+        msg = f"{option} {asked!r} is not {where}; {name_hint(asked, names)}"
         raise ConfigError(msg)
 
 
 def cut(name: str, most: int = _CUT) -> str:
     """A name as a sentence has room for it, on one line."""
-    safe = shown(name)
+    safe = printable(name)
     return safe if len(safe) <= most else f"{safe[: most - 1].rstrip(_JOINER)}…"
 
 

@@ -11,7 +11,7 @@ from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from parivox.errors import ConfigError, nearest
+from parivox.errors import ConfigError, name_hint
 from parivox.report.charts.comparison import against, differences, ranks
 from parivox.report.charts.det import det, together
 from parivox.report.charts.groups import failures, forest, levels, speakers
@@ -45,7 +45,7 @@ def _draws(kind: Chart) -> Callable[[_Method], _Method]:
         def drawn(self: Charts, **asked: Any) -> Any:
             for name in asked:
                 if name not in known:
-                    msg = f"{method.__name__} takes no {name!r}; {nearest(name, known)}"
+                    msg = f"{method.__name__} takes no {name!r}; {name_hint(name, known)}"
                     raise TypeError(msg)
             how = theme(for_page=False, width=asked.pop("width", usual))
             spec = kind(self._audit, theme=how, **asked)

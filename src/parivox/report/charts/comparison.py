@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from parivox.core.measures import bias_measures
-from parivox.errors import ConfigError, nearest
+from parivox.errors import ConfigError, name_hint
 from parivox.report.audit_queries import VERDICTS
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
@@ -127,7 +127,7 @@ def _bias_measure(name: str) -> BiasMeasure:
     of = {one.id: one for one in bias_measures().values() if one.scale == "ratio"}
     known = [one for one in of if not one.startswith("mean_")]
     if name not in known:
-        msg = f"measure {name!r} is not a ratio of a group; {nearest(name, known)}"
+        msg = f"measure {name!r} is not a ratio of a group; {name_hint(name, known)}"
         raise ConfigError(msg)
     return of[name]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from parivox.errors import ConfigError, shown
+from parivox.errors import ConfigError, printable
 from parivox.report.audit_queries import VERDICTS
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
@@ -245,7 +245,7 @@ def _forest_row(
     chosen: Chosen, row: Row | None, verdict: Row | None, group: str, low: float, high: float
 ) -> Row:
     """What is drawn of a group, between the ends of the axis."""
-    made: Row = {"group": chosen.marked(group), "g": shown(group)}
+    made: Row = {"group": chosen.marked(group), "g": printable(group)}
     if row is None or row["value"] is None:
         why = "no trials" if row is None else row["reason"]
         return {**made, "n": "–", "told": f"– ({why})", "is": _FEW}

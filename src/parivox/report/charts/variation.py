@@ -10,7 +10,7 @@ import numpy as np
 
 from parivox.errors import ConfigError
 from parivox.report.report_files import need
-from parivox.runtime.disk import whole_file, writing
+from parivox.runtime.disk import atomic_file, explain_write_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -125,7 +125,7 @@ def save(chart: Any, option: str, path: str) -> None:
     """Write a chart, in the format that its name tells."""
     kind = Path(path).suffix.lower()[1:]
     how = {"inline": True} if kind == "html" else {}  # else it loads from elsewhere
-    with writing(f"{option} {path}"), whole_file(path) as aside:
+    with explain_write_errors(f"{option} {path}"), atomic_file(path) as aside:
         chart.save(str(aside), format=kind, **how)
 
 

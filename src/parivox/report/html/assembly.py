@@ -11,7 +11,7 @@ from importlib import resources
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from parivox.errors import ConfigError, shown
+from parivox.errors import ConfigError, printable
 from parivox.report.audit_queries import check_speaker_ids, name_of, systems
 from parivox.report.charts import DARK, LIGHT, draw, figures
 from parivox.report.context import read_context
@@ -33,7 +33,7 @@ from parivox.report.html.sentences import caveats, said
 from parivox.report.labels import labelled
 from parivox.report.overview import overview
 from parivox.report.words import BEFORE_UNIT
-from parivox.runtime.progress import each
+from parivox.runtime.progress import with_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +101,7 @@ def html_report(
     sections = {name: words for name, words in SECTIONS.items() if name != "compared" or told}
     return template.render(
         words_of_page(audit, of),
-        title=shown(title) if title else by_default,
+        title=printable(title) if title else by_default,
         headline=of.headline,
         sections=sections,
         is_open=_OPEN,
@@ -171,7 +171,7 @@ def _drawn(audit: Audit) -> dict[str, list[list[Drawn]]]:
     made: dict[str, list[list[Drawn]]] = {name: [] for name in SECTIONS}
     names = sorted((name_of(*one.values()) for one in systems(audit)), key=len, reverse=True)
     system = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
-    every = each(figures(audit), "figures", "figures")
+    every = with_progress(figures(audit), "figures", "figures")
     for section, of_section in groupby(every, key=lambda one: one.section):
         read: set[str] = set()
         rows = []

@@ -16,7 +16,7 @@ from parivox.report.monitor import (
     what_was_counted,
 )
 from parivox.report.report_files import check_page
-from parivox.runtime.disk import whole_file, writing
+from parivox.runtime.disk import atomic_file, explain_write_errors
 from parivox.runtime.progress import stage
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def write_stream(found: Monitor, path: str | os.PathLike[str]) -> None:
         If the file cannot be written there, or vl_convert or jinja2 is missing.
     """
     file = check_page(path)
-    with stage(f"writing {file.name}"), writing(str(file)), whole_file(file) as aside:
+    with stage(f"writing {file.name}"), explain_write_errors(str(file)), atomic_file(file) as aside:
         aside.write_text(stream_page(found), encoding="utf-8", newline="\n")
 
 

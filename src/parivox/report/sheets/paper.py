@@ -6,7 +6,7 @@ import re
 from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
-from parivox.errors import shown
+from parivox.errors import printable
 from parivox.report.audit_queries import points, scopes, systems
 from parivox.report.overview import overview
 from parivox.report.sheets.comparison import by_system, crosstabs
@@ -112,7 +112,7 @@ def markdown_escaped(text: str) -> str:
     >>> print(markdown_escaped("a|b <i> [x](y) 1.7 [1.3, 2.3]"))
     a\|b &lt;i> \[x\](y) 1.7 [1.3, 2.3]
     """
-    return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), shown(text))
+    return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), printable(text))
 
 
 def _section(audit: Audit) -> Iterator[str]:
@@ -174,7 +174,7 @@ def latex_escaped(text: str) -> str:
     >>> print(latex_escaped(r"50 % of {a_b} \ & c--d"))
     50 \% of \{a\_b\} \textbackslash{} \& c-{}-d
     """
-    return _SIGNS.sub(lambda found: _ESCAPES.get(found[0], f"{{}}{found[0]}"), shown(text))
+    return _SIGNS.sub(lambda found: _ESCAPES.get(found[0], f"{{}}{found[0]}"), printable(text))
 
 
 def latex_table(number: int, table: Sheet) -> Iterator[str]:

@@ -12,7 +12,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing import CURVES
-from parivox.errors import shown
+from parivox.errors import printable
 from parivox.report.overview import overview
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _cell(sheet: Any, value: Any) -> Any:
         return str(value)
     if not isinstance(value, str):
         return value
-    text = shown(value)[:_MOST_CHARACTERS]
+    text = printable(value)[:_MOST_CHARACTERS]
     if text[:1] not in {"=", "#"}:
         return text or None
     from openpyxl.cell import WriteOnlyCell  # noqa: PLC0415 - an optional dependency

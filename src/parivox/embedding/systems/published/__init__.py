@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from parivox.embedding.frontends import FRONTENDS, NetworkSystem, Recipe
-from parivox.errors import ConfigError, DataError, nearest
+from parivox.errors import ConfigError, DataError, name_hint
 from parivox.runtime.disk import sha256_of
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def load_published(
 def _chosen(known: Mapping[str, T], name: str, what: str) -> T:
     if name in known:
         return known[name]
-    msg = f"there is no {what} {name!r}; {nearest(name, known)}"
+    msg = f"there is no {what} {name!r}; {name_hint(name, known)}"
     raise ConfigError(msg)
 
 

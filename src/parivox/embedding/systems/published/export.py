@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.errors import ConfigError, DataError
-from parivox.runtime.disk import whole_file, writing
+from parivox.runtime.disk import atomic_file, explain_write_errors
 
 if TYPE_CHECKING:
     import os
@@ -46,7 +46,7 @@ def export_onnx(system: PublishedSystem, path: str | os.PathLike[str]) -> float:
         "recipe": json.dumps(asdict(system.recipe)),
         "weights_sha256": str(system.provenance.get("weights_sha256", "")),
     }
-    with writing(str(path)), whole_file(path) as aside:
+    with explain_write_errors(str(path)), atomic_file(path) as aside:
         _trace(system, aside)
         model = onnx.load(aside)
         onnx.helper.set_model_props(model, {f"parivox.{k}": v for k, v in metadata.items()})
