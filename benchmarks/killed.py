@@ -29,7 +29,7 @@ import polars as pl
 
 from parivox.runtime.cluster import Cluster
 from parivox.share.shard_merging import find_thresholds
-from parivox.share.shard_run import running
+from parivox.share.shard_run import shard_runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +133,7 @@ def kill_often(home: Path, planned: Path, kills: int, seed: int) -> None:
 
 def noting(folder: Path, log: Path) -> Callable[[int, AnnounceItem], TaskOutput]:
     """What a worker does, and a line for each part that it begins."""
-    do = running(folder)
+    do = shard_runner(folder)
 
     def noted(number: int, in_hand: AnnounceItem) -> TaskOutput:
         with log.open("a") as file:

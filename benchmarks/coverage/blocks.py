@@ -222,7 +222,7 @@ def _found_again(
     score = np.concatenate((drawn.target, drawn.nontarget))
     is_target = np.arange(score.size) < drawn.target.size
     counts = Counts.from_scores(score, is_target)
-    threshold = float(POINT.threshold_of(counts))
+    threshold = float(POINT.threshold(counts))
     wrong = np.bincount(drawn.speaker, drawn.target < threshold, minlength=group.size)
     tally = BySpeaker(one_cell, targets.speaker, wrong.astype(np.int64), targets.trials, 1)
     found = rate_interval(moments(in_blocks(tally, block)), LEVEL)
@@ -252,5 +252,5 @@ def _found_again(
 
 def _fnr(counts: Counts) -> FloatArray:
     """Rates of replicates at thresholds of their own."""
-    thresholds = np.broadcast_to(POINT.threshold_of(counts), counts.target.shape[0])
+    thresholds = np.broadcast_to(POINT.threshold(counts), counts.target.shape[0])
     return np.asarray(counts.at(thresholds[:, None]).fnr[:, 0])

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.coverage import real
 from benchmarks.coverage.records import Row, mean, stream
 
-from parivox.auditing.pairing import DRAWS, coded
+from parivox.auditing.pairing import N_DRAWS, encoded_draws
 from parivox.core.cluster_errors import ByPair, BySpeaker, moments, over
 from parivox.core.intervals import rate_interval
 from parivox.core.planning import icc_of
@@ -191,12 +191,12 @@ def _changes(
 
     They are paired, unless people have moved between groups.
     """
-    weights = rng.exponential(size=(DRAWS, int(new.speaker.max()) + 1))
+    weights = rng.exponential(size=(N_DRAWS, int(new.speaker.max()) + 1))
     made = []
     for release, one in (("old", old), ("new", new)):
         drawn = over(*weighted(one, weights))
         value = over(one.by_cell(one.errors), one.by_cell(one.trials))
-        texts = coded(drawn)
+        texts = encoded_draws(drawn)
         made.append(
             [
                 ReleaseRate(

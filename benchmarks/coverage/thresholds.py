@@ -54,7 +54,7 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
         designs, groups = _designs(speakers)
         n = min(int(np.sum(one.trials)) for one in designs)
         points = [parse_point(text, [COST]) for text in RATES]
-        points = [one for one in points if not one.level * n < MIN_EXPECTED_ERRORS]
+        points = [one for one in points if not one.rule_value * n < MIN_EXPECTED_ERRORS]
         drawn = (_limits(designs, groups, distance, points, rng) for _ in range(datasets))
         where = {"cell": name, "speakers": speakers, "rate": rate, "level": LEVEL}
         found = collected(drawn)
@@ -88,8 +88,8 @@ def _designs(speakers: str) -> tuple[Design, IntArray]:
 def _truth(point: OperatingPoint, distance: float) -> float:
     """The rate of all speakers at the threshold that a point has on them."""
     at = {
-        "fpr": -ndtri(point.level),
-        "fnr": distance + ndtri(point.level),
+        "fpr": -ndtri(point.rule_value),
+        "fnr": distance + ndtri(point.rule_value),
         "eer": distance / 2,
         "min-cdet": distance / 2 + log(COST.beta) / distance,
     }[point.rule]
@@ -108,7 +108,7 @@ def _limits(
     score = np.concatenate((drawn.target, drawn.nontarget))
     target = np.arange(score.size) < drawn.target.size
     counts = Counts.from_scores(score, target)
-    thresholds = [float(point.threshold_of(counts)) for point in points]
+    thresholds = [float(point.threshold(counts)) for point in points]
     wrong = [
         (drawn.target < t, designs[0])
         if RATES[p.text] == "fnr"
@@ -148,6 +148,6 @@ def _with_errors(wrong: FloatArray, design: BySpeaker | ByPair) -> BySpeaker | B
 def _rates(counts: Counts, points: list[OperatingPoint]) -> FloatArray:
     """The rate of each replicate at the threshold of its own, [replicate, point]."""
     n = counts.target.shape[0]
-    thresholds = [np.broadcast_to(point.threshold_of(counts), n) for point in points]
+    thresholds = [np.broadcast_to(point.threshold(counts), n) for point in points]
     at = counts.at(np.stack(thresholds, axis=-1))
     return np.where([RATES[point.text] == "fnr" for point in points], at.fnr, at.fpr)

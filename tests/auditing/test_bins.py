@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox import Counts
-from parivox.auditing.curves import nodes, shared_thresholds
+from parivox.auditing.curves import band_thresholds, shared_thresholds
 
 KEY = ("system", "list", "grouping", "group", "allocation")
 POINTS = ("threshold=1.25", "fpr=0.02", "eer", "min-cdet", "threshold=99")
@@ -370,7 +370,7 @@ def test_more_trials_make_no_more_thresholds():
 )
 def test_nodes_are_few_of_them_and_fewer_of_many_trials(n, n_trials, wanted):
     thresholds = np.concatenate(([-np.inf], np.arange(n - 1.0)))
-    found = nodes(thresholds, n_trials)
+    found = band_thresholds(thresholds, n_trials)
     assert found.size == wanted
     assert -np.inf not in found
     if wanted:

@@ -8,7 +8,7 @@ import pytest
 
 import parivox as pv
 from parivox import Counts
-from parivox.auditing.curves import THINNING, det_rows
+from parivox.auditing.curves import THINNING, det_columns
 
 PROBIT = NormalDist().inv_cdf
 
@@ -56,7 +56,7 @@ def test_thinning_stays_within_its_bound(seed):
     if seed % 2:
         score = np.round(score, 3)
     counts = Counts.from_scores(score, target)
-    kept = det_rows(counts)
+    kept = det_columns(counts)
     curve = counts.curve
     assert kept["threshold"].size < curve.thresholds.size / 3
     assert set(kept["threshold"]) <= set(curve.thresholds)
@@ -79,7 +79,7 @@ def distance(one, two):
 
 def test_short_curves_are_whole():
     counts = Counts.from_scores([0.1, 0.2, 0.2, 0.3], [0, 1, 0, 1])
-    assert det_rows(counts)["threshold"].tolist() == [math.inf, 0.3, 0.2, 0.1]
+    assert det_columns(counts)["threshold"].tolist() == [math.inf, 0.3, 0.2, 0.1]
 
 
 def test_the_bound_is_told(small):

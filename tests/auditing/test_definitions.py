@@ -5,16 +5,16 @@ import json
 import pytest
 
 import parivox as pv
-from parivox.auditing.definitions import all_definitions, uncertainty
+from parivox.auditing.definitions import all_definitions, uncertainty_definitions
 from parivox.auditing.options import INTERVALS, Options
 
 
 def test_without_intervals_there_is_nothing_to_tell():
-    assert uncertainty(Options(intervals=False)) == {}
+    assert uncertainty_definitions(Options(intervals=False)) == {}
 
 
 def test_the_values_in_force_are_told():
-    told = uncertainty(
+    told = uncertainty_definitions(
         Options(
             confidence=0.9,
             replicates=123,
@@ -35,28 +35,30 @@ def test_the_values_in_force_are_told():
 
 @pytest.mark.parametrize("interval", INTERVALS)
 def test_every_way_of_making_intervals_is_told(interval):
-    told = [uncertainty(Options(interval=other))["rates"] for other in INTERVALS]
-    own = uncertainty(Options(interval=interval))
+    told = [uncertainty_definitions(Options(interval=other))["rates"] for other in INTERVALS]
+    own = uncertainty_definitions(Options(interval=interval))
     assert told.count(own["rates"]) == 1
     assert ("independent" in own["rates"]) == (interval != "bootstrap")
 
 
 def test_what_was_not_asked_for_is_not_told():
     asked = Options(standardise=("same:gender",), compare=True, pooled_floor=True)
-    more = set(uncertainty(asked)) - set(uncertainty(Options()))
+    more = set(uncertainty_definitions(asked)) - set(uncertainty_definitions(Options()))
     assert more == {"standardised", "comparison", "pooled_floor"}
 
 
 def test_what_is_asked_of_blocks_is_told_of_them_alone():
-    of_blocks = uncertainty(Options(), in_blocks=True)
-    assert set(of_blocks) - set(uncertainty(Options())) == {"rates_of_blocks"}
+    of_blocks = uncertainty_definitions(Options(), in_blocks=True)
+    assert set(of_blocks) - set(uncertainty_definitions(Options())) == {"rates_of_blocks"}
     by_replicates = Options(interval="bootstrap")
-    assert uncertainty(by_replicates, in_blocks=True) == uncertainty(by_replicates)
+    assert uncertainty_definitions(by_replicates, in_blocks=True) == uncertainty_definitions(
+        by_replicates
+    )
 
 
 def test_thresholds_and_bins_are_told():
     fixed, found = (
-        uncertainty(Options(fixed_threshold=way, bins=bins))["bootstrap"]
+        uncertainty_definitions(Options(fixed_threshold=way, bins=bins))["bootstrap"]
         for way, bins in ((True, 0), (False, 512))
     )
     assert fixed["thresholds"] != found["thresholds"]

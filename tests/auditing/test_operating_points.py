@@ -270,7 +270,7 @@ def test_development_trials_are_an_input_too(simulate):
 
 def test_points_are_parsed_with_their_level_and_cost():
     costs = [parse_cost("voxsrc"), parse_cost("sre08")]
-    assert parse_point(" fpr=1e-2 ", costs).level == 0.01
+    assert parse_point(" fpr=1e-2 ", costs).rule_value == 0.01
     assert parse_point("min-cdet", costs).cost == costs[0]
     assert parse_point("min-cdet:sre08", costs).cost == costs[1]
     assert parse_point("bayes:sre08", costs, llr=True).definition == "sre08"
@@ -279,11 +279,11 @@ def test_points_are_parsed_with_their_level_and_cost():
 
 
 def test_sweeps_are_grids():
-    linear = [point.level for point in parse_sweep("fnr=0.1:0.5:5")]
+    linear = [point.rule_value for point in parse_sweep("fnr=0.1:0.5:5")]
     assert linear == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
     log = parse_sweep("fpr=0.001:0.1:log100")
     assert len(log) == len({point.text for point in log}) == 100
-    assert (log[0].level, log[-1].level) == (0.001, 0.1)
+    assert (log[0].rule_value, log[-1].rule_value) == (0.001, 0.1)
     assert all(point.rule == "fpr" for point in log)
 
 

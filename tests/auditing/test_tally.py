@@ -63,7 +63,7 @@ def errors(trials, groupings, n_speakers):
     layouts: list[Layout] = cell_layouts(groupings, RULES, groupings[-1:])
     points = [OperatingPoint(f"threshold={t}", "threshold", t) for t in THRESHOLDS.tolist()]
     points.append(OperatingPoint("deployed", "deployed"))
-    found = [LocatedPoint(one, one.level, *(np.nan,) * 3, "") for one in points]
+    found = [LocatedPoint(one, one.rule_value, *(np.nan,) * 3, "") for one in points]
     members = Members(n_speakers)
     return [
         array.tolist()

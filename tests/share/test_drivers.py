@@ -187,7 +187,9 @@ def test_who_runs_is_said_once(folder):
 
 
 def test_a_part_that_fails_by_its_rows_is_told_by_processes_too(lists, tmp_path, monkeypatch):
-    monkeypatch.setattr("parivox.share.shard_plan.TRIED", 1)  # whose speakers are in the table
+    monkeypatch.setattr(
+        "parivox.share.shard_plan.MAX_TRIED_ROWS", 1
+    )  # whose speakers are in the table
     (tmp_path / "s.csv").write_text((lists / "s.csv").read_text().split("\nqz23")[0])
     home = tmp_path / "other"
     chosen = {"by": ["gender"], "speakers": str(tmp_path / "s.csv")}

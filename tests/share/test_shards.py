@@ -15,7 +15,7 @@ from parivox.errors import ConfigError, DataError
 from parivox.runtime.disk import lock_folder
 from parivox.shards import merge, plan, read_plan, run, run_shard
 from parivox.share import shard_plan
-from parivox.share.shard_record import COUNTS, TALLY, ShardRecord
+from parivox.share.shard_record import COUNTS_FILE, SPEAKER_COUNTS_FILE, ShardRecord
 
 OPTIONS = {"by": ["gender", "gender+nation"], "replicates": 60}
 RICH = {
@@ -305,9 +305,9 @@ def test_a_pair_in_two_parts_that_is_not_counted_twice_is_no_fault(lists, tmp_pa
 
 def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
     record = ShardRecord.read(read_plan(copied), 2)
-    tally = SpeakerCounts.read(record.home / TALLY)
-    replace(tally, keys=tally.keys + 1).write(record.home / TALLY)
-    record.noted(TALLY, record.inputs, record.speakers)
+    tally = SpeakerCounts.read(record.home / SPEAKER_COUNTS_FILE)
+    replace(tally, keys=tally.keys + 1).write(record.home / SPEAKER_COUNTS_FILE)
+    record.noted(SPEAKER_COUNTS_FILE, record.inputs, record.speakers)
     told = r"do not add up to their files \(to ([\d,]+) trials of \1\); remove the parts, and run"
     with pytest.raises(DataError, match=told):
         merge(copied)
@@ -525,11 +525,11 @@ def test_files_of_one_name_are_told_apart_in_parts_too(lists, tmp_path):
         run(tmp_path / "r")
 
 
-@pytest.mark.parametrize("what", [COUNTS, TALLY])
+@pytest.mark.parametrize("what", [COUNTS_FILE, SPEAKER_COUNTS_FILE])
 def test_a_file_of_a_part_that_is_cut_off_is_made_again(copied, what):
     whole = (copied / "00001-of-00003" / what).read_bytes()
     (copied / "00001-of-00003" / what).write_bytes(whole[:100])
-    (copied / COUNTS).unlink()
+    (copied / COUNTS_FILE).unlink()
     with pytest.raises(DataError, match=r"of 1 of 3 parts are damaged \(1\); run them again"):
         merge(copied)
     run(copied)

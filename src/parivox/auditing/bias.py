@@ -16,7 +16,7 @@ import numpy as np
 
 from parivox.auditing.draws import MIN_SPLIT_SPEAKERS
 from parivox.auditing.estimates import Estimates, key_columns, rate_point_index
-from parivox.auditing.nulls import away
+from parivox.auditing.nulls import floor_distances
 from parivox.auditing.options import REFERENCES
 from parivox.core import bias
 from parivox.core.costs import cdet
@@ -59,18 +59,18 @@ class BiasValues:
     reference: str
     zero: ZeroPolicy
     keys: Sequence[Key]  # what its rows are of
-    stack: Estimates  # the base metrics that it is computed of
+    estimates: Estimates  # the base metrics that it is computed of
     terms: Terms  # of such estimates, also of draws of them: the groups and what they are against
-    value: FloatArray  # [key, group]
-    reason: NDArray[np.str_]
+    biases: FloatArray  # [key, group]
+    reasons: NDArray[np.str_]
     """``[key, group]``: why a value is undefined, infinite or a convention; ``undefined_value``
     where the metric itself is."""
-    draws: Estimates | None  # the same as the stack, of each draw
-    drawn: FloatArray | None  # [draw, key, group]: the measure of them
-    still: Bools
+    draw_estimates: Estimates | None  # the same as the stack, of each draw
+    draw_biases: FloatArray | None  # [draw, key, group]: the measure of them
+    is_constant: Bools
     """``[key, group]``: the group, or what it is against, is the same in all draws: these tell but
     one of both, so that nothing is told from them."""
-    left_out: NDArray[np.intp] | None = None
+    left_out_groups: NDArray[np.intp] | None = None
     """``[key]``: a group that the stack is without."""
 
 
@@ -94,18 +94,18 @@ def bias_values(
     groups
         Their names.
     """
-    rates = data.where(*RATES)
+    rates = data.with_metrics(*RATES)
     against = [one.id for one in bias_measures().values() if one.is_of_references]
     for zero in options.zero:
         stack = data if zero == "none" else rates
-        again = None if draws is None else draws.having(stack.keys)
+        again = None if draws is None else draws.with_keys(stack.keys)
         measures = [one for one in against if (zero, one) != ("nist", "difference")]
         for reference in options.reference:
             if reference in REFERENCES or reference in groups:
                 terms = partial(_terms, reference, zero, groups, points, options)
                 yield from _blocks(measures, reference, zero, stack.keys, stack, again, terms)
     for both, crossed in cheapest:
-        again = None if draws is None else draws.having(both.keys)
+        again = None if draws is None else draws.with_keys(both.keys)
         at = both.keys[:1]
         yield from _blocks(["subgroup_bias"], "pooled", "none", at, both, again, _cost_and_pooled)
         (plain,) = _blocks(["threshold_bias"], "", "none", at, both, again, _cost_and_minimum)
@@ -135,7 +135,7 @@ def _blocks(
         if again is not None and of_draws is not None:
             drawn = compute(of_draws).value
             if reference in _MADE_OF_ALL:  # not of a draw in which the reference lacks a group
-                drawn = np.where(again.lacks(stack)[..., None], np.nan, drawn)
+                drawn = np.where(again.lacks_group_values(stack)[..., None], np.nan, drawn)
         value, reason = found.value, found.reason
         yield BiasValues(
             *(measure, reference, zero, keys, stack, terms, value, reason, again, drawn, still)
@@ -162,12 +162,12 @@ def _terms(
     stack: Estimates,
 ) -> tuple[FloatArray, FloatArray]:
     """The groups ``[..., key, group]`` and what they are compared with, ``[..., key]``."""
-    cells = stack.under(zero)
+    cells = stack.values_under_policy(zero)
     values = cells[..., :-1]
     # nist adjusts what stands below the fraction bar only
     above = stack.groups if zero == "nist" else values
     if reference == "others":  # which is another one for each group
-        return above[..., None], stack.others(zero, points, options)
+        return above[..., None], stack.other_groups_values(zero, points, options)
     if reference == "pooled":
         return above, cells[..., -1]
     if reference in groups:
@@ -179,7 +179,7 @@ def min_cost_estimates(data: Estimates, cells: Cells, found: LocatedPoint) -> Es
     """A cost of every group at its smallest over all trials, then each group's own smallest."""
     cost = found.point.cost
     assert cost is not None
-    minima = data.having([("min_cdet_norm", cost.name, "")])
+    minima = data.with_keys([("min_cdet_norm", cost.name, "")])
     everyone = (*cells.groups, cells.pooled)
     costs = np.array([cdet(counts.at([found.threshold]), cost)[0] for counts in everyone])
     reasons = minima.reasons
@@ -187,7 +187,7 @@ def min_cost_estimates(data: Estimates, cells: Cells, found: LocatedPoint) -> Es
         costs = np.full(costs.shape, np.nan)
         reasons = [[found.reason] * len(everyone)]
     at = ("cdet_norm", cost.name, found.point.text)
-    return replace(minima, keys=[at], values=costs[None], reasons=reasons).and_(minima)
+    return replace(minima, keys=[at], values=costs[None], reasons=reasons).append_keys(minima)
 
 
 def _cost_and_pooled(both: Estimates) -> tuple[FloatArray, FloatArray]:
@@ -204,13 +204,13 @@ def _crossed(plain: BiasValues, crossed: FloatArray) -> BiasValues:
     """Threshold bias with thresholds of other speakers, which varies as the plain one does."""
     value = crossed[None]
     # unknown where the plain one has no bound, as the smallest cost is 0, or the other is 0
-    is_known = np.isfinite(plain.value) & (value > 0)
-    times = np.where(is_known, value, np.nan) / plain.value
+    is_known = np.isfinite(plain.biases) & (value > 0)
+    times = np.where(is_known, value, np.nan) / plain.biases
     reason = np.where(np.isnan(value), _NOT_CROSSED, "")
-    drawn = None if plain.drawn is None else plain.drawn * times
+    drawn = None if plain.draw_biases is None else plain.draw_biases * times
     # no floor: it is none of the rates, of which alone a fair system is drawn
     measure = "threshold_bias_cv"
-    return replace(plain, measure=measure, value=value, reason=reason, drawn=drawn)
+    return replace(plain, measure=measure, biases=value, reasons=reason, draw_biases=drawn)
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -224,12 +224,12 @@ class ReferenceRatios:
     low: FloatArray
     high: FloatArray
     p: FloatArray
-    pooled: float
-    worst: str = ""
+    pooled_rate: float
+    worst_group: str = ""
     """The group without which the reference has the lowest rate, where another may be better."""
-    but_for: ReferenceRatios | None = None
+    without_worst: ReferenceRatios | None = None
     """What the others come to without that group."""
-    is_shared: bool = False
+    has_shared_trials: bool = False
     """Trials count for two groups, so that no group can be left out alone."""
 
 
@@ -257,7 +257,7 @@ def add_bias_rows(
             of_means.append(means)
         reasons = [
             own if code == "undefined_value" else code  # an undefined metric tells its own reason
-            for row, codes in zip(block.stack.reasons, block.reason.tolist(), strict=False)
+            for row, codes in zip(block.estimates.reasons, block.reasons.tolist(), strict=False)
             for own, code in zip(row, codes, strict=False)
         ]
         rows.add(
@@ -267,7 +267,7 @@ def add_bias_rows(
             measure=block.measure,
             reference=block.reference,
             zero=block.zero,
-            value=block.value.ravel(),
+            value=block.biases.ravel(),
             reason=reasons,
             **{name: cells.ravel() for name, cells in more.items()},
         )
@@ -283,8 +283,8 @@ def _ratios(block: BiasValues, more: Columns) -> dict[tuple[str, str], Reference
     """Ratios of the rates with their intervals, by metric and operating point."""
     return {
         (key[0], key[2]): ReferenceRatios(
-            *(block.value[i], more["low"][i], more["high"][i], more["p"][i]),
-            float(block.stack.pooled[i]),
+            *(block.biases[i], more["low"][i], more["high"][i], more["p"][i]),
+            float(block.estimates.pooled[i]),
         )
         for i, key in enumerate(block.keys)
         if key[0] in RATES and not key[1]
@@ -301,7 +301,7 @@ def _but_for_worst(
 
     There is no such thing where trials count for two groups, which is noted.
     """
-    rates = block.stack.where(*RATES)
+    rates = block.estimates.with_metrics(*RATES)
     errors, trials = rates.errors[:, :-1], rates.trials[:, :-1]
     alpha = 1 - uncertainty.options.confidence
     asked = [(metric, point) for metric, _, point in rates.keys]
@@ -310,7 +310,7 @@ def _but_for_worst(
     may_be = [np.any((ratios[key].ratio < 1) & ~(ratios[key].p >= alpha)) for key in asked]
     is_shared = trials.sum(axis=-1) != rates.trials[:, -1]
     found = {
-        key: replace(ratios[key], is_shared=True)
+        key: replace(ratios[key], has_shared_trials=True)
         for key, is_better, shared in zip(asked, may_be, is_shared, strict=True)
         if is_better and shared
     }
@@ -322,14 +322,18 @@ def _but_for_worst(
         left_out = np.nan_to_num(rates.groups, nan=-1).argmax(axis=-1)
     left_out = left_out[chosen]
     keys = [rates.keys[i] for i in chosen]
-    draws = None if block.draws is None else block.draws.having(keys).without(left_out)
-    rest = rates.select(chosen).without(left_out)
+    draws = (
+        None
+        if block.draw_estimates is None
+        else block.draw_estimates.with_keys(keys).without_group(left_out)
+    )
+    rest = rates.select_keys(chosen).without_group(left_out)
     (of,) = _blocks(["ratio"], block.reference, "none", keys, rest, draws, block.terms)
-    of = replace(of, left_out=left_out)
+    of = replace(of, left_out_groups=left_out)
     df = _freedom(uncertainty, of, groups)
     but_for = _ratios(of, _intervals(uncertainty, of, groups, df))
     return found | {
-        key: replace(ratios[key], worst=groups[at], but_for=one)
+        key: replace(ratios[key], worst_group=groups[at], without_worst=one)
         for (key, one), at in zip(but_for.items(), left_out.tolist(), strict=True)
     }
 
@@ -440,13 +444,15 @@ def _uncertain(
     own = _intervals(uncertainty, block, names, df)
     floors: list[tuple[list[int], FloatArray]] = []
     for metric in RATES:
-        rows, _ = _places(uncertainty, block.stack, metric)
-        if rows and uncertainty.intervals.are_disjoint[metric]:
-            keys = [block.stack.keys[i] for i in rows]
-            null = uncertainty.nulls.of(keys, lifted=block.measure != "difference")
+        rows, _ = _places(uncertainty, block.estimates, metric)
+        if rows and uncertainty.rate_intervals.are_disjoint[metric]:
+            keys = [block.estimates.keys[i] for i in rows]
+            null = uncertainty.equal_rates_draws.rate_draws(
+                keys, lifted=block.measure != "difference"
+            )
             fair = _computed(block.measure, block.reference, block.terms(null)).value
             floors.append((rows, fair))
-            own["floor_mean"][rows], own["floor_95"][rows] = away(fair, _kind(block))
+            own["floor_mean"][rows], own["floor_95"][rows] = floor_distances(fair, _kind(block))
     means = [
         _of_means(uncertainty, block, names, own, floors, df, list(masks.values()))
         for masks in shared
@@ -467,26 +473,26 @@ def _intervals(
     uncertainty: Uncertainty, block: BiasValues, names: Sequence[str], df: FloatArray
 ) -> Columns:
     """Limits and p of one measure, ``[key, group]``, in closed form where there is one."""
-    own = _from_draws(uncertainty, block, block.value, block.drawn, df)
+    own = _from_draws(uncertainty, block, block.biases, block.draw_biases, df)
     _without_still(own, block)
     if block.measure != "difference":
         for metric in RATES:
-            rows, at = _places(uncertainty, block.stack, metric)
+            rows, at = _places(uncertainty, block.estimates, metric)
             if rows:
                 _of_rates(own, uncertainty, block, names, metric, rows, at)
     _say_who_is_unknown(own, _lacking(uncertainty, block, names))
-    _finish(own, block.value, block)
+    _finish(own, block.biases, block)
     return own
 
 
 def _lacking(uncertainty: Uncertainty, block: BiasValues, names: Sequence[str]) -> Bools:
     """Whether test speakers of a group, or of what it is against, are unknown, ``[key, group]``."""
-    lacking = uncertainty.lacks_speakers([key[0] for key in block.keys])
+    lacking = uncertainty.metrics_lack_test_speakers([key[0] for key in block.keys])
     if block.reference in names:
         at = list(names).index(block.reference)
         return lacking[:, :-1] | lacking[:, at : at + 1]
     if block.reference:
-        return np.broadcast_to(lacking.any(axis=-1, keepdims=True), block.value.shape)
+        return np.broadcast_to(lacking.any(axis=-1, keepdims=True), block.biases.shape)
     return lacking[:, :-1]
 
 
@@ -505,18 +511,22 @@ def _of_means(
     masks: Sequence[Bools],
 ) -> Columns:
     """The columns of uncertainty of means over some groups, ``[key, mask]``."""
-    value = means_over_groups(block.value, masks)
-    drawn = None if block.drawn is None else means_over_groups(block.drawn, masks, like=block.value)
+    value = means_over_groups(block.biases, masks)
+    drawn = (
+        None
+        if block.draw_biases is None
+        else means_over_groups(block.draw_biases, masks, like=block.biases)
+    )
     made = _from_draws(uncertainty, block, value, drawn, _pooled_freedom(block, df, masks))
     for rows, fair in floors:
-        of_fair = means_over_groups(fair, masks, like=block.value[rows])
-        made["floor_mean"][rows], made["floor_95"][rows] = away(of_fair, _kind(block))
+        of_fair = means_over_groups(fair, masks, like=block.biases[rows])
+        made["floor_mean"][rows], made["floor_95"][rows] = floor_distances(of_fair, _kind(block))
     lacking = _lacking(uncertainty, block, names)
     of_masks = [lacking[:, mask].any(axis=-1) for mask in masks]
     _say_who_is_unknown(made, np.stack(of_masks, axis=-1))
     _finish(made, value, block)
     for i, mask in enumerate(masks):  # a mean of one group is as uncertain as the group
-        chosen = mask & ~np.isnan(block.value)
+        chosen = mask & ~np.isnan(block.biases)
         alone = np.flatnonzero(chosen.sum(axis=-1) == 1)
         group = chosen[alone].argmax(axis=-1)
         for name, cells in made.items():
@@ -535,7 +545,7 @@ def _freedom(uncertainty: Uncertainty, block: BiasValues, names: Sequence[str]) 
     Those behind each metric, ``[key, group]``.
     """
     metrics = [key[0] for key in block.keys]
-    speakers = uncertainty.speakers_behind(metrics)
+    speakers = uncertainty.n_units_behind(metrics)
     own = speakers[:, :-1]
     if block.reference in names:
         at = list(names).index(block.reference)
@@ -543,15 +553,15 @@ def _freedom(uncertainty: Uncertainty, block: BiasValues, names: Sequence[str]) 
     elif block.reference == "others":
         are_apart = uncertainty.are_disjoint(metrics)[:, None]
         rest = speakers[:, -1:] - own
-        if block.left_out is not None:
-            rest = rest - np.take_along_axis(own, block.left_out[:, None], axis=-1)
+        if block.left_out_groups is not None:
+            rest = rest - np.take_along_axis(own, block.left_out_groups[:, None], axis=-1)
         own = np.where(are_apart, np.minimum(own, rest), own)
     return np.where(own < uncertainty.options.minimums.inference, np.nan, own - 1.0)
 
 
 def _pooled_freedom(block: BiasValues, df: FloatArray, masks: Sequence[Bools]) -> FloatArray:
     """Of a mean over groups, by Welch and Satterthwaite, ``[key, mask]``."""
-    found, drawn = block.value, block.drawn
+    found, drawn = block.biases, block.draw_biases
     if drawn is None:
         return np.full((len(found), len(masks)), np.nan)
     known = np.isfinite(drawn)
@@ -577,7 +587,7 @@ def _from_draws(
     """Limits and p as the draws have them; floors unknown."""
     names = ("low", "high", "p", *_TESTS[1:], "floor_mean", "floor_95")
     made: Columns = {name: np.full(found.shape, np.nan) for name in names}
-    made["note"] = np.full(found.shape, f"no interval: {uncertainty.why}", dtype=object)
+    made["note"] = np.full(found.shape, f"no interval: {uncertainty.no_draws_reason}", dtype=object)
     if drawn is not None:
         scale: Any = "log" if _kind(block) == "ratio" else "linear"
         confidence = uncertainty.options.confidence
@@ -591,9 +601,9 @@ def _from_draws(
 
 def _without_still(own: Columns, block: BiasValues) -> None:
     """No limit and no p from draws in which the group, or what it is against, does not vary."""
-    silent = block.stack.errors_by_key[: len(block.keys), :-1] == 0
+    silent = block.estimates.errors_by_key[: len(block.keys), :-1] == 0
     for holds, what in (
-        (block.still, "the group or its reference is the same in all replicates"),
+        (block.is_constant, "the group or its reference is the same in all replicates"),
         (silent, "no errors, nor in any replicate"),
     ):
         for name in ("low", "high", "p"):
@@ -614,10 +624,10 @@ def _of_rates(
     if block.zero != "none":
         return
     left_out = None
-    if block.left_out is not None:
-        left_out = np.zeros(len(uncertainty.points), dtype=np.intp)
-        left_out[at] = block.left_out[rows]
-    closed = uncertainty.ratio_to(metric, block.reference, names, left_out)
+    if block.left_out_groups is not None:
+        left_out = np.zeros(len(uncertainty.point_indices), dtype=np.intp)
+        left_out[at] = block.left_out_groups[rows]
+    closed = uncertainty.reference_ratio(metric, block.reference, names, left_out)
     if closed is None:
         return
     ends = closed.low[at], closed.high[at]
@@ -633,7 +643,7 @@ def _of_rates(
 
 def _places(uncertainty: Uncertainty, stack: Estimates, metric: str) -> tuple[list[int], list[int]]:
     """Where a rate stands among keys, and at which operating point."""
-    places = [rate_point_index(key, uncertainty.points) for key in stack.keys]
+    places = [rate_point_index(key, uncertainty.point_indices) for key in stack.keys]
     found = {i: at for i, at in enumerate(places) if at is not None and stack.keys[i][0] == metric}
     return list(found), list(found.values())
 

@@ -71,7 +71,7 @@ def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict
     return rows
 
 
-def compat_ratios(
+def add_compat_ratios(
     rows: Rows,
     where: Mapping[str, Any],
     groups: Sequence[str],

@@ -80,7 +80,7 @@ class ComparedSet(NamedTuple):
     """One system on one list, and what is compared of it: the cells of each grouping and level."""
 
     system: System
-    parts: Sequence[Measured]
+    measured_cells: Sequence[Measured]
 
 
 def add_comparisons(
@@ -101,7 +101,7 @@ def add_comparisons(
     """
     for one, other, in_common in pairs:
         both = one.system.points, other.system.points
-        texts = [[point.point.text for point in of.found] for of in both]
+        texts = [[point.point.text for point in of.located] for of in both]
         names = one.system.name, other.system.name
         if not set(texts[0]) & set(texts[1]):
             called = " and ".join(system_name(*name.values()) for name in names)
@@ -115,8 +115,8 @@ def add_comparisons(
         where |= {f"other_{key}": value for key, value in names[1].items()}
         pairs_of_parts = [
             (mine, theirs)
-            for mine in one.parts
-            for theirs in other.parts
+            for mine in one.measured_cells
+            for theirs in other.measured_cells
             if mine.where == theirs.where
         ]
         called = " with ".join(system_name(*name.values()) for name in names)
@@ -141,16 +141,16 @@ def _compare_parts(
         return
     all_errors = [_with_costs(part) for part in pair]
     keys = _common(*all_errors)
-    errors = [of.having(keys) for of in all_errors]
+    errors = [of.with_keys(keys) for of in all_errors]
     known = ~np.isnan(errors[0].groups) & ~np.isnan(errors[1].groups)
-    known_errors = [of.only(known) for of in errors]
+    known_errors = [of.mask_groups(known) for of in errors]
     in_both = np.ones(len(pair[0].names) - 1, dtype=bool)
     for area in areas:
         in_both &= ~np.isnan(area.groups[: len(area.keys) // 2]).all(axis=0)
     sides = [
         [
             *_bias_sides(part, of, at, options),
-            *_area_sides(part, area.only(np.tile(in_both, (len(area.keys), 1))), options),
+            *_area_sides(part, area.mask_groups(np.tile(in_both, (len(area.keys), 1))), options),
             *_meta_sides(part, of_known, options),
         ]
         for part, of, at, area, of_known in zip(
@@ -167,7 +167,7 @@ def _with_costs(part: Measured) -> Estimates:
     errors = part.errors
     for both, _ in part.cheapest:
         if both.keys[0] not in errors.keys:
-            errors = errors.and_(both.select([0]))
+            errors = errors.append_keys(both.select_keys([0]))
     return errors
 
 
@@ -184,21 +184,21 @@ class MeasureValues(NamedTuple):
     """Rows of one measure in one of two sets."""
 
     columns: dict[str, Any]  # what they are of
-    values: FloatArray  # [row]
-    drawn: FloatArray | None  # [draw, row]
+    row_values: FloatArray  # [row]
+    draw_values: FloatArray | None  # [draw, row]
     reasons: Sequence[str]  # why a value is undefined
     to_log: Callable[[FloatArray], FloatArray]
     """What of values ``[..., row]`` is compared on the logarithmic scale."""
-    speakers: NDArray[np.int64]  # [row], who tell how certain it is
-    grows: bool = False  # noise makes it larger (further from fair) even on average
-    why: str = ""  # why it is not resampled, if that is its own nature
-    most: float | FloatArray = np.inf  # no difference is larger
-    still: NDArray[np.bool_] | bool = False  # part of it does not vary in the draws
+    n_units: NDArray[np.int64]  # [row], who tell how certain it is
+    grows_with_noise: bool = False  # noise makes it larger (further from fair) even on average
+    not_resampled_reason: str = ""  # why it is not resampled, if that is its own nature
+    max_difference: float | FloatArray = np.inf  # no difference is larger
+    is_constant: NDArray[np.bool_] | bool = False  # part of it does not vary in the draws
 
 
 def _base_side(part: Measured, keys: Sequence[Key]) -> MeasureValues:
     """Base metrics of every cell."""
-    n, data, draws = len(part.names), part.data.having(keys), part.draws
+    n, data, draws = len(part.names), part.data.with_keys(keys), part.draws
     metrics = [base_metric(key[0]) for key in keys]
     scale = np.repeat([one.scale for one in metrics], n)
 
@@ -209,11 +209,11 @@ def _base_side(part: Measured, keys: Sequence[Key]) -> MeasureValues:
     return MeasureValues(
         {**key_columns(keys, n), "group": list(part.names) * len(keys), "measure": "value"},
         data.values.ravel(),
-        None if draws is None else _flat(draws.having(keys).values),
+        None if draws is None else _flat(draws.with_keys(keys).values),
         [why for of in data.reasons for why in of],
         to_log,
         _speakers_behind(part, keys).ravel(),
-        most=np.repeat([one.widest for one in metrics], n),
+        max_difference=np.repeat([one.widest for one in metrics], n),
     )
 
 
@@ -222,7 +222,7 @@ def _speakers_behind(part: Measured, keys: Sequence[Key]) -> NDArray[np.int64]:
     n = len(part.names)
     if part.uncertainty is None:
         return np.zeros((len(keys), n), dtype=np.int64)
-    return part.uncertainty.speakers_behind([key[0] for key in keys])[:, -n:]
+    return part.uncertainty.n_units_behind([key[0] for key in keys])[:, -n:]
 
 
 def _flat(drawn: FloatArray) -> FloatArray:
@@ -245,7 +245,7 @@ def _bias_sides(
     }
     masks = list(shared.values())
     for block in bias_values(errors, part.draws, part.cheapest, groups, points, options):
-        measure, value = MEASURES[block.measure], block.value
+        measure, value = MEASURES[block.measure], block.biases
         if measure.id == "neg_log_ratio":
             continue
         speakers = _speakers_behind(part, block.keys)[:, :-1]
@@ -256,16 +256,20 @@ def _bias_sides(
         yield MeasureValues(
             {**key_columns(block.keys, n), **of_groups, **where},
             value.ravel(),
-            None if block.drawn is None else _flat(block.drawn),
-            block.reason.ravel().tolist(),
+            None if block.draw_biases is None else _flat(block.draw_biases),
+            block.reasons.ravel().tolist(),
             to_log,
             speakers.ravel(),
             grows,
-            still=block.still.ravel(),
+            is_constant=block.is_constant.ravel(),
         )
         if not masks:
             continue
-        drawn = None if block.drawn is None else means_over_groups(block.drawn, masks, like=value)
+        drawn = (
+            None
+            if block.draw_biases is None
+            else means_over_groups(block.draw_biases, masks, like=value)
+        )
         odd = [left_out(value.reshape(-1, n)[:, mask]) for mask in masks]
         fewest = np.stack([speakers[:, mask].min(axis=-1) for mask in masks], axis=-1)
         of_means = {"group": list(shared) * len(block.keys), "measure": f"mean_{measure.id}"}
@@ -289,7 +293,7 @@ def _meta_sides(part: Measured, errors: Estimates, options: Options) -> Iterator
 
 def _area_sides(part: Measured, area: Estimates, options: Options) -> Iterator[MeasureValues]:
     """Area under FDR of some groups, on either scale of FPR."""
-    grid = () if part.uncertainty is None else part.uncertainty.grid
+    grid = () if part.uncertainty is None else part.uncertainty.grid_draws
     for block in area_values(area, grid, options):
         yield _meta_side(part, block, "of {} groups", _no_log)
 
@@ -298,18 +302,18 @@ def _meta_side(
     part: Measured, block: MetaValues, some: str, to_log: Callable[[FloatArray], FloatArray]
 ) -> MeasureValues:
     """A meta-measure, which says so where it is of some groups only."""
-    found = block.found
+    found = block.summary
     notes = ["" if n == len(part.names) - 1 else some.format(n) for n in np.ravel(found.groups)]
     columns: dict[str, Any] = {**key_columns(block.keys), "group": "", "measure": block.measure.id}
     return MeasureValues(
         {**columns, "alpha": block.alphas, "zero": block.zero},
         np.ravel(found.value),
-        block.drawn,
+        block.draw_values,
         [why or note for why, note in zip(np.ravel(found.reason).tolist(), notes, strict=True)],
         to_log,
         _speakers_behind(part, block.keys)[:, -1],
-        grows=True,
-        most=block.measure.widest,
+        grows_with_noise=True,
+        max_difference=block.measure.widest,
     )
 
 
@@ -330,7 +334,7 @@ def _add_pair(
 ) -> None:
     """The rows of one measure; what is undefined in both sets is left out."""
     mine, theirs = two
-    values = mine.values, theirs.values
+    values = mine.row_values, theirs.row_values
     with np.errstate(all="ignore"):
         difference = values[0] - values[1]
         logs = np.log(mine.to_log(values[0])) - np.log(theirs.to_log(values[1]))
@@ -341,13 +345,19 @@ def _add_pair(
         "difference": difference,
         "log_ratio": np.where(np.isfinite(logs), logs, np.nan),
     }
-    if mine.drawn is None or theirs.drawn is None:
-        why = mine.why or next((part.why_none for part in pair if part.why_none), "not resampled")
+    if mine.draw_values is None or theirs.draw_values is None:
+        why = mine.not_resampled_reason or next(
+            (part.why_none for part in pair if part.why_none), "not resampled"
+        )
         notes = np.full(difference.shape, f"no interval: {why}")
     else:
-        cells, notes = _intervals(mine, theirs, mine.drawn, theirs.drawn, difference, logs, options)
+        cells, notes = _intervals(
+            mine, theirs, mine.draw_values, theirs.draw_values, difference, logs, options
+        )
         table |= cells
-    if any(part.uncertainty is not None and part.uncertainty.unknown.any() for part in pair):
+    if any(
+        part.uncertainty is not None and part.uncertainty.lacks_test_speakers.any() for part in pair
+    ):
         lacking = np.array(list(map(needs_test_speakers, mine.columns["metric"])), dtype=bool)
         notes = np.where(lacking & (notes != ""), NOTE_NO_TEST_SPEAKER, notes)
     notes = np.where(np.isnan(difference), "", notes)
@@ -373,10 +383,10 @@ def _intervals(
     options: Options,
 ) -> tuple[dict[str, FloatArray], NDArray[np.str_]]:
     """What the replicates `a` and `b` tell of differences and log ratios, or why nothing."""
-    speakers = np.minimum(mine.speakers, theirs.speakers)
+    speakers = np.minimum(mine.n_units, theirs.n_units)
     few = speakers < options.minimums.inference
     df = np.where(few, np.nan, speakers - 1.0)
-    still = does_not_vary(a) | does_not_vary(b) | mine.still | theirs.still
+    still = does_not_vary(a) | does_not_vary(b) | mine.is_constant | theirs.is_constant
     with np.errstate(all="ignore"):
         drawn = a - b, np.log(mine.to_log(a)) - np.log(theirs.to_log(b))
     found, ends = [], []
@@ -384,19 +394,19 @@ def _intervals(
         moving = np.where(still, np.nan, again)
         one = from_replicates(centre, moving, df, scale="linear", confidence=options.confidence)
         both = one.low, one.high
-        ends.append(_widened(both, centre, moving) if mine.grows else both)
+        ends.append(_widened(both, centre, moving) if mine.grows_with_noise else both)
         found.append(one)
     plain, log = found
     cells = {
-        "low": np.maximum(ends[0][0], -mine.most),
-        "high": np.minimum(ends[0][1], mine.most),
+        "low": np.maximum(ends[0][0], -mine.max_difference),
+        "high": np.minimum(ends[0][1], mine.max_difference),
         "log_low": ends[1][0],
         "log_high": ends[1][1],
         "p": np.where(np.isnan(log.p), plain.p, log.p),
     }
-    if mine.grows:
+    if mine.grows_with_noise:
         cells["p"] = np.full(difference.shape, np.nan)
-    has_log = ~np.isnan(mine.to_log(mine.values)) & ~np.isnan(theirs.to_log(theirs.values))
+    has_log = ~np.isnan(mine.to_log(mine.row_values)) & ~np.isnan(theirs.to_log(theirs.row_values))
     notes = np.select(
         [
             np.isnan(a).all(axis=0) | np.isnan(b).all(axis=0),
@@ -453,7 +463,7 @@ def _add_ranks(
     if len(both) < 2:
         return
     keys = stacks[0].keys
-    passed = np.logical_and(*(of.groups_passed(keys) for _, _, of in both))
+    passed = np.logical_and(*(of.meets_minimums(keys) for _, _, of in both))
     passed &= ~np.isnan(stacks[0].groups)
     enough = passed.sum(axis=-1) >= _FEWEST_GROUPS
     some = ~np.isnan(stacks[0].groups).all(axis=-1)
@@ -472,8 +482,8 @@ def _add_ranks(
     of_rates = [reasons[i] for i in at], _no_log, speakers[at]
     of_logs, variances, taus, pooled, spreads = [], [], [], [], []
     for (_, draws, of), whole in zip(both, stacks, strict=True):
-        stack = whole.select(chosen.tolist()).only(passed)
-        drawn = draws.having(stack.keys)
+        stack = whole.select_keys(chosen.tolist()).mask_groups(passed)
+        drawn = draws.with_keys(stack.keys)
         spread, again = _spread(stack.groups, drawn.groups, passed, np.log)
         named = {**columns, "measure": "spread"}
         of_logs.append(MeasureValues(named, spread, again, reasons, _no_log, speakers))
@@ -482,16 +492,20 @@ def _add_ranks(
         if not at:  # groups pass the gates of other metrics only
             continue
         # corrected variance of the rates, and tau_log, as the table of meta-measures has them
-        rates = stack.select(at)
+        rates = stack.select_keys(at)
         _, again = _spread(rates.groups, drawn.groups[:, at], passed[at], np.asarray)
-        of_rate_rows, found = key_columns(rates.keys), of.beyond_noise(rates)
+        of_rate_rows, found = key_columns(rates.keys), of.spread_beyond_noise(rates)
         variance, tau = found["var_corrected"]["value"], found["tau_log"]["value"]
         variances.append(
             MeasureValues({**of_rate_rows, "measure": "var_corrected"}, variance, again, *of_rates)
         )
         taus.append(
             MeasureValues(
-                {**of_rate_rows, "measure": "tau_log"}, tau, None, *of_rates, why=_CUT_OFF
+                {**of_rate_rows, "measure": "tau_log"},
+                tau,
+                None,
+                *of_rates,
+                not_resampled_reason=_CUT_OFF,
             )
         )
     for two in filter(None, (taus, of_logs, variances)):

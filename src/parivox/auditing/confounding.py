@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
     Valued = tuple[NDArray[np.int32], Sequence[str]]
 
-ALIKE, TELLS, TOLD = "alike", "tells", "told"
+COINCIDES, DETERMINES, DETERMINED = "alike", "tells", "told"
 CONFOUNDED, NOT_SHOWN = "confounded", "not_shown"
-WEAK = 0.3
+MIN_MEDIUM_CRAMERS_V = 0.3
 """Below this Cramér's V, attributes are associated weakly, as Cohen's medium effect has it."""
-MOST_CELLS = 2_500
+MAX_TABLE_CELLS = 2_500
 """Pairs of values that are looked at."""
-STREAM = 6
+RANDOM_STREAM = 6
 """Tells these draws from the others of the same seed."""
 STANDARDISED = "standardised"
 _WHY = {
@@ -48,7 +48,7 @@ _WHY = {
 }
 
 
-def confounding(
+def confounding_relations(
     trials: TrialSet | SpeakerCounts, groupings: Sequence[Grouping], options: Options
 ) -> list[dict[str, Any]]:
     """Which attributes of the groupings go together, as an audit records it.
@@ -63,9 +63,9 @@ def confounding(
     pairs: list[tuple[str, str, IntArray, dict[str, Any]]] = []
     for first, second in combinations(valued, 2):
         table = _table(valued[first], valued[second])
-        if min(table.shape) < 2 or table.size > MOST_CELLS:
+        if min(table.shape) < 2 or table.size > MAX_TABLE_CELLS:
             continue
-        found = association(table, seed=(options.seed, STREAM, len(pairs)))
+        found = association(table, seed=(options.seed, RANDOM_STREAM, len(pairs)))
         if np.isnan(found.cramers_v):
             continue
         figures = {"cramers_v": found.cramers_v, "p": found.p, "p_holm": None, "test": found.test}
@@ -128,7 +128,7 @@ def _table(one: Valued, other: Valued) -> IntArray:
 
 def _direction(table: IntArray) -> str:
     """Which of two attributes, of which one tells the other, does so."""
-    return (ALIKE if determines(table.T) else TELLS) if determines(table) else TOLD
+    return (COINCIDES if determines(table.T) else DETERMINES) if determines(table) else DETERMINED
 
 
 def _sentence(
@@ -141,14 +141,14 @@ def _sentence(
 ) -> str:
     """What a pair means for who compares groups by the first of the two."""
     one, other = names
-    if relation == ALIKE:
+    if relation == COINCIDES:
         return (
             f"{one} and {other} coincide: a difference by one cannot be separated from a "
             "difference by the other"
         )
-    if relation == TELLS:
+    if relation == DETERMINES:
         return f"{one} determines {other}: a difference by {one} may be a difference by {other}"
-    if relation == TOLD:
+    if relation == DETERMINED:
         return (
             f"{one} is determined by {other}: each value of {other} occurs with one value of {one} "
             f"only, so a difference by {one} may be a difference by {other}"
@@ -159,7 +159,7 @@ def _sentence(
     )
     if relation == NOT_SHOWN:
         return f"{one} and {other} are not shown to be associated ({figures})"
-    how = "weakly associated" if row["cramers_v"] < WEAK else "associated"
+    how = "weakly associated" if row["cramers_v"] < MIN_MEDIUM_CRAMERS_V else "associated"
     shares = _shares(names, values, table, gate)
     return (
         f"{one} and {other} are {how}{shares} ({figures}), so part of a difference by {one} may "
@@ -206,7 +206,7 @@ def _chance(p: float) -> str:
 # --- standardised rates --------------------------------------------------------------------------
 
 
-def standardised_rows(
+def add_standardised_rows(
     rows: Rows,
     where: Mapping[str, Any],
     grouping: Grouping,

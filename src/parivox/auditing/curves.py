@@ -39,23 +39,23 @@ if TYPE_CHECKING:
 
 THINNING = 0.02
 """In probits: no point left out lies further than this from a kept one, on either axis."""
-SPACING = 0.04
+SHARED_STEP = 0.04
 """In probits: steps of the pooled rates from one shared threshold to the next."""
-NODES, FEWEST_NODES = 24, 4
+MAX_BAND_THRESHOLDS, MIN_BAND_THRESHOLDS = 24, 4
 """Shared thresholds at which intervals are told, beside those of the operating points."""
-AFFORDED = 1_000_000
+MAX_TRIALS_FOR_ALL_BANDS = 1_000_000
 """Trials from which on there are fewer, so that they cost no larger share of an audit."""
-AT_ONCE = 1 << 23
+MAX_PAIR_THRESHOLDS = 1 << 23
 """Pairs of speakers times thresholds that are tallied together, for the memory they take."""
-COARSE, FARTHEST_STEP = 0.1, 1e-4
+COARSE_STEP, MIN_STEP_RATE = 0.1, 1e-4
 """In probits: steps of the rates of all trials from one threshold of a tally to the next; and the
 least rate that is one."""
-REACH, AROUND = 0.5, 16
+POINT_LOG_REACH, N_POINT_RATES = 0.5, 16
 """How far on a logarithmic scale, and at how many rates, the curve is told around each point."""
 _FARTHEST = 8.0  # probits: a rate of 6e-16
 
 
-def det_rows(counts: Counts) -> dict[str, Any]:
+def det_columns(counts: Counts) -> dict[str, Any]:
     """Step points of one cell's curve for ``det.parquet``; none where a class is missing."""
     curve = counts.curve
     n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)
@@ -81,7 +81,7 @@ def shared_thresholds(everything: Counts, audited: Iterable[float]) -> FloatArra
     found = [np.empty(0, dtype=np.intp)]
     for accepted, n in ((curve.fp, n_nontarget), (n_target - curve.fn, n_target)):
         if n:
-            after = _first(accepted, _lines(SPACING) * n)
+            after = _first(accepted, _lines(SHARED_STEP) * n)
             found += [after, after[:1] - 1]
     stepped = np.unique(np.concatenate(found))
     stepped = stepped[(stepped > 0) & (stepped < curve.thresholds.size)]  # 0 accepts nothing
@@ -90,7 +90,7 @@ def shared_thresholds(everything: Counts, audited: Iterable[float]) -> FloatArra
 
 
 def step_thresholds(
-    everything: Counts, audited: Iterable[float], coarse: float = COARSE
+    everything: Counts, audited: Iterable[float], coarse: float = COARSE_STEP
 ) -> FloatArray:
     """Thresholds that stand for the whole curve in replicates of long lists, rising.
 
@@ -99,8 +99,8 @@ def step_thresholds(
     """
     curve = everything.curve
     grid = _lines(coarse)
-    grid = grid[(grid > FARTHEST_STEP) & (grid < 1 - FARTHEST_STEP)]
-    near = np.exp(np.linspace(-REACH, REACH, AROUND))
+    grid = grid[(grid > MIN_STEP_RATE) & (grid < 1 - MIN_STEP_RATE)]
+    near = np.exp(np.linspace(-POINT_LOG_REACH, POINT_LOG_REACH, N_POINT_RATES))
     at = np.searchsorted(-curve.thresholds, [-one for one in audited if np.isfinite(one)])
     at = np.minimum(at, curve.thresholds.size - 1)
     found = []
@@ -117,7 +117,7 @@ def step_thresholds(
     return np.unique(np.append(every, curve.thresholds[-1]) + 0.0)
 
 
-def bin_rows(counts: Counts, thresholds: FloatArray) -> dict[str, Any]:
+def bin_columns(counts: Counts, thresholds: FloatArray) -> dict[str, Any]:
     """Trials of one cell from each threshold up to the next, for ``bins.parquet``."""
     at = counts.at(thresholds)
     return {
@@ -127,9 +127,14 @@ def bin_rows(counts: Counts, thresholds: FloatArray) -> dict[str, Any]:
     }
 
 
-def nodes(thresholds: FloatArray, n_trials: int) -> FloatArray:
+def band_thresholds(thresholds: FloatArray, n_trials: int) -> FloatArray:
     """A few of the shared thresholds, evenly among them; -inf is none."""
-    n = min(max(NODES * AFFORDED // max(n_trials, 1), FEWEST_NODES), NODES)
+    n = min(
+        max(
+            MAX_BAND_THRESHOLDS * MAX_TRIALS_FOR_ALL_BANDS // max(n_trials, 1), MIN_BAND_THRESHOLDS
+        ),
+        MAX_BAND_THRESHOLDS,
+    )
     at = np.linspace(1, max(thresholds.size - 1, 1), n).round().astype(np.intp)
     return thresholds[np.unique(at)[: thresholds.size - 1]]
 
@@ -167,7 +172,7 @@ def _lines(spacing: float) -> FloatArray:
 # --- intervals along the threshold ---------------------------------------------------------------
 
 
-def points_by_threshold(found: Iterable[LocatedPoint]) -> dict[float, int]:
+def point_index_by_threshold(found: Iterable[LocatedPoint]) -> dict[float, int]:
     """Thresholds of operating points, each once, and which point is at it."""
     at: dict[float, int] = {}
     for i, one in enumerate(found):
@@ -176,15 +181,15 @@ def points_by_threshold(found: Iterable[LocatedPoint]) -> dict[float, int]:
     return at
 
 
-def band_of(intervals: RateIntervals, points: Mapping[float, int]) -> Band:
+def band_columns(intervals: RateIntervals, points: Mapping[float, int]) -> Band:
     """Rates at some points with their limits, and those of the ratio to all other cells."""
     at = list(points.values())
     columns: Band = {}
     for metric in RATES:
-        one = intervals.rates[metric]
+        one = intervals.intervals[metric]
         columns |= {metric: one.rate, f"{metric}_low": one.low, f"{metric}_high": one.high}
         low, high = np.full((2, *one.rate.shape), np.nan)
-        ratio = intervals.to_others.get(metric)
+        ratio = intervals.ratios_to_others.get(metric)
         if ratio is not None:
             n_groups = ratio.low.shape[-1]  # without the pooled cell
             low[..., :n_groups], high[..., :n_groups] = ratio.low, ratio.high
@@ -195,7 +200,7 @@ def band_of(intervals: RateIntervals, points: Mapping[float, int]) -> Band:
     return {"threshold": thresholds, **columns}
 
 
-def bands(
+def threshold_bands(
     trials: TrialSet | SpeakerCounts,
     layouts: Sequence[Layout],
     placed: Callable[[], Iterable[PlacedTrials]],
@@ -221,19 +226,21 @@ def bands(
         LocatedPoint(OperatingPoint(f"threshold={t!r}", "threshold", t), t, *(np.nan,) * 3, "")
         for t in thresholds.tolist()
     ]
-    step = max(AT_ONCE // max(pairs, 1), 1)
+    step = max(MAX_PAIR_THRESHOLDS // max(pairs, 1), 1)
     parts: list[list[Band]] = [[] for _ in layouts]
     for start in with_progress(range(0, len(found), step), "bands along the threshold", "steps"):
         here = found[start : start + step]
-        at = points_by_threshold(here)
+        at = point_index_by_threshold(here)
         every, *rest = count_speaker_errors(trials, layouts, placed(), here, members)
-        whole = band_of(rate_intervals(every[0].part(0, 0), every[1], options, with_p=False), at)
+        whole = band_columns(
+            rate_intervals(every[0].part(0, 0), every[1], options, with_p=False), at
+        )
         parts[0].append(whole)
         for into, (cells, level) in zip(parts[1:], rest, strict=True):
             if level is not every[1]:
-                into.append(band_of(rate_intervals(cells, level, options, with_p=False), at))
+                into.append(band_columns(rate_intervals(cells, level, options, with_p=False), at))
                 continue
-            own = band_of(rate_intervals(cells, level.part(0, 0), options, with_p=False), at)
+            own = band_columns(rate_intervals(cells, level.part(0, 0), options, with_p=False), at)
             into.append({name: np.hstack((own[name], whole[name])) for name in whole})
     return {
         (one.grouping.name if one.grouping else "all", one.allocation): _stacked(with_progress)
@@ -246,7 +253,7 @@ def _stacked(parts: Sequence[Band]) -> Band:
     return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
 
 
-def band_rows(
+def add_band_rows(
     rows: Rows, where: Mapping[str, str], groups: Sequence[str], parts: Sequence[Band]
 ) -> None:
     """Rows of the last cells, the last of them the pooled one, in rising order of thresholds."""

@@ -141,12 +141,12 @@ def all_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, o
             f"points of det.parquet are exact; none left out lies further than {THINNING} probits "
             "from a kept one"
         ),
-        "uncertainty": uncertainty(options, in_blocks=in_blocks),
+        "uncertainty": uncertainty_definitions(options, in_blocks=in_blocks),
         "left_out": "SFI, CFI, DFI (no source at hand)",
     }
 
 
-def uncertainty(options: Options, *, in_blocks: bool = False) -> dict[str, object]:
+def uncertainty_definitions(options: Options, *, in_blocks: bool = False) -> dict[str, object]:
     """The method of everything that says how certain a number is, with the values in force.
 
     Texts by what they are of; empty without intervals.

@@ -78,13 +78,13 @@ class SpeakerDraws(NamedTuple):
     halves: Weights  # [2 * split, speaker]: 1 for those of one half; of all splits, then the others
     rank: NDArray[np.intp]  # of each speaker, in an order that does not follow from names
     # the block that each speaker is drawn with, where curves are made of blocks alone
-    together: NDArray[np.int32] | None = None
+    speaker_block: NDArray[np.int32] | None = None
 
-    def by_block(self) -> tuple[Weights, Weights]:
+    def curve_weights(self) -> tuple[Weights, Weights]:
         """Weights and halves of what curves are made of."""
-        if self.together is None:
+        if self.speaker_block is None:
             return self.weights, self.halves
-        first = np.unique(self.together, return_index=True)[1]
+        first = np.unique(self.speaker_block, return_index=True)[1]
         return self.weights[:, first], self.halves[:, first]
 
 
@@ -229,10 +229,10 @@ def _crossfitted_bias(counts: Counts, common: LocatedPoint) -> float:
 class CellDraws(NamedTuple):
     """Some cells in each replicate."""
 
-    metrics: Estimates  # [draw, key, cell]
-    grid: Sequence[GridDraws]
+    estimates: Estimates  # [draw, key, cell]
+    grid_draws: Sequence[GridDraws]
     """Both rates along the points that the area under FDR is taken over; none of levels."""
-    crossed: FloatArray  # [cost, cell]: threshold bias, cross-fitted over speakers
+    crossfitted_bias: FloatArray  # [cost, cell]: threshold bias, cross-fitted over speakers
 
 
 def replicate_edges(
@@ -243,8 +243,10 @@ def replicate_edges(
     Those of a tally are its own steps, unless they hold the others.
     """
     if not isinstance(trials, SpeakerCounts):
-        return curve_edges(everything, bins=bins, thresholds=points.kept) if bins else None
-    edges = curve_edges(everything, bins=bins or BINS, thresholds=points.kept)
+        return (
+            curve_edges(everything, bins=bins, thresholds=points.fixed_thresholds) if bins else None
+        )
+    edges = curve_edges(everything, bins=bins or BINS, thresholds=points.fixed_thresholds)
     return edges if np.isin(edges, trials.edges).all() else trials.edges
 
 
@@ -293,9 +295,9 @@ def resample_cells(
     means = None if edges is None else bin_means(everything, edges)
     blocks, homes = _blocks(layouts, walk, tallied)
     n_speakers = int(speaker.max(initial=-1)) + 1
-    weights, split = draws.by_block() if in_blocks else (draws.weights, draws.halves)
+    weights, split = draws.curve_weights() if in_blocks else (draws.weights, draws.halves)
     own = weights[:, :n_speakers]
-    made = [_DrawTables(len(own), block.n) for block in blocks]
+    made = [_DrawTables(len(own), block.n_cells) for block in blocks]
     grids: list[list[GridDraws]] = [[] for _ in blocks]
     crossed: dict[int, FloatArray] = {}
     bound = 0.0
@@ -306,7 +308,7 @@ def resample_cells(
             part.target,
             speaker[part.enrol],
             np.where(speaker[part.test] < 0, speaker[part.enrol], speaker[part.test]),
-            [(blocks[i].codes, blocks[i].n) for i in batch],
+            [(blocks[i].cell_codes, blocks[i].n_cells) for i in batch],
             edges,
             part.more.get("count"),
             means,
@@ -318,36 +320,36 @@ def resample_cells(
         for which, counts_of in _replicates(curves, own, name):
             counted = dict(zip(batch, counts_of, strict=True))
             drawn = counted[0][0]
-            thresholds = points.thresholds(drawn, points.scored)
-            of_area = points.thresholds(drawn, points.area)
+            thresholds = points.thresholds(drawn, points.all_score_points)
+            of_area = points.thresholds(drawn, points.area_points)
             located = {i: [score_locations(counts) for counts in counted[i]] for i in batch}
             for i in fresh:
                 block, into = blocks[i], made[i]
-                if block.pooled is not None:
-                    both = counted[i], counted[block.pooled]
+                if block.strata_index is not None:
+                    both = counted[i], counted[block.strata_index]
                     along = ([counts.at(of_area) for counts in cells] for cells in both)
-                    grids[i].append(GridDraws.of(*along))
+                    grids[i].append(GridDraws.from_curves(*along))
                 for j, counts in enumerate(counted[i]):
-                    into.at = which, j
+                    into.position = which, j
                     at = counts.at(thresholds)
-                    into.add_points(points.of_scores, at, points, options)
+                    into.fill_points(points.score_points, at, points, options)
                     own_values = score_metrics(counts, points, options, coarse=edges is not None)
-                    into.add({(*key, ""): found.value for key, found in own_values.items()})
+                    into.fill({(*key, ""): found.value for key, found in own_values.items()})
                     users = user_metrics(at, counts, points, metrics)
-                    into.add({key: value for key, value, _ in users})
-                    if block.pooled is not None:
-                        whole = located[block.pooled][j // block.groups]
+                    into.fill({key: value for key, value, _ in users})
+                    if block.strata_index is not None:
+                        whole = located[block.strata_index][j // block.n_groups]
                         with np.errstate(invalid="ignore", over="ignore"):  # infinite, huge scores
                             shifted = {
                                 (*key, ""): v - whole[key]
                                 for key, v in located[i][j].items()
                                 if key[1] == "mean" or not is_coarse
                             }
-                        into.add(shifted)
+                        into.fill(shifted)
         with stage("threshold bias, cross-fitted"):
-            by_others = _crossfitted(curves, split[:, :n_speakers], points.cheapest)
+            by_others = _crossfitted(curves, split[:, :n_speakers], points.min_cost_points)
         crossed |= dict(zip(batch, by_others, strict=True))
-    if points.deployed is not None:
+    if points.deployed_index is not None:
         for block, into in zip(blocks, made, strict=True):
             _add_decided(into, block, points, draws.weights, options)
     found = [
@@ -370,11 +372,11 @@ def _replicates(
 class _CellPartition(NamedTuple):
     """Cells that are counted together."""
 
-    codes: Sequence[NDArray[np.int32]]
-    n: int
-    groups: int
-    tally: SpeakerErrors
-    pooled: int | None  # the block of the levels that these cells are in
+    cell_codes: Sequence[NDArray[np.int32]]
+    n_cells: int
+    n_groups: int
+    speaker_errors: SpeakerErrors
+    strata_index: int | None  # the block of the levels that these cells are in
 
 
 def _blocks(
@@ -416,14 +418,14 @@ class _DrawTables:
         self.values: defaultdict[Key, FloatArray] = defaultdict(of_key)
         self.errors: defaultdict[Key, FloatArray] = defaultdict(of_key)
         self.trials: defaultdict[Key, FloatArray] = defaultdict(of_key)
-        self.at: tuple[slice, int | slice] = slice(None), 0
+        self.position: tuple[slice, int | slice] = slice(None), 0
 
-    def add(self, values: Mapping[Key, ArrayLike]) -> None:
+    def fill(self, values: Mapping[Key, ArrayLike]) -> None:
         """Keep the values of the replicates and the cell that it is at."""
         for key, value in values.items():
-            self.values[key][self.at] = value
+            self.values[key][self.position] = value
 
-    def add_points(
+    def fill_points(
         self, found: Sequence[LocatedPoint], at: Curve, points: OperatingPoints, options: Options
     ) -> None:
         """Keep the metrics at the first thresholds, and the errors and trials of the rates.
@@ -431,19 +433,21 @@ class _DrawTables:
         Thresholds of the smallest costs follow, if there are more; of each, its cost is kept.
         """
         n = len(found)
-        more = points.cheapest if at.fp.shape[-1] > n else ()
+        more = points.min_cost_points if at.fp.shape[-1] > n else ()
         for (measure, definition, _), values in metrics_at_thresholds(at, points, options):
             for i, one in enumerate(found):
                 key = measure.id, definition, one.point.text
-                self.values[key][self.at] = np.nan if one.reason else values[..., i]
+                self.values[key][self.position] = np.nan if one.reason else values[..., i]
                 if measure.id in RATES:
                     is_fpr = measure.id == "fpr"
-                    self.errors[key][self.at] = (at.fp if is_fpr else at.fn)[..., i]
-                    self.trials[key][self.at] = at.n_nontarget if is_fpr else at.n_target
+                    self.errors[key][self.position] = (at.fp if is_fpr else at.fn)[..., i]
+                    self.trials[key][self.position] = at.n_nontarget if is_fpr else at.n_target
             for i, one in enumerate(more, n):
                 cost = one.point.cost
                 if cost is not None and (measure.id, definition) == ("cdet_norm", cost.name):
-                    self.values[measure.id, definition, one.point.text][self.at] = values[..., i]
+                    self.values[measure.id, definition, one.point.text][self.position] = values[
+                        ..., i
+                    ]
 
     def estimates(self) -> Estimates:
         """All replicates; once only."""
@@ -477,13 +481,13 @@ def _add_decided(
     options: Options,
 ) -> None:
     """Add the metrics of the decisions that were made, of every cell and replicate."""
-    deployed = points.deployed
+    deployed = points.deployed_index
     assert deployed is not None
     counted = []
-    for tally in (block.tally.nontarget, block.tally.target):
+    for tally in (block.speaker_errors.nontarget, block.speaker_errors.target):
         errors, trials = weighted(tally, with_stranger_weights(weights, tally))
         counted += [errors[:, deployed], trials[:, deployed if trials.shape[1] > 1 else 0]]
     fp, n_nontarget, fn, n_target = (one.astype(np.int64) for one in counted)
-    into.at = slice(None), slice(None)
+    into.position = slice(None), slice(None)
     at = Curve(np.ones(1), fp[..., None], fn[..., None], n_target, n_nontarget)
-    into.add_points([points.found[deployed]], at, points, options)
+    into.fill_points([points.located[deployed]], at, points, options)

@@ -82,7 +82,7 @@ def _definitions(
     if measure.per == "held":
         return [
             (f"{level!r} {rule}", {"target": level, "rule": rule})
-            for level in points.levels("fpr" if measure.of == "target" else "fnr")
+            for level in points.target_rates("fpr" if measure.of == "target" else "fnr")
             for rule in options.rule
         ]
     return [("", {})]
@@ -186,7 +186,7 @@ def user_metrics(
             msg = f"metric {name!r} failed on a cell of {n} trials: {error!r}"
             raise ConfigError(msg) from error
         if is_at_points:
-            for i, found in enumerate(points.of_scores):
+            for i, found in enumerate(points.score_points):
                 yield (name, "", found.point.text), values[..., 0, i], found
         elif values.shape == (*shape[:-1], 1):
             yield (name, "", ""), values[..., 0], None
@@ -273,17 +273,17 @@ def estimate_cell(
     `metrics` are the user's own by name, `outcomes` what else was counted of the cell; `no_curve`
     says why only the operating points can be told, and is empty if all can.
     """
-    cell, scored = _Cell(counts, no_curve), points.of_scores
+    cell, scored = _Cell(counts, no_curve), points.score_points
     at = counts.at([f.threshold for f in scored])
     rows = dict(_rows_at(_Cell(counts), scored, at, points, options))
-    if points.deployed is not None and outcomes.deployed is not None:
-        found = points.found[points.deployed]
+    if points.deployed_index is not None and outcomes.deployed is not None:
+        found = points.located[points.deployed_index]
         levels = list(outcomes.thresholds or ())
         own = replace(found, threshold=levels[0] if len(levels) == 1 else math.nan)
         decided = outcomes.deployed
         rows.update(_rows_at(_Cell(decided), [own], decided.at([1.0]), points, options))
     if outcomes.failed is not None:
-        rows.update(failure_rates(rows, outcomes, [found.point.text for found in points.found]))
+        rows.update(failure_rates(rows, outcomes, [found.point.text for found in points.located]))
     if outcomes.seconds is not None:
         rows.update(times(outcomes.seconds))
     rows.update(_rows_of_counts(cell, points, options))
@@ -375,13 +375,13 @@ class Estimates:
 
     keys: Sequence[Key]
     values: FloatArray  # [..., key, cell], NaN where undefined
-    rates: Sequence[Key]  # those of the keys that are rates whose errors are known
+    rate_keys: Sequence[Key]  # those of the keys that are rates whose errors are known
     errors: FloatArray  # [..., rate, cell]
     trials: FloatArray  # likewise
     reasons: Sequence[Sequence[str]] = ()  # [key][cell], why undefined; none of draws
 
     @classmethod
-    def of(cls, cells: Sequence[Mapping[Key, Base]]) -> Estimates:
+    def from_cells(cls, cells: Sequence[Mapping[Key, Base]]) -> Estimates:
         """Those of the data, of each group and, last, the pooled row."""
         keys = list(cells[-1])
         rates = [key for key in keys if key[0] in RATES]
@@ -398,15 +398,15 @@ class Estimates:
         )
 
     @classmethod
-    def joined(cls, parts: Sequence[Estimates]) -> Estimates:
+    def join_cells(cls, parts: Sequence[Estimates]) -> Estimates:
         """Cells of draws, one after the other; metrics that one of them lacks are NaN there."""
         keys = parts[0].keys
-        every = [one if one.keys == keys else one.having(keys) for one in parts]
+        every = [one if one.keys == keys else one.with_keys(keys) for one in parts]
         values, errors, trials = (
             np.concatenate([getattr(one, name) for one in every], axis=-1)
             for name in ("values", "errors", "trials")
         )
-        return cls(keys, values, parts[0].rates, errors, trials)
+        return cls(keys, values, parts[0].rate_keys, errors, trials)
 
     @property
     def groups(self) -> FloatArray:
@@ -422,83 +422,85 @@ class Estimates:
     def errors_by_key(self) -> FloatArray:
         """Errors of each key, ``[..., key, cell]``; NaN of what is no rate."""
         found = np.full(self.values.shape, np.nan)
-        found[..., [self.keys.index(key) for key in self.rates], :] = self.errors
+        found[..., [self.keys.index(key) for key in self.rate_keys], :] = self.errors
         return found
 
-    def cells(self, start: int, stop: int | None) -> Estimates:
+    def cell_range(self, start: int, stop: int | None) -> Estimates:
         """Cells from `start` to before `stop`."""
         at = slice(start, stop)
         return Estimates(
-            *(self.keys, self.values[..., at], self.rates),
+            *(self.keys, self.values[..., at], self.rate_keys),
             *(self.errors[..., at], self.trials[..., at], [row[at] for row in self.reasons]),
         )
 
-    def in_parts(self) -> Iterator[Estimates]:
+    def draw_chunks(self) -> Iterator[Estimates]:
         """The same draws, some at a time: what is computed of many groups is large."""
         n = max(MAX_CHUNK_VALUES // max(self.values[0].size, 1), 1)
         for first in range(0, len(self.values), n):
             some = slice(first, first + n)
-            of_draws = (self.values[some], self.rates, self.errors[some], self.trials[some])
+            of_draws = (self.values[some], self.rate_keys, self.errors[some], self.trials[some])
             yield Estimates(self.keys, *of_draws)
 
-    def select(self, chosen: Sequence[int]) -> Estimates:
+    def select_keys(self, chosen: Sequence[int]) -> Estimates:
         """Some of the keys; the rates stand in their order."""
         if [*chosen] == [*range(len(self.keys))]:
             return self
         keys = [self.keys[i] for i in chosen]
-        place = {key: i for i, key in enumerate(self.rates)}
+        place = {key: i for i, key in enumerate(self.rate_keys)}
         at = [place[key] for key in keys if key in place]
         return Estimates(
             keys,
             self.values[..., chosen, :],
-            [self.rates[i] for i in at],
+            [self.rate_keys[i] for i in at],
             np.take(self.errors, at, axis=-2),
             np.take(self.trials, at, axis=-2),
             [self.reasons[i] for i in chosen] if self.reasons else (),
         )
 
-    def errors_only(self) -> Estimates:
+    def error_metrics(self) -> Estimates:
         """The keys of metrics that are errors, by which groups can be compared."""
-        return self.select([i for i, key in enumerate(self.keys) if base_metric(key[0]).is_error])
+        return self.select_keys(
+            [i for i, key in enumerate(self.keys) if base_metric(key[0]).is_error]
+        )
 
-    def where(self, *metrics: str) -> Estimates:
+    def with_metrics(self, *metrics: str) -> Estimates:
         """The keys of some metrics."""
-        return self.select([i for i, key in enumerate(self.keys) if key[0] in metrics])
+        return self.select_keys([i for i, key in enumerate(self.keys) if key[0] in metrics])
 
-    def having(self, keys: Sequence[Key]) -> Estimates:
+    def with_keys(self, keys: Sequence[Key]) -> Estimates:
         """These keys in this order; those that are not there are undefined."""
         place = {key: i for i, key in enumerate(self.keys)}
         if all(key in place for key in keys):
-            return self.select([place[key] for key in keys])
-        known = self.select([place[key] for key in keys if key in place])
+            return self.select_keys([place[key] for key in keys])
+        known = self.select_keys([place[key] for key in keys if key in place])
         values = np.full((*self.values.shape[:-2], len(keys), self.values.shape[-1]), np.nan)
         values[..., [i for i, key in enumerate(keys) if key in place], :] = known.values
         return replace(known, keys=keys, values=values, reasons=())
 
-    def and_(self, other: Estimates) -> Estimates:
+    def append_keys(self, other: Estimates) -> Estimates:
         """These keys, then those of another."""
         values, errors, trials = (
             np.concatenate((getattr(self, name), getattr(other, name)), axis=-2)
             for name in ("values", "errors", "trials")
         )
-        keys, rates = [*self.keys, *other.keys], [*self.rates, *other.rates]
+        keys, rates = [*self.keys, *other.keys], [*self.rate_keys, *other.rate_keys]
         return Estimates(keys, values, rates, errors, trials, [*self.reasons, *other.reasons])
 
-    def only(self, groups: NDArray[np.bool_]) -> Estimates:
+    def mask_groups(self, groups: NDArray[np.bool_]) -> Estimates:
         """Values of some groups, ``[key, group]``; the others are undefined."""
         pooled = np.ones((*groups.shape[:-1], 1), dtype=bool)
         kept = np.concatenate((groups, pooled), axis=-1)
         return replace(self, values=np.where(kept, self.values, np.nan))
 
-    def known_in(self, cells: NDArray[np.bool_]) -> Estimates:
+    def mask_cells(self, cells: NDArray[np.bool_]) -> Estimates:
         """Values, errors and trials of some cells, ``[key, cell]``; the others are undefined."""
         place = {key: i for i, key in enumerate(self.keys)}
-        of_rates = cells[[place[key] for key in self.rates]]
+        of_rates = cells[[place[key] for key in self.rate_keys]]
         errors, trials = (np.where(of_rates, one, np.nan) for one in (self.errors, self.trials))
         values = np.where(cells, self.values, np.nan)
         return replace(self, values=values, errors=errors, trials=trials)
 
-    def without(self, group: NDArray[np.intp]) -> Estimates:
+    def without_group(self, group: NDArray[np.intp]) -> Estimates:
         """The rates without one group, ``[key]``: neither its own nor in those of all together."""
         kept = np.arange(self.values.shape[-1] - 1) != group[:, None]
         errors, trials = (np.where(kept, one[..., :-1], 0) for one in (self.errors, self.trials))
@@ -507,21 +509,23 @@ class Estimates:
             for one in (errors, trials)
         )
         values = np.where(np.isnan(self.values), np.nan, bias.smoothed(errors, trials))
-        return Estimates(self.keys, values, self.rates, errors, trials, self.reasons)
+        return Estimates(self.keys, values, self.rate_keys, errors, trials, self.reasons)
 
-    def lacks(self, other: Estimates) -> NDArray[np.bool_]:
+    def lacks_group_values(self, other: Estimates) -> NDArray[np.bool_]:
         """Where a group has no value that has one in others, ``[..., key]``."""
         gone = np.isnan(self.groups) & ~np.isnan(other.groups)
         return np.asarray(gone.any(axis=-1))
 
-    def under(self, zero: ZeroPolicy) -> FloatArray:
+    def values_under_policy(self, zero: ZeroPolicy) -> FloatArray:
         """Values under a rule for rates of 0, of which all must be then, ``[..., key, cell]``."""
         if zero == "none":
             return self.values
         rates = bias.smoothed(self.errors, self.trials, zero)
         return np.where(np.isnan(self.values), np.nan, rates)
 
-    def others(self, zero: ZeroPolicy, points: OperatingPoints, options: Options) -> FloatArray:
+    def other_groups_values(
+        self, zero: ZeroPolicy, points: OperatingPoints, options: Options
+    ) -> FloatArray:
         """What each group's value is of all trials but its own, ``[..., key, group]``.
 
         Known of the rates and of what is computed of them; NaN for all else.
@@ -529,8 +533,8 @@ class Estimates:
         errors, trials = (one[..., -1:] - one[..., :-1] for one in (self.errors, self.trials))
         rates = bias.smoothed(errors, trials, zero)
         found = np.full(self.groups.shape, np.nan)
-        found[..., [self.keys.index(key) for key in self.rates], :] = rates
-        place = {key: i for i, key in enumerate(self.rates)}
+        found[..., [self.keys.index(key) for key in self.rate_keys], :] = rates
+        place = {key: i for i, key in enumerate(self.rate_keys)}
         made_of_rates = {
             (one.measure.id, one.definition): one
             for one in metric_variants(["points"], points, options)
@@ -564,14 +568,14 @@ class GridDraws(NamedTuple):
     pooled: FloatArray  # [draw, key, level]: the rates of all groups of each level
 
     @classmethod
-    def of(cls, cells: Sequence[Curve], levels: Sequence[Curve]) -> GridDraws:
+    def from_curves(cls, cells: Sequence[Curve], levels: Sequence[Curve]) -> GridDraws:
         """Those of the groups of each level, and of the levels, at the points."""
         errors = [_narrow(np.concatenate((one.fp, one.fn), axis=-1)) for one in cells]
         trials = [_narrow(np.stack((one.n_nontarget, one.n_target), axis=-1)) for one in cells]
         pooled = [np.concatenate((one.fpr, one.fnr), axis=-1) for one in levels]
         return cls(*(np.stack(one, axis=-1) for one in (errors, trials, pooled)))
 
-    def level(self, at: int) -> GridDraws:
+    def stratum(self, at: int) -> GridDraws:
         """The groups of one level."""
         n = self.errors.shape[-1] // self.pooled.shape[-1]
         own = slice(at * n, (at + 1) * n)

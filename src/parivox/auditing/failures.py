@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
 _SLICE = 4_000_000  # utterances at once
-MOST_RECORDINGS = 20_000_000
+MAX_COUNTED_RECORDINGS = 20_000_000
 """Of more recordings, what failed is not tallied by speaker: it would take another gigabyte."""
 _OF_ATTEMPTS = {"fpr": "far", "fnr": "frr"}
 STAGES = {"fte": "enrol", "fta": "test"}
@@ -53,7 +53,7 @@ class SpeakerFailures(NamedTuple):
     # recordings that could not be acquired, then of failed enrolments too
     attempts: tuple[SpeakerErrors, SpeakerErrors] | None = None
 
-    def part(self, start: int, stop: int) -> SpeakerFailures:
+    def cell_range(self, start: int, stop: int) -> SpeakerFailures:
         """Cells `start` to `stop`, the latter excluded."""
         fte, fta = (None if one is None else one.part(start, stop) for one in self[:2])
         attempts = self.attempts
@@ -78,7 +78,7 @@ class SpeakerFailures(NamedTuple):
         return found.without_spread(tally.unknown, NOTE_NO_TEST_SPEAKER)
 
 
-def tally_failures(
+def count_failures(
     trials: TrialSet | SpeakerCounts,
     layouts: Sequence[Layout],
     placed: Callable[[], Iterable[PlacedTrials]],
@@ -105,7 +105,7 @@ def tally_failures(
         if not attempted or ENROL in stages:
             blocks = chain(placed(), walk(trials, layouts, failed=some, scored=False))
             attempted.append(count_speaker_errors(trials, layouts, blocks, found, members))
-    are_many = attempts.trials.utterance_speaker.size > MOST_RECORDINGS
+    are_many = attempts.trials.utterance_speaker.size > MAX_COUNTED_RECORDINGS
     made = []
     of_recordings = Members.of_list(attempts.trials, design.block)
     own = cell_layouts(design.groupings, design.options.allocate, design.within)
@@ -126,7 +126,7 @@ def tally_failures(
     return made
 
 
-def draws_with_failures(
+def add_failure_rates(
     drawn: Estimates,
     failed: SpeakerFailures,
     weights: NDArray[np.integer[Any]],
@@ -157,7 +157,7 @@ def _by_shares(
             lost[name] = over(errors, trials)[:, 0]
     found: dict[Key, FloatArray] = {(name, "", ""): share for name, share in lost.items()}
     place = {key: i for i, key in enumerate(drawn.keys)}
-    for key in drawn.rates:
+    for key in drawn.rate_keys:
         metric, _, point = key
         rate = drawn.values[:, place[key]]
         for general, stages in (("", ("fta",)), ("g", ("fta", "fte"))):
@@ -181,7 +181,7 @@ def _by_attempts(
             metric: weighted(tally, with_stranger_weights(weights, tally))[1]
             for metric, tally in (("fpr", every.nontarget), ("fnr", every.target))
         }
-        for i, key in enumerate(drawn.rates):
+        for i, key in enumerate(drawn.rate_keys):
             metric, _, point = key
             every_trial = all_trials[metric]
             trials = every_trial[:, points.index(point) if every_trial.shape[1] > 1 else 0]
@@ -191,7 +191,7 @@ def _by_attempts(
     return found
 
 
-def cause_rows(
+def add_cause_rows(
     rows: Rows,
     name: Mapping[str, str],
     attempts: Attempts | None,

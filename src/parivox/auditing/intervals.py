@@ -68,11 +68,13 @@ class RateIntervals:
     """Intervals of both rates of the groups of one grouping, by ``"fpr"`` and ``"fnr"``."""
 
     moments: Mapping[str, Moments]  # how the speakers of each group vary, [point, group]
-    speakers: Mapping[str, NDArray[np.int64]]  # behind each rate, [cell], the pooled row last
-    rates: Mapping[str, Interval]  # [point, cell], the pooled row last
+    n_units: Mapping[str, NDArray[np.int64]]  # behind each rate, [cell], the pooled row last
+    intervals: Mapping[str, Interval]  # [point, cell], the pooled row last
     # no speaker behind the rate is in two groups, and all are known
     are_disjoint: Mapping[str, bool]
-    to_others: Mapping[str, Ratio]  # [point, group]; none where they are not told in closed form
+    ratios_to_others: Mapping[
+        str, Ratio
+    ]  # [point, group]; none where they are not told in closed form
 
 
 def rate_intervals(
@@ -121,7 +123,7 @@ def rate_intervals(
             method, note = np.where(np.isnan(high), "", name), np.full(low.shape, "")
             found = replace(found, low=low, high=high, note=note, method=method)
         elif options.interval == "bootstrap" and draws is not None:
-            found = _from_spread(found, spread_of_draws(draws[metric]), trials, n, confidence)
+            found = _from_spread(found, draw_deviations(draws[metric]), trials, n, confidence)
         found = found.without(n < gates.inference, gates.no_interval_reason)
         unknown = np.concatenate([one.of(metric).unknown for one in (groups, pooled)])
         if unknown.any():
@@ -171,7 +173,7 @@ def _from_spread(
     return replace(found, **made, method=method, note=why)
 
 
-def mean_of_draws(drawn: FloatArray) -> FloatArray:
+def draw_means(drawn: FloatArray) -> FloatArray:
     """Mean over draws, undefined ones left out; NaN where none is defined."""
     known = np.isfinite(drawn)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -179,7 +181,7 @@ def mean_of_draws(drawn: FloatArray) -> FloatArray:
     return mean
 
 
-def spread_of_draws(drawn: FloatArray) -> FloatArray:
+def draw_deviations(drawn: FloatArray) -> FloatArray:
     """Standard deviation over draws, undefined ones left out; 0 where all are equal."""
     known = np.isfinite(drawn)
     n = known.sum(axis=0)
@@ -222,55 +224,63 @@ class Uncertainty:
     The uncertainty of all trials is that of one group, and of it as the pooled row.
     """
 
-    groups: SpeakerErrors  # errors and trials by speaker and by pair
-    pooled: SpeakerErrors  # of all groups
-    intervals: RateIntervals
-    guesses: BestGuesses  # modelled, beside what was counted
-    nulls: EqualRatesDraws  # draws of a fair system; none of all trials, which have no groups
-    draws: Estimates | None  # base metrics of the same cells in each draw, the pooled one last
-    grid: Sequence[GridDraws]  # both rates of them along the grid that the area is over
-    crossed: FloatArray  # [cost, group]: threshold bias, cross-fitted; NaN of few speakers
-    failed: tuple[SpeakerFailures, SpeakerFailures]  # of the groups and of all of them
-    points: Mapping[str, int]  # operating points, with the place of each
-    moving: Mapping[
+    group_errors: SpeakerErrors  # errors and trials by speaker and by pair
+    pooled_errors: SpeakerErrors  # of all groups
+    rate_intervals: RateIntervals
+    best_guesses: BestGuesses  # modelled, beside what was counted
+    equal_rates_draws: (
+        EqualRatesDraws  # draws of a fair system; none of all trials, which have no groups
+    )
+    draw_estimates: (
+        Estimates | None
+    )  # base metrics of the same cells in each draw, the pooled one last
+    grid_draws: Sequence[GridDraws]  # both rates of them along the grid that the area is over
+    crossfitted_bias: FloatArray  # [cost, group]: threshold bias, cross-fitted; NaN of few speakers
+    failures: tuple[SpeakerFailures, SpeakerFailures]  # of the groups and of all of them
+    point_indices: Mapping[str, int]  # operating points, with the place of each
+    moves_with_threshold: Mapping[
         str, NDArray[np.bool_]
     ]  # at which of them a rate of all moves with these trials
     options: Options
-    why: str  # why there are no draws
-    in_blocks: bool  # speakers are taken in blocks
-    drawn: Mapping[str, NDArray[np.int64]]
+    no_draws_reason: str  # why there are no draws
+    has_speaker_blocks: bool  # speakers are taken in blocks
+    n_units_by_rate: Mapping[str, NDArray[np.int64]]
     """How many are drawn behind each rate, ``[cell]``, the pooled row last: speakers or blocks."""
 
     @cached_property
-    def unknown(self) -> NDArray[np.bool_]:
+    def lacks_test_speakers(self) -> NDArray[np.bool_]:
         """Whether nontarget trials lack a test speaker, ``[cell]``, the pooled row last."""
-        return np.append(self.groups.nontarget.unknown, self.pooled.nontarget.unknown)
+        return np.append(self.group_errors.nontarget.unknown, self.pooled_errors.nontarget.unknown)
 
-    def lacks_speakers(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
+    def metrics_lack_test_speakers(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
         """Whether some metrics have no uncertainty as such trials count, ``[metric, cell]``."""
         depend = np.array([needs_test_speakers(one) for one in metrics], dtype=bool)
-        return depend[:, None] & self.unknown
+        return depend[:, None] & self.lacks_test_speakers
 
     @property
-    def speakers(self) -> NDArray[np.int64]:
+    def n_units(self) -> NDArray[np.int64]:
         """Speakers behind the smaller class of trials, ``[cell]``, the pooled row last."""
-        return np.minimum(*(self.drawn[metric] for metric in RATES))
+        return np.minimum(*(self.n_units_by_rate[metric] for metric in RATES))
 
-    def speakers_behind(self, metrics: Sequence[str]) -> NDArray[np.int64]:
+    def n_units_behind(self, metrics: Sequence[str]) -> NDArray[np.int64]:
         """Speakers behind each of some metrics, ``[metric, cell]``, the pooled row last.
 
         Of a rate of one class of trials those of that class; else of the smaller class.
         """
-        of = {("fpr",): self.drawn["fpr"], ("fnr",): self.drawn["fnr"], RATES: self.speakers}
+        of = {
+            ("fpr",): self.n_units_by_rate["fpr"],
+            ("fnr",): self.n_units_by_rate["fnr"],
+            RATES: self.n_units,
+        }
         behind = {one: of[_rates_of(one)] for one in dict.fromkeys(metrics)}
         return np.stack([behind[one] for one in metrics])
 
     def are_disjoint(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
         """Whether no speaker behind each of some metrics is in two groups, ``[metric]``."""
-        of = self.intervals.are_disjoint
+        of = self.rate_intervals.are_disjoint
         return np.array([all(of[rate] for rate in _rates_of(one)) for one in metrics])
 
-    def ratio_to(
+    def reference_ratio(
         self,
         metric: str,
         reference: str,
@@ -282,16 +292,19 @@ class Uncertainty:
         Of the reference without a group, ``[point]``, if one is left out. None where the two are
         not independent, or where it is not the method asked for.
         """
-        to_others = self.intervals.to_others.get(metric)
+        to_others = self.rate_intervals.ratios_to_others.get(metric)
         if to_others is None:
             return None
-        rates, trials = self.intervals.rates[metric], self.intervals.moments[metric].trials
+        rates, trials = (
+            self.rate_intervals.intervals[metric],
+            self.rate_intervals.moments[metric].trials,
+        )
         if reference in names:
             at = names.index(reference)
             own = _cells(rates, slice(0, len(names)))
             return ratio_interval(own, _cells(rates, slice(at, at + 1)))
         if left_out is not None:
-            rest = others(self.groups.of(metric).without(left_out))
+            rest = others(self.group_errors.of(metric).without(left_out))
             of_rest = rate_interval(rest, self.options.confidence)
             to_others = _to_others(rates, rest, of_rest, self.options)
             trials = np.where(np.arange(len(names)) == left_out[:, None], 0, trials)
@@ -300,11 +313,11 @@ class Uncertainty:
         return to_others if reference == "others" else None
 
     @cached_property
-    def rates(self) -> Mapping[str, Interval]:
+    def point_intervals(self) -> Mapping[str, Interval]:
         """Intervals of both rates, ``[point, cell]``; of all groups together with the threshold."""
         return {
             metric: self._with_threshold(found, metric)
-            for metric, found in self.intervals.rates.items()
+            for metric, found in self.rate_intervals.intervals.items()
         }
 
     def _with_threshold(self, found: Interval, metric: str, definition: str = "") -> Interval:
@@ -315,11 +328,15 @@ class Uncertainty:
         if self.options.interval != "speakers":
             return found
         (rate,), n = _rates_of(metric), found.rate.shape[-1]
-        moves = self.moving[rate][:, None] & (np.arange(n) == n - 1) & ~np.isnan(found.high)
+        moves = (
+            self.moves_with_threshold[rate][:, None]
+            & (np.arange(n) == n - 1)
+            & ~np.isnan(found.high)
+        )
         se: FloatArray = np.full((len(moves), 1), np.nan)
-        if self.draws is not None and not self.unknown[-1]:
-            keys = [(metric, definition, text) for text in self.points]
-            se = spread_of_draws(self.draws.cells(-1, None).having(keys).values)
+        if self.draw_estimates is not None and not self.lacks_test_speakers[-1]:
+            keys = [(metric, definition, text) for text in self.point_indices]
+            se = draw_deviations(self.draw_estimates.cell_range(-1, None).with_keys(keys).values)
         again = moves & (found.method == "speakers") & (se > 0)
         variance = np.where(again, se**2, np.nan)
         low, high = limits(found.rate, variance, found.df, self.options.confidence)
@@ -339,37 +356,37 @@ class Uncertainty:
         n = values.shape[1]
         table: Columns = {name: np.full(values.shape, np.nan) for name in _NUMBERS}
         table |= {name: np.full(values.shape, "", dtype=object) for name in ("interval", "note")}
-        self._from_draws(keys, values, table)
+        self._fill_from_draws(keys, values, table)
         for i, key in enumerate(keys):
-            metric, at = key[0], rate_point_index(key, self.points)
+            metric, at = key[0], rate_point_index(key, self.point_indices)
             if at is not None:
-                _put(self.rates[metric], at, table, i)
+                _put(self.point_intervals[metric], at, table, i)
             elif metric in STAGES or key[1] == ATTEMPTS:
-                self._of_failures(metric, self.points.get(key[2], 0), table, i)
-            elif base_metric(metric).needs == "pooled" and self.draws is not None:
+                self._fill_failure_interval(metric, self.point_indices.get(key[2], 0), table, i)
+            elif base_metric(metric).needs == "pooled" and self.draw_estimates is not None:
                 table["note"][i, -1] = "the reference itself"
             elif key[1] == SHARES and metric.endswith("far"):
                 # where nobody was let in, FAR is at most what FPR may be
-                found = _cells(self.rates["fpr"], slice(-n, None))
-                at = self.points[key[2]]
+                found = _cells(self.point_intervals["fpr"], slice(-n, None))
+                at = self.point_indices[key[2]]
                 none = (values[i] == 0) & (found.rate[at] == 0) & ~np.isnan(found.high[at])
                 table["low"][i][none], table["high"][i][none] = 0.0, found.high[at][none]
                 table["interval"][i][none] = found.method[at][none]
                 table["note"][i][none] = "as of FPR"
-        of_unknown = (table["note"] == _NOT_RESAMPLED) & self.unknown[-n:]
+        of_unknown = (table["note"] == _NOT_RESAMPLED) & self.lacks_test_speakers[-n:]
         table["note"][of_unknown] = NOTE_NO_TEST_SPEAKER
-        if self.in_blocks:
+        if self.has_speaker_blocks:
             table["interval"][table["interval"] == "speakers"] = "speakers in blocks"
-        table |= self.guesses.of_rates(keys, values.shape)
+        table |= self.best_guesses.rate_columns(keys, values.shape)
         unknown = np.isnan(values)
         for column in table.values():
             column[unknown] = "" if column.dtype == object else np.nan
         return table
 
-    def _of_failures(self, metric: str, at: int, table: Columns, row: int) -> None:
+    def _fill_failure_interval(self, metric: str, at: int, table: Columns, row: int) -> None:
         """Fill in the interval of a rate of failed recordings, or of attempts at a point."""
         confidence, gates = self.options.confidence, self.options.minimums
-        of_groups, of_all = (one.interval(metric, confidence, gates) for one in self.failed)
+        of_groups, of_all = (one.interval(metric, confidence, gates) for one in self.failures)
         if of_groups is not None:
             _put(of_groups, at, table, row, slice(0, -1))
         if of_all is not None:
@@ -377,23 +394,23 @@ class Uncertainty:
                 of_all = self._with_threshold(of_all, metric, ATTEMPTS)
             _put(of_all, at, table, row, slice(-1, None))
 
-    def _from_draws(self, keys: Sequence[Key], values: FloatArray, table: Columns) -> None:
+    def _fill_from_draws(self, keys: Sequence[Key], values: FloatArray, table: Columns) -> None:
         """Fill in what the draws tell."""
-        if self.draws is None:
-            table["note"][:] = f"no interval: {self.why}"
+        if self.draw_estimates is None:
+            table["note"][:] = f"no interval: {self.no_draws_reason}"
             return
         table["note"][:] = _NOT_RESAMPLED
         n = values.shape[1]
-        place = {key: i for i, key in enumerate(self.draws.keys)}
+        place = {key: i for i, key in enumerate(self.draw_estimates.keys)}
         gates, confidence = self.options.minimums, self.options.confidence
         for kind in ("zero", "linear", "one"):
             measures = [base_metric(key[0]) for key in keys]
             rows = [i for i, key in enumerate(keys) if key in place and measures[i].scale == kind]
             if not rows:
                 continue
-            speakers = self.speakers_behind([keys[i][0] for i in rows])[:, -n:]
+            speakers = self.n_units_behind([keys[i][0] for i in rows])[:, -n:]
             df = np.where(speakers < gates.inference, np.nan, speakers - 1.0)
-            drawn = self.draws.values[:, [place[keys[i]] for i in rows], -n:]
+            drawn = self.draw_estimates.values[:, [place[keys[i]] for i in rows], -n:]
             centre, is_one = values[rows], kind == "one"
             if is_one:
                 centre, drawn = 1 - centre, 1 - drawn
@@ -405,7 +422,7 @@ class Uncertainty:
             least = np.array([measures[i].bounds[0] for i in rows])[:, None]
             table["low"][rows] = np.where(known, np.maximum(low, least), low)
             table["high"][rows] = np.where(known, np.minimum(high, most), high)
-            table["se"][rows] = np.where(known, spread_of_draws(drawn), np.nan)
+            table["se"][rows] = np.where(known, draw_deviations(drawn), np.nan)
             table["df"][rows] = np.where(known, df, np.nan)
             table["interval"][rows] = np.where(known, "bootstrap", "")
             none = np.strings.add("no interval: ", found.reason)
@@ -413,7 +430,7 @@ class Uncertainty:
             share = np.round(100 * found.dropped, 1).astype(np.str_)
             lost = np.strings.add(np.strings.add("undefined in ", share), " % of the replicates")
             why = np.where(
-                self.lacks_speakers([keys[i][0] for i in rows])[:, -n:],
+                self.metrics_lack_test_speakers([keys[i][0] for i in rows])[:, -n:],
                 NOTE_NO_TEST_SPEAKER,
                 reason,
             )
@@ -432,13 +449,13 @@ class Uncertainty:
         A group without trials has no rate that could count; of one whose nontarget trials have no
         test speaker, nobody knows what it lacks.
         """
-        gates, at = self.options.minimums, self.points[point]
-        found, own = self.intervals.rates[metric], self.intervals.moments[metric]
+        gates, at = self.options.minimums, self.point_indices[point]
+        found, own = self.rate_intervals.intervals[metric], self.rate_intervals.moments[metric]
         effective = (found.rate * found.n_eff)[at, :-1]
         pairs = np.broadcast_to(own.pairs, own.rate.shape)[at]
         words = []
-        for i, n in enumerate(self.intervals.speakers[metric][:-1].tolist()):
-            if not n or (metric == "fpr" and self.unknown[i]):
+        for i, n in enumerate(self.rate_intervals.n_units[metric][:-1].tolist()):
+            if not n or (metric == "fpr" and self.lacks_test_speakers[i]):
                 words.append("")
                 continue
             lacks = []
@@ -451,32 +468,32 @@ class Uncertainty:
             words.append("; ".join(lacks))
         return words
 
-    def groups_passed(self, keys: Sequence[Key] = ()) -> NDArray[np.bool_]:
+    def meets_minimums(self, keys: Sequence[Key] = ()) -> NDArray[np.bool_]:
         """Groups that count in headline meta-measures, ``[key, group]``; without keys ``[group]``.
 
         Rates are asked for what gates ask of them; other metrics, which join both classes of
         trials, for speakers and pairs of speakers.
         """
-        gates, pairs = self.options.minimums, self.groups.nontarget.pairs
-        enough = np.asarray((self.speakers[:-1] >= gates.speakers) & (pairs >= gates.pairs))
-        enough &= ~self.unknown[:-1]
+        gates, pairs = self.options.minimums, self.group_errors.nontarget.pairs
+        enough = np.asarray((self.n_units[:-1] >= gates.speakers) & (pairs >= gates.pairs))
+        enough &= ~self.lacks_test_speakers[:-1]
         if not keys:
             return enough
         found = np.repeat(enough[None], len(keys), axis=0)
         for i, key in enumerate(keys):
-            if rate_point_index(key, self.points) is not None:
+            if rate_point_index(key, self.point_indices) is not None:
                 found[i] = [not lacks for lacks in self.missing_for_gates(key[0], key[2])]
-        return found & ~self.lacks_speakers([key[0] for key in keys])[:, :-1]
+        return found & ~self.metrics_lack_test_speakers([key[0] for key in keys])[:, :-1]
 
-    def beyond_noise(self, rates: Estimates) -> dict[str, dict[str, Any]]:
+    def spread_beyond_noise(self, rates: Estimates) -> dict[str, dict[str, Any]]:
         """Spread of rates beyond what speakers make of it, by measure, in order of keys.
 
         `rates` are both at every operating point, undefined for groups that do not count.
         """
-        of, points = self.intervals.rates, self.points
+        of, points = self.rate_intervals.intervals, self.point_indices
         n_eff = [of[key[0]].n_eff[points[key[2]], :-1] for key in rates.keys]
-        found = self.nulls.beyond_noise(rates, np.stack(n_eff))
-        lacking = self.lacks_speakers([key[0] for key in rates.keys]).any(axis=-1)
+        found = self.equal_rates_draws.spread_beyond_noise(rates, np.stack(n_eff))
+        lacking = self.metrics_lack_test_speakers([key[0] for key in rates.keys]).any(axis=-1)
         if lacking.any():
             for columns in found.values():
                 for name, column in columns.items():

@@ -95,8 +95,8 @@ def judged_groups(systems: Sequence[Sequence[MeasuredCells]]) -> list[list[Judge
         for part in parts:
             if part.area is None or part.uncertainty is None:
                 continue
-            metrics = _Judged.of(part.errors, part.uncertainty.groups_passed(part.errors.keys))
-            area = _Judged.of(part.area, part.uncertainty.groups_passed())
+            metrics = _Judged.of(part.errors, part.uncertainty.meets_minimums(part.errors.keys))
+            area = _Judged.of(part.area, part.uncertainty.meets_minimums())
             alike.setdefault(tuple(part.where.values()), []).append((system, metrics, area))
     judged: dict[tuple[int, tuple[str, ...]], JudgedGroups] = {}
     for place, same in alike.items():

@@ -59,7 +59,7 @@ LIMIT_MEASURES = {
     ),
 }
 """What the table of limits tells, by its id; shares in [0, 1]."""
-WHY_NONE = {
+UNDEFINED_REASONS = {
     "no_trials": "no target trials",
     "few_speakers": "too few speakers",
     "few_trials": "too few trials a speaker",
@@ -73,7 +73,7 @@ WHY_NONE = {
 _NOT_TOLD = "nothing is told of failures"
 
 
-def limit_rows(
+def add_limit_rows(
     rows: Rows,
     where: Mapping[str, Any],
     names: Sequence[str],
@@ -149,14 +149,16 @@ def _judged(
         elif limit.is_ratio:
             if (metric, point) in ratios:
                 of = ratios[metric, point]
-                few = uncertainty.intervals.speakers[metric][:-1] < options.minimums.inference
+                few = uncertainty.rate_intervals.n_units[metric][:-1] < options.minimums.inference
                 none[:, :-1] = of.ratio, *(np.where(few, np.nan, end) for end in (of.low, of.high))
             why = np.where(
-                uncertainty.lacks_speakers([metric])[0, -1], NOTE_NO_TEST_SPEAKER, "no interval"
+                uncertainty.metrics_lack_test_speakers([metric])[0, -1],
+                NOTE_NO_TEST_SPEAKER,
+                "no interval",
             )
             yield point, (*none, np.where(np.isnan(none[2]), why, ""))
         else:
-            own = data.having([key])
+            own = data.with_keys([key])
             of_all = uncertainty.columns(own)
             low, high, note = (of_all[name][0] for name in ("low", "high", "note"))
             words = np.where(note == "", "no interval", note)
@@ -165,7 +167,7 @@ def _judged(
             yield point, (own.values[0], low, high, np.where(reasons == "", why, reasons))
 
 
-def people_rows(
+def add_error_burden_rows(
     rows: Rows,
     where: Mapping[str, Any],
     names: Sequence[str],
@@ -174,10 +176,10 @@ def people_rows(
     options: Options,
 ) -> None:
     """Whom errors fall on, and what attempts come to, of each group and, last, the pooled row."""
-    rates, confidence = uncertainty.rates, options.confidence
+    rates, confidence = uncertainty.point_intervals, options.confidence
     fnr, fpr = rates["fnr"], rates["fpr"]
     add = partial(_people_rows, rows, where, names, found)
-    if not uncertainty.in_blocks:
+    if not uncertainty.has_speaker_blocks:
         for most in dict.fromkeys(
             one.most for one in options.limits if one.metric == "fnr" and not one.is_ratio
         ):
@@ -192,11 +194,11 @@ def people_rows(
     if n is None:
         return
     add("fnr", "locked_out", [locked_out(x, n) for x in (fnr.rate, fnr.low, fnr.high)])
-    if not uncertainty.in_blocks:
+    if not uncertainty.has_speaker_blocks:
         of_all = partial(locked_out_people, attempts=n, confidence=confidence)
         *ends, why = _of_people(uncertainty, of_all)
         add("fnr", "locked_out_people", ends, why)
-    lacking = uncertainty.lacks_speakers(["fpr"])
+    lacking = uncertainty.metrics_lack_test_speakers(["fpr"])
     words = np.where(np.isnan(fpr.rate), "no trials", np.where(lacking, NOTE_NO_TEST_SPEAKER, ""))
     add("fpr", "impostors_in", [let_in(x, n) for x in (fpr.rate, fpr.low, fpr.high)], words)
     # more errors, fewer attempts
@@ -211,7 +213,7 @@ def _of_people(
 ) -> list[NDArray[Any]]:
     """A measure of speakers: of the groups and, last, of all of them, ``[point, group]``."""
     found = []
-    for tally in (uncertainty.groups.target, uncertainty.pooled.target):
+    for tally in (uncertainty.group_errors.target, uncertainty.pooled_errors.target):
         if tally.trials.ndim == 1:
             found.append([getattr(measure(tally), name) for name in names])
             continue
@@ -249,5 +251,6 @@ def _people_rows(
             value=None if one.reason else value[i],
             low=None if one.reason else low[i],
             high=None if one.reason else high[i],
-            reason=one.reason or [WHY_NONE.get(text, text) for text in reasons[i].tolist()],
+            reason=one.reason
+            or [UNDEFINED_REASONS.get(text, text) for text in reasons[i].tolist()],
         )

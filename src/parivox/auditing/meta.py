@@ -48,11 +48,11 @@ class MetaValues:
 
     measure: MetaMeasure
     zero: ZeroPolicy
-    stack: Estimates
+    estimates: Estimates
     """What it is computed of: for measures that join both rates, FPR at every operating point and
     then FNR."""
-    found: Meta  # of the data, [row] or [alpha, point]
-    drawn: FloatArray | None  # of each draw, [draw, row]; NaN where a group is gone
+    summary: Meta  # of the data, [row] or [alpha, point]
+    draw_values: FloatArray | None  # of each draw, [draw, row]; NaN where a group is gone
     keys: Sequence[Key]  # of each row, in the order of the values
     alphas: Sequence[float | None]  # of each row; those of all alphas, each at every point
 
@@ -74,16 +74,16 @@ def meta_values(
     defined
         Take groups in the draws only where the data define them, as where some are left out.
     """
-    rates, fpr, fnr = data.where(*RATES), data.where("fpr"), data.where("fnr")
+    rates, fpr, fnr = data.with_metrics(*RATES), data.with_metrics("fpr"), data.with_metrics("fnr")
     again: dict[tuple[Key, ...], Estimates] = {}  # many measures are of the same metrics
     for measure, zero in _under(options):
         alphas: tuple[float | None, ...] = options.alpha if measure.takes == "alpha" else (None,)
         if measure.is_joint:
-            stack = fpr.and_(fnr) if fpr.keys and fnr.keys else fpr.select([])
+            stack = fpr.append_keys(fnr) if fpr.keys and fnr.keys else fpr.select_keys([])
             keys: Sequence[Key] = [(measure.metric, "", point) for _, _, point in fpr.keys]
         else:
             stack = data if zero == "none" else rates
-            stack = stack.where(measure.metric) if measure.metric else stack
+            stack = stack.with_metrics(measure.metric) if measure.metric else stack
             keys = stack.keys
         if not stack.keys:
             continue
@@ -91,10 +91,10 @@ def meta_values(
         if draws is not None:
             asked = tuple(stack.keys)
             if asked not in again:
-                known = draws.having(asked)
-                again[asked] = known.only(~np.isnan(stack.groups)) if defined else known
+                known = draws.with_keys(asked)
+                again[asked] = known.mask_groups(~np.isnan(stack.groups)) if defined else known
             drawn = _of_draws(measure, zero, options, again[asked])
-            lost: NDArray[np.bool_] = again[asked].lacks(stack)
+            lost: NDArray[np.bool_] = again[asked].lacks_group_values(stack)
             if measure.is_joint:  # either rate
                 lost = np.tile(lost.reshape(len(lost), 2, -1).any(axis=1), len(alphas))
             drawn = np.where(lost, np.nan, drawn)
@@ -117,7 +117,7 @@ def _measured(measure: MetaMeasure, zero: ZeroPolicy, options: Options, stack: E
     def parts(values: FloatArray) -> tuple[FloatArray, ...]:
         return (values[..., :n, :], values[..., n:, :]) if measure.is_joint else (values,)
 
-    cells = stack.under(zero)
+    cells = stack.values_under_policy(zero)
     values, more = parts(cells[..., :-1]), dict[str, Any]()
     if zero == "nist":
         more["denominator"] = values if measure.is_joint else values[0]
@@ -134,7 +134,7 @@ def _of_draws(
 ) -> FloatArray:
     """A measure of each draw, ``[draw, row]``."""
     rows = []
-    for some in draws.in_parts():
+    for some in draws.draw_chunks():
         values = _measured(measure, zero, options, some).value
         if values.ndim > 2:  # alpha comes first
             values = np.moveaxis(values, 0, 1)
@@ -180,9 +180,9 @@ def area_values(
     groups = np.full(len(options.alpha), np.min(heights.groups))
     parts = []
     for some in draws:
-        again = some.rates(area.keys).only(~np.isnan(area.groups))
+        again = some.rates(area.keys).mask_groups(~np.isnan(area.groups))
         of_draws, at = _heights(again, options)
-        gone = again.lacks(area).any(axis=-1, keepdims=True)
+        gone = again.lacks_group_values(area).any(axis=-1, keepdims=True)
         # a copy: what it is part of holds the rates of every group
         parts.append((np.where(gone, np.nan, of_draws.value), at.copy()))
     for axis in AXES:
@@ -208,13 +208,13 @@ def _heights(area: Estimates, options: Options) -> tuple[Meta, FloatArray]:
 class LeftOutGroups(NamedTuple):
     """The groups that have a value and are left out of the headline measures."""
 
-    metrics: Mapping[Key, Sequence[str]] = {}
+    names_by_key: Mapping[Key, Sequence[str]] = {}
     """Their names, by metric."""
-    area: Sequence[str] = ()
+    area_names: Sequence[str] = ()
     """Those of either rate at any operating point of the area under FDR."""
 
     @classmethod
-    def of(
+    def from_judged(
         cls, groups: Sequence[str], data: Estimates, area: Estimates, judged: JudgedGroups
     ) -> LeftOutGroups:
         """Name the groups that have a value and are not judged in all systems and lists."""
@@ -224,20 +224,22 @@ class LeftOutGroups(NamedTuple):
         by_key = {key: names[mask].tolist() for key, mask in zip(data.keys, is_out, strict=True)}
         return cls(by_key, names[is_out_of_area].tolist())
 
-    def of_keys(self, keys: Sequence[Key]) -> list[str]:
+    def json_by_key(self, keys: Sequence[Key]) -> list[str]:
         """Return the names of the groups that are left out of each metric, as JSON."""
-        return [_as_json(self.metrics.get(key, ())) for key in keys]
+        return [_as_json(self.names_by_key.get(key, ())) for key in keys]
 
-    def of_block(self, block: MetaValues) -> list[str]:
+    def json_by_row(self, block: MetaValues) -> list[str]:
         """Return the same of each row of a measure; of either rate where it joins both."""
         if block.measure.takes == "grid":
-            return [_as_json(self.area)] * len(block.keys)
+            return [_as_json(self.area_names)] * len(block.keys)
         if not block.measure.is_joint:
-            return self.of_keys(block.stack.keys)
-        keys = block.stack.keys
+            return self.json_by_key(block.estimates.keys)
+        keys = block.estimates.keys
         n_points = len(keys) // 2
         names = [
-            _as_json(dict.fromkeys([*self.metrics.get(fpr, ()), *self.metrics.get(fnr, ())]))
+            _as_json(
+                dict.fromkeys([*self.names_by_key.get(fpr, ()), *self.names_by_key.get(fnr, ())])
+            )
             for fpr, fnr in zip(keys[:n_points], keys[n_points:], strict=True)
         ]
         return names * (len(block.keys) // max(n_points, 1))
@@ -274,9 +276,9 @@ def add_meta_rows(
     if judged.metrics.all() and judged.area.all():  # the very same numbers
         rows.add(**{name: column[start:] for name, column in rows.cells.items()} | {"gated": True})
         return p
-    left_out = LeftOutGroups.of(groups, data, area, judged)
+    left_out = LeftOutGroups.from_judged(groups, data, area, judged)
     gated = {**where, "gated": True}
-    data, area = data.only(judged.metrics), area.only(judged.area)
+    data, area = data.mask_groups(judged.metrics), area.mask_groups(judged.area)
     _all_measures(rows, gated, groups, data, area, draws, options, uncertainty, left_out)
     return p
 
@@ -301,10 +303,10 @@ def _all_measures(
             more = _uncertain(uncertainty, blocks, options, is_gated=is_gated)
         _add(rows, where, groups, blocks, left_out, more)
     if uncertainty is not None:
-        rates = data.where(*RATES)
+        rates = data.with_metrics(*RATES)
         # what is left once the noise of speakers is taken off
         # (docs/methods/noise-floors.md#tau-log)
-        beyond = uncertainty.beyond_noise(rates)
+        beyond = uncertainty.spread_beyond_noise(rates)
         p = dict(zip(rates.keys, beyond["heterogeneity"]["p"].tolist(), strict=True))
         for measure, found in beyond.items():
             rows.add(
@@ -313,16 +315,16 @@ def _all_measures(
                 measure=measure,
                 zero="none",
                 higher_is_fairer=meta_measures()[measure].is_higher_fairer,
-                left_out=left_out.of_keys(rates.keys),
+                left_out=left_out.json_by_key(rates.keys),
                 **found,
             )
-    grid = () if uncertainty is None else uncertainty.grid
+    grid = () if uncertainty is None else uncertainty.grid_draws
     areas = [*area_values(area, grid, options)]
     of_areas: Mapping[str, NDArray[Any]] | None = None
     if uncertainty is not None and grid:
         of_areas = _intervals(uncertainty, areas)
-    elif uncertainty is not None and uncertainty.unknown.any():
-        values = np.concatenate([np.ravel(one.found.value) for one in areas])
+    elif uncertainty is not None and uncertainty.lacks_test_speakers.any():
+        values = np.concatenate([np.ravel(one.summary.value) for one in areas])
         of_areas = {"note": np.where(np.isnan(values), "", NOTE_NO_TEST_SPEAKER)}
     _add(rows, where, groups, areas, left_out, of_areas)
     return p
@@ -333,7 +335,10 @@ def _some(blocks: Iterable[MetaValues]) -> Iterator[list[MetaValues]]:
     waiting: list[MetaValues] = []
     for block in blocks:
         waiting.append(block)
-        if sum(one.drawn.size for one in waiting if one.drawn is not None) > MAX_CHUNK_VALUES:
+        if (
+            sum(one.draw_values.size for one in waiting if one.draw_values is not None)
+            > MAX_CHUNK_VALUES
+        ):
             yield waiting
             waiting = []
     if waiting:
@@ -359,14 +364,14 @@ def _add(
     """Add the rows of some measures, with more columns of all of them."""
     for block, own in _places(blocks):
         of_block = {name: column[own] for name, column in (more or {}).items()}
-        names = left_out.of_block(block)
+        names = left_out.json_by_row(block)
         rows.add(**where, **_columns(block, groups), left_out=names, **of_block)
 
 
 def _columns(block: MetaValues, groups: Sequence[str]) -> dict[str, Any]:
     """The columns that every row of a measure has."""
     names = (*groups, "")  # index -1: no witness
-    found = block.found
+    found = block.summary
     return {
         **key_columns(block.keys),
         "alpha": list(block.alphas),
@@ -391,8 +396,8 @@ def add_sweep_rows(
     """Meta-measures of the rates over a grid of operating points."""
     thresholds = [one.threshold for one in grid]
     both = grid_estimates(cells, grid)
-    blocks = [*meta_values(both.where("fpr"), None, options)]
-    blocks += meta_values(both.where("fnr"), None, options)
+    blocks = [*meta_values(both.with_metrics("fpr"), None, options)]
+    blocks += meta_values(both.with_metrics("fnr"), None, options)
     blocks += (one for one in meta_values(both, None, options) if one.measure.is_joint)
     for block in blocks:
         columns = _columns(block, cells.grouping.groups)
@@ -408,11 +413,11 @@ def _uncertain(
     uncertainty: Uncertainty, blocks: Sequence[MetaValues], options: Options, *, is_gated: bool
 ) -> dict[str, NDArray[Any]]:
     """The columns of uncertainty of some measures, of the rows of one after the other."""
-    value = np.concatenate([np.ravel(one.found.value) for one in blocks])
+    value = np.concatenate([np.ravel(one.summary.value) for one in blocks])
     made: dict[str, NDArray[Any]]
-    if blocks[0].drawn is None:
+    if blocks[0].draw_values is None:
         nothing = np.full(value.shape, np.nan)
-        why = np.full(value.shape, f"no interval: {uncertainty.why}")
+        why = np.full(value.shape, f"no interval: {uncertainty.no_draws_reason}")
         made = {"low": nothing, "high": nothing, "note": why}
     else:
         made = _intervals(uncertainty, blocks)
@@ -432,20 +437,20 @@ def _floors(
     is_gated: bool,
 ) -> dict[str, FloatArray]:
     """What a fair system would show, and p of what these groups do, of each row."""
-    nulls = uncertainty.nulls
+    nulls = uncertainty.equal_rates_draws
     mean, q95, p = np.full((3, value.size), np.nan)
     again: dict[tuple[Key | bool, ...], Estimates] = {}  # many measures are of the same rates
     drawn, places, silent, are_higher = [], [], [], []
     for block, own in _places(blocks):
-        measure, stack = block.measure, block.stack
-        rates = [i for i, key in enumerate(stack.keys) if nulls.has(key)]
+        measure, stack = block.measure, block.estimates
+        rates = [i for i, key in enumerate(stack.keys) if nulls.has_draws_of(key)]
         if not rates or (measure.is_joint and len(rates) < len(stack.keys)):
             continue
         keys = [stack.keys[i] for i in rates]
         asked: tuple[Key | bool, ...] = (*keys, measure.takes_logs)
         if asked not in again:
-            null = nulls.of(keys, lifted=measure.takes_logs)
-            again[asked] = null.only(~np.isnan(stack.groups[rates])) if is_gated else null
+            null = nulls.rate_draws(keys, lifted=measure.takes_logs)
+            again[asked] = null.mask_groups(~np.isnan(stack.groups[rates])) if is_gated else null
         drawn.append(_of_draws(measure, block.zero, options, again[asked]))
         rows = np.arange(own.start, own.stop)
         places.append(rows if measure.is_joint else rows[rates])
@@ -470,20 +475,20 @@ def _intervals(uncertainty: Uncertainty, blocks: Sequence[MetaValues]) -> dict[s
     metrics = [metric for block in blocks for metric in block.metrics]
     values, draws = [], []
     for block in blocks:
-        assert block.drawn is not None
-        values.append(_far(block.measure, np.ravel(block.found.value)))
-        draws.append(_far(block.measure, block.drawn))
+        assert block.draw_values is not None
+        values.append(_far(block.measure, np.ravel(block.summary.value)))
+        draws.append(_far(block.measure, block.draw_values))
     found = from_replicates(
         np.concatenate(values),
         np.concatenate(draws, axis=1),
-        uncertainty.speakers_behind(metrics)[:, -1] - 1.0,
+        uncertainty.n_units_behind(metrics)[:, -1] - 1.0,
         confidence=uncertainty.options.confidence,
     )
     low, high = np.full((2, len(metrics)), np.nan)
     for block, own in _places(blocks):
         ends = [_of_far(block.measure, end[own]) for end in (found.low, found.high)]
         low[own], high[own] = np.clip((np.minimum(*ends), np.maximum(*ends)), *block.measure.bounds)
-    lacking = uncertainty.lacks_speakers(metrics).any(axis=-1)
+    lacking = uncertainty.metrics_lack_test_speakers(metrics).any(axis=-1)
     why = np.where(lacking, NOTE_NO_TEST_SPEAKER, np.strings.add("no interval: ", found.reason))
     note = np.where(np.isnan(high), why, "")
     return {"low": low, "high": high, "note": note}

@@ -68,29 +68,29 @@ class EqualRatesDraws:
 
     draws: Mapping[tuple[str, bool], Estimates]
     """``[draw, point, cell]``, by rate and whether half an error stands in the place of none."""
-    refused: Mapping[str, Sequence[str]]  # why there are none of a rate, by operating point
-    points: Mapping[str, int]  # operating points, with the place of each
+    refusals: Mapping[str, Sequence[str]]  # why there are none of a rate, by operating point
+    point_indices: Mapping[str, int]  # operating points, with the place of each
     options: Options
 
-    def has(self, key: Key) -> bool:
+    def has_draws_of(self, key: Key) -> bool:
         """Whether it is a rate that draws of a fair system are made of."""
-        if rate_point_index(key, self.points) is None:
+        if rate_point_index(key, self.point_indices) is None:
             return False
-        return _NO_DRAWS.isdisjoint(self.refused[key[0]])
+        return _NO_DRAWS.isdisjoint(self.refusals[key[0]])
 
-    def of(self, keys: Sequence[Key], *, lifted: bool) -> Estimates:
+    def rate_draws(self, keys: Sequence[Key], *, lifted: bool) -> Estimates:
         """Draws of a fair system of these keys, which have them."""
         parts = [
-            self.draws[metric, lifted].having([key for key in keys if key[0] == metric])
+            self.draws[metric, lifted].with_keys([key for key in keys if key[0] == metric])
             for metric in dict.fromkeys(key[0] for key in keys)
         ]
-        return parts[0] if len(parts) == 1 else parts[0].and_(parts[1]).having(keys)
+        return parts[0] if len(parts) == 1 else parts[0].append_keys(parts[1]).with_keys(keys)
 
-    def lacks_speakers(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
+    def lacks_test_speakers(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
         """Whether there is none of a rate as nontarget trials have no test speaker, ``[key]``."""
-        return np.array([UNKNOWN_SPEAKERS in self.refused[metric] for metric, _, _ in keys])
+        return np.array([UNKNOWN_SPEAKERS in self.refusals[metric] for metric, _, _ in keys])
 
-    def beyond_noise(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
+    def spread_beyond_noise(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
         """Spread of the rates beyond what speakers make of it, by measure, in order of keys.
 
         `rates` are both at every operating point, undefined for groups that do not count, and
@@ -106,10 +106,10 @@ class EqualRatesDraws:
         """How many times as much the rates differ as those of a fair system."""
         counts = expect_errors(rates.errors[..., :-1], rates.trials[..., :-1])
         seen = np.where(counts, rates.groups, np.nan)
-        value, draws = heterogeneity(seen, self.of(rates.keys, lifted=False).groups)
+        value, draws = heterogeneity(seen, self.rate_draws(rates.keys, lifted=False).groups)
         at = floor(value, draws)
         found = {"value": value, "p": at.p, "floor_mean": at.mean, "floor_95": at.q95}
-        found |= self._groups(rates, value, 2)
+        found |= self._group_columns(rates, value, 2)
         n_groups = (counts & ~np.isnan(rates.groups)).sum(axis=-1)
         is_few = (found["reason"] == "") & (n_groups < 2)
         found["reason"][is_few] = "fewer than two groups in which two errors are expected"
@@ -119,7 +119,7 @@ class EqualRatesDraws:
         chosen = ~np.isnan(rates.groups)
         counted = without_zeros(rates.errors[..., :-1], rates.trials[..., :-1])
         observed = np.where(chosen, counted, np.nan)
-        draws = self.of(rates.keys, lifted=True).only(chosen).groups
+        draws = self.rate_draws(rates.keys, lifted=True).mask_groups(chosen).groups
         tau = tau_log(observed, draws)
         found: dict[str, Any] = {"value": tau.value, "p": tau.p}
         found["low"], found["high"] = spread_interval(
@@ -127,15 +127,15 @@ class EqualRatesDraws:
         )
         at = floor(np.zeros(len(rates.keys)), tau_log_null(draws))
         found |= {"floor_mean": at.mean, "floor_95": at.q95}
-        return found | self._groups(rates, tau.value, _GROUPS)
+        return found | self._group_columns(rates, tau.value, _GROUPS)
 
-    def _groups(self, rates: Estimates, value: FloatArray, least: int) -> dict[str, Any]:
+    def _group_columns(self, rates: Estimates, value: FloatArray, least: int) -> dict[str, Any]:
         """How many groups each rate has, and why a value of at least so many is unknown."""
         n_groups = (~np.isnan(rates.groups)).sum(axis=-1)
         words = _few(n_groups, least)
         for i, (metric, _, point) in enumerate(rates.keys):
             if not words[i] and np.isnan(value[i]):
-                code = self.refused[metric][self.points[point]]
+                code = self.refusals[metric][self.point_indices[point]]
                 words[i] = _REFUSED.get(str(code), "no group has the rate")
         return {"groups": n_groups, "reason": words}
 
@@ -171,7 +171,7 @@ class EqualRatesDraws:
         return made
 
 
-def draw_nulls(
+def draw_equal_rates(
     groups: SpeakerErrors,
     moments: Mapping[str, Moments],
     found: Sequence[LocatedPoint],
@@ -240,7 +240,7 @@ def _few(n_groups: NDArray[np.int64], least: int) -> NDArray[np.object_]:
     return np.where(n_groups < least, words, "").astype(object)
 
 
-def away(draws: FloatArray, kind: str) -> tuple[FloatArray, FloatArray]:
+def floor_distances(draws: FloatArray, kind: str) -> tuple[FloatArray, FloatArray]:
     """How far from fair a fair system is, to either side: on average and at most in 95 %."""
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log(draws) if kind == "ratio" else draws)

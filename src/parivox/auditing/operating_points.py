@@ -58,7 +58,7 @@ class OperatingPoint:
 
     text: str  # what the user wrote; names the point in every table
     rule: str  # "threshold", "fpr", "fnr", "eer", "min-cdet", "bayes" or "deployed"
-    level: float = math.nan  # the threshold or the rate aimed at; NaN for the other rules
+    rule_value: float = math.nan  # the threshold or the rate aimed at; NaN for the other rules
     cost: CostModel | None = None  # that min-cdet and bayes refer to
     log_base: float = math.e  # of the scores that bayes refers to
 
@@ -69,7 +69,7 @@ class OperatingPoint:
             return self.cost.name
         return "conservative" if self.rule in {"fpr", "fnr"} else ""
 
-    def threshold_on(self, counts: Counts, *, no_curve: str = "") -> tuple[float, str]:
+    def threshold_or_reason(self, counts: Counts, *, no_curve: str = "") -> tuple[float, str]:
         """The threshold on these trials; NaN with a reason where it cannot be found.
 
         That of ``deployed`` is NaN without a reason: each trial may have its own.
@@ -77,17 +77,17 @@ class OperatingPoint:
         if self.rule == DEPLOYED:
             return math.nan, ""
         is_given = self.rule in {"threshold", "bayes"} and no_curve != NO_SCORES
-        reason = self._unresolvable(counts) if is_given or not no_curve else no_curve
-        return (math.nan, reason) if reason else (float(self.threshold_of(counts)), "")
+        reason = self._unresolvable_reason(counts) if is_given or not no_curve else no_curve
+        return (math.nan, reason) if reason else (float(self.threshold(counts)), "")
 
-    def threshold_of(self, counts: Counts) -> FloatArray | float:
+    def threshold(self, counts: Counts) -> FloatArray | float:
         """The threshold on trials that have one, ``[...]``."""
         if self.rule == "threshold":
-            return self.level
+            return self.rule_value
         if self.rule == "fpr":
-            return threshold_at_fpr(counts.curve, self.level)
+            return threshold_at_fpr(counts.curve, self.rule_value)
         if self.rule == "fnr":
-            return threshold_at_fnr(counts.curve, self.level)
+            return threshold_at_fnr(counts.curve, self.rule_value)
         if self.rule == "eer":
             return threshold_at_eer(counts.curve)
         assert self.cost is not None
@@ -96,14 +96,14 @@ class OperatingPoint:
         cheapest: FloatArray = min_cdet(counts, cost=self.cost).threshold
         return cheapest
 
-    def _unresolvable(self, counts: Counts) -> str:
+    def _unresolvable_reason(self, counts: Counts) -> str:
         if self.rule in {"threshold", "bayes"}:
             return ""
         target, nontarget = int(counts.n_target), int(counts.n_nontarget)
         trials = {"fpr": nontarget, "fnr": target}.get(self.rule)
         if not trials:
             return missing_class_reason(target, nontarget)
-        if self.level * trials < 1:
+        if self.rule_value * trials < 1:
             return f"{self.text} is below one error in {trials} trial{'s' * (trials != 1)}"
         return ""
 
@@ -112,34 +112,40 @@ class OperatingPoint:
 class OperatingPoints:
     """Operating points as replicates see them."""
 
-    found: Sequence[LocatedPoint]  # those that rows are told at
-    cheapest: Sequence[LocatedPoint]  # those of the smallest cost, which subgroup bias is told at
-    area: Sequence[LocatedPoint]  # those that the area under FDR is taken over
-    are_fixed: bool  # thresholds stay as they are: found on other trials, or as the user wants it
+    located: Sequence[LocatedPoint]  # those that rows are told at
+    min_cost_points: Sequence[
+        LocatedPoint
+    ]  # those of the smallest cost, which subgroup bias is told at
+    area_points: Sequence[LocatedPoint]  # those that the area under FDR is taken over
+    are_thresholds_fixed: (
+        bool  # thresholds stay as they are: found on other trials, or as the user wants it
+    )
     # test speakers of nontarget trials are unknown, so that thresholds cannot be found again
-    lack_speakers: bool = False
+    lack_test_speakers: bool = False
 
     @property
-    def of_scores(self) -> list[LocatedPoint]:
+    def score_points(self) -> list[LocatedPoint]:
         """Those that rows are told at and that have a threshold of scores."""
-        return [f for f in self.found if f.point.rule != DEPLOYED]
+        return [f for f in self.located if f.point.rule != DEPLOYED]
 
     @cached_property
-    def scored(self) -> list[LocatedPoint]:
+    def all_score_points(self) -> list[LocatedPoint]:
         """Those with a threshold of scores, the cheapest ones last."""
-        return self.of_scores + list(self.cheapest)
+        return self.score_points + list(self.min_cost_points)
 
     @cached_property
-    def deployed(self) -> int | None:
+    def deployed_index(self) -> int | None:
         """Which one is the decisions that were made."""
-        rules = [f.point.rule for f in self.found]
+        rules = [f.point.rule for f in self.located]
         return rules.index(DEPLOYED) if DEPLOYED in rules else None
 
     @property
-    def kept(self) -> list[float]:
+    def fixed_thresholds(self) -> list[float]:
         """Thresholds that may be the same in every replicate."""
-        are_kept = self.are_fixed or self.lack_speakers
-        return [f.threshold for f in (*self.scored, *(self.area if are_kept else ()))]
+        are_kept = self.are_thresholds_fixed or self.lack_test_speakers
+        return [
+            f.threshold for f in (*self.all_score_points, *(self.area_points if are_kept else ()))
+        ]
 
     def thresholds(self, everything: Counts, points: Sequence[LocatedPoint]) -> FloatArray:
         """The threshold of each point, ``[replicate, point]``, NaN where there is none.
@@ -150,32 +156,33 @@ class OperatingPoints:
         found = np.empty((everything.target.shape[0], len(points)))
         of_fpr = []
         for i, one in enumerate(points):
-            again = self._is_found_again(one) and not self.lack_speakers
+            again = self._varies_by_draw(one) and not self.lack_test_speakers
             if again and one.point.rule == "fpr":
                 of_fpr.append(i)
             else:
-                found[:, i] = one.point.threshold_of(everything) if again else one.threshold
+                found[:, i] = one.point.threshold(everything) if again else one.threshold
         if of_fpr:  # at once, as the area under FDR is taken over a hundred
-            levels = [points[i].point.level for i in of_fpr]
+            levels = [points[i].point.rule_value for i in of_fpr]
             found[:, of_fpr] = threshold_at_fpr(everything.curve, levels)
         return found
 
-    def moving(self, rate: str) -> NDArray[np.bool_]:
+    def moves_with_threshold(self, rate: str) -> NDArray[np.bool_]:
         """At which points a rate of all trials moves with the threshold, ``[point]``.
 
         Found on these trials, it varies with them; but the rate that it is found by stays.
         """
         return np.array(
-            [self._is_found_again(one) and one.point.rule != rate for one in self.found], dtype=bool
+            [self._varies_by_draw(one) and one.point.rule != rate for one in self.located],
+            dtype=bool,
         )
 
-    def _is_found_again(self, one: LocatedPoint) -> bool:
+    def _varies_by_draw(self, one: LocatedPoint) -> bool:
         is_given = one.point.rule in {"threshold", "bayes", DEPLOYED}
-        return not (self.are_fixed or one.reason or is_given)
+        return not (self.are_thresholds_fixed or one.reason or is_given)
 
-    def levels(self, rate: str) -> list[float]:
+    def target_rates(self, rate: str) -> list[float]:
         """At which values of a rate the other one is told, 1 % if none is an operating point."""
-        return [f.point.level for f in self.found if f.point.rule == rate] or [0.01]
+        return [f.point.rule_value for f in self.located if f.point.rule == rate] or [0.01]
 
 
 def locate_points(
@@ -211,7 +218,7 @@ def locate_points(
             threshold = levels[0] if len(levels) == 1 else math.nan
             counts, accepted, reason = deployed.deployed, 1.0, ""
         else:
-            threshold, reason = point.threshold_on(source, no_curve=lacks)
+            threshold, reason = point.threshold_or_reason(source, no_curve=lacks)
             counts, accepted = everything, threshold
         rates = (math.nan,) * 3
         if not reason:
@@ -241,7 +248,7 @@ def missed_targets(found: Sequence[LocatedPoint], everything: Counts) -> list[st
     """
     words = []
     for one in found:
-        rule, aim = one.point.rule, one.point.level
+        rule, aim = one.point.rule, one.point.rule_value
         if one.reason or rule not in {"fpr", "fnr"}:
             continue
         reached = one.fpr if rule == "fpr" else one.fnr

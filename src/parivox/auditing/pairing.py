@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from parivox.auditing.system import Measured, System
     from parivox.core.counts import FloatArray
 
-DRAWS = 1000
-MOST_SPEAKERS = 20_000
+N_DRAWS = 1000
+MAX_PAIRED_SPEAKERS = 20_000
 """Of more speakers, audits are not paired."""
 _SIZE = 16
 _FINEST = 32_000 / 8
@@ -47,44 +47,46 @@ class Pairing:
 
     list_sha256: str
     key: bytes  # known to who holds the list
-    ids: Sequence[str]  # of speakers by number
-    in_use: Sequence[int]  # speakers that have trials
-    own: FloatArray  # weights of the audit's own draws, [draw, speaker]
-    keyed: FloatArray  # those that a key makes, likewise
-    pooled: SpeakerErrors  # all trials
-    drawn: tuple[FloatArray, FloatArray]  # both rates of them by either weights
-    thresholds: tuple[FloatArray, ...]
+    speaker_ids: Sequence[str]  # of speakers by number
+    speakers_in_use: Sequence[int]  # speakers that have trials
+    draw_weights: FloatArray  # weights of the audit's own draws, [draw, speaker]
+    keyed_weights: FloatArray  # those that a key makes, likewise
+    pooled_errors: SpeakerErrors  # all trials
+    pooled_rate_draws: tuple[FloatArray, FloatArray]  # both rates of them by either weights
+    threshold_shifts: tuple[FloatArray, ...]
     """How both rates of all trials move at the thresholds as they are, ``[draw, rate, point]``, in
     the audit's own draws and by the key: thresholds that are found on the trials follow."""
 
     @classmethod
-    def of(cls, system: System) -> Pairing | None:
+    def from_system(cls, system: System) -> Pairing | None:
         """None where speakers are not known, are in blocks, too many, or not drawn."""
         trials, draws = system.trials, system.design.draws
         if system.sample is None or draws is None or not isinstance(trials, TrialSet):
             return None
         whole, people = system.sample.levels[0], trials.people
         n = draws.weights.shape[1]
-        is_plain = not whole.in_blocks and trials.is_held and people is not None
-        if not is_plain or whole.draws is None or n > MOST_SPEAKERS:
+        is_plain = not whole.has_speaker_blocks and trials.is_held and people is not None
+        if not is_plain or whole.draw_estimates is None or n > MAX_PAIRED_SPEAKERS:
             return None
         assert people is not None
         digest = trials.list_digest
         key = hashlib.blake2b(digest, digest_size=_SIZE, person=b"parivox weights").digest()
-        keyed = np.zeros((DRAWS, n))
+        keyed = np.zeros((N_DRAWS, n))
         for i in trials.in_use.tolist():
             name = hashlib.blake2b(people.ids[i].encode(), digest_size=_SIZE, key=key).digest()
             own = np.random.default_rng(int.from_bytes(name, "little"))
-            keyed[:, i] = own.exponential(size=DRAWS)
+            keyed[:, i] = own.exponential(size=N_DRAWS)
         weights = draws.weights.astype(np.float64)
-        of_all = _drawn(whole.pooled, weights), _drawn(whole.pooled, keyed)
-        rates = np.stack([whole.intervals.rates[metric].rate[:, -1] for metric in RATES])
+        of_all = _drawn(whole.pooled_errors, weights), _drawn(whole.pooled_errors, keyed)
+        rates = np.stack([whole.rate_intervals.intervals[metric].rate[:, -1] for metric in RATES])
         list_sha256 = hashlib.blake2b(digest, digest_size=_SIZE, person=b"parivox list")
         thresholds = tuple(np.nan_to_num(one[..., 0] - rates) for one in of_all)
         held = key, people.ids, trials.in_use.tolist()
-        return cls(list_sha256.hexdigest(), *held, weights, keyed, whole.pooled, of_all, thresholds)
+        return cls(
+            list_sha256.hexdigest(), *held, weights, keyed, whole.pooled_errors, of_all, thresholds
+        )
 
-    def members_of(self, one: Measured) -> list[str]:
+    def member_hashes(self, one: Measured) -> list[str]:
         """Return a hash of who is in each cell, by the key; empty where groups are no speakers'.
 
         Two audits of a list have the same hash of a group if it has the same people.
@@ -93,9 +95,9 @@ class Pairing:
         if of_speaker is None:
             return [""] * len(one.names)
         members: list[list[str]] = [[] for _ in one.names]
-        for speaker in self.in_use:
+        for speaker in self.speakers_in_use:
             if (group := int(of_speaker[speaker])) >= 0:
-                members[group].append(self.ids[speaker])
+                members[group].append(self.speaker_ids[speaker])
         hashes = []
         for names in members:
             digest = hashlib.blake2b(digest_size=_SIZE, key=self.key, person=b"parivox members")
@@ -105,47 +107,49 @@ class Pairing:
         return hashes
 
 
-def pairing_rows(
+def add_pairing_rows(
     rows: Rows, where: Mapping[str, Any], one: Measured, pairing: Pairing | None
 ) -> None:
     """Draws of both rates of every cell at every operating point, but within levels."""
     uncertainty, draws = one.uncertainty, one.draws
     if pairing is None or uncertainty is None or draws is None or where["within"]:
         return
-    texts = list(uncertainty.points)
+    texts = list(uncertainty.point_indices)
     if not texts:
         return
     keys = [(metric, "", text) for metric in RATES for text in texts]
     n, shape = len(one.names), (-1, len(RATES), len(texts), len(one.names))
-    drawn = draws.having(keys).values
-    is_all, cells = uncertainty.pooled is pairing.pooled, one.cells is not None
+    drawn = draws.with_keys(keys).values
+    is_all, cells = uncertainty.pooled_errors is pairing.pooled_errors, one.cells is not None
     own, keyed = (
         np.concatenate(
             [
-                *([_drawn(uncertainty.groups, weights)] if cells else []),
-                of_all if is_all else _drawn(uncertainty.pooled, weights),
+                *([_drawn(uncertainty.group_errors, weights)] if cells else []),
+                of_all if is_all else _drawn(uncertainty.pooled_errors, weights),
             ],
             axis=-1,
         )
-        for weights, of_all in zip((pairing.own, pairing.keyed), pairing.drawn, strict=True)
+        for weights, of_all in zip(
+            (pairing.draw_weights, pairing.keyed_weights), pairing.pooled_rate_draws, strict=True
+        )
     )
-    follows = np.logical_or(*(uncertainty.moving[metric] for metric in RATES))
+    follows = np.logical_or(*(uncertainty.moves_with_threshold[metric] for metric in RATES))
     for i in np.flatnonzero(follows).tolist():
         off = np.nan_to_num(drawn.reshape(shape)[:, :, i] - own[:, :, i]).reshape(len(own), -1)
-        slope = np.linalg.lstsq(pairing.thresholds[0][..., i], off, rcond=None)[0]
-        for again, moves in zip((own, keyed), pairing.thresholds, strict=True):
+        slope = np.linalg.lstsq(pairing.threshold_shifts[0][..., i], off, rcond=None)[0]
+        for again, moves in zip((own, keyed), pairing.threshold_shifts, strict=True):
             again[:, :, i] += (moves[..., i] @ slope).reshape(-1, len(RATES), n)
-    speakers = uncertainty.speakers_behind([key[0] for key in keys])[:, -n:]
+    speakers = uncertainty.n_units_behind([key[0] for key in keys])[:, -n:]
     df = np.where(speakers < uncertainty.options.minimums.inference, np.nan, speakers - 1.0)
-    value = one.data.having(keys).values
+    value = one.data.with_keys(keys).values
     plain, log = (from_replicates(value, drawn, df, scale=scale) for scale in ("linear", "log"))
     known = ~np.isnan(plain.se)
     fit = _correlations(own.reshape(drawn.shape), drawn)
-    texts_of = coded(keyed.reshape(DRAWS, len(keys), n)[:, known])
+    texts_of = encoded_draws(keyed.reshape(N_DRAWS, len(keys), n)[:, known])
     columns = key_columns(keys, n)
     chosen = np.flatnonzero(known.ravel()).tolist()
     names = list(one.names) * len(keys)
-    members = pairing.members_of(one)
+    members = pairing.member_hashes(one)
     rows.add(
         **{name: value for name, value in where.items() if name != "within"},
         list_sha256=pairing.list_sha256,
@@ -174,7 +178,7 @@ def _correlations(one: FloatArray, other: FloatArray) -> FloatArray:
     return over((a * b).sum(axis=0), np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0)), 0.0)
 
 
-def coded(drawn: FloatArray) -> list[str]:
+def encoded_draws(drawn: FloatArray) -> list[str]:
     """Draws ``[draw, row]`` as text, in units that do not matter: a row each."""
     off = drawn - drawn.mean(axis=0)
     unit = np.sqrt(np.square(off).mean(axis=0))

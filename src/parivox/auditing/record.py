@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.bt4vt_rows import DIFFERENCES
-from parivox.auditing.confounding import confounding
+from parivox.auditing.confounding import confounding_relations
 from parivox.auditing.definitions import all_definitions
 from parivox.auditing.result import system_name
 from parivox.auditing.schema import SCHEMA_VERSION
@@ -71,7 +71,7 @@ def record_of(
     if any(unmet.values()):
         record["list_checks"] = unmet
     confounded = {
-        name: confounding(one.trials.by_speaker, read.groupings, options)
+        name: confounding_relations(one.trials.by_speaker, read.groupings, options)
         for name, one in named.items()
         if options.intervals and one.trials.by_speaker is not None and not one.trials.in_blocks
     }
@@ -82,7 +82,7 @@ def record_of(
 
 def _in_blocks(system: System) -> bool:
     """Whether its speakers are taken in blocks."""
-    return system.sample is not None and any(one.in_blocks for one in system.sample.levels)
+    return system.sample is not None and any(one.has_speaker_blocks for one in system.sample.levels)
 
 
 def _bounds(system: System) -> dict[str, float]:

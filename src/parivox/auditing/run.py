@@ -368,7 +368,7 @@ def _checked(asked: AuditOptions, file: GroupsFile | None, **of_counts: Any) -> 
 
 def _account(data: Rows, system: System, read: Gathered) -> None:
     """Add what became of the trials of one system."""
-    trials, tally, points = system.trials, system.tally, system.points.found
+    trials, tally, points = system.trials, system.tally, system.points.located
     options = system.design.options
     account_for(data, trials, read.people, read.groupings, tally, points, options)
     every = [*read.groupings, *read.levels]
@@ -525,7 +525,7 @@ def _primary_first(read: Gathered, options: Options) -> tuple[Gathered, str]:
 
 def _with_primary(system: System) -> System:
     """The system, if it has the operating point that is named to be primary."""
-    named, known = system.design.primary_point, [one.point.text for one in system.points.found]
+    named, known = system.design.primary_point, [one.point.text for one in system.points.located]
     if named and named not in known:
         msg = (
             f"--primary {system.design.options.primary!r}: {named!r} is not an operating point of "

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 INTERACTION = "interaction"
 _ADDS_UP = "too few groups, or too few errors, to tell what attributes add up to"
-NAMES = ("best_guess", "best_guess_low", "best_guess_high")
+BEST_GUESS_COLUMNS = ("best_guess", "best_guess_low", "best_guess_high")
 """Columns of a best guess and its limits."""
 
 
@@ -42,23 +42,25 @@ class BestGuesses:
     """Of both rates of the groups of one grouping."""
 
     groups: Sequence[str]
-    found: Mapping[str, Shrunken]  # [point, group] of each rate; none where groups share speakers
+    shrunken_rates: Mapping[
+        str, Shrunken
+    ]  # [point, group] of each rate; none where groups share speakers
     trials: Mapping[str, FloatArray]  # [point, group]
-    points: Mapping[str, int]  # operating points, with the place of each
+    point_indices: Mapping[str, int]  # operating points, with the place of each
     options: Options
 
-    def of_rates(self, keys: Sequence[Key], shape: tuple[int, ...]) -> Columns:
+    def rate_columns(self, keys: Sequence[Key], shape: tuple[int, ...]) -> Columns:
         """The columns of best guesses of base metrics, ``[key, cell]``."""
-        columns: Columns = {name: np.full(shape, np.nan) for name in NAMES}
-        rates = {metric: one.rate for metric, one in self.found.items()}
+        columns: Columns = {name: np.full(shape, np.nan) for name in BEST_GUESS_COLUMNS}
+        rates = {metric: one.rate for metric, one in self.shrunken_rates.items()}
         for i, key in enumerate(keys):
-            at = rate_point_index(key, self.points)
+            at = rate_point_index(key, self.point_indices)
             if at is not None and key[0] in rates:
-                for name, of in zip(NAMES, rates[key[0]], strict=True):
+                for name, of in zip(BEST_GUESS_COLUMNS, rates[key[0]], strict=True):
                     columns[name][i, :-1] = of[at]
         return columns
 
-    def of_ratios(
+    def ratio_columns(
         self, metric: str, point: str, low: FloatArray, high: FloatArray, level: FloatArray
     ) -> Columns:
         """The columns of best guesses of ratios at a point, ``[group]``, and of power at them.
@@ -66,14 +68,14 @@ class BestGuesses:
         `low` and `high` are limits of the ratios as measured, `level` what p had to fall below
         among so many groups.
         """
-        found, against = self.found.get(metric), self.options.reference[0]
+        found, against = self.shrunken_rates.get(metric), self.options.reference[0]
         shares = None if found is None else _shares(against, self.groups, self.trials[metric])
         if found is None or shares is None:
             return {}
         guess = found.ratio(shares, to_others=against == "others")
-        here = [end[self.points[point]] for end in guess]
+        here = [end[self.point_indices[point]] for end in guess]
         strength = power(here[0], low, high, level, self.options.confidence)
-        return {**dict(zip(NAMES, here, strict=True)), "power": strength}
+        return {**dict(zip(BEST_GUESS_COLUMNS, here, strict=True)), "power": strength}
 
 
 def best_guesses(
@@ -97,12 +99,12 @@ def best_guesses(
             continue
         floored = other_kappa2(own) if metric == "fnr" else None
         logs = log_rates(own.rate, rate_interval(own, options.confidence, floored).n_eff)
-        found[metric] = shrunken(*logs, attributes(grouping), own.df, options.confidence)
+        found[metric] = shrunken(*logs, attribute_codes(grouping), own.df, options.confidence)
     trials = {metric: own.trials for metric, own in moments.items()}
     return BestGuesses(groups, found, trials, points, options)
 
 
-def interaction_rows(
+def add_interaction_rows(
     rows: Rows,
     where: Mapping[str, Any],
     grouping: Grouping,
@@ -110,12 +112,12 @@ def interaction_rows(
     nulls: EqualRatesDraws,
 ) -> None:
     """Whether what attributes do to both rates adds up; rows of groupings of several attributes."""
-    codes = attributes(grouping)
+    codes = attribute_codes(grouping)
     if codes.shape[1] < 2:
         return
     seen = ~np.isnan(rates.groups)
     counted = without_zeros(rates.errors[..., :-1], rates.trials[..., :-1])
-    drawn = nulls.of(rates.keys, lifted=True).only(seen).groups
+    drawn = nulls.rate_draws(rates.keys, lifted=True).mask_groups(seen).groups
     found = interaction(np.where(seen, counted, np.nan), drawn, codes)
     value, at = found.value, floor(found.value, found.draws)
     names, off = (
@@ -139,12 +141,14 @@ def interaction_rows(
         higher_is_fairer=False,
         gated=False,
         reason=np.where(
-            known, "", np.where(nulls.lacks_speakers(rates.keys), REASON_NO_TEST_SPEAKER, _ADDS_UP)
+            known,
+            "",
+            np.where(nulls.lacks_test_speakers(rates.keys), REASON_NO_TEST_SPEAKER, _ADDS_UP),
         ),
     )
 
 
-def attributes(grouping: Grouping) -> NDArray[np.int64]:
+def attribute_codes(grouping: Grouping) -> NDArray[np.int64]:
     """Number of each group's value of each attribute, ``[group, attribute]``."""
     values = zip(*(grouping.parts or [(group,) for group in grouping.groups]), strict=True)
     codes = [np.unique(np.array(one, dtype=np.str_), return_inverse=True)[1] for one in values]

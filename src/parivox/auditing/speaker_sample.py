@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.curves import COARSE, bands, points_by_threshold, step_thresholds
+from parivox.auditing.curves import (
+    COARSE_STEP,
+    point_index_by_threshold,
+    step_thresholds,
+    threshold_bands,
+)
 from parivox.auditing.draws import MIN_SPLIT_SPEAKERS, CellDraws, resample_cells
 from parivox.auditing.estimates import Estimates
-from parivox.auditing.failures import draws_with_failures, tally_failures
+from parivox.auditing.failures import add_failure_rates, count_failures
 from parivox.auditing.intervals import Uncertainty, needs_test_speakers, rate_intervals
 from parivox.auditing.layout import Layout, Members, cell_layouts, walk
-from parivox.auditing.nulls import draw_nulls
+from parivox.auditing.nulls import draw_equal_rates
 from parivox.auditing.shrinkage import best_guesses
 from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
 from parivox.auditing.speaker_errors import SpeakerErrors, count_matrices, count_speaker_errors
@@ -47,7 +52,7 @@ MOST_ROWS = 1 << 23
 """Rows of a tally from which curves are drawn again: with more, memory would not do."""
 AT_ONCE = 1 << 22
 """Rows of a tally whose errors are counted together: few pairs are in two of such parts."""
-COARSER = (COARSE, 2 * COARSE, 4 * COARSE)
+COARSER = (COARSE_STEP, 2 * COARSE_STEP, 4 * COARSE_STEP)
 """In probits: steps of such a tally, the finest that there is room for."""
 
 
@@ -76,10 +81,10 @@ def steps(
     scores in replicates, of which long lists have fewer.
     """
     if n_trials > MOST_EXACT:
-        edges = step_thresholds(everything, points.kept)
+        edges = step_thresholds(everything, points.fixed_thresholds)
     else:
-        edges = curve_edges(everything, bins=bins or BINS, thresholds=points.kept)
-    found = [one.threshold for one in points.of_scores]
+        edges = curve_edges(everything, bins=bins or BINS, thresholds=points.fixed_thresholds)
+    found = [one.threshold for one in points.score_points]
     every = np.concatenate((edges, nodes, np.array(found, dtype=np.float64)))
     return np.unique(every[~np.isnan(every)] + 0.0)
 
@@ -105,9 +110,9 @@ def tally_list(
     """
     every = {one.name: one for one in (*design.groupings, *design.within, *design.strata)}
     sided = [len(one.groups) for one in every.values() if one.of_speaker is None]
-    audited = [one.threshold for one in points.of_scores if not np.isnan(one.threshold)]
+    audited = [one.threshold for one in points.score_points if not np.isnan(one.threshold)]
     kept = np.unique(np.concatenate((nodes, np.array(audited, dtype=np.float64))) + 0.0)
-    together = None if design.draws is None else design.draws.together
+    together = None if design.draws is None else design.draws.speaker_block
 
     def tallied(at: FloatArray, block: NDArray[np.int32] | None) -> SpeakerCounts:
         with stage("adding up who takes part"):
@@ -124,7 +129,7 @@ def tally_list(
     else:
         block = together if design.block is None else together[design.block]
         for coarse in COARSER:
-            at = np.union1d(step_thresholds(everything, points.kept, coarse), kept)
+            at = np.union1d(step_thresholds(everything, points.fixed_thresholds, coarse), kept)
             if fits(at, block):
                 return Tallied(partial(tallied, kept, design.block), partial(tallied, at, block))
     return Tallied(partial(tallied, kept, design.block), why="too many trials to hold in memory")
@@ -158,7 +163,7 @@ def sample_speakers(
         why = why or "too many speakers to draw from"
     if why:
         design = replace(design, draws=None)
-    options, draws, found = design.options, design.draws, points.found
+    options, draws, found = design.options, design.draws, points.located
     if isinstance(trials, SpeakerCounts):
         members = trials.members
         nodes = nodes[np.isin(nodes, trials.thresholds)]
@@ -180,13 +185,15 @@ def sample_speakers(
         )
     matrices = count_matrices(trials, own.groupings, found, own.within) if callable(rows) else None
     between: dict[tuple[str, str], Band] = {}
-    nodes = nodes[~np.isin(nodes, list(points_by_threshold(found)))]
+    nodes = nodes[~np.isin(nodes, list(point_index_by_threshold(found)))]
     if nodes.size and options.interval != "bootstrap":
         whole = [i for i, one in enumerate(layouts[:n]) if one.within is None]
         pairs = max(cells.nontarget.cell.size for cells, _ in errors)
         kept = [layouts[i] for i in whole]
-        between = bands(trials, kept, partial(placed.blocks, whole), members, nodes, options, pairs)
-    failures = tally_failures(
+        between = threshold_bands(
+            trials, kept, partial(placed.blocks, whole), members, nodes, options, pairs
+        )
+    failures = count_failures(
         *(trials, layouts[:n], partial(placed.blocks, range(n)), members, found),
         *(errors[:n], tally, design),
     )
@@ -214,7 +221,7 @@ def sample_speakers(
         for at in range(layout.levels):
             one = _uncertainty(
                 *(layout, at, of, failed, again, points, design, why, members),
-                levels[0].intervals.moments if levels and of[1] is errors[0][1] else None,
+                levels[0].rate_intervals.moments if levels and of[1] is errors[0][1] else None,
             )
             into.append(one)
     assert (len(levels), len(cells)) == (len(tally.levels), len(tally.cells))
@@ -283,53 +290,58 @@ def _uncertainty(
     options, draws = design.options, design.draws
     first, last = at * layout.groups, (at + 1) * layout.groups
     groups, pooled = tallied[0].part(first, last), tallied[1].part(at, at + 1)
-    failed = failures[0].part(first, last), failures[1].part(at, at + 1)
+    failed = failures[0].cell_range(first, last), failures[1].cell_range(at, at + 1)
     unknown = np.append(groups.nontarget.unknown, pooled.nontarget.unknown)
-    texts = [one.point.text for one in points.found]
-    crossed = np.full((len(points.cheapest), layout.groups), np.nan)
+    texts = [one.point.text for one in points.located]
+    crossed = np.full((len(points.min_cost_points), layout.groups), np.nan)
     estimates = rates = None
     grid: Sequence[GridDraws] = ()
     if drawn is not None and draws is not None:
         of_cells, of_levels = drawn
-        parts = of_cells.metrics.cells(first, last), of_levels.metrics.cells(at, at + 1)
-        estimates = Estimates.joined(
+        parts = (
+            of_cells.estimates.cell_range(first, last),
+            of_levels.estimates.cell_range(at, at + 1),
+        )
+        estimates = Estimates.join_cells(
             [
-                draws_with_failures(one, of, draws.weights, texts)
+                add_failure_rates(one, of, draws.weights, texts)
                 for one, of in zip(parts, failed, strict=True)
             ]
         )
         if unknown.any():
             depend = [needs_test_speakers(key[0]) for key in estimates.keys]
-            estimates = estimates.known_in(~(np.array(depend, dtype=bool)[:, None] & unknown))
+            estimates = estimates.mask_cells(~(np.array(depend, dtype=bool)[:, None] & unknown))
         else:
-            grid = [one.level(at) for one in of_cells.grid]
-        rates = {m: estimates.having([(m, "", text) for text in texts]).values for m in RATES}
-        crossed = of_cells.crossed[:, first:last]
+            grid = [one.stratum(at) for one in of_cells.grid_draws]
+        rates = {m: estimates.with_keys([(m, "", text) for text in texts]).values for m in RATES}
+        crossed = of_cells.crossfitted_bias[:, first:last]
     intervals = rate_intervals(groups, pooled, options, rates, of_pooled)
-    together = None if draws is None else draws.together
+    together = None if draws is None else draws.speaker_block
     rank = None if draws is None else draws.rank
     are_valid = {} if layout.grouping is None else intervals.are_disjoint
-    nulls = draw_nulls(groups, intervals.moments, points.found, options, rank, are_valid)
+    nulls = draw_equal_rates(groups, intervals.moments, points.located, options, rank, are_valid)
     guesses = best_guesses(
-        layout.grouping, intervals.moments, intervals.are_disjoint, nulls.points, options
+        layout.grouping, intervals.moments, intervals.are_disjoint, nulls.point_indices, options
     )
-    fewest = np.minimum(*(intervals.speakers[metric] for metric in RATES))[:-1]
+    fewest = np.minimum(*(intervals.n_units[metric] for metric in RATES))[:-1]
     return Uncertainty(
-        groups=groups,
-        pooled=pooled,
-        intervals=intervals,
-        guesses=guesses,
-        nulls=nulls,
-        draws=estimates,
-        grid=grid,
-        crossed=np.where((fewest < MIN_SPLIT_SPEAKERS) | unknown[:-1], np.nan, crossed),
-        failed=failed,
-        points={text: i for i, text in enumerate(texts)},
-        moving={metric: points.moving(metric) for metric in RATES},
+        group_errors=groups,
+        pooled_errors=pooled,
+        rate_intervals=intervals,
+        best_guesses=guesses,
+        equal_rates_draws=nulls,
+        draw_estimates=estimates,
+        grid_draws=grid,
+        crossfitted_bias=np.where((fewest < MIN_SPLIT_SPEAKERS) | unknown[:-1], np.nan, crossed),
+        failures=failed,
+        point_indices={text: i for i, text in enumerate(texts)},
+        moves_with_threshold={metric: points.moves_with_threshold(metric) for metric in RATES},
         options=options,
-        why=why,
-        in_blocks=members.are_blocks,
-        drawn=intervals.speakers if together is None else of_blocks(groups, pooled, together),
+        no_draws_reason=why,
+        has_speaker_blocks=members.are_blocks,
+        n_units_by_rate=intervals.n_units
+        if together is None
+        else of_blocks(groups, pooled, together),
     )
 
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from parivox.auditing.bias import min_cost_estimates
 from parivox.auditing.cell_counts import count_cells
-from parivox.auditing.curves import nodes, shared_thresholds
+from parivox.auditing.curves import band_thresholds, shared_thresholds
 from parivox.auditing.estimates import Estimates, estimate_cell, score_locations, score_shifts
-from parivox.auditing.intervals import mean_of_draws
+from parivox.auditing.intervals import draw_means
 from parivox.auditing.meta import grid_estimates
 from parivox.auditing.operating_points import (
     DEPLOYED,
@@ -86,7 +86,7 @@ class System:
     def primary(self) -> dict[str, str | None]:
         """Where verdicts are confirmatory; no point if the one named has no threshold."""
         named = self.design.primary_point
-        known = [one.point.text for one in self.points.found if not one.reason]
+        known = [one.point.text for one in self.points.located if not one.reason]
         return {
             "grouping": self.design.groupings[0].name,
             "allocation": self.design.options.allocate[0],
@@ -123,13 +123,13 @@ def measure_system(
     options, no_curve = design.options, _no_curve(trials)
     asked = options.points()
     _check_deployed(trials, asked)
-    fixed = [point.level for point in asked or [] if point.rule == "threshold"]
+    fixed = [point.rule_value for point in asked or [] if point.rule == "threshold"]
     on: Counts | None = None
     if development is not None:
         _check_curve(development)
         on = count_cells(development, [], []).everything
         check_polarity(development, on, orientation)
-        fixed += [point.threshold_on(on)[0] for point in asked or default_points(on)]
+        fixed += [point.threshold_or_reason(on)[0] for point in asked or default_points(on)]
     with stage("counting"):
         tally = count_cells(
             *(trials, design.groupings, options.allocate),
@@ -178,14 +178,14 @@ def measure_system(
     )
     shared: FloatArray = np.empty(0)
     if trials.is_scored and is_along:
-        audited = [one.threshold for one in points.found if _is_exact_at(trials, one)]
+        audited = [one.threshold for one in points.located if _is_exact_at(trials, one)]
         shared = shared_thresholds(everything, audited)
     why_none, sample = why_no_intervals(trials) if options.intervals else "", None
     rows = (counted or trials).by_speaker
     if rows is not None and options.intervals and not why_none:
-        at, tallied = nodes(shared, trials.n_trials), Tallied(rows)
+        at, tallied = band_thresholds(shared, trials.n_trials), Tallied(rows)
         if isinstance(rows, SpeakerCounts):
-            _check_steps(rows, points.found)
+            _check_steps(rows, points.located)
         elif design.block is not None or not rows.is_held:
             tallied = tally_list(rows, design, everything, points, at)
         sample = sample_speakers(tallied, design, tally, points, at)
@@ -197,7 +197,7 @@ def measure_system(
 def steps_of(system: System) -> FloatArray:
     """Thresholds of the tally that an audit of a system's counts needs, to say how sure it is."""
     n, bins = system.trials.n_trials, system.design.options.bins
-    found = nodes(system.shared, n)
+    found = band_thresholds(system.shared, n)
     return steps(system.tally.everything, system.points, found, n, bins)
 
 
@@ -236,7 +236,7 @@ class Measured:
     @cached_property
     def errors(self) -> Estimates:
         """Those metrics that are errors, by which groups are compared."""
-        return self.data.errors_only()
+        return self.data.error_metrics()
 
     @property
     def where(self) -> dict[str, str]:
@@ -257,9 +257,9 @@ class Measured:
     @property
     def draws(self) -> Estimates | None:
         """The same of each draw, ``[draw, key, cell]``."""
-        if self.uncertainty is None or self.uncertainty.draws is None:
+        if self.uncertainty is None or self.uncertainty.draw_estimates is None:
             return None
-        return self.uncertainty.draws.cells(-len(self.names), None)
+        return self.uncertainty.draw_estimates.cell_range(-len(self.names), None)
 
 
 def measured_cells(system: System) -> Iterator[Measured]:
@@ -269,17 +269,20 @@ def measured_cells(system: System) -> Iterator[Measured]:
     def measured(
         level: Level, cells: Cells | None, bases: list[dict[Key, Base]], of: Uncertainty | None
     ) -> Measured:
-        why = system.why_none if of is None else of.why
-        if of is not None and of.draws is not None:
-            bases = without_optimism(bases, of.draws.cells(-len(bases), None))
-        data = Estimates.of(bases)
+        why = system.why_none if of is None else of.no_draws_reason
+        if of is not None and of.draw_estimates is not None:
+            bases = without_optimism(bases, of.draw_estimates.cell_range(-len(bases), None))
+        data = Estimates.from_cells(bases)
         if cells is None:
             return Measured(level, None, ("all",), bases, data, (), None, of, why)
         cheapest = [
-            (min_cost_estimates(data, cells, found), None if of is None else of.crossed[k])
-            for k, found in enumerate(system.points.cheapest)
+            (min_cost_estimates(data, cells, found), None if of is None else of.crossfitted_bias[k])
+            for k, found in enumerate(system.points.min_cost_points)
         ]
-        area, names = grid_estimates(cells, system.points.area), (*cells.grouping.groups, "pooled")
+        area, names = (
+            grid_estimates(cells, system.points.area_points),
+            (*cells.grouping.groups, "pooled"),
+        )
         return Measured(level, cells, names, bases, data, cheapest, area, of, why)
 
     # groupings often pool the very same trials, or all of them: those are measured once
@@ -339,7 +342,7 @@ def without_optimism(
     for i, key in enumerate(draws.keys):
         if not base_metric(key[0]).is_optimistic:
             continue
-        means = mean_of_draws(draws.values[:, i])
+        means = draw_means(draws.values[:, i])
         for of_cell, mean in zip(corrected, means.tolist(), strict=True):
             found = of_cell[key]
             if np.isfinite(mean) and np.isfinite(found.value):

@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.bias import add_bias_rows, bias_values
-from parivox.auditing.bt4vt_rows import compat_metrics, compat_ratios
-from parivox.auditing.confounding import standardised_rows
-from parivox.auditing.curves import band_of, band_rows, bin_rows, det_rows, points_by_threshold
+from parivox.auditing.bt4vt_rows import add_compat_ratios, compat_metrics
+from parivox.auditing.confounding import add_standardised_rows
+from parivox.auditing.curves import (
+    add_band_rows,
+    band_columns,
+    bin_columns,
+    det_columns,
+    point_index_by_threshold,
+)
 from parivox.auditing.estimates import key_columns
-from parivox.auditing.failures import cause_rows
-from parivox.auditing.limits import limit_rows, people_rows
+from parivox.auditing.failures import add_cause_rows
+from parivox.auditing.limits import add_error_burden_rows, add_limit_rows
 from parivox.auditing.meta import add_meta_rows, add_sweep_rows
 from parivox.auditing.operating_points import DEPLOYED, NO_TRIALS, SAME_TRIALS, locate_points
 from parivox.auditing.options import OFFENDERS
-from parivox.auditing.pairing import Pairing, pairing_rows
-from parivox.auditing.shrinkage import interaction_rows
+from parivox.auditing.pairing import Pairing, add_pairing_rows
+from parivox.auditing.shrinkage import add_interaction_rows
 from parivox.auditing.speaker_errors import count_matrices
 from parivox.auditing.system import withheld
-from parivox.auditing.verdicts import offender_rows, trend_rows, verdict_rows
+from parivox.auditing.verdicts import add_offender_rows, add_trend_rows, add_verdict_rows
 from parivox.core.measures import RATES
 from parivox.runtime.progress import stage
 
@@ -51,13 +57,13 @@ def add_rows(
     options, sample, points = system.design.options, system.sample, system.points
     for level in system.tally.levels:
         _operating_points(rows["operating_points"], system, level)
-    pairing = Pairing.of(system)
+    pairing = Pairing.from_system(system)
     n_cells = sum(len(cells.groups) + 1 for cells in system.tally.cells) + len(system.tally.levels)
     for one, judged_here in _told(parts, n_cells):
         where = {**system.name, **one.where}
         _group_rows(rows["groups"], system, one, where)
         _curves(rows, system, one, where)
-        pairing_rows(rows["pairing"], where, one, pairing)
+        add_pairing_rows(rows["pairing"], where, one, pairing)
         if one.cells is None or one.area is None:
             continue
         grouping, names, of = one.cells.grouping, one.names, one.uncertainty
@@ -69,31 +75,31 @@ def add_rows(
             judged=judged_here,
         )
         if sample is not None and of is not None:
-            rates = one.errors.where(*RATES)
-            interaction_rows(rows["meta"], where, grouping, rates, of.nulls)
-            if not of.in_blocks:
+            rates = one.errors.with_metrics(*RATES)
+            add_interaction_rows(rows["meta"], where, grouping, rates, of.equal_rates_draws)
+            if not of.has_speaker_blocks:
                 # of trials between bands too
                 whole = sample.levels[system.tally.levels.index(one.level)]
-                trend_rows(rows["bias"], where, grouping, points.found, whole, options)
-            verdict_rows(
-                *(rows["verdicts"], where, names[:-1], points.found, ratios, p_all, of, options),
+                add_trend_rows(rows["bias"], where, grouping, points.located, whole, options)
+            add_verdict_rows(
+                *(rows["verdicts"], where, names[:-1], points.located, ratios, p_all, of, options),
                 primary=system.primary,
             )
-            at = (rows["limits"], where, names, points.found)
-            limit_rows(*at, ratios, one.data, of, options)
-            people_rows(*at, of, options)
+            at = (rows["limits"], where, names, points.located)
+            add_limit_rows(*at, ratios, one.data, of, options)
+            add_error_burden_rows(*at, of, options)
         if options.sweep:
             add_sweep_rows(rows["sweep"], where, one.cells, system.grid, options)
         _make_room(one, rows)
-    cause_rows(rows["failures"], system.name, system.tally.attempts, system.design)
+    add_cause_rows(rows["failures"], system.name, system.tally.attempts, system.design)
     for layout, tallied in () if sample is None else sample.strata:
         assert layout.grouping is not None
         assert layout.within is not None
         of_layout = {"grouping": layout.grouping.name, "allocation": layout.allocation}
         where = {**system.name, **of_layout, "within": ""}
         strata = layout.within
-        standardised_rows(
-            rows["groups"], where, layout.grouping, strata, tallied, points.found, options
+        add_standardised_rows(
+            rows["groups"], where, layout.grouping, strata, tallied, points.located, options
         )
     _matrices(rows["matrix"], system)
     if options.compat:
@@ -172,27 +178,30 @@ def _curves(
         if counts is None:
             continue
         if not system.no_curve:
-            rows["det"].add(**where, group=group, **det_rows(counts))
+            rows["det"].add(**where, group=group, **det_columns(counts))
         if not where["within"] and system.shared.size:
-            rows["bins"].add(**key, group=group, **bin_rows(counts, system.shared))
-    sample, uncertainty, found = system.sample, one.uncertainty, system.points.found
+            rows["bins"].add(**key, group=group, **bin_columns(counts, system.shared))
+    sample, uncertainty, found = system.sample, one.uncertainty, system.points.located
     if sample is None or uncertainty is None or where["within"]:
         return
     if system.shared.size:
-        parts = [band_of(uncertainty.intervals, points_by_threshold(found))]
+        parts = [band_columns(uncertainty.rate_intervals, point_index_by_threshold(found))]
         between = sample.between.get((where["grouping"], where["allocation"]))
         parts += [] if between is None else [between]
-        band_rows(rows["bands"], key, one.names, parts)
+        add_band_rows(rows["bands"], key, one.names, parts)
     ids = system.speaker_ids
     if system.design.options.speaker_ids == OFFENDERS and ids is not None:
-        for names, of in (one.names[:-1], uncertainty.groups), (one.names[-1:], uncertainty.pooled):
+        for names, of in (
+            (one.names[:-1], uncertainty.group_errors),
+            (one.names[-1:], uncertainty.pooled_errors),
+        ):
             if names:
-                offender_rows(rows["offenders"], key, names, of, found, ids)
+                add_offender_rows(rows["offenders"], key, names, of, found, ids)
 
 
 def _operating_points(rows: Rows, system: System, level: Level) -> None:
     """The thresholds, and what each gives on all trials or within a level."""
-    found = system.points.found
+    found = system.points.located
     source = SAME_TRIALS if system.development is None else "development trials"
     if level.name:
         found = [f if f.reason else _again(system, f, level) for f in found]
@@ -216,7 +225,7 @@ def _again(system: System, found: LocatedPoint, level: Level) -> LocatedPoint:
     """A point at its threshold on the trials of one level."""
     point = found.point
     if point.rule != DEPLOYED:
-        point = replace(point, rule="threshold", level=found.threshold)
+        point = replace(point, rule="threshold", rule_value=found.threshold)
     (here,) = locate_points(
         [point], level.counts, system.design.options.costs[0], deployed=level.outcomes
     )
@@ -228,7 +237,7 @@ def _matrices(rows: Rows, system: System) -> None:
     design = system.design
     matrices = None if system.sample is None else system.sample.matrices
     if matrices is None:
-        found, outer = system.points.found, design.within
+        found, outer = system.points.located, design.within
         matrices = count_matrices(system.trials, design.groupings, found, outer)
     missing = {
         (cells.grouping.name, cells.level.name): cells.missing for cells in system.tally.cells
@@ -237,7 +246,7 @@ def _matrices(rows: Rows, system: System) -> None:
         names = np.array(grouping.groups, dtype=object)
         own = missing[grouping.name, level]
         why = [one or other for one in own for other in own]
-        for f, counted, total in zip(system.points.found, errors, totals, strict=True):
+        for f, counted, total in zip(system.points.located, errors, totals, strict=True):
             n = total.reshape(-1)
             lost = bool(f.reason)
             reason = [
@@ -281,7 +290,7 @@ def _compat(rows: Mapping[str, Rows], system: System) -> None:
         _add_cells(rows["groups"], where, groups, own, known, speakers, {})
         named = dict(zip(groups, own, strict=True))
         against = {name: named[name] for name in options.reference if name in named}
-        compat_ratios(rows["bias"], where, groups, own, {"all": whole, **against})
+        add_compat_ratios(rows["bias"], where, groups, own, {"all": whole, **against})
 
 
 def _unless(why: Sequence[str], numbers: NDArray[np.int64]) -> list[int | None]:

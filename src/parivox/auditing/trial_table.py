@@ -115,7 +115,7 @@ def _table(one: System, number: NDArray[np.int32], seed: int) -> Table:
         "target": part.target,
         "score": part.score,
     }
-    for found in one.points.found:
+    for found in one.points.located:
         columns[f"error at {found.point.text}"] = _errors(trials, part, found)
     for grouping in (*one.design.groupings, *one.design.within, *one.design.strata):
         for side, codes in zip(("enrol", "test"), grouping.on(trials)(part), strict=True):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.limits import WHY_NONE
+from parivox.auditing.limits import UNDEFINED_REASONS
 from parivox.auditing.operating_points import NO_TRIALS
 from parivox.core.beyond_noise import welch
 from parivox.core.cluster_errors import over
@@ -54,7 +54,7 @@ _AGAINST = {
     "geomean": "the geometric mean of the groups",
     "best": "the best group",
 }
-MOST_OFFENDERS = 10
+MAX_OFFENDERS = 10
 """Speakers told of one group, error and operating point."""
 
 TREND = "trend"
@@ -69,7 +69,7 @@ _LEAST_P = 0.001  # smaller ones are not told apart
 # --- verdicts ------------------------------------------------------------------------------------
 
 
-def verdict_rows(
+def add_verdict_rows(
     rows: Rows,
     where: Mapping[str, Any],
     groups: Sequence[str],
@@ -102,7 +102,7 @@ def verdict_rows(
         shared["confirmatory"] = primary.items() <= {**where, **shared}.items()
         gates = [_too_few(metric, groups, uncertainty, options) for metric in RATES]
         judged = _judged(ratios, p_holm, gates, options)
-        rest = [of.but_for or of for of in ratios]
+        rest = [of.without_worst or of for of in ratios]
         below = np.stack([of_lower(of.p, of.ratio) for of in rest])
         again = _judged(rest, _adjusted(below, np.array(of_all), reference)[0], gates, options)
         because = _because_of(judged, again, ratios)
@@ -122,11 +122,11 @@ def verdict_rows(
                 gates=uncertainty.missing_for_gates(metric, point),
                 sentence=_sentences(
                     *(metric, verdict, _AGAINST.get(reference, reference), because[i], rest[i]),
-                    unchecked=of.is_shared,
+                    unchecked=of.has_shared_trials,
                 ),
                 reason=verdict.reason,
                 because_of=because[i],
-                **uncertainty.guesses.of_ratios(
+                **uncertainty.best_guesses.ratio_columns(
                     metric, point, of.low, of.high, alpha * over(of.p, p_holm[i], 1.0)
                 ),
             )
@@ -145,7 +145,9 @@ def verdict_rows(
             sentence=np.where(is_judged, both, "is the reference"),
             because_of=_without(codes, because),
         )
-        unlike = np.array([_if_unlike(uncertainty.rates[metric], place) for metric in RATES])
+        unlike = np.array(
+            [_if_unlike(uncertainty.point_intervals[metric], place) for metric in RATES]
+        )
         for metric, chosen in (("fpr", [0]), ("fnr", [1]), (BOTH, [0, 1])):
             of_both, why = codes[chosen][:, is_judged], reasons[chosen][:, is_judged]
             code = str(overall(of_both.reshape(-1)))
@@ -194,9 +196,9 @@ def _too_few(
 ) -> list[str]:
     """Why nothing is concluded about a group; empty where something may be."""
     least, reference = options.minimums.inference, options.reference[0]
-    speakers = uncertainty.intervals.speakers[metric][:-1]
+    speakers = uncertainty.rate_intervals.n_units[metric][:-1]
     few = np.where(speakers < least, f"fewer than {least} speakers", "")
-    lacking = uncertainty.lacks_speakers([metric])[0]
+    lacking = uncertainty.metrics_lack_test_speakers([metric])[0]
     at = list(groups).index(reference) if reference in groups else -1  # last, of all of them
     few = np.where(lacking[:-1] | lacking[at], UNKNOWN_SPEAKERS, few)
     words = np.where(speakers > 0, few, NO_TRIALS[metric]).tolist()
@@ -211,7 +213,7 @@ def _judged(
         verdicts(
             *(of.ratio, of.low, of.high, adjusted),
             gate=gate,
-            pooled=of.pooled,
+            pooled=of.pooled_rate,
             confidence=options.confidence,
             margin=options.margin,
         )
@@ -228,7 +230,7 @@ def _because_of(
     """
     pairs = zip(judged, again, strict=True)
     vanishes = np.stack([(one.code == "better") & (rest.code != "better") for one, rest in pairs])
-    return np.where(vanishes, np.array([[of.worst] for of in ratios], dtype=object), "")
+    return np.where(vanishes, np.array([[of.worst_group] for of in ratios], dtype=object), "")
 
 
 def _without(codes: NDArray[np.str_], because: NDArray[np.object_]) -> list[str]:
@@ -351,7 +353,7 @@ def _with_all(words: str, p: float, *, is_shown: bool) -> str:
 # --- speakers with most errors -------------------------------------------------------------------
 
 
-def offender_rows(
+def add_offender_rows(
     rows: Rows,
     where: Mapping[str, str],
     groups: Sequence[str],
@@ -376,7 +378,7 @@ def offender_rows(
             wrong, tried = (tally.by_speaker(x[point]) for x in (errors, trials))
             for i, group in enumerate(groups):
                 here = np.flatnonzero((cell == i) & (wrong > 0))
-                first = here[np.lexsort((speaker[here], -wrong[here]))][:MOST_OFFENDERS]
+                first = here[np.lexsort((speaker[here], -wrong[here]))][:MAX_OFFENDERS]
                 rows.add(
                     **where,
                     group=group,
@@ -392,7 +394,7 @@ def offender_rows(
 # --- trends --------------------------------------------------------------------------------------
 
 
-def trend_rows(
+def add_trend_rows(
     rows: Rows,
     where: Mapping[str, Any],
     grouping: Grouping,
@@ -408,10 +410,10 @@ def trend_rows(
     if grouping.numbers is None:
         return
     numbers, name = grouping.numbers, grouping.attributes[0].rpartition(":")[0]
-    unit = _unit(numbers[np.unique(uncertainty.pooled.target.speaker)])
+    unit = _unit(numbers[np.unique(uncertainty.pooled_errors.target.speaker)])
     for metric in RATES:
         for i, one in enumerate(found):
-            own = uncertainty.pooled.of(metric).at_point(i)
+            own = uncertainty.pooled_errors.of(metric).at_point(i)
             key = {
                 "group": name,
                 "metric": metric,
@@ -428,7 +430,8 @@ def trend_rows(
             rows.add(
                 **where,
                 **key,
-                reason=one.reason or WHY_NONE.get(str(made.reason[0]), str(made.reason[0])),
+                reason=one.reason
+                or UNDEFINED_REASONS.get(str(made.reason[0]), str(made.reason[0])),
                 **{k: None if one.reason else float(of[0]) for k, of in values.items()},
             )
 

@@ -42,9 +42,9 @@ class ThresholdAim:
             one for one in groups if one.n_nontarget and (one.n_target or self.common == STRICTEST)
         ]
         if self.common == POOLED or not told:
-            return float(self.point.threshold_of(everything))
+            return float(self.point.threshold(everything))
         if self.common == STRICTEST:
-            return max(float(self.point.threshold_of(one)) for one in told)
+            return max(float(self.point.threshold(one)) for one in told)
         edges = curve_edges(everything)[::-1]
         costs = [cdet(one.at(edges), self.cost) for one in told]
         return float(edges[np.argmin(np.max(costs, axis=0))])

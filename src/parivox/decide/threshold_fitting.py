@@ -45,7 +45,7 @@ def reasons_too_small(material: FittingTrials, aim: ThresholdAim) -> list[str]:
         fewest = min(
             int(of[(np.arange(of.size) & held) == 0].sum()) for held in held_out(material.folds)
         )
-        if aim.point.level * fewest < 1:
+        if aim.point.rule_value * fewest < 1:
             reasons[g] = (
                 f"{aim.point.text} is below one error in the {fewest} trials left to fit on"
             )
@@ -91,7 +91,7 @@ def _fit(
     common = aim.common_of(everything, groups)
     own = np.full(n_groups, common)
     for g in np.flatnonzero(may).tolist():
-        found = float(aim.point.threshold_of(groups[g]))
+        found = float(aim.point.threshold(groups[g]))
         own[g] = found if np.isfinite(found) else common
     rate = _rates_at(material, aim.rates[0], np.full(n_groups + 1, common), held)
     known = log_rates(np.where(may, rate.rate, np.nan), rate.n_eff)
@@ -129,7 +129,7 @@ def threshold_differences(
         found = _rates_at(material, rate, common)
         is_aimed = len(aim.rates) == 1
         curve = together.without(0).at(common[:1])
-        p.append(level(found, aim.point.level if is_aimed else getattr(curve, rate)[0]))
+        p.append(level(found, aim.point.rule_value if is_aimed else getattr(curve, rate)[0]))
     adjusted = holm(np.where(may, p, np.nan).ravel()).reshape(-1, n_groups)
     least = np.where(may, np.fmin.reduce(adjusted), np.nan)
     low, high = np.full((2, n_groups), np.nan)

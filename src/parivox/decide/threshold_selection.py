@@ -294,7 +294,7 @@ def _fitted(
     for held in held_out(material.folds, 3).tolist():
         counts = together.without(held)
         why = missing_class_reason(int(counts.n_target), int(counts.n_nontarget))
-        why = why or goal.point.threshold_on(counts)[1]
+        why = why or goal.point.threshold_or_reason(counts)[1]
         if why:
             n = held.bit_count()
             left = f" without the speakers of {n} of {material.folds} folds" if n else ""

@@ -16,15 +16,22 @@ from parivox.data.trial_set import TrialSet
 from parivox.errors import DataError
 from parivox.runtime.disk import sha256_of
 from parivox.share.shard_plan import (
-    THRESHOLDS,
-    gathered,
-    numbers_of,
+    THRESHOLDS_FILE,
+    decoded_speakers,
+    encoded_speakers,
+    gather_trials,
     read_json,
     read_plan,
-    text_of,
     write_json,
 )
-from parivox.share.shard_record import COUNTS, FAILED, TALLY, ShardRecord, all_failed, listed
+from parivox.share.shard_record import (
+    COUNTS_FILE,
+    FAILURE_FILE,
+    SPEAKER_COUNTS_FILE,
+    ShardRecord,
+    failed_shards_error,
+    shard_list,
+)
 
 if TYPE_CHECKING:
     import os
@@ -48,19 +55,19 @@ def find_thresholds(folder: str | os.PathLike[str]) -> None:
         of a list of which each score is counted.
     """
     plan = read_plan(folder)
-    (counts,) = read_all([(None, one) for one in _files(plan, COUNTS)])
+    (counts,) = read_all([(None, one) for one in _files(plan, COUNTS_FILE)])
     _check_apart(plan, counts.n_trials)
-    counts.write_over(plan.folder / COUNTS)
-    found = speaker_count_thresholds(str(plan.folder / COUNTS), **plan.audited())
+    counts.write_over(plan.folder / COUNTS_FILE)
+    found = speaker_count_thresholds(str(plan.folder / COUNTS_FILE), **plan.audited())
     texts = [one.hex() for one in found.tolist()]
     records = [ShardRecord.read(plan, number) for number in range(1, len(plan) + 1)]
-    speakers = np.unique(np.concatenate([numbers_of(one.speakers) for one in records]))
+    speakers = np.unique(np.concatenate([decoded_speakers(one.speakers) for one in records]))
     made = {
         "thresholds": texts,
-        "speakers": text_of(speakers, int(speakers.max(initial=-1)) + 1),
-        "counts": sha256_of(plan.folder / COUNTS),
+        "speakers": encoded_speakers(speakers, int(speakers.max(initial=-1)) + 1),
+        "counts": sha256_of(plan.folder / COUNTS_FILE),
     }
-    write_json(plan.folder / THRESHOLDS, {"plan": plan.id, **made})
+    write_json(plan.folder / THRESHOLDS_FILE, {"plan": plan.id, **made})
 
 
 def merge(
@@ -88,10 +95,12 @@ def merge(
     if plan.found() is None:
         find_thresholds(folder)
         return None
-    counts, whole = _files(plan, COUNTS), plan.folder / COUNTS
-    if whole.exists() and sha256_of(whole) == read_json(plan.folder / THRESHOLDS).get("counts"):
+    counts, whole = _files(plan, COUNTS_FILE), plan.folder / COUNTS_FILE
+    if whole.exists() and sha256_of(whole) == read_json(plan.folder / THRESHOLDS_FILE).get(
+        "counts"
+    ):
         counts = [str(whole)]
-    files = [*counts, *_files(plan, TALLY)]
+    files = [*counts, *_files(plan, SPEAKER_COUNTS_FILE)]
     if not plan.step:
         whole_list = {plan.name: plan.scores}
         counted = partial(_counted, plan, files)
@@ -123,7 +132,7 @@ def _check_apart(plan: Plan, counted: int) -> None:
     """Refuse a list that is read as a whole if two parts count one trial."""
     if plan.step or (found := _in_two_parts(plan)) is None:
         return
-    (whole,) = gathered(plan, plan.scores)[0].sets
+    (whole,) = gather_trials(plan, plan.scores)[0].sets
     if counted != whole.n_trials:
         raise _of_other_trials(plan, counted, whole.n_trials, found)
 
@@ -186,9 +195,9 @@ def _files(plan: Plan, name: str) -> list[str]:
         if one.is_dir() and "-of-" in one.name and one.name not in known
     ]
     for number in range(1, len(plan) + 1):
-        error = plan.home(number) / FAILED
+        error = plan.home(number) / FAILURE_FILE
         record = ShardRecord.read(plan, number)
-        if record.is_whole(name):
+        if record.has_intact_file(name):
             continue
         if error.exists() and read_json(error).get("plan") == plan.id:
             failed[number] = str(read_json(error).get("error"))
@@ -198,12 +207,12 @@ def _files(plan: Plan, name: str) -> list[str]:
         msg = f"{plan.folder}: {', '.join(sorted(foreign))} are not parts of this plan; remove them"
         raise DataError(msg)
     if failed:
-        raise all_failed(failed)
+        raise failed_shards_error(failed)
     for what, numbers in (("damaged", damaged), ("missing", missing)):
         if numbers:
             msg = (
                 f"{plan.folder}: {name.partition('.')[2]} of {len(numbers)} of {len(plan)} parts "
-                f"are {what} ({listed(numbers)}); run them again"
+                f"are {what} ({shard_list(numbers)}); run them again"
             )
             raise DataError(msg)
     return [str(plan.home(number) / name) for number in range(1, len(plan) + 1)]

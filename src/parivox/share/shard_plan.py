@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from parivox.auditing import Gathered
     from parivox.core.counts import FloatArray
 
-VERSION = "1"
-PLAN, THRESHOLDS = "plan.json", "thresholds.json"
-BINS = 1 << 16
+PLAN_VERSION = "1"
+PLAN_FILE, THRESHOLDS_FILE = "plan.json", "thresholds.json"
+N_SCORE_BINS = 1 << 16
 """Bins that the scores of long lists are counted in, at least a tenth of it."""
 _TABLES = ("speakers", "utterances", "models", "failures", "groups", "threshold_from")
-TRIED = 1_000
+MAX_TRIED_ROWS = 1_000
 """Rows that options are tried on before all parts are."""
 _MOST_SHARDS = 100_000
 """As many as can be asked for."""
@@ -131,7 +131,7 @@ class Plan:
         asked = self.asked
         own = {one.name: getattr(asked, one.name) for one in fields(ReadOptions)}
         points = Options(**vars(asked)).points() or ()
-        fixed = tuple(one.level for one in points if one.rule == "threshold")
+        fixed = tuple(one.rule_value for one in points if one.rule == "threshold")
         return CountOptions(
             **own,
             step=self.step or None,
@@ -158,16 +158,16 @@ class Plan:
         DataError
             If it is of another plan, or damaged.
         """
-        path = self.folder / THRESHOLDS
+        path = self.folder / THRESHOLDS_FILE
         if not path.exists():
             return None
         found = read_json(path)
         try:
             if found["plan"] == self.id:
                 thresholds = [float.fromhex(one) for one in found["thresholds"]]
-                return TallyInputs(np.array(thresholds), numbers_of(found["speakers"]))
+                return TallyInputs(np.array(thresholds), decoded_speakers(found["speakers"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise damaged(path) from error
+            raise damaged_file_error(path) from error
         msg = f"{path}: is of another plan; remove it, and merge again"
         raise DataError(msg)
 
@@ -273,7 +273,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         if role in stored
     ]
     made: dict[str, Any] = {
-        "parivox_shards": VERSION,
+        "parivox_shards": PLAN_VERSION,
         "parivox": __version__,
         "system": name[0],
         "list": name[1],
@@ -284,7 +284,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
     }
     made["id"] = _id_of(made)
     _try(_plan_of(folder, made), inputs)
-    file = folder / PLAN
+    file = folder / PLAN_FILE
     if file.exists() and read_json(file).get("id") != made["id"]:
         msg = f"--out {out}: holds another plan; name a new folder"
         raise ConfigError(msg)
@@ -307,19 +307,19 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
         If there is none, or it is damaged or of another version.
     """
     home = Path(os.path.realpath(folder))
-    path = home / PLAN
+    path = home / PLAN_FILE
     if not path.exists():
         msg = f"{folder}: holds no plan; make one with parivox shards plan"
         raise DataError(msg)
     found = read_json(path)
-    if (found.get("parivox_shards"), found.get("parivox")) != (VERSION, __version__):
+    if (found.get("parivox_shards"), found.get("parivox")) != (PLAN_VERSION, __version__):
         msg = (
             f"{path}: was made by Parivox {found.get('parivox')}, this is {__version__}; run all "
             "parts with one version, or plan again"
         )
         raise DataError(msg)
     if found.get("id") != _id_of(found):
-        raise damaged(path)
+        raise damaged_file_error(path)
     try:
         made = _plan_of(home, found)
         is_sound = 0 < len(made.shards) <= _MOST_SHARDS and all(
@@ -328,9 +328,9 @@ def read_plan(folder: str | os.PathLike[str]) -> Plan:
             for end in (one.first, one.last)
         )
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise damaged(path) from error
+        raise damaged_file_error(path) from error
     if not is_sound:
-        raise damaged(path)
+        raise damaged_file_error(path)
     return made
 
 
@@ -348,7 +348,7 @@ def _plan_of(home: Path, found: Mapping[str, Any]) -> Plan:
     )
 
 
-def gathered(plan: Plan, rows: FileRows | list[str]) -> tuple[Gathered, CountOptions]:
+def gather_trials(plan: Plan, rows: FileRows | list[str]) -> tuple[Gathered, CountOptions]:
     """Trials of a plan, some rows or all files, and how they are counted."""
     asked, file = groups_file_of(plan.counted())
     with read_as(asked.encoding, asked.quotes, asked.columns):
@@ -359,7 +359,7 @@ def _try(plan: Plan, inputs: Sequence[Mapping[str, Any]]) -> None:
     """Refuse options that do not fit the files, by the first rows of the shortest one."""
     shortest = min((one for one in inputs if one["role"] == "scores"), key=lambda one: one["rows"])
     first = next(one for one in plan.shards if one.path == shortest["path"])
-    gathered(plan, replace(first, first=0, last=min(shortest["rows"], TRIED)))
+    gather_trials(plan, replace(first, first=0, last=min(shortest["rows"], MAX_TRIED_ROWS)))
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -373,9 +373,9 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise damaged(path) from error
+        raise damaged_file_error(path) from error
     if not isinstance(found, dict):
-        raise damaged(path)
+        raise damaged_file_error(path)
     return found
 
 
@@ -387,14 +387,14 @@ def write_json(path: Path, found: Mapping[str, Any]) -> None:
         )
 
 
-def damaged(path: Path) -> DataError:
+def damaged_file_error(path: Path) -> DataError:
     """What is said of a file of a plan that does not hold what it must."""
-    mend = {PLAN: "plan again in a new folder", THRESHOLDS: "remove it, and merge again"}
+    mend = {PLAN_FILE: "plan again in a new folder", THRESHOLDS_FILE: "remove it, and merge again"}
     what = mend.get(path.name, "remove it, and run that part again")
     return DataError(f"{path}: is damaged; {what}")
 
 
-def text_of(numbers: NDArray[np.intp], n: int) -> str:
+def encoded_speakers(numbers: NDArray[np.intp], n: int) -> str:
     """Which of `n` speakers there are, as text.
 
     Examples
@@ -407,7 +407,7 @@ def text_of(numbers: NDArray[np.intp], n: int) -> str:
     return base64.b64encode(np.packbits(is_there).tobytes()).decode()
 
 
-def numbers_of(text: str) -> NDArray[np.intp]:
+def decoded_speakers(text: str) -> NDArray[np.intp]:
     """The numbers of these speakers, rising."""
     return np.flatnonzero(np.unpackbits(np.frombuffer(base64.b64decode(text), dtype=np.uint8)))
 
@@ -496,7 +496,7 @@ def _step(rows: int, reach: Sequence[tuple[float, float]]) -> str:
     if rows <= MOST_EXACT:
         return ""
     width = max(high for _, high in reach) - min(low for low, _ in reach)
-    return f"{10.0 ** ceil(log10(max(width, 1e-9) / BINS)):.15f}".rstrip("0").rstrip(".")
+    return f"{10.0 ** ceil(log10(max(width, 1e-9) / N_SCORE_BINS)):.15f}".rstrip("0").rstrip(".")
 
 
 def _sha256(path: str, role: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.errors import DataError
 from parivox.runtime.disk import sha256_of
-from parivox.share.shard_plan import damaged, read_json, write_json
+from parivox.share.shard_plan import damaged_file_error, read_json, write_json
 from parivox.version import __version__
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from parivox.share.shard_plan import Plan
 
-COUNTS, TALLY = "trials.counts", "trials.tally"
-RECORD, FAILED = "shard.json", "failed.json"
+COUNTS_FILE, SPEAKER_COUNTS_FILE = "trials.counts", "trials.tally"
+RECORD_FILE, FAILURE_FILE = "shard.json", "failed.json"
 _SHOWN = 20
 
 
@@ -44,7 +44,7 @@ class ShardRecord:
         DataError
             If the record is damaged, of another plan or of another version.
         """
-        path = plan.home(number) / RECORD
+        path = plan.home(number) / RECORD_FILE
         if not path.exists():
             return cls(plan, number, {})
         found = read_json(path)
@@ -56,24 +56,24 @@ class ShardRecord:
         try:
             return cls(plan, number, {**found["files"]}, found["inputs"], found["speakers"])
         except (KeyError, TypeError) as error:
-            raise damaged(path) from error
+            raise damaged_file_error(path) from error
 
     @property
     def home(self) -> Path:
         """The folder of the part."""
         return self.plan.home(self.number)
 
-    def is_whole(self, name: str) -> bool:
+    def has_intact_file(self, name: str) -> bool:
         """Whether a file is recorded and has its hash."""
         path = self.home / name
         return name in self.hashes and path.is_file() and self.hashes[name] == sha256_of(path)
 
-    def noted(self, name: str, inputs: Sequence[dict[str, Any]], speakers: str) -> ShardRecord:
+    def with_file(self, name: str, inputs: Sequence[dict[str, Any]], speakers: str) -> ShardRecord:
         """With a file that was just made of some inputs, and whose trials, which is recorded."""
         hashes = {**self.hashes, name: sha256_of(self.home / name)}
         made = replace(self, hashes=hashes, inputs=inputs, speakers=speakers)
         write_json(
-            self.home / RECORD,
+            self.home / RECORD_FILE,
             {
                 "plan": self.plan.id,
                 "parivox": __version__,
@@ -87,14 +87,14 @@ class ShardRecord:
         return made
 
 
-def all_failed(told: Mapping[int, str]) -> DataError:
+def failed_shards_error(told: Mapping[int, str]) -> DataError:
     """The error of parts that failed by their rows: that of the first, and which others did."""
     first, *others = sorted(told)
-    more = f" (parts that failed so, too: {listed(others)})" if others else ""
+    more = f" (parts that failed so, too: {shard_list(others)})" if others else ""
     return DataError(told[first] + more)
 
 
-def listed(numbers: Sequence[int]) -> str:
+def shard_list(numbers: Sequence[int]) -> str:
     """Parts by their numbers, a score of them at most.
 
     Examples

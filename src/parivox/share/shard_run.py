@@ -24,8 +24,20 @@ from parivox.runtime.disk import explain_write_errors, lock_folder
 from parivox.runtime.progress import reports_progress, stage
 from parivox.runtime.workers import CurrentProcess, Processes, TaskOutput
 from parivox.share.shard_merging import find_thresholds
-from parivox.share.shard_plan import gathered, read_json, read_plan, text_of, write_json
-from parivox.share.shard_record import COUNTS, FAILED, TALLY, ShardRecord, all_failed
+from parivox.share.shard_plan import (
+    encoded_speakers,
+    gather_trials,
+    read_json,
+    read_plan,
+    write_json,
+)
+from parivox.share.shard_record import (
+    COUNTS_FILE,
+    FAILURE_FILE,
+    SPEAKER_COUNTS_FILE,
+    ShardRecord,
+    failed_shards_error,
+)
 
 if TYPE_CHECKING:
     import os
@@ -78,12 +90,12 @@ def run_shard(
             msg = f"{plan.said(number)}: another process runs it; wait until that has ended"
             raise ConfigError(msg)
         record, found = ShardRecord.read(plan, number), plan.found()
-        if not record.is_whole(COUNTS):
+        if not record.has_intact_file(COUNTS_FILE):
             with _told(plan, number):
-                record = record.noted(COUNTS, *_count(plan, number).origin)
-        if found is not None and not record.is_whole(TALLY):
+                record = record.with_file(COUNTS_FILE, *_count(plan, number).origin)
+        if found is not None and not record.has_intact_file(SPEAKER_COUNTS_FILE):
             with _told(plan, number):
-                record = record.noted(TALLY, *_tally(plan, number, found).origin)
+                record = record.with_file(SPEAKER_COUNTS_FILE, *_tally(plan, number, found).origin)
     return record.hashes
 
 
@@ -101,12 +113,12 @@ def _read(plan: Plan, number: int) -> _Part:
     """Read one part, of what it was planned of."""
     rows = plan.shards[number - 1]
     plan.check_inputs()
-    read, asked = gathered(plan, rows)
+    read, asked = gather_trials(plan, rows)
     (trials,), people = read.sets, read.people
     assert isinstance(trials, TrialSet)
     assert people is not None
     plan.check_scores(rows.path, trials.provenance[0]["sha256"])
-    origin = trials.provenance, text_of(trials.in_use, len(people.ids))
+    origin = trials.provenance, encoded_speakers(trials.in_use, len(people.ids))
     return _Part(read, asked, trials, people, origin)
 
 
@@ -114,7 +126,7 @@ def _count(plan: Plan, number: int) -> _Part:
     """Write the counts of a part."""
     part = _read(plan, number)
     bins = parse_bins(part.asked.step, part.asked.thresholds)
-    count_trials(part.read, part.asked, bins).write_over(plan.home(number) / COUNTS)
+    count_trials(part.read, part.asked, bins).write_over(plan.home(number) / COUNTS_FILE)
     return part
 
 
@@ -126,7 +138,7 @@ def _tally(plan: Plan, number: int, found: TallyInputs) -> _Part:
         finest = finest_groups(groupings, len(part.people.ids))
         block = blocks_instead(finest, found.speakers, MOST_BY_THEMSELVES, BLOCKS)
     made = count_by_speaker(part.trials, found.thresholds, groupings, block)
-    made.write(plan.home(number) / TALLY)
+    made.write(plan.home(number) / SPEAKER_COUNTS_FILE)
     return part
 
 
@@ -136,7 +148,7 @@ def _told(plan: Plan, number: int) -> Iterator[None]:
 
     None is left where what it reads is not there, or not as planned: that may be mended.
     """
-    failed = plan.home(number) / FAILED
+    failed = plan.home(number) / FAILURE_FILE
     if failed.exists():
         found = read_json(failed)
         if found.get("plan") == plan.id:
@@ -197,7 +209,7 @@ def run(
     if shard is not None:
         run_shard(folder, _number(plan, shard))
         return
-    with runner.open(partial(running, plan.folder)) as do:
+    with runner.open(partial(shard_runner, plan.folder)) as do:
         _run_all(plan, do, "counting parts")
         if plan.found() is None:
             with stage("finding thresholds"):
@@ -227,7 +239,7 @@ def _run_all(plan: Plan, do: Callable[[Iterable[int]], Iterator[FinishedShard]],
             if one.error:
                 failed[one.number] = one.error
     if failed:
-        raise all_failed(failed)
+        raise failed_shards_error(failed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,7 +249,7 @@ class FinishedShard(TaskOutput):
     error: str = ""  # what is wrong with its rows
 
 
-def running(folder: Path) -> Callable[[int, AnnounceItem], FinishedShard]:
+def shard_runner(folder: Path) -> Callable[[int, AnnounceItem], FinishedShard]:
     """What a worker does: parts of a plan."""
     plan = read_plan(folder)
 
