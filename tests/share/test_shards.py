@@ -307,7 +307,7 @@ def test_parts_that_do_not_add_up_to_their_list_are_refused(copied):
     record = ShardRecord.read(read_plan(copied), 2)
     tally = SpeakerCounts.read(record.home / SPEAKER_COUNTS_FILE)
     replace(tally, keys=tally.keys + 1).write(record.home / SPEAKER_COUNTS_FILE)
-    record.noted(SPEAKER_COUNTS_FILE, record.inputs, record.speakers)
+    record.with_file(SPEAKER_COUNTS_FILE, record.inputs, record.speakers)
     told = r"do not add up to their files \(to ([\d,]+) trials of \1\); remove the parts, and run"
     with pytest.raises(DataError, match=told):
         merge(copied)
