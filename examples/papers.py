@@ -19,7 +19,7 @@ import parivox as pv
 from parivox.papers.items import FAILS, HOLDS, OPEN
 from parivox.papers.paper003_tables import POOLED_EER
 from parivox.report.charts import LIGHT
-from parivox.report.words import chance
+from parivox.report.words import p_value_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -83,7 +83,7 @@ def subgroups(found: Found) -> Iterator[str]:
         yield (
             f"| {name} | {row['note'].removesuffix(' speakers')} | {row['printed']:.4f} | "
             f"{row['exact']:.4f} | {row['low']:.2f} to {row['high']:.2f} | "
-            f"{chance(row['p_holm'])} |"
+            f"{p_value_cell(row['p_holm'])} |"
         )
 
 
@@ -112,7 +112,7 @@ def fairest(found: Found) -> Iterator[str]:
         yield (
             f"| {row['row']} | {POOLED_EER[row['row']]:.2f} % | {other['FDR'][row['row']]:.3f} | "
             f"{'undefined' if ir is None else f'{ir:.1f}'} | {row['exact']:.3f} | {mean} | "
-            f"{row['floor_95']:.2f} | {chance(row['p_holm'])} |"
+            f"{row['floor_95']:.2f} | {p_value_cell(row['p_holm'])} |"
         )
 
 
@@ -147,7 +147,9 @@ def disputes(found: Found) -> Iterator[str]:
         strict=True,
     )
     for both in pairs:
-        cells = (f"{ranged(row)} | {row['floor_95']:.3f} | {chance(row['p_holm'])}" for row in both)
+        cells = (
+            f"{ranged(row)} | {row['floor_95']:.3f} | {p_value_cell(row['p_holm'])}" for row in both
+        )
         yield f"| {both[0]['row'].removeprefix('FPR ')} | {' | '.join(cells)} |"
 
 

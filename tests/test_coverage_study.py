@@ -41,7 +41,7 @@ def test_reports_quote_how_often_something_is_said_of_fair_systems(part):
     rows = part("records").read()["findings"]
     every = part("findings").shares(rows)
     most = max(row["said"] for row in every)
-    assert f"about {100 * most:.0f} in 100 " in findings.EXPLORED
+    assert f"about {100 * most:.0f} in 100 " in findings.EXPLORATORY_SENTENCE
     for page in ("uncertainty.md", "methods/verdicts.md"):
         assert f"about {100 * most:.0f} %" in (ROOT / "docs" / page).read_text(encoding="utf-8")
 
@@ -165,7 +165,7 @@ def test_the_study_of_findings_reads_words_that_reports_say(part, shift):
     (words,) = [
         words
         for scope in scopes(audit)
-        for what, words in findings.own_thresholds(audit, scope.where)
+        for what, words in findings.group_eer_lines(audit, scope.filters)
         if what == "the harder group"
     ]
     assert words.startswith("m: " if differs else "inconclusive: ")

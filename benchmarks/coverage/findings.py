@@ -17,7 +17,7 @@ from benchmarks.measure import demo_data
 
 import parivox as pv
 from parivox.report import findings
-from parivox.report.audit_queries import points, scopes
+from parivox.report.audit_queries import located_points, scopes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -111,9 +111,9 @@ def _said(audit: Audit) -> dict[str, bool]:
     found: dict[str, bool] = {}
     verdicts, own, sums = False, False, False
     for scope in every:
-        for i, point in enumerate(points(audit, scope.where)):
+        for i, point in enumerate(located_points(audit, scope.filters)):
             at = {"operating_point": point["operating_point"], "group": "", "metric": "fpr+fnr"}
-            (row,) = audit.verdicts.where(**scope.where, **at).rows()
+            (row,) = audit.verdicts.where(**scope.filters, **at).rows()
             is_said = row["verdict"] == "differs"
             verdicts |= is_said
             if not i:
@@ -121,9 +121,9 @@ def _said(audit: Audit) -> dict[str, bool]:
         own |= any(
             words.startswith(("harder:", "easier:"))
             or (what == "the harder group" and not words.startswith("inconclusive"))
-            for what, words in findings.own_thresholds(audit, scope.where)
+            for what, words in findings.group_eer_lines(audit, scope.filters)
         )
-        sums |= any(True for _ in findings.interactions(audit, scope.where))
+        sums |= any(True for _ in findings.interaction_sentences(audit, scope.filters))
     return found | {
         "three groupings, two points": verdicts,
         "and EER": verdicts or own,

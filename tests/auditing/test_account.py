@@ -3,7 +3,7 @@
 import re
 
 import parivox as pv
-from parivox.report.findings import oddities, recordings_in_words, set_aside
+from parivox.report.findings import data_notes, data_warnings, recordings_text
 
 OPTIONS = {"by": "gender", "intervals": False}
 NAME = {"system": "S", "list": ""}
@@ -18,8 +18,8 @@ def test_recordings_of_both_sides_are_counted_once(trials, speakers):
     audit = pv.audit({"S": trials}, speakers=speakers, **OPTIONS)
     n = len({*trials["enrol"], *trials["test"]})
     assert counted(audit) == {"recordings": n}
-    assert recordings_in_words(audit, NAME) == f"{n} recordings"
-    assert not any("recordings" in words for words in set_aside(audit, NAME))
+    assert recordings_text(audit, NAME) == f"{n} recordings"
+    assert not any("recordings" in words for words in data_notes(audit, NAME))
 
 
 def test_recordings_of_what_is_left_out_are_not_counted(trials, speakers):
@@ -50,7 +50,7 @@ def test_models_are_counted_apart(trials, speakers):
     wanted = {"models": len(set(owner)), "recordings": len(set(trials["test"]))}
     assert counted(audit) == wanted
     told = f"{wanted['models']} models and {wanted['recordings']} test recordings"
-    assert recordings_in_words(audit, NAME) == told
+    assert recordings_text(audit, NAME) == told
 
 
 def test_lists_too_large_for_memory_tell_too(trials, speakers, beyond_memory):
@@ -59,9 +59,9 @@ def test_lists_too_large_for_memory_tell_too(trials, speakers, beyond_memory):
     large = pv.audit({"S": trials}, speakers=speakers, **OPTIONS)
     assert counted(large) == counted(in_memory)
     told = r"too long for memory.{0,4}neither the list nor ids and scores are checked; audit"
-    assert any(re.search(told, words) for words in set_aside(large, NAME))
-    assert any(re.search(told, words) for words in oddities(large))
-    assert oddities(in_memory) == []
+    assert any(re.search(told, words) for words in data_notes(large, NAME))
+    assert any(re.search(told, words) for words in data_warnings(large))
+    assert data_warnings(in_memory) == []
 
 
 def without_trials(audit):
@@ -79,7 +79,7 @@ def test_groups_that_no_trial_has_anyone_of_are_counted_and_named(trials, speake
     assert without_trials(audit) == {"gender": (2, "x")}
     speakers_of_x = "2 speakers in the speaker table"
     told = f"1 group by gender has no trials ({speakers_of_x}), so nothing can be said about x"
-    assert told in set_aside(audit, NAME)
+    assert told in data_notes(audit, NAME)
     assert not without_trials(pv.audit({"S": trials}, speakers=speakers, **OPTIONS))
 
 

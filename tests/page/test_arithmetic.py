@@ -16,7 +16,7 @@ from parivox.core import bias
 from parivox.core.measures import meta_measures
 from parivox.core.ratios import Ratio, to_pooled
 from parivox.report.html.explorer import EXPLORED, MOST_RATIO, Bands, packed
-from parivox.report.words import percent, short
+from parivox.report.words import percent, short_number
 
 OFTEN = settings(
     max_examples=150,
@@ -71,7 +71,7 @@ def test_packed_integers_come_out_as_they_went_in(script, values):
 )
 def test_numbers_are_written_digit_for_digit_as_python_writes_them(script, values):
     told = script("x.map((v) => [N.percent(v), N.short(v), N.general(v, 6)])", values)
-    assert told == [[percent(v), short(v), f"{v:.6g}"] for v in values]
+    assert told == [[percent(v), short_number(v), f"{v:.6g}"] for v in values]
 
 
 @OFTEN

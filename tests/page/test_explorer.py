@@ -14,7 +14,7 @@ from parivox.core import bias
 from parivox.core.measures import meta_measures
 from parivox.report.charts.curves import binned
 from parivox.report.html.explorer import EXPLORED
-from parivox.report.words import p_value, percent, short, span
+from parivox.report.words import interval_text, p_value, percent, short_number
 
 READ = """() => {
   const exact = ({ exact = NaN }) => Number.isNaN(exact) ? null : String(exact);
@@ -53,7 +53,7 @@ def advanced(page):
 
 
 def times(value):
-    return f"{short(value)}×"
+    return f"{short_number(value)}×"
 
 
 def figure(value):
@@ -227,7 +227,7 @@ def test_the_audited_point_is_exact_with_its_intervals(opened, h_explorer, h_aud
                         (band,) = h_audit.bands.where(**at).rows()
                         ends = band[f"{metric}_low"], band[f"{metric}_high"]
                         assert row["low"] < ends[0] < row["value"] < ends[1] < row["high"]
-                    told = span(*ends, times=100)
+                    told = interval_text(*ends, times=100)
                     assert cells[f"{metric}_span"][0] == told.replace("–", "")
             for row in h_audit.meta.where(**where, zero="none", gated=False, within="").rows():
                 for id_, metric, name in audited_measures():
@@ -272,7 +272,7 @@ def test_ratios_have_the_intervals_of_the_audited_point(opened, h_explorer, h_au
                 for cells in read(page)["common"][:-1]:
                     for metric in ("fpr", "fnr"):
                         row = audited[metric, cells["group"][0]]
-                        told = span(row["low"], row["high"]).replace("–", "")
+                        told = interval_text(row["low"], row["high"]).replace("–", "")
                         assert cells[f"{metric}_ratio_span"][0] == told
 
 
@@ -418,7 +418,7 @@ def test_between_nodes_intervals_are_interpolated_in_logits_and_rough_ones_marke
                             continue
                         is_rough = is_few and found["threshold"] not in bands["threshold"]
                         assert shown.startswith("≈\u00a0") == is_rough
-                        told = span(min(low, value), max(high, value), times=times)
+                        told = interval_text(min(low, value), max(high, value), times=times)
                         same_text += shown.removeprefix("≈\u00a0") == told
                         seen += 1
     assert seen > 400
@@ -514,7 +514,7 @@ def test_what_the_common_threshold_costs_each_group_is_over_its_own_exact_minimu
             for cost, own, row in zip(common, least, found["own"], strict=True):
                 same(row["common_cost"], float(cost), figure)
                 same(row["least"], float(own), figure)
-                same(row["bias"], float(bias.threshold_bias(cost, own).value), short)
+                same(row["bias"], float(bias.threshold_bias(cost, own).value), short_number)
 
 
 def test_a_typed_threshold_goes_to_the_nearest_position_and_says_so(opened, h_explorer, thresholds):

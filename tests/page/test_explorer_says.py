@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from parivox.report.audit_queries import RATES, has_rate, rates_of
+from parivox.report.audit_queries import ERROR_TYPES, has_rate, rates_by_group
 
 READ = """(positions) => positions.map((k) => {
   const slider = document.getElementById('x-slider');
@@ -68,12 +68,12 @@ def expect_no_other_claim(audit, where, found, last):
     if said.startswith("Audited here: "):
         point = said.removeprefix("Audited here: ").partition(". ")[0]
         at = found["here"][point]
-        rates = rates_of(audit, {**where, "within": ""})
+        rates = rates_by_group(audit, {**where, "within": ""})
         system = audit.verdicts.where(**where, operating_point=at, within="", group="").rows()
         sentences = {row["metric"]: row["sentence"] for row in system}
         expected = [
             f"{words[0].upper()}{words[1:]} ({m.upper()}): {sentences[m]}"
-            for m, words in RATES.items()
+            for m, words in ERROR_TYPES.items()
             if has_rate(m, at, rates)
         ]
         assert said == ". ".join([f"Audited here: {point}", *expected])
@@ -113,7 +113,7 @@ def expect_verdicts(audit, where, found):
         for row in audit.verdicts.where(**where, operating_point=at, within="").rows()
     ]
     for row in found["rows"]:
-        for metric in RATES:
+        for metric in ERROR_TYPES:
             of = [one for one in rows if (one["metric"], one["group"]) == (metric, row["group"])]
             codes = {"cannot_tell" if one["because_of"] else one["verdict"] for one in of}
             told = row[f"{metric}_verdict"]

@@ -14,7 +14,7 @@ from rich.console import Console
 import parivox as pv
 from parivox.report.html import html_report
 from parivox.report.html.explorer import explorer
-from parivox.report.overview import overview, plain
+from parivox.report.overview import overview, plain_text
 from parivox.report.terminal import summary
 
 ODD = {
@@ -179,8 +179,8 @@ def test_the_first_screen_stays_whole(opened, audited, odd, tmp_path):
             shown.set_viewport_size({"width": width, "height": 800})
             assert shown.evaluate("() => document.documentElement.scrollWidth") <= width
             told = shown.inner_text("#answer")
-            assert plain(found.headline) in " ".join(shown.inner_text("h1").split())
+            assert plain_text(found.headline) in " ".join(shown.inner_text("h1").split())
             assert not re.search(r"\b(nan|None|inf)\b", told)
             assert shown.locator("#answer table.ratios tbody tr").count() <= 24
-            for line in found.proven[:2]:
+            for line in found.differing_groups[:2]:
                 assert line.group in told

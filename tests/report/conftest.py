@@ -71,6 +71,6 @@ def seen(capsys):
 def printed(capsys):
     """Every table of an audit."""
     from parivox.report.full_tables import every_table
-    from parivox.report.words import show
+    from parivox.report.words import print_text
 
-    return _printer(lambda audit: show(every_table(audit)), capsys)
+    return _printer(lambda audit: print_text(every_table(audit)), capsys)

@@ -11,7 +11,7 @@ from parivox.errors import ConfigError
 from parivox.report.charts import figures
 from parivox.report.html import html_report
 from parivox.report.notebook import html
-from parivox.report.overview import overview, plain
+from parivox.report.overview import overview, plain_text
 from parivox.report.sheets.paper import latex, markdown
 from parivox.report.terminal import summary
 
@@ -83,13 +83,13 @@ def test_every_medium_shows_labels_in_the_place_of_names(audit, shown, medium):
 
 
 def test_the_finding_is_the_same_in_other_words(audit, shown):
-    words = plain(overview(shown).headline)
+    words = plain_text(overview(shown).headline)
     assert (
         words
         == "False rejects are more frequent among women than among men: 2.1 times as frequent "
         "[1.3, 3.4]"
     )
-    assert overview(shown).tally == overview(audit).tally
+    assert overview(shown).verdict_counts == overview(audit).verdict_counts
     assert (
         overview(shown).threshold
         == "one common threshold, at which 1 % of nontarget trials are accepted (strict)"

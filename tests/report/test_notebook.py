@@ -7,7 +7,7 @@ import pytest
 
 import parivox as pv
 from parivox.report.notebook import html
-from parivox.report.overview import overview, plain
+from parivox.report.overview import overview, plain_text
 
 
 class Parsed(HTMLParser):
@@ -41,9 +41,9 @@ def parsed(result):
 def test_an_audit_shows_what_its_page_shows_first_and_its_groups_below(audited):
     audit = audited(by=["gender", "nation"], operating_points=["fpr=0.01"])
     found = parsed(audit)
-    assert f"{plain(overview(audit).headline)}." in found.text
+    assert f"{plain_text(overview(audit).headline)}." in found.text
     assert found.tags.count("table") == 3
-    assert found.tags.count("svg") == 2 * len(overview(audit).proven)
+    assert found.tags.count("svg") == 2 * len(overview(audit).differing_groups)
     assert re.search(r"▲\s2.1\s\[\d.*\]", found.text)
     assert "false accepts (FPR): errors/trials" in found.text
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import parivox as pv
-from parivox.report.findings import EXPLORED
+from parivox.report.findings import EXPLORATORY_SENTENCE
 from parivox.report.html import html_report
 from parivox.report.notebook import html
 from parivox.report.sheets.paper import markdown
@@ -48,7 +48,7 @@ def told(request, seen, printed):
 def test_what_holds_is_said_once_with_the_figure(audit, told):
     words = told(audit)
     assert words.count("he verdicts by gender at fpr=0.01 are confirmatory only if variation") == 1
-    assert words.count(EXPLORED[1:]) == 1
+    assert words.count(EXPLORATORY_SENTENCE[1:]) == 1
 
 
 def test_one_heading_is_confirmatory_and_all_others_are_exploratory(audit, told):
@@ -95,4 +95,4 @@ def test_audits_that_did_not_tell_have_no_marks(told, tmp_path):
     words = told(pv.load(tmp_path))
     assert ", confirmatory" not in words
     assert ", exploratory" not in words
-    assert EXPLORED not in words
+    assert EXPLORATORY_SENTENCE not in words

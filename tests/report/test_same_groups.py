@@ -10,7 +10,7 @@ import pytest
 
 import parivox as pv
 from parivox.report import charts
-from parivox.report.audit_queries import are_gated_alike
+from parivox.report.audit_queries import covers_same_groups
 from parivox.report.disagreements import disagreements
 from parivox.report.sheets.paper import latex, markdown
 
@@ -171,8 +171,8 @@ def test_audits_that_do_not_name_the_groups_left_out_are_compared_on_all(unfair,
     hashes.write_text(re.sub(r"\w{64}(?=  audit.json)", digest, hashes.read_text()))
     old = pv.load(tmp_path)
     where = {"grouping": "accent", "operating_point": POINT}
-    assert are_gated_alike(unfair, where)
-    assert not are_gated_alike(old, where)
+    assert covers_same_groups(unfair, where)
+    assert not covers_same_groups(old, where)
     text = markdown(old)
     assert text.count("all groups, as other groups are under-represented in other systems") == 2
     assert "Left out" not in text

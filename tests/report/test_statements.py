@@ -18,7 +18,7 @@ def two_systems(audited):
 
 
 def test_chance_is_stated_per_system(two_systems):
-    assert "such audits of a system" in overview(two_systems).how_sure
+    assert "such audits of a system" in overview(two_systems).confidence_note
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_why_there_are_no_rates_is_stated_once(tmp_path):
     )
     speakers = {"speaker": list("abcd"), "gender": list("ffmm")}
     audit = pv.audit(rows, speakers=speakers, by="gender", operating_points=["fpr=0.01"])
-    sentences = overview(audit).found
+    sentences = overview(audit).finding_sentences
     assert len([words for words in sentences if "no error rates" in words.lower()]) == 1
     assert any("--operating-point" in words for words in sentences)
 

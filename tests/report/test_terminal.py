@@ -11,7 +11,7 @@ from rich.console import Console, Group
 
 import parivox as pv
 from parivox.report.full_tables import every_table
-from parivox.report.ratio_strips import SIGNS, in_signs
+from parivox.report.ratio_strips import SIGNS, sign_strip
 from parivox.report.selection import groups_told
 from parivox.report.terminal import print_summary, summary
 from parivox.report.words import STYLES
@@ -125,7 +125,7 @@ def test_colour_is_of_marks_and_single_words_alone(audited):
     audit = audited(by=["gender", "gender+nation"], operating_points=["fpr=0.01"])
     out = io.StringIO()
     console = Console(file=out, width=80, force_terminal=True, color_system="truecolor")
-    marks = {*"".join(in_signs(2, low, 4, code) for code in STYLES for low in (0.5, 1.5))}
+    marks = {*"".join(sign_strip(2, low, 4, code) for code in STYLES for low in (0.5, 1.5))}
     told = Group(summary(audit), every_table(audit), groups_told(audit, ["f"]))
     coloured = [one for one in console.render(told) if one.style and one.style.color]
     assert {one.style.color.name for one in coloured} == {

@@ -39,7 +39,7 @@ def add_to(commands: Any, words: str) -> None:
 def _run(given: argparse.Namespace) -> None:
     from parivox.report.selection import groups_told, part_of  # noqa: PLC0415 - what takes time to load
     from parivox.report.terminal import print_summary  # noqa: PLC0415
-    from parivox.report.words import show  # noqa: PLC0415
+    from parivox.report.words import print_text  # noqa: PLC0415
 
     if given.group and given.verbose:
         msg = "-v is of the summary, and a group is told whole; leave one of them out"
@@ -48,6 +48,6 @@ def _run(given: argparse.Namespace) -> None:
     audit = part_of(labelled_by(loaded(given.audit), context_of(given)), **chosen)
     with printing():
         if given.group:
-            show(groups_told(audit, given.group))
+            print_text(groups_told(audit, given.group))
         else:
             print_summary(audit, out=Path(given.audit), details=given.verbose)

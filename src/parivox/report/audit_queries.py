@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Rates = Mapping[str, Mapping[tuple[str, str], Row]]
     Verdicts = Mapping[str, Mapping[str, Row]]
 
-RATES = {"fnr": "false rejects", "fpr": "false accepts"}
+ERROR_TYPES = {"fnr": "false rejects", "fpr": "false accepts"}
 """Both error types in words."""
 VERDICTS = {
     "worse": "worse",
@@ -27,7 +27,7 @@ VERDICTS = {
     "no_difference": "equivalent",
     "cannot_tell": "inconclusive",
 }
-NOT_SMALL = "are not under-represented"
+NOT_UNDER_REPRESENTED = "are not under-represented"
 """What is said of the groups that headline measures are of."""
 _MAX_NAMES = 3
 """Names of groups up to which they are told beside a number."""
@@ -52,12 +52,12 @@ class Scope(NamedTuple):
     allocation: str
 
     @property
-    def where(self) -> Row:
+    def filters(self) -> Row:
         """As a table is asked."""
         return {**self._asdict(), "within": ""}
 
     @property
-    def of(self) -> str:
+    def grouping_label(self) -> str:
         """The grouping, as a reader is told of it."""
         how = "" if self.allocation == "both" else f", nontarget trials by {self.allocation}"
         return f"{self.grouping}{how}"
@@ -65,10 +65,10 @@ class Scope(NamedTuple):
     @property
     def label(self) -> str:
         """The system and the grouping, as a reader is told of them."""
-        return f"{name_of(self.system, self.list)}, {self.of}"
+        return f"{system_label(self.system, self.list)}, {self.grouping_label}"
 
 
-def marks(rows: Iterable[Row]) -> dict[str, str]:
+def interval_marks(rows: Iterable[Row]) -> dict[str, str]:
     """The marks of the intervals of these rates, with what they say of them."""
     notes = {row["note"] for row in rows if row["high"] is not None}
     return {
@@ -76,7 +76,7 @@ def marks(rows: Iterable[Row]) -> dict[str, str]:
     }
 
 
-def name_of(system: str, list_: str) -> str:
+def system_label(system: str, list_: str) -> str:
     """A system, and the list it was audited on."""
     return f"{system} on {list_}" if list_ else system
 
@@ -86,7 +86,7 @@ def systems(audit: Audit) -> list[Row]:
     return [{"system": one["system"], "list": one["list"]} for one in audit.record["inputs"]]
 
 
-def has_several(audit: Audit) -> bool:
+def has_several_systems(audit: Audit) -> bool:
     """Whether several systems or lists stand side by side."""
     return len(systems(audit)) > 1
 
@@ -105,23 +105,23 @@ def scopes(audit: Audit) -> Iterator[Scope]:
                     yield scope
 
 
-def points(audit: Audit, where: Row) -> list[Row]:
+def located_points(audit: Audit, where: Row) -> list[Row]:
     """Operating points of a system that came to a threshold, or to decisions."""
     asked = {"system": where["system"], "list": where["list"], "within": ""}
     return [row for row in audit.operating_points.where(**asked).rows() if not row["reason"]]
 
 
-def given_as(row: Row) -> str:
+def point_as_given(row: Row) -> str:
     """An operating point as the audit was given it, also where it is called by a label."""
     return str(row.get("as_given") or row["operating_point"])
 
 
-def first_point(audit: Audit, where: Row) -> str | None:
+def first_point_name(audit: Audit, where: Row) -> str | None:
     """The first of them, at which everything is told."""
-    return next((str(row["operating_point"]) for row in points(audit, where)), None)
+    return next((str(row["operating_point"]) for row in located_points(audit, where)), None)
 
 
-def by_grouping(every: Sequence[Scope]) -> list[list[Scope]]:
+def scopes_by_grouping(every: Sequence[Scope]) -> list[list[Scope]]:
     """Systems that stand beside each other, of each grouping."""
     same: dict[tuple[str, str], list[Scope]] = {}
     for scope in every:
@@ -129,7 +129,7 @@ def by_grouping(every: Sequence[Scope]) -> list[list[Scope]]:
     return list(same.values())
 
 
-def rates_of(audit: Audit, where: Row) -> dict[str, dict[tuple[str, str], Row]]:
+def rates_by_group(audit: Audit, where: Row) -> dict[str, dict[tuple[str, str], Row]]:
     """Rates of each group by metric and operating point."""
     rates: dict[str, dict[tuple[str, str], Row]] = {}
     for metric in ("fpr", "fnr"):
@@ -143,13 +143,13 @@ def has_rate(metric: str, at: str, rates: Rates) -> bool:
     return any(one[metric, at]["value"] is not None for one in rates.values())
 
 
-def why_no_rate(metric: str, at: str, rates: Rates) -> str:
+def missing_rate_reason(metric: str, at: str, rates: Rates) -> str:
     """Why no group has a rate at an operating point."""
     reasons = (one[metric, at]["reason"] for one in rates.values())
     return ", ".join(dict.fromkeys(WHY.get(one, one) for one in reasons))
 
 
-def verdicts_of(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
+def verdicts_by_metric(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
     """Verdicts by metric and group."""
     of: dict[str, dict[str, Row]] = {}
     for row in audit.verdicts.where(**where).rows():
@@ -158,7 +158,7 @@ def verdicts_of(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
     return of
 
 
-def with_standing(audit: Audit, words: str, where: Row, at: str | None = None) -> str:
+def heading_with_status(audit: Audit, words: str, where: Row, at: str | None = None) -> str:
     """A heading with whether verdicts at that point are confirmatory, or exploratory as all else.
 
     As it is where there are no verdicts, and of audits that do not tell.
@@ -180,14 +180,14 @@ def small_groups(audit: Audit, where: Row, metric: str | None = None) -> dict[st
     return {row["group"]: str(row["gates"]) for row in rows if row["group"] and row["gates"]}
 
 
-def differing(of: Verdicts) -> list[str]:
+def differing_groups(of: Verdicts) -> list[str]:
     """The groups that differ, the worse before the better, by the larger ratio that counts.
 
     Those are left out that are not shown to without the worst of the others.
     """
 
     def furthest(group: str) -> float:
-        rows = [of[metric][group] for metric in RATES]
+        rows = [of[metric][group] for metric in ERROR_TYPES]
         return max(
             float(row["ratio"]) if row["verdict"] == "worse" else -float(row["ratio"])
             for row in rows
@@ -202,13 +202,13 @@ def differing(of: Verdicts) -> list[str]:
     return sorted(differ, key=lambda group: -furthest(group))
 
 
-def lacks(of: Verdicts, rates: Rates, at: str) -> dict[str, str]:
+def shortfalls(of: Verdicts, rates: Rates, at: str) -> dict[str, str]:
     """What each under-represented group has too little of, the plainest first."""
     lacking = {}
     for group in rates:
         gates = {
             metric: of[metric][group]["gates"]
-            for metric in RATES
+            for metric in ERROR_TYPES
             if group in of.get(metric, {}) and rates[group][metric, at]["value"] is not None
         }
         first = {metric: words.split("; ")[0] for metric, words in gates.items() if words}
@@ -234,7 +234,7 @@ def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
         raise ConfigError(msg)
 
 
-def are_gated_alike(audit: Audit, where: Row) -> bool:
+def covers_same_groups(audit: Audit, where: Row) -> bool:
     """Whether measures of the groups that count are of the same groups in all systems and lists.
 
     Audits of today leave out what is under-represented in any of them; of older ones, which do not
@@ -250,10 +250,14 @@ def are_gated_alike(audit: Audit, where: Row) -> bool:
     return len(set(map(frozenset, counted.values()))) < 2
 
 
-def whose_measures(audit: Audit, left_out: Sequence[str]) -> str:
+def measured_groups_text(audit: Audit, left_out: Sequence[str]) -> str:
     """Tell of which groups headline measures are that leave some out."""
-    where_small = "are under-represented in no system" if has_several(audit) else NOT_SMALL
-    return f"groups that {where_small}, {without_groups(left_out)}"
+    where_small = (
+        "are under-represented in no system"
+        if has_several_systems(audit)
+        else NOT_UNDER_REPRESENTED
+    )
+    return f"groups that {where_small}, {without_groups_text(left_out)}"
 
 
 def groups_left_out(rows: Iterable[Row]) -> list[str]:
@@ -262,12 +266,12 @@ def groups_left_out(rows: Iterable[Row]) -> list[str]:
     return list(dict.fromkeys(name for listed in names for name in listed))
 
 
-def without_groups(names: Sequence[str]) -> str:
+def without_groups_text(names: Sequence[str]) -> str:
     """Tell next to a number which groups it leaves out, or how many of them.
 
     Examples
     --------
-    >>> without_groups(["c"]), without_groups(["a", "b", "c", "d"])
+    >>> without_groups_text(["c"]), without_groups_text(["a", "b", "c", "d"])
     ('without c', 'without 4 groups')
     """
     if len(names) > _MAX_NAMES:
@@ -275,22 +279,22 @@ def without_groups(names: Sequence[str]) -> str:
     return f"without {', '.join(names)}"
 
 
-def why_left_out(audit: Audit, where: Row, names: Sequence[str]) -> list[str]:
+def omission_reasons(audit: Audit, where: Row, names: Sequence[str]) -> list[str]:
     """Tell of each group that is left out of the headline measures what it has too little of.
 
     `where` holds an operating point. Of several systems or lists, each is named in which the group
     is under-represented.
     """
     shared = {name: value for name, value in where.items() if name not in {"system", "list"}}
-    names_systems = has_several(audit)
+    names_systems = has_several_systems(audit)
     lacking: dict[str, dict[str, list[str]]] = {name: {} for name in names}
     for row in audit.verdicts.where(**shared).rows():
-        if row["group"] not in lacking or not row["gates"] or row["metric"] not in RATES:
+        if row["group"] not in lacking or not row["gates"] or row["metric"] not in ERROR_TYPES:
             continue
         first = row["gates"].split("; ")[0]
         words = first if "speakers" in first else f"{first} of {row['metric'].upper()}"
         if names_systems:
-            words = f"{words} in {name_of(row['system'], row['list'])}"
+            words = f"{words} in {system_label(row['system'], row['list'])}"
         lacking[row["group"]].setdefault(words, []).append(row["metric"])
     return [
         f"{name} ({', '.join(words) if words else 'has no value in some system'})"

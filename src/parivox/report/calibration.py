@@ -12,7 +12,7 @@ from parivox.decide.fitting_trials import EVERYONE, NORMALISED
 from parivox.decide.threshold_fitting import COMMON, PER_GROUP
 from parivox.report.sheets.sheet import Cell, Column, Sheet, terminal_table
 from parivox.report.thresholds import ends, needs_groups, told, verdict_of_gain, whose
-from parivox.report.words import listed, number, show, text
+from parivox.report.words import count_text, print_text, shortened_names, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ _RULES = {
 
 def print_calibration(found: Calibration, out: str | None = None) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""
-    show(calibration_in_words(found, out))
+    print_text(calibration_in_words(found, out))
 
 
 @group()
@@ -42,7 +42,7 @@ def calibration_in_words(found: Calibration, out: str | None = None) -> Iterator
     """The answer, the rules, every group, caveats, what to do next."""
     record = found.record
     yield text(
-        f"{number(record['trials'])} trials · {number(record['speakers'])} speakers · "
+        f"{count_text(record['trials'])} trials · {count_text(record['speakers'])} speakers · "
         f"{record['system']} · by {record['by']} of the {whose(record)} · {record['method']}"
     )
     own = {row["group"]: row for row in found.groups.where(rule=PER_GROUP).rows()}
@@ -77,7 +77,7 @@ def _answer(
         yield text(words, style="bold", apart=True)
         return
     if apart:
-        some = ", ".join(listed(apart, most=_MOST))
+        some = ", ".join(shortened_names(apart, most=_MOST))
         differ = "differs" if len(apart) == 1 else "differ"
         words = (
             f"The calibrators of {len(apart)} of {n} groups {differ} from the common one: {some}."
@@ -129,7 +129,7 @@ def groups_sheet(rows: Sequence[tuple[Row, Row]], apart: Sequence[str]) -> Sheet
     for common, own in rows:
         sheet.add(
             Cell(own["group"], "*" if own["group"] in apart else ""),
-            number(own["speakers"]),
+            count_text(own["speakers"]),
             f"{common['cllr']:.4f}",
             _bits(common, "cal_loss"),
             f"{own['cllr']:.4f}",
@@ -150,7 +150,7 @@ def _lines(found: Calibration) -> Iterator[str]:
         if isinstance(line, Logistic):
             yield f"{start}{name} {line.slope:.4g} x score {line.offset:+.4g}"
         else:
-            yield f"{start}{name} through {number(line.scores.size)} points"
+            yield f"{start}{name} through {count_text(line.scores.size)} points"
 
 
 def _kept(own: dict[str, Row], apart: Sequence[str]) -> Iterator[RenderableType]:
@@ -167,7 +167,7 @@ def _kept(own: dict[str, Row], apart: Sequence[str]) -> Iterator[RenderableType]
         (small, "too few speakers for calibrators of their own"),
     ):
         if names:
-            some = ", ".join(listed(names, most=_MOST))
+            some = ", ".join(shortened_names(names, most=_MOST))
             yield text(f"Keep the common calibrator for {some}: {why}.")
     for why in reasons:
         if "needed" not in why:

@@ -9,7 +9,16 @@ from rich.console import group
 
 from parivox.core.measures import BOTH, RATES, meta_measures
 from parivox.report.audit_queries import Scope
-from parivox.report.words import add, grid, number, p_value, percent, short, show, text
+from parivox.report.words import (
+    add_row,
+    count_text,
+    grid,
+    p_value,
+    percent,
+    print_text,
+    short_number,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +35,7 @@ _AT = {"fpr": "FPR term", "fnr": "FNR term"}
 
 def print_criteria(criteria: Criteria) -> None:
     """Print them: with colours in a terminal, plain lines elsewhere."""
-    show(criteria_in_words(criteria))
+    print_text(criteria_in_words(criteria))
 
 
 @group()
@@ -52,33 +61,33 @@ def _criteria(scope: Scope, within: str, rows: Sequence[Row]) -> Iterator[Render
     one = rows[0]
     yield text(f"{scope.label}{f', within {within}' if within else ''}", style="bold")
     yield text(
-        f"{number(one['groups'])} groups, {number(one['thresholds'])} thresholds, "
-        f"{number(one['weights'])} weights of FPR (alpha)"
+        f"{count_text(one['groups'])} groups, {count_text(one['thresholds'])} thresholds, "
+        f"{count_text(one['weights'])} weights of FPR (alpha)"
     )
     made = grid("", *(row["measure"].upper() for row in rows))
 
     def line(name: str, *cells: str) -> None:
-        add(made, name, *cells)
+        add_row(made, name, *cells)
 
     blank = [""] * len(rows)
     line("FFMC.1 both rates count", *blank)
-    line("  FPR term, median", *(short(row["fpr_term"]) for row in rows))
-    line("  FNR term, median", *(short(row["fnr_term"]) for row in rows))
+    line("  FPR term, median", *(short_number(row["fpr_term"]) for row in rows))
+    line("  FNR term, median", *(short_number(row["fnr_term"]) for row in rows))
     line("  larger over smaller, median", *(_times(row["log10_apart"]) for row in rows))
     line("  they change places at FPR", *(_places(row["change_places"]) for row in rows))
-    line("  moves with alpha by, median", *(short(row["moved"]) for row in rows))
+    line("  moves with alpha by, median", *(short_number(row["moved"]) for row in rows))
     line("FFMC.2 bounded", *(row["bounded"] for row in rows))
     line("  by definition", *(_bounds(row["measure"]) for row in rows))
     line("  seen", *(_span(row["least"], row["most"]) for row in rows))
     line("FFMC.3 computable without errors", *(row["computable"] for row in rows))
-    line("  thresholds with such a group", *(number(row["silent"]) for row in rows))
+    line("  thresholds with such a group", *(count_text(row["silent"]) for row in rows))
     line("  values defined there", *(percent(row["defined_silent"]) for row in rows))
     line("  values defined in all", *(percent(row["defined"]) for row in rows))
     yield made
 
 
 def _times(log10: float | None) -> str:
-    return "–" if log10 is None else f"{short(10**log10)}x"
+    return "–" if log10 is None else f"{short_number(10**log10)}x"
 
 
 def _places(points: str) -> str:
@@ -95,7 +104,7 @@ def _bounds(measure: str) -> str:
 
 
 def _span(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{short(low)} to {short(high)}"
+    return "–" if low is None or high is None else f"{short_number(low)} to {short_number(high)}"
 
 
 def _floors(rows: Sequence[Row]) -> Iterator[RenderableType]:
@@ -109,9 +118,9 @@ def _floors(rows: Sequence[Row]) -> Iterator[RenderableType]:
         at = [*some]
         for metric in RATES:
             cells = [row for row in at if row["term"] == metric]
-            add(made, f"  {point}, {_AT[metric]}", *map(_beside, cells))
+            add_row(made, f"  {point}, {_AT[metric]}", *map(_beside, cells))
         each = [[r for r in at if r["measure"] == m and r["term"] == BOTH] for m in measures]
-        add(made, f"  {point}, alphas with p <0.05", *map(_beyond, each))
+        add_row(made, f"  {point}, alphas with p <0.05", *map(_beyond, each))
     yield made
 
 
@@ -122,8 +131,8 @@ def _point(row: Row) -> str:
 def _beside(row: Row) -> str:
     if row["value"] is None:
         return "–"
-    fair = f" ({short(row['floor_95'])})" if row["floor_95"] is not None else ""
-    return f"{short(row['value'])}{fair} {p_value(row['p'])}"
+    fair = f" ({short_number(row['floor_95'])})" if row["floor_95"] is not None else ""
+    return f"{short_number(row['value'])}{fair} {p_value(row['p'])}"
 
 
 def _beyond(rows: Sequence[Row]) -> str:

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 from parivox.core.measures import BOTH, MEASURES
 from parivox.report.audit_queries import (
-    RATES,
+    ERROR_TYPES,
     Scope,
-    are_gated_alike,
-    first_point,
+    covers_same_groups,
+    first_point_name,
     groups_left_out,
-    name_of,
-    rates_of,
+    rates_by_group,
     scopes,
     small_groups,
-    verdicts_of,
-    without_groups,
+    system_label,
+    verdicts_by_metric,
+    without_groups_text,
 )
 from parivox.report.sheets.sheet import UNDEFINED
-from parivox.report.words import p_value, percent, short
+from parivox.report.words import p_value, percent, short_number
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -53,19 +53,21 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
     alike: set[Scope] = set()
     alpha = audit.record["options"]["alpha"][0]
     for scope in scopes(audit):
-        at = first_point(audit, scope.where)
+        at = first_point_name(audit, scope.filters)
         if at is None:
             continue
-        here = {**scope.where, "operating_point": at}
-        if are_gated_alike(audit, here):
+        here = {**scope.filters, "operating_point": at}
+        if covers_same_groups(audit, here):
             alike.add(scope)
         rows = audit.meta.where(**here, alpha=alpha, zero="none", metric=BOTH)
         joint[scope] = {
             measure: {row["gated"]: row for row in rows.where(measure=measure).rows()}
             for measure in _JOINT
         }
-        rates = rates_that_count(rates_of(audit, scope.where), at, small_groups(audit, here))
-        of = verdicts_of(audit, here)
+        rates = rates_that_count(
+            rates_by_group(audit, scope.filters), at, small_groups(audit, here)
+        )
+        of = verdicts_by_metric(audit, here)
         within[scope] = [
             *errors_against_each_other(rates, of),
             *points_against_times(rates),
@@ -79,11 +81,11 @@ def disagreements(audit: Audit) -> tuple[dict[Scope, list[str]], list[str]]:
 def rates_that_count(rates: Rates, at: str, small: Collection[str]) -> dict[str, dict[str, float]]:
     """Both rates of the groups that count and have both."""
     return {
-        group: {metric: float(one[metric, at]["value"]) for metric in RATES}
+        group: {metric: float(one[metric, at]["value"]) for metric in ERROR_TYPES}
         for group, one in rates.items()
         if group != "pooled"
         and group not in small
-        and all(one[metric, at]["value"] is not None for metric in RATES)
+        and all(one[metric, at]["value"] is not None for metric in ERROR_TYPES)
     }
 
 
@@ -94,8 +96,8 @@ def errors_against_each_other(
     if len(rates) < 2:
         return
     rank = _kendall([one["fnr"] for one in rates.values()], [one["fpr"] for one in rates.values()])
-    worst = {metric: max(rates, key=lambda g: rates[g][metric]) for metric in RATES}
-    who = " and ".join(_who(metric, worst[metric], of) for metric in RATES)
+    worst = {metric: max(rates, key=lambda g: rates[g][metric]) for metric in ERROR_TYPES}
+    who = " and ".join(_who(metric, worst[metric], of) for metric in ERROR_TYPES)
     if rank < _REVERSED and len(rates) > 2:
         yield (
             f"The two error types rank the groups in nearly opposite order: {who} (Kendall's tau "
@@ -131,19 +133,19 @@ def points_against_times(rates: Mapping[str, Mapping[str, float]]) -> Iterator[s
     """Whether one error differs more in percentage points and the other in times."""
     if len(rates) < 2:
         return
-    every = {metric: [one[metric] for one in rates.values()] for metric in RATES}
+    every = {metric: [one[metric] for one in rates.values()] for metric in ERROR_TYPES}
     low = {metric: min(values) for metric, values in every.items()}
     high = {metric: max(values) for metric, values in every.items()}
     if 0 in low.values():
         return
-    gap = {metric: high[metric] - low[metric] for metric in RATES}
-    times = {metric: high[metric] / low[metric] for metric in RATES}
+    gap = {metric: high[metric] - low[metric] for metric in ERROR_TYPES}
+    times = {metric: high[metric] / low[metric] for metric in ERROR_TYPES}
     by_gap, by_times = max(gap, key=gap.__getitem__), max(times, key=times.__getitem__)
     if by_gap != by_times:
         range_of = {
             m: f"{percent(low[m])} to {percent(high[m])}, {100 * gap[m]:.2g} points or "
-            f"{short(times[m])} times"
-            for m in RATES
+            f"{short_number(times[m])} times"
+            for m in ERROR_TYPES
         }
         yield (
             f"Differences and ratios disagree: in points {by_gap.upper()} varies more "
@@ -158,7 +160,7 @@ def _own_against_common(
     audit: Audit, scope: Scope, rates: Mapping[str, Mapping[str, float]], of: Verdicts
 ) -> Iterator[str]:
     """Whether the group that is hardest for the system is the one that errors fall on."""
-    rows = audit.groups.where(**scope.where, metric="eer").rows()
+    rows = audit.groups.where(**scope.filters, metric="eer").rows()
     eer = {
         row["group"]: row["value"]
         for row in rows
@@ -169,7 +171,7 @@ def _own_against_common(
     if len(eer) < 2:
         return
     hardest = max(eer, key=eer.__getitem__)
-    worst = {metric: max(rates, key=lambda g: rates[g][metric]) for metric in RATES}
+    worst = {metric: max(rates, key=lambda g: rates[g][metric]) for metric in ERROR_TYPES}
     others = [_who(metric, group, of) for metric, group in worst.items() if group != hardest]
     if others:
         yield (
@@ -207,7 +209,7 @@ def all_against_gated(joint: Joint) -> Iterator[str]:
         ps = (every["p"], counting["p"])
         if None not in ps and (ps[0] < _CHANCE) != (ps[1] < _CHANCE):
             without = groups_left_out([counting])
-            named = f" ({without_groups(without)})" if without else ""
+            named = f" ({without_groups_text(without)})" if without else ""
             changed.append(
                 f"{_JOINT[measure]} {p_value(ps[0])} of all {every['groups']}, {p_value(ps[1])} of "
                 f"the {counting['groups']} that count{named}"
@@ -244,7 +246,7 @@ def between_systems(joint: Mapping[Scope, Joint], alike: Collection[Scope]) -> I
             scope = (
                 one if (first["value"] > second["value"]) == first["higher_is_fairer"] else other
             )
-            fairer[measure] = name_of(scope.system, scope.list)
+            fairer[measure] = system_label(scope.system, scope.list)
             values[measure] = f"{words} {first['value']:.3g} against {second['value']:.3g}"
             if without := groups_left_out([first, second]):
                 left_out |= dict.fromkeys(without)
@@ -253,12 +255,12 @@ def between_systems(joint: Mapping[Scope, Joint], alike: Collection[Scope]) -> I
                 ]
                 values[measure] += f" (of all groups {' against '.join(of_all)})"
         if len(set(fairer.values())) > 1:
-            names = " and ".join(name_of(s.system, s.list) for s in (one, other))
+            names = " and ".join(system_label(s.system, s.list) for s in (one, other))
             by_gate = [joint[scope][measure] for scope in (one, other) for measure in _JOINT]
             has_small = any(map(_has_small_groups, by_gate))
             whose = ", of all groups, those marked * too" if has_small else ""
             if left_out:
-                whose = f", {without_groups(list(left_out))}"
+                whose = f", {without_groups_text(list(left_out))}"
             ranks = "; ".join(f"{values[m]}: {name} fairer" for m, name in fairer.items())
             yield (
                 f"By {one.grouping}{whose}, measures rank {names} differently: {ranks}. "

@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.report.audit_queries import name_of
+from parivox.report.audit_queries import system_label
 
 if TYPE_CHECKING:
     from parivox.auditing import Audit
@@ -87,7 +87,7 @@ def model_index(audit: Audit) -> str:
         more = {name: value for name, value in found.items() if name != "value"}
         where = ", ".join(filter(None, (row["within"], row["operating_point"])))
         of = "everyone" if row["grouping"] == "all" else f"{row['grouping']}={row['group']}"
-        models.setdefault(name_of(row["system"], row["list"]), []).append(
+        models.setdefault(system_label(row["system"], row["list"]), []).append(
             {
                 "type": row["metric"],
                 "value": found["value"],
@@ -95,7 +95,7 @@ def model_index(audit: Audit) -> str:
                 "args": {"operating_point": row["operating_point"], **more},
             }
         )
-    trials = {name_of(one["system"], one["list"]): one for one in audit.record["inputs"]}
+    trials = {system_label(one["system"], one["list"]): one for one in audit.record["inputs"]}
     index = [
         {
             "name": name,
@@ -202,7 +202,12 @@ def _log(audit: Audit, client: Any, run: str) -> None:
 def _name(row: Row, *parts: str | None) -> str:
     """The name of a row: what it is of, its operating point, and its own parts."""
     allocation = "" if row["allocation"] == "both" else row["allocation"]
-    of = (name_of(row["system"], row["list"]), row["within"], row["grouping"], row.get("group"))
+    of = (
+        system_label(row["system"], row["list"]),
+        row["within"],
+        row["grouping"],
+        row.get("group"),
+    )
     every = (*of, allocation, row["operating_point"], *parts)
     return "/".join(one.replace("/", "_") for one in every if one)
 

@@ -21,22 +21,22 @@ from parivox.core.verdict import holm
 from parivox.data.trial_checks import FAILED, OF_NOBODY, UNSCORED, WITHOUT_TEST_SPEAKER
 from parivox.data.value_warnings import ODDITIES, RANGE_OF_NUMBERS
 from parivox.report.audit_queries import (
-    RATES,
+    ERROR_TYPES,
     VERDICTS,
-    first_point,
-    name_of,
-    points,
+    first_point_name,
+    located_points,
+    system_label,
     systems,
 )
 from parivox.report.words import (
     count_of,
+    count_text,
     counted_item,
-    number,
+    interval_text,
     p_value,
     percent,
-    share_of_people,
-    short,
-    span,
+    share_of_speakers,
+    short_number,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from parivox.report.audit_queries import Rates, Verdicts
     from parivox.report.words import Row
 
-SET_APART = {"G8": "false accepts", "G9": "false rejects"}
+CHECKS_BETWEEN_GROUPS = {"G8": "false accepts", "G9": "false rejects"}
 """Checks of a list without which a difference between groups may be one between their trials."""
 _COUNTED_AT = "counted at thresholds "
 _FEW_THRESHOLDS = 5
@@ -58,7 +58,7 @@ ALLOCATIONS = {
     "either": "nontarget trials with either speaker in the group",
 }
 """Which nontarget trials are a group's, under each allocation."""
-EXPLORED = (
+EXPLORATORY_SENTENCE = (
     "in simulations with equal error rates (three groupings, two thresholds), about 20 in 100 "
     "audits of one system reported at least one difference"
 )
@@ -82,18 +82,18 @@ _MET = {"met": "met", "not_met": "not met", "cannot_tell": VERDICTS["cannot_tell
 # ---- the answer
 
 
-def of_data(audit: Audit, name: Row) -> str:
+def data_summary(audit: Audit, name: Row) -> str:
     """How many trials of how many speakers, and what all of them together come to."""
     whole = audit.groups.where(**name, grouping="all", within="").rows()
     first = whole[0]
     of_whom = "" if first["speakers"] is None else f" of {count_of(first['speakers'], 'speaker')}"
     return (
         f"{first['target_trials']:,} target and {first['nontarget_trials']:,} nontarget trials"
-        f"{of_whom}. {headline(whole)}"
+        f"{of_whom}. {pooled_metrics_text(whole)}"
     )
 
 
-def primary_in_words(audit: Audit) -> str:
+def primary_question_text(audit: Audit) -> str:
     """Where verdicts are confirmatory; empty if they are nowhere."""
     at: dict[str, list[str]] = {}
     for system, question in audit.record.get("primary", {}).items():
@@ -103,7 +103,7 @@ def primary_in_words(audit: Audit) -> str:
     return ", ".join(f"{question} ({', '.join(names)})" for question, names in at.items())
 
 
-def how_sure(audit: Audit) -> str:
+def confidence_statement(audit: Audit) -> str:
     """What is confirmatory, at which level, and what comes of all the rest in fair systems.
 
     What comes of the rest is known of three groupings, and so told where there is more than one.
@@ -111,7 +111,7 @@ def how_sure(audit: Audit) -> str:
     """
     if {row["confirmatory"] for row in audit.verdicts.rows()} <= {None}:
         return ""
-    primary, level = primary_in_words(audit), 1 - audit.record["options"]["confidence"]
+    primary, level = primary_question_text(audit), 1 - audit.record["options"]["confidence"]
     if not primary:
         return (
             "all findings about groups are exploratory, as the primary operating point has no "
@@ -126,18 +126,18 @@ def how_sure(audit: Audit) -> str:
         "new speakers."
     )
     if len(audit.record["groupings"]) > 1:
-        words += f" {EXPLORED[0].upper()}{EXPLORED[1:]}."
+        words += f" {EXPLORATORY_SENTENCE[0].upper()}{EXPLORATORY_SENTENCE[1:]}."
     if len(audit.comparison):
         words += " System comparisons are also exploratory and have their own p-values."
     return words
 
 
-def differing_in_words(of: Mapping[str, Row]) -> str:
+def differing_groups_text(of: Mapping[str, Row]) -> str:
     """Which groups differ, and of how many it can't be told."""
     if not of:
         return "–"
     words = [
-        f"{group} {verdict_in_words(row)} ({short(row['ratio'])})"
+        f"{group} {verdict_text(row)} ({short_number(row['ratio'])})"
         for group, row in of.items()
         if row["verdict"] in {"worse", "better"}
     ]
@@ -146,40 +146,42 @@ def differing_in_words(of: Mapping[str, Row]) -> str:
     return "; ".join(words) or f"none by more than {next(iter(of.values()))['margin']:g} times"
 
 
-def verdict_in_words(row: Row) -> str:
+def verdict_text(row: Row) -> str:
     """The verdict on a group; audits of before do not say without whom it is not shown."""
     worst = row.get("because_of")
     return VERDICTS[row["verdict"]] + (f", not without {worst}" if worst else "")
 
 
-def figures(of: Verdicts, group: str, rates: Rates, at: str) -> str:
+def group_figures_text(of: Verdicts, group: str, rates: Rates, at: str) -> str:
     """A group's joint sentence with the figures of what differs."""
     rates_that_differ = [
-        f"{metric.upper()} {percent(rates[group][metric, at]['value'])}, {short(row['ratio'])} "
-        f"times {span(row['low'], row['high'])}, {p_value(row['p_holm'])}{_with_best_guess(row)}"
-        for metric in RATES
+        f"{metric.upper()} {percent(rates[group][metric, at]['value'])}, "
+        f"{short_number(row['ratio'])} "
+        f"times {interval_text(row['low'], row['high'])}, "
+        f"{p_value(row['p_holm'])}{_with_best_guess(row)}"
+        for metric in ERROR_TYPES
         if (row := of[metric][group])["verdict"] in {"worse", "better"}
     ]
     return f"{of[BOTH][group]['sentence']}: {'; '.join(rates_that_differ)}"
 
 
-def best_guess(row: Row) -> str:
+def shrinkage_estimate_text(row: Row) -> str:
     """The likely ratio of a group that is called worse or better; empty where power is not low."""
     guess, power = row.get("best_guess"), row.get("power")
     if row["verdict"] not in {"worse", "better"} or guess is None:
         return ""
     if power is not None and power >= LOW_POWER:
         return ""
-    return f"{short(guess)} {span(row['best_guess_low'], row['best_guess_high'])}"
+    return f"{short_number(guess)} {interval_text(row['best_guess_low'], row['best_guess_high'])}"
 
 
 def _with_best_guess(row: Row) -> str:
-    guess, is_worse = best_guess(row), row["verdict"] == "worse"
+    guess, is_worse = shrinkage_estimate_text(row), row["verdict"] == "worse"
     bias = "overestimated" if is_worse else "underestimated"
     return guess and f"; shrinkage estimate {guess}; ratios of small samples tend to be {bias}"
 
 
-def interactions(audit: Audit, where: Row) -> Iterator[str]:
+def interaction_sentences(audit: Audit, where: Row) -> Iterator[str]:
     """Which rates are not what the attributes that groups are made of add up to, at which point."""
     asked = {**where, "within": "", "measure": "interaction"}
     rows = [row for row in audit.meta.where(**asked).rows() if row["p"] is not None]
@@ -193,7 +195,7 @@ def interactions(audit: Audit, where: Row) -> Iterator[str]:
             )
 
 
-def grouped(lacking: Mapping[str, str]) -> str:
+def groups_by_shortfall_text(lacking: Mapping[str, str]) -> str:
     """Groups by what they lack, those of few speakers first."""
 
     def order(words: str) -> tuple[bool, float, str]:
@@ -207,14 +209,14 @@ def grouped(lacking: Mapping[str, str]) -> str:
     )
 
 
-def reference_in_words(audit: Audit) -> str:
+def reference_text(audit: Audit) -> str:
     """Whom groups are compared with."""
     reference = str(audit.record["options"]["reference"][0])
     words = {"others": "all other groups combined", "pooled": "all groups pooled"}
     return words.get(reference, reference)
 
 
-def gates_in_words(audit: Audit) -> str:
+def minimums_text(audit: Audit) -> str:
     """What a group must have to count."""
     gates = parse_minimums(audit.record["options"]["gate"])
     return (
@@ -226,7 +228,7 @@ def gates_in_words(audit: Audit) -> str:
 # ---- the data
 
 
-def of_counts(audit: Audit, name: Row) -> Iterator[str]:
+def counts_file_sentences(audit: Audit, name: Row) -> Iterator[str]:
     """What a system's files of counts cannot tell, and how much they withhold; if it has any."""
     counted = audit.data.where(**name, source="counts").rows()
     if not counted:
@@ -242,7 +244,7 @@ def of_counts(audit: Audit, name: Row) -> Iterator[str]:
     )
 
 
-def no_threshold(audit: Audit, name: Row) -> str:
+def no_threshold_sentence(audit: Audit, name: Row) -> str:
     """Why a system has no rates, and the mend."""
     whole = audit.groups.where(**name, grouping="all", within="").rows()[0]
     rows = audit.operating_points.where(**name, within="").rows()
@@ -257,7 +259,7 @@ def no_threshold(audit: Audit, name: Row) -> str:
     )
 
 
-def read_as(audit: Audit) -> Iterator[str]:
+def default_choices(audit: Audit) -> Iterator[str]:
     """What was chosen for the user: the column of speakers' ids, groups if none were asked for."""
     for entry in audit.provenance:
         if entry.get("role") == "speakers":
@@ -269,7 +271,7 @@ def read_as(audit: Audit) -> Iterator[str]:
         yield f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']})"
 
 
-def headline(whole: list[Row]) -> str:
+def pooled_metrics_text(whole: list[Row]) -> str:
     """The EER and the minimum costs of all trials."""
     values = []
     for row in whole:
@@ -281,7 +283,7 @@ def headline(whole: list[Row]) -> str:
     return ", ".join(values) + "." if values else f"No EER: {', '.join(sorted(reasons))}."
 
 
-def why_unsure(audit: Audit, name: Row) -> str:
+def missing_interval_reason(audit: Audit, name: Row) -> str:
     """Why there are no intervals; empty where there are."""
     if not audit.record["options"]["intervals"]:
         return "--no-intervals was given"
@@ -291,14 +293,14 @@ def why_unsure(audit: Audit, name: Row) -> str:
     return "" if has_any or not notes else notes[0].removeprefix(_NO_INTERVAL)
 
 
-def how_to_read(audit: Audit) -> str:
+def ratio_legend(audit: Audit) -> str:
     """Tell what the numbers next to a rate are."""
     options = audit.record["options"]
     interval = f" [{100 * options['confidence']:g} % CI over speakers]"
-    return f"ratio to {reference_in_words(audit)}{interval if options['intervals'] else ''}"
+    return f"ratio to {reference_text(audit)}{interval if options['intervals'] else ''}"
 
 
-def set_aside(audit: Audit, name: Row) -> list[str]:
+def data_notes(audit: Audit, name: Row) -> list[str]:
     """What was left out, kept or counted once, but not how much was read."""
     return [
         _aside(row)
@@ -320,7 +322,7 @@ def _aside(row: Row) -> str:
     return f"{counted_item(row['count'], row['item'])}{where}{note}"
 
 
-def trials_without_score(audit: Audit, name: Row) -> int:
+def n_trials_without_score(audit: Audit, name: Row) -> int:
     """How many trials of a system's list have no score, and so no part in what is said of it."""
     items = {UNSCORED, FAILED}
     return sum(
@@ -353,17 +355,17 @@ def _of_unused_groups(row: Row) -> str:
     )
 
 
-def odd_points(audit: Audit) -> list[str]:
+def unusual_points(audit: Audit) -> list[str]:
     """Operating points that miss their rate or have an infinite threshold, for each system."""
     return list(_of_systems(audit, POINTS))
 
 
-def first_sources(audit: Audit) -> set[str]:
+def threshold_sources(audit: Audit) -> set[str]:
     """Where the thresholds come from at which everything is told."""
-    return {rows[0]["source"] for one in systems(audit) if (rows := points(audit, one))}
+    return {rows[0]["source"] for one in systems(audit) if (rows := located_points(audit, one))}
 
 
-def found_here(audit: Audit) -> str:
+def thresholds_set_here_text(audit: Audit) -> str:
     """Which thresholds were found on the audited trials, as a sentence begins; empty if none."""
     rows = audit.operating_points.where(within="").rows()
     found = [row["operating_point"] for row in rows if row["source"] == SAME_TRIALS]
@@ -372,7 +374,7 @@ def found_here(audit: Audit) -> str:
     return f"Thresholds of {', '.join(dict.fromkeys(found))} were"
 
 
-def oddities(audit: Audit) -> list[str]:
+def data_warnings(audit: Audit) -> list[str]:
     """What is odd about values, ids and scores, for each system; ranges of numbers are not."""
     return [one for one in _of_systems(audit, ODDITIES) if RANGE_OF_NUMBERS not in one]
 
@@ -380,24 +382,24 @@ def oddities(audit: Audit) -> list[str]:
 def _of_systems(audit: Audit, source: str) -> Iterator[str]:
     names_of_words: dict[str, list[str]] = {}
     for row in audit.data.where(source=source).rows():
-        name = name_of(row["system"], row["list"])
+        name = system_label(row["system"], row["list"])
         names_of_words.setdefault(_aside(row), []).append(name)
     for words, names in names_of_words.items():
         yield f"{', '.join(dict.fromkeys(names))}: {words}"
 
 
-def recordings_in_words(audit: Audit, name: Row) -> str:
+def recordings_text(audit: Audit, name: Row) -> str:
     """How many recordings, and models, the trials are of; empty where that is not known."""
     counts = {row["item"]: row["count"] for row in audit.data.where(**name, source="scores").rows()}
     recordings, models = counts.get("recordings"), counts.get("models")
     if recordings is None:
         return ""
     if models is None:
-        return f"{number(recordings)} recordings"
-    return f"{number(models)} models and {number(recordings)} test recordings"
+        return f"{count_text(recordings)} recordings"
+    return f"{count_text(models)} models and {count_text(recordings)} test recordings"
 
 
-def deployed_at(audit: Audit, name: Row) -> str:
+def deployed_thresholds_text(audit: Audit, name: Row) -> str:
     """The thresholds that trials were decided at."""
     rows = audit.data.where(**name, grouping="all", group="all", within="").rows()
     levels = [row["value"] for row in rows if row["item"].startswith("trials at the deployed")]
@@ -407,7 +409,7 @@ def deployed_at(audit: Audit, name: Row) -> str:
     return ", ".join(words) if len(words) <= _FEW_THRESHOLDS else f"{words[0]} to {words[-1]}"
 
 
-def contradictions(audit: Audit, name: Row) -> str:
+def contradictory_rows_text(audit: Audit, name: Row) -> str:
     """What the rows that were set aside would have changed, of all trials."""
     rows = audit.data.where(**name, source="conflicts", grouping="all").rows()
     count = sum(row["count"] for row in rows if row["count"] is not None)
@@ -429,7 +431,7 @@ def contradictions(audit: Audit, name: Row) -> str:
     return f"{count:,} contradicting rows set aside{effect}."
 
 
-def without_test_speakers(audit: Audit, name: Row) -> tuple[str, str]:
+def unknown_test_speakers_text(audit: Audit, name: Row) -> tuple[str, str]:
     """What it means that nontarget trials have no test speaker: in a few words, in sentences.
 
     Both are empty where all have one.
@@ -438,11 +440,14 @@ def without_test_speakers(audit: Audit, name: Row) -> tuple[str, str]:
     if not rows:
         return "", ""
     whole = audit.groups.where(**name, grouping="all", within="").rows()[0]
-    trials = f"{number(rows[0]['count'])} of {number(whole['nontarget_trials'])} nontarget trials"
+    trials = (
+        f"{count_text(rows[0]['count'])} of {count_text(whole['nontarget_trials'])} nontarget "
+        "trials"
+    )
     how_many = f"{trials} have no test speaker"
     lacks = "where they count, FPR has no confidence interval, verdict or noise floor"
     sentences = [f"{how_many}, so nobody knows how many people made them: {lacks}"]
-    if SAME_TRIALS in first_sources(audit):
+    if SAME_TRIALS in threshold_sources(audit):
         sentences.append("Intervals of FNR take the threshold as it is")
     placed = {
         "enrol": "They count for the group of the enrolled speaker (allocation enrol)",
@@ -461,12 +466,12 @@ def without_test_speakers(audit: Audit, name: Row) -> tuple[str, str]:
     return f"{how_many}: no interval of their FPR", ". ".join(sentences)
 
 
-def excluded_trials(audit: Audit, name: Row, metric: str) -> str:
+def excluded_trials_text(audit: Audit, name: Row, metric: str) -> str:
     """Which trials were excluded whose absence changes a rate of all; empty for none."""
     rows = audit.data.where(**name, grouping="all", source="conflicts").rows()
     values = {row["item"]: row["value"] for row in rows if row["count"] is None}
     count = sum(row["count"] for row in rows if row["count"] is not None)
-    rates = f"{metric} at {first_point(audit, name)} {{}} contradicting rows"
+    rates = f"{metric} at {first_point_name(audit, name)} {{}} contradicting rows"
     without, with_ = (values.get(rates.format(word)) for word in ("without", "with"))
     if not count:
         return ""
@@ -482,7 +487,7 @@ def excluded_trials(audit: Audit, name: Row, metric: str) -> str:
     return f"{rows_excluded}: {found}{than}"
 
 
-def trials_of_unknown_group(audit: Audit, name: Row) -> Iterator[str]:
+def unknown_group_sentences(audit: Audit, name: Row) -> Iterator[str]:
     """Yield how many trials are in no group of a grouping, where they are more than a few."""
     whole = audit.groups.where(**name, grouping="all", within="").rows()[0]
     n_trials = whole["target_trials"] + whole["nontarget_trials"]
@@ -496,19 +501,19 @@ def trials_of_unknown_group(audit: Audit, name: Row) -> Iterator[str]:
     for count, groupings in groupings_of_count.items():
         if count > _MOST_UNKNOWN * n_trials:
             yield (
-                f"{number(count)} of {count_of(n_trials, 'trial')} in no group by "
+                f"{count_text(count)} of {count_of(n_trials, 'trial')} in no group by "
                 f"{' or '.join(groupings)}, as the group of a speaker is unknown"
             )
 
 
-def unscored_trials(audit: Audit, name: Row) -> str:
+def unscored_trials_text(audit: Audit, name: Row) -> str:
     """How many trials have no score or decision; empty for none."""
     asked = (UNSCORED, "trials without decision")
     rows = audit.data.where(**name, grouping="", source="scores").rows()
-    return ", ".join(f"{number(r['count'])} {r['item']}" for r in rows if r["item"] in asked)
+    return ", ".join(f"{count_text(r['count'])} {r['item']}" for r in rows if r["item"] in asked)
 
 
-def trials_of_nobody(audit: Audit, name: Row) -> str:
+def placeholder_speakers_text(audit: Audit, name: Row) -> str:
     """Return how many trials name a placeholder for a speaker; empty for none."""
     rows = audit.data.where(**name, grouping="", item=OF_NOBODY).rows()
     count = sum(row["count"] for row in rows)
@@ -536,7 +541,7 @@ def failed_checks(audit: Audit) -> list[tuple[list[str], list[Row]]]:
     return same
 
 
-def confounded(audit: Audit, where: Row) -> Iterator[str]:
+def confounding_sentences(audit: Audit, where: Row) -> Iterator[str]:
     """Which attributes go together with those that groups are made of, and how to look past them.
 
     Of attributes that tell each other, as ages and bands of age do, one is enough: that which
@@ -574,7 +579,7 @@ def confounded(audit: Audit, where: Row) -> Iterator[str]:
 # ---- groups
 
 
-def own_thresholds(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
+def group_eer_lines(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
     """Each group's own EER: how hard it is, whatever one threshold for all does to it."""
     options = audit.record["options"]
     asked = {**where, "within": "", "metric": "eer", "definition": options["eer"][0]}
@@ -600,7 +605,10 @@ def own_thresholds(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
         harder, easier = (row["group"] for row in known)
         ratio = of_group[harder]
         times, low, high = (float(ratio[name]) ** 2 for name in ("value", "low", "high"))
-        words = f"{short(times)} times {easier} {span(low, high)}, {p_value(ratio['p'])}"
+        words = (
+            f"{short_number(times)} times {easier} {interval_text(low, high)}, "
+            f"{p_value(ratio['p'])}"
+        )
         is_shown = ratio["p"] <= level
         answer = f"{harder}: {words}" if is_shown else f"inconclusive: {harder} {words}"
         yield "the harder group", answer
@@ -624,21 +632,23 @@ def own_thresholds(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
     for row in differ[:_MOST_DIFFERING]:
         ratio = of_group[row["group"]]
         words = "harder" if ratio["value"] > 1 else "easier"
-        times_ = f"{short(ratio['value'])} times {span(ratio['low'], ratio['high'])}"
+        times_ = (
+            f"{short_number(ratio['value'])} times {interval_text(ratio['low'], ratio['high'])}"
+        )
         yield row["group"], f"{words}: {_eer(row)}, {times_}, {p_value(ratio['p_holm'])}"
     if len(differ) > _MOST_DIFFERING:
         yield "", f"and {len(differ) - _MOST_DIFFERING} more that differ"
 
 
 def _eer(row: Row) -> str:
-    return f"EER {percent(row['value'])} {span(row['low'], row['high'], times=100)}"
+    return f"EER {percent(row['value'])} {interval_text(row['low'], row['high'], times=100)}"
 
 
-def limits(audit: Audit, where: Row) -> Iterator[str]:
+def limit_sentences(audit: Audit, where: Row) -> Iterator[str]:
     """Which groups meet each limit at each point, and of which it can't be told."""
     by_limit: dict[str, dict[str, list[str]]] = {}
     for row in limit_rows(audit, where):
-        by_verdict = by_limit.setdefault(limit_in_words(audit, row), {})
+        by_verdict = by_limit.setdefault(limit_text(audit, row), {})
         name = f"{row['group']}{_beyond(row) if row['verdict'] == 'not_met' else ''}"
         by_verdict.setdefault(row["verdict"], []).append(name)
     for limit, by_verdict in by_limit.items():
@@ -656,23 +666,23 @@ def limit_rows(audit: Audit, where: Row) -> list[Row]:
     return [row for row in rows if row["measure"] in LIMITS]
 
 
-def limit_in_words(audit: Audit, row: Row) -> str:
+def limit_text(audit: Audit, row: Row) -> str:
     """What a limit is of."""
     at = f" at {row['operating_point']}" if row["operating_point"] else ""
     if row["measure"] == "limit":
         return f"Limit of {100 * row['limit']:g} % on {row['metric'].upper()}{at}"
-    times = f"{row['limit']:g} times that of {reference_in_words(audit)}"
+    times = f"{row['limit']:g} times that of {reference_text(audit)}"
     return f"Limit of {times} on {row['metric'].upper()}{at}"
 
 
 def _beyond(row: Row) -> str:
     """By how much a limit is not met."""
     if row["measure"] == "limit":
-        return f" ({percent(row['value'])} {span(row['low'], row['high'], times=100)})"
-    return f" ({short(row['value'])} times {span(row['low'], row['high'])})"
+        return f" ({percent(row['value'])} {interval_text(row['low'], row['high'], times=100)})"
+    return f" ({short_number(row['value'])} times {interval_text(row['low'], row['high'])})"
 
 
-def worst_tenth(audit: Audit, where: Row, point: str) -> Iterator[str]:
+def worst_tenth_sentences(audit: Audit, where: Row, point: str) -> Iterator[str]:
     """Of the pooled false rejects, the share of the speakers with the most."""
     asked = {**where, "within": "", "operating_point": point, "group": "pooled"}
     worst, equal = (
@@ -682,19 +692,20 @@ def worst_tenth(audit: Audit, where: Row, point: str) -> Iterator[str]:
     if worst and worst[0] is not None:
         yield (
             f"At {point}, the 10 % of speakers with the most false rejects account for "
-            f"{share_of_people(worst[0])} of them; {share_of_people(equal[0])} would be expected "
+            f"{share_of_speakers(worst[0])} of them; {share_of_speakers(equal[0])} would be "
+            "expected "
             "if all speakers had the same rate."
         )
 
 
-def trends(audit: Audit, where: Row, point: str) -> Iterator[str]:
+def trend_sentences(audit: Audit, where: Row, point: str) -> Iterator[str]:
     """Whether errors rise or fall with a number, where groups are bands of one."""
     asked = {**where, "within": "", "measure": "trend", "operating_point": point}
     rows = audit.bias.where(**asked).rows()
     if not rows:
         return
     odds = []
-    for row in sorted(rows, key=lambda row: [*RATES].index(row["metric"])):
+    for row in sorted(rows, key=lambda row: [*ERROR_TYPES].index(row["metric"])):
         name = row["metric"].upper()
         if row["value"] is None:
             odds.append(f"{name}: {row['reason']}")
@@ -702,7 +713,7 @@ def trends(audit: Audit, where: Row, point: str) -> Iterator[str]:
         ratio, low, high = (
             None if row[end] is None else math.exp(row[end]) for end in ("value", "low", "high")
         )
-        interval = f" {span(low, high)}, {p_value(row['p'])}" if low is not None else ""
+        interval = f" {interval_text(low, high)}, {p_value(row['p'])}" if low is not None else ""
         why = f" ({row['reason']})" if row["reason"] else ""
-        odds.append(f"{name} x {short(ratio)}{interval}{why}")
+        odds.append(f"{name} x {short_number(ratio)}{interval}{why}")
     yield f"Odds of an error with {rows[0]['group']}, {rows[0]['definition']}: {'; '.join(odds)}."

@@ -12,42 +12,42 @@ from parivox.auditing import SAME_TRIALS
 from parivox.core.measures import BOTH
 from parivox.core.verdict import ALIKE
 from parivox.report.audit_queries import (
+    ERROR_TYPES,
     POOLED,
-    RATES,
-    differing,
+    differing_groups,
     groups_left_out,
     has_rate,
-    has_several,
-    lacks,
-    marks,
-    name_of,
-    rates_of,
+    has_several_systems,
+    heading_with_status,
+    interval_marks,
+    missing_rate_reason,
+    rates_by_group,
+    shortfalls,
+    system_label,
     systems,
-    verdicts_of,
-    why_no_rate,
-    with_standing,
+    verdicts_by_metric,
 )
 from parivox.report.findings import (
-    SET_APART,
-    confounded,
-    contradictions,
-    deployed_at,
-    figures,
-    gates_in_words,
-    grouped,
-    interactions,
-    limits,
+    CHECKS_BETWEEN_GROUPS,
+    confounding_sentences,
+    contradictory_rows_text,
+    counts_file_sentences,
+    data_notes,
+    data_summary,
+    deployed_thresholds_text,
+    group_eer_lines,
+    group_figures_text,
+    groups_by_shortfall_text,
+    interaction_sentences,
+    limit_sentences,
     list_checks,
-    no_threshold,
-    of_counts,
-    of_data,
-    own_thresholds,
-    reference_in_words,
-    set_aside,
-    trends,
-    trials_without_score,
-    why_unsure,
-    worst_tenth,
+    minimums_text,
+    missing_interval_reason,
+    n_trials_without_score,
+    no_threshold_sentence,
+    reference_text,
+    trend_sentences,
+    worst_tenth_sentences,
 )
 from parivox.report.sheets.comparison import pairs
 from parivox.report.sheets.groups import (
@@ -63,7 +63,7 @@ from parivox.report.sheets.measures import measure_of, spread_table, undefined_r
 from parivox.report.sheets.people import attempts, failures, speaker_errors, standardised_rates
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.terminal_grid import Grid
-from parivox.report.words import GAP, add, percent, text
+from parivox.report.words import GAP, add_row, percent, text
 from parivox.trials.guidelines import failed_checks_sentence
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _parts(audit: Audit) -> Iterator[RenderableType]:
     for name in systems(audit):
         yield from _system(audit, name)
     yield from _comparison(audit)
-    if not all(why_unsure(audit, name) for name in systems(audit)):
+    if not all(missing_interval_reason(audit, name) for name in systems(audit)):
         yield text(_legend(audit), apart=True)
     if not audit.record["resolution"]["exact"]:
         bounds = audit.record["resolution"]["bounds"].values()
@@ -124,7 +124,7 @@ def _parts(audit: Audit) -> Iterator[RenderableType]:
 def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
     """One system on one list: its data, operating points and groupings."""
     key = (name["system"], name["list"])
-    yield text(name_of(*key), style="bold", apart=True)
+    yield text(system_label(*key), style="bold", apart=True)
     yield from _data(audit, name)
     points = audit.operating_points.where(**name, within="").rows()
     yield text(
@@ -132,16 +132,16 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
         if all(point["source"] == SAME_TRIALS for point in points)
         else "Thresholds, common to all groups:"
     )
-    thresholds = operating_points(audit, {key: deployed_at(audit, name)})
-    own = [row for row in thresholds.rows if row[0].text == name_of(*key)]
+    thresholds = operating_points(audit, {key: deployed_thresholds_text(audit, name)})
+    own = [row for row in thresholds.rows if row[0].text == system_label(*key)]
     yield from terminal_table(replace(thresholds, rows=own, title="").select(_POINTS))
     known = [point for point in points if not point["reason"]]
     if not known:
-        yield text(no_threshold(audit, name))
+        yield text(no_threshold_sentence(audit, name))
     for grouping in audit.record["groupings"]:
         for allocation in audit.record["options"]["allocate"]:
             where = {**name, "grouping": grouping, "allocation": allocation}
-            rates = rates_of(audit, {**where, "within": ""})
+            rates = rates_by_group(audit, {**where, "within": ""})
             if not rates:
                 continue
             how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
@@ -157,30 +157,30 @@ def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
 
 def _data(audit: Audit, name: Row) -> Iterator[RenderableType]:
     """What was read, what was left out, and what the list fails."""
-    yield text(of_data(audit, name))
-    if unsure := why_unsure(audit, name):
+    yield text(data_summary(audit, name))
+    if unsure := missing_interval_reason(audit, name):
         yield text(
             f"No confidence intervals: {unsure}. Every rate and ratio is an observed value: "
             "groups of few speakers or few errors differ by chance alone, often by a factor of two "
             "or more.",
         )
-    yield from map(text, of_counts(audit, name))
-    aside = set_aside(audit, name)
+    yield from map(text, counts_file_sentences(audit, name))
+    aside = data_notes(audit, name)
     if aside:
         yield text("Noted: " + "; ".join(aside) + ".")
     if audit.record["options"].get("conflicts") == "set-aside":
-        yield text(contradictions(audit, name))
+        yield text(contradictory_rows_text(audit, name))
     twin, failed = list_checks(audit, name)
     if twin:
         yield text(f"The list fails the same checks as that of {twin}.")
     elif failed:
-        apart = [row for row in failed if row["id"] in SET_APART]
+        apart = [row for row in failed if row["id"] in CHECKS_BETWEEN_GROUPS]
         words = [
             f"The trials differ between groups ({row['id']}): {row['sentence']}." for row in apart
         ]
         others = [row["id"] for row in failed if row not in apart]
         if others:
-            unscored = trials_without_score(audit, name)
+            unscored = n_trials_without_score(audit, name)
             words.append(failed_checks_sentence(others, unscored=unscored, also=bool(apart)))
         else:
             words.append("For details run parivox trials check.")
@@ -192,19 +192,21 @@ def _grouping(
 ) -> Iterator[RenderableType]:
     """One grouping under one allocation, where there are rates; `known` points have a threshold."""
     at = known[0]["operating_point"]
-    is_sure = not why_unsure(audit, {"system": where["system"], "list": where["list"]})
+    is_sure = not missing_interval_reason(audit, {"system": where["system"], "list": where["list"]})
     if is_sure:
         yield from _verdicts(audit, where, rates, known)
         yield from _own_thresholds(audit, where)
-        yield from map(text, (*confounded(audit, where), *interactions(audit, where)))
+        yield from map(
+            text, (*confounding_sentences(audit, where), *interaction_sentences(audit, where))
+        )
         yield from _every_group(audit, where, rates, known[0])
-        yield from map(text, limits(audit, where))
+        yield from map(text, limit_sentences(audit, where))
         for sheet in speaker_errors(audit, where, at):
             yield from terminal_table(sheet)
-        yield from map(text, worst_tenth(audit, where, at))
+        yield from map(text, worst_tenth_sentences(audit, where, at))
         for sheet in attempts(audit, where, at):
             yield from terminal_table(sheet)
-        yield from map(text, trends(audit, where, at))
+        yield from map(text, trend_sentences(audit, where, at))
         attributes = audit.record["options"]["standardise"]
         for sheet in standardised_rates(audit, where, rates, at, attributes):
             yield from terminal_table(sheet)
@@ -213,7 +215,7 @@ def _grouping(
     for sheet in failures(audit, where, rates, at):
         yield from terminal_table(sheet)
     names = filter(None, dict.fromkeys(row["within"] for row in audit.operating_points.rows()))
-    by_level = {level: rates_of(audit, {**where, "within": level}) for level in names}
+    by_level = {level: rates_by_group(audit, {**where, "within": level}) for level in names}
     by_level = {level: of_level for level, of_level in by_level.items() if of_level}
     if by_level:
         versus = "" if is_sure else ", x the level's own pooled row"
@@ -240,31 +242,31 @@ def _verdicts(audit: Audit, where: Row, rates: Rates, known: list[Row]) -> Itera
             reference = audit.record["options"]["reference"][0]
             yield text(f"At {at}: no verdicts, as {reference} is no group of this grouping.")
             continue
-        yield text(f"{with_standing(audit, f'At {at}', here, at)}:", style="bold")
+        yield text(f"{heading_with_status(audit, f'At {at}', here, at)}:", style="bold")
         lines = _two_columns(is_close=True)
         by_sentence: dict[str, list[str]] = {}
-        for metric, words in RATES.items():
+        for metric, words in ERROR_TYPES.items():
             if has_rate(metric, at, rates):
                 label = f"{words} ({metric.upper()})"
                 by_sentence.setdefault(system[metric]["sentence"], []).append(label)
         for sentence, labels in by_sentence.items():
-            add(lines, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
-        of = verdicts_of(audit, here)
-        differ = differing(of)
+            add_row(lines, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
+        of = verdicts_by_metric(audit, here)
+        differ = differing_groups(of)
         for group in differ[:_MOST_DIFFERING]:
-            add(lines, group, figures(of, group, rates, at))
+            add_row(lines, group, group_figures_text(of, group, rates, at))
         if len(differ) > _MOST_DIFFERING:
-            add(lines, "", f"and {len(differ) - _MOST_DIFFERING} more that differ")
+            add_row(lines, "", f"and {len(differ) - _MOST_DIFFERING} more that differ")
         yield Padding(lines, (0, 0, 0, 2))
 
 
 def _own_thresholds(audit: Audit, where: Row) -> Iterator[RenderableType]:
     """Each group's own EER."""
     lines = _two_columns()
-    for words, sentence in own_thresholds(audit, where):
-        add(lines, words, sentence)
+    for words, sentence in group_eer_lines(audit, where):
+        add_row(lines, words, sentence)
     if lines.row_count:
-        head = with_standing(audit, "EER at group-specific thresholds", where)
+        head = heading_with_status(audit, "EER at group-specific thresholds", where)
         yield text(f"{head}:", style="bold")
         yield Padding(lines, (0, 0, 0, 2))
 
@@ -282,7 +284,7 @@ def _every_group(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator
     """Every group's figures at one point, and how much groups differ."""
     at, here = point["operating_point"], {**where, "within": ""}
     yield text(f"Every group at {at}, {_threshold(point)}:", apart=True)
-    for metric in RATES:
+    for metric in ERROR_TYPES:
         if has_rate(metric, at, rates):
             sheet = group_rates(audit, here, metric, at)
             heads = {**GROUP_RATES, "rate": metric.upper()}
@@ -294,11 +296,11 @@ def _every_group(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator
                     row[4] = Cell(row[4].reason)
             yield from terminal_table(sheet, is_compact=True)
         else:
-            yield text(f"No {metric.upper()}: {why_no_rate(metric, at, rates)}.")
+            yield text(f"No {metric.upper()}: {missing_rate_reason(metric, at, rates)}.")
     at_point = {**here, "operating_point": at}
-    lacking = lacks(verdicts_of(audit, at_point), rates, at)
+    lacking = shortfalls(verdicts_by_metric(audit, at_point), rates, at)
     if lacking:
-        yield text(f"* under-represented: {grouped(lacking)}.")
+        yield text(f"* under-represented: {groups_by_shortfall_text(lacking)}.")
     found, notes = spread_table(audit, at_point)
     if found:
         yield from terminal_table(found, is_compact=True, lines_above=1)
@@ -313,21 +315,21 @@ def _threshold(point: Row) -> str:
 def _legend(audit: Audit) -> str:
     """What stands in the tables of groups and of meta-measures, once for all of them."""
     options = audit.record["options"]
-    rows = [row for metric in RATES for row in audit.groups.where(metric=metric).rows()]
+    rows = [row for metric in ERROR_TYPES for row in audit.groups.where(metric=metric).rows()]
     names = {row["interval"] for row in rows}
-    signs = "".join(f"; {mark} {words}" for mark, words in marks(rows).items())
+    signs = "".join(f"; {mark} {words}" for mark, words in interval_marks(rows).items())
     how = ", ".join(sorted(names - _IN_CLOSED_FORM)) or "over speakers"
     at = "" if options["interval"] == "bootstrap" else ", at this threshold"
-    is_shared = has_several(audit) and groups_left_out(audit.meta.rows())
+    is_shared = has_several_systems(audit) and groups_left_out(audit.meta.rows())
     whose = "judged in all systems and lists" if is_shared else "without *"
     return (
         "FNR: target trials rejected (false rejects); FPR: nontarget trials accepted (false "
         f"accepts); in %. In brackets: {100 * options['confidence']:g} % confidence interval, "
-        f"{how}{at}{signs}. Ratio: to {reference_in_words(audit)}. p: adjusted (Holm) for all "
+        f"{how}{at}{signs}. Ratio: to {reference_text(audit)}. p: adjusted (Holm) for all "
         "groups and both error types. Inconclusive: the data do not show whether the group is "
         "worse, better or equivalent. Equivalent: the ratio is within "
         f"1/{options['margin']:g} to {options['margin']:g}, shown at {100 * ALIKE:g} %. "
-        f"{_not_without(audit)}* {gates_in_words(audit)}: left out of the spread {whose}. Floor: "
+        f"{_not_without(audit)}* {minimums_text(audit)}: left out of the spread {whose}. Floor: "
         "what a system with equal rates in all groups would show on these speakers, on average and "
         "at most in 95 %; p: how often as much. H (heterogeneity) asks whether groups differ at "
         "all; tau_log is the spread beyond that of speakers. A value within the floor does not "

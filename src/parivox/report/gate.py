@@ -19,10 +19,19 @@ from parivox.decide.release_gate import (
 )
 from parivox.decide.releases import PAIRED
 from parivox.errors import printable
-from parivox.report.audit_queries import name_of
+from parivox.report.audit_queries import system_label
 from parivox.report.releases import changed_groups_in_words
 from parivox.report.sheets.paper import markdown_escaped
-from parivox.report.words import STYLES, count_of, listed, percent, short, show, span, text
+from parivox.report.words import (
+    STYLES,
+    count_of,
+    interval_text,
+    percent,
+    print_text,
+    short_number,
+    shortened_names,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,7 +59,7 @@ _HINT_ABSENT = (
 
 def print_gate(found: Gate) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""
-    show(gate_in_words(found))
+    print_text(gate_in_words(found))
 
 
 @group()
@@ -109,7 +118,7 @@ def _conditions(found: Gate) -> Iterator[tuple[str, str, str]]:
             if one["accepted"]:
                 accepted.setdefault(one["accepted"], []).append(one["group"])
         parts += [
-            f"accepted of {', '.join(listed(of, most=_MOST))}: {why}"
+            f"accepted of {', '.join(shortened_names(of, most=_MOST))}: {why}"
             for why, of in accepted.items()
         ]
         yield row["outcome"], row["condition"], f"{words}: {'; '.join(parts)}" if parts else words
@@ -124,7 +133,7 @@ def _not_judged(rows: Sequence[Row], gate: Gate) -> Iterator[str]:
             if row["reason"] == reason and not row["accepted"]
         ]
         if names:
-            yield f"not judged, {reason}: {', '.join(listed(names, most=_MOST))}"
+            yield f"not judged, {reason}: {', '.join(shortened_names(names, most=_MOST))}"
 
 
 def _asked(row: Row, found: Gate) -> str:
@@ -149,14 +158,14 @@ def _named(rows: Sequence[Row], found: Gate) -> list[str]:
         return [f"{len(rows)} group{'s' * (len(rows) > 1)}"]
     worst_first = sorted(rows, key=lambda row: -(row["high"] or 0))
     names = [f"{_group_name(row, found)} {_held(row)}" for row in worst_first]
-    return listed(names, most=_MOST)
+    return shortened_names(names, most=_MOST)
 
 
 def _group_name(row: Row, gate: Gate) -> str:
     """Return a group's name, with its system where the gate is of several."""
     systems = {(group["system"], group["list"]) for group in gate.groups.rows()}
     return (
-        f"{row['group']} with {name_of(row['system'], row['list'])}"
+        f"{row['group']} with {system_label(row['system'], row['list'])}"
         if len(systems) > 1
         else row["group"]
     )
@@ -167,8 +176,8 @@ def _held(row: Row) -> str:
     if row["value"] is None or row["high"] is None:
         return f"({row['reason'] or 'no interval'})"
     if row["asked"] == "rate":
-        return f"{percent(row['value'])} {span(row['low'], row['high'], times=100)}"
-    return f"{short(row['value'])} times {span(row['low'], row['high'])}"
+        return f"{percent(row['value'])} {interval_text(row['low'], row['high'], times=100)}"
+    return f"{short_number(row['value'])} times {interval_text(row['low'], row['high'])}"
 
 
 def _remarks(found: Gate) -> Iterator[str]:
@@ -213,7 +222,7 @@ def junit(found: Gate) -> str:
         for name, n in counts.items():
             suite.set(name, str(n))
         for one in rows:
-            system = name_of(one["system"], one["list"])
+            system = system_label(one["system"], one["list"])
             name = printable(f"{system}, {one['grouping']}: {one['group']}")
             case = ET.SubElement(
                 suite, "testcase", classname=printable(row["condition"]), name=name

@@ -9,7 +9,14 @@ from rich.console import group
 
 from parivox.monitoring.daily_tests import BASELINE, BEFORE, LEAST, LIMIT, OTHERS
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
-from parivox.report.words import listed, number, percent, short, show, text
+from parivox.report.words import (
+    count_text,
+    percent,
+    print_text,
+    short_number,
+    shortened_names,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +46,7 @@ _NAMED = 6
 
 def print_monitor(found: Monitor, page: str | None = None) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""
-    show(monitor_in_words(found, page))
+    print_text(monitor_in_words(found, page))
 
 
 @group()
@@ -61,9 +68,12 @@ def what_was_counted(found: Monitor) -> str:
     """Days, trials, speakers."""
     record = found.record
     n, by = record["days"], record["settings"]["by"]
-    days = f"{record['first']} to {record['last']}, {number(n)} days" if n > 1 else record["first"]
+    days = (
+        f"{record['first']} to {record['last']}, {count_text(n)} days" if n > 1 else record["first"]
+    )
     return (
-        f"{days} · {number(record['trials'])} trials · {number(record['speakers'])} speakers · "
+        f"{days} · {count_text(record['trials'])} trials · {count_text(record['speakers'])} "
+        "speakers · "
         f"by {by}"
     )
 
@@ -79,11 +89,12 @@ def headline(found: Monitor) -> str:
     sentences = [
         f"false rejects of {row['group']} above the limit"
         if row["against"] == LIMIT
-        else f"false rejects {short(row['ratio'])} times as frequent among {row['group']} as "
+        else f"false rejects {short_number(row['ratio'])} times as frequent among {row['group']} "
+        "as "
         f"{_AS[row['against']]}"
         for row in rows
     ]
-    return f"Alarm: {'; '.join(listed(sentences, most=_NAMED))}."
+    return f"Alarm: {'; '.join(shortened_names(sentences, most=_NAMED))}."
 
 
 def _no_more_than(settings: Row) -> str:
@@ -123,22 +134,25 @@ def _alarms(found: Monitor) -> Iterator[tuple[str, Row, str]]:
 def _alarm(raised: str, row: Row, still: str) -> str:
     low, high = row["low"], row["high"]
     group, reference = row["group"], percent(row["reference"])
-    rate = f"{percent(row['fnr'])} ({number(row['errors'])} of {number(row['trials'])} trials"
-    rate = f"{rate} of {number(row['speakers'])} speakers since {row['since']})"
+    rate = (
+        f"{percent(row['fnr'])} ({count_text(row['errors'])} of {count_text(row['trials'])} trials"
+    )
+    rate = f"{rate} of {count_text(row['speakers'])} speakers since {row['since']})"
     if row["against"] == LIMIT:
         ends = [percent(None if one is None else one * row["reference"]) for one in (low, high)]
         sentence = f"The false reject rate of {group} is {rate}, above the limit of {reference} "
         sentence += f"[{ends[0]}, {ends[1]}]"
     else:
-        times = f"{short(row['ratio'])} times {_ends(low, high)}"
+        times = f"{short_number(row['ratio'])} times {_ends(low, high)}"
         as_where = f"as frequent among {group} as {_AS[row['against']]}"
         sentence = f"False rejects are {times} {as_where}: {rate}, against {reference}"
     if row["others_ratio"] is not None:
-        times = short(row["others_ratio"])
+        times = short_number(row["others_ratio"])
         sentence += f"; in the other groups they are {times} times as frequent as before"
     return (
         f"{sentence}. The rise began about {row['changed']}; the alarm was raised on {raised}."
-        f"{still} There would be no alarm with {number(row['silent_at'])} errors or fewer, or if "
+        f"{still} There would be no alarm with {count_text(row['silent_at'])} errors or "
+        "fewer, or if "
         f"{percent(row['explained_by'])} of these trials were rejected impostors."
     )
 
@@ -160,12 +174,12 @@ def groups_sheet(found: Monitor, most: int | None = None) -> Sheet:
     keyed = [one._replace(key="counts" * (one.head == heads[3])) for one in sheet.columns]
     sheet = replace(sheet, columns=keyed)  # counts are what a narrow terminal has no room for
     for row in shown:
-        times = f"{short(row['ratio'])} {_ends(row['low'], row['high'])}"
+        times = f"{short_number(row['ratio'])} {_ends(row['low'], row['high'])}"
         sheet.add(
             row["group"],
             _AGAINST[row["against"]],
             row["since"],
-            f"{number(row['errors'])}/{number(row['trials'])}",
+            f"{count_text(row['errors'])}/{count_text(row['trials'])}",
             percent(row["fnr"]),
             percent(row["reference"]),
             Cell(times, verdict="worse" if row["is_alarm"] else "cannot_tell"),
@@ -175,7 +189,7 @@ def groups_sheet(found: Monitor, most: int | None = None) -> Sheet:
 
 def _ends(low: float, high: float | None) -> str:
     """An interval that may have no end."""
-    return f"[{short(low)}, {'∞' if high is None else short(high)}]"
+    return f"[{short_number(low)}, {'∞' if high is None else short_number(high)}]"
 
 
 def notes(found: Monitor) -> Iterator[str]:
@@ -210,18 +224,18 @@ def notes(found: Monitor) -> Iterator[str]:
             reasons.setdefault(key, []).append(row["group"])
     for why, groups in reasons.items():
         every = len(groups) == len(settings["watched"])
-        names = "all groups" if every else ", ".join(listed(groups, most=_NAMED))
+        names = "all groups" if every else ", ".join(shortened_names(groups, most=_NAMED))
         yield f"Not judged {why}: {names}."
     small = [one for one in settings["groups"] if one not in settings["watched"]]
     if small:
-        names = ", ".join(listed(small, most=_NAMED))
+        names = ", ".join(shortened_names(small, most=_NAMED))
         yield f"Not watched, because fewer than {LEAST} speakers were known at the start: {names}."
     left = found.record.get("left_out", {})
     if left:
-        words = ", ".join(f"{number(n)} {what}" for what, n in left.items())
+        words = ", ".join(f"{count_text(n)} {what}" for what, n in left.items())
         yield f"Trials excluded or repeated on the last day: {words}."
     if not found.record["weeks_left"]:
         yield "A year has passed: only changes since its last week are found. Begin a new state."
     if "bytes" in found.record:
         each = found.record["bytes"] / found.record["speakers"]
-        yield f"The state has {number(found.record['bytes'])} bytes, {each:.0f} per speaker."
+        yield f"The state has {count_text(found.record['bytes'])} bytes, {each:.0f} per speaker."

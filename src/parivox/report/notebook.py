@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing import Audit
 from parivox.errors import printable
-from parivox.report.audit_queries import RATES
-from parivox.report.findings import ALLOCATIONS, how_to_read, reference_in_words
+from parivox.report.audit_queries import ERROR_TYPES
+from parivox.report.findings import ALLOCATIONS, ratio_legend, reference_text
 from parivox.report.overview import overview
-from parivox.report.ratio_strips import SIGNS, in_svg
+from parivox.report.ratio_strips import SIGNS, svg_strip
 from parivox.report.sheets.paper import first_rates
-from parivox.report.words import capital, number, percent, short, span
+from parivox.report.words import capitalised, count_text, interval_text, percent, short_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from parivox.report.overview import Judged, Overview
+    from parivox.report.overview import GroupComparison, Overview
     from parivox.report.sheets.sheet import Sheet
 
 _IN_WORDS = {
@@ -55,16 +55,17 @@ def html(result: Any) -> str:
 def _audit(audit: Audit) -> Iterator[str]:
     """What is seen first, and folded below it the groups at the first operating point."""
     of = overview(audit)
-    headline, *others = of.found[:_MOST_FOUND]
-    yield f"<p><small>{_safe(of.data)}</small></p><p><strong>{_safe(headline)}</strong></p><ul>"
-    yield from (f"<li>{_safe(sentence)}</li>" for sentence in (*others, *of.counted))
+    headline, *others = of.finding_sentences[:_MOST_FOUND]
+    yield f"<p><small>{_safe(of.data_sentence)}</small></p>"
+    yield f"<p><strong>{_safe(headline)}</strong></p><ul>"
+    yield from (f"<li>{_safe(sentence)}</li>" for sentence in (*others, *of.count_sentences))
     yield "</ul>"
     yield from _ratios(audit, of)
     for heading, words in of.notes.items():
-        yield f"<p><strong>{_safe(heading)}.</strong> {_safe(capital(words))}</p>"
+        yield f"<p><strong>{_safe(heading)}.</strong> {_safe(capitalised(words))}</p>"
     if of.caveats:
         limitations = "; ".join(one.short for one in of.caveats)
-        yield f"<p><strong>Limitations.</strong> {_safe(capital(limitations))}.</p>"
+        yield f"<p><strong>Limitations.</strong> {_safe(capitalised(limitations))}.</p>"
     for table in first_rates(audit):
         yield f"<details><summary>{_safe(table.title)}</summary>"
         yield f"<p>{_safe(table.reading)}</p>"
@@ -75,35 +76,40 @@ def _audit(audit: Audit) -> Iterator[str]:
 
 def _ratios(audit: Audit, of: Overview) -> Iterator[str]:
     """The groups that are seen first, with both errors in every system."""
-    lines = of.first(_MOST_GROUPS)
-    ratio = f"ratio to {_safe(reference_in_words(audit))}"
+    lines = of.leading_groups(_MOST_GROUPS)
+    ratio = f"ratio to {_safe(reference_text(audit))}"
     heads = "".join(
-        f'<th scope="col">{capital(words)} ({metric.upper()})</th>'
+        f'<th scope="col">{capitalised(words)} ({metric.upper()})</th>'
         f'<th scope="col" colspan="2">{ratio}</th>'
-        for metric, words in RATES.items()
+        for metric, words in ERROR_TYPES.items()
     )
     yield f'<table><thead><tr><th scope="col">group</th><th scope="col">system</th>{heads}</tr>'
     yield "</thead><tbody>"
     margin = audit.record["options"]["margin"]
     for line in lines:
-        for place, of_system in enumerate(zip(*(line.of[one] for one in RATES), strict=True)):
+        for place, of_system in enumerate(
+            zip(*(line.comparisons[one] for one in ERROR_TYPES), strict=True)
+        ):
             group = f"<th>{_safe('' if place else line.group)}</th>"
             cells = "".join(f"<td>{cell}</td>" for one in of_system for cell in _cells(one, margin))
             yield f"<tr>{group}<td>{_safe(of_system[0].system)}</td>{cells}</tr>"
     yield "</tbody></table>"
     whose = ALLOCATIONS[audit.record["options"]["allocate"][0]]
-    yield f"<p>{_safe(capital(how_to_read(audit)))}. False accepts: {whose}.</p>"
-    if len(lines) < len(of.lines):
-        yield f"<p>{number(len(of.lines) - len(lines))} other groups are in the tables below.</p>"
+    yield f"<p>{_safe(capitalised(ratio_legend(audit)))}. False accepts: {whose}.</p>"
+    if len(lines) < len(of.groups):
+        yield (
+            f"<p>{count_text(len(of.groups) - len(lines))} other groups are in the tables "
+            "below.</p>"
+        )
 
 
-def _cells(one: Judged, margin: float) -> Iterator[str]:
+def _cells(one: GroupComparison, margin: float) -> Iterator[str]:
     """The rate, the ratio as drawn, and the ratio in figures, which are never parted."""
     yield percent(one.rate)
-    ink = "gray" if one.is_mirror else ""  # it says again that the other group is worse
-    yield in_svg(one.ratio, one.low, one.high, one.verdict, margin=margin, ink=ink)
-    interval = f" {span(one.low, one.high)}" if one.high is not None else ""
-    words = f"{SIGNS.get(one.verdict, '')} {short(one.ratio)}{interval}"
+    ink = "gray" if one.repeats_other_group else ""  # it says again that the other group is worse
+    yield svg_strip(one.ratio, one.low, one.high, one.verdict, margin=margin, ink=ink)
+    interval = f" {interval_text(one.low, one.high)}" if one.high is not None else ""
+    words = f"{SIGNS.get(one.verdict, '')} {short_number(one.ratio)}{interval}"
     yield words.strip().replace(" ", "\u00a0")
 
 

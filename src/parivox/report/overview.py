@@ -21,32 +21,32 @@ from parivox.auditing import (
 from parivox.core import verdict
 from parivox.report import findings
 from parivox.report.audit_queries import (
+    ERROR_TYPES,
     IS_REFERENCE,
     POOLED,
-    RATES,
     VERDICTS,
-    by_grouping,
-    first_point,
-    given_as,
-    name_of,
-    points,
-    rates_of,
+    first_point_name,
+    located_points,
+    point_as_given,
+    rates_by_group,
     scopes,
+    scopes_by_grouping,
     small_groups,
+    system_label,
     systems,
-    verdicts_of,
+    verdicts_by_metric,
 )
 from parivox.report.sheets.comparison import pairs
 from parivox.report.sheets.groups import errors_over_trials
 from parivox.report.words import (
-    capital,
+    capitalised,
     count_of,
-    listed,
-    number,
+    count_text,
+    interval_text,
     p_value,
     percent,
-    short,
-    span,
+    short_number,
+    shortened_names,
 )
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ _REASONS = {
 _TOO_FEW = "too few speakers, errors or pairs, or not confirmed without the worst group"
 
 
-class Said(NamedTuple):
+class Phrase(NamedTuple):
     """Words of a sentence; `verdict` is that on the group that they name, empty of other words.
 
     The group that another is compared with has :data:`_OTHER`: a name, which stands apart as any.
@@ -96,15 +96,15 @@ class Said(NamedTuple):
     verdict: str = ""
 
 
-Sentence = list[Said]
+Sentence = list[Phrase]
 
 
-def plain(sentence: Sentence) -> str:
+def plain_text(sentence: Sentence) -> str:
     """A sentence without what its words are of."""
     return "".join(part.text for part in sentence)
 
 
-class Judged(NamedTuple):
+class GroupComparison(NamedTuple):
     """One error of one group in one system, against the reference."""
 
     system: str
@@ -115,58 +115,58 @@ class Judged(NamedTuple):
     verdict: str
     """A code of verdicts, empty where nothing was judged."""
     p: float | None = None
-    why: str = ""
+    reason: str = ""
     """Why it can't be told, or why there is no rate."""
     best_guess: str = ""
     """The likely ratio, where power is low, as ratios that are found then look too large."""
-    counts: str = ""
+    error_counts: str = ""
     """Errors and trials."""
-    is_mirror: bool = False
+    repeats_other_group: bool = False
     """Whether it says again, of one of two groups, that the other one is worse."""
 
     @property
-    def is_proven(self) -> bool:
+    def is_shown_to_differ(self) -> bool:
         """Whether the group is shown to fare worse or better."""
         return self.verdict in _DIFFERS
 
     @property
-    def far(self) -> float:
+    def log_distance(self) -> float:
         """How far it is from the reference, on a logarithmic scale; 0 where there is no ratio."""
         return abs(math.log(self.ratio)) if self.ratio else 0.0
 
     @property
-    def is_near(self) -> bool:
+    def fails_only_after_holm(self) -> bool:
         """Whether its p is low, yet not for the number of groups that were looked at."""
-        return self.why == _NOT_AMONG_SO_MANY and self.p is not None and self.p < _LIKELY
+        return self.reason == _NOT_AMONG_SO_MANY and self.p is not None and self.p < _LIKELY
 
 
-class Line(NamedTuple):
+class GroupResult(NamedTuple):
     """One group, in both errors and every system, at the first operating point."""
 
     grouping: str
     group: str
     speakers: int | None
-    of: dict[str, list[Judged]]
-    how: str = ""
+    comparisons: dict[str, list[GroupComparison]]
+    allocation: str = ""
     """How nontarget trials were allotted, where that is not the first way asked for."""
 
     @property
     def name(self) -> str:
         """The group, apart from itself under the first allocation."""
-        return f"{self.group} (by {self.how})" if self.how else self.group
+        return f"{self.group} (by {self.allocation})" if self.allocation else self.group
 
-    def every(self) -> Iterator[Judged]:
+    def all_comparisons(self) -> Iterator[GroupComparison]:
         """All that was judged of it."""
-        for judged in self.of.values():
+        for judged in self.comparisons.values():
             yield from judged
 
     @property
-    def is_proven(self) -> bool:
+    def is_shown_to_differ(self) -> bool:
         """Whether it is shown to differ, in either error and any system."""
-        return any(one.is_proven for one in self.every())
+        return any(one.is_shown_to_differ for one in self.all_comparisons())
 
 
-class Whole(NamedTuple):
+class PooledRates(NamedTuple):
     """One error of all trials together in every system."""
 
     metric: str
@@ -178,7 +178,7 @@ class Whole(NamedTuple):
         """The error in every system."""
         several = len(self.rates) > 1
         told = ", ".join(f"{name} {rate}" if several else rate for name, rate in self.rates)
-        return f"{capital(RATES[self.metric])} ({self.metric.upper()}): {told}"
+        return f"{capitalised(ERROR_TYPES[self.metric])} ({self.metric.upper()}): {told}"
 
 
 class Caveat(NamedTuple):
@@ -195,59 +195,61 @@ class Overview(NamedTuple):
     size: list[str]
     threshold: str
     headline: Sentence
-    below: list[Sentence]
-    whole: list[Whole]
-    tally: dict[str, int]
+    further_findings: list[Sentence]
+    pooled_rates: list[PooledRates]
+    verdict_counts: dict[str, int]
     """How many comparisons came to each verdict; none where nothing was judged."""
-    compared: str
+    comparisons_text: str
     """How many comparisons there are, and of what."""
-    how_sure: str
+    confidence_note: str
     """What is confirmatory, and what comes of all the rest; empty where there are no verdicts."""
-    not_known: str
+    inconclusive_note: str
     """Of how many comparisons it can't be told, and why; empty where of none."""
-    lines: list[Line]
+    groups: list[GroupResult]
     """Every group: those shown to differ first, the worst of all first."""
     caveats: list[Caveat]
 
     @property
-    def found(self) -> list[str]:
+    def finding_sentences(self) -> list[str]:
         """The finding, and what else is shown, in plain sentences."""
-        return [f"{plain(one)}." for one in (self.headline, *self.below)]
+        return [f"{plain_text(one)}." for one in (self.headline, *self.further_findings)]
 
     @property
-    def counted(self) -> list[str]:
+    def count_sentences(self) -> list[str]:
         """Both errors of everyone, and how many comparisons came to which verdict."""
-        made = [one.sentence for one in self.whole]
-        if self.tally:
-            verdicts = ", ".join(f"{number(n)} {VERDICTS[code]}" for code, n in self.tally.items())
-            made.append(f"{capital(verdicts)}, of {self.compared}")
+        made = [one.sentence for one in self.pooled_rates]
+        if self.verdict_counts:
+            verdicts = ", ".join(
+                f"{count_text(n)} {VERDICTS[code]}" for code, n in self.verdict_counts.items()
+            )
+            made.append(f"{capitalised(verdicts)}, of {self.comparisons_text}")
         return [f"{one}." for one in made]
 
     @property
     def notes(self) -> dict[str, str]:
         """How sure the finding is, and what is not known, each under its heading."""
-        found = {"Confidence": self.how_sure, "Inconclusive": self.not_known}
+        found = {"Confidence": self.confidence_note, "Inconclusive": self.inconclusive_note}
         return {heading: words for heading, words in found.items() if words}
 
     @property
-    def data(self) -> str:
+    def data_sentence(self) -> str:
         """How much was audited, and at which threshold."""
         return f"{' · '.join((*self.size, self.threshold))}."
 
     @property
-    def proven(self) -> list[Line]:
+    def differing_groups(self) -> list[GroupResult]:
         """The groups that are shown to differ."""
-        return [line for line in self.lines if line.is_proven]
+        return [line for line in self.groups if line.is_shown_to_differ]
 
-    def first(self, most: int) -> list[Line]:
+    def leading_groups(self, most: int) -> list[GroupResult]:
         """The groups to be seen first: those shown to differ, or else those of most speakers."""
-        by_size = sorted(self.lines, key=lambda line: -(line.speakers or 0))[:most]
-        return self.proven[:most] or [line for line in self.lines if line in by_size]
+        by_size = sorted(self.groups, key=lambda line: -(line.speakers or 0))[:most]
+        return self.differing_groups[:most] or [line for line in self.groups if line in by_size]
 
-    def differing(self, metric: str) -> list[Line]:
+    def groups_differing_in(self, metric: str) -> list[GroupResult]:
         """The groups shown to differ in one error, of each grouping the worse first."""
-        made: list[Line] = []
-        for _, same in groupby(self.lines, key=lambda line: line.grouping):
+        made: list[GroupResult] = []
+        for _, same in groupby(self.groups, key=lambda line: line.grouping):
             of = list(same)
             for code in _DIFFERS:
                 made += [line for line, _ in _with(of, metric, code) if line not in made]
@@ -256,10 +258,10 @@ class Overview(NamedTuple):
 
 def overview(audit: Audit) -> Overview:
     """What is seen first of an audit, from its tables alone."""
-    every = lines(audit)
-    sure, whole = findings.how_sure(audit), list(_whole(audit))
+    every = group_results(audit)
+    sure, whole = findings.confidence_statement(audit), list(_whole(audit))
     missing = list(_missing_scores(audit))
-    found = [[Said(words)] for words in (*missing, *_limits(audit))]
+    found = [[Phrase(words)] for words in (*missing, *_limits(audit))]
     found += _findings(audit, every, "exploratory, " if sure else "")
     judged = _comparisons(every, audit.record["options"]["reference"][0])
     counts = Counter(one.verdict for one in judged)
@@ -268,13 +270,13 @@ def overview(audit: Audit) -> Overview:
         size=list(_size(audit)),
         threshold=_threshold(audit),
         headline=found[0],
-        below=[*found[1:], *([Said(words)] for words in _never_tried(whole))],
-        whole=whole,
-        tally=tally if judged else {},
-        compared=_compared(audit, every, len(judged)),
-        how_sure=sure if judged else "",
-        not_known=_not_known(judged),
-        lines=every,
+        further_findings=[*found[1:], *([Phrase(words)] for words in _never_tried(whole))],
+        pooled_rates=whole,
+        verdict_counts=tally if judged else {},
+        comparisons_text=_compared(audit, every, len(judged)),
+        confidence_note=sure if judged else "",
+        inconclusive_note=_not_known(judged),
+        groups=every,
         caveats=list({one.short: one for one in _caveats(audit)}.values()),
     )
 
@@ -282,30 +284,32 @@ def overview(audit: Audit) -> Overview:
 # ---- groups
 
 
-def lines(audit: Audit) -> list[Line]:
+def group_results(audit: Audit) -> list[GroupResult]:
     """Every group of every grouping at the first operating point, in the one order of a report.
 
     What another allocation of nontarget trials leaves as it is, as it does all of FNR, is judged
     once.
     """
-    made: list[Line] = []
-    first: dict[str, dict[str, Line]] = {}
-    for same in by_grouping(list(scopes(audit))):
-        of_grouping: dict[str, Line] = {}
+    made: list[GroupResult] = []
+    first: dict[str, dict[str, GroupResult]] = {}
+    for same in scopes_by_grouping(list(scopes(audit))):
+        of_grouping: dict[str, GroupResult] = {}
         before = first.get(same[0].grouping, {})
         how = same[0].allocation if before else ""
         for scope in same:
-            at = first_point(audit, scope.where)
-            rates = rates_of(audit, scope.where)
-            of = verdicts_of(audit, {**scope.where, "operating_point": at})
+            at = first_point_name(audit, scope.filters)
+            rates = rates_by_group(audit, scope.filters)
+            of = verdicts_by_metric(audit, {**scope.filters, "operating_point": at})
             for group in rates:
                 if group == POOLED or at is None:
                     continue
-                new = Line(scope.of, group, rates[group]["fnr", at]["speakers"], {}, how)
+                new = GroupResult(
+                    scope.grouping_label, group, rates[group]["fnr", at]["speakers"], {}, how
+                )
                 line = of_grouping.setdefault(group, new)
-                for metric in RATES:
+                for metric in ERROR_TYPES:
                     row, judged = rates[group][metric, at], of.get(metric, {}).get(group)
-                    line.of.setdefault(metric, []).append(_judged(scope, row, judged))
+                    line.comparisons.setdefault(metric, []).append(_judged(scope, row, judged))
         of_these = sorted((_anew(line, before) for line in of_grouping.values()), key=_order)
         if _are_a_pair(of_these, audit.record["options"]["reference"][0]):
             of_these = _mirrored(*of_these)
@@ -314,83 +318,94 @@ def lines(audit: Audit) -> list[Line]:
     return made
 
 
-def _mirrored(*pair: Line) -> list[Line]:
+def _mirrored(*pair: GroupResult) -> list[GroupResult]:
     """Two groups, of which the one is better where, and as, the other is worse."""
-    of: list[dict[str, list[Judged]]] = [{}, {}]
-    for metric in RATES:
+    of: list[dict[str, list[GroupComparison]]] = [{}, {}]
+    for metric in ERROR_TYPES:
         for place, (own, other) in enumerate(zip(pair, reversed(pair), strict=True)):
             of[place][metric] = [
-                one._replace(is_mirror=(one.verdict, seen.verdict) == ("better", "worse"))
-                for one, seen in zip(own.of[metric], other.of[metric], strict=True)
+                one._replace(repeats_other_group=(one.verdict, seen.verdict) == ("better", "worse"))
+                for one, seen in zip(
+                    own.comparisons[metric], other.comparisons[metric], strict=True
+                )
             ]
-    return [line._replace(of=judged) for line, judged in zip(pair, of, strict=True)]
+    return [line._replace(comparisons=judged) for line, judged in zip(pair, of, strict=True)]
 
 
-def _anew(line: Line, before: Mapping[str, Line]) -> Line:
+def _anew(line: GroupResult, before: Mapping[str, GroupResult]) -> GroupResult:
     """A group without verdicts on what was judged under the first allocation already."""
     if line.group not in before:
         return line
     told = before[line.group]
     of = {
         metric: [
-            Judged(one.system, one.rate, None, None, None, "", why=f"as by {told.grouping}")
-            if metric == "fnr" or one in told.of[metric]
+            GroupComparison(
+                one.system, one.rate, None, None, None, "", reason=f"as by {told.grouping}"
+            )
+            if metric == "fnr" or one in told.comparisons[metric]
             else one
             for one in judged
         ]
-        for metric, judged in line.of.items()
+        for metric, judged in line.comparisons.items()
     }
-    return line._replace(of=of)
+    return line._replace(comparisons=of)
 
 
-def _comparisons(every: Sequence[Line], reference: str) -> list[Judged]:
+def _comparisons(every: Sequence[GroupResult], reference: str) -> list[GroupComparison]:
     """Each comparison; two groups that are compared with each other are one, told by the worse."""
-    order, found = [*VERDICTS], list[Judged]()
+    order, found = [*VERDICTS], list[GroupComparison]()
     for _, of_grouping in groupby(every, key=lambda line: line.grouping):
         of = list(of_grouping)
-        for metric in RATES if len(of) > 1 else ():
-            for same in zip(*(line.of[metric] for line in of), strict=True):
-                own = [one for one in same if one.verdict and one.why != IS_REFERENCE]
+        for metric in ERROR_TYPES if len(of) > 1 else ():
+            for same in zip(*(line.comparisons[metric] for line in of), strict=True):
+                own = [one for one in same if one.verdict and one.reason != IS_REFERENCE]
                 is_one = _are_a_pair(of, reference) and len(own) > 1
                 found += [min(own, key=lambda one: order.index(one.verdict))] if is_one else own
     return found
 
 
-def _not_known(judged: Sequence[Judged]) -> str:
+def _not_known(judged: Sequence[GroupComparison]) -> str:
     """Of how many comparisons it can't be told, for each reason."""
     unknown = [one for one in judged if one.verdict == "cannot_tell"]
     if not unknown:
         return ""
-    known = Counter(_REASONS.get(one.why, _TOO_FEW) for one in unknown)
-    why = "; ".join(f"{words} ({number(n)})" for words, n in known.most_common())
-    of_all = f"{number(len(unknown))} of {number(len(judged))} comparisons"
+    known = Counter(_REASONS.get(one.reason, _TOO_FEW) for one in unknown)
+    why = "; ".join(f"{words} ({count_text(n)})" for words, n in known.most_common())
+    of_all = f"{count_text(len(unknown))} of {count_text(len(judged))} comparisons"
     how_many = of_all if len(judged) > 1 else "1 comparison"
     return f"{how_many} (not the same as equivalent). Reasons: {why}."
 
 
-def _are_a_pair(of: Sequence[Line], reference: str) -> bool:
+def _are_a_pair(of: Sequence[GroupResult], reference: str) -> bool:
     """Whether the groups are two, each compared with the other: of the best nothing is asked."""
     return len(of) == _PAIR and reference != "best"
 
 
-def _judged(scope: Scope, rate: Row, row: Row | None) -> Judged:
-    name, counts = name_of(scope.system, scope.list), errors_over_trials(rate)
+def _judged(scope: Scope, rate: Row, row: Row | None) -> GroupComparison:
+    name, counts = system_label(scope.system, scope.list), errors_over_trials(rate)
     if row is None or rate["value"] is None:
         why = "" if rate["value"] is not None else str(rate["reason"])
         why = verdict.WHY.get(why, why)
-        return Judged(name, rate["value"], None, None, None, "", why=why, counts=counts)
+        return GroupComparison(
+            name, rate["value"], None, None, None, "", reason=why, error_counts=counts
+        )
     code, why = row["verdict"], verdict.WHY.get(row["reason"], row["reason"] or "")
     if row.get("because_of"):
         code, why = "cannot_tell", f"better, but not confirmed without {row['because_of']}"
     ratio = None if row["ratio"] == math.inf else row["ratio"]
-    limits, guess = (row["low"], row["high"]), findings.best_guess(row).partition(" ")[0]
-    return Judged(name, rate["value"], ratio, *limits, code, row["p_holm"], why, guess, counts)
+    limits, guess = (
+        (row["low"], row["high"]),
+        findings.shrinkage_estimate_text(row).partition(" ")[0],
+    )
+    return GroupComparison(
+        name, rate["value"], ratio, *limits, code, row["p_holm"], why, guess, counts
+    )
 
 
-def _order(line: Line) -> tuple[int, float, str]:
+def _order(line: GroupResult) -> tuple[int, float, str]:
     """The worse before the better before the rest; the further off, the sooner; then by name."""
     for place, code in enumerate(_DIFFERS):
-        ratios = [one.ratio for one in line.every() if one.verdict == code]
+        ratios = [one.ratio for one in line.all_comparisons() if one.verdict == code]
         if ratios:
             far = max(abs(math.log(r)) if r else math.inf for r in ratios if r is not None)
             return place, -far, line.group
@@ -400,77 +415,87 @@ def _order(line: Line) -> tuple[int, float, str]:
 # ---- the finding
 
 
-def _findings(audit: Audit, every: Sequence[Line], standing: str) -> Iterator[Sentence]:
+def _findings(audit: Audit, every: Sequence[GroupResult], standing: str) -> Iterator[Sentence]:
     """The finding, and in further sentences what else is shown, with its `standing`."""
     if not every:
-        reasons = dict.fromkeys(findings.no_threshold(audit, one) for one in systems(audit))
-        yield from ([Said(words.removesuffix("."))] for words in reasons)
+        reasons = dict.fromkeys(
+            findings.no_threshold_sentence(audit, one) for one in systems(audit)
+        )
+        yield from ([Phrase(words.removesuffix("."))] for words in reasons)
         return
-    if not any(one.verdict for line in every for one in line.every()):
-        yield [Said("The audit does not show whether groups differ beyond chance")]
-        unsure = dict.fromkeys(findings.why_unsure(audit, one) for one in systems(audit))
+    if not any(one.verdict for line in every for one in line.all_comparisons()):
+        yield [Phrase("The audit does not show whether groups differ beyond chance")]
+        unsure = dict.fromkeys(
+            findings.missing_interval_reason(audit, one) for one in systems(audit)
+        )
         reference = audit.record["options"]["reference"][0]
-        yield [Said(capital("; ".join(filter(None, unsure)) or f"No group is {reference}"))]
+        yield [Phrase(capitalised("; ".join(filter(None, unsure)) or f"No group is {reference}"))]
         yield from _counted_highest(every)
         return
     (grouping, of), *others = (
         (name, list(same)) for name, same in groupby(every, key=lambda line: line.grouping)
     )
     yield from _of_grouping(audit, of, f" by {grouping}" * bool(others), figures=True)
-    yield from ([Said(words)] for words in (*_better(audit), *_fairer(audit, of)))
+    yield from ([Phrase(words)] for words in (*_better(audit), *_fairer(audit, of)))
     for grouping, of in others:
-        joined = [Said(capital(f"{standing}by {grouping}: "))]
+        joined = [Phrase(capitalised(f"{standing}by {grouping}: "))]
         for place, (first, *rest) in enumerate(_of_grouping(audit, of, "", figures=False)):
             start = (
-                f". {capital(first.text)}" if place else f"{first.text[:1].lower()}{first.text[1:]}"
+                f". {capitalised(first.text)}"
+                if place
+                else f"{first.text[:1].lower()}{first.text[1:]}"
             )
             joined += [first._replace(text=start), *rest]
         yield joined
 
 
-def _counted_highest(every: Sequence[Line]) -> Iterator[Sentence]:
+def _counted_highest(every: Sequence[GroupResult]) -> Iterator[Sentence]:
     """The group with the highest rate of each error as counted, of the first grouping."""
-    for metric, words in RATES.items():
+    for metric, words in ERROR_TYPES.items():
         of = [line for line in every if line.grouping == every[0].grouping]
-        rates = [(one, line.group) for line in of for one in line.of[metric] if one.rate]
+        rates = [(one, line.group) for line in of for one in line.comparisons[metric] if one.rate]
         if rates:
             most, group = max(rates, key=lambda found: found[0].rate or 0)
-            with_ = f" with {most.system}" if len(of[0].of[metric]) > 1 else ""
-            rate = f"{percent(most.rate)} ({most.counts})"
+            with_ = f" with {most.system}" if len(of[0].comparisons[metric]) > 1 else ""
+            rate = f"{percent(most.rate)} ({most.error_counts})"
             said = f"Highest observed rate of {words}: {group}, {rate}{with_}"
-            yield [Said(said)]
+            yield [Phrase(said)]
 
 
-def _of_grouping(audit: Audit, of: Sequence[Line], by: str, *, figures: bool) -> Iterator[Sentence]:
+def _of_grouping(
+    audit: Audit, of: Sequence[GroupResult], by: str, *, figures: bool
+) -> Iterator[Sentence]:
     """Return one sentence for each error type, the largest ratio first; with figures if asked.
 
     The grouping is named `by` what its groups are where there are others.
     """
     if len(of) == 1:
-        yield [Said(f"There is one group{by}, {of[0].group}, and no other to compare it with")]
+        yield [Phrase(f"There is one group{by}, {of[0].group}, and no other to compare it with")]
         return
-    worse, better = ({metric: _with(of, metric, code) for metric in RATES} for code in _DIFFERS)
-    differ = [metric for metric in RATES if worse[metric] or better[metric]]
+    worse, better = (
+        {metric: _with(of, metric, code) for metric in ERROR_TYPES} for code in _DIFFERS
+    )
+    differ = [metric for metric in ERROR_TYPES if worse[metric] or better[metric]]
     differ.sort(key=lambda metric: (-_furthest(worse[metric]), -_furthest(better[metric])))
     said = [_how_often(metric, worse[metric], better[metric], figures=figures) for metric in differ]
     if len(of) == _PAIR:
         said = [_than_the_other(sentence, of) for sentence in said]
-    said += ([Said(words)] for words in _shown_together(audit, of, by))
-    yield from said or [[Said(_nothing_shown(audit, of, by))]]
+    said += ([Phrase(words)] for words in _shown_together(audit, of, by))
+    yield from said or [[Phrase(_nothing_shown(audit, of, by))]]
 
 
-def _than_the_other(sentence: Sentence, pair: Sequence[Line]) -> Sentence:
+def _than_the_other(sentence: Sentence, pair: Sequence[GroupResult]) -> Sentence:
     """Name the other one of two groups in a sentence on one of them."""
     named = [place for place, part in enumerate(sentence) if part.verdict in _DIFFERS]
     if len(named) != 1:
         return sentence
     (place,) = named
     other = next(line.group for line in pair if line.group != sentence[place].text)
-    than = [Said(" than among "), Said(other, _OTHER)]
+    than = [Phrase(" than among "), Phrase(other, _OTHER)]
     return [*sentence[: place + 1], *than, *sentence[place + 1 :]]
 
 
-def _nothing_shown(audit: Audit, of: Sequence[Line], by: str) -> str:
+def _nothing_shown(audit: Audit, of: Sequence[GroupResult], by: str) -> str:
     """That groups are alike, or of how many comparisons it can't be told."""
     reference, margin = audit.record["options"]["reference"][0], audit.record["options"]["margin"]
     codes = [one.verdict for one in _comparisons(of, reference)]
@@ -479,8 +504,8 @@ def _nothing_shown(audit: Audit, of: Sequence[Line], by: str) -> str:
     if all(code == "no_difference" for code in codes):
         return f"All groups{by} are equivalent: none differs by more than {margin:g} times"
     n_inconclusive = codes.count("cannot_tell")
-    whole = "both" if len(codes) == _PAIR else f"all {number(len(codes))}"
-    some = f"{number(n_inconclusive)} of {number(len(codes))}"
+    whole = "both" if len(codes) == _PAIR else f"all {count_text(len(codes))}"
+    some = f"{count_text(n_inconclusive)} of {count_text(len(codes))}"
     unknown = f"{whole if n_inconclusive == len(codes) else some} comparisons are inconclusive"
     return (
         f"No group{by} is shown to be worse or better; "
@@ -488,34 +513,47 @@ def _nothing_shown(audit: Audit, of: Sequence[Line], by: str) -> str:
     )
 
 
-def _with(of: Sequence[Line], metric: str, code: str) -> list[tuple[Line, list[Judged]]]:
+def _with(
+    of: Sequence[GroupResult], metric: str, code: str
+) -> list[tuple[GroupResult, list[GroupComparison]]]:
     """Groups with that verdict on an error, each with the systems it is of, the furthest first."""
     found = [
-        (line, [one for one in line.of[metric] if one.verdict == code and not one.is_mirror])
+        (
+            line,
+            [
+                one
+                for one in line.comparisons[metric]
+                if one.verdict == code and not one.repeats_other_group
+            ],
+        )
         for line in of
     ]
     found = [(line, judged) for line, judged in found if judged]
     return sorted(found, key=lambda one: -_furthest([one]))
 
 
-def _furthest(of: Sequence[tuple[Line, list[Judged]]]) -> float:
-    return max((one.far for _, judged in of for one in judged), default=0.0)
+def _furthest(of: Sequence[tuple[GroupResult, list[GroupComparison]]]) -> float:
+    return max((one.log_distance for _, judged in of for one in judged), default=0.0)
 
 
 def _how_often(
     metric: str,
-    worse: list[tuple[Line, list[Judged]]],
-    better: list[tuple[Line, list[Judged]]],
+    worse: list[tuple[GroupResult, list[GroupComparison]]],
+    better: list[tuple[GroupResult, list[GroupComparison]]],
     *,
     figures: bool,
 ) -> Sentence:
     """Return among whom an error is more and less frequent, and how many times in which system."""
     system = _only_system(metric, [*worse, *better]) if figures else ""
-    start = f"With {system}, {RATES[metric]} are" if system else f"{capital(RATES[metric])} are"
-    words = [Said(start)]
+    start = (
+        f"With {system}, {ERROR_TYPES[metric]} are"
+        if system
+        else f"{capitalised(ERROR_TYPES[metric])} are"
+    )
+    words = [Phrase(start)]
     for how, code, who in (("more", "worse", worse), ("less", "better", better)):
         if who:
-            words.append(Said(f"{', and' if len(words) > 1 else ''} {how} frequent among "))
+            words.append(Phrase(f"{', and' if len(words) > 1 else ''} {how} frequent among "))
             words += _among(metric, code, who, figures=figures, is_one_system=bool(system))
     return _said_once(words, " times as frequent", " times")
 
@@ -535,78 +573,78 @@ def _said_once(sentence: Sentence, full: str, short_form: str) -> Sentence:
     return parts
 
 
-def _only_system(metric: str, groups: Sequence[tuple[Line, list[Judged]]]) -> str:
+def _only_system(metric: str, groups: Sequence[tuple[GroupResult, list[GroupComparison]]]) -> str:
     """Return the one of several systems in which all of these groups differ; empty for none."""
     differing = {one.system for _, judged in groups for one in judged}
-    n_systems = len(groups[0][0].of[metric])
+    n_systems = len(groups[0][0].comparisons[metric])
     return next(iter(differing)) if len(differing) == 1 and n_systems > 1 else ""
 
 
 def _among(
     metric: str,
     code: str,
-    who: list[tuple[Line, list[Judged]]],
+    who: list[tuple[GroupResult, list[GroupComparison]]],
     *,
     figures: bool,
     is_one_system: bool,
-) -> Iterator[Said]:
+) -> Iterator[Phrase]:
     named, left = who[:_MOST_NAMED], len(who) - _MOST_NAMED
     for place, (line, judged) in enumerate(named):
         if place:
-            yield Said(" and " if place == len(named) - 1 and left <= 0 else ", ")
-        yield Said(line.group, code)
+            yield Phrase(" and " if place == len(named) - 1 and left <= 0 else ", ")
+        yield Phrase(line.group, code)
         if figures:
-            times = _in_times(judged, 1 if is_one_system else len(line.of[metric]))
-            yield Said(f" ({times})" if len(who) > 1 else f": {times}")
+            times = _in_times(judged, 1 if is_one_system else len(line.comparisons[metric]))
+            yield Phrase(f" ({times})" if len(who) > 1 else f": {times}")
         elif len(judged) > _MOST_NAMED:
-            yield Said(f" ({len(judged)} of {len(line.of[metric])} systems)")
-        elif len(judged) < len(line.of[metric]):
-            yield Said(f" (with {', '.join(one.system for one in judged)})")
+            yield Phrase(f" ({len(judged)} of {len(line.comparisons[metric])} systems)")
+        elif len(judged) < len(line.comparisons[metric]):
+            yield Phrase(f" (with {', '.join(one.system for one in judged)})")
     if left > 0:
-        yield Said(f" and {left} more group{'s' * (left > 1)}")
+        yield Phrase(f" and {left} more group{'s' * (left > 1)}")
 
 
-def _in_times(judged: Sequence[Judged], n_systems: int) -> str:
+def _in_times(judged: Sequence[GroupComparison], n_systems: int) -> str:
     """How many times as often, with each system where there are several; of many, the range."""
     if n_systems == 1:
         return _likely(judged[0])
     if len(judged) > _MOST_NAMED:
         ratios = [one.ratio for one in judged if one.ratio is not None]
-        most = f" to {short(max(ratios))}" if max(ratios) > min(ratios) else ""
-        times = f"{short(min(ratios))}{most} times as frequent"
+        most = f" to {short_number(max(ratios))}" if max(ratios) > min(ratios) else ""
+        times = f"{short_number(min(ratios))}{most} times as frequent"
         return f"{times} with {len(judged)} of {n_systems} systems"
     return ", ".join(f"{_likely(one)} with {one.system}" for one in judged)
 
 
-def _likely(one: Judged) -> str:
+def _likely(one: GroupComparison) -> str:
     """How many times as often, with its interval and the best guess."""
     guess = f" (shrinkage estimate {one.best_guess})" if one.best_guess else ""
-    return f"{short(one.ratio)} times as frequent {span(one.low, one.high)}{guess}"
+    return f"{short_number(one.ratio)} times as frequent {interval_text(one.low, one.high)}{guess}"
 
 
-def _shown_together(audit: Audit, of: Sequence[Line], by: str) -> Iterator[str]:
+def _shown_together(audit: Audit, of: Sequence[GroupResult], by: str) -> Iterator[str]:
     """In which error groups are shown to differ all at once, where none is by itself."""
     level = 1 - audit.record["options"]["confidence"]
     several = len(systems(audit)) > 1
     found: dict[tuple[str, str], dict[str, float]] = {}
     for scope in scopes(audit):
-        at, name = first_point(audit, scope.where), name_of(scope.system, scope.list)
-        if scope.of != of[0].grouping or at is None:
+        at, name = first_point_name(audit, scope.filters), system_label(scope.system, scope.list)
+        if scope.grouping_label != of[0].grouping or at is None:
             continue
-        rows = audit.verdicts.where(**scope.where, operating_point=at, group="").rows()
+        rows = audit.verdicts.where(**scope.filters, operating_point=at, group="").rows()
         for row in rows:
             metric, p = row["metric"], row["p_holm"]
-            if metric not in RATES or p is None or p >= level:
+            if metric not in ERROR_TYPES or p is None or p >= level:
                 continue
-            judged = [one for line in of for one in line.of[metric] if one.system == name]
+            judged = [one for line in of for one in line.comparisons[metric] if one.system == name]
             codes = {one.verdict for one in judged} - {""}
             if codes and not codes & {*_DIFFERS, "no_difference"}:
                 if_alike = f", {row['reason']}" if row["reason"] else ""
                 found.setdefault((metric, if_alike), {})[name] = p
     for (metric, if_alike), with_ in found.items():
-        names = f"with {', '.join(listed([*with_], most=_MOST_NAMED))}, " * several
+        names = f"with {', '.join(shortened_names([*with_], most=_MOST_NAMED))}, " * several
         largest = f"{'each ' * (len(with_) > 1)}adjusted {_at_most(list(with_.values()))}"
-        yield capital(
+        yield capitalised(
             f"{names}{_RATES_OF[metric]} differ between groups{by} (test of all groups "
             f"together, {largest}{if_alike}), but the data do not show which groups differ"
         )
@@ -623,12 +661,12 @@ def _limits(audit: Audit) -> Iterator[str]:
     several = len(systems(audit)) > 1
     by_limit: dict[str, list[Row]] = {}
     for row in findings.limit_rows(audit, {}):
-        by_limit.setdefault(findings.limit_in_words(audit, row), []).append(row)
+        by_limit.setdefault(findings.limit_text(audit, row), []).append(row)
     for limit, rows in by_limit.items():
         of: dict[str, list[str]] = {}
         for row in sorted(rows, key=lambda row: -(row["value"] or 0)):
             whom = "all groups pooled" if row["group"] == POOLED else row["group"]
-            with_ = f" with {name_of(row['system'], row['list'])}" if several else ""
+            with_ = f" with {system_label(row['system'], row['list'])}" if several else ""
             of.setdefault(row["verdict"], []).append(f"{whom}{with_}")
         # everyone together stands under each grouping
         known = {code: list(dict.fromkeys(names)) for code, names in of.items()}
@@ -656,7 +694,7 @@ def _missing_scores(audit: Audit) -> Iterator[str]:
             rows, key=lambda row: (row["grouping"], row["item"])
         ):
             words = _missing_by_group(audit, name, grouping, item, list(found))
-            system = name_of(name["system"], name["list"])
+            system = system_label(name["system"], name["list"])
             yield f"{system}: {words}" if len(systems(audit)) > 1 else words
 
 
@@ -677,13 +715,13 @@ def _missing_by_group(
     if not all(if_rejected):
         return words
     consequence = f"if all were rejected, {' and '.join(if_rejected)}"
-    return f"{words}; {consequence} (operating point {first_point(audit, name)})"
+    return f"{words}; {consequence} (operating point {first_point_name(audit, name)})"
 
 
 def _if_rejected(audit: Audit, name: Row, missing: Row) -> str:
     """FNR of a group if its target trials without score were rejected."""
     where = {"grouping": missing["grouping"], "group": missing["group"], "within": ""}
-    at = first_point(audit, name)
+    at = first_point_name(audit, name)
     rates = audit.groups.where(**name, **where, metric="fnr", operating_point=at).rows()
     if not rates or not rates[0]["trials"] or rates[0]["errors"] is None:
         return ""
@@ -705,11 +743,11 @@ def _size(audit: Audit) -> Iterator[str]:
     speakers = {row[0]["speakers"] for row in whole if row} - {None}
     for found, what in ((trials, "trial"), (speakers, "speaker")):
         if found:
-            least = f"{number(min(found))} to " if len(found) > 1 else ""
+            least = f"{count_text(min(found))} to " if len(found) > 1 else ""
             yield f"{least}{count_of(max(found), what)}"
     if only := audit.record["options"].get("only"):
         yield f"only {', '.join(only)}"
-    names = [name_of(*one.values()) for one in systems(audit)]
+    names = [system_label(*one.values()) for one in systems(audit)]
     n_lists = len({one["list"] for one in systems(audit)})
     lists = f" on {n_lists} lists" if n_lists > 1 else ""
     yield (
@@ -721,11 +759,13 @@ def _size(audit: Audit) -> Iterator[str]:
 
 def _threshold(audit: Audit) -> str:
     """Where the threshold of the first operating point stands, in words."""
-    found = [rows[0] for one in systems(audit) if (rows := points(audit, one))]
+    found = [rows[0] for one in systems(audit) if (rows := located_points(audit, one))]
     said = list(dict.fromkeys(f"{point_in_short(row)} ({row['operating_point']})" for row in found))
     if not said:
         return "no threshold"
-    decided = all(given_as(row) == "deployed" for row in found)  # at the threshold of each trial
+    decided = all(
+        point_as_given(row) == "deployed" for row in found
+    )  # at the threshold of each trial
     if decided and (rules := audit.record.get("thresholds")):
         return f"thresholds by {rules['by']} of a rule file (deployed)"
     words = "; ".join(said)
@@ -733,7 +773,7 @@ def _threshold(audit: Audit) -> str:
         return words
     several = len(systems(audit)) > 1
     whose = "one threshold per system, common to all groups" if several else "one common threshold"
-    kinds = {given_as(row).partition("=")[0] for row in found}
+    kinds = {point_as_given(row).partition("=")[0] for row in found}
     is_reached = not any(text.startswith("set for") for text in said)
     link = ", at which" if is_reached and kinds <= {"fpr", "fnr", "eer"} else ":"
     return f"{whose}{link} {words}"
@@ -755,7 +795,7 @@ def point_in_short(row: Row) -> str:
     >>> point_in_short({"operating_point": "fpr=0.01"}), point_in_short({"operating_point": "eer"})
     ('1 % of nontarget trials are accepted', 'both error types are equally frequent')
     """
-    point = given_as(row)
+    point = point_as_given(row)
     kind, _, rest = point.partition("=")
     if kind in {"fpr", "fnr"}:
         what = _AIMS[kind]
@@ -770,38 +810,38 @@ def point_in_short(row: Row) -> str:
     return _POINTS.get(point, point)
 
 
-def _whole(audit: Audit) -> Iterator[Whole]:
+def _whole(audit: Audit) -> Iterator[PooledRates]:
     """Both errors of all trials together, in every system."""
-    for metric in RATES:
+    for metric in ERROR_TYPES:
         rates = []
         for one in systems(audit):
-            at = first_point(audit, one)
+            at = first_point_name(audit, one)
             asked = {**one, "grouping": "all", "within": "", "metric": metric}
             rows = audit.groups.where(**asked, operating_point=at, definition="").rows()
-            name, row = name_of(*one.values()), rows[0] if rows and at else None
+            name, row = system_label(*one.values()), rows[0] if rows and at else None
             why = "no threshold" if row is None else verdict.WHY.get(row["reason"], row["reason"])
             if row is not None and row["reason"] == NO_TRIALS[metric]:
                 why += _left_after(audit, one, metric)
             rate = None if row is None else row["value"]
             rates.append((name, why if rate is None else percent(rate)))
-        yield Whole(metric, rates)
+        yield PooledRates(metric, rates)
 
 
-def _never_tried(whole: Sequence[Whole]) -> Iterator[str]:
+def _never_tried(whole: Sequence[PooledRates]) -> Iterator[str]:
     """Of which error nothing is known, in no system, for want of trials."""
     for one in whole:
         why = verdict.WHY[NO_TRIALS[one.metric]]
         if all(rate.startswith(why) for _, rate in one.rates):
             told = "; ".join(dict.fromkeys(rate for _, rate in one.rates))
-            yield f"The audit says nothing about {RATES[one.metric]}: {told}"
+            yield f"The audit says nothing about {ERROR_TYPES[one.metric]}: {told}"
 
 
 def _left_after(audit: Audit, name: Row, metric: str) -> str:
     """Which trials were excluded, where none of a class is left; empty for none."""
     excluded = (
-        findings.excluded_trials(audit, name, metric),
-        findings.unscored_trials(audit, name),
-        findings.trials_of_nobody(audit, name),
+        findings.excluded_trials_text(audit, name, metric),
+        findings.unscored_trials_text(audit, name),
+        findings.placeholder_speakers_text(audit, name),
     )
     told = "; ".join(filter(None, excluded))
     return f" left ({told})" if told else ""
@@ -812,10 +852,10 @@ def _better(audit: Audit) -> Iterator[str]:
 
     Of several, each is held against each, so p allows for all pairs (Holm).
     """
-    at = points(audit, systems(audit)[0])[:1]
+    at = located_points(audit, systems(audit)[0])[:1]
     level = 1 - audit.record["options"]["confidence"]
-    for metric in RATES:
-        if not at or given_as(at[0]).startswith(f"{metric}="):
+    for metric in ERROR_TYPES:
+        if not at or point_as_given(at[0]).startswith(f"{metric}="):
             continue  # there is no point, or each system is set to have as many
         asked = {"grouping": "all", "metric": metric, "measure": "value", "within": ""}
         asked |= {"operating_point": at[0]["operating_point"], "definition": ""}
@@ -828,8 +868,8 @@ def _better(audit: Audit) -> Iterator[str]:
         rates: dict[str, float] = {}
         against: dict[str, dict[str, tuple[float, bool]]] = {}
         for row, p in zip(rows, p_holm, strict=True):
-            one = name_of(row["system"], row["list"])
-            other = name_of(row["other_system"], row["other_list"])
+            one = system_label(row["system"], row["list"])
+            other = system_label(row["other_system"], row["other_list"])
             rates |= {one: row["value"], other: row["other"]}
             is_sure = p < level and not (row["low"] or 0) <= 0 <= (row["high"] or 0)
             against.setdefault(one, {})[other] = p, is_sure
@@ -838,24 +878,27 @@ def _better(audit: Audit) -> Iterator[str]:
         yield _held_against(metric, best, rates, against[best]) + _shared(rows)
 
 
-def _fairer(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
+def _fairer(audit: Audit, of: Sequence[GroupResult]) -> Iterator[str]:
     """Which of two systems is fairer, by each error and to each group that is worse off in either.
 
     The group's ratio must differ between them for the number of groups and errors (Holm), and the
     smaller one surely not be as far below 1 as the larger one is above.
     """
     worse = [
-        (line, metric, line.of[metric])
+        (line, metric, line.comparisons[metric])
         for line in of
-        for metric in RATES
-        if any(one.verdict == "worse" for one in line.of[metric])
+        for metric in ERROR_TYPES
+        if any(one.verdict == "worse" for one in line.comparisons[metric])
     ]
-    reference, at = audit.record["options"]["reference"][0], points(audit, systems(audit)[0])[:1]
-    scope = next(one for one in scopes(audit) if one.of == of[0].grouping)
+    reference, at = (
+        audit.record["options"]["reference"][0],
+        located_points(audit, systems(audit)[0])[:1],
+    )
+    scope = next(one for one in scopes(audit) if one.grouping_label == of[0].grouping)
     asked = {"grouping": scope.grouping, "allocation": scope.allocation, "within": ""}
     asked |= {"measure": "ratio", "reference": reference, "zero": "none"}
     asked |= {"operating_point": at[0]["operating_point"] if at else ""}
-    rows = [row for row in audit.comparison.where(**asked).rows() if row["metric"] in RATES]
+    rows = [row for row in audit.comparison.where(**asked).rows() if row["metric"] in ERROR_TYPES]
     if len(systems(audit)) != _PAIR or not rows or not worse:
         return
     p_holm = verdict.holm([math.nan if row["p"] is None else row["p"] for row in rows]).tolist()
@@ -868,13 +911,15 @@ def _fairer(audit: Audit, of: Sequence[Line]) -> Iterator[str]:
         ratios = zip((row["value"], row["other"]), judged, strict=True)
         (low, less), (high, more) = sorted(ratios, key=lambda one: float(one[0]))
         if more.verdict == "worse" and (less.low or 0) * (more.low or 0) > 1:
-            others = findings.reference_in_words(audit)
+            others = findings.reference_text(audit)
             if _are_a_pair(of, reference):
                 (others,) = (other.group for other in of if other.group != line.group)
             said.append(
-                f"In {RATES[metric]}, the gap between {line.group} and {others} is smaller with "
+                f"In {ERROR_TYPES[metric]}, the gap between {line.group} and {others} is "
+                "smaller with "
                 f"{less.system} than with "
-                f"{more.system}: ratio {short(low)} against {short(high)}, adjusted {p_value(p)}"
+                f"{more.system}: ratio {short_number(low)} against {short_number(high)}, "
+                f"adjusted {p_value(p)}"
                 f"{_shared(rows)}"
             )
     either = " or ".join(one.system for one in worse[0][2])
@@ -914,26 +959,30 @@ def _held_against(
         return (
             f"{best} {than_all}, {told[best]}: fewer than each of {len(others)} others, {largest}"
         )
-    rest = ", ".join(listed(unknown, most=_MOST_NAMED))
+    rest = ", ".join(shortened_names(unknown, most=_MOST_NAMED))
     return (
         f"{best} has the lowest observed rate, {told[best]}: it {than_other} than {len(beaten)} of "
         f"{len(others)} others ({largest}); inconclusive against {rest}"
     )
 
 
-def _compared(audit: Audit, every: Sequence[Line], n: int) -> str:
+def _compared(audit: Audit, every: Sequence[GroupResult], n: int) -> str:
     """How many comparisons there are, and of what."""
     reference = audit.record["options"]["reference"][0]
     has_groups = has_pairs = False
     for _, of_grouping in groupby(every, key=lambda line: line.grouping):
-        lines = [line for line in of_grouping if any(one.verdict for one in line.every())]
-        if _are_a_pair(lines, reference):
+        compared_groups = [
+            line for line in of_grouping if any(one.verdict for one in line.all_comparisons())
+        ]
+        if _are_a_pair(compared_groups, reference):
             has_pairs = True
-        elif any(one.why != IS_REFERENCE for line in lines for one in line.every()):
+        elif any(
+            one.reason != IS_REFERENCE for line in compared_groups for one in line.all_comparisons()
+        ):
             has_groups = True
     words = count_of(n, "comparison")
     if has_groups:
-        words += f", each of a group with {findings.reference_in_words(audit)}"
+        words += f", each of a group with {findings.reference_text(audit)}"
     if has_pairs:
         joint = "; " if has_groups else ": "
         words += f"{joint}two groups compared with each other count once"
@@ -950,9 +999,9 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
     for pair in pairs(audit):
         if pair.speakers.endswith(_RESTRICTED):
             yield Caveat(f"{pair.label}: {pair.speakers}", f"{pair.label}: {pair.speakers}", "data")
-    for words in findings.odd_points(audit):
+    for words in findings.unusual_points(audit):
         yield Caveat(words.partition(":")[2].strip(), words, "points")
-    if SAME_TRIALS in findings.first_sources(audit):
+    if SAME_TRIALS in findings.threshold_sources(audit):
         words = (
             "The thresholds were set on the audited trials. On other trials the same thresholds "
             "would give somewhat different error rates"
@@ -983,27 +1032,27 @@ def _caveats(audit: Audit) -> Iterator[Caveat]:
 def _of_trials(audit: Audit) -> Iterator[Caveat]:
     """What of the trials and their speakers weakens what they show."""
     for name in systems(audit):
-        few, sentences = findings.without_test_speakers(audit, name)
+        few, sentences = findings.unknown_test_speakers_text(audit, name)
         if few:
             yield Caveat(few, sentences, "data")
-        if words := findings.trials_of_nobody(audit, name):
+        if words := findings.placeholder_speakers_text(audit, name):
             why = "the speaker of a side is a placeholder, such as nan or unknown"
             yield Caveat(words, f"{words}: {why}", "data")
-        excluded = [findings.excluded_trials(audit, name, metric) for metric in RATES]
-        for words in (*filter(None, excluded), *findings.trials_of_unknown_group(audit, name)):
+        excluded = [findings.excluded_trials_text(audit, name, metric) for metric in ERROR_TYPES]
+        for words in (*filter(None, excluded), *findings.unknown_group_sentences(audit, name)):
             yield Caveat(words, words, "data")
-        for words in findings.of_counts(audit, name):
+        for words in findings.counts_file_sentences(audit, name):
             said = words.removesuffix(".")
             yield Caveat(f"{said[:1].lower()}{said[1:]}", said, "data")
     partly_known = {
         "@".join(filter(None, name.values()))
         for name in systems(audit)
-        if findings.without_test_speakers(audit, name)[0]
+        if findings.unknown_test_speakers_text(audit, name)[0]
     }
     for names, failed in findings.failed_checks(audit):
         for one in failed:
-            if one["id"] in findings.SET_APART:
-                touched = findings.SET_APART[one["id"]]
+            if one["id"] in findings.CHECKS_BETWEEN_GROUPS:
+                touched = findings.CHECKS_BETWEEN_GROUPS[one["id"]]
                 found = one["sentence"]
                 if one["id"] == "G8" and partly_known.intersection(names):
                     found += " whose speakers are known"
@@ -1012,42 +1061,46 @@ def _of_trials(audit: Audit) -> Iterator[Caveat]:
                     f"difference in {touched} may be due to this"
                 )
                 rates = "FPRs" if one["id"] == "G8" else "FNRs"
-                short = f"{rates} of groups may not be comparable: {found}"
-                yield Caveat(short, words, "list")
+                short_words = f"{rates} of groups may not be comparable: {found}"
+                yield Caveat(short_words, words, "list")
 
 
 def _of_groups(audit: Audit) -> Iterator[Caveat]:
     """What of groups weakens what is found of them."""
     every = list(scopes(audit))
-    sentences = (words for scope in every for words in findings.confounded(audit, scope.where))
+    sentences = (
+        words for scope in every for words in findings.confounding_sentences(audit, scope.filters)
+    )
     for words in dict.fromkeys(sentences):
         association, colon, _ = words.partition(":")
         what_it_means = " (so a difference by one may be due to the other)" if colon else ""
-        yield Caveat(f"{association}{what_it_means}", capital(words.removesuffix(".")), "groups")
+        yield Caveat(
+            f"{association}{what_it_means}", capitalised(words.removesuffix(".")), "groups"
+        )
     for sentence, words in findings.groups_without_trials(audit).items():
-        yield Caveat(words, capital(sentence), "data")
-    for words in findings.oddities(audit):
+        yield Caveat(words, capitalised(sentence), "data")
+    for words in findings.data_warnings(audit):
         yield Caveat(f"data warning: {words.partition(': ')[2]}", words, "data")
-    yield from _small_groups(audit, by_grouping(every))
+    yield from _small_groups(audit, scopes_by_grouping(every))
 
 
 def _small_groups(audit: Audit, groupings: Sequence[Sequence[Scope]]) -> Iterator[Caveat]:
     """Yield which groups of each grouping miss a minimum, and of which error, with the number."""
     stated: list[tuple[str, dict[str, dict[str, str]]]] = []
     for same in groupings:
-        at = first_point(audit, same[0].where)
+        at = first_point_name(audit, same[0].filters)
         lacking: dict[str, dict[str, str]] = {}
-        for metric in RATES:
+        for metric in ERROR_TYPES:
             for scope in same:
-                of_metric = small_groups(audit, {**scope.where, "operating_point": at}, metric)
+                of_metric = small_groups(audit, {**scope.filters, "operating_point": at}, metric)
                 for group, words in of_metric.items():
                     known = lacking.setdefault(metric, {})
                     known[group] = min(words, known.get(group, words), key=_leading_number)
         if not lacking or (same[0].grouping, lacking) in stated:
             continue
         stated.append((same[0].grouping, lacking))
-        n_groups = len(rates_of(audit, same[0].where).keys() - {POOLED})
-        by = f"{same[0].of} " if len(groupings) > 1 else ""
+        n_groups = len(rates_by_group(audit, same[0].filters).keys() - {POOLED})
+        by = f"{same[0].grouping_label} " if len(groupings) > 1 else ""
         counts = {metric: len(of_metric) for metric, of_metric in lacking.items()}
         (first, n_first), *rest = counts.items()
         share = _share_of_groups(n_first, n_groups, by)
@@ -1059,7 +1112,7 @@ def _small_groups(audit: Audit, groupings: Sequence[Sequence[Scope]]) -> Iterato
             f"for {metric.upper()} {_numbers_too_small(of_metric)}"
             for metric, of_metric in lacking.items()
         )
-        yield Caveat(words, f"{capital(words)} at {at}: {details}", "groups")
+        yield Caveat(words, f"{capitalised(words)} at {at}: {details}", "groups")
 
 
 def _leading_number(words: str) -> float:
@@ -1080,6 +1133,6 @@ def _share_of_groups(n_small: int, n_groups: int, kind: str) -> str:
 def _numbers_too_small(lacking: Mapping[str, str]) -> str:
     """Return what each group has too little of, in one number; of many groups, the first."""
     first = {group: words.split("; ")[0] for group, words in lacking.items()}
-    named = findings.grouped(dict([*first.items()][:_MOST_SMALL]))
+    named = findings.groups_by_shortfall_text(dict([*first.items()][:_MOST_SMALL]))
     n_more = len(first) - _MOST_SMALL
     return f"{named}; and {n_more} more" if n_more > 0 else named

@@ -13,7 +13,7 @@ from parivox.errors import ConfigError
 from parivox.papers.items import FAILS, HOLDS, OPEN
 from parivox.report.charts.draw import png, svg
 from parivox.report.report_files import need
-from parivox.report.words import STYLES, add, capital, chance, grid, show, text
+from parivox.report.words import STYLES, add_row, capitalised, grid, p_value_cell, print_text, text
 from parivox.runtime.disk import atomic_folder, explain_write_errors
 from parivox.runtime.progress import stage, with_progress
 
@@ -34,14 +34,14 @@ def print_items(papers: Sequence[Paper]) -> None:
         parts.append(text(f"{one.name}  {one.authors} ({one.year}): {one.title}"))
         made = grid("item", "state", "what it shows", "needs", left=(0, 1, 2, 3))
         for item in one.items:
-            add(made, item.name, item.reach, item.title, item.needs)
+            add_row(made, item.name, item.reach, item.title, item.needs)
         parts.append(Padding(made, (0, 0, 1, 2)))
-    show(Group(*parts))
+    print_text(Group(*parts))
 
 
 def print_reproduced(found: Sequence[tuple[Item, Reproduced]]) -> None:
     """Print what items come to: claims first, then every figure."""
-    show(Group(*(part for item, one in found for part in _parts(item, one))))
+    print_text(Group(*(part for item, one in found for part in _parts(item, one))))
 
 
 def _parts(item: Item, found: Reproduced) -> Iterator[RenderableType]:
@@ -52,7 +52,7 @@ def _parts(item: Item, found: Reproduced) -> Iterator[RenderableType]:
         columns = {head: cells for head, cells in _cells(rows).items() if any(cells)}
         made = grid(quantity, *columns, left=(0,))
         for row, *cells in zip((row["row"] for row in rows), *columns.values(), strict=True):
-            add(made, row, *cells)
+            add_row(made, row, *cells)
         yield Padding(made, (0, 0, 0, 2))
     for note in found.notes:
         yield Padding(text(note), (0, 0, 0, 2))
@@ -82,7 +82,7 @@ def _cells(rows: Sequence[Mapping[str, object]]) -> dict[str, list[str]]:
         "exact": [_figure(row["exact"]) for row in rows],
         "95 % interval": [_span(row) for row in rows],
         "95 % of fair": [_figure(row["floor_95"]) for row in rows],
-        "p": [chance(p) if isinstance(p := row["p_holm"], float) else "" for row in rows],
+        "p": [p_value_cell(p) if isinstance(p := row["p_holm"], float) else "" for row in rows],
         "verdict": [str(row["verdict"]) for row in rows],
     }
 
@@ -153,7 +153,7 @@ def _lines(found: Sequence[tuple[Item, Reproduced]]) -> Iterator[str]:
     yield from ("# What four papers say, and what holds", "")
     for item, one in found:
         yield from (f"## {item.paper}, {item.name}: {item.title}", "")
-        yield from (f"- **{c.told}**: {c.sentence}. {capital(c.why)}." for c in one.claims)
+        yield from (f"- **{c.told}**: {c.sentence}. {capitalised(c.why)}." for c in one.claims)
         yield from (f"- {note}" for note in one.notes)
         yield from (f"- Figures: [{_name(item)}.csv]({_name(item)}.csv)", "")
         for name in _charts(item, one):

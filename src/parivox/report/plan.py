@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 from rich.padding import Padding
 
-from parivox.report.audit_queries import name_of
-from parivox.report.words import add, grid, number, show, text
+from parivox.report.audit_queries import system_label
+from parivox.report.words import add_row, count_text, grid, print_text, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ _FAMILY = (*_SCOPE, "grouping", "allocation")
 
 def print_plan(plan: Plan, *, details: bool = False) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""
-    show(plan_in_words(plan, details=details))
+    print_text(plan_in_words(plan, details=details))
 
 
 @group()
@@ -115,9 +115,9 @@ def _conditions(plan: Plan) -> Iterator[RenderableType]:
     several = len({(row["system"], row["list"]) for row in rows if row["groups"]}) > 1
     made = grid("condition", "by", "to fail", "to pass", left=(0, 1))
     for row in rows:
-        name = f", {name_of(row['system'], row['list'])}" if several and row["groups"] else ""
-        needed = (number(row[f"speakers_to_{one}"]) for one in ("fail", "pass"))
-        add(made, f"{row['condition']}{name}", row["grouping"] or "–", *needed)
+        name = f", {system_label(row['system'], row['list'])}" if several and row["groups"] else ""
+        needed = (count_text(row[f"speakers_to_{one}"]) for one in ("fail", "pass"))
+        add_row(made, f"{row['condition']}{name}", row["grouping"] or "–", *needed)
     yield Padding(made, (0, 0, 1, 2))
     if any(row["groups"] and row["reason"] for row in rows):
         yield text("–: no number of speakers would do.")
@@ -139,11 +139,11 @@ def _needed(designs: Sequence[Row]) -> Iterator[RenderableType]:
         }
         first, *others = sorted(filter(needed.get, needed), key=lambda one: -needed[one]) or [""]
         how = "" if allocation in {"", "both"} else f" ({allocation})"
-        of = [name_of(system, list_)] * bool(system) + [f"by {grouping}{how}"] * bool(grouping)
+        of = [system_label(system, list_)] * bool(system) + [f"by {grouping}{how}"] * bool(grouping)
         whom = f"{', '.join(of)}: " if of else ""
         if first:
-            also = "".join(f", {number(needed[one])} for {one}" for one in others)
-            most = f"{number(needed[first])} speakers a group for {first}"
+            also = "".join(f", {count_text(needed[one])} for {one}" for one in others)
+            most = f"{count_text(needed[first])} speakers a group for {first}"
             yield text(f"{whom}{most}{also}", style="bold")
 
 
@@ -169,16 +169,16 @@ def _groups(rows: Sequence[Row]) -> Iterator[RenderableType]:
         )
         for row in own:
             mark = " *" if row["icc_from"] == "pooled" else "  "
-            add(
+            add_row(
                 table,
                 row["group"],
-                number(row["speakers"]),
-                number(row["errors"]),
+                count_text(row["speakers"]),
+                count_text(row["errors"]),
                 "–" if row["deff"] is None else f"{row['deff']:.1f}",
                 _times(row["worse"]),
                 _times(row["better"]),
-                number(row["speakers_needed"]) + mark,
-                number(row["trials_needed"]),
+                count_text(row["speakers_needed"]) + mark,
+                count_text(row["trials_needed"]),
             )
         yield Padding(table, (0, 0, 0, 2))
         if any(row["icc_from"] == "pooled" for row in own):
@@ -226,13 +226,13 @@ def _supported(rows: Sequence[Row]) -> Iterator[RenderableType]:
         supported, width = row["supported_fpr"], row["half_width"]
         cells = [
             "all" if row["grouping"] == "all" else row["group"],
-            number(row["trials"]),
+            count_text(row["trials"]),
             "–" if row["deff"] is None else f"{row['deff']:.1f}",
             "–" if supported is None else _percent(supported),
-            *([number(row["trials_needed"])] * bool(wished)),
+            *([count_text(row["trials_needed"])] * bool(wished)),
             *([_precision(width)] * bool(wished)),
         ]
-        add(table, *cells)
+        add_row(table, *cells)
     yield Padding(table, (1, 0, 0, 2))
 
 

@@ -22,12 +22,12 @@ INKS = {"worse": "#d04a00", "better": "#00855f"}
 _WIDTH, _HEIGHT = 160, 14
 
 
-def place(ratio: float) -> float:
+def axis_position(ratio: float) -> float:
     """Where a ratio stands on the axis: 0 at its left end or beyond, 1 at its right end or beyond.
 
     Examples
     --------
-    >>> [round(place(ratio), 3) for ratio in (0, 0.25, 1, 16, 100)]
+    >>> [round(axis_position(ratio), 3) for ratio in (0, 0.25, 1, 16, 100)]
     [0.0, 0.0, 0.333, 1.0, 1.0]
     """
     if ratio <= LOWEST:
@@ -35,20 +35,20 @@ def place(ratio: float) -> float:
     return min(1.0, math.log(ratio / LOWEST) / math.log(HIGHEST / LOWEST))
 
 
-def in_signs(
+def sign_strip(
     ratio: float | None, low: float | None, high: float | None, verdict: str, *, width: int = 19
 ) -> str:
     """A strip as signs of one width: the interval as a line, the ratio as the sign of its verdict.
 
     Examples
     --------
-    >>> in_signs(2.0, 1.0, 4.0, "worse")
+    >>> sign_strip(2.0, 1.0, 4.0, "worse")
     '      ┼──▲───      '
     """
     signs = [" "] * width
 
     def at(value: float) -> int:
-        return round(place(value) * (width - 1))
+        return round(axis_position(value) * (width - 1))
 
     if low is not None and high is not None:
         for i in range(at(low), at(high) + 1):
@@ -59,16 +59,16 @@ def in_signs(
     return "".join(signs)
 
 
-def axis(width: int = 19) -> str:
+def axis_signs(width: int = 19) -> str:
     """The marks over strips of that width, as far as there is room for them."""
     signs = [" "] * width
     for ratio, words in TICKS.items():
-        start = min(round(place(ratio) * (width - 1)), width - len(words))
+        start = min(round(axis_position(ratio) * (width - 1)), width - len(words))
         signs[start : start + len(words)] = words
     return "".join(signs)
 
 
-def in_svg(
+def svg_strip(
     ratio: float | None,
     low: float | None,
     high: float | None,
@@ -83,12 +83,12 @@ def in_svg(
 
     Examples
     --------
-    >>> in_svg(2, 1, 4, "worse", margin=1.25).count("<path")
+    >>> svg_strip(2, 1, 4, "worse", margin=1.25).count("<path")
     3
     """
 
     def at(value: float) -> float:
-        return round(place(value) * _WIDTH, 1)
+        return round(axis_position(value) * _WIDTH, 1)
 
     ink, middle = ink or INKS.get(verdict, "currentColor"), _HEIGHT / 2
     start, end, one = at(1 / margin), at(margin), at(1)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED
-from parivox.report.audit_queries import POOLED, RATES, VERDICTS, name_of
+from parivox.report.audit_queries import ERROR_TYPES, POOLED, VERDICTS, system_label
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import (
-    capital,
-    chance,
-    listed,
+    capitalised,
+    interval_text,
     p_value,
+    p_value_cell,
     percent,
-    short,
-    show,
-    span,
+    print_text,
+    short_number,
+    shortened_names,
     text,
 )
 
@@ -40,7 +40,7 @@ _HOW = {
 
 def print_comparison(found: Comparison) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""
-    show(comparison_in_words(found))
+    print_text(comparison_in_words(found))
 
 
 @group()
@@ -52,7 +52,7 @@ def comparison_in_words(found: Comparison) -> Iterator[RenderableType]:
         families.setdefault(key, []).append(row)
     several = len({key[2:] for key in families}) > 1
     for i, ((before, release, system, list_), rows) in enumerate(families.items()):
-        of = f", {name_of(system, list_)}" if several else ""
+        of = f", {system_label(system, list_)}" if several else ""
         yield from _pair(f"{release} against {before}{of}", rows, apart=i > 0)
     for words in changed_groups_in_words(found.record["changed_groups"]):
         yield text(words, apart=True)
@@ -63,7 +63,7 @@ def comparison_in_words(found: Comparison) -> Iterator[RenderableType]:
 def changed_groups_in_words(changes: Sequence[Row]) -> Iterator[str]:
     """Yield, for each grouping, how many people changed group between two audits."""
     for change in changes:
-        groups = ", ".join(listed(change["groups"], most=_MOST_NAMED))
+        groups = ", ".join(shortened_names(change["groups"], most=_MOST_NAMED))
         n = change["at_least"]
         people = "speaker" if n == 1 else "speakers"
         yield (
@@ -78,7 +78,7 @@ def _pair(title: str, rows: Sequence[Row], *, apart: bool) -> Iterator[Renderabl
     here = [row for row in rows if row["operating_point"] == at]
     whole = [row for row in here if row["grouping"] == "all"]
     groups = [row for row in here if row["grouping"] != "all" and row["group"] != POOLED]
-    for metric, happens in RATES.items():
+    for metric, happens in ERROR_TYPES.items():
         if not at.startswith(f"{metric}="):
             everyone = [_of_everyone(row) for row in whole if row["metric"] == metric]
             n = Counter(row["verdict"] for row in groups if row["metric"] == metric)
@@ -88,7 +88,7 @@ def _pair(title: str, rows: Sequence[Row], *, apart: bool) -> Iterator[Renderabl
             continue
         n = Counter(row["verdict"] for row in groups if row["metric"] == metric)
         told = ", ".join(f"{n[code]} {words}" for code, words in VERDICTS.items() if n[code])
-        yield text(f"{capital(happens)}: the pooled rate is fixed by {at}. Groups: {told}.")
+        yield text(f"{capitalised(happens)}: the pooled rate is fixed by {at}. Groups: {told}.")
     yield text(f"At {at}; {_how_paired(here)}.")
     sheet = _changed(groups)
     if sheet.rows:
@@ -97,7 +97,9 @@ def _pair(title: str, rows: Sequence[Row], *, apart: bool) -> Iterator[Renderabl
     for code, words in ((NEW, "New groups"), (GONE, "Groups that are gone")):
         names = list(dict.fromkeys(row["group"] for row in here if row["pairing"] == code))
         if names:
-            yield text(f"{words}: {', '.join(listed(names, most=_MOST_NAMED))}.", apart=True)
+            yield text(
+                f"{words}: {', '.join(shortened_names(names, most=_MOST_NAMED))}.", apart=True
+            )
     more = list(dict.fromkeys(row["operating_point"] for row in rows))[1:]
     if more:
         yield text(f"At {', '.join(more)}: --json.", apart=True)
@@ -109,7 +111,7 @@ def _how_paired(rows: Sequence[Row]) -> str:
     if len(pairings) < 2:
         return "; ".join(_HOW[one] for one in pairings)
     unpaired = dict.fromkeys(row["group"] for row in rows if row["pairing"] == UNPAIRED)
-    names = ", ".join(listed(list(unpaired), most=_MOST_NAMED))
+    names = ", ".join(shortened_names(list(unpaired), most=_MOST_NAMED))
     return f"{_HOW[PAIRED]}, except {names}, whose intervals are wider"
 
 
@@ -135,14 +137,14 @@ def _changed(groups: Sequence[Row]) -> Sheet:
     known = [row for row in groups if row["verdict"] in order and row["log_low"] is not None]
     known.sort(key=lambda row: (order[row["verdict"]], -abs(row["log_ratio"])))
     for row in known[:_MOST]:
-        times = span(exp(row["log_low"]), exp(row["log_high"]))
+        times = interval_text(exp(row["log_low"]), exp(row["log_high"]))
         sheet.add(
             row["group"],
-            RATES[row["metric"]],
+            ERROR_TYPES[row["metric"]],
             percent(row["other"]),
             percent(row["value"]),
-            Cell(f"{short(exp(row['log_ratio']))} {times}", verdict=row["verdict"]),
-            chance(row["p_holm"]),
+            Cell(f"{short_number(exp(row['log_ratio']))} {times}", verdict=row["verdict"]),
+            p_value_cell(row["p_holm"]),
         )
     return sheet
 
@@ -159,8 +161,8 @@ def _trend(rows: Sequence[Row]) -> Iterator[RenderableType]:
     yield text(f"Over {n} releases, at {at}, times with each:", style="bold", apart=True)
     here.sort(key=lambda row: -row["per_release"])
     for row in here[:_MOST]:
-        times = f"{short(row['per_release'])} {span(row['low'], row['high'])}"
-        words = f"{row['group']}, {RATES[row['metric']]}: {VERDICTS[row['verdict']]}, {times}"
+        times = f"{short_number(row['per_release'])} {interval_text(row['low'], row['high'])}"
+        words = f"{row['group']}, {ERROR_TYPES[row['metric']]}: {VERDICTS[row['verdict']]}, {times}"
         yield text(f"{words}, {p_value(row['p_holm'])}")
     if not here:
         yield text("No group is shown to have a trend.")

@@ -11,22 +11,27 @@ from parivox.auditing import system_name
 from parivox.core.verdict import WHY
 from parivox.errors import ConfigError, name_hint
 from parivox.report.audit_queries import (
+    ERROR_TYPES,
     POOLED,
-    RATES,
-    by_grouping,
-    marks,
-    name_of,
-    points,
-    rates_of,
+    interval_marks,
+    located_points,
+    rates_by_group,
     scopes,
+    scopes_by_grouping,
+    system_label,
     systems,
-    verdicts_of,
+    verdicts_by_metric,
 )
-from parivox.report.findings import how_sure, how_to_read, no_threshold, primary_in_words
+from parivox.report.findings import (
+    confidence_statement,
+    no_threshold_sentence,
+    primary_question_text,
+    ratio_legend,
+)
 from parivox.report.full_tables import GROUP_RATES
 from parivox.report.sheets.groups import group_rates
 from parivox.report.sheets.sheet import Column, Sheet, terminal_table
-from parivox.report.words import capital, count_of, number, text
+from parivox.report.words import capitalised, count_of, count_text, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -85,8 +90,8 @@ def groups_told(audit: Audit, groups: Sequence[str]) -> Group:
     ConfigError
         If the audit has no group of such a name.
     """
-    every = by_grouping(list(scopes(audit)))
-    of = [(same, {g for one in same for g in rates_of(audit, one.where)}) for same in every]
+    every = scopes_by_grouping(list(scopes(audit)))
+    of = [(same, {g for one in same for g in rates_by_group(audit, one.filters)}) for same in every]
     known = dict.fromkeys(group for _, found in of for group in sorted(found - {POOLED}))
     for group in groups:
         _check("group", group, known, is_known=group in known)
@@ -99,18 +104,18 @@ def groups_told(audit: Audit, groups: Sequence[str]) -> Group:
         for part in _told(audit, same, group, marked)
     ]
     notes = (text(f"{mark} {words}") for mark, words in marked.items())
-    to_read = how_to_read(audit)
+    to_read = ratio_legend(audit)
     if audit.record["options"]["intervals"]:
         to_read += "; p: adjusted for all groups and both error types"
-    return Group(*told, text(f"{capital(to_read)}."), *notes, text(_standing(audit, groups)))
+    return Group(*told, text(f"{capitalised(to_read)}."), *notes, text(_standing(audit, groups)))
 
 
 def _standing(audit: Audit, groups: Sequence[str]) -> str:
     """Return whether the verdicts on these groups are confirmatory, as a sentence."""
     verdicts = [row for row in audit.verdicts.rows() if row["group"] in groups]
-    primary = primary_in_words(audit)
+    primary = primary_question_text(audit)
     if not primary or not verdicts or any(row["confirmatory"] for row in verdicts):
-        return capital(how_sure(audit))
+        return capitalised(confidence_statement(audit))
     return f"These verdicts are exploratory. Only those by {primary} are confirmatory."
 
 
@@ -118,33 +123,33 @@ def _told(
     audit: Audit, same: Sequence[Scope], group: str, marked: dict[str, str]
 ) -> Iterator[RenderableType]:
     """Both errors of a group of one grouping, in every system; notes the marks of intervals."""
-    yield text(f"{group}, of {same[0].of}", style="bold")
-    if not any(points(audit, scope.where) for scope in same):
-        yield text(no_threshold(audit, systems(audit)[0]))
+    yield text(f"{group}, of {same[0].grouping_label}", style="bold")
+    if not any(located_points(audit, scope.filters) for scope in same):
+        yield text(no_threshold_sentence(audit, systems(audit)[0]))
         return
     several = len(systems(audit)) > 1
     first = ("group", "verdict")  # with the name, in a terminal however narrow
     heads = {key: GROUP_RATES[key] for key in (*first, *GROUP_RATES) if key != "speakers"}
-    for metric, words in RATES.items():
+    for metric, words in ERROR_TYPES.items():
         columns = [Column(head, is_words=key == "verdict") for key, head in heads.items()]
         made = Sheet("", [Column("at", is_words=True), *columns[1:]])
         speakers, lacking = set[int | None](), dict[str, list[str]]()
         for scope in same:
-            rates = rates_of(audit, scope.where)
-            for point in points(audit, scope.where):
+            rates = rates_by_group(audit, scope.filters)
+            for point in located_points(audit, scope.filters):
                 at = str(point["operating_point"])
-                name = f"{name_of(scope.system, scope.list)}, {at}" if several else at
+                name = f"{system_label(scope.system, scope.list)}, {at}" if several else at
                 row = rates[group][metric, at]
-                sheet = group_rates(audit, scope.where, metric, at).select(heads)
+                sheet = group_rates(audit, scope.filters, metric, at).select(heads)
                 made.add(name, *next(one[1:] for one in sheet.rows if one[0].text == group))
                 speakers.add(row["speakers"])
-                marked |= marks([row])
-                judged = verdicts_of(audit, {**scope.where, "operating_point": at})
+                marked |= interval_marks([row])
+                judged = verdicts_by_metric(audit, {**scope.filters, "operating_point": at})
                 if why := _why(row, judged.get(metric, {}).get(group)):
                     lacking.setdefault(why, []).append(name)
         *least, most = sorted(speakers, key=lambda n: n or 0)
-        of = f"{f'{number(least[0])} to ' if least else ''}{count_of(most, 'speaker')}"
-        yield text(f"{capital(words)} ({metric.upper()}, %), {of}")
+        of = f"{f'{count_text(least[0])} to ' if least else ''}{count_of(most, 'speaker')}"
+        yield text(f"{capitalised(words)} ({metric.upper()}, %), {of}")
         yield from terminal_table(made, is_compact=True)
         for why, names in lacking.items():
             yield text(f"  {'; '.join(names)}: {why}")

@@ -11,7 +11,7 @@ from rich.padding import Padding
 
 from parivox.embedding.identity import are_few, no_people
 from parivox.errors import printable
-from parivox.report.words import STYLES, add, count_of, grid, show, text
+from parivox.report.words import STYLES, add_row, count_of, grid, print_text, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,8 +42,8 @@ def print_known(known: Sequence[Known]) -> None:
     """Print which systems can be named, whether they run here, and why not."""
     made = grid("system", "runs here", "what", "note", left=(0, 1, 2, 3))
     for one in known:
-        add(made, one.name, "yes" if one.runs else "no", one.what, one.note)
-    show(made)
+        add_row(made, one.name, "yes" if one.runs else "no", one.what, one.note)
+    print_text(made)
 
 
 def print_probed(system: EmbeddingSystem | VerifyingSystem, found: Probed) -> None:
@@ -54,10 +54,10 @@ def print_probed(system: EmbeddingSystem | VerifyingSystem, found: Probed) -> No
     )
     about = grid("recorded", "", left=(0, 1))
     for name, value in system.provenance.items():
-        add(about, name, str(value))
+        add_row(about, name, str(value))
     made = grid("check", "verdict", "found", left=(0, 1, 2))
     for one in found.findings:
-        add(made, one.check, text(one.verdict, style=_STYLES[one.verdict]), one.words)
+        add_row(made, one.check, text(one.verdict, style=_STYLES[one.verdict]), one.words)
     faults = sum(one.verdict == "fault" for one in found.findings)
     end = (
         "No fault found. The voices were synthetic: this says nothing of how well it tells people "
@@ -67,7 +67,7 @@ def print_probed(system: EmbeddingSystem | VerifyingSystem, found: Probed) -> No
         "recordings, and an audit of them does too."
     )
     parts = (head, Padding(about, (0, 0, 0, 2)), Padding(made, (0, 0, 0, 2)), text(end))
-    show(Group(*parts))
+    print_text(Group(*parts))
 
 
 def speakers_told(source: Source) -> Iterator[str]:

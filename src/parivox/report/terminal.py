@@ -14,22 +14,22 @@ from rich.console import Group
 from rich.text import Text
 
 from parivox.errors import printable
-from parivox.report.audit_queries import RATES, VERDICTS
-from parivox.report.findings import ALLOCATIONS, how_to_read, read_as
+from parivox.report.audit_queries import ERROR_TYPES, VERDICTS
+from parivox.report.findings import ALLOCATIONS, default_choices, ratio_legend
 from parivox.report.overview import overview
-from parivox.report.ratio_strips import SIGNS, axis, in_signs
+from parivox.report.ratio_strips import SIGNS, axis_signs, sign_strip
 from parivox.report.terminal_grid import Grid
 from parivox.report.words import (
     STYLES,
     Paragraph,
-    capital,
+    capitalised,
     count_of,
-    listed,
-    number,
+    count_text,
+    interval_text,
     percent,
-    short,
-    show,
-    span,
+    print_text,
+    short_number,
+    shortened_names,
     text,
 )
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from parivox.auditing import Audit
-    from parivox.report.overview import Judged, Line, Overview, Whole
+    from parivox.report.overview import GroupComparison, GroupResult, Overview, PooledRates
 
 _MOST_LINES = 6
 """Groups that are shown to differ in one error."""
@@ -59,8 +59,8 @@ def print_summary(
     if details:
         from parivox.report.full_tables import every_table  # noqa: PLC0415 - what few ask for
 
-        show(every_table(audit))
-    show(summary(audit, out=out, page=page))
+        print_text(every_table(audit))
+    print_text(summary(audit, out=out, page=page))
 
 
 def summary(audit: Audit, *, out: Path | None = None, page: Path | None = None) -> Group:
@@ -71,19 +71,22 @@ def summary(audit: Audit, *, out: Path | None = None, page: Path | None = None) 
 def _parts(
     audit: Audit, of: Overview, out: Path | None, page: Path | None
 ) -> Iterator[RenderableType]:
-    size = f"{', '.join(of.size)}. {capital(of.threshold)}."
-    yield text(" ".join([size, *(f"{words}." for words in read_as(audit))]))
-    headline, *others = of.found
+    size = f"{', '.join(of.size)}. {capitalised(of.threshold)}."
+    yield text(" ".join([size, *(f"{words}." for words in default_choices(audit))]))
+    headline, *others = of.finding_sentences
     yield text(headline, style="bold", apart=True)
     yield from map(text, others)
     yield Text()
-    if len(of.whole[0].rates) > _MOST_BESIDE:
-        yield _every_system(of.whole)
+    if len(of.pooled_rates[0].rates) > _MOST_BESIDE:
+        yield _every_system(of.pooled_rates)
     yield _Figures(of)
-    if of.tally:
+    if of.verdict_counts:
         yield _tally(of)
     if any(_shown(of)):
-        legend = f"Group (speakers), rate{', verdict' if of.tally else ''}, {how_to_read(audit)}."
+        legend = (
+            f"Group (speakers), rate{', verdict' if of.verdict_counts else ''}, "
+            f"{ratio_legend(audit)}."
+        )
         whose = f"False accepts: {ALLOCATIONS[audit.record['options']['allocate'][0]]}."
         yield text(" ".join([legend, whose, *_not_among_so_many(of)]))
         yield from _likely(of)
@@ -110,13 +113,16 @@ def program() -> str:
     return quote(str(command))
 
 
-def _every_system(whole: Sequence[Whole]) -> Grid:
+def _every_system(whole: Sequence[PooledRates]) -> Grid:
     """Both errors of everyone, a row for each of many systems."""
     made = _grid()
     made.add_column()
     for _ in whole:
         made.add_column(justify="right", no_wrap=True)
-    heads = (f"{capital(RATES[one.metric])} ({one.metric.upper()}), all trials" for one in whole)
+    heads = (
+        f"{capitalised(ERROR_TYPES[one.metric])} ({one.metric.upper()}), all trials"
+        for one in whole
+    )
     made.add_row("", *(text(head, style="bold") for head in heads))
     for same in zip(*(one.rates for one in whole), strict=True):
         made.add_row(text(f"  {same[0][0]}"), *(text(rate) for _, rate in same))
@@ -125,33 +131,38 @@ def _every_system(whole: Sequence[Whole]) -> Grid:
 
 def _tally(of: Overview) -> Text:
     """How many comparisons came to which verdict."""
-    n = sum(of.tally.values())
+    n = sum(of.verdict_counts.values())
     words = Paragraph(f"{count_of(n, 'comparison')}:")
-    for code, n_of in of.tally.items():
+    for code, n_of in of.verdict_counts.items():
         words.append("  ").append(SIGNS[code], style=STYLES.get(code, ""))
-        words.append(f" {number(n_of)} {VERDICTS[code]}")
+        words.append(f" {count_text(n_of)} {VERDICTS[code]}")
     return words
 
 
-def _shown(of: Overview) -> Iterator[tuple[Line, Judged]]:
+def _shown(of: Overview) -> Iterator[tuple[GroupResult, GroupComparison]]:
     """The groups that have a row, and what was judged of each."""
-    for metric in RATES:
+    for metric in ERROR_TYPES:
         for line in _lines(of, metric)[:_MOST_LINES]:
-            yield from ((line, one) for one in line.of[metric])
+            yield from ((line, one) for one in line.comparisons[metric])
 
 
-def _lines(of: Overview, metric: str) -> list[Line]:
+def _lines(of: Overview, metric: str) -> list[GroupResult]:
     """The groups shown to differ in an error; if none is in any, some of most speakers."""
-    names = [name for name, _ in of.whole[0].rates]
-    if of.proven or not of.tally or len("".join(names)) > _SHORT or len(names) > _MOST_BESIDE:
-        return of.differing(metric)
-    first = of.first(_MOST_UNPROVEN)
-    return [line for line in first if any(one.rate is not None for one in line.of[metric])]
+    names = [name for name, _ in of.pooled_rates[0].rates]
+    if (
+        of.differing_groups
+        or not of.verdict_counts
+        or len("".join(names)) > _SHORT
+        or len(names) > _MOST_BESIDE
+    ):
+        return of.groups_differing_in(metric)
+    first = of.leading_groups(_MOST_UNPROVEN)
+    return [line for line in first if any(one.rate is not None for one in line.comparisons[metric])]
 
 
 def _not_among_so_many(of: Overview) -> Iterator[str]:
     """Yield why a group is inconclusive although its interval excludes 1."""
-    near = [one for _, one in _shown(of) if one.is_near]
+    near = [one for _, one in _shown(of) if one.fails_only_after_holm]
     if any((one.low or 0) > 1 or (one.high or 1) < 1 for one in near):
         yield (
             "Intervals are not adjusted for multiple comparisons, verdicts are (all groups of a "
@@ -162,12 +173,12 @@ def _not_among_so_many(of: Overview) -> Iterator[str]:
 def _likely(of: Overview) -> Iterator[Text]:
     """The best guesses beside ratios that look too far off; the headline has those of its own."""
     told = [
-        f"{line.name} {one.best_guess}{f' with {one.system}' * (len(of.whole[0].rates) > 1)}"
+        f"{line.name} {one.best_guess}{f' with {one.system}' * (len(of.pooled_rates[0].rates) > 1)}"
         for line, one in _shown(of)
         if one.best_guess
     ]
     if told:
-        guesses = ", ".join(listed(told, most=_MOST_BESIDE))
+        guesses = ", ".join(shortened_names(told, most=_MOST_BESIDE))
         yield text(
             f"Shrinkage estimates, as ratios of small samples tend to be overestimated: {guesses}."
         )
@@ -182,7 +193,7 @@ class _Figures:
 
     def __init__(self, of: Overview) -> None:
         self.of = of
-        self.systems = [name for name, _ in of.whole[0].rates]
+        self.systems = [name for name, _ in of.pooled_rates[0].rates]
         self.are_many = len(self.systems) > _MOST_BESIDE
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -216,10 +227,10 @@ class _Figures:
 
     def _told(self, *, is_beside: bool) -> Iterator[tuple[str, str, list[tuple[str, list[Text]]]]]:
         """Everyone and each group, in which style, and with each system what is told of them."""
-        for whole in self.of.whole:
+        for whole in self.of.pooled_rates:
             differ = _lines(self.of, whole.metric)
-            error = f"{capital(RATES[whole.metric])} ({whole.metric.upper()})"
-            rule = text(axis() if differ else "")
+            error = f"{capitalised(ERROR_TYPES[whole.metric])} ({whole.metric.upper()})"
+            rule = text(axis_signs() if differ else "")
             if not self.are_many:
                 is_named = is_beside and len(self.systems) > 1
                 n_columns = len(self.systems) if is_beside else 1
@@ -235,34 +246,37 @@ class _Figures:
             elif differ:
                 yield error, "bold", [("", [Text(), Text(), rule])]
             for line in differ[:_MOST_LINES]:
-                judged = line.of[whole.metric]
+                judged = line.comparisons[whole.metric]
                 told = [(one.system, _in_parts(one)) for one in judged]
-                of_whom = "" if line.speakers is None else f" ({number(line.speakers)})"
+                of_whom = "" if line.speakers is None else f" ({count_text(line.speakers)})"
                 yield f"  {line.name}{of_whom}", "", [_of_many(judged)] if self.are_many else told
             if left := differ[_MOST_LINES:]:
-                n = sum(any(one.verdict == "worse" for one in of.of[whole.metric]) for of in left)
+                n = sum(
+                    any(one.verdict == "worse" for one in of.comparisons[whole.metric])
+                    for of in left
+                )
                 more = [f"{n} worse"] * (n > 0) + [f"{len(left) - n} better"] * (n < len(left))
                 blank = [("", [Text()] * 3)] * (len(self.systems) if is_beside else 1)
                 yield f"  and {', '.join(more)}", "", blank
 
 
-def _of_many(judged: Sequence[Judged]) -> tuple[str, list[Text]]:
+def _of_many(judged: Sequence[GroupComparison]) -> tuple[str, list[Text]]:
     """The system in which a group differs most, and in how many others it does."""
-    proven = [one for one in judged if one.is_proven and not one.is_mirror]
-    most, others = max(proven, key=lambda one: one.far), len(proven) - 1
+    proven = [one for one in judged if one.is_shown_to_differ and not one.repeats_other_group]
+    most, others = max(proven, key=lambda one: one.log_distance), len(proven) - 1
     more = f" and {others} other{'s' * (others > 1)}" * (others > 0)
     return f"{most.system}{more}", _in_parts(most)
 
 
-def _in_parts(one: Judged) -> list[Text]:
+def _in_parts(one: GroupComparison) -> list[Text]:
     """A rate; its ratio to the reference, with its interval; and that drawn."""
-    ink = "" if one.is_mirror else STYLES.get(one.verdict, "")
-    ratio = short(one.ratio)
+    ink = "" if one.repeats_other_group else STYLES.get(one.verdict, "")
+    ratio = short_number(one.ratio)
     said = Text.assemble((SIGNS.get(one.verdict, " "), ink), f" {ratio:>4} ")
-    drawn = in_signs(one.ratio, one.low, one.high, one.verdict)
+    drawn = sign_strip(one.ratio, one.low, one.high, one.verdict)
     return [
         text(f" {percent(one.rate)}"),
-        said + Text(span(one.low, one.high)),
+        said + Text(interval_text(one.low, one.high)),
         text(drawn, style=ink),
     ]
 

@@ -8,9 +8,9 @@ from rich.console import group
 
 from parivox.decide.fitting_trials import EVERYONE, NORMALISED
 from parivox.decide.threshold_fitting import BETWEEN, COMMON, PER_GROUP
-from parivox.report.audit_queries import RATES
+from parivox.report.audit_queries import ERROR_TYPES
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
-from parivox.report.words import count_of, listed, number, percent, show, text
+from parivox.report.words import count_of, count_text, percent, print_text, shortened_names, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ _RULES = {
 
 def print_thresholds(found: Thresholds, out: str | None = None) -> None:
     """Print them: with colours in a terminal, plain lines elsewhere."""
-    show(thresholds_in_words(found, out))
+    print_text(thresholds_in_words(found, out))
 
 
 @group()
@@ -41,7 +41,7 @@ def thresholds_in_words(found: Thresholds, out: str | None = None) -> Iterator[R
     """The answer, the rules, the groups with a threshold of their own, caveats, what to do next."""
     record = found.record
     yield text(
-        f"{number(record['trials'])} trials · {number(record['speakers'])} speakers · "
+        f"{count_text(record['trials'])} trials · {count_text(record['speakers'])} speakers · "
         f"{record['system']} · by {record['by']} of the {whose(record)} · aim {record['aim']}"
     )
     own = {row["group"]: row for row in found.groups.rows() if row["rule"] == PER_GROUP}
@@ -75,7 +75,7 @@ def _answer(
     if not apart:
         words = "One common threshold: no group is shown to miss its aim there."
     else:
-        names = ", ".join(listed(apart, most=_MOST))
+        names = ", ".join(shortened_names(apart, most=_MOST))
         miss = "misses" if len(apart) == 1 else "miss"
         aim = found.record["aim"]
         n_of = f"{len(apart)} of {len(own)} groups"
@@ -139,7 +139,7 @@ def rules_sheet(found: Thresholds, apart: Sequence[str]) -> Sheet:
             gain = "" if is_common else f"{one['gain']:.3f} {ends(one, 'gain', places=3)}"
             verdict = verdict_of_gain(one, is_tested=may_tell)
             cells += [f"{one['cost']:.3f}", Cell(gain, verdict=verdict)]
-        moved = "" if is_common else number(row["own"])
+        moved = "" if is_common else count_text(row["own"])
         sheet.add(_RULES.get(row["rule"], row["rule"]), moved, *cells)
     return sheet
 
@@ -158,7 +158,7 @@ def groups_sheet(rows: Sequence[tuple[Row, Row]]) -> Sheet:
             fell = (None, None) if low is None else (-high, -low)
             sheet.add(
                 name,
-                RATES[metric],
+                ERROR_TYPES[metric],
                 percent(common[metric]),
                 percent(own[metric]),
                 Cell(
@@ -196,7 +196,7 @@ def _kept(own: dict[str, Row], apart: Sequence[str]) -> Iterator[RenderableType]
         (small, "too few speakers for a threshold of their own, whose gain is unknown"),
     ):
         if names:
-            groups = ", ".join(listed(names, most=_MOST))
+            groups = ", ".join(shortened_names(names, most=_MOST))
             yield text(f"Keep the common threshold for {groups}: {why}.")
 
 
@@ -209,7 +209,8 @@ def needs_groups(record: Row, what: str) -> RenderableType:
     """That groups must be known at every decision, and of how many trials they are."""
     unknown = record["unknown"]
     taken = (
-        f"it is unknown in {number(unknown)} of {number(record['trials'])} trials, which use the "
+        f"it is unknown in {count_text(unknown)} of {count_text(record['trials'])} trials, "
+        "which use the "
         f"common {what}"
         if unknown
         else f"it is known in every trial here; trials without a group use the common {what}"

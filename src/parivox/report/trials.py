@@ -12,12 +12,12 @@ from parivox.report.terminal_grid import Grid
 from parivox.report.words import (
     STYLES,
     Row,
-    add,
-    capital,
+    add_row,
+    capitalised,
     count_of,
+    count_text,
     counted_item,
     grid,
-    number,
     text,
 )
 from parivox.trials.guidelines import CHECKS
@@ -61,7 +61,7 @@ def check_in_lines(found: Checked) -> Iterator[RenderableType]:
     mends = _lines("", "")
     for one in checks:
         if one.verdict == "fail" and one.mend:
-            mends.add_row(text(one.id), text(f"{capital(one.mend)}."))
+            mends.add_row(text(one.id), text(f"{capitalised(one.mend)}."))
     if mends.row_count:
         yield text("To do", style="bold", apart=True)
         yield mends
@@ -122,7 +122,7 @@ def _speakers(found: Checked) -> Iterator[RenderableType]:
     table = grid("speaker", "target", "nontarget as enrolment", "as test side", "recordings")
     for row in rows if len(rows) <= 2 * _EACH else [*rows[:_EACH], *rows[-_EACH:]]:
         keys = ("enrol_target", "enrol_nontarget", "test_nontarget", "recordings")
-        add(table, row["speaker"], *(number(row[key]) for key in keys))
+        add_row(table, row["speaker"], *(count_text(row[key]) for key in keys))
     yield text("Speakers who enrol least and most", style="bold", apart=True)
     yield Padding(table, _INDENTED)
 
@@ -182,13 +182,13 @@ def description_in_words(found: Description) -> Iterator[RenderableType]:
         for row in within:
             share = row["same_share"]
             shares = _percent(share), _percent(None if share is None else 1 - share)
-            add(table, row["attribute"], *shares, number(row["unknown"]))
+            add_row(table, row["attribute"], *shares, count_text(row["unknown"]))
         yield Padding(table, _INDENTED)
     yield text("How often things are used", style="bold", apart=True)
     spread = ("least", "median", "most")
     table = grid("", "number", *spread)
     for row in found.tables["reuse"].rows():
-        add(table, row["of"], number(row["number"]), *(f"{row[key]:,g}" for key in spread))
+        add_row(table, row["of"], count_text(row["number"]), *(f"{row[key]:,g}" for key in spread))
     yield Padding(table, _INDENTED)
 
 
@@ -205,9 +205,9 @@ def _groups(rows: Sequence[Row]) -> Grid:
     )
     for row in rows:
         shares = ("speaker_share", "utterance_share", "trial_share", "trivial_share")
-        counts = (number(row[key]) for key in ("speakers", "target", "nontarget"))
+        counts = (count_text(row[key]) for key in ("speakers", "target", "nontarget"))
         effective = f"{row['effective_speakers']:,.1f}"
-        add(table, row["group"], *counts, *(_percent(row[key]) for key in shares), effective)
+        add_row(table, row["group"], *counts, *(_percent(row[key]) for key in shares), effective)
     return table
 
 
@@ -215,7 +215,7 @@ def _matrix(groups: Sequence[str], rows: Sequence[Row]) -> Grid:
     trials = {(row["enrol_group"], row["test_group"]): row["nontarget"] for row in rows}
     table = grid("", *groups)
     for one in groups:
-        add(table, one, *(number(trials.get((one, other), 0)) for other in groups))
+        add_row(table, one, *(count_text(trials.get((one, other), 0)) for other in groups))
     return table
 
 
@@ -225,7 +225,7 @@ def _grades(counts: Table, *shares: str) -> Grid:
     for row in counts.rows():
         grade = "n.k." if row["grade"] is None else str(row["grade"])
         percents = (_percent(row[name]) for name in shares)
-        add(table, row["label"], grade, number(row["trials"]), *percents)
+        add_row(table, row["label"], grade, count_text(row["trials"]), *percents)
     return table
 
 

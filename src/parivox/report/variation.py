@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import group
 from rich.padding import Padding
 
-from parivox.report.words import capital, grid, show, text
+from parivox.report.words import capitalised, grid, print_text, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def print_variation(found: Variation) -> None:
     """Print it: with colours in a terminal, plain lines elsewhere."""
-    show(variation_in_words(found))
+    print_text(variation_in_words(found))
 
 
 @group()
@@ -39,7 +39,7 @@ def variation_in_words(found: Variation) -> Iterator[RenderableType]:
             f"{each[-1]:,} pairs of either class ({some})."
         )
     if found.warning:
-        yield text(f"{capital(found.warning)}.")
+        yield text(f"{capitalised(found.warning)}.")
     yield text(
         f"sd / mean over the {found.variants} lists, then over {found.replicates} draws of "
         "speakers: more pairs cure the first, more speakers the second."

@@ -50,7 +50,7 @@ def terminal(**options: Any) -> Console:
     return made
 
 
-def show(words: RenderableType) -> None:
+def print_text(words: RenderableType) -> None:
     """Print: with colours in a terminal, plain lines elsewhere."""
     if sys.stdout.isatty():
         terminal().print(words)
@@ -98,13 +98,13 @@ def grid(*columns: str, left: tuple[int, ...] = (0,), fixed: tuple[int, ...] = (
     return made
 
 
-def add(to: Grid, first: str, *cells: str | Text) -> None:
+def add_row(to: Grid, first: str, *cells: str | Text) -> None:
     """Add a row of cells that may hold any name."""
     others = (cell if isinstance(cell, Text) else text(cell) for cell in cells)
     to.add_row(text(first), *others)
 
 
-def number(count: int | None) -> str:
+def count_text(count: int | None) -> str:
     """A count."""
     return "–" if count is None else f"{count:,}"
 
@@ -115,7 +115,7 @@ def count_of(count: int | None, what: str) -> str:
     >>> count_of(1, "speaker"), count_of(1200, "trial")
     ('1 speaker', '1,200 trials')
     """
-    return f"{number(count)} {what}{'s' * (count != 1)}"
+    return f"{count_text(count)} {what}{'s' * (count != 1)}"
 
 
 def counted_item(count: int, item: str) -> str:
@@ -126,7 +126,7 @@ def counted_item(count: int, item: str) -> str:
     """
     if count == 1 and " that " not in item:
         item = re.sub(_ITEMS, r"\1", item, count=1)
-    return f"{number(count)} {item}"
+    return f"{count_text(count)} {item}"
 
 
 def percent(value: float | None) -> str:
@@ -138,17 +138,17 @@ def percent(value: float | None) -> str:
     return f"{100 * value:#.3g}".rstrip(".") + " %"
 
 
-def share_of_people(value: float | None) -> str:
+def share_of_speakers(value: float | None) -> str:
     """A share of people in percent, who are too few for more digits."""
     return "–" if value is None else f"{100 * value:.0f} %"
 
 
-def short(value: float | None) -> str:
+def short_number(value: float | None) -> str:
     """A number of two digits: 0, 0.077, 0.77, 4.3, 13, 129.
 
     Examples
     --------
-    >>> [short(x) for x in (0, 0.0768, 0.3, 4.25, 12.9, 1234.5, 1e9)]
+    >>> [short_number(x) for x in (0, 0.0768, 0.3, 4.25, 12.9, 1234.5, 1e9)]
     ['0', '0.077', '0.30', '4.2', '13', '1,234', '>9,999']
     """
     if value is None:
@@ -162,19 +162,19 @@ def short(value: float | None) -> str:
     return f"{value:.1f}" if abs(value) >= 0.995 else f"{value:.2f}"
 
 
-def span(low: float | None, high: float | None, *, times: float = 1) -> str:
+def interval_text(low: float | None, high: float | None, *, times: float = 1) -> str:
     """An interval, or a dash where there is none; fractions are told in percent by `times` 100."""
     if high is None:
         return "–"
-    return f"[{short(None if low is None else times * low)}, {short(times * high)}]"
+    return f"[{short_number(None if low is None else times * low)}, {short_number(times * high)}]"
 
 
-def chance(p: float | None) -> str:
+def p_value_cell(p: float | None) -> str:
     """A p value.
 
     Examples
     --------
-    >>> [chance(p) for p in (1e-9, 0.0713, 1.0, None)]
+    >>> [p_value_cell(p) for p in (1e-9, 0.0713, 1.0, None)]
     ['<0.001', '0.071', '1', '–']
     """
     if p is None:
@@ -195,12 +195,12 @@ def p_value(p: float | None) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
-def listed(names: Sequence[str], *, most: int) -> list[str]:
+def shortened_names(names: Sequence[str], *, most: int) -> list[str]:
     """Names, but not more than can be read."""
     left = len(names) - most
     return [*names[:most], f"and {left} more"] if left > 0 else list(names)
 
 
-def capital(words: str) -> str:
+def capitalised(words: str) -> str:
     """Words as a sentence begins."""
     return f"{words[:1].upper()}{words[1:]}"

@@ -38,7 +38,10 @@ def test_no_name_becomes_markup(odd):
 def test_what_is_seen_first_comes_first(odd):
     text = markdown(odd)
     of = overview(odd)
-    places = [text.index(markdown_escaped(words)) for words in (of.found[0], of.counted[0])]
+    places = [
+        text.index(markdown_escaped(words))
+        for words in (of.finding_sentences[0], of.count_sentences[0])
+    ]
     weak = [text.index(f"- {markdown_escaped(one.sentence)}.") for one in of.caveats]
     assert [*places, *weak] == sorted([*places, *weak])
     assert max(places) < text.index("### Limitations") < weak[0]

@@ -66,7 +66,7 @@ def test_nothing_is_a_formula(book):
 def test_the_first_sheet_explains(book, odd):
     told = [row for row in book["about"].values if row[0]]
     named = {row[0] for row in told}
-    assert [row[1] for row in told if row[0] == "findings"] == overview(odd).found[:1]
+    assert [row[1] for row in told if row[0] == "findings"] == overview(odd).finding_sentences[:1]
     assert {"sheet", "groups", "bias", "rates", "empty"} <= named
 
 

@@ -13,7 +13,7 @@ from parivox.errors import ConfigError
 from parivox.report.html import html_report
 from parivox.report.html.assembly import SECTIONS, environment
 from parivox.report.sheets.sheet import Cell, Sheet
-from parivox.report.words import short
+from parivox.report.words import short_number
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 ODD = [
@@ -140,7 +140,7 @@ def test_groups_are_drawn_with_the_ratios_of_their_verdicts(audited, read):
             sign = {"worse": "▲", "better": "▼", "no_difference": "="}.get(row["verdict"], "?")
             # of two groups, the one is better where the other is worse: told again, in grey
             code = {"better": "none"}.get(row["verdict"], row["verdict"])
-            assert f'v-{code}">{sign} {short(row["ratio"])}×' in first
+            assert f'v-{code}">{sign} {short_number(row["ratio"])}×' in first
     assert "grey ▼" in html
 
 
@@ -360,7 +360,7 @@ def test_a_measure_without_p_has_the_reason_below_its_table(odd, without_figures
 
 
 def test_a_table_has_no_footnotes_of_columns_that_were_left_out():
-    rows = [("one", Cell("–", reason="no b"), Cell("–", why="no c")), ("two", "–", "1")]
+    rows = [("one", Cell("–", reason="no b"), Cell("–", reason="no c")), ("two", "–", "1")]
     sheet = Sheet.with_heads("x", ("a", "b", "c"), rows)
     assert [one.head for one in sheet.without_empty_columns().columns] == ["a", "c"]
     assert sheet.without_empty_columns().footnotes == {"no c": "¹"}

@@ -10,7 +10,7 @@ from parivox.auditing import system_name
 from parivox.errors import ConfigError, name_hint, printable
 from parivox.report.audit_queries import Scope
 from parivox.report.charts.theme import PAPER
-from parivox.report.overview import lines
+from parivox.report.overview import group_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
     from parivox.report.charts.grammar import Spec
     from parivox.report.charts.theme import Theme
-    from parivox.report.overview import Line
+    from parivox.report.overview import GroupResult
 
 Per = Literal["list", "system", "widest", "audit", "several", "grouping", "pair", "asked"]
 """What there is one figure for: each list, or each system and list, by grouping; the same of the
@@ -135,7 +135,7 @@ class Chosen:
     @cached_property
     def groups(self) -> tuple[str, ...]:
         """Every group that is drawn, in the one order of a report, without the pooled row."""
-        of = Scope(self.system, self.list, self.grouping, self.allocation).of
+        of = Scope(self.system, self.list, self.grouping, self.allocation).grouping_label
         place = {line.group: n for n, line in enumerate(_lines(self.audit)) if line.grouping == of}
         known = self.only or _groups(self.audit, self.where)
         return tuple(sorted(known, key=lambda group: place.get(group, len(place) + len(known))))
@@ -190,9 +190,9 @@ def _answers(_audit: Audit) -> dict[tuple[Any, ...], list[Row]]:
 
 
 @lru_cache(maxsize=1)
-def _lines(audit: Audit) -> list[Line]:
+def _lines(audit: Audit) -> list[GroupResult]:
     """Every group of every grouping, in order."""
-    return lines(audit)
+    return group_results(audit)
 
 
 def rows_of(audit: Audit, table: str, **where: object) -> list[Row]:

@@ -26,7 +26,7 @@ from parivox.report.charts.chart import (
     short_name,
 )
 from parivox.report.charts.theme import room
-from parivox.report.words import capital, percent, short, span
+from parivox.report.words import capitalised, interval_text, percent, short_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +106,7 @@ def against(chosen: Chosen, theme: Theme, *, measure: str = "ratio") -> Drawing:
         rows.sort(key=lambda row: not row["few"])
         panels.append(vl.panel(marks, rows, title, width=side, height=side))
     a, b = (short_name(one, 40) for one in pair)
-    named = "Bias" if of.is_of_references else capital(of.label)
+    named = "Bias" if of.is_of_references else capitalised(of.label)
     has = f"how many times the rate of {reference} it has" if of.is_of_references else f"{of.says},"
     return Drawing(
         theme.of(vl.in_a_row(panels, 16)),
@@ -202,7 +202,9 @@ def _biases(chosen: Chosen, pair: Pair, measure: BiasMeasure) -> dict[str, list[
                 if row["low"] is not None and row["high"] is not None:
                     made[f"{axis}l"] = max(row["low"], 1e-6)
                     made[f"{axis}h"] = min(row["high"], 1e6)
-                words.append(f"{short(row['value'])} {span(row['low'], row['high'])}")
+                words.append(
+                    f"{short_number(row['value'])} {interval_text(row['low'], row['high'])}"
+                )
             made["s"] = " and ".join(words)
             by_title.setdefault(RATES.get(metric, measure.label), []).append(made)
     if not by_title:

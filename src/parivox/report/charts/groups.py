@@ -20,7 +20,7 @@ from parivox.report.charts.chart import (
     rows_of,
 )
 from parivox.report.charts.theme import room
-from parivox.report.words import number, percent, span
+from parivox.report.words import count_text, interval_text, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ def _limits(row: Row) -> Row:
 
 
 def _in_words(row: Row) -> str:
-    return f"{percent(row['value'])} {span(row['low'], row['high'], times=100)}"
+    return f"{percent(row['value'])} {interval_text(row['low'], row['high'], times=100)}"
 
 
 def _with_counts(row: Row) -> str:
@@ -82,7 +82,7 @@ def speakers(chosen: Chosen, theme: Theme) -> Drawing:
                 "group": name,
                 "n": int(sizes[group][count] or 0),
                 "few": group in chosen.gates,
-                "figure": number(sizes[group][count]),
+                "figure": count_text(sizes[group][count]),
             }
             for group, name in zip(groups, names, strict=True)
         ]

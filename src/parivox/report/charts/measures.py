@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from parivox.core.measures import MEASURES, meta_measures
 from parivox.errors import ConfigError
 from parivox.report.audit_queries import (
-    NOT_SMALL,
-    are_gated_alike,
+    NOT_UNDER_REPRESENTED,
+    covers_same_groups,
     groups_left_out,
-    whose_measures,
-    why_left_out,
+    measured_groups_text,
+    omission_reasons,
 )
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
@@ -29,7 +29,7 @@ from parivox.report.charts.chart import (
 )
 from parivox.report.charts.theme import room
 from parivox.report.sheets.sheet import UNDEFINED
-from parivox.report.words import capital, chance, percent, short, span
+from parivox.report.words import capitalised, interval_text, p_value_cell, percent, short_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ _STATES = ("above the floor", "not above it")
 def measures(chosen: Chosen, theme: Theme) -> Drawing:
     """Meta-measures of every system, in units of their noise floors."""
     inks = theme.inks
-    is_gated = are_gated_alike(chosen.audit, chosen.at)
+    is_gated = covers_same_groups(chosen.audit, chosen.at)
     systems = {
         short_name(subject): _in_floors(chosen, subject, is_gated=is_gated)
         for subject in chosen.subjects
@@ -122,10 +122,14 @@ def measures(chosen: Chosen, theme: Theme) -> Drawing:
 def _of_whom(chosen: Chosen, number: str, left_out: Sequence[str], *, is_all: bool) -> str:
     """A sentence on the groups that measures are of, and on those that are left out."""
     if left_out:
-        reasons = ", ".join(why_left_out(chosen.audit, chosen.at, left_out))
-        whose = whose_measures(chosen.audit, left_out)
+        reasons = ", ".join(omission_reasons(chosen.audit, chosen.at, left_out))
+        whose = measured_groups_text(chosen.audit, left_out)
         return f"Of the {number} {whose}; in brackets: of all groups. Left out: {reasons}."
-    return f"Of all {number} groups." if is_all else f"Of the {number} groups that {NOT_SMALL}."
+    return (
+        f"Of all {number} groups."
+        if is_all
+        else f"Of the {number} groups that {NOT_UNDER_REPRESENTED}."
+    )
 
 
 def _of_all(chosen: Chosen, row: Row) -> str:
@@ -167,7 +171,7 @@ def _in_floors(chosen: Chosen, subject: Subject, *, is_gated: bool) -> list[Row]
                         "is": _STATES[value <= floor],
                         "v": _short(row["value"]) + _of_all(chosen, row),
                         "f": f"{_short(row['floor_mean'])}, {_short(row['floor_95'])}",
-                        "p": chance(row["p"]),
+                        "p": p_value_cell(row["p"]),
                         "d": "higher" if row["higher_is_fairer"] else "lower",
                         "n": row["groups"],
                         "out": groups_left_out([row]),
@@ -177,7 +181,7 @@ def _in_floors(chosen: Chosen, subject: Subject, *, is_gated: bool) -> list[Row]
 
 
 def _short(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 1 else short(value)
+    return f"{value:.3f}" if abs(value) < 1 else short_number(value)
 
 
 def _from_fair(measure: str, value: float) -> float:
@@ -243,14 +247,14 @@ def over_metrics(chosen: Chosen, theme: Theme, *, measure: str = "nrb") -> Drawi
     zero = dict.fromkeys(row["z"] for row in rows if row["z"] != "none")
     return Drawing(
         theme.of(panel, view={"stroke": None}),
-        f"{capital(of.label)} by base metric: {cut(chosen.grouping)}",
-        f"{capital(of.says)}. Dots: systems; lines: confidence intervals; grey ticks: noise "
+        f"{capitalised(of.label)} by base metric: {cut(chosen.grouping)}",
+        f"{capitalised(of.says)}. Dots: systems; lines: confidence intervals; grey ticks: noise "
         "floors, where known. "
         f"Of {_groups_that_count(chosen)}, or of all where fewer than two are. Rates are "
         "at one threshold for all, EER and minimum cost at each group's own, so the rows are not "
         "of one thing. "
         + (f"Groups without errors are counted by the rule {', '.join(zero)}. " if zero else "")
-        + (f"{capital(of.fairer)} is fairer." if of.fairer != "neither" else ""),
+        + (f"{capitalised(of.fairer)} is fairer." if of.fairer != "neither" else ""),
         "; ".join(f"{row['c']}, {row['m']}: {row['s']}" for row in rows) + ".",
     )
 
@@ -277,13 +281,13 @@ def _over_metrics(chosen: Chosen, of: Subject, measure: MetaMeasure) -> list[Row
         key = metric, definition, point
         own = [r for r in rows if (r["metric"], r["definition"], r["operating_point"]) == key]
         at = {**chosen.where, "operating_point": point} if point else chosen.at
-        if not are_gated_alike(chosen.audit, at):
+        if not covers_same_groups(chosen.audit, at):
             own = [r for r in own if not r["gated"]]
         row = _first_known(own)
         if row is None:
             continue
         value = _short(row["value"]) + _of_all(chosen, row)
-        shown = f"{value} {span(row['low'], row['high'])}, {row['groups']} groups"
+        shown = f"{value} {interval_text(row['low'], row['high'])}, {row['groups']} groups"
         one: Row = {
             "c": short_name(of),
             "m": named,
@@ -294,19 +298,23 @@ def _over_metrics(chosen: Chosen, of: Subject, measure: MetaMeasure) -> list[Row
         if row["low"] is not None and row["high"] is not None:
             one |= {"l": row["low"], "h": row["high"]}
         if row["floor_95"] is not None:
-            one |= {"f": row["floor_95"], "fs": _short(row["floor_95"]), "ps": chance(row["p"])}
+            one |= {
+                "f": row["floor_95"],
+                "fs": _short(row["floor_95"]),
+                "ps": p_value_cell(row["p"]),
+            }
         made.append(one)
     return made
 
 
 def _groups_that_count(chosen: Chosen) -> str:
     """The groups that measures at the operating point are of, in words."""
-    if not are_gated_alike(chosen.audit, chosen.at):
+    if not covers_same_groups(chosen.audit, chosen.at):
         return "all groups, as other groups are under-represented in other systems"
     left_out = groups_left_out(rows_of(chosen.audit, "meta", **chosen.at, gated=True))
-    return (
-        f"the {whose_measures(chosen.audit, left_out) if left_out else f'groups that {NOT_SMALL}'}"
-    )
+    if not left_out:
+        return f"the groups that {NOT_UNDER_REPRESENTED}"
+    return f"the {measured_groups_text(chosen.audit, left_out)}"
 
 
 def _first_known(rows: Sequence[Row]) -> Row | None:
@@ -358,8 +366,9 @@ def accuracy(chosen: Chosen, theme: Theme) -> Drawing:
         size = {"width": (theme.width - _LABELS) // 2, "height": 170}
         panels.append(vl.panel(marks, rows, RATES[metric], **size))
         parts += [
-            f"{row['c']}: {metric.upper()} of all {percent(row['x'])}, spread {short(row['y'])} "
-            f"{span(row.get('yl'), row.get('yh'))}, of {row['n']}"
+            f"{row['c']}: {metric.upper()} of all {percent(row['x'])}, spread "
+            f"{short_number(row['y'])} "
+            f"{interval_text(row.get('yl'), row.get('yh'))}, of {row['n']}"
             for row in rows
         ]
     return Drawing(
@@ -377,7 +386,7 @@ def accuracy(chosen: Chosen, theme: Theme) -> Drawing:
 def _spreads(chosen: Chosen) -> dict[str, list[Row]]:
     """Pooled rate and spread of every system, by metric."""
     by_metric: dict[str, list[Row]] = {}
-    is_gated = are_gated_alike(chosen.audit, chosen.at)
+    is_gated = covers_same_groups(chosen.audit, chosen.at)
     for metric in RATES:
         for system, listed in chosen.subjects:
             at = {**chosen.at, "system": system, "list": listed, "metric": metric, "definition": ""}

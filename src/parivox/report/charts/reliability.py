@@ -10,7 +10,7 @@ from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import Drawing, cut
 from parivox.report.charts.theme import PAPER
 from parivox.report.report_files import need
-from parivox.report.words import number
+from parivox.report.words import count_text
 
 if TYPE_CHECKING:
     from parivox.decide.calibration import Calibration
@@ -30,7 +30,7 @@ def reliability(found: Calibration, theme: Theme = PAPER) -> Drawing:
     order = sorted(of, key=lambda name: (name in apart, of[name]["speakers"]), reverse=True)
     drawn = [name for name in order if name != EVERYONE][:_MOST]
     panels = {
-        name: f"{cut(name, 24)}{'*' if name in apart else ''}, {number(of[name]['speakers'])}"
+        name: f"{cut(name, 24)}{'*' if name in apart else ''}, {count_text(of[name]['speakers'])}"
         for name in (*sorted(drawn), EVERYONE)
     }
     ways = {row["rule"]: _NAMES.get(row["rule"], row["rule"]) for row in found.rules.rows()}

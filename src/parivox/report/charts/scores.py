@@ -20,7 +20,7 @@ from parivox.report.charts.chart import (
 )
 from parivox.report.charts.curves import curves_of
 from parivox.report.charts.theme import room
-from parivox.report.words import short, span
+from parivox.report.words import interval_text, short_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -228,8 +228,8 @@ def calibration(chosen: Chosen, theme: Theme) -> Drawing:
         if any(one.get("value") is None for one in of):
             continue
         least, actual, loss = of
-        words = f"{short(loss['value'])} {span(loss['low'], loss['high'])}"
-        parts.append(f"{name}: Cllr {short(actual['value'])}, {_LEFT} {words}")
+        words = f"{short_number(loss['value'])} {interval_text(loss['low'], loss['high'])}"
+        parts.append(f"{name}: Cllr {short_number(actual['value'])}, {_LEFT} {words}")
         between = {"a": least["value"], "b": actual["value"], "s": words}
         for metric, row in zip(_PARTS, of, strict=False):
             made: Row = {"group": name, "k": _PARTS[metric], "v": row["value"], **between}
@@ -291,7 +291,8 @@ def thresholds(chosen: Chosen, theme: Theme) -> Drawing:
     inks = theme.inks
     rows, common = _own_thresholds(chosen)
     parts = [f"common threshold {common:.4g}"] + [
-        f"{cut(row['g'])}: own threshold {row['t']:.4g}, cost {short(row['v'])} times {row['s']}"
+        f"{cut(row['g'])}: own threshold {row['t']:.4g}, cost {short_number(row['v'])} times "
+        f"{row['s']}"
         for row in sorted((row for row in rows if "v" in row), key=lambda row: -float(row["v"]))[:3]
     ]
     lacking = "; ".join(dict.fromkeys(row["why"] for row in rows if "why" in row))
@@ -389,10 +390,10 @@ def _own_thresholds(chosen: Chosen) -> tuple[list[Row], float]:
             of = bias[group]
             row["v"] = of["value"]
             if of["high"] is None:
-                row["s"] = f"{short(of['value'])} (no interval)"
+                row["s"] = f"{short_number(of['value'])} (no interval)"
                 row["why"] = of["note"].removeprefix("no interval: ")
             else:
-                row["s"] = f"{short(of['value'])} {span(of['low'], of['high'])}"
+                row["s"] = f"{short_number(of['value'])} {interval_text(of['low'], of['high'])}"
                 row |= {"l": of["low"], "h": of["high"]}
         if group in bias_cv:
             row["cv"] = bias_cv[group]["value"]

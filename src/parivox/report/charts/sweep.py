@@ -10,11 +10,11 @@ import numpy as np
 from parivox.core.measures import BOTH, meta_measures
 from parivox.errors import ConfigError
 from parivox.report.audit_queries import (
-    NOT_SMALL,
-    are_gated_alike,
+    NOT_UNDER_REPRESENTED,
+    covers_same_groups,
     groups_left_out,
-    has_several,
-    why_left_out,
+    has_several_systems,
+    omission_reasons,
 )
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
@@ -348,7 +348,7 @@ def _left_out(chosen: Chosen) -> set[str]:
 
 def _has_judged(chosen: Chosen) -> bool:
     """Whether two groups or more are judged in all systems that are drawn."""
-    is_alike = are_gated_alike(chosen.audit, chosen.at)
+    is_alike = covers_same_groups(chosen.audit, chosen.at)
     return is_alike and len(set(chosen.groups) - _left_out(chosen)) > 1
 
 
@@ -366,12 +366,16 @@ def _of_whom(chosen: Chosen, *, has_faint: bool = True) -> str:
     left_out = list(dict.fromkeys(name for one in every for name in sorted(_left_out(one))))
     if not left_out:
         return "Of all groups."
-    if not are_gated_alike(chosen.audit, chosen.at):
+    if not covers_same_groups(chosen.audit, chosen.at):
         return "Of all groups, as other groups are under-represented in other systems."
     has_judged = [_has_judged(one) for one in every]
     if all(has_judged):
-        reasons = ", ".join(why_left_out(chosen.audit, chosen.at, left_out))
-        whose = "are under-represented in no system" if has_several(chosen.audit) else NOT_SMALL
+        reasons = ", ".join(omission_reasons(chosen.audit, chosen.at, left_out))
+        whose = (
+            "are under-represented in no system"
+            if has_several_systems(chosen.audit)
+            else NOT_UNDER_REPRESENTED
+        )
         faint = "; faint: of all groups" if has_faint else ""
         return f"Of the groups that {whose}{faint}. Left out: {reasons}."
     short = "Fewer than two groups pass the gates"

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError, printable
-from parivox.report.audit_queries import check_speaker_ids, name_of, systems
+from parivox.report.audit_queries import check_speaker_ids, system_label, systems
 from parivox.report.charts import DARK, LIGHT, draw, figures
 from parivox.report.context import read_context
 from parivox.report.html.explorer import explorer
@@ -91,7 +91,7 @@ def html_report(
     scripts = [_asset(name) for name in _SCRIPTS]
     how = method(audit, known)
     style = stylesheet(how["sha256"])
-    names = [name_of(*one.values()) for one in systems(audit)]
+    names = [system_label(*one.values()) for one in systems(audit)]
     by_default = f"Fairness audit of {_enumerated(names)}"
     if audit.record["groupings"]:
         by_default += f" by {_enumerated(list(audit.record['groupings']))}"
@@ -169,7 +169,7 @@ def _whole(words: str) -> str:
 def _drawn(audit: Audit) -> dict[str, list[list[Drawn]]]:
     """Every figure by section, those of one kind for several systems beside each other."""
     made: dict[str, list[list[Drawn]]] = {name: [] for name in SECTIONS}
-    names = sorted((name_of(*one.values()) for one in systems(audit)), key=len, reverse=True)
+    names = sorted((system_label(*one.values()) for one in systems(audit)), key=len, reverse=True)
     system = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
     every = with_progress(figures(audit), "figures", "figures")
     for section, of_section in groupby(every, key=lambda one: one.section):

@@ -18,20 +18,20 @@ from parivox.auditing import is_far_from_target
 from parivox.core.costs import cdet, parse_cost
 from parivox.core.counts import Curve
 from parivox.report.audit_queries import (
-    RATES,
+    ERROR_TYPES,
     VERDICTS,
     Scope,
-    by_grouping,
-    given_as,
     groups_left_out,
     has_rate,
-    has_several,
-    points,
-    rates_of,
+    has_several_systems,
+    located_points,
+    point_as_given,
+    rates_by_group,
     scopes,
+    scopes_by_grouping,
 )
 from parivox.report.charts.curves import binned
-from parivox.report.overview import lines, point_in_short
+from parivox.report.overview import group_results, point_in_short
 from parivox.report.ratio_strips import SHAPES, SIGNS
 from parivox.report.sheets.comparison import audited_points
 from parivox.report.words import p_value
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from parivox.core.costs import CostModel
     from parivox.core.counts import FloatArray, IntArray
     from parivox.report.charts.curves import Binned
-    from parivox.report.overview import Line
+    from parivox.report.overview import GroupResult
     from parivox.report.words import Row
 
 ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -90,14 +90,14 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
     if not by_list:
         return None
     options = audit.record["options"]
-    every = lines(audit)
+    every = group_results(audit)
     sizes = Counter(line.grouping for line in every)
     every.sort(key=lambda line: _rank(line) if sizes[line.grouping] > _MOST_SEEN else ())
     order = {(line.grouping, line.group): i for i, line in enumerate(every)}
     lists = [_list(audit, several, order) for several in by_list.values()]
     decades = _decades(audit)
     confidence = f"{100 * options['confidence']:g}"
-    errors = {m: f"{words} ({m.upper()})" for m, words in RATES.items()}
+    errors = {m: f"{words} ({m.upper()})" for m, words in ERROR_TYPES.items()}
     data = {
         "lists": lists,
         "decades": decades,
@@ -114,9 +114,9 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
     }
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     audited = []
-    for scope in next(iter(by_grouping(list(scopes(audit)))), []):
-        known = [row["operating_point"] for row in points(audit, scope.where)]
-        sheet = audited_points(audit, scope.where, known)
+    for scope in next(iter(scopes_by_grouping(list(scopes(audit)))), []):
+        known = [row["operating_point"] for row in located_points(audit, scope.filters)]
+        sheet = audited_points(audit, scope.filters, known)
         audited.append(sheet.for_report(f"Every group at the audited points: {scope.label}"))
     return {
         "json": text.translate(_IN_SCRIPT),
@@ -124,7 +124,7 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
         "positions": len(lists[0]["thresholds"]),
         "errors": errors,
         "confidence": confidence,
-        "where_marked": " here or in another system" if has_several(audit) else "",
+        "where_marked": " here or in another system" if has_several_systems(audit) else "",
         "ticks": [
             (round(100 * i / decades, 2), f"{10.0 ** (i + 2 - decades):g}")
             for i in range(decades + 1)
@@ -132,15 +132,15 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
     }
 
 
-def _rank(line: Line) -> tuple[bool, int]:
+def _rank(line: GroupResult) -> tuple[bool, int]:
     """Those shown to differ before others, the largest first."""
-    return not line.is_proven, -(line.speakers or 0)
+    return not line.is_shown_to_differ, -(line.speakers or 0)
 
 
 def _decades(audit: Audit) -> int:
     """How far down the axis of rates reaches: a tenth of the smallest rate at audited points."""
     rows = audit.operating_points.where(within="").rows()
-    rates = [row[metric] for row in rows for metric in RATES if row[metric]]
+    rates = [row[metric] for row in rows for metric in ERROR_TYPES if row[metric]]
     return max(3, 1 + round(-math.log10(min(rates, default=0.01))))
 
 
@@ -232,7 +232,7 @@ def _points(audit: Audit, of: Binned) -> Iterator[dict[str, Any]]:
         k = place.get(row["threshold"])
         if k is None:
             continue
-        head, _, level = given_as(row).partition("=")
+        head, _, level = point_as_given(row).partition("=")
         hold, at = "threshold", None
         reached = row.get(head)
         if head in {"fpr", "fnr"} and (
@@ -242,7 +242,7 @@ def _points(audit: Audit, of: Binned) -> Iterator[dict[str, Any]]:
         elif head.startswith("min-cdet"):
             hold = "least"
         name = row["operating_point"]
-        words = point_in_short(row) if name == given_as(row) else name
+        words = point_in_short(row) if name == point_as_given(row) else name
         yield {"text": name, "words": words, "k": k, "hold": hold, "at": at}
 
 
@@ -260,10 +260,10 @@ def _grouping(
     gates: dict[str, dict[str, list[str]]] = {}
     verdicts: dict[str, dict[str, str]] = {}
     codes: dict[str, dict[str, list[str]]] = {}
-    rates = rates_of(audit, where)
+    rates = rates_by_group(audit, where)
     for row in audit.verdicts.where(**where).rows():
         metric, at = row["metric"], row["operating_point"]
-        if at not in names or metric not in RATES:
+        if at not in names or metric not in ERROR_TYPES:
             continue
         if not row["group"] and has_rate(metric, at, rates):
             verdicts.setdefault(at, {})[metric] = row["sentence"]
@@ -309,7 +309,7 @@ def _left_out(
 ) -> dict[str, list[bool]]:
     """By rate, which groups are left out of measures: small here or in another system."""
     small: dict[str, list[bool]] = {}
-    for metric in RATES:
+    for metric in ERROR_TYPES:
         rows = [
             row for row in measures if row["metric"] == metric and row["operating_point"] == point
         ]
@@ -331,7 +331,7 @@ def _order(
 
     A group that is shown to differ is not behind for what it lacks of the other error.
     """
-    of = Scope(one.system, one.list, one.grouping, one.allocation).of
+    of = Scope(one.system, one.list, one.grouping, one.allocation).grouping_label
 
     def key(i: int) -> tuple[bool, bool, int]:
         shown = any(codes[m][i] in {"worse", "better"} and not gates[m][i] for m in codes)

@@ -9,21 +9,21 @@ from parivox.auditing import parse_minimums
 from parivox.core.verdict import ALIKE
 from parivox.report import findings
 from parivox.report.audit_queries import (
+    ERROR_TYPES,
     POOLED,
-    RATES,
-    by_grouping,
-    first_point,
+    first_point_name,
     has_rate,
-    lacks,
-    marks,
-    name_of,
-    points,
-    rates_of,
+    heading_with_status,
+    interval_marks,
+    located_points,
+    missing_rate_reason,
+    rates_by_group,
     scopes,
+    scopes_by_grouping,
+    shortfalls,
+    system_label,
     systems,
-    verdicts_of,
-    why_no_rate,
-    with_standing,
+    verdicts_by_metric,
 )
 from parivox.report.disagreements import disagreements
 from parivox.report.html.layout import abreast, point_in_words
@@ -32,7 +32,7 @@ from parivox.report.sheets import groups as tables
 from parivox.report.sheets.measures import measures_on_page
 from parivox.report.sheets.people import attempts, speaker_errors, standardised_rates
 from parivox.report.sheets.sheet import Sheet
-from parivox.report.words import capital, percent
+from parivox.report.words import capitalised, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,14 +50,14 @@ _MOST_PAIRS = 40
 def groups(audit: Audit) -> dict[str, Any]:
     """Tables of every system and grouping, as ``groups.html.j2`` takes them."""
     options = audit.record["options"]
-    rows = [row for metric in RATES for row in audit.groups.where(metric=metric).rows()]
+    rows = [row for metric in ERROR_TYPES for row in audit.groups.where(metric=metric).rows()]
     return {
         "scopes": [_scope(audit, one) for one in scopes(audit)],
-        "others": findings.reference_in_words(audit),
-        "gates": findings.gates_in_words(audit),
+        "others": findings.reference_text(audit),
+        "gates": findings.minimums_text(audit),
         "inference": parse_minimums(options["gate"]).inference,
         "confidence": f"{100 * options['confidence']:g}",
-        "marks": "".join(f" {mark} {words}." for mark, words in marks(rows).items()),
+        "marks": "".join(f" {mark} {words}." for mark, words in interval_marks(rows).items()),
         "margin": f"{options['margin']:g}",
         "alike": f"{100 * ALIKE:g}",
     }
@@ -65,9 +65,9 @@ def groups(audit: Audit) -> dict[str, Any]:
 
 def _scope(audit: Audit, scope: Scope) -> dict[str, Any]:
     """All groups of one grouping of one system."""
-    where, rates = scope.where, rates_of(audit, scope.where)
-    known = points(audit, where)
-    at = first_point(audit, where) or ""
+    where, rates = scope.filters, rates_by_group(audit, scope.filters)
+    known = located_points(audit, where)
+    at = first_point_name(audit, where) or ""
     more = [
         *speaker_errors(audit, where, at),
         *attempts(audit, where, at),
@@ -80,14 +80,14 @@ def _scope(audit: Audit, scope: Scope) -> dict[str, Any]:
         "is_first": scope.grouping == audit.record["groupings"][0],
         "points": [_at_point(audit, scope, point, rates) for point in known],
         "sentences": [
-            *findings.confounded(audit, where),
-            *findings.interactions(audit, where),
-            *findings.limits(audit, where),
-            *findings.worst_tenth(audit, where, at),
-            *findings.trends(audit, where, at),
+            *findings.confounding_sentences(audit, where),
+            *findings.interaction_sentences(audit, where),
+            *findings.limit_sentences(audit, where),
+            *findings.worst_tenth_sentences(audit, where, at),
+            *findings.trend_sentences(audit, where, at),
         ],
-        "own_head": with_standing(audit, "At thresholds of their own", where),
-        "own_in_words": list(findings.own_thresholds(audit, where)),
+        "own_head": heading_with_status(audit, "At thresholds of their own", where),
+        "own_in_words": list(findings.group_eer_lines(audit, where)),
         "own": own and replace(own, title=f"{own.title}, {scope.label}"),
         "more": [*(one.for_report(scope.label) for one in more), *_levels(audit, scope, at)],
     }
@@ -96,21 +96,23 @@ def _scope(audit: Audit, scope: Scope) -> dict[str, Any]:
 def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str, Any]:
     """All groups at one operating point."""
     at = point["operating_point"]
-    of = verdicts_of(audit, {**scope.where, "operating_point": at})
+    of = verdicts_by_metric(audit, {**scope.filters, "operating_point": at})
     sheets, missing = [], []
-    for metric, words in RATES.items():
+    for metric, words in ERROR_TYPES.items():
         if has_rate(metric, at, rates):
-            sheet = tables.group_rates(audit, scope.where, metric, at)
+            sheet = tables.group_rates(audit, scope.filters, metric, at)
             title = f"{metric.upper()}, {words}, of {scope.label} at {at}"
             sheets.append(replace(sheet, title=title).without_empty_columns(keeps_reasons=True))
         else:
-            missing.append(f"No {metric.upper()} ({words}): {why_no_rate(metric, at, rates)}.")
+            missing.append(
+                f"No {metric.upper()} ({words}): {missing_rate_reason(metric, at, rates)}."
+            )
     return {
         "at": at,
         "where": point_in_words(point),
         "sheets": sheets,
         "missing": missing,
-        "lacking": findings.grouped(lacks(of, rates, at)),
+        "lacking": findings.groups_by_shortfall_text(shortfalls(of, rates, at)),
     }
 
 
@@ -118,9 +120,9 @@ def _levels(audit: Audit, scope: Scope, at: str) -> list[Sheet]:
     """Which groups differ within each level of ``--within``."""
     rows = audit.operating_points.where(operating_point=at).rows()
     names = filter(None, dict.fromkeys(row["within"] for row in rows))
-    rates = {level: rates_of(audit, {**scope.where, "within": level}) for level in names}
+    rates = {level: rates_by_group(audit, {**scope.filters, "within": level}) for level in names}
     known = {level: of for level, of in rates.items() if of}
-    found = tables.strata_table(audit, scope.where, known, at)
+    found = tables.strata_table(audit, scope.filters, known, at)
     title = f"{scope.label} within each level, at {at} and the same thresholds"
     return [replace(found, title="").for_report(title)] if found else []
 
@@ -132,8 +134,8 @@ def crosstabs(audit: Audit) -> list[dict[str, Any]]:
     """FNR and FPR of every grouping of two attributes at the first operating point."""
     made = []
     for scope in scopes(audit):
-        at = first_point(audit, scope.where)
-        sheets = [] if at is None else comparison.crosstabs(audit, scope.where, at)
+        at = first_point_name(audit, scope.filters)
+        sheets = [] if at is None else comparison.crosstabs(audit, scope.filters, at)
         if sheets:
             made.append(_crossed(f"{scope.label} at {at}", sheets))
     return made
@@ -145,16 +147,16 @@ def by_system(audit: Audit) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = []
     if len(names) == 1:
         return made
-    kinds = [same[0] for same in by_grouping(list(scopes(audit)))]
+    kinds = [same[0] for same in scopes_by_grouping(list(scopes(audit)))]
     for first in sorted(kinds, key=lambda one: audit.record["groupings"].index(one.grouping)):
         asked = [
-            ({**first.where, **name}, at)
+            ({**first.filters, **name}, at)
             for name in names
-            if (at := first_point(audit, name)) is not None
+            if (at := first_point_name(audit, name)) is not None
         ]
         at = ", ".join(dict.fromkeys(at for _, at in asked))
-        sheets = comparison.by_system(audit, first.of, asked)
-        made.append(_crossed(f"{first.of} at {at}", sheets))
+        sheets = comparison.by_system(audit, first.grouping_label, asked)
+        made.append(_crossed(f"{first.grouping_label} at {at}", sheets))
     return made
 
 
@@ -163,7 +165,7 @@ def _crossed(label: str, sheets: Iterable[Sheet]) -> dict[str, Any]:
     made = []
     for sheet in sheets:
         first, *rest = sheet.columns
-        named = first._replace(head=capital(first.head))
+        named = first._replace(head=capitalised(first.head))
         made.append(replace(sheet, columns=[named, *rest]))
     notes = dict.fromkeys(note for sheet in made for note in sheet.notes)
     return {"label": label, "sheets": made, "notes": [*notes]}
@@ -176,7 +178,7 @@ def pairs(audit: Audit) -> list[Sheet]:
     """The pairs of groups with trials, the highest false accept rate first, of each system."""
     made = []
     for name in systems(audit):
-        at = first_point(audit, name)
+        at = first_point_name(audit, name)
         for grouping in audit.record["groupings"]:
             asked = {**name, "grouping": grouping, "operating_point": at, "within": ""}
             rows = [row for row in audit.matrix.where(**asked).rows() if row["trials"]]
@@ -186,7 +188,8 @@ def pairs(audit: Audit) -> list[Sheet]:
             left = len(rows) - _MOST_PAIRS
             rest = f"; {left} more pairs with lower rates are left out" if left > 0 else ""
             sheet = Sheet.with_heads(
-                f"False accepts between groups of {name_of(*name.values())} by {grouping} at {at}, "
+                f"False accepts between groups of {system_label(*name.values())} by "
+                f"{grouping} at {at}, "
                 f"without intervals, as pairs of speakers recur in several cells{rest}",
                 ("Enrolled", "Test", "FPR, %", "Errors", "Trials"),
                 words=(1, 2),
@@ -213,7 +216,7 @@ def offenders(audit: Audit) -> list[Sheet]:
         if label not in made:
             made[label] = Sheet.with_heads(
                 f"Speakers with most errors ({row['metric'].upper()}) of "
-                f"{name_of(row['system'], row['list'])} by {row['grouping']} at "
+                f"{system_label(row['system'], row['list'])} by {row['grouping']} at "
                 f"{row['operating_point']}",
                 ("Group", "Speaker", "Errors", "Trials", "Share of the group's errors, %"),
                 words=(1, 2),
@@ -236,13 +239,13 @@ def measures(audit: Audit) -> dict[str, Any]:
     """Tables of meta-measures, and where they contradict each other."""
     within, between = disagreements(audit)
     made = []
-    for of in by_grouping(list(scopes(audit))):
+    for of in scopes_by_grouping(list(scopes(audit))):
         row = []
         for scope in of:
-            at = first_point(audit, scope.where) or ""
+            at = first_point_name(audit, scope.filters) or ""
             sheets = [
                 replace(sheet, title=f"{sheet.title}, {scope.label} at {at}")
-                for sheet in measures_on_page(audit, scope.where, at)
+                for sheet in measures_on_page(audit, scope.filters, at)
             ]
             is_first = scope.grouping == audit.record["groupings"][0]
             disagree = within.get(scope, [])
@@ -259,7 +262,7 @@ def measures(audit: Audit) -> dict[str, Any]:
         "scopes": abreast(made),
         "between": between,
         "has_disagreements": any(one["disagree"] for row in made for one in row),
-        "gates": findings.gates_in_words(audit),
+        "gates": findings.minimums_text(audit),
     }
 
 
@@ -315,7 +318,9 @@ def checked(audit: Audit) -> dict[str, Any]:
             wide=(2, 3),
         )
         apart = [
-            f"{one['sentence']} ({one['id']})" for one in failed if one["id"] in findings.SET_APART
+            f"{one['sentence']} ({one['id']})"
+            for one in failed
+            if one["id"] in findings.CHECKS_BETWEEN_GROUPS
         ]
         lists.append({"label": label, "apart": apart, "sheet": sheet if failed else None})
     missing = (

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeVar
 
 from parivox.auditing import SAME_TRIALS, is_far_from_target
-from parivox.report.audit_queries import given_as
+from parivox.report.audit_queries import point_as_given
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def point_in_words(row: Row) -> str:
     >>> point_in_words({"operating_point": "threshold=0.5"})
     'at one threshold, given as 0.5'
     """
-    point = given_as(row)
+    point = point_as_given(row)
     kind, _, rest = point.partition("=")
     if kind in {"fpr", "fnr"}:
         of = "nontarget trials are accepted" if kind == "fpr" else "target trials are rejected"

@@ -15,12 +15,25 @@ from parivox.auditing import OF_CHOICES, PRIVATE, SAME_TRIALS, Options, system_n
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import options_of
 from parivox.report import findings
-from parivox.report.audit_queries import first_point, name_of, scopes, small_groups, verdicts_of
+from parivox.report.audit_queries import (
+    first_point_name,
+    scopes,
+    small_groups,
+    system_label,
+    verdicts_by_metric,
+)
 from parivox.report.context import Choice, Context
 from parivox.report.html.layout import NOT_SUPPLIED
 from parivox.report.labels import with_ids
 from parivox.report.sheets.sheet import Sheet
-from parivox.report.words import capital, count_of, listed, number, short, span
+from parivox.report.words import (
+    capitalised,
+    count_of,
+    count_text,
+    interval_text,
+    short_number,
+    shortened_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,7 +134,7 @@ def _hashes(audit: Audit, context: Context | None) -> Sheet:
         words=(1, 2),
     )
     for one in audit.record["inputs"]:
-        label = name_of(one["system"], one["list"])
+        label = system_label(one["system"], one["list"])
         made.add(f"{label}: contents of {one['trials']:,} trials", one["content_sha256"])
     for i, entry in enumerate(audit.provenance, 1):
         kind = ", ".join(
@@ -218,7 +231,7 @@ def _representation(audit: Audit) -> Iterator[str]:
         if (scope.list, scope.grouping) in done or scope.allocation != "both":
             continue
         done.add((scope.list, scope.grouping))
-        rows = audit.groups.where(**scope.where, metric="fnr", definition="").rows()
+        rows = audit.groups.where(**scope.filters, metric="fnr", definition="").rows()
         sizes = {row["group"]: row["speakers"] for row in rows if row["speakers"] is not None}
         sizes.pop("pooled", None)
         if sizes:
@@ -226,22 +239,26 @@ def _representation(audit: Audit) -> Iterator[str]:
             on = f" on {scope.list}" if scope.list else ""
             yield (
                 f"By {scope.grouping}{on}: {count_of(len(sizes), 'group')}, from {least} with "
-                f"{count_of(sizes[least], 'speaker')} to {most} with {number(sizes[most])}."
+                f"{count_of(sizes[least], 'speaker')} to {most} with {count_text(sizes[most])}."
             )
-        at = first_point(audit, scope.where)
-        lacking = sorted(small_groups(audit, {**scope.where, "operating_point": at}))
+        at = first_point_name(audit, scope.filters)
+        lacking = sorted(small_groups(audit, {**scope.filters, "operating_point": at}))
         if lacking:
-            gates = findings.gates_in_words(audit)
+            gates = findings.minimums_text(audit)
             yield (
                 f"Too small to count by {scope.grouping} at {at} ({gates}): "
-                f"{', '.join(listed(lacking, most=12))}. No interval can see who is not there."
+                f"{', '.join(shortened_names(lacking, most=12))}. No interval can see who is "
+                "not there."
             )
     for words in findings.groups_without_trials(audit):
-        yield f"{capital(words)}."
+        yield f"{capitalised(words)}."
     unknown = [row for row in audit.data.rows() if "group is unknown" in row["item"]]
     lost = max((row["count"] or 0 for row in unknown if row["source"] == "speakers"), default=0)
     if lost:
-        yield f"Of {number(lost)} speakers the group is unknown or left out; they are in no group."
+        yield (
+            f"Of {count_text(lost)} speakers the group is unknown or left out; they are in no "
+            "group."
+        )
 
 
 def _measurement(audit: Audit) -> Iterator[str]:
@@ -267,15 +284,15 @@ def _aggregation(audit: Audit) -> Iterator[str]:
     names = ", ".join(audit.record["groupings"])
     yield f"One threshold serves everyone. Groups by {names} were looked at; others may differ."
     for scope in scopes(audit):
-        small = small_groups(audit, scope.where)
+        small = small_groups(audit, scope.filters)
         for measure in ("threshold_bias_cv", "threshold_bias"):
-            rows = audit.bias.where(**scope.where, measure=measure).rows()
+            rows = audit.bias.where(**scope.filters, measure=measure).rows()
             own = [r for r in rows if r["value"] is not None and r["group"] not in small]
             if own:
                 most = max(own, key=lambda row: float(row["value"]))
                 interval = alone = ""
                 if most["high"] is not None:
-                    interval = f" {span(most['low'], most['high'])}"
+                    interval = f" {interval_text(most['low'], most['high'])}"
                     if len(own) > 1:
                         alone = (
                             ", an interval of that group alone, not adjusted for its being the "
@@ -283,12 +300,15 @@ def _aggregation(audit: Audit) -> Iterator[str]:
                         )
                 yield (
                     f"{scope.label}: the common threshold costs {most['group']} "
-                    f"{short(most['value'])} times what its own would{interval}, the most of "
+                    f"{short_number(most['value'])} times what its own would{interval}, the "
+                    "most of "
                     f"{count_of(len(own), 'group')}{alone}."
                 )
                 break
     sentences = (
-        words for scope in scopes(audit) for words in findings.confounded(audit, scope.where)
+        words
+        for scope in scopes(audit)
+        for words in findings.confounding_sentences(audit, scope.filters)
     )
     yield from dict.fromkeys(sentences)
 
@@ -305,19 +325,21 @@ def _learning(audit: Audit) -> Iterator[str]:
 def _evaluation(audit: Audit) -> Iterator[str]:
     for names, failed in findings.failed_checks(audit):
         if failed:
-            apart = [one["sentence"] for one in failed if one["id"] in findings.SET_APART]
+            apart = [
+                one["sentence"] for one in failed if one["id"] in findings.CHECKS_BETWEEN_GROUPS
+            ]
             ids = ", ".join(one["id"] for one in failed)
             unlike = f" The trials of groups are unlike: {'; '.join(apart)}." if apart else ""
             yield f"The list of {', '.join(names)} fails the checks {ids}.{unlike}"
-    if found := findings.found_here(audit):
+    if found := findings.thresholds_set_here_text(audit):
         yield f"{found} found on the audited trials: other trials would give other ones."
     for one in audit.record["inputs"]:
         name = {"system": one["system"], "list": one["list"]}
-        why = findings.why_unsure(audit, name)
+        why = findings.missing_interval_reason(audit, name)
         if why:
-            yield f"Nothing is said of chance for {name_of(*name.values())}: {why}."
+            yield f"Nothing is said of chance for {system_label(*name.values())}: {why}."
     for scope in scopes(audit):
-        of = verdicts_of(audit, scope.where)
+        of = verdicts_by_metric(audit, scope.filters)
         rows = [row for by_group in of.values() for row in by_group.values()]
         unknown = {row["group"] for row in rows if row["verdict"] == "cannot_tell"}
         every = {row["group"] for row in rows}
@@ -375,7 +397,9 @@ def _of_standard(audit: Audit, context: Context) -> list[Item]:
     is_of_known_people = bool(context.recruitment and context.population)
     has_shifts = _has(audit, "shift_target", "shift_nontarget")
     # thresholds found on these trials are in nobody's use yet
-    is_in_use = context.threshold != Choice() or bool(findings.first_sources(audit) - {SAME_TRIALS})
+    is_in_use = context.threshold != Choice() or bool(
+        findings.threshold_sources(audit) - {SAME_TRIALS}
+    )
     has_intervals = any(audit.groups.to_dict()["interval"])
     shifts = "definitions; the figures: groups.csv of the audit"
     return [

@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any
 from parivox.core import verdict
 from parivox.report import findings
 from parivox.report.audit_queries import (
-    RATES,
-    by_grouping,
-    differing,
-    first_point,
+    ERROR_TYPES,
+    differing_groups,
+    first_point_name,
     has_rate,
-    lacks,
-    name_of,
-    points,
-    rates_of,
+    heading_with_status,
+    located_points,
+    missing_rate_reason,
+    rates_by_group,
     scopes,
+    scopes_by_grouping,
+    shortfalls,
+    system_label,
     systems,
-    verdicts_of,
-    why_no_rate,
-    with_standing,
+    verdicts_by_metric,
 )
 from parivox.report.context import HEADINGS, Choice, Context
 from parivox.report.html.layout import NOT_SUPPLIED, abreast, point_in_words
 from parivox.report.overview import Caveat
 from parivox.report.sheets.groups import operating_points
 from parivox.report.sheets.people import failures
-from parivox.report.words import capital, count_of, listed, number
+from parivox.report.words import capitalised, count_of, count_text, shortened_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,8 +44,10 @@ def said(audit: Audit, context: Context | None) -> dict[str, Any]:
     """What can be said of every grouping, and on what it rests, as ``said.html.j2`` takes it."""
     every = list(scopes(audit))
     about = _about(context or Context())
-    groupings = [[_said(audit, one) for one in of] for of in by_grouping(every)]
-    deployed = {tuple(one.values()): findings.deployed_at(audit, one) for one in systems(audit)}
+    groupings = [[_said(audit, one) for one in of] for of in scopes_by_grouping(every)]
+    deployed = {
+        tuple(one.values()): findings.deployed_thresholds_text(audit, one) for one in systems(audit)
+    }
     return {
         "points": operating_points(audit, deployed),
         "chosen": list(_chosen(audit, context or Context())),
@@ -55,7 +57,7 @@ def said(audit: Audit, context: Context | None) -> dict[str, Any]:
         "lacking": [label for label, words in about.items() if not words],
         "context_sha256": context.sha256 if context else "",
         "failures": list(_failures(audit, every)),
-        "gates": findings.gates_in_words(audit),
+        "gates": findings.minimums_text(audit),
     }
 
 
@@ -67,15 +69,15 @@ def _names(audit: Audit) -> Iterator[tuple[str, str]]:
 
 def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
     """What is said of one grouping of one system."""
-    rates, known = rates_of(audit, scope.where), points(audit, scope.where)
+    rates, known = rates_by_group(audit, scope.filters), located_points(audit, scope.filters)
     at_points = [
         _at_point(audit, scope, point, rates)
         for point in known
-        if len(audit.verdicts.where(**scope.where, operating_point=point["operating_point"]))
+        if len(audit.verdicts.where(**scope.filters, operating_point=point["operating_point"]))
     ]
     missing = ""
     if not at_points:
-        why = findings.why_unsure(audit, {"system": scope.system, "list": scope.list})
+        why = findings.missing_interval_reason(audit, {"system": scope.system, "list": scope.list})
         reference = audit.record["options"]["reference"][0]
         missing = (
             f"No verdicts: {why}. Rates are observed values."
@@ -86,12 +88,12 @@ def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
         )
     harder = [
         f"{group} {words.partition(':')[0]}"
-        for group, words in findings.own_thresholds(audit, scope.where)
+        for group, words in findings.group_eer_lines(audit, scope.filters)
         if words.startswith(("harder:", "easier:"))
     ]
-    first = next((words for _, words in findings.own_thresholds(audit, scope.where)), "")
+    first = next((words for _, words in findings.group_eer_lines(audit, scope.filters)), "")
     own = "; ".join(filter(None, (", ".join(harder), first)))
-    head = with_standing(audit, "EER at group-specific thresholds", scope.where)
+    head = heading_with_status(audit, "EER at group-specific thresholds", scope.filters)
     return {
         "label": scope.label,
         "points": at_points,
@@ -103,49 +105,53 @@ def _said(audit: Audit, scope: Scope) -> dict[str, Any]:
 def _at_point(audit: Audit, scope: Scope, point: Row, rates: Rates) -> dict[str, Any]:
     """What is said of one grouping at one operating point."""
     at = point["operating_point"]
-    asked = {**scope.where, "operating_point": at}
+    asked = {**scope.filters, "operating_point": at}
     system = {row["metric"]: row for row in audit.verdicts.where(**asked, group="").rows()}
-    of = verdicts_of(audit, asked)
-    differ = differing(of)
-    groups = [(group, findings.figures(of, group, rates, at)) for group in differ[:_MOST_TOLD]]
+    of = verdicts_by_metric(audit, asked)
+    differ = differing_groups(of)
+    groups = [
+        (group, findings.group_figures_text(of, group, rates, at)) for group in differ[:_MOST_TOLD]
+    ]
     if len(differ) > _MOST_TOLD:
         groups.append((f"{len(differ) - _MOST_TOLD} more", "differ: see the table of groups"))
     summary, sentences = [], []
-    for metric, words in RATES.items():
+    for metric, words in ERROR_TYPES.items():
         if has_rate(metric, at, rates):
-            sentence = f"{capital(str(system[metric]['sentence']))}."
-            summary.append(f"{words}: {findings.differing_in_words(of[metric])}")
+            sentence = f"{capitalised(str(system[metric]['sentence']))}."
+            summary.append(f"{words}: {findings.differing_groups_text(of[metric])}")
         else:
-            sentence = f"No {metric.upper()}: {why_no_rate(metric, at, rates)}."
-        sentences.append((f"{capital(words)} ({metric.upper()})", sentence))
+            sentence = f"No {metric.upper()}: {missing_rate_reason(metric, at, rates)}."
+        sentences.append((f"{capitalised(words)} ({metric.upper()})", sentence))
     return {
         "at": at,
-        "head": with_standing(audit, f"At {at}", scope.where, at),
+        "head": heading_with_status(audit, f"At {at}", scope.filters, at),
         "where": point_in_words(point),
         "short": "; ".join(summary),
         "sentences": sentences,
         "groups": groups,
         "unknown": list(_unknown(of)),
         "reasons": "; ".join(_reasons(of)),
-        "lacking": findings.grouped(lacks(of, rates, at)),
+        "lacking": findings.groups_by_shortfall_text(shortfalls(of, rates, at)),
     }
 
 
 def _unknown(of: Verdicts) -> Iterator[str]:
     """Of which groups it can't be told whether they differ, and why."""
-    for metric, words in RATES.items():
+    for metric, words in ERROR_TYPES.items():
         by_reason: dict[str, list[str]] = {}
         for group, row in of.get(metric, {}).items():
             if row["verdict"] == "cannot_tell":
                 why = str(verdict.WHY.get(row["reason"], row["reason"]))
                 by_reason.setdefault(why, []).append(group)
         for why, groups in by_reason.items():
-            yield f"{words} ({metric.upper()}), {why}: {', '.join(listed(groups, most=12))}"
+            yield (
+                f"{words} ({metric.upper()}), {why}: {', '.join(shortened_names(groups, most=12))}"
+            )
 
 
 def _reasons(of: Verdicts) -> list[str]:
     """Why it can't be told, of whatever group."""
-    rows = [row for metric in RATES for row in of.get(metric, {}).values()]
+    rows = [row for metric in ERROR_TYPES for row in of.get(metric, {}).values()]
     found = [row["reason"] for row in rows if row["verdict"] == "cannot_tell"]
     return list(dict.fromkeys(verdict.WHY.get(one, one) for one in found))
 
@@ -153,9 +159,9 @@ def _reasons(of: Verdicts) -> list[str]:
 def _failures(audit: Audit, every: Sequence[Scope]) -> Iterator[Sheet]:
     """Recordings that could not be used, of each system and grouping; none if none were told of."""
     for scope in every:
-        at = first_point(audit, scope.where)
+        at = first_point_name(audit, scope.filters)
         if at is not None:
-            for sheet in failures(audit, scope.where, rates_of(audit, scope.where), at):
+            for sheet in failures(audit, scope.filters, rates_by_group(audit, scope.filters), at):
                 label = scope.label if sheet.title else f"Time of a trial, {scope.label}"
                 yield sheet.for_report(label)
 
@@ -163,16 +169,20 @@ def _failures(audit: Audit, every: Sequence[Scope]) -> Iterator[Sheet]:
 def _chosen(audit: Audit, context: Context) -> Iterator[str]:
     """Who chose the operating points, the groups and the margin, as far as that is known."""
     options = audit.record["options"]
-    points = options["operating_points"]
-    how = f"given to the audit: {', '.join(points)}" if points else "left to Parivox's defaults"
+    operating_points = options["operating_points"]
+    how = (
+        f"given to the audit: {', '.join(operating_points)}"
+        if operating_points
+        else "left to Parivox's defaults"
+    )
     yield f"Operating points: {how}; {_who(context.threshold)}."
-    if primary := findings.primary_in_words(audit):
+    if primary := findings.primary_question_text(audit):
         how = "named for the audit" if options["primary"] else "the first of all, as none was named"
         yield f"Primary: {primary}, {how}."
-    if found := findings.found_here(audit):
+    if found := findings.thresholds_set_here_text(audit):
         yield f"{found} found on the audited trials themselves" + (
             "; a threshold chosen elsewhere would give other rates."
-            if findings.odd_points(audit)
+            if findings.unusual_points(audit)
             else ", so the pooled rate that they hold is met exactly here; a threshold chosen "
             "elsewhere would not meet it exactly."
         )
@@ -180,7 +190,7 @@ def _chosen(audit: Audit, context: Context) -> Iterator[str]:
     names = ", ".join(audit.record["groupings"])
     how = "given to the audit" if by == "user" else f"not given, so taken: {by}"
     yield f"Groups: {names}, {how}; {_who(context.groups)}."
-    margin, others = f"{options['margin']:g}", findings.reference_in_words(audit)
+    margin, others = f"{options['margin']:g}", findings.reference_text(audit)
     yield (
         f"Margin: ratios from 1/{margin} to {margin} times {others} are taken not to matter; "
         f"{_who(context.margin)}."
@@ -229,10 +239,11 @@ def _system(audit: Audit, name: Row) -> tuple[str, str, list[str]]:
     first = whole[0]
     speakers = first["speakers"]
     of_whom = "" if speakers is None else f" of {count_of(speakers, 'speaker')}"
-    of_what = findings.recordings_in_words(audit, name)
+    of_what = findings.recordings_text(audit, name)
     said = (
-        f"{number(first['target_trials'])} target trials (a person against themselves) and "
-        f"{number(first['nontarget_trials'])} nontarget trials (against someone else)"
-        f"{of_whom}{of_what and f' in {of_what}'}. Over all of them: {findings.headline(whole)}"
+        f"{count_text(first['target_trials'])} target trials (a person against themselves) and "
+        f"{count_text(first['nontarget_trials'])} nontarget trials (against someone else)"
+        f"{of_whom}{of_what and f' in {of_what}'}. Over all of them: "
+        f"{findings.pooled_metrics_text(whole)}"
     )
-    return name_of(*name.values()), said, findings.set_aside(audit, name)
+    return system_label(*name.values()), said, findings.data_notes(audit, name)

@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.core.measures import meta_measures
-from parivox.report.audit_queries import POOLED, RATES, name_of, rates_of, verdicts_of
+from parivox.report.audit_queries import (
+    ERROR_TYPES,
+    POOLED,
+    rates_by_group,
+    system_label,
+    verdicts_by_metric,
+)
 from parivox.report.sheets.groups import errors_over_trials, interval_cell, percent_figure
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
-from parivox.report.words import chance, percent, span
+from parivox.report.words import interval_text, p_value_cell, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +62,7 @@ def pairs(audit: Audit) -> Iterator[ComparedPair]:
     }
     for pair, of_whom in speakers.items():
         rows = audit.comparison.where(**dict(zip(_KEYS, pair, strict=True)), within="")
-        names = (name_of(*pair[:2]), name_of(*pair[2:]))
+        names = (system_label(*pair[:2]), system_label(*pair[2:]))
         splits = [
             split
             for grouping in audit.record["groupings"]
@@ -95,11 +101,11 @@ def _split(
     spreads = _against("", label, names, _spreads(audit, at))
     groups = [
         _against(f"{metric.upper()} ({words}) of each group", "group", names, _groups(at, metric))
-        for metric, words in RATES.items()
+        for metric, words in ERROR_TYPES.items()
     ]
     ranks = [
         (metric.upper(), words, row["value"], row["other"])
-        for metric in RATES
+        for metric in ERROR_TYPES
         for measure, words in _RANKS.items()
         for row in at.where(metric=metric, measure=measure).rows()
         if row["value"] is not None
@@ -113,7 +119,7 @@ def _spreads(audit: Audit, rows: Table) -> Iterator[list[Cell]]:
         if measure.is_joint and measure.shown == "first":
             for row in rows.where(measure=measure.id, alpha=alpha, zero="none").rows():
                 yield _cells(row, measure.short, is_share=False)
-    for metric in RATES:
+    for metric in ERROR_TYPES:
         for row in rows.where(measure="spread", metric=metric).rows():
             if row["value"] is not None:
                 yield _cells(row, f"spread of log {metric.upper()}", is_share=False)
@@ -139,8 +145,8 @@ def _cells(row: Row, label: str, *, is_share: bool) -> list[Cell]:
         Cell(shown(row["value"]), reason=why),
         Cell(shown(row["other"]), reason=why),
         Cell(UNDEFINED if gap is None else f"{times * gap:+.3g}", reason=why),
-        Cell(span(row["low"], row["high"], times=times), reason=why),
-        Cell(chance(row["p"]), reason=no_p),
+        Cell(interval_text(row["low"], row["high"], times=times), reason=why),
+        Cell(p_value_cell(row["p"]), reason=no_p),
     ]
 
 
@@ -156,7 +162,11 @@ class _Rates(NamedTuple):
 
     @classmethod
     def of(cls, audit: Audit, where: Row, at: str) -> _Rates:
-        return cls(rates_of(audit, where), verdicts_of(audit, {**where, "operating_point": at}), at)
+        return cls(
+            rates_by_group(audit, where),
+            verdicts_by_metric(audit, {**where, "operating_point": at}),
+            at,
+        )
 
     def cell(self, group: str, metric: str) -> Cell:
         """A rate with its interval, else with its counts; a star if there is too little."""
@@ -181,15 +191,15 @@ class _Rates(NamedTuple):
 def audited_points(audit: Audit, where: Row, points: Sequence[str]) -> Sheet:
     """Both rates of every group at each of several operating points."""
     each = [_Rates.of(audit, where, at) for at in points]
-    groups = sorted(rates_of(audit, where), key=lambda group: (group == POOLED, group))
+    groups = sorted(rates_by_group(audit, where), key=lambda group: (group == POOLED, group))
     return Sheet(
         "",
         [
             Column("group", is_words=True),
-            *(Column(f"{metric.upper()}, %, at {at}") for at in points for metric in RATES),
+            *(Column(f"{metric.upper()}, %, at {at}") for at in points for metric in ERROR_TYPES),
         ],
         [
-            [Cell(group), *(one.cell(group, metric) for one in each for metric in RATES)]
+            [Cell(group), *(one.cell(group, metric) for one in each for metric in ERROR_TYPES)]
             for group in groups
         ],
         sums=int(POOLED in groups),
@@ -216,9 +226,9 @@ def crosstabs(audit: Audit, where: Row, at: str) -> list[Sheet]:
     margin = {name: _Rates.of(audit, {**where, "grouping": name}, at) for name in values}
     lacking = [name for name in (down, across) if not margin[name].rates]
     heads = (*values[across], *(() if down in lacking else ("all",)))
-    name = name_of(where["system"], where["list"])
+    name = system_label(where["system"], where["list"])
     made = []
-    for metric in RATES:
+    for metric in ERROR_TYPES:
         rows = []
         for value in values[down]:
             pairs = [(value, other) for other in values[across]]
@@ -230,7 +240,7 @@ def crosstabs(audit: Audit, where: Row, at: str) -> list[Sheet]:
             rows.append([Cell("all"), *[*total, own.cell(POOLED, metric)][: len(heads)]])
         made.append(
             Sheet(
-                f"{name}: {RATES[metric]} ({metric.upper()}), %, {down} by {across} at {at}",
+                f"{name}: {ERROR_TYPES[metric]} ({metric.upper()}), %, {down} by {across} at {at}",
                 [Column(down, is_words=True), *(Column(head, across) for head in heads)],
                 rows,
                 _IN_CELLS,
@@ -251,12 +261,12 @@ def by_system(audit: Audit, grouping: str, found: Sequence[tuple[Row, str]]) -> 
     groups = {group for one in each for group in one.rates}
     order = sorted(groups, key=lambda group: (group == POOLED, group))
     points = ", ".join(dict.fromkeys(at for _, at in found))
-    for metric, words in RATES.items():
+    for metric, words in ERROR_TYPES.items():
         yield Sheet(
             f"{grouping}: {words} ({metric.upper()}), %, by system at {points}",
             [
                 Column("group", is_words=True),
-                *(Column(name_of(where["system"], where["list"])) for where, _ in found),
+                *(Column(system_label(where["system"], where["list"])) for where, _ in found),
             ],
             [[Cell(group), *(one.cell(group, metric) for one in each)] for group in order],
             _IN_CELLS,

@@ -10,28 +10,36 @@ from parivox.auditing import NO_TRIALS
 from parivox.core import verdict
 from parivox.core.measures import MEASURES
 from parivox.report.audit_queries import (
+    ERROR_TYPES,
     IS_REFERENCE,
     POOLED,
-    RATES,
     has_rate,
-    lacks,
-    marks,
-    name_of,
-    rates_of,
-    verdicts_of,
-    with_standing,
+    heading_with_status,
+    interval_marks,
+    rates_by_group,
+    shortfalls,
+    system_label,
+    verdicts_by_metric,
 )
 from parivox.report.findings import (
-    best_guess,
-    differing_in_words,
-    gates_in_words,
-    grouped,
-    reference_in_words,
-    verdict_in_words,
-    why_unsure,
+    differing_groups_text,
+    groups_by_shortfall_text,
+    minimums_text,
+    missing_interval_reason,
+    reference_text,
+    shrinkage_estimate_text,
+    verdict_text,
 )
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
-from parivox.report.words import capital, chance, count_of, number, percent, short, span
+from parivox.report.words import (
+    capitalised,
+    count_of,
+    count_text,
+    interval_text,
+    p_value_cell,
+    percent,
+    short_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -67,7 +75,7 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
         lack = {} if row["reason"] else {k: w for k, w in missing.items() if row[k] is None}
         cost = UNDEFINED if row["cdet_norm"] is None else f"{row['cdet_norm']:.4f}"
         made.add(
-            name_of(*name),
+            system_label(*name),
             row["operating_point"],
             threshold,
             *(Cell(percent_figure(row[metric]), reason=lack.get(metric, "")) for metric in missing),
@@ -83,8 +91,8 @@ def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
     The highest rate comes first, that of all groups last. Where nothing was judged, ratios are
     those that were measured.
     """
-    rates, others = rates_of(audit, where), reference_in_words(audit)
-    of = verdicts_of(audit, {**where, "operating_point": at})
+    rates, others = rates_by_group(audit, where), reference_text(audit)
+    of = verdicts_by_metric(audit, {**where, "operating_point": at})
     against = (of or _measured(audit, where, at)).get(metric, {})
     columns = (
         Column("Group", is_words=True, key="group"),
@@ -109,13 +117,13 @@ def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
         made.add(
             Cell(group, "*" if verdict_ and verdict_["gates"] else ""),
             _verdict(verdict_),
-            number(row["speakers"]),
+            count_text(row["speakers"]),
             Cell(percent_figure(row["value"]), reason=why),
             interval_cell(row),
             Cell(errors_over_trials(row), reason=why),
             *_worth(row),
             *(_against(compared, others) if compared else (Cell(""),) * 3),
-            best_guess(verdict_) if verdict_ else "",
+            shrinkage_estimate_text(verdict_) if verdict_ else "",
         )
     return made
 
@@ -127,14 +135,18 @@ def percent_figure(value: float | None) -> str:
 
 def errors_over_trials(row: Row) -> str:
     """The counts of a rate."""
-    return UNDEFINED if row["trials"] is None else f"{number(row['errors'])}/{row['trials']:,}"
+    return UNDEFINED if row["trials"] is None else f"{count_text(row['errors'])}/{row['trials']:,}"
 
 
 def interval_cell(row: Row) -> Cell:
     """A rate's interval in percent with its marks, or why there is none."""
     if row["value"] is None:
         return Cell(UNDEFINED)
-    return Cell(span(row["low"], row["high"], times=100), "".join(marks([row])), row["note"])
+    return Cell(
+        interval_text(row["low"], row["high"], times=100),
+        "".join(interval_marks([row])),
+        row["note"],
+    )
 
 
 def _verdict(row: Row | None) -> Cell:
@@ -142,7 +154,7 @@ def _verdict(row: Row | None) -> Cell:
         return Cell("")
     if row["reason"] == IS_REFERENCE:
         return Cell("reference")
-    return Cell(verdict_in_words(row), verdict="" if row.get("because_of") else row["verdict"])
+    return Cell(verdict_text(row), verdict="" if row.get("because_of") else row["verdict"])
 
 
 def _worth(row: Row) -> tuple[Cell, Cell]:
@@ -151,8 +163,8 @@ def _worth(row: Row) -> tuple[Cell, Cell]:
         return Cell(""), Cell("")
     why = re.split("[:;]", row["note"])[0]
     why = why and f"no design effect: {why}"
-    worth = number(None if row["n_eff"] is None else round(row["n_eff"]))
-    return Cell(short(row["deff"]), reason=why), Cell(worth, reason=why)
+    worth = count_text(None if row["n_eff"] is None else round(row["n_eff"]))
+    return Cell(short_number(row["deff"]), reason=why), Cell(worth, reason=why)
 
 
 def _against(row: Row, others: str) -> tuple[Cell, Cell, Cell]:
@@ -164,11 +176,11 @@ def _against(row: Row, others: str) -> tuple[Cell, Cell, Cell]:
         "no_interval": f"no interval: the group or {others} has too few speakers or errors",
     }.get(row["reason"]) or str(verdict.WHY.get(row["reason"] or "no_p", row["reason"]))
     ratio = None if row["ratio"] in {None, math.inf} else row["ratio"]
-    limits = span(row["low"], row["high"])
+    limits = interval_text(row["low"], row["high"])
     return (
-        Cell(short(ratio), reason=why),
+        Cell(short_number(ratio), reason=why),
         Cell(limits, reason=why),
-        Cell(chance(row["p_holm"]), reason=why),
+        Cell(p_value_cell(row["p_holm"]), reason=why),
     )
 
 
@@ -187,14 +199,14 @@ def _measured(audit: Audit, where: Row, at: str) -> dict[str, dict[str, Row]]:
 
 def rates_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
     """Both rates of every group by name, each with its interval behind it."""
-    rates = rates_of(audit, where)
-    lacking = lacks(verdicts_of(audit, {**where, "operating_point": at}), rates, at)
+    rates = rates_by_group(audit, where)
+    lacking = shortfalls(verdicts_by_metric(audit, {**where, "operating_point": at}), rates, at)
     columns = [Column("group", is_words=True), Column("speakers")]
     of_group: dict[str, list[Cell]] = {
         group: [Cell(group, "*" * (group in lacking))]
         for group in sorted(rates, key=lambda group: (group == POOLED, group))
     }
-    for place, (metric, words) in enumerate(RATES.items()):
+    for place, (metric, words) in enumerate(ERROR_TYPES.items()):
         over = f"{words} ({metric.upper()})"
         columns += [Column(head, over) for head in ("errors/trials", "%", "ratio", "p")]
         sheet = group_rates(audit, where, metric, at)
@@ -205,10 +217,10 @@ def rates_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
             if ratio.text == "1" and not limits.text:
                 cells[2] = Cell("reference")
             of_group[group.text] += cells if place else [speakers, *cells]
-    name = name_of(where["system"], where["list"])
+    name = system_label(where["system"], where["list"])
     how = "" if where["allocation"] == "both" else f", allocated by {where['allocation']}"
     return Sheet(
-        with_standing(audit, f"{name}: {where['grouping']}{how} at {at}", where, at),
+        heading_with_status(audit, f"{name}: {where['grouping']}{how} at {at}", where, at),
         columns,
         [*of_group.values()],
         _reading(audit, where),
@@ -225,7 +237,7 @@ def _with(figure: Cell, interval: Cell) -> Cell:
 
 
 def _reading(audit: Audit, where: Row) -> str:
-    unsure = why_unsure(audit, {name: where[name] for name in ("system", "list")})
+    unsure = missing_interval_reason(audit, {name: where[name] for name in ("system", "list")})
     level = 100 * audit.record["options"]["confidence"]
     how = (
         f"No confidence intervals: {unsure}."
@@ -235,16 +247,16 @@ def _reading(audit: Audit, where: Row) -> str:
     )
     return (
         "FNR: target trials rejected; FPR: nontarget trials accepted; ratio: the rate divided by "
-        f"that of {reference_in_words(audit)}. {how}"
+        f"that of {reference_text(audit)}. {how}"
     )
 
 
 def _notes(audit: Audit, rates: Rates, lacking: Mapping[str, str], at: str) -> Iterator[str]:
     """What the marks stand for, and which rates are missing."""
     if lacking:
-        yield f"* {gates_in_words(audit)}: {grouped(lacking)}."
-    cells = [rows[metric, at] for rows in rates.values() for metric in RATES]
-    yield from (f"{mark} {capital(words)}." for mark, words in marks(cells).items())
+        yield f"* {minimums_text(audit)}: {groups_by_shortfall_text(lacking)}."
+    cells = [rows[metric, at] for rows in rates.values() for metric in ERROR_TYPES]
+    yield from (f"{mark} {capitalised(words)}." for mark, words in interval_marks(cells).items())
     missing: dict[str, list[str]] = {}
     for row in cells:
         if row["value"] is None:
@@ -270,10 +282,12 @@ def own_thresholds(audit: Audit, where: Row) -> Sheet | None:
             columns += [Column(head), Column("Interval")]
             of_column.append({})
             for row in table.where(definition=definition).rows():
-                speakers.setdefault(row["group"], number(row["speakers"]))
+                speakers.setdefault(row["group"], count_text(row["speakers"]))
                 value = row["value"]
                 figure = UNDEFINED if value is None else f"{times * value:#.3g}".rstrip(".")
-                limits = "" if value is None else span(row["low"], row["high"], times=times)
+                limits = (
+                    "" if value is None else interval_text(row["low"], row["high"], times=times)
+                )
                 cells = [Cell(figure, reason=row["reason"]), Cell(limits, reason=row["note"])]
                 of_column[-1][row["group"]] = cells
     if not columns:
@@ -297,7 +311,9 @@ def own_thresholds(audit: Audit, where: Row) -> Sheet | None:
 
 def strata_table(audit: Audit, where: Row, of: Mapping[str, Rates], at: str) -> Sheet | None:
     """Which groups differ within each level of ``--within``, of which the rates are given."""
-    known = [metric for metric in RATES if any(has_rate(metric, at, one) for one in of.values())]
+    known = [
+        metric for metric in ERROR_TYPES if any(has_rate(metric, at, one) for one in of.values())
+    ]
     if not of:
         return None
     columns = [Column("within", is_words=True, is_unbroken=True)]
@@ -306,14 +322,14 @@ def strata_table(audit: Audit, where: Row, of: Mapping[str, Rates], at: str) -> 
         columns.append(Column("groups that differ (x)", is_words=True, is_wide=True))
     made = Sheet("", columns)
     for level, rates in of.items():
-        verdicts = verdicts_of(audit, {**where, "within": level, "operating_point": at})
+        verdicts = verdicts_by_metric(audit, {**where, "within": level, "operating_point": at})
         cells = []
         for metric in known:
             pooled = rates[POOLED][metric, at]
             interval = interval_cell(pooled)
             cells += [
                 Cell(f"{percent(pooled['value'])} {interval.text}", interval.mark),
-                Cell(differing_in_words(verdicts.get(metric, {}))),
+                Cell(differing_groups_text(verdicts.get(metric, {}))),
             ]
         made.add(level, *cells)
     return made
@@ -330,7 +346,7 @@ def both_rates(rates: Rates, at: str, title: str) -> Sheet:
     groups = [group for group in rates if group != POOLED]
     rows = []
     for group in [*sorted(groups, key=lambda g: -(rates[g]["fnr", at]["value"] or 0)), POOLED]:
-        cells = [group, number(rates[group]["fnr", at]["speakers"])]
+        cells = [group, count_text(rates[group]["fnr", at]["speakers"])]
         for metric in ("fnr", "fpr"):
             row, pooled = rates[group][metric, at], rates[POOLED][metric, at]["value"]
             cells += (
@@ -354,7 +370,7 @@ def group_sizes(rates: Rates) -> Sheet:
     """How many speakers and trials each group has, where there are no rates."""
     keys = ("speakers", "target_trials", "nontarget_trials")
     first = {group: next(iter(found.values())) for group, found in rates.items()}
-    rows = [(group, *(number(row[key]) for key in keys)) for group, row in first.items()]
+    rows = [(group, *(count_text(row[key]) for key in keys)) for group, row in first.items()]
     return Sheet.with_heads("", ("group", "speakers", "target trials", "nontarget trials"), rows)
 
 
@@ -364,7 +380,7 @@ def extreme_groups(rates: Rates, points: Iterable[Row]) -> Sheet:
     made = Sheet.with_heads("", heads, words=(1, 2, 3, 6))
     for point in points:
         at = point["operating_point"]
-        for metric, words in RATES.items():
+        for metric, words in ERROR_TYPES.items():
             ranked = _ranked(rates, metric, at)
             pooled = rates[POOLED][metric, at]["value"]
             if len(ranked) < 2 or not pooled or ranked[0]["value"] == ranked[-1]["value"]:
@@ -387,7 +403,7 @@ def worst_groups_by_stratum(of: Mapping[str, Rates], at: str) -> Sheet:
     made = Sheet("", columns)
     for level, rates in of.items():
         cells = []
-        for metric in RATES:
+        for metric in ERROR_TYPES:
             pooled, ranked = rates[POOLED][metric, at]["value"], _ranked(rates, metric, at)
             cells.append(percent(pooled))
             if not ranked or not pooled:

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from parivox.core.measures import BOTH, MEASURES, MetaMeasure, meta_measures
 from parivox.report.audit_queries import (
-    NOT_SMALL,
-    RATES,
-    are_gated_alike,
+    ERROR_TYPES,
+    NOT_UNDER_REPRESENTED,
+    covers_same_groups,
     groups_left_out,
-    has_several,
-    name_of,
-    whose_measures,
-    why_left_out,
-    without_groups,
+    has_several_systems,
+    measured_groups_text,
+    omission_reasons,
+    system_label,
+    without_groups_text,
 )
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Column, Sheet
-from parivox.report.words import GAP, chance, number
+from parivox.report.words import GAP, count_text, p_value_cell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -114,7 +114,7 @@ def measures_on_page(audit: Audit, where: Row, at: str) -> list[Sheet]:
     chosen = [row for row in at_point if not row["gated"] or _differs(row, at_point)]
     chosen.sort(key=lambda r: (*_place(r), -1 if r["alpha"] is None else r["alpha"], r["gated"]))
     names = groups_left_out(row for row in chosen if measure_of(row).takes != "grid")
-    left_out = why_left_out(audit, {**where, "operating_point": at}, names)
+    left_out = omission_reasons(audit, {**where, "operating_point": at}, names)
     made = []
     for words, shown in (("Measures", ("first", "quoted")), ("Further measures", ("further",))):
         sheet = Sheet.with_heads(
@@ -144,13 +144,13 @@ def _differs(row: Row, rows: Sequence[Row]) -> bool:
 def _cells(row: Row) -> Iterator[str | Cell]:
     """A measure with its interval, beside what a fair system would show, or why it lacks them."""
     one, value = measure_of(row), row["value"]
-    label = f"{one.label} of {row['metric'].upper()}" if row["metric"] in RATES else one.label
+    label = f"{one.label} of {row['metric'].upper()}" if row["metric"] in ERROR_TYPES else one.label
     if one.takes == "grid":
         label = f"{label} over {row['operating_point']}"
     if row["definition"]:
         label = f"{label} ({row['definition']})"
     yield _weighted(label, row)
-    yield f"{number(row['groups'])} ({_whose(row)})"
+    yield f"{count_text(row['groups'])} ({_whose(row)})"
     yield Cell(_figure(value), reason=undefined_reason(row["reason"]))
     if row["high"] is not None:
         yield f"[{_figure(row['low'])}, {_figure(row['high'])}]"
@@ -167,7 +167,7 @@ def _cells(row: Row) -> Iterator[str | Cell]:
         yield Cell(_figure(row["floor_mean"] if floor is not None else None), reason=why)
         yield Cell(f"{_figure(floor)}{' ▲ exceeded' * is_beyond}", reason=why)
         why = _no_p(row)
-        yield Cell(UNDEFINED, reason=f"no p: {why}") if why else chance(row["p"])
+        yield Cell(UNDEFINED, reason=f"no p: {why}") if why else p_value_cell(row["p"])
     yield _fairer(row)
     yield row["low_group"] or ""
     yield row["high_group"] or ""
@@ -178,7 +178,7 @@ def _whose(row: Row) -> str:
     if not row["gated"]:
         return "all"
     names = groups_left_out([row])
-    return without_groups(names) if names else "without *"
+    return without_groups_text(names) if names else "without *"
 
 
 # ---- on paper
@@ -189,8 +189,8 @@ def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
     here = {**where, "operating_point": at}
     every = _of_one_alpha(audit, here)
     is_gated = any(row["gated"] and row["value"] is not None for row in every)
-    whose = f"groups that {NOT_SMALL}" if is_gated else "all groups"
-    if is_gated and not are_gated_alike(audit, here):
+    whose = f"groups that {NOT_UNDER_REPRESENTED}" if is_gated else "all groups"
+    if is_gated and not covers_same_groups(audit, here):
         # an audit of before, whose systems were measured on different groups
         is_gated = False
         whose = "all groups, as other groups are under-represented in other systems"
@@ -198,7 +198,7 @@ def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
     names = groups_left_out(rows)
     of_all = {_same_measure(row): row for row in every if not row["gated"]} if names else {}
     if names:
-        whose = whose_measures(audit, names)
+        whose = measured_groups_text(audit, names)
     has_floors = any(row["floor_95"] is not None for row in rows)
     lacks = [
         (f"Undefined, as {undefined_reason(row['reason'] or row['note'])}", row)
@@ -211,7 +211,7 @@ def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
     for what, row in lacks:
         missing.setdefault(what, []).append(f"{measure_of(row).short} of {_OF[row['metric']]}")
     return Sheet(
-        f"{name_of(where['system'], where['list'])}: spread over {where['grouping']} at {at}, "
+        f"{system_label(where['system'], where['list'])}: spread over {where['grouping']} at {at}, "
         f"{whose}",
         (
             Column("measure", is_words=True),
@@ -224,9 +224,9 @@ def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
             [
                 Cell(_weighted(measure_of(row).label, row)),
                 Cell(_OF[row["metric"]]),
-                Cell(number(row["groups"])),
+                Cell(count_text(row["groups"])),
                 *(Cell(_figure(row[name])) for name in ("value", "floor_mean", "floor_95")),
-                Cell(chance(row["p"])),
+                Cell(p_value_cell(row["p"])),
                 *(_beside(of_all.get(_same_measure(row))) if names else ()),
                 Cell(_fairer(row)),
             ]
@@ -235,7 +235,7 @@ def measures_on_paper(audit: Audit, where: Row, at: str) -> Sheet:
         ],
         _FLOORS if any(row["floor_mean"] is not None for row in rows) else _PLAIN,
         [
-            *([f"Left out: {', '.join(why_left_out(audit, here, names))}."] if names else ()),
+            *([f"Left out: {', '.join(omission_reasons(audit, here, names))}."] if names else ()),
             *(f"{what}: {', '.join(labels)}." for what, labels in missing.items()),
         ],
     ).without_empty_columns()
@@ -248,7 +248,7 @@ def _same_measure(row: Row) -> tuple[str, str, str, float | None]:
 
 def _beside(row: Row | None) -> Iterator[Cell]:
     """The same measure of all groups: their number and its value."""
-    yield Cell(UNDEFINED if row is None else number(row["groups"]))
+    yield Cell(UNDEFINED if row is None else count_text(row["groups"]))
     yield Cell(UNDEFINED if row is None else _figure(row["value"]))
 
 
@@ -271,7 +271,7 @@ def spread_table(audit: Audit, where: Row) -> tuple[Sheet | None, list[str]]:
     blocks = {_OF_ALL: False}
     title = ""
     left_out = groups_left_out(by_gate[True] for by_gate in every.values())
-    is_shared = bool(left_out) and has_several(audit)
+    is_shared = bool(left_out) and has_several_systems(audit)
     if any(by_gate[True]["groups"] != by_gate[False]["groups"] for by_gate in every.values()):
         if any(by_gate[True]["value"] is not None for by_gate in every.values()):
             blocks = {_IN_ALL if is_shared else _UNMARKED: True, _OF_ALL: False}
@@ -291,19 +291,19 @@ def spread_table(audit: Audit, where: Row) -> tuple[Sheet | None, list[str]]:
     notes = [*_lacking(every, blocks, _why_undefined, "Undefined")]
     notes += _lacking(every, blocks, _no_p, "No p")
     if is_shared:
-        notes.append(f"Not judged in all: {', '.join(why_left_out(audit, where, left_out))}.")
+        notes.append(f"Not judged in all: {', '.join(omission_reasons(audit, where, left_out))}.")
     return (made if made.rows else None), notes
 
 
 def _against_floor(row: Row) -> tuple[str, str, str, str]:
     """Of how many groups, a meta-measure, its floor and its p value."""
-    n = number(row["groups"])
+    n = count_text(row["groups"])
     if row["value"] is None:
         return n, UNDEFINED, UNDEFINED, UNDEFINED
     floor = UNDEFINED
     if row["floor_mean"] is not None:
         floor = f"{_decimals(row['floor_mean'])}, {_decimals(row['floor_95'])}"
-    return n, _decimals(row["value"]), floor, chance(row["p"])
+    return n, _decimals(row["value"]), floor, p_value_cell(row["p"])
 
 
 def _decimals(value: float) -> str:

@@ -7,12 +7,12 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from parivox.errors import printable
-from parivox.report.audit_queries import points, scopes, systems
+from parivox.report.audit_queries import located_points, scopes, systems
 from parivox.report.overview import overview
 from parivox.report.sheets.comparison import by_system, crosstabs
 from parivox.report.sheets.groups import operating_points, rates_on_paper
 from parivox.report.sheets.measures import measures_on_paper
-from parivox.report.words import capital
+from parivox.report.words import capitalised
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -92,8 +92,8 @@ def _scopes_at_points(
     """Every grouping and allocation of a system that has rates, at its (first) operating points."""
     for scope in scopes(audit):
         if (scope.system, scope.list) == (system["system"], system["list"]):
-            for point in points(audit, system)[:most]:
-                yield scope.where, point["operating_point"]
+            for point in located_points(audit, system)[:most]:
+                yield scope.filters, point["operating_point"]
 
 
 # ---- Markdown
@@ -124,12 +124,12 @@ def _section(audit: Audit) -> Iterator[str]:
         "rejected) and false accepts (FPR: nontarget trials accepted)."
     )
     of = overview(audit)
-    headline, *others = map(markdown_escaped, (*of.found, *of.counted))
+    headline, *others = map(markdown_escaped, (*of.finding_sentences, *of.count_sentences))
     yield from ("", f"**{headline}**", "")
     yield from (f"- {sentence}" for sentence in others)
-    yield from ("", markdown_escaped(of.data))
+    yield from ("", markdown_escaped(of.data_sentence))
     for heading, words in of.notes.items():
-        yield from ("", f"**{heading}.** {markdown_escaped(capital(words))}")
+        yield from ("", f"**{heading}.** {markdown_escaped(capitalised(words))}")
     if of.caveats:
         yield from ("", "### Limitations", "")
         yield from (f"- {markdown_escaped(one.sentence)}." for one in of.caveats)

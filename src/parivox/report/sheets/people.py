@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parivox.report.audit_queries import POOLED, RATES
+from parivox.report.audit_queries import ERROR_TYPES, POOLED
 from parivox.report.sheets.sheet import UNDEFINED, Cell, Sheet
-from parivox.report.words import percent, share_of_people, short, span
+from parivox.report.words import interval_text, percent, share_of_speakers, short_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -98,7 +98,7 @@ def _causes(audit: Audit, where: Row, groups: Sequence[str]) -> Iterator[Sheet]:
                     row["cause"] or "none given",
                     f"{row['failed']:,} / {row['tried']:,}",
                     percent(row["value"]),
-                    span(row["low"], row["high"], times=100),
+                    interval_text(row["low"], row["high"], times=100),
                 )
                 for row in rows
             ],
@@ -112,7 +112,7 @@ def _with_interval(row: Row) -> Iterator[str | Cell]:
         yield Cell(UNDEFINED, reason=row["reason"])
     else:
         yield percent(row["value"])
-    yield span(row["low"], row["high"], times=100)
+    yield interval_text(row["low"], row["high"], times=100)
     if row["metric"] in _FAILED:
         yield "" if row["value"] is None else f"{row['errors']:,} / {row['trials']:,}"
 
@@ -136,10 +136,10 @@ def speaker_errors(audit: Audit, where: Row, point: str) -> Iterator[Sheet]:
             [
                 (
                     row["group"],
-                    row["reason"] or share_of_people(row["value"]),
-                    span(row["low"], row["high"], times=100),
-                    share_of_people(worst[row["group"]]),
-                    share_of_people(equal[row["group"]]),
+                    row["reason"] or share_of_speakers(row["value"]),
+                    interval_text(row["low"], row["high"], times=100),
+                    share_of_speakers(worst[row["group"]]),
+                    share_of_speakers(equal[row["group"]]),
                 )
                 for row in above
                 if row["limit"] == limit
@@ -157,9 +157,9 @@ def attempts(audit: Audit, where: Row, point: str) -> Iterator[Sheet]:
             value = None if row["value"] is None else times * row["value"]
             is_many = value is not None and value >= _MOST - 1
             cells = of.setdefault(row["group"], [])
-            cells.append(f"{value:,.0f}" if is_many else short(value))
+            cells.append(f"{value:,.0f}" if is_many else short_number(value))
             if measure != "locked_out_people":
-                cells.append(span(row["low"], row["high"], times=times))
+                cells.append(interval_text(row["low"], row["high"], times=times))
     if of:
         yield Sheet.with_heads(
             f"Per {_MOST:,} in {audit.record['options']['attempts']} attempts at {point}, if "
@@ -183,10 +183,10 @@ def standardised_rates(
         notes = []
         asked = {**where, "within": "", "operating_point": point}
         table = audit.groups.where(**asked, definition=f"standardised {name}")
-        for metric in RATES:
+        for metric in ERROR_TYPES:
             for row in table.where(metric=metric).rows():
                 crude = rates[row["group"]][metric, point]["value"]
-                interval = span(row["low"], row["high"], times=100)
+                interval = interval_text(row["low"], row["high"], times=100)
                 values = (percent(one).removesuffix(" %") for one in (crude, row["value"]))
                 cells.setdefault(row["group"], []).extend([*values, row["reason"] or interval])
                 if row["note"] and not row["reason"]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.padding import Padding
 
 from parivox.report.audit_queries import POOLED
-from parivox.report.words import GAP, STYLES, add, capital, grid, text
+from parivox.report.words import GAP, STYLES, add_row, capitalised, grid, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -129,7 +129,7 @@ class Sheet:
         title = f"{self.title.removesuffix(':')} ({label})" if self.title else label
         columns = [
             one._replace(
-                head=capital(one.head),
+                head=capitalised(one.head),
                 is_wide=bool(i) and any(len(row[i].text) > _LONG for row in self.rows),
             )
             for i, one in enumerate(self.columns)
@@ -206,7 +206,7 @@ def terminal_table(
             for cell, column in zip(row[1:], sheet.columns[1:], strict=True)
         ]
         name = row[0]
-        add(made, f"{name.text}{name.mark}", *cells)
+        add_row(made, f"{name.text}{name.mark}", *cells)
     if sheet.title:
         yield text(sheet.title)
     if sheet.rows:

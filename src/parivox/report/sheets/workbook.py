@@ -65,7 +65,7 @@ def _about(audit: Audit, tables: dict[str, Table]) -> Iterator[tuple[str, ...]]:
     yield ("",)
     of = overview(audit)
     for heading, sentences in (
-        ("findings", [*of.found, *of.counted, of.data]),
+        ("findings", [*of.finding_sentences, *of.count_sentences, of.data_sentence]),
         *((heading.lower(), [words]) for heading, words in of.notes.items()),
         ("limitations", [f"{one.sentence}." for one in of.caveats]),
     ):
