@@ -55,16 +55,16 @@ def test_simulated_speakers_have_the_rate_asked_for(part, skewed):
         (simulate.misses(targets, 0.1, 400, rng, skewed=skewed), 0.1),
         (simulate.false_accepts(nontargets, 0.01, 400, rng, skewed=skewed), 0.01),
     ):
-        rates = tally.by_cell(tally.errors) / tally.by_cell(tally.trials)
+        rates = tally.sum_by_cell(tally.errors) / tally.sum_by_cell(tally.trials)
         error = rates.mean(axis=1).std(ddof=1) / 20
         assert abs(rates.mean() - rate) < 4 * error
 
 
 def test_pairs_of_a_group_enrol_in_both_orders_and_others_in_one(part):
     design = part("simulate").enrolled_design([2, 3], 4)
-    assert design.by_cell(design.trials).tolist() == [2 * 4 * 4, 3 * 4 * 4]
+    assert design.sum_by_cell(design.trials).tolist() == [2 * 4 * 4, 3 * 4 * 4]
     assert set(design.trials.tolist()) == {4, 8}
-    assert design.pairs.tolist() == [1 + 6, 3 + 6]
+    assert design.n_pairs.tolist() == [1 + 6, 3 + 6]
 
 
 def test_an_interval_is_counted_on_the_side_on_which_it_misses(part):

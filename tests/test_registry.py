@@ -13,7 +13,7 @@ POINT = "fpr=0.05"
 
 
 def root_range(values):
-    groups = GroupSet.of(values)
+    groups = GroupSet.from_values(values)
     return groups.meta(np.sqrt(groups.range()))
 
 

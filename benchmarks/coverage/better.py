@@ -72,7 +72,7 @@ def real(
     rate = float(alike.errors.sum() / alike.trials.sum())
     other = tally(trials, "fnr", threshold(trials, "fnr", times * rate, chosen), chosen)
     found = replace(alike, errors=np.stack((alike.errors, other.errors)))
-    unlike = int(np.argmin(np.abs(found.speakers - speakers)))
+    unlike = int(np.argmin(np.abs(found.n_speakers - speakers)))
 
     def drawn() -> Iterator[Tally]:
         while True:
@@ -99,9 +99,9 @@ def _said(data: Tally) -> NDArray[np.bool_]:
     own = rate_interval(moments(data))
     ratio = ratio_interval(own, rate_interval(others(data)))
     code = verdicts(ratio.value, ratio.low, ratio.high, holm(ratio.p)).code
-    at = int(worst(data.by_cell(data.errors), data.by_cell(data.trials)))
-    left = rate_interval(others(data.chosen(data.cell != at)))
-    rest = ratio_interval(own.without(np.arange(data.n_cells) == at, "left out"), left)
+    at = int(worst(data.sum_by_cell(data.errors), data.sum_by_cell(data.trials)))
+    left = rate_interval(others(data.select(data.cell != at)))
+    rest = ratio_interval(own.without_limits(np.arange(data.n_cells) == at, "left out"), left)
     lower = verdicts(rest.value, rest.low, rest.high, holm(of_lower(rest.p, rest.value))).code
     better = code == "better"
     return np.stack((better, better & (lower == "better"), code == "worse"))

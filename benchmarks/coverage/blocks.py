@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri
 from parivox.auditing.curves import step_thresholds
 from parivox.auditing.layout import Members, blocks_of
 from parivox.auditing.operating_points import parse_point
-from parivox.core.cluster_errors import ByPair, BySpeaker, moments
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.costs import parse_cost
 from parivox.core.counts import Counts
 from parivox.core.intervals import limits, rate_interval
@@ -122,17 +122,19 @@ def _limits(
     return found
 
 
-def in_blocks(every: BySpeaker | ByPair, block: NDArray[np.int32]) -> BySpeaker | ByPair:
+def in_blocks(
+    every: ErrorsBySpeaker | ErrorsByPair, block: NDArray[np.int32]
+) -> ErrorsBySpeaker | ErrorsByPair:
     """The same by blocks of speakers; a pair within a block is one with a stranger."""
     n = int(block.max()) + 1
-    if isinstance(every, BySpeaker):
+    if isinstance(every, ErrorsBySpeaker):
         code = every.cell * n + block[every.speaker]
         reach = n
     else:
         members = Members(2 * n, block)
         reach = members.n**2
         code = every.cell * reach + members.of_pairs(
-            *(one.astype(np.int32) for one in (every.one, every.other))
+            *(one.astype(np.int32) for one in (every.first_speaker, every.second_speaker))
         )
     codes, at = np.unique(code, return_inverse=True)
     errors, trials = (
@@ -140,10 +142,10 @@ def in_blocks(every: BySpeaker | ByPair, block: NDArray[np.int32]) -> BySpeaker 
         for values in (every.errors, every.trials)
     )
     cell, who = np.divmod(codes, reach)
-    if isinstance(every, BySpeaker):
-        return BySpeaker(cell, who, errors, trials, every.n_cells, in_blocks=True)
+    if isinstance(every, ErrorsBySpeaker):
+        return ErrorsBySpeaker(cell, who, errors, trials, every.n_cells, in_blocks=True)
     one, other = np.divmod(who, 2 * n)
-    return ByPair(cell, one, other, errors, trials, every.n_cells, in_blocks=True)
+    return ErrorsByPair(cell, one, other, errors, trials, every.n_cells, in_blocks=True)
 
 
 def _trials(n: int, mean: float, shape: str, rng: np.random.Generator) -> IntArray:
@@ -154,16 +156,16 @@ def _trials(n: int, mean: float, shape: str, rng: np.random.Generator) -> IntArr
     return np.maximum(1, np.rint(drawn)).astype(np.int64)
 
 
-def _misses(group: IntArray, rate: float, shape: str, rng: np.random.Generator) -> BySpeaker:
+def _misses(group: IntArray, rate: float, shape: str, rng: np.random.Generator) -> ErrorsBySpeaker:
     """Rejected target trials of every speaker."""
     trials = _trials(group.size, GENUINE, shape, rng)
     none = np.zeros_like(trials)
-    design = BySpeaker(group, np.arange(group.size), none, trials, int(group[-1]) + 1)
+    design = ErrorsBySpeaker(group, np.arange(group.size), none, trials, int(group[-1]) + 1)
     drawn = simulate.misses(design, rate, 1, rng, skewed=shape == "heavy")
-    return BySpeaker(group, design.speaker, drawn.errors[0], trials, design.n_cells)
+    return ErrorsBySpeaker(group, design.speaker, drawn.errors[0], trials, design.n_cells)
 
 
-def _pairs(group: IntArray, shape: str, rng: np.random.Generator) -> ByPair:
+def _pairs(group: IntArray, shape: str, rng: np.random.Generator) -> ErrorsByPair:
     """Each speaker with a few others of its group; some are met far more often."""
     n = np.bincount(group)
     first = np.cumsum(n) - n
@@ -178,15 +180,17 @@ def _pairs(group: IntArray, shape: str, rng: np.random.Generator) -> ByPair:
     codes, times = np.unique(low * group.size + high, return_counts=True)
     low, high = np.divmod(codes, group.size)
     none = np.zeros_like(codes)
-    return ByPair(group[low], low, high, none, EACH * times, int(group[-1]) + 1)
+    return ErrorsByPair(group[low], low, high, none, EACH * times, int(group[-1]) + 1)
 
 
-def _false_accepts(group: IntArray, rate: float, shape: str, rng: np.random.Generator) -> ByPair:
+def _false_accepts(
+    group: IntArray, rate: float, shape: str, rng: np.random.Generator
+) -> ErrorsByPair:
     """Accepted nontarget trials of pairs."""
     design = _pairs(group, shape, rng)
     drawn = simulate.false_accepts(design, rate, 1, rng, skewed=shape == "heavy")
-    own = design.cell, design.one, design.other, drawn.errors[0], design.trials
-    return ByPair(*own, design.n_cells)
+    own = design.cell, design.first_speaker, design.second_speaker, drawn.errors[0], design.trials
+    return ErrorsByPair(*own, design.n_cells)
 
 
 # --- a threshold that is found again -------------------------------------------------------------
@@ -213,10 +217,15 @@ def _found_again(
 ) -> dict[str, tuple[float, float]]:
     """Limits of one data set: the threshold as it is, and as replicates of blocks find it."""
     one_cell = np.zeros_like(group)
-    targets = BySpeaker(one_cell, np.arange(group.size), one_cell, one_cell + EACH, 1)
+    targets = ErrorsBySpeaker(one_cell, np.arange(group.size), one_cell, one_cell + EACH, 1)
     pairs = _pairs(group, "even", rng)
-    nontargets = ByPair(
-        np.zeros_like(pairs.cell), pairs.one, pairs.other, pairs.errors, pairs.trials, 1
+    nontargets = ErrorsByPair(
+        np.zeros_like(pairs.cell),
+        pairs.first_speaker,
+        pairs.second_speaker,
+        pairs.errors,
+        pairs.trials,
+        1,
     )
     drawn = simulate.scores(targets, nontargets, distance, rng)
     score = np.concatenate((drawn.target, drawn.nontarget))
@@ -224,7 +233,7 @@ def _found_again(
     counts = Counts.from_scores(score, is_target)
     threshold = float(POINT.threshold(counts))
     wrong = np.bincount(drawn.speaker, drawn.target < threshold, minlength=group.size)
-    tally = BySpeaker(one_cell, targets.speaker, wrong.astype(np.int64), targets.trials, 1)
+    tally = ErrorsBySpeaker(one_cell, targets.speaker, wrong.astype(np.int64), targets.trials, 1)
     found = rate_interval(moments(in_blocks(tally, block)), LEVEL)
     edges = np.append(-np.inf, step_thresholds(counts, [threshold]))
     enrol = block[np.concatenate((drawn.speaker, drawn.one))]

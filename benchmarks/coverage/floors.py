@@ -11,7 +11,7 @@ from benchmarks.coverage.real import tally, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 from benchmarks.coverage.simulate import SPREAD, WEAK, Spread
 
-from parivox.core.cluster_errors import ByPair, BySpeaker, moments
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.intervals import other_kappa2, rate_interval
 from parivox.core.meta import fdr, garbe
 from parivox.core.noise import floor, gamma_multinomial, permuted, without_zeros
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from benchmarks.coverage.simulate import FloatArray
 
-    Tally: TypeAlias = BySpeaker | ByPair
+    Tally: TypeAlias = ErrorsBySpeaker | ErrorsByPair
 
 DATASETS = 1000
 REPLICATES = 199
@@ -66,7 +66,7 @@ class Design:
         true = np.full(design.n_cells, rate)
         true[0] *= self.worse
         options: dict[str, Any] = {"spread": self.spread, "skewed": self.skewed}
-        if isinstance(design, BySpeaker):
+        if isinstance(design, ErrorsBySpeaker):
             return simulate.misses(design, true, datasets, rng, **options)
         return simulate.false_accepts(design, true, datasets, rng, **options)
 
@@ -148,7 +148,7 @@ def _single(drawn: Tally) -> list[Row]:
     """Share of p values of at most 0.05 of each group's ratio to all others."""
     own, rest = moments(drawn), rate_interval(others(drawn))
     p = {"others": ratio_interval(rate_interval(own), rest).p}
-    if isinstance(drawn, BySpeaker):
+    if isinstance(drawn, ErrorsBySpeaker):
         floored = rate_interval(own, pooled_floor=other_kappa2(own))
         p["others, pooled floor"] = ratio_interval(floored, rest).p
     rows = []
@@ -172,11 +172,12 @@ def _joint(design: Design, rate: float, datasets: int, rng: np.random.Generator)
     drawn = [_one_by_one(design.draw(kind, rate, datasets, rng)) for kind in BOTH]
     for misses, passes in zip(*drawn, strict=True):
         nulls = [
-            permuted(cast("BySpeaker", misses), None, REPLICATES, rng),
+            permuted(cast("ErrorsBySpeaker", misses), None, REPLICATES, rng),
             gamma_multinomial(moments(passes), REPLICATES, rng),
         ]
         fnr, fpr = (
-            data.by_cell(data.errors) / data.by_cell(data.trials) for data in (misses, passes)
+            data.sum_by_cell(data.errors) / data.sum_by_cell(data.trials)
+            for data in (misses, passes)
         )
         for measure, function in (("GARBE", garbe), ("FDR", fdr)):
             at = floor(
@@ -199,7 +200,7 @@ def _one_by_one(drawn: Tally) -> Iterator[Tally]:
 
 def _p_values(data: Tally, rng: np.random.Generator) -> dict[tuple[str, str], float]:
     """P value of each measure by each method, for one data set."""
-    errors, trials = data.by_cell(data.errors), data.by_cell(data.trials)
+    errors, trials = data.sum_by_cell(data.errors), data.sum_by_cell(data.trials)
     observed = {False: errors / trials, True: without_zeros(errors, trials)}
     found = {}
     for method, null in _nulls(data, rng).items():
@@ -212,25 +213,27 @@ def _p_values(data: Tally, rng: np.random.Generator) -> dict[tuple[str, str], fl
 def _nulls(data: Tally, rng: np.random.Generator) -> dict[str, dict[bool, FloatArray]]:
     """Null rates by each method, as they are and without zeros."""
     drawn = {"gamma-multinomial": gamma_multinomial(moments(data), REPLICATES, rng)}
-    if isinstance(data, BySpeaker):
+    if isinstance(data, ErrorsBySpeaker):
         drawn["permutation"] = permuted(data, None, REPLICATES, rng)
-    nulls = {method: {False: null.rates, True: null.lifted} for method, null in drawn.items()}
-    if isinstance(data, ByPair) and data.cell.size < MANY_PAIRS:
+    nulls = {
+        method: {False: null.rates, True: null.nonzero_rates} for method, null in drawn.items()
+    }
+    if isinstance(data, ErrorsByPair) and data.cell.size < MANY_PAIRS:
         nulls["recentred bootstrap"] = dict.fromkeys((False, True), _recentred(data, rng))
     return nulls
 
 
-def _recentred(data: ByPair, rng: np.random.Generator) -> FloatArray:
+def _recentred(data: ErrorsByPair, rng: np.random.Generator) -> FloatArray:
     """Null rates of the recentred vertex bootstrap; groups without errors have none.
 
     See docs/methods/noise-floors.md#recentred-bootstrap.
     """
-    cell, speaker = data.members
+    cell, speaker = data.cell_speakers
     strata = np.empty(speaker.max() + 1, dtype=np.int64)
     strata[speaker] = cell
     weights = speaker_weights(strata, REPLICATES, int(rng.integers(2**31)))
     errors, trials = weighted(data, weights)
-    own, all_ = data.by_cell(data.errors), data.by_cell(data.trials)
+    own, all_ = data.sum_by_cell(data.errors), data.sum_by_cell(data.trials)
     with np.errstate(invalid="ignore"):
         rate = own / all_
         null = errors / trials * (own.sum() / all_.sum() / np.where(rate > 0, rate, np.nan))
@@ -240,7 +243,7 @@ def _recentred(data: ByPair, rng: np.random.Generator) -> FloatArray:
 def _floors(kind: str, rate: float, datasets: int, rng: np.random.Generator) -> list[Row]:
     """Floors of Gini in paper 003's design: what fair systems show, and what data tell of it."""
     drawn = FLOOR.draw(kind, rate, FLOOR_DATASETS, rng)
-    true = gini(drawn.by_cell(drawn.errors) / drawn.by_cell(drawn.trials)).value
+    true = gini(drawn.sum_by_cell(drawn.errors) / drawn.sum_by_cell(drawn.trials)).value
     cut = float(np.quantile(true, 0.95))
     # error of a quantile: from the spread of the order statistics two standard errors around it
     reach = 2 * np.sqrt(0.95 * 0.05 / true.size)

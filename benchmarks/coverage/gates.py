@@ -15,7 +15,7 @@ from benchmarks.coverage import real
 from benchmarks.coverage.records import Row, mean, stream
 
 from parivox.auditing.pairing import N_DRAWS, encoded_draws
-from parivox.core.cluster_errors import ByPair, BySpeaker, moments, over
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments, safe_divide
 from parivox.core.intervals import rate_interval
 from parivox.core.planning import icc_of
 from parivox.core.ratios import others, ratio_interval
@@ -51,8 +51,8 @@ speakers who changed group since the baseline."""
 class Lot(NamedTuple):
     """Everyone who is dealt, with what a plan asks for."""
 
-    target: BySpeaker
-    nontarget: ByPair
+    target: ErrorsBySpeaker
+    nontarget: ErrorsByPair
     people: IntArray
     speakers: int  # of each group, as planned for twice the rate
     rate: float  # of FNR where errors are kept as in groups that fare alike
@@ -83,10 +83,10 @@ def _lot(system: str) -> Lot:
     chosen = real.within(trials, real.GROUPS[0])
     at = real.threshold(trials, "fpr", FPR, chosen)
     target, nontarget = (real.tally(trials, kind, at, chosen) for kind in ("fnr", "fpr"))
-    assert isinstance(target, BySpeaker)
-    assert isinstance(nontarget, ByPair)
-    target = target.chosen(cell=np.zeros_like(target.cell), n_cells=1)
-    nontarget = nontarget.chosen(cell=np.zeros_like(nontarget.cell), n_cells=1)
+    assert isinstance(target, ErrorsBySpeaker)
+    assert isinstance(nontarget, ErrorsByPair)
+    target = target.select(cell=np.zeros_like(target.cell), n_cells=1)
+    nontarget = nontarget.select(cell=np.zeros_like(nontarget.cell), n_cells=1)
     thinned = _thinned(target, np.full(1, KEPT), np.random.default_rng(1))
     known = moments(thinned)
     each = float(target.trials.sum() / target.speaker.size)
@@ -134,19 +134,19 @@ def _moved(group: IntArray, share: float, rng: np.random.Generator) -> IntArray:
     return before
 
 
-def _targets(lot: Lot, group: IntArray) -> BySpeaker:
+def _targets(lot: Lot, group: IntArray) -> ErrorsBySpeaker:
     """Return the target trials by group."""
     cell = group[lot.target.speaker]
     order = np.argsort(cell, kind="stable")[np.count_nonzero(cell < 0) :]
-    return lot.target.chosen(order, cell=cell[order], n_cells=GROUPS)
+    return lot.target.select(order, cell=cell[order], n_cells=GROUPS)
 
 
-def _nontargets(lot: Lot, group: IntArray) -> ByPair:
+def _nontargets(lot: Lot, group: IntArray) -> ErrorsByPair:
     """Return the nontarget trials within each group."""
-    one, other = group[lot.nontarget.one], group[lot.nontarget.other]
+    one, other = group[lot.nontarget.first_speaker], group[lot.nontarget.second_speaker]
     pair = np.where(one == other, one, -1)
     order = np.argsort(pair, kind="stable")[np.count_nonzero(pair < 0) :]
-    return lot.nontarget.chosen(order, cell=pair[order], n_cells=GROUPS)
+    return lot.nontarget.select(order, cell=pair[order], n_cells=GROUPS)
 
 
 def _fails(lot: Lot, times: float, moved: float, rng: np.random.Generator) -> dict[str, bool]:
@@ -185,7 +185,7 @@ def _fails(lot: Lot, times: float, moved: float, rng: np.random.Generator) -> di
 
 
 def _changes(
-    new: BySpeaker, old: BySpeaker, rng: np.random.Generator, *, has_moved: bool
+    new: ErrorsBySpeaker, old: ErrorsBySpeaker, rng: np.random.Generator, *, has_moved: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Ratio of two releases in each group, with its lower limit and df.
 
@@ -194,8 +194,8 @@ def _changes(
     weights = rng.exponential(size=(N_DRAWS, int(new.speaker.max()) + 1))
     made = []
     for release, one in (("old", old), ("new", new)):
-        drawn = over(*weighted(one, weights))
-        value = over(one.by_cell(one.errors), one.by_cell(one.trials))
+        drawn = safe_divide(*weighted(one, weights))
+        value = safe_divide(one.sum_by_cell(one.errors), one.sum_by_cell(one.trials))
         texts = encoded_draws(drawn)
         made.append(
             [
@@ -203,7 +203,7 @@ def _changes(
                     float(value[i]),
                     float(drawn[:, i].std(ddof=1)),
                     float(np.log(drawn[:, i]).std(ddof=1)),
-                    *(float(one.speakers[i] - 1), "list", texts[i], 1.0, ""),
+                    *(float(one.n_speakers[i] - 1), "list", texts[i], 1.0, ""),
                     members=release if has_moved else "",
                 )
                 for i in range(GROUPS)

@@ -16,7 +16,7 @@ from benchmarks.coverage.real import tally, threshold, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 
 from parivox.core.beyond_noise import expect_errors, heterogeneity, welch
-from parivox.core.cluster_errors import BySpeaker, moments, over
+from parivox.core.cluster_errors import ErrorsBySpeaker, moments, safe_divide
 from parivox.core.intervals import rate_interval
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
 from parivox.core.ratios import others, ratio_interval
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from benchmarks.coverage.simulate import FloatArray, Spread
 
-    from parivox.core.cluster_errors import ByPair
+    from parivox.core.cluster_errors import ErrorsByPair
 
-    Tally: TypeAlias = BySpeaker | ByPair
+    Tally: TypeAlias = ErrorsBySpeaker | ErrorsByPair
 
 DATASETS = 1000
 REPLICATES = 499
@@ -76,8 +76,8 @@ class Design:
         design = self.tally()
         rates = np.full(design.n_cells, self.rate)
         if self.raised:
-            rates[np.argmin(np.abs(design.speakers - self.raised))] *= self.times
-        if not isinstance(design, BySpeaker):
+            rates[np.argmin(np.abs(design.n_speakers - self.raised))] *= self.times
+        if not isinstance(design, ErrorsBySpeaker):
             return simulate.false_accepts(design, rates, datasets, rng)
 
         def errors(spread: Spread) -> FloatArray:
@@ -182,7 +182,7 @@ class Dealt:
                 data = tally(here, kind, at, within(here))
                 if self.raised:
                     worse = tally(here, kind, at_raised, within(here)).errors
-                    is_raised = data.cell == np.argmin(np.abs(data.speakers - self.raised))
+                    is_raised = data.cell == np.argmin(np.abs(data.n_speakers - self.raised))
                     data = replace(data, errors=np.where(is_raised, worse, data.errors))
                 yield data
 
@@ -241,13 +241,13 @@ def drawn_of(design: Design, datasets: int, rng: np.random.Generator) -> Iterato
         yield from (replace(drawn, errors=errors) for errors in drawn.errors)
 
 
-def shuffled(data: Tally, rng: np.random.Generator) -> BySpeaker:
+def shuffled(data: Tally, rng: np.random.Generator) -> ErrorsBySpeaker:
     """The same speakers, with all their trials, in other groups."""
-    assert isinstance(data, BySpeaker)
+    assert isinstance(data, ErrorsBySpeaker)
     cell = rng.permutation(data.cell)
     order = np.argsort(cell, kind="stable")
     counts = data.errors[..., order], data.trials[order]
-    return BySpeaker(cell[order], data.speaker[order], *counts, data.n_cells)
+    return ErrorsBySpeaker(cell[order], data.speaker[order], *counts, data.n_cells)
 
 
 def _rejections(
@@ -268,17 +268,17 @@ def _p_values(
     data: Tally, rng: np.random.Generator, *, is_permuted: bool = False
 ) -> dict[str, float]:
     """P value of each measure for one data set, drawn as an audit does."""
-    if isinstance(data, BySpeaker) and (is_permuted or null_method(data) == "permutation"):
+    if isinstance(data, ErrorsBySpeaker) and (is_permuted or null_method(data) == "permutation"):
         null = permuted(data, None, REPLICATES, rng)
     else:
         null = gamma_multinomial(moments(data), REPLICATES, rng)
-    errors, trials = data.by_cell(data.errors), data.by_cell(data.trials)
-    rates = over(errors, trials)
+    errors, trials = data.sum_by_cell(data.errors), data.sum_by_cell(data.trials)
+    rates = safe_divide(errors, trials)
     seen = np.where(expect_errors(errors, trials), rates, np.nan)
     found = {
         "heterogeneity": heterogeneity(seen, null.rates),
         "Gini": (gini(rates).value, gini(null.rates).value),
-        "tau_log": (log_spread(without_zeros(errors, trials)), log_spread(null.lifted)),
+        "tau_log": (log_spread(without_zeros(errors, trials)), log_spread(null.nonzero_rates)),
     }
     p = {measure: float(floor(*each).p) for measure, each in found.items()}
     known = rate_interval(moments(data))

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from benchmarks.coverage.floors import Tally
     from benchmarks.coverage.simulate import FloatArray
 
-    from parivox.core.cluster_errors import BySpeaker
-    from parivox.core.noise import Null
+    from parivox.core.cluster_errors import ErrorsBySpeaker
+    from parivox.core.noise import EqualRatesDraws
     from parivox.core.registry import ZeroPolicy
 
 DATASETS = 600
@@ -167,19 +167,19 @@ def _p_values(
 
 def _null(misses: Tally, zero: ZeroPolicy, draws: int, rng: np.random.Generator) -> Rates:
     """Null rates of FNR, drawn as an audit does."""
-    own = cast("BySpeaker", misses)
+    own = cast("ErrorsBySpeaker", misses)
     if null_method(own) == "permutation":
         return _of(permuted(own, None, draws, rng), zero)
     return _of(gamma_multinomial(moments(own), draws, rng), zero)
 
 
-def _of(null: Null, zero: ZeroPolicy) -> Rates:
+def _of(null: EqualRatesDraws, zero: ZeroPolicy) -> Rates:
     errors = np.where((null.reason == "")[..., None], null.errors, np.nan)
     return _rates(errors, np.broadcast_to(null.trials, errors.shape), zero)
 
 
 def _observed(data: Tally, zero: ZeroPolicy = "none") -> Rates:
-    return _rates(data.by_cell(data.errors), data.by_cell(data.trials), zero)
+    return _rates(data.sum_by_cell(data.errors), data.sum_by_cell(data.trials), zero)
 
 
 def _rates(errors: FloatArray, trials: FloatArray, zero: ZeroPolicy) -> Rates:

@@ -16,8 +16,8 @@ from scipy.special import ndtri
 
 from parivox.core.sequential import (
     DailySquares,
-    Moments,
-    Shared,
+    JointMoments,
+    SpeakerMoments,
     day_variation_p,
     intra_class_correlation,
     log_evidence,
@@ -242,10 +242,10 @@ def _watched(
             since = total - today
         sides = [_sums(known[:, :, at], total[:, at]) for at in groups]
         now, past = (_moments([one[i] for one in sides]) for i in (0, 1))
-        shared = Shared(*_stacked([one[2] for one in sides]))
-        everyone = Moments(*(one.sum(axis=-1, keepdims=True) for one in vars(now).values()))
-        rest = everyone.without(now)
-        rho = intra_class_correlation(now.at((slice(None), 0)))[:, None, None]
+        shared = JointMoments(*_stacked([one[2] for one in sides]))
+        everyone = SpeakerMoments(*(one.sum(axis=-1, keepdims=True) for one in vars(now).values()))
+        rest = everyone.excluding(now)
+        rho = intra_class_correlation(now.select((slice(None), 0)))[:, None, None]
         by_day.append(_products(today, groups))
         trials = by_day[-1][:, 1]
         others = trials.sum(axis=-1, keepdims=True) - trials
@@ -271,8 +271,8 @@ def _watched(
 
 
 def _evidence(
-    moments: tuple[Moments, Moments, Moments],
-    shared: Shared,
+    moments: tuple[SpeakerMoments, SpeakerMoments, SpeakerMoments],
+    shared: JointMoments,
     by_day: list[FloatArray],
     squares: FloatArray,
     margin: float,
@@ -282,8 +282,8 @@ def _evidence(
     """Evidence of each week and p of the test of day-to-day variation, by what is held against."""
     now, past, rest = moments
     own, of_others = np.moveaxis(squares, 2, 0)
-    days = Moments(*np.moveaxis(np.stack(by_day), 2, 0).swapaxes(1, 2))
-    others = Moments(*(one.sum(axis=-1, keepdims=True) - one for one in vars(days).values()))
+    days = SpeakerMoments(*np.moveaxis(np.stack(by_day), 2, 0).swapaxes(1, 2))
+    others = SpeakerMoments(*(one.sum(axis=-1, keepdims=True) - one for one in vars(days).values()))
     p, pairs = day_variation_p(days, others, sd)
     daily = DailySquares(own, of_others, _allowed(sd, pairs))
     found = score(now, rest, margin, correlation=correlation, daily=daily)
@@ -308,7 +308,9 @@ def _products(today: FloatArray, groups: list[IntArray]) -> FloatArray:
     return np.stack([[one[:, at].sum(axis=1) for at in groups] for one in each]).transpose(2, 0, 1)
 
 
-def _sums(before: FloatArray, total: FloatArray) -> tuple[Moments, Moments, Shared]:
+def _sums(
+    before: FloatArray, total: FloatArray
+) -> tuple[SpeakerMoments, SpeakerMoments, JointMoments]:
     """Of the days since, of those before, and of both, ``[stream, week]``."""
     then, whole = before.sum(axis=2), total.sum(axis=1)[:, None]
     with_now = [[(before[..., i] @ total[..., j, None])[..., 0] for j in (0, 1)] for i in (0, 1)]
@@ -317,21 +319,21 @@ def _sums(before: FloatArray, total: FloatArray) -> tuple[Moments, Moments, Shar
     every = [np.einsum("sn,sn->s", total[..., i], total[..., j])[:, None] for i, j in pairs]
     since = [every[p] - with_now[i][j] - with_now[j][i] + past[p] for p, (i, j) in enumerate(pairs)]
     left = whole - then
-    shared = Shared(
+    shared = JointMoments(
         with_now[0][0] - past[0],
         with_now[1][0] - past[1],
         with_now[0][1] - past[1],
         with_now[1][1] - past[2],
     )
     return (
-        Moments(left[..., 0], left[..., 1], *since),
-        Moments(then[..., 0], then[..., 1], *past),
+        SpeakerMoments(left[..., 0], left[..., 1], *since),
+        SpeakerMoments(then[..., 0], then[..., 1], *past),
         shared,
     )
 
 
-def _moments(of: list[Any]) -> Moments:
-    return Moments(*_stacked(of))
+def _moments(of: list[Any]) -> SpeakerMoments:
+    return SpeakerMoments(*_stacked(of))
 
 
 def _stacked(of: list[Any]) -> Iterator[FloatArray]:

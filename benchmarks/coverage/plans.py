@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.core.cluster_errors import ByPair, BySpeaker
+    from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
 
 DATASETS = 2000
 
@@ -74,9 +74,9 @@ def _row(design: Design, speakers: int, datasets: int, rng: np.random.Generator)
     sizes = speakers, design.groups * speakers
     drawn = list(_drawn(design, sizes, datasets, rng))
     found = np.concatenate([_is_told(tally, is_worse=ratio > 1) for tally in drawn])
-    trials = drawn[0].by_cell(drawn[0].trials)
+    trials = drawn[0].sum_by_cell(drawn[0].trials)
     each = sides * trials / sizes
-    rates = np.concatenate([tally.by_cell(tally.errors)[:, 1] for tally in drawn]) / trials[1]
+    rates = np.concatenate([tally.sum_by_cell(tally.errors)[:, 1] for tally in drawn]) / trials[1]
     deff = np.mean((rates - design.rate) ** 2) * trials[1] / (design.rate * (1 - design.rate))
     icc = max(float(deff) - 1, 0) / (sides * (each[1] - 1))
     one, rest = (Sample(n, m, icc, sides) for n, m in zip(sizes, each, strict=True))
@@ -86,7 +86,7 @@ def _row(design: Design, speakers: int, datasets: int, rng: np.random.Generator)
 
 def _drawn(
     design: Design, sizes: tuple[int, int], datasets: int, rng: np.random.Generator
-) -> Iterator[BySpeaker | ByPair]:
+) -> Iterator[ErrorsBySpeaker | ErrorsByPair]:
     """Draw the group and all others together."""
     rates = [design.own, design.rate]
     targets = simulate.target_design(sizes, design.trials)
@@ -99,7 +99,7 @@ def _drawn(
             yield simulate.false_accepts(nontargets, rates, some, rng, skewed=design.skewed)
 
 
-def _is_told(drawn: BySpeaker | ByPair, *, is_worse: bool) -> NDArray[np.float64]:
+def _is_told(drawn: ErrorsBySpeaker | ErrorsByPair, *, is_worse: bool) -> NDArray[np.float64]:
     """Whether the group is told from the others, ``[dataset]``."""
     ratio = ratio_interval(*halves(rate_interval(moments(drawn))))
     told = ratio.low > 1 if is_worse else ratio.high < 1

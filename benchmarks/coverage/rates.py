@@ -10,7 +10,7 @@ from benchmarks.coverage import simulate
 from benchmarks.coverage.records import Row, interval_row, stream
 from scipy.special import ndtri, stdtrit
 
-from parivox.core.cluster_errors import BySpeaker, moments
+from parivox.core.cluster_errors import ErrorsBySpeaker, moments
 from parivox.core.intervals import other_kappa2, rate_interval
 from parivox.core.resampling import speaker_weights, weighted
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from benchmarks.coverage.simulate import FloatArray
 
-    from parivox.core.cluster_errors import ByPair
+    from parivox.core.cluster_errors import ErrorsByPair
 
     Ends: TypeAlias = tuple[FloatArray, FloatArray]
     Limits: TypeAlias = dict[tuple[str, float], Ends]
@@ -75,14 +75,14 @@ def chunks(
     datasets: int,
     rng: np.random.Generator,
     shape: str = "even",
-) -> Iterator[BySpeaker | ByPair]:
+) -> Iterator[ErrorsBySpeaker | ErrorsByPair]:
     """Draw data sets, some at a time: a tally whose errors are [dataset, entry]."""
-    design: BySpeaker | ByPair = simulate.nontarget_design(speakers)
+    design: ErrorsBySpeaker | ErrorsByPair = simulate.nontarget_design(speakers)
     if kind == "fnr":
         design = simulate.target_design(speakers)
     for some in parts(datasets, design.cell.size):
         skewed = shape == "skewed"
-        if isinstance(design, BySpeaker):
+        if isinstance(design, ErrorsBySpeaker):
             now = simulate.unequal(design, some, rng) if shape == "unequal" else design
             yield simulate.misses(now, rate, some, rng, skewed=skewed)
         else:
@@ -95,14 +95,14 @@ def parts(datasets: int, entries: int) -> list[int]:
     return [min(most, datasets - done) for done in range(0, datasets, most)]
 
 
-def methods(tally: BySpeaker | ByPair, rng: np.random.Generator) -> Limits:
+def methods(tally: ErrorsBySpeaker | ErrorsByPair, rng: np.random.Generator) -> Limits:
     """Return limits [dataset, group] by every method and level."""
     known = moments(tally)
     found: Limits = {}
     for level in LEVELS:
         each = rate_interval(known, level)
         found["speakers", level] = each.low, each.high
-        if isinstance(tally, BySpeaker):
+        if isinstance(tally, ErrorsBySpeaker):
             floored = rate_interval(known, level, other_kappa2(known))
             found["pooled floor", level] = floored.low, floored.high
     found["trials", 0.95] = wilson(known.rate, known.trials, float(ndtri(0.975)))
@@ -123,23 +123,23 @@ def wilson(rate: FloatArray, n: FloatArray, quantile: float | FloatArray) -> End
     return low, np.where(rate < 1, np.minimum(centre + half, 1), 1.0)
 
 
-def bootstrapped(tally: BySpeaker | ByPair, rng: np.random.Generator) -> Ends:
+def bootstrapped(tally: ErrorsBySpeaker | ErrorsByPair, rng: np.random.Generator) -> Ends:
     """Return Wilson's limits of as many trials as the vertex bootstrap's variance is worth.
 
     The default before the closed form; t has one degree of freedom less than speakers.
     """
     strata = tally.cell
-    if not isinstance(tally, BySpeaker):
-        members, speaker = tally.members
+    if not isinstance(tally, ErrorsBySpeaker):
+        members, speaker = tally.cell_speakers
         strata = np.empty_like(members)
         strata[speaker] = members
     weights = speaker_weights(strata, REPLICATES, int(rng.integers(2**31)))
     errors, trials = weighted(tally, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = np.nanvar(errors / trials, axis=0, ddof=1)
-        rate = tally.by_cell(tally.errors) / tally.by_cell(tally.trials)
+        rate = tally.sum_by_cell(tally.errors) / tally.sum_by_cell(tally.trials)
         n_eff = rate * (1 - rate) / variance
-        return wilson(rate, n_eff, stdtrit(tally.speakers - 1.0, 0.975))
+        return wilson(rate, n_eff, stdtrit(tally.n_speakers - 1.0, 0.975))
 
 
 def collected(drawn: Iterable[Limits]) -> Limits:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from benchmarks.coverage.rates import Limits
 
-    from parivox.core.cluster_errors import ByPair, BySpeaker
+    from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
     from parivox.core.intervals import Interval
 
 DATASETS = 1000
@@ -56,7 +56,7 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
             yield _enrolled(name, rate, datasets, stream(seed, name))
 
 
-def _ratios(tally: BySpeaker | ByPair) -> Limits:
+def _ratios(tally: ErrorsBySpeaker | ErrorsByPair) -> Limits:
     found: Limits = {}
     known = moments(tally)
     for level in LEVELS:
@@ -100,7 +100,7 @@ def _enrolled(name: str, rate: float, datasets: int, rng: np.random.Generator) -
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = own / rest
-        e, n = tally.by_cell(tally.errors), tally.by_cell(tally.trials)
+        e, n = tally.sum_by_cell(tally.errors), tally.sum_by_cell(tally.trials)
         rest_of_all = (e.sum(axis=-1, keepdims=True) - e) / (n.sum() - n)
         with np.errstate(divide="ignore", invalid="ignore"):
             estimate = e / n / rest_of_all

@@ -16,7 +16,7 @@ from benchmarks.coverage.rates import AT_ONCE, LEVELS, collected, parts, wilson
 from benchmarks.coverage.records import Row, interval_row, stream
 from benchmarks.measure import demo_data
 
-from parivox.core.cluster_errors import ByPair, BySpeaker, moments
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.intervals import rate_interval
 
 if TYPE_CHECKING:
@@ -86,7 +86,9 @@ def threshold(trials: Trials, kind: str, rate: float, chosen: NDArray[np.bool_])
     return float(own[round(own.size * (rate if kind == "fnr" else 1 - rate))])
 
 
-def tally(trials: Trials, kind: str, at: float, chosen: NDArray[np.bool_]) -> BySpeaker | ByPair:
+def tally(
+    trials: Trials, kind: str, at: float, chosen: NDArray[np.bool_]
+) -> ErrorsBySpeaker | ErrorsByPair:
     """Tally errors at a threshold by the group of both speakers."""
     here = chosen & (trials.target == (kind == "fnr"))
     one, other, score = trials.one[here], trials.other[here], trials.score[here]
@@ -98,8 +100,8 @@ def tally(trials: Trials, kind: str, at: float, chosen: NDArray[np.bool_]) -> By
     sides = np.divmod(pair, n)
     counts: tuple[Any, ...] = (errors, np.bincount(where), len(trials.names))
     if kind == "fnr":
-        return BySpeaker(cell, sides[0], *counts)
-    return ByPair(cell, *sides, *counts)
+        return ErrorsBySpeaker(cell, sides[0], *counts)
+    return ErrorsByPair(cell, *sides, *counts)
 
 
 def within(trials: Trials, group: str | None = None) -> NDArray[np.bool_]:
@@ -128,7 +130,7 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
                 for some in parts(datasets, max(entries, AT_ONCE // 50))
             )
             where = {"cell": name, "kind": kind, "group": group, "speakers": speakers}
-            where |= {"rate": rate, "true_rate": true, "of": int(np.max(whole.speakers))}
+            where |= {"rate": rate, "true_rate": true, "of": int(np.max(whole.n_speakers))}
             yield [
                 where | {"method": method, "level": level} | interval_row(true, low, high)
                 for (method, level), (low, high) in limits.items()
@@ -136,22 +138,24 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
 
 
 def drawn(
-    whole: BySpeaker | ByPair, speakers: int, samples: int, rng: np.random.Generator
-) -> BySpeaker | ByPair:
+    whole: ErrorsBySpeaker | ErrorsByPair, speakers: int, samples: int, rng: np.random.Generator
+) -> ErrorsBySpeaker | ErrorsByPair:
     """Draw speakers of one group without replacement, each sample a cell of its own."""
-    people = np.unique(whole.speaker if isinstance(whole, BySpeaker) else whole.members[1])
+    people = np.unique(
+        whole.speaker if isinstance(whole, ErrorsBySpeaker) else whole.cell_speakers[1]
+    )
     order = np.argsort(rng.random((samples, people.size)), axis=1)[:, :speakers]
     member = np.zeros((samples, int(people.max()) + 1), dtype=np.bool_)
     member[np.arange(samples)[:, None], people[order]] = True
-    if isinstance(whole, BySpeaker):
+    if isinstance(whole, ErrorsBySpeaker):
         cell, at = np.nonzero(member[:, whole.speaker])
-        return BySpeaker(cell, whole.speaker[at], whole.errors[at], whole.trials[at], samples)
-    cell, at = np.nonzero(member[:, whole.one] & member[:, whole.other])
+        return ErrorsBySpeaker(cell, whole.speaker[at], whole.errors[at], whole.trials[at], samples)
+    cell, at = np.nonzero(member[:, whole.first_speaker] & member[:, whole.second_speaker])
     counts = whole.errors[at], whole.trials[at]
-    return ByPair(cell, whole.one[at], whole.other[at], *counts, samples)
+    return ErrorsByPair(cell, whole.first_speaker[at], whole.second_speaker[at], *counts, samples)
 
 
-def _limits(sample: BySpeaker | ByPair) -> Limits:
+def _limits(sample: ErrorsBySpeaker | ErrorsByPair) -> Limits:
     known = moments(sample)
     found: Limits = {}
     for level in LEVELS:

@@ -16,7 +16,7 @@ from benchmarks.coverage.heterogeneity import shuffled
 from benchmarks.coverage.real import tally, threshold, voxceleb, within
 from benchmarks.coverage.records import Row, mean, stream
 
-from parivox.core.cluster_errors import ByPair, BySpeaker, moments
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.intervals import other_kappa2, rate_interval
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted, without_zeros
 from parivox.core.ratios import others, ratio_interval
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from benchmarks.coverage.simulate import FloatArray, IntArray
     from numpy.typing import NDArray
 
-    Tally: TypeAlias = BySpeaker | ByPair
+    Tally: TypeAlias = ErrorsBySpeaker | ErrorsByPair
 
 DATASETS = 200
 REPLICATES = 199
@@ -80,7 +80,7 @@ class Design:
             own = np.sqrt(self.adds_up) * added + np.sqrt(1 - self.adds_up) * own
         rates = self.rate * np.exp(spread * own)
         if self.raised:
-            rates[np.argmin(np.abs(self.tally().speakers - self.raised))] *= self.times
+            rates[np.argmin(np.abs(self.tally().n_speakers - self.raised))] *= self.times
         return np.minimum(rates, 0.9)
 
 
@@ -142,7 +142,7 @@ def _drawn(design: Design, spread: float, rng: np.random.Generator) -> tuple[Tal
         errors = rng.binomial(np.asarray(found.errors, dtype=np.int64), kept[found.cell])
         return replace(found, errors=errors), kept * whole
     made = design.tally()
-    if isinstance(made, BySpeaker):
+    if isinstance(made, ErrorsBySpeaker):
         missed = simulate.misses(made, rates, 1, rng)
         return replace(missed, errors=missed.errors[0]), rates
     passed = simulate.false_accepts(made, rates, 1, rng)
@@ -194,11 +194,11 @@ def _p(data: Tally, own: Any, attributes: IntArray, rng: np.random.Generator) ->
     """P value of the interaction; NaN of one attribute."""
     if attributes.shape[1] < 2:
         return float("nan")
-    if isinstance(data, BySpeaker) and null_method(data) == "permutation":
+    if isinstance(data, ErrorsBySpeaker) and null_method(data) == "permutation":
         null = permuted(data, None, REPLICATES, rng)
     else:
         null = gamma_multinomial(own, REPLICATES, rng)
-    seen = interaction(without_zeros(own.errors, own.trials), null.lifted, attributes)
+    seen = interaction(without_zeros(own.errors, own.trials), null.nonzero_rates, attributes)
     return float(floor(seen.value, seen.draws).p)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from parivox.core.cluster_errors import ByPair, BySpeaker
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,14 +45,14 @@ SPREAD = Spread()
 WEAK = Spread(target=0.05, nontarget=0.012, pair=0.02)
 
 
-def target_design(speakers: Sequence[int], trials: ArrayLike = TRIALS) -> BySpeaker:
+def target_design(speakers: Sequence[int], trials: ArrayLike = TRIALS) -> ErrorsBySpeaker:
     """Return groups of so many speakers, each with so many target trials (one number per group)."""
     cell = np.repeat(np.arange(len(speakers)), speakers)
     each = np.broadcast_to(np.asarray(trials, dtype=np.int64), len(speakers))[cell]
-    return BySpeaker(cell, np.arange(cell.size), np.zeros_like(each), each, len(speakers))
+    return ErrorsBySpeaker(cell, np.arange(cell.size), np.zeros_like(each), each, len(speakers))
 
 
-def nontarget_design(speakers: Sequence[int], trials: ArrayLike = TRIALS) -> ByPair:
+def nontarget_design(speakers: Sequence[int], trials: ArrayLike = TRIALS) -> ErrorsByPair:
     """Return groups of so many speakers with equal trials in all their pairs.
 
     `trials` is the number per speaker of each group: the whole is shared out among its pairs.
@@ -62,7 +62,7 @@ def nontarget_design(speakers: Sequence[int], trials: ArrayLike = TRIALS) -> ByP
     pairs = [np.triu_indices(size, 1) for size in speakers]
     sizes = [one.size for one, _ in pairs]
     shared = [max(1, round(n * s / m)) for n, s, m in zip(each, speakers, sizes, strict=True)]
-    return ByPair(
+    return ErrorsByPair(
         np.repeat(np.arange(len(speakers)), sizes),
         np.concatenate([one + at for (one, _), at in zip(pairs, first, strict=True)]),
         np.concatenate([other + at for (_, other), at in zip(pairs, first, strict=True)]),
@@ -72,7 +72,7 @@ def nontarget_design(speakers: Sequence[int], trials: ArrayLike = TRIALS) -> ByP
     )
 
 
-def enrolled_design(speakers: Sequence[int], trials: int) -> ByPair:
+def enrolled_design(speakers: Sequence[int], trials: int) -> ErrorsByPair:
     """Return groups as their speakers enrol: all pairs of all speakers, `trials` in each order."""
     group = np.repeat(np.arange(len(speakers)), speakers)
     enrol, test = np.nonzero(~np.eye(group.size, dtype=np.bool_))
@@ -80,26 +80,26 @@ def enrolled_design(speakers: Sequence[int], trials: int) -> ByPair:
     pairs, orders = np.unique(codes + np.maximum(enrol, test), return_counts=True)
     cell, pair = np.divmod(pairs, group.size**2)
     one, other = np.divmod(pair, group.size)
-    return ByPair(cell, one, other, np.zeros_like(pairs), trials * orders, len(speakers))
+    return ErrorsByPair(cell, one, other, np.zeros_like(pairs), trials * orders, len(speakers))
 
 
-def unequal(design: BySpeaker, datasets: int, rng: np.random.Generator) -> BySpeaker:
+def unequal(design: ErrorsBySpeaker, datasets: int, rng: np.random.Generator) -> ErrorsBySpeaker:
     """Return the design with log-normal numbers of trials, new ones in every data set."""
     weight = np.exp(UNEVEN * rng.standard_normal((datasets, design.cell.size)))
-    mean = design.by_cell(weight) / design.speakers
+    mean = design.sum_by_cell(weight) / design.n_speakers
     trials = np.maximum(1, np.rint(_trials(design) * weight / mean[:, design.cell]))
     return replace(design, trials=trials.astype(np.int64))
 
 
 def misses(
-    design: BySpeaker,
+    design: ErrorsBySpeaker,
     rate: ArrayLike,
     datasets: int,
     rng: np.random.Generator,
     *,
     spread: Spread = SPREAD,
     skewed: bool = False,
-) -> BySpeaker:
+) -> ErrorsBySpeaker:
     """Draw rejected target trials: `errors` of shape (dataset, entry), one true rate per group."""
     wanted = np.broadcast_to(np.asarray(rate, dtype=np.float64), design.n_cells)[design.cell]
     shape = datasets, design.cell.size
@@ -112,36 +112,38 @@ def misses(
 
 
 def false_accepts(
-    design: ByPair,
+    design: ErrorsByPair,
     rate: ArrayLike,
     datasets: int,
     rng: np.random.Generator,
     *,
     spread: Spread = SPREAD,
     skewed: bool = False,
-) -> ByPair:
+) -> ErrorsByPair:
     """Draw accepted nontarget trials: `errors` of shape (dataset, entry), one rate per group."""
-    n_speakers = int(design.other.max()) + 1
+    n_speakers = int(design.second_speaker.max()) + 1
     rates = np.broadcast_to(np.asarray(rate, dtype=np.float64), design.n_cells)
     effect = sqrt(spread.nontarget) * rng.standard_normal((datasets, n_speakers))
     if skewed:
         levels, shifts = np.transpose([_worse_speakers(value) for value in rates.tolist()])
         worse = (rng.random((datasets, n_speakers)) < WORSE).astype(np.float64)
         level = levels[design.cell] + shifts[design.cell] * (
-            worse[:, design.one] + worse[:, design.other]
+            worse[:, design.first_speaker] + worse[:, design.second_speaker]
         )
     else:
         level = ndtri(rates)[design.cell]
-    latent = level + effect[:, design.one]
-    latent += effect[:, design.other]
+    latent = level + effect[:, design.first_speaker]
+    latent += effect[:, design.second_speaker]
     # a pair may lie in two cells, once in each order of enrolment and test
-    pairs, where = np.unique(design.one * n_speakers + design.other, return_inverse=True)
+    pairs, where = np.unique(
+        design.first_speaker * n_speakers + design.second_speaker, return_inverse=True
+    )
     latent += sqrt(spread.pair) * rng.standard_normal((datasets, pairs.size))[:, where]
     chance = ndtr(latent / sqrt(1 - 2 * spread.nontarget - spread.pair))
     return replace(design, errors=rng.binomial(_trials(design), chance))
 
 
-def _trials(design: BySpeaker | ByPair) -> IntArray:
+def _trials(design: ErrorsBySpeaker | ErrorsByPair) -> IntArray:
     return np.asarray(design.trials, dtype=np.int64)
 
 
@@ -181,15 +183,15 @@ class Scores:
 
 
 def scores(
-    targets: BySpeaker, nontargets: ByPair, distance: float, rng: np.random.Generator
+    targets: ErrorsBySpeaker, nontargets: ErrorsByPair, distance: float, rng: np.random.Generator
 ) -> Scores:
     """Draw scores: N(distance, 1) of target and N(0, 1) of nontarget trials over all speakers."""
-    n_speakers = int(nontargets.other.max()) + 1
+    n_speakers = int(nontargets.second_speaker.max()) + 1
     of = np.repeat(np.arange(targets.cell.size), _trials(targets))
     pair = np.repeat(np.arange(nontargets.cell.size), _trials(nontargets))
     own = sqrt(SPREAD.target) * rng.standard_normal(n_speakers)
     effect = sqrt(SPREAD.nontarget) * rng.standard_normal(n_speakers)
-    of_pair = effect[nontargets.one] + effect[nontargets.other]
+    of_pair = effect[nontargets.first_speaker] + effect[nontargets.second_speaker]
     of_pair += sqrt(SPREAD.pair) * rng.standard_normal(of_pair.size)
     return Scores(
         distance
@@ -199,7 +201,7 @@ def scores(
         targets.cell[of],
         of_pair[pair]
         + sqrt(1 - 2 * SPREAD.nontarget - SPREAD.pair) * rng.standard_normal(pair.size),
-        nontargets.one[pair],
-        nontargets.other[pair],
+        nontargets.first_speaker[pair],
+        nontargets.second_speaker[pair],
         nontargets.cell[pair],
     )

@@ -54,18 +54,18 @@ def _covered(
         if kind == "fnr":
             target = replace(of_target, errors=of_target.errors[i])
             null = permuted(target, None, REPLICATES, rng)
-            errors, trials = (target.by_cell(a) for a in (target.errors, target.trials))
+            errors, trials = (target.sum_by_cell(a) for a in (target.errors, target.trials))
         else:
             pairs = replace(of_pairs, errors=of_pairs.errors[i])
             null = gamma_multinomial(moments(pairs), REPLICATES, rng)
-            errors, trials = (pairs.by_cell(a) for a in (pairs.errors, pairs.trials))
+            errors, trials = (pairs.sum_by_cell(a) for a in (pairs.errors, pairs.trials))
         observed = without_zeros(errors, trials)
-        found = spread_interval(np.log(observed), np.log(null.lifted))
+        found = spread_interval(np.log(observed), np.log(null.nonzero_rates))
         held.append(found.low <= spread <= found.high)
         below.append(spread < found.low)
         above.append(spread > found.high)
         widths.append(found.high - found.low)
-        values.append(tau_log(observed, null.lifted).value)
+        values.append(tau_log(observed, null.nonzero_rates).value)
     return {
         **mean(np.array(held, dtype=np.float64), "coverage"),
         "below": float(np.mean(below)),

@@ -19,7 +19,7 @@ from benchmarks.coverage.records import Row, interval_row, stream
 from scipy.special import ndtr, ndtri
 
 from parivox.auditing.operating_points import MIN_EXPECTED_ERRORS, parse_point
-from parivox.core.cluster_errors import ByPair, BySpeaker, moments
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.counts import Counts
 from parivox.core.intervals import limits, rate_interval
 from parivox.core.resampled_curves import ResampledCurves, curve_edges
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.operating_points import OperatingPoint
 
-Design: TypeAlias = tuple[BySpeaker, ByPair]
+Design: TypeAlias = tuple[ErrorsBySpeaker, ErrorsByPair]
 
 DATASETS = 1000
 H = "VoxCeleb1-H"
@@ -80,8 +80,8 @@ def _designs(speakers: str) -> tuple[Design, IntArray]:
         every = [simulate.target_design(sizes), simulate.nontarget_design(sizes)]
         groups = np.zeros(sizes, dtype=np.int64)
     target, nontarget = (replace(one, cell=np.zeros_like(one.cell), n_cells=1) for one in every)
-    assert isinstance(target, BySpeaker)
-    assert isinstance(nontarget, ByPair)
+    assert isinstance(target, ErrorsBySpeaker)
+    assert isinstance(nontarget, ErrorsByPair)
     return (target, nontarget), groups
 
 
@@ -138,7 +138,9 @@ def _limits(
     }
 
 
-def _with_errors(wrong: FloatArray, design: BySpeaker | ByPair) -> BySpeaker | ByPair:
+def _with_errors(
+    wrong: FloatArray, design: ErrorsBySpeaker | ErrorsByPair
+) -> ErrorsBySpeaker | ErrorsByPair:
     """A design with the errors of its trials, which stand in its order."""
     entry = np.repeat(np.arange(design.cell.size), np.asarray(design.trials))
     errors = np.bincount(entry, wrong, minlength=design.cell.size)

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_curve
 
 import parivox as pv
 from parivox import Counts
-from parivox.core.counts import Grid, Steps, as_counts
+from parivox.core.counts import EdgeSearch, ScoreGrid, as_counts
 from parivox.errors import DataError
 
 trials = st.lists(
@@ -38,7 +38,7 @@ def test_steps_are_found_as_by_a_binary_search(spread):
     edges = np.unique(np.concatenate((spread * rng.normal(size=300), [-np.inf, np.inf, 0.1])))
     scores = np.concatenate((rng.choice(edges, 300), spread * rng.normal(size=300)))
     scores = np.concatenate((scores, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)))
-    found = Steps(edges).of(scores)
+    found = EdgeSearch(edges).step_indices(scores)
     assert found.tolist() == np.searchsorted(edges, scores, side="right").tolist()
 
 
@@ -47,8 +47,8 @@ def test_a_grid_numbers_scores_as_sorting_does_or_not_at_all(spread):
     rng = np.random.default_rng(4)
     for values in (np.arange(-3000, 4000), rng.normal(size=50), np.array([-0.0, 1.0])):
         scores = spread * rng.choice(values, 200_000)
-        grid = Grid(float(scores.min()), float(scores.max()))
-        found = grid.numbered(scores) if grid.has_cells else None
+        grid = ScoreGrid(float(scores.min()), float(scores.max()))
+        found = grid.index_scores(scores) if grid.has_cells else None
         if found is not None:
             distinct, place = np.unique(scores, return_inverse=True)
             assert found[0].tolist() == distinct.tolist()

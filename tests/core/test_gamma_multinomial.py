@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox import gini
-from parivox.core.cluster_errors import ByPair, BySpeaker, moments
-from parivox.core.noise import _fair, floor, gamma_multinomial, without_zeros
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
+from parivox.core.noise import _shared_variation, floor, gamma_multinomial, without_zeros
 
 bounded = settings(max_examples=50, deadline=None)
 
@@ -21,13 +21,15 @@ def rng(seed=0):
 def by_speaker(sizes, errors, trials):
     """Speakers 0, 1, ... in groups of these sizes."""
     cell = np.repeat(np.arange(len(sizes)), sizes)
-    return BySpeaker(cell, np.arange(cell.size), np.asarray(errors), np.asarray(trials), len(sizes))
+    return ErrorsBySpeaker(
+        cell, np.arange(cell.size), np.asarray(errors), np.asarray(trials), len(sizes)
+    )
 
 
 def by_pair(sizes, errors, trials):
     """All pairs of speakers within groups of these sizes."""
     cell, one, other = all_pairs(sizes)
-    return ByPair(cell, one, other, np.asarray(errors), np.asarray(trials), len(sizes))
+    return ErrorsByPair(cell, one, other, np.asarray(errors), np.asarray(trials), len(sizes))
 
 
 def all_pairs(sizes):
@@ -125,7 +127,7 @@ def test_draws_vary_as_much_as_rates_of_resampled_fair_speakers():
     draw = rng(8)
     sizes, trials = [12] * 8, np.full(96, 150)
     many = fair_fnr(400, sizes, trials, draw)
-    truth = gini(many.by_cell(many.errors) / 1800).value
+    truth = gini(many.sum_by_cell(many.errors) / 1800).value
     shown = gini(gamma_multinomial(moments(many), 50, rng()).rates).value
     assert shown.mean() == pytest.approx(truth.mean(), rel=0.08)
 
@@ -157,7 +159,7 @@ def test_variance_of_a_fair_system_by_hand_for_speakers():
     sizes = [5, 9, 3, 7]
     trials = draw.integers(40, 300, sum(sizes))
     errors = draw.binomial(trials, draw.beta(0.5, 8, sum(sizes)))
-    found = _fair(moments(by_speaker(sizes, errors, trials)))
+    found = _shared_variation(moments(by_speaker(sizes, errors, trials)))
     excess, df = by_hand_of_speakers(sizes, errors, trials)
     assert found.excess == pytest.approx(excess)
     assert found.df == pytest.approx(df)
@@ -214,7 +216,7 @@ def test_variance_of_a_fair_system_by_hand_for_pairs(of_speakers, of_pairs):
     latent = speaker[one] + speaker[other] + of_pairs * draw.standard_normal(cell.size)
     trials = draw.integers(40, 300, cell.size)
     errors = draw.binomial(trials, 1 / (1 + np.exp(3 - latent)))
-    found = _fair(moments(by_pair(sizes, errors, trials)))
+    found = _shared_variation(moments(by_pair(sizes, errors, trials)))
     excess, df, _ = by_hand_of_pairs(sizes, errors, trials)
     assert found.excess == pytest.approx(excess)
     assert found.df == pytest.approx(df)
@@ -227,7 +229,9 @@ def test_small_groups_get_a_floor_but_tell_nothing_of_how_speakers_vary():
     with_wild = errors.copy()
     with_wild[-3:] = [0, 0, 150]
     sizes = [7, 7, 3]
-    one, other = (_fair(moments(by_speaker(sizes, e, trials))) for e in (errors, with_wild))
+    one, other = (
+        _shared_variation(moments(by_speaker(sizes, e, trials))) for e in (errors, with_wild)
+    )
     assert one.excess == pytest.approx(other.excess)
     assert one.excess[2] > one.excess[0]
 
@@ -249,10 +253,12 @@ def test_a_refused_operating_point_has_no_rates_and_leaves_the_others_as_they_ar
     trials = np.full(10, 100)
     null = gamma_multinomial(moments(by_speaker([5, 5], errors, trials)), 9, rng(2))
     assert np.isnan(null.rates[:, 1]).all()
-    assert np.isnan(null.lifted[:, 1]).all()
+    assert np.isnan(null.nonzero_rates[:, 1]).all()
     alone = gamma_multinomial(moments(by_speaker([5, 5], errors[2], trials)), 9, rng(2))
     np.testing.assert_array_equal(null.errors[:, 2], alone.errors)
-    np.testing.assert_array_equal(null.lifted[:, 2], without_zeros(alone.errors, alone.trials))
+    np.testing.assert_array_equal(
+        null.nonzero_rates[:, 2], without_zeros(alone.errors, alone.trials)
+    )
 
 
 def test_draws_are_the_same_for_a_seed_and_others_for_another_call():
@@ -279,7 +285,7 @@ def test_where_most_trials_fail_no_rate_exceeds_one():
 
 def test_groups_without_trials_get_no_errors_and_no_rate():
     tally = by_speaker([6, 6], np.full(12, 5), np.full(12, 100))
-    wider = BySpeaker(2 * tally.cell, tally.speaker, tally.errors, tally.trials, 4)
+    wider = ErrorsBySpeaker(2 * tally.cell, tally.speaker, tally.errors, tally.trials, 4)
     null = gamma_multinomial(moments(wider), 9, rng())
     assert np.isnan(null.rates[:, [1, 3]]).all()
     np.testing.assert_array_equal(null.errors[:, [1, 3]], 0)
@@ -291,7 +297,7 @@ def test_pairs_that_share_no_speaker_leave_no_spread_to_speakers_alone():
     cell = np.repeat([0, 1], 6)
     one = 2 * np.arange(12)
     errors = rng(3).integers(0, 20, 12)
-    found = moments(ByPair(cell, one, one + 1, errors, np.full(12, 100), 2))
+    found = moments(ErrorsByPair(cell, one, one + 1, errors, np.full(12, 100), 2))
     null = gamma_multinomial(found, 50, rng())
     assert null.reason == ""
     assert np.isfinite(null.rates).all()

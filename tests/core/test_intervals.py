@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.cluster_errors import ByPair, BySpeaker, moments
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.intervals import kappa2, level, limits, other_kappa2, rate_interval
 from parivox.errors import ConfigError
 
@@ -20,7 +20,7 @@ def of_groups(*groups):
     """Target trials: (errors by speaker, trials by speaker) of each group."""
     errors, trials = (np.concatenate([np.array(g[i]) for g in groups]) for i in (0, 1))
     cell = np.repeat(np.arange(len(groups)), [len(g[0]) for g in groups])
-    return BySpeaker(cell, np.arange(cell.size), errors, trials, len(groups))
+    return ErrorsBySpeaker(cell, np.arange(cell.size), errors, trials, len(groups))
 
 
 def some_speakers(rng, sizes=(6, 9, 2, 30)):
@@ -34,7 +34,7 @@ def some_pairs(rng, sizes=(5, 8, 3)):
     cell = np.repeat(np.arange(len(sizes)), [part.shape[1] for part in parts])
     rate = rng.beta(0.5, 4, sum(sizes))
     trials = rng.integers(1, 60, cell.size)
-    return ByPair(cell, one, other, rng.binomial(trials, rate[one] * rate[other]), trials, 3)
+    return ErrorsByPair(cell, one, other, rng.binomial(trials, rate[one] * rate[other]), trials, 3)
 
 
 def mirrored(tally):
@@ -52,7 +52,7 @@ def test_nontarget_vector(vector):
     inputs, expected, tol = vector("4.18_fpr_interval")
     one, other = np.triu_indices(6, 1)
     errors, trials = (np.array(inputs[x])[one, other] for x in ("pair_errors", "pair_trials"))
-    told = moments(ByPair(np.zeros_like(one), one, other, errors, trials, 1))
+    told = moments(ErrorsByPair(np.zeros_like(one), one, other, errors, trials, 1))
     assert_as_expected(told, rate_interval(told, inputs["confidence"]), expected, tol)
 
 
@@ -105,7 +105,7 @@ def test_zero_errors_with_nobody_to_ask_count_speakers_as_trials():
     assert found.high[0] == pytest.approx(3 / 6)
     assert "each speaker counted as one trial" in found.note[0]
     one, other = np.triu_indices(10, 1)
-    none = ByPair(np.zeros_like(one), one, other, np.zeros_like(one), np.full_like(one, 9), 1)
+    none = ErrorsByPair(np.zeros_like(one), one, other, np.zeros_like(one), np.full_like(one, 9), 1)
     assert rate_interval(moments(none)).high[0] == pytest.approx(3 / 5)
     # a lender whose trials depend more than one trial of each speaker can
     lender = ([0, 0, 0, 90], [100] * 4)
@@ -164,7 +164,7 @@ def test_successes_mirror_errors(rng):
 @given(seeds)
 def test_twice_as_many_speakers_narrow_the_interval_half_of_them_widen_it(rng):
     tally = some_speakers(rng, (6, 12))
-    twice = BySpeaker(
+    twice = ErrorsBySpeaker(
         np.repeat(tally.cell, 2),
         np.arange(2 * tally.cell.size),
         np.repeat(tally.errors, 2),
@@ -188,14 +188,14 @@ def test_few_errors_have_wide_limits_around_their_rate(errors, speakers):
 
 
 def test_cells_that_tell_nothing_say_why():
-    found = rate_interval(moments(BySpeaker(*(np.array([x]) for x in (0, 0, 3, 9)), 2)))
+    found = rate_interval(moments(ErrorsBySpeaker(*(np.array([x]) for x in (0, 0, 3, 9)), 2)))
     assert np.isnan(found.low).all()
     assert np.isnan(found.high).all()
     assert found.method.tolist() == ["", ""]
     assert found.rate[0] == pytest.approx(1 / 3)
     assert found.note.tolist() == ["one speaker takes part in all trials", "no trials"]
     # not even without errors: nothing is known of other speakers
-    alone = rate_interval(moments(BySpeaker(*(np.array([x]) for x in (0, 0, 0, 9)), 1)))
+    alone = rate_interval(moments(ErrorsBySpeaker(*(np.array([x]) for x in (0, 0, 0, 9)), 1)))
     assert np.isnan(alone.high[0])
 
 

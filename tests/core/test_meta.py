@@ -49,10 +49,10 @@ def measure(name, fpr, fnr, average=0.3, **options):
     """Any measure on groups by its id, as the audit calls it."""
     spec = MEASURES[name]
     if spec.is_joint:
-        return spec.of(fpr, fnr, **options)
+        return spec.evaluate(fpr, fnr, **options)
     if spec.takes == "average":
-        return spec.of(fpr, average)
-    return spec.of(fpr)
+        return spec.evaluate(fpr, average)
+    return spec.evaluate(fpr)
 
 
 @pytest.mark.parametrize("alpha", ["0", "0.5", "1"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.cluster_errors import ByPair, BySpeaker, least_of_jackknife, moments
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, min_jackknife_share, moments
 from parivox.core.confounding import standardised, trend
 from parivox.core.ratios import others
 
@@ -22,7 +22,7 @@ def of_speakers(rng, *, speakers=(2, 6, 3), points=2):
     who = np.concatenate([rng.permutation(12)[:n] for n in speakers])
     trials = rng.integers(1, 40, cell.size)
     errors = rng.binomial(trials, rng.beta(0.6, 3, (points, cell.size)))
-    return BySpeaker(cell, who, errors, trials, len(speakers))
+    return ErrorsBySpeaker(cell, who, errors, trials, len(speakers))
 
 
 def of_pairs(rng, *, speakers=(5, 7, 4), points=2, kept=0.8):
@@ -37,7 +37,7 @@ def of_pairs(rng, *, speakers=(5, 7, 4), points=2, kept=0.8):
     cell, one, other = np.array(rows).T
     trials = rng.integers(1, 40, cell.size)
     errors = rng.binomial(trials, rng.beta(0.6, 3, (points, cell.size)))
-    return ByPair(cell, one, other, errors, trials, len(speakers))
+    return ErrorsByPair(cell, one, other, errors, trials, len(speakers))
 
 
 def excess_kurtosis(r):
@@ -49,7 +49,7 @@ def pairs_of_vector(inputs):
     names = sorted({name for row in inputs["pairs_i_j_trials_FP"] for name in row[:2]})
     rows = [(names.index(i), names.index(j), m, e) for i, j, m, e in inputs["pairs_i_j_trials_FP"]]
     one, other, trials, errors = np.array(rows).T
-    return ByPair(np.zeros_like(one), one, other, errors, trials, 1)
+    return ErrorsByPair(np.zeros_like(one), one, other, errors, trials, 1)
 
 
 def test_dyadic_variance(vector):
@@ -68,7 +68,7 @@ def test_dyadic_variance(vector):
 def test_cluster_variance(vector):
     inputs, expected, tol = vector("4.4_cluster_variance_mated")
     trials, errors = np.array([row[1:] for row in inputs["speaker_trials_FN"]]).T
-    found = moments(BySpeaker(np.zeros(4, int), np.arange(4), errors, trials, 1))
+    found = moments(ErrorsBySpeaker(np.zeros(4, int), np.arange(4), errors, trials, 1))
     deff = found.robust / found.variance_binomial
     assert found.rate[0] == pytest.approx(expected["FNR"], abs=tol)
     assert found.robust[0] == pytest.approx(expected["var"], abs=tol)
@@ -106,15 +106,15 @@ def test_target_sums_are_those_of_loops_over_speakers(rng):
             ("jackknife", jackknife),
             ("variance", max(jackknife, binomial)),
             ("robust", size / (size - 1) * (r**2).sum() / n.sum() ** 2),
-            ("fs", f),
-            ("kurt", kurt),
+            ("speaker_concentration", f),
+            ("kurtosis", kurt),
             ("df", df),
         ):
             got = getattr(found, name)[point, cell]
             assert got == pytest.approx(want, rel=1e-8, abs=1e-15), name
         if e.any():
             assert found.largest_share[point, cell] == e.max() / e.sum()
-    for name in ("pairs", "unbiased", "pair_variance", "fp"):
+    for name in ("pairs", "unbiased", "pair_variance", "pair_concentration"):
         assert np.isnan(getattr(found, name)).all()
 
 
@@ -126,7 +126,7 @@ def test_nontarget_sums_are_those_of_loops_over_pairs(rng):
     for point, cell in np.ndindex(2, tally.n_cells):
         here = np.flatnonzero(tally.cell == cell)
         e, m = tally.errors[point, here], tally.trials[here]
-        sides = [{tally.one[p], tally.other[p]} for p in here]
+        sides = [{tally.first_speaker[p], tally.second_speaker[p]} for p in here]
         people = sorted(set.union(*sides))
         size, total, rate = len(people), m.sum(), e.sum() / m.sum()
         r = e - rate * m
@@ -157,9 +157,9 @@ def test_nontarget_sums_are_those_of_loops_over_pairs(rng):
             ("variance", max(unbiased, 0.75 * jackknife, binomial)),
             ("robust", size / (size - 1) * dyads / total**2),
             ("pair_variance", within),
-            ("fs", (ns**2).sum() / total**2),
-            ("fp", (m**2).sum() / total**2),
-            ("kurt", kurt),
+            ("speaker_concentration", (ns**2).sum() / total**2),
+            ("pair_concentration", (m**2).sum() / total**2),
+            ("kurtosis", kurt),
             ("df", df),
         ):
             got = getattr(found, name)[point, cell]
@@ -174,7 +174,9 @@ def strangers(*, in_blocks, n=20, cells=1):
     one = 2 * np.arange(n * cells)
     errors = np.resize([0, 2], one.size)
     cell = np.repeat(np.arange(cells), n)
-    return ByPair(cell, one, one + 1, errors, np.full(one.size, 10), cells, in_blocks=in_blocks)
+    return ErrorsByPair(
+        cell, one, one + 1, errors, np.full(one.size, 10), cells, in_blocks=in_blocks
+    )
 
 
 def test_variance_of_blocks_is_less_of_the_jackknife():
@@ -202,15 +204,19 @@ def test_variance_of_few_blocks_is_that_of_as_many_speakers(kind, rng):
 def test_share_of_the_jackknife_goes_from_three_quarters_to_a_half():
     df = np.array([[1, 5, 10, 20], [40, 1e6, np.inf, np.nan]])
     want = [[0.75, 0.75, 0.75, 0.5625], [0.515625, 0.5, 0.5, 0.75]]
-    np.testing.assert_allclose(least_of_jackknife(df, in_blocks=True), want, rtol=1e-9)
-    assert (least_of_jackknife(df, in_blocks=False) == 0.75).all()
+    np.testing.assert_allclose(min_jackknife_share(df, in_blocks=True), want, rtol=1e-9)
+    assert (min_jackknife_share(df, in_blocks=False) == 0.75).all()
 
 
 @pytest.mark.parametrize("in_blocks", [False, True])
 def test_all_that_is_made_of_blocks_is_told_as_of_blocks(in_blocks, monkeypatch):
     tally = strangers(in_blocks=in_blocks, cells=3)
     three = replace(tally, errors=np.stack([tally.errors] * 3))
-    parts = [tally.part(1, 2), three.at_point(1), three.without(np.array([0, 1, 2]))]
+    parts = [
+        tally.cell_range(1, 2),
+        three.operating_point(1),
+        three.excluding_cell(np.array([0, 1, 2])),
+    ]
     assert {one.in_blocks for one in parts} == {in_blocks}
     assert standardised(tally, [0, 0, 1], [0, 1, 0]).tally.in_blocks == in_blocks
     rest = others(tally)
@@ -237,10 +243,12 @@ def test_order_and_names_do_not_matter(rng):
         n = tally.cell.size
         order = np.lexsort((rng.random(n), tally.cell))
         name = rng.permutation(12)
-        if isinstance(tally, BySpeaker):
+        if isinstance(tally, ErrorsBySpeaker):
             who = (name[tally.speaker[order]],)
         else:
-            who = np.sort([name[tally.one[order]], name[tally.other[order]]], axis=0)
+            who = np.sort(
+                [name[tally.first_speaker[order]], name[tally.second_speaker[order]]], axis=0
+            )
         mixed = type(tally)(
             tally.cell[order], *who, tally.errors[:, order], tally.trials[order], tally.n_cells
         )
@@ -254,7 +262,7 @@ def test_order_and_names_do_not_matter(rng):
 def test_leading_axes_are_free_and_trials_may_have_them(kind):
     tally = kind(np.random.default_rng(1), points=3)
     together = moments(tally)
-    who = (tally.speaker,) if kind is of_speakers else (tally.one, tally.other)
+    who = (tally.speaker,) if kind is of_speakers else (tally.first_speaker, tally.second_speaker)
     spread = np.broadcast_to(tally.trials, tally.errors.shape)
     again = moments(type(tally)(tally.cell, *who, tally.errors, spread, 3))
     for row in range(3):
@@ -266,8 +274,8 @@ def test_leading_axes_are_free_and_trials_may_have_them(kind):
 
 def test_speakers_without_trials_are_nobody():
     cell, none = np.zeros(4, int), np.array([2, 5, 0, 1])
-    full = BySpeaker(cell, np.arange(4), none, np.array([9, 9, 0, 9]) * (none > 0), 2)
-    kept = BySpeaker(cell[:3], np.arange(3), none[[0, 1, 3]], np.array([9, 9, 9]), 2)
+    full = ErrorsBySpeaker(cell, np.arange(4), none, np.array([9, 9, 0, 9]) * (none > 0), 2)
+    kept = ErrorsBySpeaker(cell[:3], np.arange(3), none[[0, 1, 3]], np.array([9, 9, 9]), 2)
     one, two = moments(full), moments(kept)
     assert one.speakers.tolist() == two.speakers.tolist() == [3, 0]
     np.testing.assert_array_equal(one.variance, two.variance)
@@ -278,19 +286,23 @@ def test_speakers_without_trials_are_nobody():
 @pytest.mark.parametrize("rate", [0.1, 0.3, 1 / 3, 1])
 def test_speakers_of_one_rate_leave_the_binomial_variance_exactly(rate):
     trials = np.array([30, 60, 90, 30, 600])
-    tally = BySpeaker(np.zeros(5, int), np.arange(5), np.rint(rate * trials).astype(int), trials, 1)
+    tally = ErrorsBySpeaker(
+        np.zeros(5, int), np.arange(5), np.rint(rate * trials).astype(int), trials, 1
+    )
     found = moments(tally)
     assert found.jackknife[0] == 0
-    assert found.kurt[0] == 0
+    assert found.kurtosis[0] == 0
     assert found.variance[0] == found.variance_binomial[0]
 
 
 def test_nothing_is_told_of_others_where_one_speaker_is_in_every_trial():
-    one = moments(BySpeaker(np.zeros(1, int), np.zeros(1, int), np.array([3]), np.array([9]), 1))
+    one = moments(
+        ErrorsBySpeaker(np.zeros(1, int), np.zeros(1, int), np.array([3]), np.array([9]), 1)
+    )
     pair = [np.array([x]) for x in (0, 0, 1, 3, 9)]
     star = [np.array(x) for x in ([0] * 3, [0] * 3, [1, 2, 3], [3, 0, 1], [9] * 3)]
-    for found in (one, moments(ByPair(*pair, 1)), moments(ByPair(*star, 1))):
-        assert found.shared.all()
+    for found in (one, moments(ErrorsByPair(*pair, 1)), moments(ErrorsByPair(*star, 1))):
+        assert found.has_common_speaker.all()
         assert np.isfinite(found.rate).all()
         for name in ("jackknife", "unbiased", "variance"):
             assert np.isnan(getattr(found, name)).all()
@@ -299,15 +311,15 @@ def test_nothing_is_told_of_others_where_one_speaker_is_in_every_trial():
 def test_weighted_trials_hide_no_speaker_who_is_in_all_of_them():
     weights = np.array([0.1, 0.7, 0.3, 1.1])
     cell, other = np.zeros(4, int), np.arange(1, 5)
-    star = ByPair(cell, np.zeros(4, int), other, weights * [0, 0.5, 0.2, 0.1], weights, 1)
-    assert moments(star).shared.all()
+    star = ErrorsByPair(cell, np.zeros(4, int), other, weights * [0, 0.5, 0.2, 0.1], weights, 1)
+    assert moments(star).has_common_speaker.all()
 
 
 def test_no_trials_at_all():
     none = np.zeros(0, int)
     for tally in (
-        BySpeaker(none, none, np.zeros((2, 0)), none, 3),
-        ByPair(none, none, none, np.zeros((2, 0)), none, 3),
+        ErrorsBySpeaker(none, none, np.zeros((2, 0)), none, 3),
+        ErrorsByPair(none, none, none, np.zeros((2, 0)), none, 3),
     ):
         found = moments(tally)
         assert found.trials.shape == (2, 3)
@@ -327,6 +339,6 @@ def test_points_taken_one_by_one_are_the_same(kind, monkeypatch):
 
 def test_three_speakers_have_the_whole_jackknife():
     triangle = [np.array(x) for x in ([0] * 3, [0, 0, 1], [1, 2, 2], [6, 0, 1], [20] * 3)]
-    found = moments(ByPair(*triangle, 1))
+    found = moments(ErrorsByPair(*triangle, 1))
     assert np.isnan(found.unbiased[0])
     assert found.variance[0] == found.jackknife[0] > found.variance_binomial[0]

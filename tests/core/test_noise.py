@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox import gini
-from parivox.core.cluster_errors import BySpeaker
-from parivox.core.noise import Null, floor, null_method, permuted, without_zeros
+from parivox.core.cluster_errors import ErrorsBySpeaker
+from parivox.core.noise import EqualRatesDraws, floor, null_method, permuted, without_zeros
 from parivox.errors import ConfigError
 
 NAN, INF = np.nan, np.inf
@@ -23,7 +23,9 @@ def rng(seed=0):
 def by_speaker(sizes, errors, trials):
     """Speakers 0, 1, ... in groups of these sizes."""
     cell = np.repeat(np.arange(len(sizes)), sizes)
-    return BySpeaker(cell, np.arange(cell.size), np.asarray(errors), np.asarray(trials), len(sizes))
+    return ErrorsBySpeaker(
+        cell, np.arange(cell.size), np.asarray(errors), np.asarray(trials), len(sizes)
+    )
 
 
 tallies = st.lists(st.integers(1, 6), min_size=2, max_size=5).flatmap(
@@ -56,7 +58,7 @@ def test_strata_keep_their_speakers_in_the_groups_they_have_there(drawn):
     for one in set(strata.tolist()):
         of_one = (strata == one).astype(int)
         tally = by_speaker(sizes, of_one, np.full(sum(sizes), 20))
-        assert (permuted(tally, strata, 7, rng()).errors == tally.by_cell(of_one)).all()
+        assert (permuted(tally, strata, 7, rng()).errors == tally.sum_by_cell(of_one)).all()
 
 
 def test_speakers_take_all_their_trials_along():
@@ -95,7 +97,7 @@ def test_permuting_is_refused_where_it_says_nothing():
 
 
 def test_speakers_of_several_groups_cannot_be_permuted():
-    twice = BySpeaker(np.array([0, 1]), np.array([7, 7]), np.ones(2), np.ones(2), 2)
+    twice = ErrorsBySpeaker(np.array([0, 1]), np.array([7, 7]), np.ones(2), np.ones(2), 2)
     with pytest.raises(ConfigError, match="a speaker is in several groups"):
         permuted(twice, None, 3, rng())
     assert null_method(twice) == "gamma_multinomial"
@@ -114,7 +116,9 @@ def test_permutation_is_for_groups_with_about_as_many_trials_to_a_speaker():
 
 
 def test_empty_groups_do_not_matter_to_the_method_and_have_no_rate():
-    tally = BySpeaker(np.array([0, 2]), np.array([0, 1]), np.array([1, 2]), np.array([9, 9]), 3)
+    tally = ErrorsBySpeaker(
+        np.array([0, 2]), np.array([0, 1]), np.array([1, 2]), np.array([9, 9]), 3
+    )
     assert null_method(tally) == "permutation"
     null = permuted(tally, None, 3, rng())
     assert np.isnan(null.rates[:, 1]).all()
@@ -127,7 +131,7 @@ def test_permutation_rejects_fair_systems_as_often_as_it_says():
     errors = draw.binomial(200, draw.beta(0.5, 12, (200, 72)))
     tally = by_speaker([8] * 9, errors, np.full(72, 200))
     null = permuted(tally, None, 199, rng(12))
-    observed = gini(tally.by_cell(errors) / 1600).value
+    observed = gini(tally.sum_by_cell(errors) / 1600).value
     p = floor(observed, gini(null.rates).value).p
     assert p.mean() == pytest.approx(0.5, abs=0.08)
     assert 0.01 <= (p <= 0.05).mean() <= 0.1
@@ -148,8 +152,8 @@ def test_half_an_error_stands_for_none():
     np.testing.assert_array_equal(
         without_zeros([0, 1, 10, 0], [10, 10, 10, 0]), [0.05, 0.1, 1.0, NAN]
     )
-    null = Null(np.array([[[0, 5]], [[5, 0]]]), np.array([10, 10]), np.array([""]))
-    np.testing.assert_array_equal(null.lifted, [[[0.05, 0.5]], [[0.5, 0.05]]])
+    null = EqualRatesDraws(np.array([[[0, 5]], [[5, 0]]]), np.array([10, 10]), np.array([""]))
+    np.testing.assert_array_equal(null.nonzero_rates, [[[0.05, 0.5]], [[0.5, 0.05]]])
     np.testing.assert_array_equal(null.rates, [[[0, 0.5]], [[0.5, 0]]])
 
 

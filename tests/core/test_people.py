@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import betaln
 
-from parivox.core.cluster_errors import BySpeaker
+from parivox.core.cluster_errors import ErrorsBySpeaker
 from parivox.core.error_burden import locked_out, locked_out_people, share_above, worst_tenth
 from parivox.errors import ConfigError
 
@@ -19,7 +19,7 @@ def speakers(errors, trials, cell=None):
     n = errors.shape[-1]
     cell = np.zeros(n, dtype=int) if cell is None else np.asarray(cell)
     trials = np.broadcast_to(np.asarray(trials), (n,))
-    return BySpeaker(cell, np.arange(n), errors, trials, int(cell.max()) + 1)
+    return ErrorsBySpeaker(cell, np.arange(n), errors, trials, int(cell.max()) + 1)
 
 
 def correlation(errors, trials):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parivox.core import ratios
-from parivox.core.cluster_errors import ByPair, BySpeaker, moments
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.intervals import limits, rate_interval
 from parivox.core.ratios import disjoint, others, ratio_interval, to_pooled
 from parivox.errors import ConfigError
@@ -17,15 +17,16 @@ from parivox.errors import ConfigError
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 some = settings(max_examples=50, deadline=None)
 SUMS = (
-    "errors", "trials", "speakers", "squares", "fourths", "trial_squares", "deleted", "largest",
-    "shared", "pairs", "pair_squares", "pair_trial_squares", "pair_deleted", "variance", "df",
+    "errors", "trials", "speakers", "squares", "fourths", "trial_squares", "deleted_squares",
+    "largest_errors", "has_common_speaker", "pairs", "pair_squares", "pair_trial_squares",
+    "pair_deleted_squares", "variance", "df",
 )  # fmt: skip
 
 
 def of_groups(*groups):
     errors, trials = (np.concatenate([np.array(g[i]) for g in groups]) for i in (0, 1))
     cell = np.repeat(np.arange(len(groups)), [len(g[0]) for g in groups])
-    return BySpeaker(cell, np.arange(cell.size), errors, trials, len(groups))
+    return ErrorsBySpeaker(cell, np.arange(cell.size), errors, trials, len(groups))
 
 
 def some_speakers(rng, n_cells=5, points=2):
@@ -33,7 +34,7 @@ def some_speakers(rng, n_cells=5, points=2):
     cell = np.sort(rng.integers(0, n_cells, rng.integers(2, 4 * n_cells)))
     trials = rng.integers(0, rng.choice([3, 300]), cell.size)
     errors = rng.binomial(trials, rng.beta(0.5, 2, (points, cell.size)))
-    return BySpeaker(cell, rng.permutation(cell.size), errors, trials, n_cells)
+    return ErrorsBySpeaker(cell, rng.permutation(cell.size), errors, trials, n_cells)
 
 
 def some_pairs(rng, n_cells=4, points=2):
@@ -49,13 +50,17 @@ def some_pairs(rng, n_cells=4, points=2):
     )
     trials = rng.integers(0, rng.choice([3, 60]), len(rows))
     errors = rng.binomial(trials, rng.beta(0.5, 4, (points, len(rows))))
-    return ByPair(*rows.T, errors, trials, n_cells)
+    return ErrorsByPair(*rows.T, errors, trials, n_cells)
 
 
 def union_but(tally, cell):
     """All cells but one as one, entry by entry."""
     kept = tally.cell != cell
-    who = (tally.speaker,) if isinstance(tally, BySpeaker) else (tally.one, tally.other)
+    who = (
+        (tally.speaker,)
+        if isinstance(tally, ErrorsBySpeaker)
+        else (tally.first_speaker, tally.second_speaker)
+    )
     return type(tally)(
         np.zeros(kept.sum(), int),
         *(each[kept] for each in who),
@@ -97,7 +102,7 @@ def test_a_small_remainder_of_a_large_group_keeps_its_digits():
     trials = np.concatenate((rng.integers(1, 10**6, 3000), [7, 5, 9, 11]))
     errors = rng.binomial(trials, np.where(trials < 20, 0.5, 0.9))
     cell = np.repeat([0, 1], [3000, 4])
-    assert_unions(BySpeaker(cell, np.arange(3004), errors, trials, 2))
+    assert_unions(ErrorsBySpeaker(cell, np.arange(3004), errors, trials, 2))
 
 
 def test_there_is_nothing_beside_one_cell():
@@ -108,14 +113,14 @@ def test_there_is_nothing_beside_one_cell():
 
 def test_groups_with_common_speakers_are_refused():
     cell, trials = np.array([0, 1]), np.array([9, 9])
-    twice = BySpeaker(cell, np.array([3, 3]), trials, trials, 2)
-    hub = ByPair(cell, np.array([0, 0]), np.array([1, 2]), trials, trials, 2)
+    twice = ErrorsBySpeaker(cell, np.array([3, 3]), trials, trials, 2)
+    hub = ErrorsByPair(cell, np.array([0, 0]), np.array([1, 2]), trials, trials, 2)
     for tally in (twice, hub):
         assert not disjoint(tally)
         with pytest.raises(ConfigError, match="a speaker is in two cells"):
             others(tally)
     assert disjoint(of_groups(([1, 2], [9, 9]), ([1, 2], [9, 9])))
-    assert disjoint(ByPair(cell, np.array([0, 2]), np.array([1, 3]), trials, trials, 2))
+    assert disjoint(ErrorsByPair(cell, np.array([0, 2]), np.array([1, 3]), trials, trials, 2))
 
 
 def test_vector(vector):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 from parivox.core import resampling
-from parivox.core.cluster_errors import ByPair, BySpeaker
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
 from parivox.core.resampling import (
     from_replicates,
     pool_small_strata,
@@ -34,8 +34,8 @@ def tallies():
     of_speaker = rng.integers(1, 60, speaker.size)
     rejected = np.minimum(rng.integers(0, 9, (2, speaker.size)), of_speaker)
     return (
-        BySpeaker(np.repeat([0, 2], 10), speaker, rejected, of_speaker, 3),
-        ByPair(cell, one, other, accepted, trials, 3),
+        ErrorsBySpeaker(np.repeat([0, 2], 10), speaker, rejected, of_speaker, 3),
+        ErrorsByPair(cell, one, other, accepted, trials, 3),
     )
 
 
@@ -119,7 +119,7 @@ def test_vector_of_speaker_weights(vector):
     names = sorted(given_["weights"][0])
     weights = np.array([[one[name] for name in names] for one in given_["weights"]])
     mated, pairs = given_["mated_trials_FN"], given_["pairs_i_j_trials_FP"]
-    tally = BySpeaker(
+    tally = ErrorsBySpeaker(
         np.zeros(len(mated), dtype=int),
         np.array([names.index(row[0]) for row in mated]),
         np.array([row[2] for row in mated]),
@@ -128,7 +128,7 @@ def test_vector_of_speaker_weights(vector):
     )
     errors, trials = weighted(tally, weights)
     assert (errors / trials)[:, 0] == pytest.approx(wanted["FNR"], abs=tol)
-    tally = ByPair(
+    tally = ErrorsByPair(
         np.zeros(len(pairs), dtype=int),
         *(np.array([names.index(row[side]) for row in pairs]) for side in (0, 1)),
         *(np.array([row[column] for row in pairs]) for column in (3, 2)),
@@ -144,13 +144,17 @@ def test_vector_of_speaker_weights(vector):
 def test_weighted_rates_are_those_of_trials_written_out(tallies):
     weights = speaker_weights(np.repeat([0, 1], 5), 300, seed=8)
     for tally in tallies:
-        pairs = isinstance(tally, ByPair)
+        pairs = isinstance(tally, ErrorsByPair)
         errors, trials = weighted(tally, weights)
         assert errors.shape == (300, 2, 3)
         assert trials.shape == (300, 1, 3)
         for at in (0, 131, 299):
             times = weights[at].astype(int)
-            each = times[tally.one] * times[tally.other] if pairs else times[tally.speaker]
+            each = (
+                times[tally.first_speaker] * times[tally.second_speaker]
+                if pairs
+                else times[tally.speaker]
+            )
             for cell in range(3):
                 inside = np.repeat(tally.cell == cell, each)
                 assert trials[at, 0, cell] == np.repeat(tally.trials, each)[inside].sum()
@@ -162,8 +166,8 @@ def test_weighted_rates_are_those_of_trials_written_out(tallies):
 def test_weights_of_one_give_errors_and_trials_as_they_are(tallies):
     for tally in tallies:
         errors, trials = weighted(tally, np.ones((1, 10), dtype=np.uint8))
-        assert errors[0].tolist() == tally.by_cell(tally.errors).tolist()
-        assert trials[0, 0].tolist() == tally.by_cell(tally.trials).tolist()
+        assert errors[0].tolist() == tally.sum_by_cell(tally.errors).tolist()
+        assert trials[0, 0].tolist() == tally.sum_by_cell(tally.trials).tolist()
 
 
 def test_trials_may_differ_between_operating_points(tallies):
@@ -179,8 +183,8 @@ def test_trials_may_differ_between_operating_points(tallies):
 def test_a_tally_without_entries_has_no_trials():
     nothing = np.zeros(0, dtype=int)
     for tally in (
-        BySpeaker(nothing, nothing, np.zeros((2, 0)), nothing, 3),
-        ByPair(nothing, nothing, nothing, np.zeros((2, 0)), nothing, 3),
+        ErrorsBySpeaker(nothing, nothing, np.zeros((2, 0)), nothing, 3),
+        ErrorsByPair(nothing, nothing, nothing, np.zeros((2, 0)), nothing, 3),
     ):
         errors, trials = weighted(tally, np.ones((4, 6), dtype=np.uint8))
         assert errors.shape == (4, 2, 3)

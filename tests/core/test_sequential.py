@@ -5,8 +5,8 @@ import pytest
 
 from parivox.core.sequential import (
     DailySquares,
-    Moments,
-    Shared,
+    JointMoments,
+    SpeakerMoments,
     day_variation_p,
     intra_class_correlation,
     least_score,
@@ -25,7 +25,7 @@ def speakers(rng, n, rate, icc, mean=20):
 
 
 def of(errors, trials):
-    return Moments.of(errors, trials, np.ones((1, len(errors))))
+    return SpeakerMoments.from_counts(errors, trials, np.ones((1, len(errors))))
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
@@ -58,7 +58,9 @@ def test_the_variance_is_that_of_scores_of_many_streams_and_less_of_the_same_spe
             rate = own if is_same else speakers(rng, 80, 0.1, 0.3)[2]
             past = rng.binomial(then, rate)
             each = np.ones((1, 80))
-            shared = Shared.of((errors, trials), (past, then), each) if is_same else None
+            shared = (
+                JointMoments.from_counts((errors, trials), (past, then), each) if is_same else None
+            )
             found = score(of(errors, trials), of(past, then), correlation=0.3, shared=shared)
             drawn[is_same].append([float(one[0]) for one in found])
     for one in drawn.values():
@@ -69,12 +71,15 @@ def test_the_variance_is_that_of_scores_of_many_streams_and_less_of_the_same_spe
 
 
 def test_a_score_is_zero_at_the_ratio_that_is_counted_and_falls_with_the_ratio():
-    now, past = Moments.of([3, 1], [10, 10], [[1, 1]]), Moments.of([2, 0], [10, 30], [[1, 1]])
+    now, past = (
+        SpeakerMoments.from_counts([3, 1], [10, 10], [[1, 1]]),
+        SpeakerMoments.from_counts([2, 0], [10, 30], [[1, 1]]),
+    )
     counted = now.rate / past.rate
     excess, _ = score(now, past, counted)
     assert excess == pytest.approx(0)
     assert score(now, past, 1.0)[0] > 0 > score(now, past, 2 * counted)[0]
-    assert np.isnan(score(now, Moments.of([0], [0], [[1]]))[1]).all()
+    assert np.isnan(score(now, SpeakerMoments.from_counts([0], [0], [[1]]))[1]).all()
 
 
 def days_of(rng, streams, days, factor, repeats=1):
@@ -84,7 +89,7 @@ def days_of(rng, streams, days, factor, repeats=1):
     errors = repeats * rng.binomial(1, rate)  # the trials of a caller on one day end alike
     trials = np.full(errors.shape, repeats)
     each = (errors, trials, errors**2, errors * trials, trials**2)
-    return Moments(*(one.sum(axis=-1, keepdims=True).astype(float) for one in each))
+    return SpeakerMoments(*(one.sum(axis=-1, keepdims=True).astype(float) for one in each))
 
 
 def lasting(days, start, times):
@@ -125,12 +130,15 @@ def test_days_without_known_products_are_left_out():
     p, pairs = day_variation_p(days)
     assert pairs.tolist() == [[5]]
     assert p == pytest.approx(
-        day_variation_p(Moments(*(x[:, 10:] for x in vars(days).values())))[0]
+        day_variation_p(SpeakerMoments(*(x[:, 10:] for x in vars(days).values())))[0]
     )
 
 
 def test_variation_that_is_allowed_for_makes_a_score_less_sure():
-    now, past = Moments.of([3, 1], [10, 10], [[1, 1]]), Moments.of([2, 0], [10, 30], [[1, 1]])
+    now, past = (
+        SpeakerMoments.from_counts([3, 1], [10, 10], [[1, 1]]),
+        SpeakerMoments.from_counts([2, 0], [10, 30], [[1, 1]]),
+    )
     _, sure = score(now, past, 1.25)
     squares = np.array([200.0]), np.array([800.0])
     _, less = score(now, past, 1.25, daily=DailySquares(*squares, 0.5))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.core.cluster_errors import ByPair, BySpeaker, moments
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.confounding import standardised
 from parivox.core.intervals import rate_interval
 
@@ -17,7 +17,9 @@ def tally_of(errors, trials):
     errors, trials = np.asarray(errors), np.asarray(trials)
     cell, place = np.nonzero(trials)
     speaker = place + trials.shape[1] * (cell // 2)
-    return BySpeaker(cell, speaker, errors[..., cell, place], trials[cell, place], trials.shape[0])
+    return ErrorsBySpeaker(
+        cell, speaker, errors[..., cell, place], trials[cell, place], trials.shape[0]
+    )
 
 
 def random_pairs(rng, s=7, lead=()):
@@ -27,7 +29,7 @@ def random_pairs(rng, s=7, lead=()):
     first = s * (cell // 2)
     trials = rng.integers(5, 60, cell.size)
     errors = rng.binomial(trials, np.repeat([0.02, 0.1, 0.03, 0.2], one.size), (*lead, cell.size))
-    return ByPair(cell, np.tile(one, 4) + first, np.tile(other, 4) + first, errors, trials, 4)
+    return ErrorsByPair(cell, np.tile(one, 4) + first, np.tile(other, 4) + first, errors, trials, 4)
 
 
 ERRORS = [[1, 2, 0, 3], [9, 0, 4, 1], [2, 2, 1, 0], [3, 8, 5, 2]]
@@ -91,9 +93,11 @@ def test_residuals_of_pairs_are_summed_over_strata():
     for g in (0, 1):
         pair: dict[tuple[int, int], np.ndarray] = {}
         for k in (0, 1):
-            here = tally.part(2 * g + k, 2 * g + k + 1)
+            here = tally.cell_range(2 * g + k, 2 * g + k + 1)
             rate, total = here.errors.sum() / here.trials.sum(), here.trials.sum()
-            for a, b, e, n in zip(here.one, here.other, here.errors, here.trials, strict=True):
+            for a, b, e, n in zip(
+                here.first_speaker, here.second_speaker, here.errors, here.trials, strict=True
+            ):
                 part = 0.5 / total * np.array([e - rate * n, n])
                 pair[a, b] = pair.get((a, b), 0) + part
         by_speaker = {s: sum(v for ab, v in pair.items() if s in ab) for ab in pair for s in ab}
@@ -187,8 +191,8 @@ def test_names_of_speakers_and_of_strata_do_not_matter(seed):
     rng = np.random.default_rng(seed)
     tally = random_pairs(rng, s=5)
     new = rng.permutation(10)
-    one, other = np.sort(np.stack((new[tally.one], new[tally.other])), axis=0)
-    renamed = ByPair(tally.cell, one, other, tally.errors, tally.trials, 4)
+    one, other = np.sort(np.stack((new[tally.first_speaker], new[tally.second_speaker])), axis=0)
+    renamed = ErrorsByPair(tally.cell, one, other, tally.errors, tally.trials, 4)
     there = standardised(tally, GROUP, STRATUM)
     back = standardised(renamed, GROUP, 1 - STRATUM)
     np.testing.assert_allclose(back.weight, there.weight[::-1])
@@ -202,7 +206,14 @@ def test_points_are_standardised_each_by_itself():
     tally = random_pairs(np.random.default_rng(6), lead=(2,))
     together = moments(standardised(tally, GROUP, STRATUM).tally)
     for point in range(2):
-        alone = ByPair(tally.cell, tally.one, tally.other, tally.errors[point], tally.trials, 4)
+        alone = ErrorsByPair(
+            tally.cell,
+            tally.first_speaker,
+            tally.second_speaker,
+            tally.errors[point],
+            tally.trials,
+            4,
+        )
         found = moments(standardised(alone, GROUP, STRATUM).tally)
         np.testing.assert_allclose(together.rate[point], found.rate)
         np.testing.assert_allclose(together.variance[point], found.variance)

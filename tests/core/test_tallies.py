@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parivox.core import cluster_errors
-from parivox.core.cluster_errors import Sums, summed
+from parivox.core.cluster_errors import CodeSums, sum_by_code
 
 
 @pytest.mark.parametrize("size", [7, 1 << 40, 1 << 61])  # few codes, many, no room beside them
@@ -14,7 +14,7 @@ def test_sums_do_not_depend_on_how_tables_come(size, largest, waiting, monkeypat
     monkeypatch.setattr(cluster_errors, "_WAITING", waiting)
     monkeypatch.setattr(cluster_errors, "_RANGE", 16)
     draw = np.random.default_rng(1)
-    sums, every = Sums(size), []
+    sums, every = CodeSums(size), []
     for n in (0, 90, 1, 200, 200, 30):
         codes = draw.integers(0, min(size, 1 << 50), n)
         codes = np.sort(codes) if n % 3 else codes
@@ -31,7 +31,7 @@ def test_sums_do_not_depend_on_how_tables_come(size, largest, waiting, monkeypat
 def test_codes_are_counted_the_same_wherever_they_lie(apart):
     draw = np.random.default_rng(2)
     codes = draw.integers(0, 50, 4000) * apart + draw.integers(0, 40, 4000)
-    found, (n,) = summed(codes, int(codes.max()) + 1)
+    found, (n,) = sum_by_code(codes, int(codes.max()) + 1)
     distinct, counts = np.unique(codes, return_counts=True)
     assert found.tolist() == distinct.tolist()
     assert n.tolist() == counts.tolist()

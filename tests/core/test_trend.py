@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import fmin_bfgs
 from scipy.special import expit
 
-from parivox.core.cluster_errors import ByPair, BySpeaker
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
 from parivox.core.confounding import trend
 from parivox.errors import ConfigError
 
@@ -16,12 +16,14 @@ def speakers(errors, trials, cell=None):
     errors = np.asarray(errors)
     n = errors.shape[-1]
     cell = np.zeros(n, dtype=int) if cell is None else np.asarray(cell)
-    return BySpeaker(cell, np.arange(n), errors, np.asarray(trials), int(cell.max()) + 1)
+    return ErrorsBySpeaker(cell, np.arange(n), errors, np.asarray(trials), int(cell.max()) + 1)
 
 
 def pairs(s, errors, trials):
     one, other = np.triu_indices(s, 1)
-    return ByPair(np.zeros(one.size, int), one, other, np.asarray(errors), np.asarray(trials), 1)
+    return ErrorsByPair(
+        np.zeros(one.size, int), one, other, np.asarray(errors), np.asarray(trials), 1
+    )
 
 
 def likeliest(x, errors, trials):
@@ -107,7 +109,7 @@ def test_swapped_sides_of_pairs_do_not_matter():
     one, other = np.triu_indices(10, 1)
     renamed = np.sort(np.stack((order[one], order[other])), axis=0)
     there = trend(pairs(10, errors, trials), x)
-    tally = ByPair(np.zeros(45, int), renamed[0], renamed[1], errors, trials, 1)
+    tally = ErrorsByPair(np.zeros(45, int), renamed[0], renamed[1], errors, trials, 1)
     back = trend(tally, x[np.argsort(order)])
     np.testing.assert_allclose([there.slope[0], there.se[0]], [back.slope[0], back.se[0]])
 
@@ -159,7 +161,7 @@ def test_what_cannot_be_fitted_has_a_reason(errors, x, reason):
 
 
 def test_a_cell_without_anybody_has_a_reason():
-    tally = BySpeaker(np.array([1] * 10), np.arange(10), ERRORS, TRIALS, 3)
+    tally = ErrorsBySpeaker(np.array([1] * 10), np.arange(10), ERRORS, TRIALS, 3)
     assert trend(tally, X).reason.tolist() == ["few_speakers", "", "few_speakers"]
     assert trend(tally, X * np.nan).reason.tolist() == ["few_speakers"] * 3
 

@@ -124,7 +124,7 @@ def test_measures_of_few_errors_are_those_of_the_core_with_their_reasons(
                 more["denominator"] = below
             if spec.takes == "alpha":
                 more["alpha"] = alpha
-            expected = spec.of(*arguments, **more)
+            expected = spec.evaluate(*arguments, **more)
             told = found[row.id][metric]
             value = float(told["value"])
             assert value == pytest.approx(float(expected.value), rel=1e-12, abs=1e-14, nan_ok=True)

@@ -154,7 +154,7 @@ def expect_measures(found, groups, threshold, *, alpha=0.5, zero="none", left_ou
                 arguments += [smooth[metric][-1]] if spec.takes == "average" else []
             more |= {"denominator": below} if is_nist else {}
             more |= {"alpha": alpha} if spec.takes == "alpha" else {}
-            same(found[row.id][metric], float(spec.of(*arguments, **more).value), figure)
+            same(found[row.id][metric], float(spec.evaluate(*arguments, **more).value), figure)
 
 
 def move(page, i):

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console, Group
 
 import parivox as pv
-from parivox.core.verdict import ALIKE
+from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report.html.first_screen import first
 from parivox.report.overview import overview, point_in_short
 from parivox.report.selection import groups_told
@@ -55,9 +55,10 @@ def test_failures_that_were_not_supplied_are_not_called_a_fact(two_systems):
 def test_the_legend_names_the_level_at_which_groups_are_called_alike(two_systems):
     legend = first(two_systems, overview(two_systems))["legend"]
     level = two_systems.record["options"]["confidence"]
-    assert level < ALIKE  # the drawn line is shorter than the interval that decides
+    # the drawn line is shorter than the interval that decides
+    assert level < EQUIVALENCE_CONFIDENCE
     (words,) = [words for words in legend if words.startswith("grey band")]
-    assert f"equivalent: a stricter interval ({100 * ALIKE:g} %)" in words
+    assert f"equivalent: a stricter interval ({100 * EQUIVALENCE_CONFIDENCE:g} %)" in words
 
 
 def test_groups_that_are_only_explored_are_called_exploratory_first(audited):

@@ -147,9 +147,9 @@ def does_not_vary(drawn: FloatArray) -> Bools:
     return np.asarray(np.fmin.reduce(drawn) >= np.fmax.reduce(drawn))
 
 
-def _computed(measure: str, reference: str, terms: tuple[FloatArray, FloatArray]) -> bias.Measured:
+def _computed(measure: str, reference: str, terms: tuple[FloatArray, FloatArray]) -> bias.BiasValue:
     """A measure of the groups and what they are compared with."""
-    found = cast("Callable[..., bias.Measured]", MEASURES[measure].compute)(*terms)
+    found = cast("Callable[..., bias.BiasValue]", MEASURES[measure].compute)(*terms)
     return found.flat if reference == "others" else found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from parivox.auditing.schema import Base
 from parivox.core.bt4vt import (
-    AtThreshold,
+    LocatedValue,
     bt4vt_cdet_at,
     bt4vt_eer,
     bt4vt_eer_ratio,
@@ -44,7 +44,7 @@ def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict
     target, nontarget = int(counts.n_target), int(counts.n_nontarget)
     rows: dict[Key, Base] = {}
 
-    def add(key: Key, found: AtThreshold, exact: float, n: int) -> None:
+    def add(key: Key, found: LocatedValue, exact: float, n: int) -> None:
         value = float(found.value)
         reason = "" if value == exact else f"exact: {exact:.9g}"
         if math.isnan(value):
@@ -66,8 +66,8 @@ def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict
         add(("min_cdet_raw", at_cost[0], ""), own, least, trials)
         add(("cdet_raw", *at_cost), raw, float(cdet(at, cost, normalised=False)[0]), trials)
         fpr, fnr, nearest = bt4vt_rates_at(counts, threshold)
-        add(("fpr", *at_cost), AtThreshold(fpr, nearest), float(at.fpr[0]), nontarget)
-        add(("fnr", *at_cost), AtThreshold(fnr, nearest), float(at.fnr[0]), target)
+        add(("fpr", *at_cost), LocatedValue(fpr, nearest), float(at.fpr[0]), nontarget)
+        add(("fnr", *at_cost), LocatedValue(fnr, nearest), float(at.fnr[0]), target)
     return rows
 
 

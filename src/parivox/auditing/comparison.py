@@ -24,7 +24,7 @@ from parivox.auditing.meta import area_values, meta_values
 from parivox.auditing.result import system_name
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import MEASURES, RATES, base_metric
-from parivox.core.resampling import MOST_DROPPED, from_replicates
+from parivox.core.resampling import MAX_DROPPED_SHARE, from_replicates
 from parivox.errors import ConfigError
 from parivox.runtime.progress import with_progress
 
@@ -519,7 +519,7 @@ def _add_ranks(
         ("p_less_spread", better[1], worse[1], known[1]),
         ("p_both", better.all(axis=0), worse.all(axis=0), known[0] & known[1]),
     ):
-        enough = is_known.mean(axis=0) >= 1 - MOST_DROPPED
+        enough = is_known.mean(axis=0) >= 1 - MAX_DROPPED_SHARE
         is_no_rank = is_set & (measure != "p_less_spread")
         n = np.maximum(is_known.sum(axis=0), 1)
         shares = [

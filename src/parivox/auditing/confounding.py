@@ -224,13 +224,13 @@ def add_standardised_rows(
     for metric in RATES:
         whole = tallied.of(metric)
         for i, one in enumerate(found):
-            made = standardised(whole.at_point(i), cell % n, cell // n)
+            made = standardised(whole.operating_point(i), cell % n, cell // n)
             of_speakers = moments(made.tally)
             n_speakers = of_speakers.speakers
             at = rate_interval(of_speakers, options.confidence)
             reason = [one.reason or _WHY.get(text, text) for text in made.reason.tolist()]
             is_missing = np.array([bool(text) for text in reason])
-            unknown = made.tally.unknown
+            unknown = made.tally.has_unknown_speakers
             at = at.without_spread(unknown, NOTE_NO_TEST_SPEAKER) if unknown.any() else at
             has_none = is_missing | unknown | (n_speakers < options.minimums.inference)
             low, high = (np.where(has_none, np.nan, limit) for limit in (at.low, at.high))

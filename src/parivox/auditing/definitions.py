@@ -8,7 +8,7 @@ from parivox.auditing.comparison import COMPARISON_MEASURES
 from parivox.auditing.curves import THINNING
 from parivox.auditing.limits import LIMIT_MEASURES
 from parivox.core.measures import base_metrics, bias_measures, meta_measures
-from parivox.core.verdict import ALIKE
+from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 
 if TYPE_CHECKING:
     from parivox.auditing.options import Options
@@ -400,7 +400,7 @@ def _of_verdicts(options: Options) -> dict[str, object]:
             "margin": options.margin,
             "no_difference": (
                 f"the ratio's whole interval is from 1/{options.margin:g} to {options.margin:g}, "
-                f"also at {100 * ALIKE:g} %, each group by itself"
+                f"also at {100 * EQUIVALENCE_CONFIDENCE:g} %, each group by itself"
             ),
             "worse, better": (
                 f"else, if p_holm is below {1 - options.confidence:.3g}; without errors, if the "

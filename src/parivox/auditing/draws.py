@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
-    from parivox.core.cluster_errors import ByPair, BySpeaker
+    from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
     from parivox.core.counts import FloatArray
     from parivox.data.grouping import Grouping
     from parivox.data.trial_set import TrialSet
@@ -462,12 +462,14 @@ class _DrawTables:
         return Estimates(keys, values, rates, errors, trials)
 
 
-def with_stranger_weights(weights: Weights, tally: BySpeaker | ByPair) -> Weights:
+def with_stranger_weights(weights: Weights, tally: ErrorsBySpeaker | ErrorsByPair) -> Weights:
     """Weights of the members of a tally, of blocks also of the strangers within them, once each.
 
     A trial within a block weighs as the block does.
     """
-    missing = max(int(one.max(initial=-1)) for one in tally.members[1:]) + 1 - weights.shape[1]
+    missing = (
+        max(int(one.max(initial=-1)) for one in tally.cell_speakers[1:]) + 1 - weights.shape[1]
+    )
     if missing <= 0:
         return weights
     return np.pad(weights, ((0, 0), (0, missing)), constant_values=1)

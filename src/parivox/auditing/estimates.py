@@ -20,7 +20,7 @@ from parivox.auditing.outcomes import NO_OUTCOMES, failure_rates, times
 from parivox.auditing.schema import Base, Key
 from parivox.core import bias
 from parivox.core.counts import Counts, Curve
-from parivox.core.measures import RATES, AtThreshold, base_metric, base_metrics
+from parivox.core.measures import RATES, LocatedMetric, base_metric, base_metrics
 from parivox.core.separation import location
 from parivox.errors import ConfigError
 from parivox.frozen import frozen
@@ -97,14 +97,14 @@ def metrics_at_thresholds(
 
 def score_metrics(
     counts: Counts, points: OperatingPoints, options: Options, *, coarse: bool = False
-) -> dict[tuple[str, str], AtThreshold]:
+) -> dict[tuple[str, str], LocatedMetric]:
     """Metrics of the scores, at the cell's own threshold if at any, each ``[...]``.
 
     Counts are of both classes of trials; `coarse` takes fewer bins of scores where that does.
     """
     shape = counts.target.shape[:-1]
     few = _coarser(counts) if coarse else counts
-    values: dict[tuple[str, str], AtThreshold] = {}
+    values: dict[tuple[str, str], LocatedMetric] = {}
     together: dict[tuple[object, str], Any] = {}
     for measure, definition, arguments in metric_variants(["counts", "llr"], points, options):
         if measure.needs == "llr" and not options.llr:
@@ -118,7 +118,7 @@ def score_metrics(
         found = together[asked]
         value = _shaped(measure, getattr(found, measure.field, found), shape)
         threshold = np.asarray(getattr(found, "threshold", np.nan), dtype=np.float64)
-        values[measure.id, definition] = AtThreshold(value, threshold)
+        values[measure.id, definition] = LocatedMetric(value, threshold)
     return values
 
 

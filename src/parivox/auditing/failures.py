@@ -12,7 +12,7 @@ from parivox.auditing.draws import with_stranger_weights
 from parivox.auditing.layout import Layout, Members, cell_layouts, cells_of_side, walk
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import count_speaker_errors
-from parivox.core.cluster_errors import BySpeaker, moments, over
+from parivox.core.cluster_errors import ErrorsBySpeaker, moments, safe_divide
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER, rate_interval
 from parivox.core.resampling import weighted
 from parivox.data.trial_checks import ACQUIRE, ENROL
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parivox.auditing.schema import Key, Rows
     from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.auditing.speaker_errors import SpeakerErrors
-    from parivox.core.cluster_errors import ByPair
+    from parivox.core.cluster_errors import ErrorsByPair
     from parivox.core.counts import FloatArray, IntArray
     from parivox.core.intervals import Interval
     from parivox.data.trial_set import TrialSet
@@ -47,15 +47,15 @@ STAGES = {"fte": "enrol", "fta": "test"}
 class SpeakerFailures(NamedTuple):
     """Recordings tried and failed, and all attempts, of each cell; None where none is told."""
 
-    fte: BySpeaker | None = None  # enrolments; None also where they cannot be told by group
-    fta: BySpeaker | None = None  # likewise test recordings
+    fte: ErrorsBySpeaker | None = None  # enrolments; None also where they cannot be told by group
+    fta: ErrorsBySpeaker | None = None  # likewise test recordings
     # trials that were scored with those of a recording that failed, as rejections: first of test
     # recordings that could not be acquired, then of failed enrolments too
     attempts: tuple[SpeakerErrors, SpeakerErrors] | None = None
 
     def cell_range(self, start: int, stop: int) -> SpeakerFailures:
         """Cells `start` to `stop`, the latter excluded."""
-        fte, fta = (None if one is None else one.part(start, stop) for one in self[:2])
+        fte, fta = (None if one is None else one.cell_range(start, stop) for one in self[:2])
         attempts = self.attempts
         if attempts is not None:
             attempts = attempts[0].part(start, stop), attempts[1].part(start, stop)
@@ -65,7 +65,7 @@ class SpeakerFailures(NamedTuple):
         self, metric: str, confidence: float, gates: SampleSizeMinimums
     ) -> Interval | None:
         """Interval of one of the rates, ``[point, cell]``; none of too few speakers."""
-        tally: BySpeaker | ByPair | None = None
+        tally: ErrorsBySpeaker | ErrorsByPair | None = None
         if metric in STAGES:
             tally = getattr(self, metric)
         elif self.attempts is not None:
@@ -74,8 +74,8 @@ class SpeakerFailures(NamedTuple):
         if tally is None:
             return None
         found = rate_interval(moments(tally), confidence)
-        found = found.without(tally.speakers < gates.inference, gates.no_interval_reason)
-        return found.without_spread(tally.unknown, NOTE_NO_TEST_SPEAKER)
+        found = found.without_limits(tally.n_speakers < gates.inference, gates.no_interval_reason)
+        return found.without_spread(tally.has_unknown_speakers, NOTE_NO_TEST_SPEAKER)
 
 
 def count_failures(
@@ -112,7 +112,7 @@ def count_failures(
     for i, one in enumerate(own):
         parts = []
         for k, groups in enumerate((one.groups, 0)):
-            shares: list[BySpeaker | None] = [
+            shares: list[ErrorsBySpeaker | None] = [
                 None if are_many else _tally(one, attempts, of_recordings, at, groups)
                 for at in range(len(STAGES))
             ]
@@ -151,10 +151,10 @@ def _by_shares(
     """Rates of comparisons joined with the shares of recordings that failed."""
     lost: dict[str, FloatArray] = {}
     for name in STAGES:
-        tally: BySpeaker | None = getattr(failed, name)
+        tally: ErrorsBySpeaker | None = getattr(failed, name)
         if tally is not None:
             errors, trials = weighted(tally, weights)
-            lost[name] = over(errors, trials)[:, 0]
+            lost[name] = safe_divide(errors, trials)[:, 0]
     found: dict[Key, FloatArray] = {(name, "", ""): share for name, share in lost.items()}
     place = {key: i for i, key in enumerate(drawn.keys)}
     for key in drawn.rate_keys:
@@ -187,7 +187,7 @@ def _by_attempts(
             trials = every_trial[:, points.index(point) if every_trial.shape[1] > 1 else 0]
             lost = trials - drawn.trials[:, i]
             wrong = drawn.errors[:, i] + (lost if metric == "fnr" else 0)
-            found[general + _OF_ATTEMPTS[metric], ATTEMPTS, point] = over(wrong, trials)
+            found[general + _OF_ATTEMPTS[metric], ATTEMPTS, point] = safe_divide(wrong, trials)
     return found
 
 
@@ -217,10 +217,10 @@ def add_cause_rows(
             tally = _tally(layout, attempts, members, at, n, kind, names.size)
             if tally is None:
                 continue
-            failed, tried = tally.by_cell(tally.errors), tally.by_cell(tally.trials)
+            failed, tried = tally.sum_by_cell(tally.errors), tally.sum_by_cell(tally.trials)
             found = rate_interval(moments(tally), options.confidence)
-            found = found.without(
-                tally.speakers < options.minimums.inference, options.minimums.no_interval_reason
+            found = found.without_limits(
+                tally.n_speakers < options.minimums.inference, options.minimums.no_interval_reason
             )
             unknown = np.isin(np.arange(tally.n_cells), tally.cell[tally.speaker == members.n])
             if unknown.any():
@@ -249,7 +249,7 @@ def _tally(
     groups: int,
     kind: NDArray[np.integer[Any]] | None = None,
     kinds: int = 1,
-) -> BySpeaker | None:
+) -> ErrorsBySpeaker | None:
     """Recordings of one stage by speaker and cell or, for no groups, by speaker and level.
 
     Those that failed are told apart by their `kind`, -1 for those that did not. Recordings of
@@ -277,4 +277,4 @@ def _tally(
     if kind is not None:
         place += kind[lost] * code.size
     wrong = np.bincount(place, minlength=kinds * code.size).reshape(kinds, code.size)
-    return BySpeaker(code // n, code % n, wrong, total[code], n_cells, members.are_blocks)
+    return ErrorsBySpeaker(code // n, code % n, wrong, total[code], n_cells, members.are_blocks)

@@ -16,7 +16,7 @@ import numpy as np
 from parivox.auditing.estimates import rate_point_index
 from parivox.auditing.failures import STAGES
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
-from parivox.core.cluster_errors import moments, over
+from parivox.core.cluster_errors import moments, safe_divide
 from parivox.core.intervals import (
     NOTE_NO_TEST_SPEAKER,
     REASON_NO_TEST_SPEAKER,
@@ -101,7 +101,7 @@ def rate_intervals(
     """
     confidence, gates = options.confidence, options.minimums
     are_disjoint = {metric: disjoint(groups.of(metric)) for metric in RATES}
-    n_groups = groups.target.speakers.size
+    n_groups = groups.target.n_speakers.size
     of_groups, speakers, rates, to_others = {}, {}, {}, {}
     for metric in RATES:
         own = moments(groups.of(metric))
@@ -114,7 +114,7 @@ def rate_intervals(
         told = intervals_at_once(asked, confidence)
         columns = zip(*(vars(one).values() for one in told[:2]), strict=True)
         found = Interval(*(np.concatenate(pair, axis=-1) for pair in columns))
-        n = np.concatenate([one.of(metric).speakers for one in (groups, pooled)])
+        n = np.concatenate([one.of(metric).n_speakers for one in (groups, pooled)])
         trials = np.concatenate((own.trials, whole.trials), axis=-1)
         if options.interval in _NAIVE:
             errors = np.concatenate((own.errors, whole.errors), axis=-1)
@@ -124,8 +124,8 @@ def rate_intervals(
             found = replace(found, low=low, high=high, note=note, method=method)
         elif options.interval == "bootstrap" and draws is not None:
             found = _from_spread(found, draw_deviations(draws[metric]), trials, n, confidence)
-        found = found.without(n < gates.inference, gates.no_interval_reason)
-        unknown = np.concatenate([one.of(metric).unknown for one in (groups, pooled)])
+        found = found.without_limits(n < gates.inference, gates.no_interval_reason)
+        unknown = np.concatenate([one.of(metric).has_unknown_speakers for one in (groups, pooled)])
         if unknown.any():
             found = found.without_spread(unknown, NOTE_NO_TEST_SPEAKER)
         if rest is not None:
@@ -139,7 +139,7 @@ def _to_others(
 ) -> Ratio:
     """Ratios of the rates to those of all others, by how the speakers of these vary."""
     gates = options.minimums
-    of_rest = of_rest.without(rest.speakers < gates.inference, gates.no_interval_reason)
+    of_rest = of_rest.without_limits(rest.speakers < gates.inference, gates.no_interval_reason)
     own = _cells(rates, slice(0, of_rest.rate.shape[-1]))
     return ratio_interval(own, of_rest, with_p=with_p)
 
@@ -160,11 +160,11 @@ def _from_spread(
 
     Cells without errors stay as they are.
     """
-    n_eff = over(found.rate * (1 - found.rate), se**2)
+    n_eff = safe_divide(found.rate * (1 - found.rate), se**2)
     df = np.broadcast_to(np.maximum(speakers - 1, 1), se.shape)
     low, high = wilson(found.rate * n_eff, n_eff, confidence, df=df)
     made = {"n_eff": n_eff, "se": se, "df": df, "low": low, "high": high}
-    made["deff"] = over(np.broadcast_to(trials, se.shape), n_eff)
+    made["deff"] = safe_divide(np.broadcast_to(trials, se.shape), n_eff)
     zero = found.method == "zero-errors"
     made = {k: np.where(zero, getattr(found, k), one) for k, one in made.items()}
     missing = np.isnan(made["high"])
@@ -250,7 +250,10 @@ class Uncertainty:
     @cached_property
     def lacks_test_speakers(self) -> NDArray[np.bool_]:
         """Whether nontarget trials lack a test speaker, ``[cell]``, the pooled row last."""
-        return np.append(self.group_errors.nontarget.unknown, self.pooled_errors.nontarget.unknown)
+        return np.append(
+            self.group_errors.nontarget.has_unknown_speakers,
+            self.pooled_errors.nontarget.has_unknown_speakers,
+        )
 
     def metrics_lack_test_speakers(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
         """Whether some metrics have no uncertainty as such trials count, ``[metric, cell]``."""
@@ -304,12 +307,12 @@ class Uncertainty:
             own = _cells(rates, slice(0, len(names)))
             return ratio_interval(own, _cells(rates, slice(at, at + 1)))
         if left_out is not None:
-            rest = others(self.group_errors.of(metric).without(left_out))
+            rest = others(self.group_errors.of(metric).excluding_cell(left_out))
             of_rest = rate_interval(rest, self.options.confidence)
             to_others = _to_others(rates, rest, of_rest, self.options)
             trials = np.where(np.arange(len(names)) == left_out[:, None], 0, trials)
         if reference == "pooled":
-            return to_pooled(to_others, over(trials, trials.sum(axis=-1, keepdims=True)))
+            return to_pooled(to_others, safe_divide(trials, trials.sum(axis=-1, keepdims=True)))
         return to_others if reference == "others" else None
 
     @cached_property
@@ -474,7 +477,7 @@ class Uncertainty:
         Rates are asked for what gates ask of them; other metrics, which join both classes of
         trials, for speakers and pairs of speakers.
         """
-        gates, pairs = self.options.minimums, self.group_errors.nontarget.pairs
+        gates, pairs = self.options.minimums, self.group_errors.nontarget.n_pairs
         enough = np.asarray((self.n_units[:-1] >= gates.speakers) & (pairs >= gates.pairs))
         enough &= ~self.lacks_test_speakers[:-1]
         if not keys:

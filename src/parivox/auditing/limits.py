@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.result import Audit
     from parivox.auditing.schema import Rows
-    from parivox.core.cluster_errors import BySpeaker
+    from parivox.core.cluster_errors import ErrorsBySpeaker
     from parivox.core.counts import FloatArray
     from parivox.options.limits import Limit
 
@@ -208,7 +208,7 @@ def add_error_burden_rows(
 
 def _of_people(
     uncertainty: Uncertainty,
-    measure: Callable[[BySpeaker], Any],
+    measure: Callable[[ErrorsBySpeaker], Any],
     names: Sequence[str] = ("value", "low", "high", "reason"),
 ) -> list[NDArray[Any]]:
     """A measure of speakers: of the groups and, last, of all of them, ``[point, group]``."""
@@ -218,8 +218,8 @@ def _of_people(
             found.append([getattr(measure(tally), name) for name in names])
             continue
         # decisions are known of other trials than scores are, of some speakers of none
-        points = map(tally.at_point, range(len(tally.errors)))
-        rows = [measure(one.chosen(np.flatnonzero(one.trials))) for one in points]
+        points = map(tally.operating_point, range(len(tally.errors)))
+        rows = [measure(one.select(np.flatnonzero(one.trials))) for one in points]
         found.append([np.stack([getattr(row, name) for row in rows]) for name in names])
     return [np.concatenate(both, axis=-1) for both in zip(*found, strict=True)]
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
     from parivox.core.measures import MetaMeasure
     from parivox.core.registry import ZeroPolicy
-    from parivox.core.spread import Meta
+    from parivox.core.spread import MetaValue
 
 AXES = ("log10", "linear")
 """Scales of FPR that the area under FDR is taken on."""
@@ -51,7 +51,7 @@ class MetaValues:
     estimates: Estimates
     """What it is computed of: for measures that join both rates, FPR at every operating point and
     then FNR."""
-    summary: Meta  # of the data, [row] or [alpha, point]
+    summary: MetaValue  # of the data, [row] or [alpha, point]
     draw_values: FloatArray | None  # of each draw, [draw, row]; NaN where a group is gone
     keys: Sequence[Key]  # of each row, in the order of the values
     alphas: Sequence[float | None]  # of each row; those of all alphas, each at every point
@@ -110,7 +110,9 @@ def _under(options: Options) -> Iterator[tuple[MetaMeasure, ZeroPolicy]]:
             yield from ((measure, zero) for zero in options.zero if zero in measure.zero_policies)
 
 
-def _measured(measure: MetaMeasure, zero: ZeroPolicy, options: Options, stack: Estimates) -> Meta:
+def _measured(
+    measure: MetaMeasure, zero: ZeroPolicy, options: Options, stack: Estimates
+) -> MetaValue:
     """A measure ``[..., key]`` or, of both rates, ``[alpha, ..., point]`` or ``[..., point]``."""
     n = len(stack.keys) // 2
 
@@ -126,7 +128,7 @@ def _measured(measure: MetaMeasure, zero: ZeroPolicy, options: Options, stack: E
         more["alpha"] = np.array(options.alpha)
     if measure.takes == "average":
         values = (*values, cells[..., -1])
-    return measure.of(*values, **more)
+    return measure.evaluate(*values, **more)
 
 
 def _of_draws(
@@ -186,16 +188,16 @@ def area_values(
         # a copy: what it is part of holds the rates of every group
         parts.append((np.where(gone, np.nan, of_draws.value), at.copy()))
     for axis in AXES:
-        found = replace(measure.of(heights.value, places, axis=axis), groups=groups)
+        found = replace(measure.evaluate(heights.value, places, axis=axis), groups=groups)
         drawn = None
         if parts:
-            each = [measure.of(height, at, axis=axis).value.T for height, at in parts]
+            each = [measure.evaluate(height, at, axis=axis).value.T for height, at in parts]
             drawn = np.concatenate(each)
         keys = [(measure.metric, axis, options.area_text)] * len(groups)
         yield MetaValues(measure, "none", area, found, drawn, keys, options.alpha)
 
 
-def _heights(area: Estimates, options: Options) -> tuple[Meta, FloatArray]:
+def _heights(area: Estimates, options: Options) -> tuple[MetaValue, FloatArray]:
     """FDR ``[alpha, ..., point]``, and the pooled FPR of each point."""
     n = len(area.keys) // 2
     fpr, fnr = area.groups[..., :n, :], area.groups[..., n:, :]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.core.beyond_noise import heterogeneity
-from parivox.core.cluster_errors import BySpeaker, moments, over
+from parivox.core.cluster_errors import ErrorsBySpeaker, moments, safe_divide
 from parivox.core.noise import floor, gamma_multinomial, null_method, permuted
 from parivox.data.trial_checks import UNSCORED_OF_CLASS, UNSCORED_TESTS
 
@@ -72,7 +72,10 @@ def _add_differences(
         p = _p_of_difference(tally, level, 1 if is_target else _DEVIATION_OF_PAIRS)
         if not p <= level:
             continue
-        group_missing, group_trials = tally.by_cell(tally.errors), tally.by_cell(tally.trials)
+        group_missing, group_trials = (
+            tally.sum_by_cell(tally.errors),
+            tally.sum_by_cell(tally.trials),
+        )
         has_trials = group_trials > 0
         add(
             source=MISSING_SCORES,
@@ -106,16 +109,16 @@ def _missing_by_speaker(
     n_missing: NDArray[np.int64],
     n_trials: NDArray[np.int64],
     n_groups: int,
-) -> BySpeaker:
+) -> ErrorsBySpeaker:
     """Return missing trials, as errors, and all of them by speaker and group."""
     speaker = np.flatnonzero((speaker_groups >= 0) & (n_trials > 0))
     speaker = speaker[np.argsort(speaker_groups[speaker], kind="stable")]
-    return BySpeaker(
+    return ErrorsBySpeaker(
         speaker_groups[speaker], speaker, n_missing[speaker], n_trials[speaker], n_groups
     )
 
 
-def _p_of_difference(tally: BySpeaker, level: float, deviation: float) -> float:
+def _p_of_difference(tally: ErrorsBySpeaker, level: float, deviation: float) -> float:
     """Return the chance that equal shares differ as much between groups; NaN if unknown.
 
     Shares deviate by `deviation` times what exchanging speakers shows.
@@ -126,6 +129,6 @@ def _p_of_difference(tally: BySpeaker, level: float, deviation: float) -> float:
         null = permuted(tally, None, n_draws, rng)
     else:
         null = gamma_multinomial(moments(tally), n_draws, rng)
-    shares = over(tally.by_cell(tally.errors), tally.by_cell(tally.trials))
+    shares = safe_divide(tally.sum_by_cell(tally.errors), tally.sum_by_cell(tally.trials))
     difference = heterogeneity(shares, null.rates)
     return float(floor(difference.value / deviation**2, difference.draws).p)

@@ -24,11 +24,11 @@ from parivox.core.beyond_noise import (
 from parivox.core.intervals import REASON_NO_TEST_SPEAKER, UNKNOWN_SPEAKERS
 from parivox.core.measures import RATES
 from parivox.core.noise import (
+    draw_summary,
     floor,
     gamma_multinomial,
     null_method,
     permuted,
-    usual,
     without_zeros,
 )
 from parivox.frozen import frozen
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.schema import Key
     from parivox.auditing.speaker_errors import SpeakerErrors
-    from parivox.core.cluster_errors import BySpeaker, Moments
+    from parivox.core.cluster_errors import ErrorsBySpeaker, Moments
     from parivox.core.counts import FloatArray
 
 _GROUPS = 3
@@ -200,7 +200,7 @@ def draw_equal_rates(
     for metric, is_valid in are_valid.items():
         keys = [(metric, "", text) for text in points]
         if not is_valid:
-            why = UNKNOWN_SPEAKERS if groups.of(metric).unknown.any() else _SHARED
+            why = UNKNOWN_SPEAKERS if groups.of(metric).has_unknown_speakers.any() else _SHARED
             refused[metric] = [why] * len(keys)
             shape = options.replicates, len(keys), groups.of(metric).n_cells + 1
             unknown = np.broadcast_to(np.nan, shape)
@@ -220,18 +220,18 @@ def draw_equal_rates(
             for one in np.broadcast_arrays(*counted)
         )
         pooled = bias.smoothed(errors[..., -1:], trials[..., -1:])
-        for lifted, rates in ((False, null.rates), (True, null.lifted)):
+        for lifted, rates in ((False, null.rates), (True, null.nonzero_rates)):
             values = np.concatenate((rates, pooled), axis=-1)
             values = np.where(unknown[:, None], np.nan, values)
             draws[metric, lifted] = Estimates(keys, values, keys, errors, trials)
     return EqualRatesDraws(draws, refused, points, options)
 
 
-def _ranked(tally: BySpeaker, rank: NDArray[np.intp] | None) -> BySpeaker:
+def _ranked(tally: ErrorsBySpeaker, rank: NDArray[np.intp] | None) -> ErrorsBySpeaker:
     """Speakers of each group in an order that names do not change."""
     if rank is None:
         return tally
-    return tally.chosen(np.lexsort((rank[tally.speaker], tally.cell)))
+    return tally.select(np.lexsort((rank[tally.speaker], tally.cell)))
 
 
 def _few(n_groups: NDArray[np.int64], least: int) -> NDArray[np.object_]:
@@ -244,7 +244,7 @@ def floor_distances(draws: FloatArray, kind: str) -> tuple[FloatArray, FloatArra
     """How far from fair a fair system is, to either side: on average and at most in 95 %."""
     with np.errstate(divide="ignore", invalid="ignore"):
         far = np.abs(np.log(draws) if kind == "ratio" else draws)
-    known, q95, _ = usual(far)
+    known, q95, _ = draw_summary(far)
     finite = np.isfinite(far)  # a draw whose reference has no errors has no distance
     with np.errstate(invalid="ignore"):
         mean = np.where(finite, far, 0).sum(axis=0) / finite.sum(axis=0)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.estimates import key_columns
-from parivox.core.cluster_errors import over
+from parivox.core.cluster_errors import safe_divide
 from parivox.core.measures import RATES
 from parivox.core.resampling import from_replicates, weighted
 from parivox.data.trial_set import TrialSet
@@ -166,7 +166,7 @@ def add_pairing_rows(
 
 def _drawn(tally: SpeakerErrors, weights: FloatArray) -> FloatArray:
     """Both rates at the thresholds as they are, ``[draw, rate, point, cell]``."""
-    rates = [over(*weighted(tally.of(metric), weights)) for metric in RATES]
+    rates = [safe_divide(*weighted(tally.of(metric), weights)) for metric in RATES]
     return np.stack(np.broadcast_arrays(*rates), axis=1)
 
 
@@ -175,14 +175,14 @@ def _correlations(one: FloatArray, other: FloatArray) -> FloatArray:
     known = np.isfinite(one) & np.isfinite(other)
     n = np.maximum(known.sum(axis=0), 1)
     a, b = (np.where(known, x - np.where(known, x, 0).sum(axis=0) / n, 0) for x in (one, other))
-    return over((a * b).sum(axis=0), np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0)), 0.0)
+    return safe_divide((a * b).sum(axis=0), np.sqrt((a * a).sum(axis=0) * (b * b).sum(axis=0)), 0.0)
 
 
 def encoded_draws(drawn: FloatArray) -> list[str]:
     """Draws ``[draw, row]`` as text, in units that do not matter: a row each."""
     off = drawn - drawn.mean(axis=0)
     unit = np.sqrt(np.square(off).mean(axis=0))
-    steps = np.clip(np.rint(over(off, unit, 0.0) * _FINEST), -32767, 32767).astype("<i2")
+    steps = np.clip(np.rint(safe_divide(off, unit, 0.0) * _FINEST), -32767, 32767).astype("<i2")
     return [base64.b64encode(row.tobytes()).decode() for row in np.ascontiguousarray(steps.T)]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parivox.core.counts import Counts, Steps
+from parivox.core.counts import Counts, EdgeSearch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -114,7 +114,7 @@ class Binned:
         thresholds: Iterable[float],
     ) -> None:
         self.layouts, self.edges = layouts, _edges(score_range, thresholds)
-        self.steps = Steps(self.edges)
+        self.steps = EdgeSearch(self.edges)
         size = self.edges.size
         self.cells = [
             np.zeros((one.cells, 2, size), dtype=np.int64 if one.cells == one.levels else np.int32)
@@ -129,7 +129,7 @@ class Binned:
 
     def add(self, here: PlacedTrials) -> None:
         """Count the trials of one block."""
-        code = self.steps.of(here.part.score) - 1
+        code = self.steps.step_indices(here.part.score) - 1
         code += self.edges.size * here.part.target
         for i, at in here.at.items():
             for cell in at.cells:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.estimates import key_columns, rate_point_index
-from parivox.core.cluster_errors import over
+from parivox.core.cluster_errors import safe_divide
 from parivox.core.intervals import REASON_NO_TEST_SPEAKER, other_kappa2, rate_interval
 from parivox.core.noise import floor, without_zeros
-from parivox.core.shrinkage import Shrunken, interaction, log_rates, power, shrunken
+from parivox.core.shrinkage import ShrunkenRates, interaction, log_rates, power, shrunken
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class BestGuesses:
 
     groups: Sequence[str]
     shrunken_rates: Mapping[
-        str, Shrunken
+        str, ShrunkenRates
     ]  # [point, group] of each rate; none where groups share speakers
     trials: Mapping[str, FloatArray]  # [point, group]
     point_indices: Mapping[str, int]  # operating points, with the place of each
@@ -158,7 +158,7 @@ def attribute_codes(grouping: Grouping) -> NDArray[np.int64]:
 def _shares(reference: str, groups: Sequence[str], trials: FloatArray) -> FloatArray | None:
     """What a reference is made of, in shares of the trials; None where it is made of no trials."""
     if reference in {"others", "pooled"}:
-        return over(trials, trials.sum(axis=-1, keepdims=True), 0)
+        return safe_divide(trials, trials.sum(axis=-1, keepdims=True), 0)
     if reference not in groups:
         return None
     return np.array([group == reference for group in groups], dtype=np.float64)

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.layout import FEWEST_BLOCKS, Layout, Members, group_of_blocks, walk
-from parivox.core.cluster_errors import Fields, Sums, is_full, summed
-from parivox.core.counts import Steps
+from parivox.core.cluster_errors import CodeSums, RowCodec, needs_adding_up, sum_by_code
+from parivox.core.counts import EdgeSearch
 from parivox.data.counts_file import (
     MOST,
     TALLY_KEY,
@@ -465,7 +465,7 @@ def count_by_speaker(
         )
         raise ConfigError(msg)
     sums, failed = (_Rows(n, groupings, thresholds.size) for _ in range(2))
-    steps = Steps(thresholds)
+    steps = EdgeSearch(thresholds)
     layouts = [Layout(one, "both", None) for one in sided]
     for here in walk(trials, layouts, failed=stages, scored=scored):
         part = here.part
@@ -481,7 +481,7 @@ def count_by_speaker(
             "side": side,
             "step": part.more["failed"].astype(np.uint16)
             if here.have_failed
-            else steps.of(part.score).astype(np.uint16),
+            else steps.step_indices(part.score).astype(np.uint16),
             "accepted": trials.decided(part)
             if trials.has_decisions and not here.have_failed
             else accepted,
@@ -616,18 +616,18 @@ class _Rows:
         steps = max(thresholds, ACQUIRE, ENROL)  # of those that failed, stages
         most = (1, members - 1, members, _sides(groupings) - 1, steps)
         ranges = {name: (0, n) for name, n in zip(TALLY_KEYS[:-1], most, strict=True)}
-        self.fields = Fields({**ranges, "accepted": (-1, 1)})
-        self.sums = Sums(1 << self.fields.width) if self.fields.width <= _BITS else None
+        self.fields = RowCodec({**ranges, "accepted": (-1, 1)})
+        self.sums = CodeSums(1 << self.fields.width) if self.fields.width <= _BITS else None
         self.tables: list[Mapping[str, NDArray[Any]]] = []  # too wide for one number
 
     def add(self, rows: Mapping[str, NDArray[Any]]) -> None:
         """Add a table."""
         if self.sums is not None:
-            self.sums.add(self.fields.code(rows), rows.get("trials"))
+            self.sums.add(self.fields.encode(rows), rows.get("trials"))
             return
         ones = {"trials": np.ones(rows["target"].size, dtype=np.int64)}
         self.tables.append(_total([{**ones, **rows}]))
-        if is_full([one["trials"].size for one in self.tables]):
+        if needs_adding_up([one["trials"].size for one in self.tables]):
             self.tables = [_total(self.tables)]
 
     def total(self) -> dict[str, NDArray[Any]]:
@@ -642,7 +642,7 @@ class _Rows:
                 trials[at : (at := at + some.size)] = sums
                 yield some
 
-        return {**self.fields.columns(codes(), trials.size, TALLY_TYPES), "trials": trials}
+        return {**self.fields.decode(codes(), trials.size, TALLY_TYPES), "trials": trials}
 
 
 def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
@@ -652,15 +652,17 @@ def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[A
         return {name: np.empty(0, dtype=kind) for name, kind in TALLY_TYPES.items()}
     joined = {name: np.concatenate([one[name] for one in several]) for name in TALLY_TYPES}
     sides, joined["side"] = np.unique(joined["side"], return_inverse=True)  # few of so many
-    halves = [Fields.of([joined], names) for names in (TALLY_KEYS[:3], TALLY_KEYS[3:])]
+    halves = [RowCodec.from_tables([joined], names) for names in (TALLY_KEYS[:3], TALLY_KEYS[3:])]
     (one, first), (other, second) = (
-        np.unique(fields.code(joined), return_inverse=True) for fields in halves
+        np.unique(fields.encode(joined), return_inverse=True) for fields in halves
     )
-    found, (trials,) = summed(first * other.size + second, one.size * other.size, joined["trials"])
+    found, (trials,) = sum_by_code(
+        first * other.size + second, one.size * other.size, joined["trials"]
+    )
     places = np.divmod(found, other.size)
     made: dict[str, NDArray[Any]] = {}
     for fields, codes, place in zip(halves, (one, other), places, strict=True):
-        made |= fields.columns([codes[place]], found.size, TALLY_TYPES)
+        made |= fields.decode([codes[place]], found.size, TALLY_TYPES)
     return {**made, "side": sides[made["side"]], "trials": trials}
 
 

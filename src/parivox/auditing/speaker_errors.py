@@ -12,7 +12,7 @@ import numpy as np
 
 from parivox.auditing.layout import CROSS, LAYOUTS_AT_ONCE, Layout, walk
 from parivox.auditing.operating_points import DEPLOYED
-from parivox.core.cluster_errors import ByPair, BySpeaker, numbered
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, index_codes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,10 +36,10 @@ _AT_ONCE = 1 << 16  # trials whose pairs of groups are counted together: they fi
 class SpeakerErrors(NamedTuple):
     """Errors and trials of some cells at every operating point."""
 
-    target: BySpeaker
-    nontarget: ByPair
+    target: ErrorsBySpeaker
+    nontarget: ErrorsByPair
 
-    def of(self, rate: str) -> BySpeaker | ByPair:
+    def of(self, rate: str) -> ErrorsBySpeaker | ErrorsByPair:
         """Who the trials of FPR or FNR are of."""
         return self.target if rate == "fnr" else self.nontarget
 
@@ -47,7 +47,9 @@ class SpeakerErrors(NamedTuple):
         """Cells `start` to `stop`, the latter excluded."""
         if (start, stop) == (0, self.target.n_cells):
             return self
-        return SpeakerErrors(self.target.part(start, stop), self.nontarget.part(start, stop))
+        return SpeakerErrors(
+            self.target.cell_range(start, stop), self.nontarget.cell_range(start, stop)
+        )
 
 
 def count_speaker_errors(
@@ -233,7 +235,7 @@ def _by_class(
         (nontarget, pair, members.n * members.n),
         (target, members.of(speaker[part.enrol[target]]), members.n),
     ):
-        codes, number = numbered(code, size)
+        codes, number = index_codes(code, size)
         made.append(_Class(rows, number, codes))
     return made
 
@@ -292,7 +294,7 @@ class _Gathering:
                 inside = np.flatnonzero(here >= 0)
                 code.append(here[inside].astype(np.int64) * span + one.number[inside])
                 which.append(one.rows[inside])
-            used, at = numbered(np.concatenate(code), self.n_cells * span)
+            used, at = index_codes(np.concatenate(code), self.n_cells * span)
             n, errors = accepted.counted(
                 at, np.concatenate(which), used.size, is_target=bool(is_target)
             )
@@ -325,6 +327,6 @@ class _Gathering:
         (_, n), size = np.maximum(self.reach, 1).tolist(), (self.n_cells, self.in_blocks)
         cell, pair = np.divmod(nontarget.code, n * n)
         return SpeakerErrors(
-            BySpeaker(target.code // n, target.code % n, target.errors, target.trials, *size),
-            ByPair(cell, pair // n, pair % n, nontarget.errors, nontarget.trials, *size),
+            ErrorsBySpeaker(target.code // n, target.code % n, target.errors, target.trials, *size),
+            ErrorsByPair(cell, pair // n, pair % n, nontarget.errors, nontarget.trials, *size),
         )

@@ -291,7 +291,9 @@ def _uncertainty(
     first, last = at * layout.groups, (at + 1) * layout.groups
     groups, pooled = tallied[0].part(first, last), tallied[1].part(at, at + 1)
     failed = failures[0].cell_range(first, last), failures[1].cell_range(at, at + 1)
-    unknown = np.append(groups.nontarget.unknown, pooled.nontarget.unknown)
+    unknown = np.append(
+        groups.nontarget.has_unknown_speakers, pooled.nontarget.has_unknown_speakers
+    )
     texts = [one.point.text for one in points.located]
     crossed = np.full((len(points.min_cost_points), layout.groups), np.nan)
     estimates = rates = None
@@ -354,7 +356,7 @@ def of_blocks(
     for metric in RATES:
         with_progress = []
         for tally in (groups.of(metric), pooled.of(metric)):
-            cell, speaker = tally.members
+            cell, speaker = tally.cell_speakers
             known = speaker < together.size  # not the strangers of pairs within a block
             code = np.unique(cell[known].astype(np.int64) * n + together[speaker[known]])
             with_progress.append(np.bincount(code // n, minlength=tally.n_cells))

@@ -12,12 +12,12 @@ import numpy as np
 from parivox.auditing.limits import UNDEFINED_REASONS
 from parivox.auditing.operating_points import NO_TRIALS
 from parivox.core.beyond_noise import welch
-from parivox.core.cluster_errors import over
+from parivox.core.cluster_errors import safe_divide
 from parivox.core.confounding import trend
 from parivox.core.intervals import REASON_NO_TEST_SPEAKER, UNKNOWN_SPEAKERS
 from parivox.core.measures import RATES
 from parivox.core.verdict import (
-    WHY,
+    INCONCLUSIVE_REASONS,
     asked_together,
     benjamini_hochberg,
     holm,
@@ -127,7 +127,7 @@ def add_verdict_rows(
                 reason=verdict.reason,
                 because_of=because[i],
                 **uncertainty.best_guesses.ratio_columns(
-                    metric, point, of.low, of.high, alpha * over(of.p, p_holm[i], 1.0)
+                    metric, point, of.low, of.high, alpha * safe_divide(of.p, p_holm[i], 1.0)
                 ),
             )
         codes = np.stack([of.code for of in judged])
@@ -278,7 +278,7 @@ def _of_system(
     """
     has = np.asarray(~np.isin(reasons, list(NO_TRIALS.values())).all(axis=0))
     if has.any() and not has.all():
-        lacking = {WHY[reason] for reason in reasons[:, ~has].flat}
+        lacking = {INCONCLUSIVE_REASONS[reason] for reason in reasons[:, ~has].flat}
         what = lacking.pop() if len(lacking) == 1 else "no trials"
         n = int((~has).sum())
         named = _where(names, has)
@@ -296,7 +296,7 @@ def _of_system(
         return f"{whole}: the threshold is infinite"
     for why in ("too_common", UNKNOWN_SPEAKERS, *NO_TRIALS.values()):
         if (reasons == why).all():
-            return f"{whole}: {WHY[why]}"
+            return f"{whole}: {INCONCLUSIVE_REASONS[why]}"
     whose = _all_groups(n) if unknown == n else f"{unknown} of {n} groups are"
     return f"no significant difference; {whose} inconclusive"
 
@@ -369,13 +369,13 @@ def add_offender_rows(
     for metric in RATES:
         tally = tallied.of(metric)
         # of whoever takes part, in the order of sums over them
-        cell, speaker = tally.members
+        cell, speaker = tally.cell_speakers
         errors, trials = np.broadcast_arrays(tally.errors, tally.trials)
-        totals = tally.by_cell(errors)
+        totals = tally.sum_by_cell(errors)
         for point, one in enumerate(found):
             if one.reason:
                 continue
-            wrong, tried = (tally.by_speaker(x[point]) for x in (errors, trials))
+            wrong, tried = (tally.sum_by_speaker(x[point]) for x in (errors, trials))
             for i, group in enumerate(groups):
                 here = np.flatnonzero((cell == i) & (wrong > 0))
                 first = here[np.lexsort((speaker[here], -wrong[here]))][:MAX_OFFENDERS]
@@ -413,7 +413,7 @@ def add_trend_rows(
     unit = _unit(numbers[np.unique(uncertainty.pooled_errors.target.speaker)])
     for metric in RATES:
         for i, one in enumerate(found):
-            own = uncertainty.pooled_errors.of(metric).at_point(i)
+            own = uncertainty.pooled_errors.of(metric).operating_point(i)
             key = {
                 "group": name,
                 "metric": metric,
@@ -422,7 +422,7 @@ def add_trend_rows(
                 "measure": TREND,
                 "zero": "none",
             }
-            if own.unknown.any():
+            if own.has_unknown_speakers.any():
                 rows.add(**where, **key, reason=one.reason or REASON_NO_TEST_SPEAKER)
                 continue
             made = trend(own, numbers / unit, options.confidence)

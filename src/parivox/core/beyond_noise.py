@@ -40,14 +40,14 @@ class TauLog(NamedTuple):
     """`parivox.core.verdict.permutation_p`"""
 
 
-class Between(NamedTuple):
+class SpreadLimits(NamedTuple):
     """Limits of a standard deviation between groups, at least 0, shape (...)."""
 
     low: FloatArray
     high: FloatArray
 
 
-class Spread(NamedTuple):
+class SpreadQuantiles(NamedTuple):
     """Median and outer quantiles over draws, shape (...); may be negative."""
 
     median: FloatArray
@@ -208,7 +208,7 @@ def welch(rates: ArrayLike, se: ArrayLike, df: ArrayLike) -> FloatArray:
     return np.asarray(np.where(n > 1, fdtrc(between, within, f), np.nan))[()]
 
 
-def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.95) -> Between:
+def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.95) -> SpreadLimits:
     """Interval of the spread of groups beyond noise, by inverting draws of the noise.
 
     See docs/methods/noise-floors.md#tau-log. What is observed is the true value of each group and
@@ -257,7 +257,7 @@ def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.9
         place = np.rint(np.maximum(kept - 1, 0) * at).astype(np.intp)
         end = np.take_along_axis(rising, place[None], axis=0)[0]
         ends.append(np.where(refused, np.nan, end)[()])
-    return Between(*ends)
+    return SpreadLimits(*ends)
 
 
 def corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray:
@@ -304,7 +304,9 @@ def resampled_rates(
     return np.where(known, drawn, np.nan)
 
 
-def spread_of_draws(drawn: ArrayLike, trials: ArrayLike, confidence: float = 0.95) -> Spread:
+def spread_of_draws(
+    drawn: ArrayLike, trials: ArrayLike, confidence: float = 0.95
+) -> SpreadQuantiles:
     """Uncertainty of the noise-corrected variance, by a parametric bootstrap.
 
     Of `double_corrected_variance` over the draws ``[replicate, ..., group]`` that
@@ -319,15 +321,15 @@ def spread_of_draws(drawn: ArrayLike, trials: ArrayLike, confidence: float = 0.9
     """
     found = double_corrected_variance(drawn, _whole(trials))
     share = (1 - confidence) / 2
-    return Spread(*np.quantile(found, [0.5, share, 1 - share], axis=0))
+    return SpreadQuantiles(*np.quantile(found, [0.5, share, 1 - share], axis=0))
 
 
 def _log_variance(rates: ArrayLike) -> FloatArray:
     """Variance of ln rates over groups; NaN with fewer than three groups or a rate of 0."""
     b = np.asarray(rates, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        groups = GroupSet.of(np.log(b))
-        return np.where(groups.n >= _GROUPS, groups.sd(1) ** 2, np.nan)
+        groups = GroupSet.from_values(np.log(b))
+        return np.where(groups.n_groups >= _GROUPS, groups.sd(1) ** 2, np.nan)
 
 
 def _beyond(observed: FloatArray, fair: FloatArray) -> FloatArray:
@@ -343,7 +345,11 @@ def _parts(rates: ArrayLike, trials: ArrayLike) -> tuple[FloatArray, FloatArray,
     """Variance between groups, mean variance of a rate, mean of that over trials."""
     b, n = np.asarray(rates, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     noise = b * (1 - b) / n
-    return GroupSet.of(b).sd(1) ** 2, GroupSet.of(noise).mean(), GroupSet.of(noise / n).mean()
+    return (
+        GroupSet.from_values(b).sd(1) ** 2,
+        GroupSet.from_values(noise).mean(),
+        GroupSet.from_values(noise / n).mean(),
+    )
 
 
 def _whole(trials: ArrayLike) -> FloatArray:

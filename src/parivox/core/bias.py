@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from parivox.core.registry import ANY, ZERO_POLICIES, BiasMeasure
+from parivox.core.registry import UNBOUNDED, ZERO_POLICIES, BiasMeasure
 from parivox.core.spread import first_reason
 from parivox.errors import ConfigError
 
@@ -43,7 +43,7 @@ _REFERENCES = ("macro", "geomean", "best")
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class BiasValue:
     """A measure per group, with the reason where it is undefined, infinite or a convention.
 
     Attributes
@@ -57,7 +57,7 @@ class Measured:
     _conditions: Callable[[], Mapping[str, NDArray[np.bool_]]] = field(repr=False)
 
     @property
-    def flat(self) -> Measured:
+    def flat(self) -> BiasValue:
         """Without a last axis of length one: where each group has a reference of its own."""
         shape = self.value.shape
 
@@ -65,7 +65,7 @@ class Measured:
             found = self._conditions()
             return {name: np.broadcast_to(holds, shape)[..., 0] for name, holds in found.items()}
 
-        return Measured(self.value[..., 0], conditions)
+        return BiasValue(self.value[..., 0], conditions)
 
     @cached_property
     def reason(self) -> NDArray[np.str_]:
@@ -150,7 +150,7 @@ def reference(values: ArrayLike, kind: Reference) -> FloatArray:
     return np.where(n > 0, found, np.nan)[()]
 
 
-def difference(values: ArrayLike, to: ArrayLike) -> Measured:
+def difference(values: ArrayLike, to: ArrayLike) -> BiasValue:
     """Group minus reference.
 
     In units of the metric; 0 is fair, positive is worse than the reference.
@@ -166,7 +166,7 @@ def difference(values: ArrayLike, to: ArrayLike) -> Measured:
         return _with_reasons(x - ref, x, ref)
 
 
-def ratio(values: ArrayLike, to: ArrayLike) -> Measured:
+def ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
     """Group divided by reference (G2avg ratio of the papers; `subgroup_bias` with costs).
 
     Of values at least 0, in [0, inf]; 1 is fair, above 1 is worse than the reference. inf for a
@@ -193,7 +193,7 @@ def ratio(values: ArrayLike, to: ArrayLike) -> Measured:
     )
 
 
-def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> Measured:
+def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
     """Minus the natural logarithm of the ratio to the reference.
 
     Of values at least 0, in [-inf, inf]; 0 is fair, positive means that the group is favoured. +inf
@@ -220,7 +220,7 @@ def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> Measured:
     )
 
 
-def threshold_bias(costs: ArrayLike, own_minima: ArrayLike) -> Measured:
+def threshold_bias(costs: ArrayLike, own_minima: ArrayLike) -> BiasValue:
     """Cost at the common threshold divided by the group's own minimum cost.
 
     Of costs and minima ``[..., group]``, at least 0, and no cost below its minimum. In [1, inf];
@@ -259,7 +259,7 @@ def _with_reasons(
     x: FloatArray,
     ref: FloatArray,
     reasons: Callable[[], Mapping[str, NDArray[np.bool_]]] = dict,
-) -> Measured:
+) -> BiasValue:
     """Attach to every value its first applicable reason."""
 
     def conditions() -> Mapping[str, NDArray[np.bool_]]:
@@ -270,7 +270,7 @@ def _with_reasons(
             "infinite_value": np.isinf(x) | np.isinf(ref),
         }
 
-    return Measured(value, conditions)
+    return BiasValue(value, conditions)
 
 
 _AGAINST = (
@@ -281,7 +281,7 @@ _AGAINST = (
         par=0.0,
         is_of_references=True,
         scale="linear",
-        bounds=ANY,
+        bounds=UNBOUNDED,
         compute=difference,
     ),
     BiasMeasure(
@@ -300,7 +300,7 @@ _AGAINST = (
         par=0.0,
         is_of_references=True,
         scale="linear",
-        bounds=ANY,
+        bounds=UNBOUNDED,
         fairer="higher",
         compute=neg_log_ratio,
     ),
@@ -363,7 +363,7 @@ _TREND = BiasMeasure(
     ),
     par=0.0,
     scale="linear",
-    bounds=ANY,
+    bounds=UNBOUNDED,
     fairer="neither",
 )
 

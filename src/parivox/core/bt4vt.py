@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 Rate = TypeVar("Rate", float, "FloatArray")
 
 
-class AtThreshold(NamedTuple):
+class LocatedValue(NamedTuple):
     """A value and the threshold of the curve point that it was read from."""
 
     value: float
     threshold: float
 
 
-class RatesAt(NamedTuple):
+class CurvePoint(NamedTuple):
     """Error rates of one curve point, and that point's threshold."""
 
     fpr: float
@@ -84,7 +84,7 @@ def bt4vt_curve(counts: Counts) -> Curve:
     )
 
 
-def bt4vt_eer(counts: Counts) -> AtThreshold:
+def bt4vt_eer(counts: Counts) -> LocatedValue:
     """Equal error rate: the larger rate at the point where both are nearest.
 
     In [0, 1], at the cell's own threshold; 100 times the value is what bt4vt prints.
@@ -93,16 +93,16 @@ def bt4vt_eer(counts: Counts) -> AtThreshold:
     --------
     >>> from parivox.core.counts import Counts
     >>> bt4vt_eer(Counts.from_scores([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]))
-    AtThreshold(value=0.5, threshold=0.4)
+    LocatedValue(value=0.5, threshold=0.4)
     """
     fpr, fnr, thresholds = _rising(counts)
     if not thresholds.size:
-        return AtThreshold(np.nan, np.nan)
+        return LocatedValue(np.nan, np.nan)
     at = np.argmin(np.abs(fnr - fpr))
-    return AtThreshold(float(max(fpr[at], fnr[at])), float(thresholds[at]))
+    return LocatedValue(float(max(fpr[at], fnr[at])), float(thresholds[at]))
 
 
-def bt4vt_min_cdet(counts: Counts, *, cost: CostModel) -> AtThreshold:
+def bt4vt_min_cdet(counts: Counts, *, cost: CostModel) -> LocatedValue:
     """Smallest raw detection cost on the cut curve, at the smallest such threshold.
 
     At least 0. In bt4vt, counts are of all trials of the system: the threshold is then used for
@@ -114,17 +114,17 @@ def bt4vt_min_cdet(counts: Counts, *, cost: CostModel) -> AtThreshold:
     >>> from parivox.core.counts import Counts
     >>> counts = Counts.from_scores([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1])
     >>> bt4vt_min_cdet(counts, cost=parse_cost("0.5,1,1"))
-    AtThreshold(value=0.25, threshold=0.35)
+    LocatedValue(value=0.25, threshold=0.35)
     """
     fpr, fnr, thresholds = _rising(counts)
     if not thresholds.size:
-        return AtThreshold(np.nan, np.nan)
+        return LocatedValue(np.nan, np.nan)
     cdet = _cdet(fpr, fnr, cost)
     at = np.argmin(cdet)
-    return AtThreshold(float(cdet[at]), float(thresholds[at]))
+    return LocatedValue(float(cdet[at]), float(thresholds[at]))
 
 
-def bt4vt_rates_at(counts: Counts, threshold: float) -> RatesAt:
+def bt4vt_rates_at(counts: Counts, threshold: float) -> CurvePoint:
     """Error rates at the point of the cut curve whose threshold is nearest.
 
     In [0, 1]. Among equally near points the smaller threshold counts. With +inf, a curve that does
@@ -134,17 +134,17 @@ def bt4vt_rates_at(counts: Counts, threshold: float) -> RatesAt:
     --------
     >>> from parivox.core.counts import Counts
     >>> bt4vt_rates_at(Counts.from_scores([0.9, 0.5, 0.1], [1, 1, 0]), 0.9)
-    RatesAt(fpr=0.0, fnr=0.0, threshold=0.5)
+    CurvePoint(fpr=0.0, fnr=0.0, threshold=0.5)
     """
     fpr, fnr, thresholds = _rising(counts)
     if not thresholds.size:
-        return RatesAt(np.nan, np.nan, np.nan)
+        return CurvePoint(np.nan, np.nan, np.nan)
     with np.errstate(invalid="ignore"):  # inf - inf is NaN, which argmin takes for the smallest
         at = np.argmin(np.abs(thresholds - threshold))
-    return RatesAt(float(fpr[at]), float(fnr[at]), float(thresholds[at]))
+    return CurvePoint(float(fpr[at]), float(fnr[at]), float(thresholds[at]))
 
 
-def bt4vt_cdet_at(counts: Counts, threshold: float, *, cost: CostModel) -> AtThreshold:
+def bt4vt_cdet_at(counts: Counts, threshold: float, *, cost: CostModel) -> LocatedValue:
     """Raw detection cost at the point of the cut curve whose threshold is nearest.
 
     At least 0. In bt4vt, `threshold` is that of `bt4vt_min_cdet` over all trials, and counts
@@ -156,10 +156,10 @@ def bt4vt_cdet_at(counts: Counts, threshold: float, *, cost: CostModel) -> AtThr
     >>> from parivox.core.counts import Counts
     >>> counts = Counts.from_scores([0.9, 0.5, 0.7, 0.1], [1, 1, 0, 0])
     >>> bt4vt_cdet_at(counts, 0.75, cost=parse_cost("0.5,1,1"))
-    AtThreshold(value=0.5, threshold=0.7)
+    LocatedValue(value=0.5, threshold=0.7)
     """
     fpr, fnr, nearest = bt4vt_rates_at(counts, threshold)
-    return AtThreshold(_cdet(fpr, fnr, cost), nearest)
+    return LocatedValue(_cdet(fpr, fnr, cost), nearest)
 
 
 def bt4vt_eer_ratio(group: float, overall: float) -> float:

@@ -48,10 +48,10 @@ _SURE = 10
 """Degrees of freedom of a variance above which blocks need less of the jackknife."""
 
 
-class _Tally:
+class _ClusterErrors:
     """What tallies by speaker and by pair have in common."""
 
-    who: ClassVar[tuple[str, ...]]
+    speaker_fields: ClassVar[tuple[str, ...]]
     """Fields that name the speakers of an entry."""
 
     cell: NDArray[np.integer[Any]]
@@ -60,36 +60,40 @@ class _Tally:
     n_cells: int
     in_blocks: bool
 
-    def by_cell(self, values: NDArray[np.generic]) -> FloatArray:
+    def sum_by_cell(self, values: NDArray[np.generic]) -> FloatArray:
         """Sums over the entries of each cell: ``[..., entry]`` to ``[..., cell]``."""
-        return by_cell(values, self.cell, self.n_cells)
+        return reduce_by_cell(values, self.cell, self.n_cells)
 
-    def chosen(self, entries: slice | NDArray[Any] = slice(None), **changed: Any) -> Self:
+    def select(self, entries: slice | NDArray[Any] = slice(None), **changed: Any) -> Self:
         """Some of the entries, with other fields as they are given."""
-        names = [name for name in ("cell", *self.who, "errors", "trials") if name not in changed]
+        names = [
+            name
+            for name in ("cell", *self.speaker_fields, "errors", "trials")
+            if name not in changed
+        ]
         kept = {name: getattr(self, name)[..., entries] for name in names}
         made: Self = replace(cast("Any", self), **kept, **changed)
         return made
 
-    def part(self, start: int, stop: int) -> Self:
+    def cell_range(self, start: int, stop: int) -> Self:
         """Cells `start` to `stop`, the latter excluded."""
         here = slice(*np.searchsorted(self.cell, [start, stop]).tolist())
-        return self.chosen(here, cell=self.cell[here] - start, n_cells=stop - start)
+        return self.select(here, cell=self.cell[here] - start, n_cells=stop - start)
 
-    def at_point(self, point: int) -> Self:
+    def operating_point(self, point: int) -> Self:
         """One operating point of those on the only leading axis."""
         trials = self.trials if self.trials.ndim == 1 else np.asarray(self.trials[point])
-        return self.chosen(errors=self.errors[point], trials=trials)
+        return self.select(errors=self.errors[point], trials=trials)
 
-    def without(self, cell: NDArray[np.integer[Any]]) -> Self:
+    def excluding_cell(self, cell: NDArray[np.integer[Any]]) -> Self:
         """Without the errors and trials of one cell, another one at each operating point."""
         gone = self.cell == cell[:, None]
         kept = {name: np.where(gone, 0, getattr(self, name)) for name in ("errors", "trials")}
-        return self.chosen(**kept)
+        return self.select(**kept)
 
 
 @dataclass(frozen=True, eq=False)
-class BySpeaker(_Tally):
+class ErrorsBySpeaker(_ClusterErrors):
     """Target trials of each cell by speaker.
 
     Attributes
@@ -105,7 +109,7 @@ class BySpeaker(_Tally):
         Whether speakers are blocks of many, each a random sample of its group.
     """
 
-    who = ("speaker",)
+    speaker_fields = ("speaker",)
 
     cell: NDArray[np.integer[Any]]
     speaker: NDArray[np.integer[Any]]
@@ -115,27 +119,27 @@ class BySpeaker(_Tally):
     in_blocks: bool = False
 
     @property
-    def unknown(self) -> NDArray[np.bool_]:
+    def has_unknown_speakers(self) -> NDArray[np.bool_]:
         """Whether some speakers of each cell are unknown, shape (cell,): none is."""
         return np.zeros(self.n_cells, dtype=np.bool_)
 
     @property
-    def members(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
+    def cell_speakers(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
         """Cell and speaker of each entry."""
         return self.cell, self.speaker
 
-    def by_speaker(self, values: NDArray[np.generic]) -> FloatArray:
+    def sum_by_speaker(self, values: NDArray[np.generic]) -> FloatArray:
         """The values themselves: each entry is one speaker's."""
         return np.asarray(values, dtype=np.float64)
 
     @cached_property
-    def speakers(self) -> IntArray:
+    def n_speakers(self) -> IntArray:
         """Speakers of each cell, shape (cell,)."""
         return np.bincount(self.cell, minlength=self.n_cells)
 
 
 @dataclass(frozen=True, eq=False)
-class ByPair(_Tally):
+class ErrorsByPair(_ClusterErrors):
     """Nontarget trials of each cell by unordered pair of speakers.
 
     Attributes
@@ -149,29 +153,29 @@ class ByPair(_Tally):
         Trials accepted, and all of them, in either order of enrolment and test.
     n_cells : int
     in_blocks : bool
-        As in `BySpeaker`.
+        As in `ErrorsBySpeaker`.
     """
 
-    who = ("one", "other")
+    speaker_fields = ("first_speaker", "second_speaker")
 
     cell: NDArray[np.integer[Any]]
-    one: NDArray[np.integer[Any]]
-    other: NDArray[np.integer[Any]]
+    first_speaker: NDArray[np.integer[Any]]
+    second_speaker: NDArray[np.integer[Any]]
     errors: NDArray[np.generic]
     trials: NDArray[np.generic]
     n_cells: int
     in_blocks: bool = False
 
-    def by_speaker(self, values: NDArray[np.generic]) -> FloatArray:
+    def sum_by_speaker(self, values: NDArray[np.generic]) -> FloatArray:
         """Sums over the pairs with each speaker of a cell: ``[..., entry]`` to ``[..., member]``.
 
         Members are (cell, speaker), in rising order; see `members`.
         """
-        n = self.members[0].size
+        n = self.cell_speakers[0].size
         lead = values.shape[:-1]
         rows = int(np.prod(lead))  # not -1, as there may be no entries
         flat = np.ascontiguousarray(values, dtype=np.float64).reshape(rows, values.shape[-1])
-        found, twice = np.empty((rows, n)), np.flatnonzero(self.is_of_unknown)
+        found, twice = np.empty((rows, n)), np.flatnonzero(self.is_unknown_pair)
         for i, row in enumerate(flat):
             some, ends = row, self._ends
             if np.count_nonzero(row) < row.size // _SPARSE:
@@ -184,42 +188,42 @@ class ByPair(_Tally):
         return found.reshape(*lead, n)
 
     @cached_property
-    def is_of_unknown(self) -> NDArray[np.bool_]:
+    def is_unknown_pair(self) -> NDArray[np.bool_]:
         """Whether the test speaker is unknown, shape (entry,)."""
-        return np.asarray(self.one == self.other)
+        return np.asarray(self.first_speaker == self.second_speaker)
 
     @cached_property
-    def unknown(self) -> NDArray[np.bool_]:
+    def has_unknown_speakers(self) -> NDArray[np.bool_]:
         """Whether some test speakers of each cell are unknown, shape (cell,)."""
         found = np.zeros(self.n_cells, dtype=np.bool_)
-        found[self.cell[self.is_of_unknown]] = True
+        found[self.cell[self.is_unknown_pair]] = True
         return found
 
     @cached_property
-    def members(self) -> tuple[IntArray, IntArray]:
+    def cell_speakers(self) -> tuple[IntArray, IntArray]:
         """Cell and speaker of each member: who takes part in a pair of which cell."""
         codes, _ = self._coded
         return codes // self._span, codes % self._span
 
     @cached_property
-    def speakers(self) -> IntArray:
+    def n_speakers(self) -> IntArray:
         """Speakers of each cell, shape (cell,)."""
-        return np.bincount(self.members[0], minlength=self.n_cells)
+        return np.bincount(self.cell_speakers[0], minlength=self.n_cells)
 
     @cached_property
-    def pairs(self) -> IntArray:
+    def n_pairs(self) -> IntArray:
         """Pairs of known speakers of each cell, shape (cell,)."""
-        return np.bincount(self.cell[~self.is_of_unknown], minlength=self.n_cells)
+        return np.bincount(self.cell[~self.is_unknown_pair], minlength=self.n_cells)
 
     @cached_property
     def _span(self) -> int:
-        return int(self.other.max(initial=0)) + 1
+        return int(self.second_speaker.max(initial=0)) + 1
 
     @cached_property
     def _coded(self) -> tuple[IntArray, NDArray[np.integer[Any]]]:
         first = self.cell.astype(np.int64) * self._span
-        ends = np.concatenate((first + self.one, first + self.other))
-        return numbered(ends, self.n_cells * self._span)
+        ends = np.concatenate((first + self.first_speaker, first + self.second_speaker))
+        return index_codes(ends, self.n_cells * self._span)
 
     @cached_property
     def _ends(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
@@ -227,14 +231,14 @@ class ByPair(_Tally):
         return where[: self.cell.size], where[self.cell.size :]
 
 
-def numbered(
+def index_codes(
     codes: NDArray[np.integer[Any]], size: int
 ) -> tuple[IntArray, NDArray[np.integer[Any]]]:
     """Codes below `size` that occur, rising, and the place of each code among them.
 
     Examples
     --------
-    >>> distinct, place = numbered(np.array([7, 2, 7]), 9)
+    >>> distinct, place = index_codes(np.array([7, 2, 7]), 9)
     >>> distinct.tolist(), place.tolist()
     ([2, 7], [1, 0, 1])
     """
@@ -248,14 +252,14 @@ def numbered(
     return used, number.take(codes)
 
 
-def summed(
+def sum_by_code(
     codes: NDArray[np.integer[Any]], size: int, *weights: IntArray
 ) -> tuple[IntArray, list[IntArray]]:
     """Codes below `size` that occur, rising, and how often each does, or sums of weights of it.
 
     Examples
     --------
-    >>> distinct, (n,) = summed(np.array([7, 2, 7]), 9)
+    >>> distinct, (n,) = sum_by_code(np.array([7, 2, 7]), 9)
     >>> distinct.tolist(), n.tolist()
     ([2, 7], [1, 2])
     """
@@ -265,7 +269,7 @@ def summed(
         return used, [n[used]]
     if not weights and size >> _NEAR < min(_FEW * codes.size, _DENSE):
         # codes come together: blocks of them that occur are counted as wholes
-        blocks, place = numbered(codes >> _NEAR, (size >> _NEAR) + 1)
+        blocks, place = index_codes(codes >> _NEAR, (size >> _NEAR) + 1)
         if blocks.size << _NEAR <= _FEW * codes.size:
             at = np.left_shift(place, _NEAR, dtype=np.int64)
             at |= codes & ((1 << _NEAR) - 1)
@@ -282,7 +286,7 @@ def summed(
     if size <= 1 << 32:  # which is sorted in half the time
         codes = codes.astype(np.uint32)
     if not weights:
-        found, n = distinct(codes)
+        found, n = count_distinct(codes)
         return found.astype(np.int64), [n]
     order = np.argsort(codes, kind="stable")
     rising = codes[order]
@@ -290,14 +294,14 @@ def summed(
     return rising[starts].astype(np.int64), [np.add.reduceat(one[order], starts) for one in weights]
 
 
-def distinct(numbers: NDArray[_Number]) -> tuple[NDArray[_Number], IntArray]:
+def count_distinct(numbers: NDArray[_Number]) -> tuple[NDArray[_Number], IntArray]:
     """Numbers that occur, rising, and how often each does.
 
     By sorting, as hashing takes ten times as long where most of them differ.
 
     Examples
     --------
-    >>> [one.tolist() for one in distinct(np.array([0.5, 0.1, 0.5]))]
+    >>> [one.tolist() for one in count_distinct(np.array([0.5, 0.1, 0.5]))]
     [[0.1, 0.5], [1, 2]]
     """
     rising = np.sort(numbers)
@@ -337,12 +341,12 @@ def _starts(rising: NDArray[Any], bits: int = 0) -> NDArray[np.intp]:
     return np.flatnonzero(is_first)
 
 
-def cells(column: NDArray[Any]) -> NDArray[Any]:
+def collapse_constant(column: NDArray[Any]) -> NDArray[Any]:
     """The cells of a column, but one of them where it is known that all are the same."""
     return column[:1] if column.strides == (0,) else column
 
 
-class Fields:
+class RowCodec:
     """Bit fields of one number that tells rows of whole numbers apart, and orders them.
 
     Parameters
@@ -352,22 +356,27 @@ class Fields:
 
     Examples
     --------
-    >>> fields = Fields({"step": (0, 5), "accepted": (-1, 1)})
-    >>> codes = fields.code({"step": np.array([4, 5]), "accepted": np.array([1, -1])})
+    >>> fields = RowCodec({"step": (0, 5), "accepted": (-1, 1)})
+    >>> codes = fields.encode({"step": np.array([4, 5]), "accepted": np.array([1, -1])})
     >>> kinds = dict.fromkeys(fields.bits, np.dtype(np.int8))
-    >>> codes.tolist(), fields.columns([codes], 2, kinds)["accepted"].tolist()
+    >>> codes.tolist(), fields.decode([codes], 2, kinds)["accepted"].tolist()
     ([18, 20], [1, -1])
     """
 
     def __init__(self, ranges: Mapping[str, tuple[int, int]]) -> None:
-        self.low = {name: low for name, (low, _) in ranges.items()}
+        self.lowest = {name: low for name, (low, _) in ranges.items()}
         self.bits = {name: (high - low).bit_length() for name, (low, high) in ranges.items()}
         self.width = sum(self.bits.values())
 
     @classmethod
-    def of(cls, tables: Sequence[Mapping[str, NDArray[Any]]], names: Iterable[str]) -> Fields:
+    def from_tables(
+        cls, tables: Sequence[Mapping[str, NDArray[Any]]], names: Iterable[str]
+    ) -> RowCodec:
         """The fields of tables of which some have rows."""
-        every = {name: [cells(one[name]) for one in tables if one[name].size] for name in names}
+        every = {
+            name: [collapse_constant(one[name]) for one in tables if one[name].size]
+            for name in names
+        }
         return cls(
             {
                 name: (min(int(one.min()) for one in some), max(int(one.max()) for one in some))
@@ -375,23 +384,25 @@ class Fields:
             }
         )
 
-    def code(self, columns: Mapping[str, NDArray[Any]]) -> IntArray:
+    def encode(self, columns: Mapping[str, NDArray[Any]]) -> IntArray:
         """One number for each row, below ``2 ** width``."""
-        some = [(columns[name], self.low[name], n) for name, n in self.bits.items() if n]
+        some = [(columns[name], self.lowest[name], n) for name, n in self.bits.items() if n]
         codes = np.zeros(next(columns[name].size for name in self.bits), dtype=np.int64)
         for start in range(0, codes.size, _BLOCK):
             here, part = slice(start, start + _BLOCK), codes[start : start + _BLOCK]
             for column, low, n in some:
-                each = cells(column[here])
+                each = collapse_constant(column[here])
                 part <<= n
                 part |= each - low if low else each
         return codes
 
-    def columns(
+    def decode(
         self, codes: Iterable[IntArray], n: int, kinds: Mapping[str, np.dtype[Any]]
     ) -> dict[str, NDArray[Any]]:
         """Columns of `n` numbers, some at a time; one that does not vary takes no memory."""
-        made = {name: np.broadcast_to(kinds[name].type(low), n) for name, low in self.low.items()}
+        made = {
+            name: np.broadcast_to(kinds[name].type(low), n) for name, low in self.lowest.items()
+        }
         fields: list[tuple[NDArray[Any], int, int, int]] = []
         above = self.width
         for name, bits in self.bits.items():
@@ -399,7 +410,7 @@ class Fields:
             if bits:
                 made[name] = np.empty(n, dtype=kinds[name])
                 mask = (1 << bits) - 1 if fields else 0  # nothing is above the first
-                fields.append((made[name], above, mask, self.low[name]))
+                fields.append((made[name], above, mask, self.lowest[name]))
         at = 0
         for some in codes:
             for start in range(0, some.size, _BLOCK):
@@ -413,12 +424,12 @@ class Fields:
         return made
 
 
-class Sums:
+class CodeSums:
     """Sums by code of tables that come in turn, which are lost.
 
     Examples
     --------
-    >>> sums = Sums(9)
+    >>> sums = CodeSums(9)
     >>> sums.add(np.array([7, 2, 7]))
     >>> sums.add(np.array([2, 3]), np.array([10, 20]))
     >>> sums.n_codes
@@ -441,7 +452,9 @@ class Sums:
     def add(self, codes: NDArray[np.integer[Any]], weights: IntArray | None = None) -> None:
         """Add codes, each as often as it is there or with its weight."""
         if weights is None or (codes[1:] <= codes[:-1]).any():
-            codes, (weights,) = summed(codes, self.size, *([] if weights is None else [weights]))
+            codes, (weights,) = sum_by_code(
+                codes, self.size, *([] if weights is None else [weights])
+            )
         self._most += int(weights.max(initial=0))
         if self._apart or self._most.bit_length() > self._bits:
             self._apart = [*self.ranges(), (codes.astype(np.int64, copy=False), weights)]
@@ -450,7 +463,7 @@ class Sums:
         whole <<= self._bits
         whole |= weights
         self._waiting.append(whole)
-        if is_full([sum(map(len, self._ranges)), *map(len, self._waiting)]):
+        if needs_adding_up([sum(map(len, self._ranges)), *map(len, self._waiting)]):
             self._add_up()
 
     @property
@@ -481,7 +494,7 @@ class Sums:
         """Add what waits to the sum so far."""
         if len(self._apart) > 1:
             codes, weights = map(np.concatenate, zip(*self._apart, strict=True))
-            found, (sums,) = summed(codes, self.size, weights)
+            found, (sums,) = sum_by_code(codes, self.size, weights)
             self._apart = [(found, sums)]
         if not self._waiting:
             return
@@ -506,12 +519,12 @@ class Sums:
         self._waiting = []
 
 
-def is_full(sizes: Sequence[int]) -> bool:
+def needs_adding_up(sizes: Sequence[int]) -> bool:
     """Whether so many rows wait that they are added to the sum so far, the first."""
     return sum(sizes[1:]) > max(_WAITING, sizes[0])
 
 
-def by_cell(
+def reduce_by_cell(
     values: ArrayLike,
     cell: NDArray[np.integer[Any]],
     n_cells: int,
@@ -524,7 +537,7 @@ def by_cell(
 
     Examples
     --------
-    >>> by_cell([1, 2, 4], np.array([0, 0, 2]), 3).tolist()
+    >>> reduce_by_cell([1, 2, 4], np.array([0, 0, 2]), 3).tolist()
     [3.0, 0.0, 4.0]
     """
     entries = np.asarray(values, dtype=np.float64)
@@ -558,34 +571,38 @@ class Moments:
     """Sum over speakers of R_s ** 4."""
     trial_squares: FloatArray
     """Sum over speakers of N_s ** 2."""
-    deleted: FloatArray
+    deleted_squares: FloatArray
     """Sum over speakers of [R_s / (trials - N_s)] ** 2, by how much the rate falls without s."""
-    largest: FloatArray
+    largest_errors: FloatArray
     """Largest number of errors in which one speaker takes part."""
-    shared: NDArray[np.bool_]
+    has_common_speaker: NDArray[np.bool_]
     """One speaker takes part in every trial, so that nothing tells of other speakers."""
     pairs: FloatArray
     pair_squares: FloatArray
     """Sum over pairs of r ** 2."""
     pair_trial_squares: FloatArray
     """Sum over pairs of trials ** 2."""
-    pair_deleted: FloatArray
+    pair_deleted_squares: FloatArray
     """Sum over speakers of Q_s / [2 (trials - N_s) ** 2]."""
 
     @cached_property
     def rate(self) -> FloatArray:
         """Errors by trials, in [0, 1], lower is better; NaN without trials."""
-        return over(self.errors, self.trials)
+        return safe_divide(self.errors, self.trials)
 
     @cached_property
     def variance_binomial(self) -> FloatArray:
         """V_B, as if trials were independent: R (1 - R) / N."""
-        return over(self.rate * (1 - self.rate), self.trials)
+        return safe_divide(self.rate * (1 - self.rate), self.trials)
 
     @cached_property
     def jackknife(self) -> FloatArray:
         """V_J, V_jk: each speaker left out in turn; NaN where `shared`."""
-        return np.where(self.shared, np.nan, over(self.speakers - 1, self.speakers) * self.deleted)
+        return np.where(
+            self.has_common_speaker,
+            np.nan,
+            safe_divide(self.speakers - 1, self.speakers) * self.deleted_squares,
+        )
 
     @cached_property
     def unbiased(self) -> FloatArray:
@@ -595,8 +612,12 @@ class Moments:
         be negative; NaN for fewer than 4 speakers and for target trials.
         """
         s = self.speakers
-        scale = over((s - 2) * (s - 1), (s - 3) * s)
-        return np.where(self.shared, np.nan, scale * (self.deleted - self.pair_deleted))
+        scale = safe_divide((s - 2) * (s - 1), (s - 3) * s)
+        return np.where(
+            self.has_common_speaker,
+            np.nan,
+            scale * (self.deleted_squares - self.pair_deleted_squares),
+        )
 
     @cached_property
     def robust(self) -> FloatArray:
@@ -606,7 +627,7 @@ class Moments:
         comparison. The second may be negative.
         """
         common = self.squares - (self.pair_squares if self.sides == 2 else 0)
-        return over(self.speakers, self.speakers - 1) * over(common, self.trials**2)
+        return safe_divide(self.speakers, self.speakers - 1) * safe_divide(common, self.trials**2)
 
     @cached_property
     def pair_variance(self) -> FloatArray:
@@ -616,26 +637,28 @@ class Moments:
 
         NaN for fewer than 2 pairs and for target trials.
         """
-        clustered = over(self.pairs, self.pairs - 1) * over(self.pair_squares, self.trials**2)
+        clustered = safe_divide(self.pairs, self.pairs - 1) * safe_divide(
+            self.pair_squares, self.trials**2
+        )
         return clustered - self.variance_binomial
 
     @cached_property
-    def fs(self) -> FloatArray:
+    def speaker_concentration(self) -> FloatArray:
         """Sum over speakers of (N_s / N) ** 2; `f` of pooled variances of target trials.
 
         Its inverse is the number of equally active speakers (times 4 for nontarget trials).
         """
-        return over(self.trial_squares, self.trials**2)
+        return safe_divide(self.trial_squares, self.trials**2)
 
     @cached_property
-    def fp(self) -> FloatArray:
+    def pair_concentration(self) -> FloatArray:
         """Sum over pairs of (trials of the pair / N) ** 2; NaN for target trials."""
-        return over(self.pair_trial_squares, self.trials**2)
+        return safe_divide(self.pair_trial_squares, self.trials**2)
 
     @cached_property
-    def kurt(self) -> FloatArray:
+    def kurtosis(self) -> FloatArray:
         """Excess kurtosis of R_s over speakers, at least 0; 0 if all are 0."""
-        fourth = over(self.speakers * self.fourths, self.squares**2)
+        fourth = safe_divide(self.speakers * self.fourths, self.squares**2)
         return np.where(self.squares > 0, np.fmax(fourth - 3, 0), 0.0)
 
     @cached_property
@@ -645,9 +668,9 @@ class Moments:
         Fewer than speakers - 1 where a few speakers have most of the trials or of the
         deviation (docs/methods/uncertainty.md#degrees-of-freedom).
         """
-        by_trials = np.fmax(over((self.sides * self.trials) ** 2, self.trial_squares) - 1, 1)
-        spread = self.kurt / np.fmax(self.speakers, 1) + over(2, self.speakers - 1)
-        return np.minimum(by_trials, over(2, spread))
+        by_trials = np.fmax(safe_divide((self.sides * self.trials) ** 2, self.trial_squares) - 1, 1)
+        spread = self.kurtosis / np.fmax(self.speakers, 1) + safe_divide(2, self.speakers - 1)
+        return np.minimum(by_trials, safe_divide(2, spread))
 
     @cached_property
     def variance(self) -> FloatArray:
@@ -656,24 +679,24 @@ class Moments:
         See docs/methods/uncertainty.md#residuals-and-variances.
 
         Target trials: the jackknife. Nontarget trials: `unbiased`, at least a share of the
-        jackknife, `least_of_jackknife`; the whole jackknife for 3 speakers. NaN where one
+        jackknife, `min_jackknife_share`; the whole jackknife for 3 speakers. NaN where one
         speaker takes part in every trial, so with 1 speaker, or with a single pair.
         """
         over_speakers = self.jackknife
         if self.sides == 2:
-            least = least_of_jackknife(self.df, in_blocks=self.in_blocks)
+            least = min_jackknife_share(self.df, in_blocks=self.in_blocks)
             blend = np.fmax(self.unbiased, least * self.jackknife)
             over_speakers = np.where(self.speakers > 3, blend, self.jackknife)
-        alike = (self.variance_binomial == 0) & ~self.shared
+        alike = (self.variance_binomial == 0) & ~self.has_common_speaker
         return np.where(alike, 0, np.maximum(over_speakers, self.variance_binomial))
 
     @cached_property
     def largest_share(self) -> FloatArray:
         """Share of the errors in which one speaker takes part, in [0, 1]; NaN without errors."""
-        return over(self.largest, self.errors)
+        return safe_divide(self.largest_errors, self.errors)
 
 
-def least_of_jackknife(df: FloatArray, *, in_blocks: bool) -> FloatArray:
+def min_jackknife_share(df: FloatArray, *, in_blocks: bool) -> FloatArray:
     """Share of the jackknife's variance that the variance over pairs is never below.
 
     See docs/methods/uncertainty.md#residuals-and-variances. The unbiased variance of few, uneven
@@ -689,17 +712,17 @@ def least_of_jackknife(df: FloatArray, *, in_blocks: bool) -> FloatArray:
 
     Examples
     --------
-    >>> least_of_jackknife(np.array([10.0, 20.0, 100.0]), in_blocks=True).tolist()
+    >>> min_jackknife_share(np.array([10.0, 20.0, 100.0]), in_blocks=True).tolist()
     [0.75, 0.5625, 0.5025]
-    >>> least_of_jackknife(np.array([10.0, 20.0, 100.0]), in_blocks=False).tolist()
+    >>> min_jackknife_share(np.array([10.0, 20.0, 100.0]), in_blocks=False).tolist()
     [0.75, 0.75, 0.75]
     """
     if not in_blocks:
         return np.full(df.shape, 0.75)
-    return np.asarray(0.5 + 0.25 * np.fmin(over(_SURE, df) ** 2, 1))
+    return np.asarray(0.5 + 0.25 * np.fmin(safe_divide(_SURE, df) ** 2, 1))
 
 
-def moments(tally: BySpeaker | ByPair) -> Moments:
+def moments(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     """Reduce each cell to the sums that intervals and noise floors rest on.
 
     Speakers without trials do not count; their names and the order of entries do not matter.
@@ -707,48 +730,50 @@ def moments(tally: BySpeaker | ByPair) -> Moments:
     Examples
     --------
     >>> errors, trials = np.array([1, 0, 6, 2]), np.array([50, 50, 40, 60])
-    >>> found = moments(BySpeaker(np.zeros(4, int), np.arange(4), errors, trials, 1))
+    >>> found = moments(ErrorsBySpeaker(np.zeros(4, int), np.arange(4), errors, trials, 1))
     >>> found.rate.round(6).tolist(), found.robust.round(9).tolist()
     ([0.045], [0.000825167])
     """
     if tally.errors.ndim > 1 and tally.errors.size > _AT_ONCE:
-        return by_point(moments, tally)
-    cell, n_cells = tally.members[0], tally.n_cells
+        return moments_by_point(moments, tally)
+    cell, n_cells = tally.cell_speakers[0], tally.n_cells
     e, n = np.asarray(tally.errors, np.float64), np.asarray(tally.trials, np.float64)
-    errors, trials = tally.by_cell(e), tally.by_cell(n)
-    wrong, own = tally.by_speaker(e), tally.by_speaker(n)
+    errors, trials = tally.sum_by_cell(e), tally.sum_by_cell(n)
+    wrong, own = tally.sum_by_speaker(e), tally.sum_by_speaker(n)
     # Deviations times N are whole numbers, exact below 2**53: equal rates leave exactly 0.
-    r = over(wrong * trials[..., cell] - errors[..., cell] * own, trials[..., cell], 0)
-    left = rest_of(trials[..., cell], own)
-    sums = [by_cell(each, cell, n_cells) for each in (own > 0, r**2, r**4, own**2)]
-    deleted = by_cell(over(r, left, 0) ** 2, cell, n_cells)
-    largest = by_cell(wrong, cell, n_cells, np.maximum)
-    shared = by_cell((left == 0) & (own > 0), cell, n_cells, np.maximum) > 0
+    r = safe_divide(wrong * trials[..., cell] - errors[..., cell] * own, trials[..., cell], 0)
+    left = trials_without_speaker(trials[..., cell], own)
+    sums = [reduce_by_cell(each, cell, n_cells) for each in (own > 0, r**2, r**4, own**2)]
+    deleted = reduce_by_cell(safe_divide(r, left, 0) ** 2, cell, n_cells)
+    largest = reduce_by_cell(wrong, cell, n_cells, np.maximum)
+    shared = reduce_by_cell((left == 0) & (own > 0), cell, n_cells, np.maximum) > 0
     of_pairs = [np.array(np.nan)] * 4
-    if isinstance(tally, ByPair):
+    if isinstance(tally, ErrorsByPair):
         whole = trials.take(tally.cell, axis=-1)
         scaled = errors.take(tally.cell, axis=-1)
         scaled *= n
         np.subtract(e * whole, scaled, out=scaled)
-        squares = over(scaled, whole, 0)
+        squares = safe_divide(scaled, whole, 0)
         squares *= squares
         parts = (n > 0, squares, n**2)
-        halves = over(tally.by_speaker(squares), 2 * left**2, 0)
-        of_pairs = [*map(tally.by_cell, parts), by_cell(halves, cell, n_cells)]
+        halves = safe_divide(tally.sum_by_speaker(squares), 2 * left**2, 0)
+        of_pairs = [*map(tally.sum_by_cell, parts), reduce_by_cell(halves, cell, n_cells)]
     shape = np.broadcast_shapes(errors.shape, trials.shape)
     every = (errors, trials, *sums, deleted, largest, shared, *of_pairs)
     return Moments(
-        2 if isinstance(tally, ByPair) else 1,
+        2 if isinstance(tally, ErrorsByPair) else 1,
         tally.in_blocks,
         *(np.broadcast_to(each, shape) for each in every),
     )
 
 
-def by_point(of: Callable[[BySpeaker | ByPair], Moments], tally: BySpeaker | ByPair) -> Moments:
+def moments_by_point(
+    of: Callable[[ErrorsBySpeaker | ErrorsByPair], Moments], tally: ErrorsBySpeaker | ErrorsByPair
+) -> Moments:
     """Moments of each operating point by itself, put together."""
     shape = np.broadcast_shapes(tally.errors.shape, tally.trials.shape)
     both = (np.broadcast_to(x, shape) for x in (tally.errors, tally.trials))
-    _ = tally.members  # found once: copies keep what is cached of the layout
+    _ = tally.cell_speakers  # found once: copies keep what is cached of the layout
     found = []
     rows = int(np.prod(shape[:-1]))  # not -1, as there may be no entries
     for errors, trials in zip(*(x.reshape(rows, shape[-1]) for x in both), strict=True):
@@ -764,13 +789,13 @@ def by_point(of: Callable[[BySpeaker | ByPair], Moments], tally: BySpeaker | ByP
     return replace(found[0], **sums)
 
 
-def rest_of(total: FloatArray, own: FloatArray) -> FloatArray:
+def trials_without_speaker(total: FloatArray, own: FloatArray) -> FloatArray:
     """Trials without those of one speaker; what rounding leaves of none, where weighted, is 0."""
     left = total - own
     return np.where(left > 1e-12 * total, left, 0.0)
 
 
-def over(a: ArrayLike, b: ArrayLike, otherwise: float = np.nan) -> FloatArray:
+def safe_divide(a: ArrayLike, b: ArrayLike, otherwise: float = np.nan) -> FloatArray:
     """Quotients where the divisor is greater than 0."""
     above, below = np.asarray(a, np.float64), np.asarray(b, np.float64)
     found = np.full(np.broadcast(above, below).shape, otherwise, dtype=np.float64)

@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from parivox.core.cluster_errors import (
-    ByPair,
-    BySpeaker,
-    by_cell,
-    least_of_jackknife,
+    ErrorsByPair,
+    ErrorsBySpeaker,
+    min_jackknife_share,
     moments,
-    over,
+    reduce_by_cell,
+    safe_divide,
 )
 from parivox.core.verdict import permutation_p
 from parivox.errors import ConfigError
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-Tally = TypeVar("Tally", bound=BySpeaker | ByPair)
+ClusterErrorsT = TypeVar("ClusterErrorsT", bound=ErrorsBySpeaker | ErrorsByPair)
 
 LEAST_EXPECTED = 5
 """Speakers expected in every cell, if nothing goes together, for the chi-square distribution."""
@@ -72,7 +72,7 @@ class Trend:
     reason: NDArray[np.str_]
 
 
-def trend(tally: BySpeaker | ByPair, x: ArrayLike, confidence: float = 0.95) -> Trend:
+def trend(tally: ErrorsBySpeaker | ErrorsByPair, x: ArrayLike, confidence: float = 0.95) -> Trend:
     """Slope of the log odds of an error on a number that speakers have, such as age.
 
     See docs/methods/confounding.md#trends. Beside bands of a numeric attribute, which hide what
@@ -82,7 +82,7 @@ def trend(tally: BySpeaker | ByPair, x: ArrayLike, confidence: float = 0.95) -> 
 
     Parameters
     ----------
-    tally : BySpeaker or ByPair
+    tally : ErrorsBySpeaker or ErrorsByPair
         Of target or nontarget trials, trials of shape (entry,).
     x : array_like of shape (speaker,)
         The number of each speaker, indexed by the tally's speakers; NaN where unknown, which
@@ -106,7 +106,9 @@ def trend(tally: BySpeaker | ByPair, x: ArrayLike, confidence: float = 0.95) -> 
     --------
     >>> n = np.zeros(8, dtype=int)
     >>> errors = np.array([2, 3, 3, 5, 6, 9, 12, 15])
-    >>> found = trend(BySpeaker(n, np.arange(8), errors, n + 100, 1), np.arange(20, 100, 10) / 10)
+    >>> found = trend(
+    ...     ErrorsBySpeaker(n, np.arange(8), errors, n + 100, 1), np.arange(20, 100, 10) / 10
+    ... )
     >>> round(float(found.slope[0]), 3)
     0.316
     """
@@ -115,7 +117,7 @@ def trend(tally: BySpeaker | ByPair, x: ArrayLike, confidence: float = 0.95) -> 
         raise ConfigError(msg)
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - SciPy only where it is needed
 
-    known = _Known.of(tally, np.asarray(x, dtype=np.float64))
+    known = _KnownTrials.of(tally, np.asarray(x, dtype=np.float64))
     reason = _undefined(known)
     defined = reason == ""
     level, slope, settled = _fit(known, defined)
@@ -130,13 +132,13 @@ def trend(tally: BySpeaker | ByPair, x: ArrayLike, confidence: float = 0.95) -> 
         df = np.where(defined & ~few, df, np.nan)
         half = stdtrit(df, (1 + confidence) / 2) * se
         p = 2 * stdtr(df, -np.abs(slope) / se)
-    return Trend(slope, slope - half, slope + half, se, df, p, known.tally.speakers, reason)
+    return Trend(slope, slope - half, slope + half, se, df, p, known.tally.n_speakers, reason)
 
 
-class _Known(NamedTuple):
+class _KnownTrials(NamedTuple):
     """Trials of speakers whose number is known."""
 
-    tally: BySpeaker | ByPair
+    tally: ErrorsBySpeaker | ErrorsByPair
     errors: FloatArray
     trials: FloatArray
     x: FloatArray
@@ -145,26 +147,26 @@ class _Known(NamedTuple):
     """Standard deviation of each cell that this took; 0 where all have one value."""
 
     @classmethod
-    def of(cls, tally: BySpeaker | ByPair, x: FloatArray) -> _Known:
-        value = np.mean([x[getattr(tally, name)] for name in tally.who], axis=0)
+    def of(cls, tally: ErrorsBySpeaker | ErrorsByPair, x: FloatArray) -> _KnownTrials:
+        value = np.mean([x[getattr(tally, name)] for name in tally.speaker_fields], axis=0)
         errors = np.asarray(tally.errors, dtype=np.float64)
         trials = np.asarray(tally.trials, dtype=np.float64)
         kept = ~np.isnan(value) & (trials > 0)
         errors, trials, value = errors[..., kept], trials[kept], value[kept]
-        known = tally.chosen(kept, errors=errors, trials=trials)
-        cell, total = known.cell, known.by_cell(trials)
-        centred = value - over(known.by_cell(trials * value), total)[cell]
+        known = tally.select(kept, errors=errors, trials=trials)
+        cell, total = known.cell, known.sum_by_cell(trials)
+        centred = value - safe_divide(known.sum_by_cell(trials * value), total)[cell]
         # equal numbers leave a rest in their last bits, which is no spread
         lowest, highest = (sign * _highest(known, sign * value) for sign in (-1, 1))
-        scale = np.sqrt(over(known.by_cell(trials * centred**2), total))
+        scale = np.sqrt(safe_divide(known.sum_by_cell(trials * centred**2), total))
         scale = np.where(lowest == highest, 0.0, scale)
-        return cls(known, errors, trials, over(centred, scale[cell], 0), scale)
+        return cls(known, errors, trials, safe_divide(centred, scale[cell], 0), scale)
 
 
-def _undefined(known: _Known) -> NDArray[np.str_]:
+def _undefined(known: _KnownTrials) -> NDArray[np.str_]:
     tally, wrong, trials, x, scale = known
     right = trials - wrong
-    errors, total = tally.by_cell(wrong), tally.by_cell(trials)
+    errors, total = tally.sum_by_cell(wrong), tally.sum_by_cell(trials)
 
     def highest(of: FloatArray, sign: int) -> FloatArray:
         return _highest(tally, np.where(of > 0, sign * x, -np.inf))
@@ -172,7 +174,7 @@ def _undefined(known: _Known) -> NDArray[np.str_]:
     above = -highest(wrong, -1) >= highest(right, 1)
     below = highest(wrong, 1) <= -highest(right, -1)
     reasons = {
-        "few_speakers": tally.speakers < _FEWEST_SPEAKERS,
+        "few_speakers": tally.n_speakers < _FEWEST_SPEAKERS,
         "one_value": scale == 0,
         "no_errors": errors == 0,
         "all_errors": errors == total,
@@ -183,19 +185,21 @@ def _undefined(known: _Known) -> NDArray[np.str_]:
 
 
 def _fit(
-    known: _Known, defined: NDArray[np.bool_]
+    known: _KnownTrials, defined: NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
     """Level and slope by Newton's method, shortened where it would leap; whether it settled."""
     tally, x = known.tally, known.x
-    errors, total = tally.by_cell(known.errors), tally.by_cell(known.trials)
+    errors, total = tally.sum_by_cell(known.errors), tally.sum_by_cell(known.trials)
     level = np.log(np.where(defined, errors, 1.0) / np.where(defined, total - errors, 1.0))
     slope, step = np.zeros(level.shape), np.zeros(level.shape)
     for _ in range(_STEPS):
         residual, information = _scores(known, level, slope)
-        a, b, c = (tally.by_cell(information * x**k) for k in range(3))
-        u, v = (tally.by_cell(residual * x**k) for k in range(2))
+        a, b, c = (tally.sum_by_cell(information * x**k) for k in range(3))
+        u, v = (tally.sum_by_cell(residual * x**k) for k in range(2))
         det = a * c - b * b
-        steps = np.where(defined, [over(c * u - b * v, det), over(a * v - b * u, det)], 0.0)
+        steps = np.where(
+            defined, [safe_divide(c * u - b * v, det), safe_divide(a * v - b * u, det)], 0.0
+        )
         # a flat likelihood would leap out of sight, and is not settled either
         step = np.nan_to_num(np.abs(steps).max(axis=0), nan=np.inf)
         short = np.minimum(1.0, _LONGEST_STEP / np.maximum(step, _SETTLED))
@@ -206,7 +210,9 @@ def _fit(
     return level, slope, step < _SETTLED
 
 
-def _scores(known: _Known, level: FloatArray, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _scores(
+    known: _KnownTrials, level: FloatArray, slope: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Residual errors and binomial variance of each entry."""
     cell = known.tally.cell
     log_odds = level[..., cell] + slope[..., cell] * known.x
@@ -214,52 +220,54 @@ def _scores(known: _Known, level: FloatArray, slope: FloatArray) -> tuple[FloatA
     return known.errors - known.trials * p, known.trials * p * (1 - p)
 
 
-def _variance(known: _Known, level: FloatArray, slope: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _variance(
+    known: _KnownTrials, level: FloatArray, slope: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Variance of the slope over speakers, and its degrees of freedom."""
     tally, x = known.tally, known.x
-    cell, n_cells, s = tally.members[0], tally.n_cells, tally.speakers.astype(np.float64)
+    cell, n_cells, s = tally.cell_speakers[0], tally.n_cells, tally.n_speakers.astype(np.float64)
     residual, information = _scores(known, level, slope)
     powers = [np.ones(x.shape), x, x**2]
 
     def summed(values: FloatArray) -> FloatArray:
-        return by_cell(values, cell, n_cells)
+        return reduce_by_cell(values, cell, n_cells)
 
-    whole = [tally.by_cell(information * power) for power in powers]
-    own = [tally.by_speaker(information * power) for power in powers]
+    whole = [tally.sum_by_cell(information * power) for power in powers]
+    own = [tally.sum_by_speaker(information * power) for power in powers]
     a, b, c = (total[..., cell] - part for total, part in zip(whole, own, strict=True))
-    u, v = (tally.by_speaker(residual * power) for power in powers[:2])
+    u, v = (tally.sum_by_speaker(residual * power) for power in powers[:2])
     det = a * c - b * b
     det = np.where(det > _RANK * a * c, det, np.nan)
     # how far the slope moves, to first order, when a speaker is left out
     moved = (a * v - b * u) / det
-    middle = over(whole[1], whole[0])
-    independent = over(1, whole[2] - middle * whole[1])
+    middle = safe_divide(whole[1], whole[0])
+    independent = safe_divide(1, whole[2] - middle * whole[1])
     off = middle[..., cell]
     part = own[2] - 2 * off * own[1] + off**2 * own[0]
-    by_part = np.fmax(over(summed(part) ** 2, summed(part**2)) - 1, 1)
-    kurt = np.fmax(over(s * summed(moved**4), summed(moved**2) ** 2) - 3, 0)
-    df = np.minimum(by_part, over(2, over(kurt, s) + over(2, s - 2)))
-    apart = over(s - 1, s) * summed(moved**2)
+    by_part = np.fmax(safe_divide(summed(part) ** 2, summed(part**2)) - 1, 1)
+    kurt = np.fmax(safe_divide(s * summed(moved**4), summed(moved**2) ** 2) - 3, 0)
+    df = np.minimum(by_part, safe_divide(2, safe_divide(kurt, s) + safe_divide(2, s - 2)))
+    apart = safe_divide(s - 1, s) * summed(moved**2)
     variance = np.maximum(apart, independent)
-    if isinstance(tally, ByPair):
-        q0, q1, q2 = (tally.by_speaker(residual**2 * power) for power in powers)
+    if isinstance(tally, ErrorsByPair):
+        q0, q1, q2 = (tally.sum_by_speaker(residual**2 * power) for power in powers)
         twice = (a * a * q2 - 2 * a * b * q1 + b * b * q0) / det**2
-        unbiased = over((s - 2) * (s - 1), (s - 3) * s) * summed(moved**2 - twice / 2)
-        least = least_of_jackknife(df, in_blocks=tally.in_blocks) * apart
+        unbiased = safe_divide((s - 2) * (s - 1), (s - 3) * s) * summed(moved**2 - twice / 2)
+        least = min_jackknife_share(df, in_blocks=tally.in_blocks) * apart
         variance = np.maximum(np.maximum(unbiased, least), independent)
     return variance, df
 
 
-def _highest(tally: BySpeaker | ByPair, values: FloatArray) -> FloatArray:
+def _highest(tally: ErrorsBySpeaker | ErrorsByPair, values: FloatArray) -> FloatArray:
     """Largest of the values of each cell's entries; -inf without entries."""
-    return by_cell(values, tally.cell, tally.n_cells, np.maximum, -np.inf)
+    return reduce_by_cell(values, tally.cell, tally.n_cells, np.maximum, -np.inf)
 
 
 @dataclass(frozen=True, eq=False)
-class Standardised(Generic[Tally]):
+class Standardised(Generic[ClusterErrorsT]):
     """Trials of each group on the common mixture of strata."""
 
-    tally: Tally
+    tally: ClusterErrorsT
     """Cells are groups. Errors and trials are weighted so that rates, moments, intervals and ratios
     taken from it are those of the standardised rates; they are no counts, and errors of a speaker
     may be negative. Groups whose `reason` is not empty have no entries.
@@ -274,7 +282,9 @@ class Standardised(Generic[Tally]):
     """``no_trials``, ``no_common_stratum`` or empty. Of shape (group,)."""
 
 
-def standardised(tally: Tally, group: ArrayLike, stratum: ArrayLike) -> Standardised[Tally]:
+def standardised(
+    tally: ClusterErrorsT, group: ArrayLike, stratum: ArrayLike
+) -> Standardised[ClusterErrorsT]:
     """Directly standardised rates: sum over strata k of w_k * R_gk for each group g, w_k equal.
 
     See docs/methods/confounding.md#standardised-rates. Each stratum (a pairing, a band of
@@ -283,7 +293,7 @@ def standardised(tally: Tally, group: ArrayLike, stratum: ArrayLike) -> Standard
 
     Parameters
     ----------
-    tally : BySpeaker or ByPair
+    tally : ErrorsBySpeaker or ErrorsByPair
         Its cells are (group, stratum), trials of shape (entry,).
     group, stratum : array_like of int, of shape (cell,)
         Group and stratum of each cell, each combination at most once.
@@ -303,24 +313,26 @@ def standardised(tally: Tally, group: ArrayLike, stratum: ArrayLike) -> Standard
 
     >>> errors, trials = np.array([1, 90, 9, 10]), np.array([100, 900, 900, 100])
     >>> cell, speaker = np.repeat(np.arange(4), 2), np.array([0, 1, 0, 1, 2, 3, 2, 3])
-    >>> tally = BySpeaker(cell, speaker, errors[cell], trials[cell], 4)
+    >>> tally = ErrorsBySpeaker(cell, speaker, errors[cell], trials[cell], 4)
     >>> found = standardised(tally, [0, 0, 1, 1], [0, 1, 0, 1])
     >>> moments(found.tally).rate.round(6).tolist()
     [0.055, 0.055]
     """
     groups, strata = np.asarray(group, dtype=np.intp), np.asarray(stratum, dtype=np.intp)
-    trials = tally.by_cell(tally.trials)
+    trials = tally.sum_by_cell(tally.trials)
     table = np.zeros((groups.max(initial=-1) + 1, strata.max(initial=-1) + 1))
     usable = np.zeros(table.shape, dtype=bool)
     table[groups, strata] = trials
-    usable[groups, strata] = (trials > 0) & ~np.atleast_2d(moments(tally).shared).any(axis=0)
+    usable[groups, strata] = (trials > 0) & ~np.atleast_2d(moments(tally).has_common_speaker).any(
+        axis=0
+    )
     total = table.sum(axis=1)
     used = usable[total > 0].all(axis=0) & (total > 0).any()
     weight = np.where(used, 1.0, 0.0)
-    weight = over(weight, weight.sum(), 0)
-    left_out = over(table @ ~used, total)
-    by_trial = over(weight[strata], trials, 0)
-    counts_as = over(1, np.bincount(groups, weight[strata] * by_trial, minlength=total.size))
+    weight = safe_divide(weight, weight.sum(), 0)
+    left_out = safe_divide(table @ ~used, total)
+    by_trial = safe_divide(weight[strata], trials, 0)
+    counts_as = safe_divide(1, np.bincount(groups, weight[strata] * by_trial, minlength=total.size))
     reason = np.select(
         [total == 0, np.full(total.shape, not used.any())],
         ["no_trials", "no_common_stratum"],
@@ -330,13 +342,13 @@ def standardised(tally: Tally, group: ArrayLike, stratum: ArrayLike) -> Standard
 
 
 def _on_groups(
-    tally: Tally, group: NDArray[np.intp], by_trial: FloatArray, counts_as: FloatArray
-) -> Tally:
+    tally: ClusterErrorsT, group: NDArray[np.intp], by_trial: FloatArray, counts_as: FloatArray
+) -> ClusterErrorsT:
     """One cell per group, whose rate, residuals and trials are the weighted sums of its cells'."""
     n_groups = counts_as.size
     kept = by_trial[tally.cell] > 0
     cell = tally.cell[kept]
-    people = [getattr(tally, name)[kept] for name in tally.who]
+    people = [getattr(tally, name)[kept] for name in tally.speaker_fields]
     shape = (max(n_groups, 1), *(int(each.max(initial=0)) + 1 for each in people))
     codes, where = np.unique(
         np.ravel_multi_index((group[cell], *people), shape), return_inverse=True
@@ -347,20 +359,20 @@ def _on_groups(
 
     def joined(values: NDArray[np.generic]) -> FloatArray:
         scaled = values * (by_trial[cell] * counts_as[group[cell]])
-        return by_cell(scaled[..., order], where[order], codes.size)
+        return reduce_by_cell(scaled[..., order], where[order], codes.size)
 
     def over_strata(values: FloatArray) -> FloatArray:
-        return by_cell(values[..., by_group], group[by_group], n_groups)
+        return reduce_by_cell(values[..., by_group], group[by_group], n_groups)
 
-    total = tally.by_cell(tally.trials)
-    rate, share = over(tally.by_cell(tally.errors), total, 0), by_trial * total
+    total = tally.sum_by_cell(tally.trials)
+    rate, share = safe_divide(tally.sum_by_cell(tally.errors), total, 0), by_trial * total
     # shares of a group add up to 1 but for their last bit, which a rate of 1 would show
-    common = over(over_strata(share * rate), over_strata(share), 0)
+    common = safe_divide(over_strata(share * rate), over_strata(share), 0)
     trials = joined(tally.trials[kept])
     residual = tally.errors[..., kept] - rate[..., cell] * tally.trials[kept]
     # on the group's own rate again, so that residuals taken from this tally are these
     errors = joined(residual) + common[..., groups] * trials
-    who: dict[str, Any] = dict(zip(tally.who, people, strict=True))
+    who: dict[str, Any] = dict(zip(tally.speaker_fields, people, strict=True))
     return replace(tally, cell=groups, errors=errors, trials=trials, n_cells=n_groups, **who)
 
 

@@ -33,7 +33,7 @@ _CROWDED, _FEW = 8, 32
 _STRETCH = 2**13  # longer ones are handed to threads, which wait for each other
 
 
-class Grid:
+class ScoreGrid:
     """Even cells from a low number to a high one: a higher one is in no lower cell.
 
     Whatever is rounded. There are none where the two are the same, or not finite.
@@ -45,25 +45,25 @@ class Grid:
             self.scale = np.float64(_CELLS) / np.subtract(high, low)
         self.has_cells = bool(0 < self.scale < np.inf)
 
-    def of(self, scores: FloatArray) -> NDArray[np.int32]:
+    def cell_indices(self, scores: FloatArray) -> NDArray[np.int32]:
         """Cell of each score, the first or the last of those that lie beyond."""
         with np.errstate(over="ignore"):
             cells: FloatArray = (scores - self.low) * self.scale
         return cells.clip(0, _CELLS - 1).astype(np.int32)
 
-    def numbered(self, scores: FloatArray) -> tuple[FloatArray, NDArray[np.int32]] | None:
+    def index_scores(self, scores: FloatArray) -> tuple[FloatArray, NDArray[np.int32]] | None:
         """Scores that occur, rising, and the place of each; None where two share a cell.
 
         Examples
         --------
-        >>> values, place = Grid(0.0, 0.5).numbered(np.array([0.5, 0.0, 0.25, 0.5]))
+        >>> values, place = ScoreGrid(0.0, 0.5).index_scores(np.array([0.5, 0.0, 0.25, 0.5]))
         >>> values.tolist(), place.tolist()
         ([0.0, 0.25, 0.5], [2, 0, 1, 2])
         """
         found, cell = np.full(_CELLS, np.nan), np.empty(scores.size, dtype=np.int32)
         parts = [slice(start, start + _AT_ONCE) for start in range(0, scores.size, _AT_ONCE)]
         for here in parts:
-            cell[here] = self.of(scores[here])
+            cell[here] = self.cell_indices(scores[here])
             found[cell[here]] = scores[here]
             if here is parts[0] and not np.array_equal(found.take(cell[here]), scores[here]):
                 return None
@@ -77,37 +77,39 @@ class Grid:
         return found[used] + 0.0, cell  # zero has no sign
 
 
-class Steps:
+class EdgeSearch:
     """How many of some rising edges are at or below each score: what a binary search finds.
 
     An even grid over the edges tells it at once, but for the few edges in a score's own cell.
 
     Examples
     --------
-    >>> Steps(np.array([-np.inf, 0.0, 0.5])).of(np.array([-1.0, 0.5, np.inf])).tolist()
+    >>> EdgeSearch(np.array([-np.inf, 0.0, 0.5])).step_indices(
+    ...     np.array([-1.0, 0.5, np.inf])
+    ... ).tolist()
     [1, 3, 3]
     """
 
     def __init__(self, edges: FloatArray) -> None:
         self.edges = edges
         inside = edges[np.isfinite(edges)]
-        self.grid = Grid(*inside[[0, -1]] if inside.size else (0.0, 0.0))
-        self.crowded = 0
+        self.grid = ScoreGrid(*inside[[0, -1]] if inside.size else (0.0, 0.0))
+        self.max_edges_per_cell = 0
         if edges.size > _FEW and self.grid.has_cells:
-            cell = self.grid.of(edges)
-            self.crowded = int(np.bincount(cell).max())
-            self.before = np.searchsorted(cell, np.arange(_CELLS))
+            cell = self.grid.cell_indices(edges)
+            self.max_edges_per_cell = int(np.bincount(cell).max())
+            self.first_edge_indices = np.searchsorted(cell, np.arange(_CELLS))
 
-    def of(self, scores: FloatArray) -> NDArray[np.intp]:
+    def step_indices(self, scores: FloatArray) -> NDArray[np.intp]:
         """Steps of scores, none of which is NaN; shapes (score,)."""
-        if not 0 < self.crowded <= _CROWDED:
+        if not 0 < self.max_edges_per_cell <= _CROWDED:
             return np.searchsorted(self.edges, scores, side="right")
         found = np.empty(scores.size, dtype=np.intp)
         above = np.append(self.edges, np.nan)  # which nothing reaches
         for start in range(0, scores.size, _AT_ONCE):
             some = scores[start : start + _AT_ONCE]
-            at = self.before.take(self.grid.of(some))
-            for _ in range(self.crowded):
+            at = self.first_edge_indices.take(self.grid.cell_indices(some))
+            for _ in range(self.max_edges_per_cell):
                 at += above.take(at) <= some
             found[start : start + _AT_ONCE] = at
         return found

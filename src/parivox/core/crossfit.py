@@ -24,7 +24,7 @@ class Limits(NamedTuple):
     low: FloatArray
     high: FloatArray
 
-    def at(self, index: int) -> Limits:
+    def select(self, index: int) -> Limits:
         """Those at one index of the first axis."""
         return Limits(self.low[index], self.high[index])
 

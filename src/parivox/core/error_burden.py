@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.cluster_errors import by_cell, moments
+from parivox.core.cluster_errors import moments, reduce_by_cell
 from parivox.core.intervals import rate_interval
 from parivox.errors import ConfigError
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.core.cluster_errors import BySpeaker
+    from parivox.core.cluster_errors import ErrorsBySpeaker
     from parivox.core.counts import FloatArray, IntArray
 
 
@@ -57,7 +57,7 @@ _AT_ONCE = 1 << 16  # numbers held of them at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Shares:
+class SpeakerShares:
     """A share of people, in [0, 1], with its limits, of shape (..., cell); NaN with a reason."""
 
     value: FloatArray
@@ -82,7 +82,7 @@ class WorstTenth:
     """``no_trials``, ``no_errors`` or empty. Of shape (..., cell)."""
 
 
-def share_above(tally: BySpeaker, limit: float, confidence: float = 0.95) -> Shares:
+def share_above(tally: ErrorsBySpeaker, limit: float, confidence: float = 0.95) -> SpeakerShares:
     """Share of speakers whose own error rate exceeds a limit, the noise of few trials removed.
 
     Counting speakers whose observed rate is above the limit counts luck as well: of 100
@@ -94,9 +94,9 @@ def share_above(tally: BySpeaker, limit: float, confidence: float = 0.95) -> Sha
 
     Examples
     --------
-    >>> from parivox.core.cluster_errors import BySpeaker
+    >>> from parivox.core.cluster_errors import ErrorsBySpeaker
     >>> n = np.zeros(8, dtype=int)
-    >>> tally = BySpeaker(n, np.arange(8), np.array([90, 0, 1, 0, 2, 0, 1, 0]), n + 200, 1)
+    >>> tally = ErrorsBySpeaker(n, np.arange(8), np.array([90, 0, 1, 0, 2, 0, 1, 0]), n + 200, 1)
     >>> found = share_above(tally, 0.05)
     >>> round(float(found.value[0]), 3)
     0.125
@@ -109,7 +109,9 @@ def share_above(tally: BySpeaker, limit: float, confidence: float = 0.95) -> Sha
     return _over_speakers(tally, lambda a, b: betaincc(a, b, limit), 1 / limit, confidence)
 
 
-def locked_out_people(tally: BySpeaker, attempts: int, confidence: float = 0.95) -> Shares:
+def locked_out_people(
+    tally: ErrorsBySpeaker, attempts: int, confidence: float = 0.95
+) -> SpeakerShares:
     """Share of people rejected in each of N genuine attempts, when people differ.
 
     The mean over speakers of p ** N: attempts of one person are independent, but a person who
@@ -121,9 +123,9 @@ def locked_out_people(tally: BySpeaker, attempts: int, confidence: float = 0.95)
 
     Examples
     --------
-    >>> from parivox.core.cluster_errors import BySpeaker
+    >>> from parivox.core.cluster_errors import ErrorsBySpeaker
     >>> n = np.zeros(8, dtype=int)
-    >>> tally = BySpeaker(n, np.arange(8), np.array([90, 0, 1, 0, 2, 0, 1, 0]), n + 200, 1)
+    >>> tally = ErrorsBySpeaker(n, np.arange(8), np.array([90, 0, 1, 0, 2, 0, 1, 0]), n + 200, 1)
     >>> alike = locked_out(94 / 1600, 3)
     >>> bool(locked_out_people(tally, 3).value[0] > 10 * alike)
     True
@@ -139,7 +141,7 @@ def locked_out_people(tally: BySpeaker, attempts: int, confidence: float = 0.95)
     return _over_speakers(tally, of_all, n, confidence)
 
 
-def worst_tenth(tally: BySpeaker) -> WorstTenth:
+def worst_tenth(tally: ErrorsBySpeaker) -> WorstTenth:
     """Share of errors carried by the tenth of speakers with the most errors.
 
     Speakers are ranked by their errors, not by their rates: it is errors that the share counts,
@@ -153,24 +155,24 @@ def worst_tenth(tally: BySpeaker) -> WorstTenth:
 
     Examples
     --------
-    >>> from parivox.core.cluster_errors import BySpeaker
+    >>> from parivox.core.cluster_errors import ErrorsBySpeaker
     >>> n = np.zeros(20, dtype=int)
-    >>> tally = BySpeaker(n, np.arange(20), np.array([1] * 18 + [11, 11]), n + 50, 1)
+    >>> tally = ErrorsBySpeaker(n, np.arange(20), np.array([1] * 18 + [11, 11]), n + 50, 1)
     >>> found = worst_tenth(tally)
     >>> int(found.speakers[0]), float(found.observed[0]), round(float(found.expected[0]), 2)
     (2, 0.55, 0.23)
     """
     errors = np.asarray(tally.errors, dtype=np.int64)
-    tenth = -(-tally.speakers // 10)
+    tenth = -(-tally.n_speakers // 10)
     # cells rise along the axis, so that sorting within them is sorting cell and errors as one
     span = int(errors.max(initial=0)) + 1
     worst_first = span - 1 - np.sort(tally.cell * span + (span - 1 - errors), axis=-1) % span
     rank = np.arange(tally.cell.size) - np.searchsorted(tally.cell, tally.cell)
-    total = tally.by_cell(errors)
+    total = tally.sum_by_cell(errors)
     with np.errstate(invalid="ignore", divide="ignore"):
-        observed = tally.by_cell(worst_first * (rank < tenth[tally.cell])) / total
+        observed = tally.sum_by_cell(worst_first * (rank < tenth[tally.cell])) / total
         expected = _worst_of_equals(tally, total, tenth) / total
-    reason = np.select([tally.speakers == 0, total == 0], ["no_trials", "no_errors"], default="")
+    reason = np.select([tally.n_speakers == 0, total == 0], ["no_trials", "no_errors"], default="")
     return WorstTenth(tenth, observed, np.minimum(expected, 1.0), reason)
 
 
@@ -238,7 +240,7 @@ def checked_attempts(attempts: int) -> int:
     return int(attempts)
 
 
-def _worst_of_equals(tally: BySpeaker, errors: FloatArray, tenth: IntArray) -> FloatArray:
+def _worst_of_equals(tally: ErrorsBySpeaker, errors: FloatArray, tenth: IntArray) -> FloatArray:
     """Expected errors of the worst tenth if all speakers of a cell had its rate."""
     from scipy.special import bdtr, betainc  # noqa: PLC0415 - SciPy only where it is needed
 
@@ -249,8 +251,8 @@ def _worst_of_equals(tally: BySpeaker, errors: FloatArray, tenth: IntArray) -> F
         return_counts=True,
     )
     cell, trials = np.unravel_index(kinds, shape)
-    people = np.maximum(tally.speakers, 1)
-    rate = errors / np.maximum(tally.by_cell(tally.trials), 1)
+    people = np.maximum(tally.n_speakers, 1)
+    rate = errors / np.maximum(tally.sum_by_cell(tally.trials), 1)
     mean = rate[..., cell] * trials
     most = np.minimum(mean + 9 * np.sqrt(mean) + 20, trials)
     highest = np.zeros(errors.shape)
@@ -266,7 +268,7 @@ def _worst_of_equals(tally: BySpeaker, errors: FloatArray, tenth: IntArray) -> F
         is_there = count <= trials
         reach = np.zeros(count.shape)
         betainc(count, trials - count + 1, rate[..., cell], out=reach, where=is_there)
-        share = np.clip(by_cell(reach * alike, cell, tally.n_cells) / people, 0.0, 1.0)
+        share = np.clip(reduce_by_cell(reach * alike, cell, tally.n_cells) / people, 0.0, 1.0)
         # mean of min(tenth, M), where M speakers of `people` have that count
         for each in step * (
             people * share * bdtr(tenth - 1, people - 1, share)
@@ -277,11 +279,11 @@ def _worst_of_equals(tally: BySpeaker, errors: FloatArray, tenth: IntArray) -> F
 
 
 def _over_speakers(
-    tally: BySpeaker,
+    tally: ErrorsBySpeaker,
     known: Callable[[FloatArray, FloatArray], FloatArray],
     fewest: float,
     confidence: float,
-) -> Shares:
+) -> SpeakerShares:
     """Mean over each cell's speakers of what is `known` under their beta distributions.
 
     `fewest` is how many trials a speaker needs on average.
@@ -293,8 +295,8 @@ def _over_speakers(
         raise ConfigError(msg)
     errors = np.asarray(tally.errors, dtype=np.float64)
     trials = np.asarray(tally.trials, dtype=np.float64)
-    speakers, total = tally.speakers, tally.by_cell(trials)
-    wrong = tally.by_cell(errors)
+    speakers, total = tally.n_speakers, tally.sum_by_cell(trials)
+    wrong = tally.sum_by_cell(errors)
     reason = np.select(
         [
             np.broadcast_to(why, wrong.shape)
@@ -340,11 +342,11 @@ def _over_speakers(
     ]
     low, _ = _wilson(np.min(corners, axis=0), speakers, t)
     _, high = _wilson(np.max(corners, axis=0), speakers, t)
-    return Shares(value, low, high, reason)
+    return SpeakerShares(value, low, high, reason)
 
 
 def _spread(
-    tally: BySpeaker, errors: FloatArray, trials: FloatArray
+    tally: ErrorsBySpeaker, errors: FloatArray, trials: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Correlation of errors within speakers by analysis of variance, and its standard error.
 
@@ -352,7 +354,7 @@ def _spread(
     keeps speakers who look alike by luck from being called alike.
     """
     parts = (np.ones(trials.shape), trials, trials**2, errors, errors**2 / trials)
-    sums = [tally.by_cell(part) for part in parts]
+    sums = [tally.sum_by_cell(part) for part in parts]
 
     def estimate(
         s: FloatArray, n: FloatArray, n2: FloatArray, k: FloatArray, q: FloatArray
@@ -368,7 +370,7 @@ def _spread(
         )
         s, n, n2, k, _ = sums
         apart = np.nan_to_num(without - spread[..., tally.cell])
-        jackknife = (s - 1) / s * tally.by_cell(apart**2)
+        jackknife = (s - 1) / s * tally.sum_by_cell(apart**2)
         each, rate = (n - n2 / n) / (s - 1), k / n
         equal = (2 + 1 / (each * rate * (1 - rate))) / (s - 1) / each**2
         return spread, np.sqrt(np.maximum(jackknife, equal))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.cluster_errors import over
+from parivox.core.cluster_errors import safe_divide
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Interval:
     without an interval.
     """
 
-    def without(self, cells: NDArray[np.bool_], why: str) -> Interval:
+    def without_limits(self, cells: NDArray[np.bool_], why: str) -> Interval:
         """The same without limits in these cells, and why; those without trials say so already."""
         return replace(
             self,
@@ -85,7 +85,7 @@ class Interval:
         """The same `without` limits in these cells, nor what they are made of."""
         known = {name: getattr(self, name) for name in ("deff", "n_eff", "df", "se")}
         columns = {name: np.where(cells, np.nan, of) for name, of in known.items()}
-        return replace(self.without(cells, why), **columns)
+        return replace(self.without_limits(cells, why), **columns)
 
 
 def rate_interval(
@@ -120,9 +120,9 @@ def rate_interval(
 
     Examples
     --------
-    >>> from parivox.core.cluster_errors import BySpeaker, moments
+    >>> from parivox.core.cluster_errors import ErrorsBySpeaker, moments
     >>> errors, trials = np.array([12, 0, 3, 41, 7, 1, 0, 9]), np.full(8, 230)
-    >>> told = moments(BySpeaker(np.zeros(8, int), np.arange(8), errors, trials, 1))
+    >>> told = moments(ErrorsBySpeaker(np.zeros(8, int), np.arange(8), errors, trials, 1))
     >>> found = rate_interval(told)
     >>> found.low.round(6).tolist(), found.high.round(6).tolist()
     ([0.013105], [0.227884])
@@ -139,9 +139,9 @@ def intervals_at_once(
 
     Examples
     --------
-    >>> from parivox.core.cluster_errors import BySpeaker, moments
+    >>> from parivox.core.cluster_errors import ErrorsBySpeaker, moments
     >>> zero, speakers = np.zeros(4, int), np.arange(4)
-    >>> told = moments(BySpeaker(zero, speakers, np.array([1, 0, 6, 2]), np.full(4, 50), 1))
+    >>> told = moments(ErrorsBySpeaker(zero, speakers, np.array([1, 0, 6, 2]), np.full(4, 50), 1))
     >>> one, other = intervals_at_once([(told, None), (told, None)])
     >>> bool(one.low == other.low == rate_interval(told).low)
     True
@@ -173,11 +173,13 @@ def _interval(
     # Cells without spread add nothing to the pooled design effect: it is that of the others.
     weight = np.where(variance > 0, m.trials**2, 0)
     spread = (np.where(weight > 0, weight * v, 0) for v in (variance, m.variance_binomial))
-    lent = over(*(each.sum(axis=-1, keepdims=True) for each in spread))
-    most = np.maximum(m.fs * m.trials / m.sides, 1)
-    deff = np.where(same, np.fmin(np.maximum(lent, 1), most), over(variance, m.variance_binomial))
-    n_eff = over(m.trials, deff)
-    reach = np.minimum(over(_reach(confidence), n_eff), 1)
+    lent = safe_divide(*(each.sum(axis=-1, keepdims=True) for each in spread))
+    most = np.maximum(m.speaker_concentration * m.trials / m.sides, 1)
+    deff = np.where(
+        same, np.fmin(np.maximum(lent, 1), most), safe_divide(variance, m.variance_binomial)
+    )
+    n_eff = safe_divide(m.trials, deff)
+    reach = np.minimum(safe_divide(_reach(confidence), n_eff), 1)
     low = np.where(same, np.where(m.rate > 0, 1 - reach, 0), low)
     high = np.where(same, np.where(m.rate > 0, 1, reach), high)
     known = ~np.isnan(high)
@@ -187,7 +189,7 @@ def _interval(
     borrowed = same & known & (lent < most)
     notes: list[tuple[NDArray[np.bool_], str | NDArray[np.str_]]] = [
         (m.trials == 0, "no trials"),
-        (m.shared, "one speaker takes part in all trials"),
+        (m.has_common_speaker, "one speaker takes part in all trials"),
         (same & (m.rate == 0), "no errors"),
         (same & (m.rate == 1), "nothing but errors"),
         (borrowed, "design effect of the other groups"),
@@ -230,7 +232,7 @@ def limits(
         msg = f"confidence is {confidence}; it lies between 0 and 1, such as 0.95"
         raise ConfigError(msg)
     r, v, d = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (rate, variance, df)))
-    reach = stdtrit(d, 0.5 + confidence / 2) * over(np.sqrt(v), _growth(r))
+    reach = stdtrit(d, 0.5 + confidence / 2) * safe_divide(np.sqrt(v), _growth(r))
     out = np.stack((np.zeros(r.shape), np.ones(r.shape)))
     inside = np.stack((r, r))
     for _ in range(_STEPS):
@@ -277,7 +279,7 @@ def kappa2(moments: Moments) -> FloatArray:
     (docs/methods/uncertainty.md#pooled-floor). NaN if no cell has both errors and successes.
     """
     excess, scale, _ = _excess(moments)
-    return over(excess.sum(axis=-1), scale.sum(axis=-1))[()]
+    return safe_divide(excess.sum(axis=-1), scale.sum(axis=-1))[()]
 
 
 def other_kappa2(moments: Moments) -> FloatArray:
@@ -289,7 +291,7 @@ def other_kappa2(moments: Moments) -> FloatArray:
     excess, scale, used = _excess(moments)
     parts = (x.sum(axis=-1, keepdims=True) - x for x in (excess, scale, used))
     excess, scale, used = parts
-    return np.where(used >= _FEW_CELLS, over(np.fmax(excess, 0), scale), np.nan)
+    return np.where(used >= _FEW_CELLS, safe_divide(np.fmax(excess, 0), scale), np.nan)
 
 
 def wilson(
@@ -310,7 +312,7 @@ def wilson(
 
     k, n = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(trials, np.float64))
     z2 = stdtrit(df, 0.5 + confidence / 2) ** 2
-    rate = over(k, n)
+    rate = safe_divide(k, n)
     middle = (k + z2 / 2) / (n + z2)
     half = np.sqrt(z2 * (rate * (1 - rate) * n + z2 / 4)) / (n + z2)
     low = np.where(k == 0, 0, np.maximum(middle - half, 0))
@@ -383,7 +385,7 @@ def _excess(m: Moments) -> tuple[FloatArray, FloatArray, IntArray]:
     """What the pooled speaker variance is the ratio of, by cell, and which cells count."""
     _check_target(m)
     used = m.variance > 0
-    above = over(m.variance - m.variance_binomial, m.fs)
+    above = safe_divide(m.variance - m.variance_binomial, m.speaker_concentration)
     return (
         np.where(used, (m.speakers - 1) * above, 0),
         np.where(used, (m.speakers - 1) * (m.rate * (1 - m.rate)) ** _GROWTH, 0),
@@ -394,7 +396,9 @@ def _excess(m: Moments) -> tuple[FloatArray, FloatArray, IntArray]:
 def _floored(m: Moments, kappa2: FloatArray) -> FloatArray:
     """Variances of target trials drawn up to what a pooled speaker variance makes them."""
     _check_target(m)
-    pooled = m.variance_binomial + kappa2 * (m.rate * (1 - m.rate)) ** _GROWTH * m.fs
+    pooled = (
+        m.variance_binomial + kappa2 * (m.rate * (1 - m.rate)) ** _GROWTH * m.speaker_concentration
+    )
     drawn = (2 * pooled + (m.speakers - 1) * m.variance) / (m.speakers + 1)
     return np.where(np.isnan(drawn), m.variance, np.maximum(m.variance, drawn))
 

@@ -8,7 +8,7 @@ measures in `parivox.core.bias.BIAS_MEASURES`, meta-measures in
 >>> import numpy as np
 >>> from parivox.core.spread import GroupSet
 >>> def spread(values):
-...     groups = GroupSet.of(values)
+...     groups = GroupSet.from_values(values)
 ...     return groups.meta(np.sqrt(groups.range()))
 >>> measure = MetaMeasure(
 ...     id="root_range",
@@ -35,11 +35,11 @@ from parivox.core.llr import cllr, min_cllr
 from parivox.core.meta import META_MEASURES
 from parivox.core.rates import fnr_at_fpr, fpr_at_fnr, hter
 from parivox.core.registry import (
-    ANY,
     BOTH,
     MEASURES,
     RATES,
-    SHARE,
+    UNBOUNDED,
+    UNIT_INTERVAL,
     BaseMetric,
     BiasMeasure,
     Measure,
@@ -72,18 +72,18 @@ __all__ = [
 ]
 
 
-class AtThreshold(NamedTuple):
+class LocatedMetric(NamedTuple):
     """A metric, and the threshold that it is at; NaN for several."""
 
     value: FloatArray
     threshold: FloatArray
 
 
-def _actual_cost(counts: Counts, *, cost: CostModel, base: float) -> AtThreshold:
+def _actual_cost(counts: Counts, *, cost: CostModel, base: float) -> LocatedMetric:
     """The cost at the Bayes threshold, which is one where the model has one prior."""
     value = act_cdet(counts, cost=cost, base=base)
     threshold = bayes_threshold(cost, base) if len(cost.p_target) == 1 else np.nan
-    return AtThreshold(value, np.full(np.shape(value), threshold))
+    return LocatedMetric(value, np.full(np.shape(value), threshold))
 
 
 _BASE_METRICS = (
@@ -93,7 +93,7 @@ _BASE_METRICS = (
         says="false positive rate: nontarget trials accepted at the operating point",
         needs="points",
         of="nontarget",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         compute=attrgetter("fpr"),
     ),
     BaseMetric(
@@ -102,7 +102,7 @@ _BASE_METRICS = (
         says="false negative rate: target trials rejected at the operating point",
         needs="points",
         of="target",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         compute=attrgetter("fnr"),
     ),
     BaseMetric(
@@ -126,7 +126,7 @@ _BASE_METRICS = (
         label="HTER",
         says="half total error rate: mean of FPR and FNR at the operating point",
         needs="points",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         compute=hter,
     ),
     BaseMetric(
@@ -143,7 +143,7 @@ _BASE_METRICS = (
         says="smallest normalised cost over all thresholds, at the group's own one",
         needs="counts",
         per="cost",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         compute=min_cdet,
     ),
     BaseMetric(
@@ -161,7 +161,7 @@ _BASE_METRICS = (
         says="equal error rate, at the group's own threshold",
         needs="counts",
         per="eer",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         compute=eer,
     ),
     BaseMetric(
@@ -171,7 +171,7 @@ _BASE_METRICS = (
         needs="counts",
         per="held",
         of="target",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         compute=fnr_at_fpr,
     ),
     BaseMetric(
@@ -181,7 +181,7 @@ _BASE_METRICS = (
         needs="counts",
         per="held",
         of="nontarget",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         compute=fpr_at_fnr,
     ),
     BaseMetric(
@@ -190,7 +190,7 @@ _BASE_METRICS = (
         says="probability that a target trial scores above a nontarget one",
         needs="counts",
         scale="one",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         fairer="higher",
         is_error=False,
         compute=auc,
@@ -201,7 +201,7 @@ _BASE_METRICS = (
         says="distance of the mean scores in units of their pooled standard deviation",
         needs="counts",
         scale="linear",
-        bounds=ANY,
+        bounds=UNBOUNDED,
         fairer="higher",
         is_error=False,
         compute=dprime,
@@ -218,7 +218,7 @@ _BASE_METRICS = (
         label="minimum Cllr",
         says="Cllr after the best monotone calibration, the group's own one",
         needs="counts",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         is_smooth=True,
         compute=min_cllr,
     ),
@@ -239,7 +239,7 @@ _BASE_METRICS = (
         needs="pooled",
         of="target",
         scale="linear",
-        bounds=ANY,
+        bounds=UNBOUNDED,
         fairer="neither",
         is_error=False,
     ),
@@ -250,7 +250,7 @@ _BASE_METRICS = (
         needs="pooled",
         of="nontarget",
         scale="linear",
-        bounds=ANY,
+        bounds=UNBOUNDED,
         fairer="neither",
         is_error=False,
     ),
@@ -260,7 +260,7 @@ _BASE_METRICS = (
         says="failure-to-enrol rate: enrolments that failed, of those attempted",
         needs="recordings",
         source="ISO/IEC 19795-1",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
     ),
     BaseMetric(
         id="fta",
@@ -268,7 +268,7 @@ _BASE_METRICS = (
         says="failure-to-acquire rate: test recordings that failed, of those attempted",
         needs="recordings",
         source="ISO/IEC 19795-1",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
     ),
     BaseMetric(
         id="frr",
@@ -277,7 +277,7 @@ _BASE_METRICS = (
         needs="attempts",
         of="target",
         source="ISO/IEC 19795-1",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
     ),
     BaseMetric(
         id="far",
@@ -286,7 +286,7 @@ _BASE_METRICS = (
         needs="attempts",
         of="nontarget",
         source="ISO/IEC 19795-1",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
     ),
     BaseMetric(
         id="gfrr",
@@ -295,7 +295,7 @@ _BASE_METRICS = (
         needs="attempts",
         of="target",
         source="ISO/IEC 19795-1",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
     ),
     BaseMetric(
         id="gfar",
@@ -304,7 +304,7 @@ _BASE_METRICS = (
         needs="attempts",
         of="nontarget",
         source="ISO/IEC 19795-1",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
     ),
     BaseMetric(
         id="seconds",

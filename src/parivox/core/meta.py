@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from parivox.core import spread
-from parivox.core.registry import ANY, BOTH, SHARE, MetaMeasure
-from parivox.core.spread import GroupSet, Meta
+from parivox.core.registry import BOTH, UNBOUNDED, UNIT_INTERVAL, MetaMeasure
+from parivox.core.spread import GroupSet, MetaValue
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from parivox.core.registry import ZeroPolicy
 
 
-def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
+def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValue:
     """Fairness discrepancy rate: 1 - alpha * range(FPR) - (1 - alpha) * range(FNR).
 
     In [0, 1], higher is fairer. Tends to 1 as rates fall, whatever the disparity. NaN with fewer
@@ -59,7 +59,7 @@ def ir(
     *,
     alpha: ArrayLike = 0.5,
     denominator: tuple[ArrayLike, ArrayLike] | None = None,
-) -> Meta:
+) -> MetaValue:
     """Inequity rate: (max/min FPR) ** alpha * (max/min FNR) ** (1 - alpha).
 
     In [1, inf), lower is fairer. NaN ``zero_cell`` if a term with weight has a smallest rate of 0;
@@ -87,7 +87,7 @@ def ir(
     return _joined(terms, f, reason)
 
 
-def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
+def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValue:
     """Gini aggregation rate: alpha * Gini(FPR) + (1 - alpha) * Gini(FNR).
 
     In [0, 1], lower is fairer. A rate without any errors counts as Gini 0 (``no_errors``, if it has
@@ -105,7 +105,7 @@ def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> Meta:
     return _joined(value, f, np.where(silent, "no_errors", ""))
 
 
-def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
+def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
     """Equalised odds difference: the larger of the ranges of TPR and FPR (fairlearn).
 
     In [0, 1], lower is fairer; TPR = 1 - FNR. NaN with fewer than two groups.
@@ -120,7 +120,7 @@ def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
     return _joined(np.maximum(f.range(), q.range()), f)
 
 
-def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
+def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
     """Equalised odds ratio: the smaller of min/max TPR and min/max FPR (fairlearn).
 
     In [0, 1], higher is fairer; TPR = 1 - FNR. A ratio with maximum 0 counts as 1
@@ -133,7 +133,7 @@ def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> Meta:
     """
     f, q = _joint(fpr, fnr)
     of_fpr, why_fpr = f.best_to_worst()
-    of_tpr, why_tpr = GroupSet.of(1 - np.moveaxis(q.values, 0, -1)).best_to_worst()
+    of_tpr, why_tpr = GroupSet.from_values(1 - np.moveaxis(q.values, 0, -1)).best_to_worst()
     reason = _first_reason(why_fpr, why_tpr, first="zero_over_zero")
     return _joined(np.minimum(of_fpr, of_tpr), f, reason)
 
@@ -143,7 +143,7 @@ def au_fdr(
     fpr: ArrayLike,
     *,
     axis: Literal["linear", "log10"] = "linear",
-) -> Meta:
+) -> MetaValue:
     """Area under the FDR over pooled false positive rates, divided by their span.
 
     See docs/methods/meta-measures.md#area-under-fdr.
@@ -186,22 +186,22 @@ def au_fdr(
         value = np.where(span > 0, (step * middle).sum(axis=-1) / span, np.nan)
     none = np.full(value.shape, -1, dtype=np.int64)
     reason = np.where(np.isnan(value), "too_few_points", "")
-    return Meta(value[()], none[()], none[()], none[()], reason[()])
+    return MetaValue(value[()], none[()], none[()], none[()], reason[()])
 
 
 def _joint(fpr: ArrayLike, fnr: ArrayLike) -> tuple[GroupSet, GroupSet]:
     """Both rates on the groups that have both."""
     f, q = np.broadcast_arrays(np.asarray(fpr, dtype=np.float64), np.asarray(fnr, dtype=np.float64))
     both = ~np.isnan(f) & ~np.isnan(q)
-    return GroupSet.of(f, both), GroupSet.of(q, both)
+    return GroupSet.from_values(f, both), GroupSet.from_values(q, both)
 
 
-def _joined(value: FloatArray, groups: GroupSet, reason: NDArray[np.str_] | str = "") -> Meta:
+def _joined(value: FloatArray, groups: GroupSet, reason: NDArray[np.str_] | str = "") -> MetaValue:
     """Result of a measure on two rates: no witnesses, and `alpha` axes in front."""
     found = groups.meta(value, reason)
     none = np.full(np.shape(value), -1, dtype=np.int64)
     n = np.broadcast_to(found.groups, np.shape(value))
-    return Meta(found.value, none[()], none[()], n[()], found.reason)
+    return MetaValue(found.value, none[()], none[()], n[()], found.reason)
 
 
 def _leading(alpha: ArrayLike, like: FloatArray) -> FloatArray:
@@ -245,7 +245,7 @@ META_MEASURES = (
         terms=("fdr_fpd", "fdr_fnd"),
         fairer="higher",
         scale="one",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         zero_policies=_SMOOTH,
         shown="first",
         compute=fdr,
@@ -257,7 +257,7 @@ META_MEASURES = (
         says="range of FPR: its largest less its smallest value",
         source=_PEREIRA,
         metric="fpr",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         zero_policies=_SMOOTH,
         compute=spread.value_range,
     ),
@@ -268,7 +268,7 @@ META_MEASURES = (
         says="range of FNR: its largest less its smallest value",
         source=_PEREIRA,
         metric="fnr",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         zero_policies=_SMOOTH,
         compute=spread.value_range,
     ),
@@ -318,7 +318,7 @@ META_MEASURES = (
         metric=BOTH,
         takes="alpha",
         terms=("gini", "gini"),
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         zero_policies=_SMOOTH,
         shown="first",
         compute=garbe,
@@ -328,7 +328,7 @@ META_MEASURES = (
         label="Gini",
         says="Gini coefficient over groups, 1 if one group has all errors",
         source=_HOWARD,
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         zero_policies=_SMOOTH,
         compute=spread.gini,
     ),
@@ -372,7 +372,7 @@ META_MEASURES = (
         source=_FOUR_FIFTHS,
         fairer="higher",
         scale="ratio",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         takes_logs=True,
         zero_policies=_SMOOTH,
         shown="tables",
@@ -424,7 +424,7 @@ META_MEASURES = (
         says="the larger of the ranges of TPR and FPR",
         source="fairlearn",
         metric=BOTH,
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         zero_policies=_SMOOTH,
         compute=eo_diff,
     ),
@@ -437,7 +437,7 @@ META_MEASURES = (
         metric=BOTH,
         fairer="higher",
         scale="ratio",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         takes_logs=True,
         zero_policies=_SMOOTH,
         compute=eo_ratio,
@@ -452,7 +452,7 @@ META_MEASURES = (
         takes="grid",
         fairer="higher",
         scale="one",
-        bounds=SHARE,
+        bounds=UNIT_INTERVAL,
         compute=au_fdr,
     ),
     MetaMeasure(
@@ -478,7 +478,7 @@ META_MEASURES = (
         says="variance of rates between groups beyond what speakers make of it",
         source=_LUM,
         takes="draws",
-        bounds=ANY,
+        bounds=UNBOUNDED,
     ),
     MetaMeasure(
         id="var_double_corrected",
@@ -487,7 +487,7 @@ META_MEASURES = (
         says="the same, with how sure it is",
         source=_LUM,
         takes="draws",
-        bounds=ANY,
+        bounds=UNBOUNDED,
     ),
     MetaMeasure(
         id="interaction",

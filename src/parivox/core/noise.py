@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from parivox.core.cluster_errors import over
+from parivox.core.cluster_errors import safe_divide
 from parivox.core.verdict import permutation_p
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.core.cluster_errors import BySpeaker, Moments
+    from parivox.core.cluster_errors import ErrorsBySpeaker, Moments
     from parivox.core.counts import FloatArray, IntArray
 
 _UNEQUAL = 2  # permutation from here on rejects too often: trials per speaker, largest : smallest
@@ -46,7 +46,7 @@ _LEAST_VARIANCE = 1e-14  # of a rate, so that the gamma's shape is finite
 
 
 @dataclass(frozen=True, eq=False)
-class Null:
+class EqualRatesDraws:
     """Draws of a system that treats all groups alike."""
 
     errors: IntArray
@@ -59,10 +59,10 @@ class Null:
     @cached_property
     def rates(self) -> FloatArray:
         """Errors over trials, (replicate, ..., cell); NaN where refused or without trials."""
-        return self._where_drawn(over(self.errors, self.trials))
+        return self._where_drawn(safe_divide(self.errors, self.trials))
 
     @cached_property
-    def lifted(self) -> FloatArray:
+    def nonzero_rates(self) -> FloatArray:
         """`rates` by `without_zeros`, for measures of logarithms and ratios."""
         return self._where_drawn(without_zeros(self.errors, self.trials))
 
@@ -70,7 +70,7 @@ class Null:
         return np.where((self.reason == "")[..., None], values, np.nan)
 
 
-class Floor(NamedTuple):
+class NoiseFloor(NamedTuple):
     """Where a measure stands among its null draws, shape (...)."""
 
     mean: FloatArray
@@ -85,7 +85,9 @@ class Floor(NamedTuple):
     """Share of draws without a value."""
 
 
-def floor(observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: ArrayLike = False) -> Floor:
+def floor(
+    observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: ArrayLike = False
+) -> NoiseFloor:
     """Where an observed measure stands among null draws.
 
     Of a measure of the data, ``[...]``, and the same of null draws, ``[replicate, ...]``, of which
@@ -100,13 +102,13 @@ def floor(observed: ArrayLike, null: ArrayLike, *, higher_is_fairer: ArrayLike =
     """
     unfair = np.where(higher_is_fairer, -1.0, 1.0)
     draws = unfair * np.asarray(null, dtype=np.float64)
-    mean, q95, share = usual(draws)
+    mean, q95, share = draw_summary(draws)
     p = permutation_p(unfair * np.asarray(observed, dtype=np.float64), draws)
     p = np.where(share <= _UNDEFINED, p, np.nan)[()]
-    return Floor(unfair * mean, unfair * q95, p, share[()])
+    return NoiseFloor(unfair * mean, unfair * q95, p, share[()])
 
 
-def usual(draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def draw_summary(draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """What draws ``[replicate, ...]`` show: mean, what 95 % do not exceed, share without a value.
 
     NaN is left out; NaN if more than 5 % of them are.
@@ -137,10 +139,10 @@ def without_zeros(errors: ArrayLike, trials: ArrayLike) -> FloatArray:
     >>> without_zeros([0, 3], [100, 100]).tolist()
     [0.005, 0.03]
     """
-    return over(np.maximum(errors, 0.5), trials)
+    return safe_divide(np.maximum(errors, 0.5), trials)
 
 
-def null_method(tally: BySpeaker) -> Literal["permutation", "gamma_multinomial"]:
+def null_method(tally: ErrorsBySpeaker) -> Literal["permutation", "gamma_multinomial"]:
     """How null draws of FNR are best made.
 
     Permutation (`permuted`) where each speaker is in one group and groups have about as many
@@ -151,14 +153,14 @@ def null_method(tally: BySpeaker) -> Literal["permutation", "gamma_multinomial"]
     if np.unique(tally.speaker).size < tally.speaker.size or tally.speaker.size > _MANY_SPEAKERS:
         return "gamma_multinomial"
     with np.errstate(invalid="ignore"):
-        each = (tally.by_cell(tally.trials) / tally.speakers)[..., tally.speakers > 0]
+        each = (tally.sum_by_cell(tally.trials) / tally.n_speakers)[..., tally.n_speakers > 0]
     alike = each.max(initial=0) <= _UNEQUAL * each.min(initial=np.inf)
     return "permutation" if alike else "gamma_multinomial"
 
 
 def permuted(
-    tally: BySpeaker, strata: ArrayLike | None, replicates: int, rng: np.random.Generator
-) -> Null:
+    tally: ErrorsBySpeaker, strata: ArrayLike | None, replicates: int, rng: np.random.Generator
+) -> EqualRatesDraws:
     """Draws in which speakers, with all their trials, change groups at random.
 
     Each speaker must be in one group. Groups exchange speakers within a stratum (of each entry)
@@ -188,14 +190,16 @@ def permuted(
         here = slice(first, min(first + step, replicates))
         shuffled = np.argsort(stratum + rng.random((here.stop - first, n)), axis=-1)[:, in_order]
         for values, into in zip((errors, trials), found, strict=True):
-            into[here] = np.moveaxis(tally.by_cell(values[..., shuffled]), -2, 0)
+            into[here] = np.moveaxis(tally.sum_by_cell(values[..., shuffled]), -2, 0)
     free = np.unique(np.stack((stratum, tally.cell)), axis=1)[0]
     fixed = np.unique(free).size == free.size
     reason = np.select([errors.sum(axis=-1) == 0, fixed], ["no_errors", "fixed_groups"], default="")
-    return Null(found[0].astype(np.int64), found[1], reason)
+    return EqualRatesDraws(found[0].astype(np.int64), found[1], reason)
 
 
-def gamma_multinomial(moments: Moments, replicates: int, rng: np.random.Generator) -> Null:
+def gamma_multinomial(
+    moments: Moments, replicates: int, rng: np.random.Generator
+) -> EqualRatesDraws:
     """Draws in which groups share one rate and vary as their speakers make them.
 
     For FNR and FPR, any measure, any allotment of trials. From each group's variance over its
@@ -210,7 +214,7 @@ def gamma_multinomial(moments: Moments, replicates: int, rng: np.random.Generato
     0.07 of fair systems in simulation; but 0.10 to 0.14 for max/min and standard deviations of
     logarithms if speakers vary four times as much in every other group.
     """
-    fair = _fair(moments)
+    fair = _shared_variation(moments)
     errors = np.zeros((replicates, *fair.errors.shape), dtype=np.int64)
     seed = int(rng.integers(2**63))
     for point in np.ndindex(fair.reason.shape):
@@ -218,7 +222,7 @@ def gamma_multinomial(moments: Moments, replicates: int, rng: np.random.Generato
             errors[(slice(None), *point)] = _draw(fair, point, replicates, seed)
     trials = fair.trials.astype(np.int64)
     dealt = fair.mirrored & (fair.reason == "")
-    return Null(np.where(dealt[..., None], trials - errors, errors), trials, fair.reason)
+    return EqualRatesDraws(np.where(dealt[..., None], trials - errors, errors), trials, fair.reason)
 
 
 def _same_axes(
@@ -231,7 +235,7 @@ def _same_axes(
     return e, n
 
 
-class _Fair(NamedTuple):
+class _SharedVariation(NamedTuple):
     """What groups share in a fair system: shapes (..., cell), but df, mirrored, reason (...)."""
 
     errors: FloatArray
@@ -242,7 +246,7 @@ class _Fair(NamedTuple):
     reason: NDArray[np.str_]
 
 
-def _fair(moments: Moments) -> _Fair:
+def _shared_variation(moments: Moments) -> _SharedVariation:
     """The variance of each group's rate in a fair system beyond the binomial one.
 
     See docs/methods/noise-floors.md#gamma-multinomial-draws.
@@ -259,7 +263,7 @@ def _fair(moments: Moments) -> _Fair:
         default="",
     )
     excess = _of_speakers(moments, telling) if moments.sides == 1 else _of_pairs(moments, telling)
-    return _Fair(
+    return _SharedVariation(
         np.where(mirrored[..., None], trials - errors, errors),
         trials,
         np.where(trials > 0, excess, 0),
@@ -271,8 +275,8 @@ def _fair(moments: Moments) -> _Fair:
 
 def _of_speakers(moments: Moments, weights: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
-        each = (moments.jackknife - moments.variance_binomial) / moments.fs
-    return np.asarray(_mean(np.maximum(each, 0), weights) * moments.fs)
+        each = (moments.jackknife - moments.variance_binomial) / moments.speaker_concentration
+    return np.asarray(_mean(np.maximum(each, 0), weights) * moments.speaker_concentration)
 
 
 def _of_pairs(moments: Moments, weights: FloatArray) -> FloatArray:
@@ -282,17 +286,24 @@ def _of_pairs(moments: Moments, weights: FloatArray) -> FloatArray:
     be that of a pair's rate times ``fp - 1/N``; the binomial one of a group holds ``1/N`` of it.
     """
     beyond = moments.unbiased - moments.variance_binomial
-    by_speakers = moments.fs - 2 * moments.fp  # 0 if each speaker is in one pair only
-    repeated = moments.fp - over(1, moments.trials)  # 0 if each pair has one trial
+    by_speakers = (
+        moments.speaker_concentration - 2 * moments.pair_concentration
+    )  # 0 if each speaker is in one pair only
+    repeated = moments.pair_concentration - safe_divide(
+        1, moments.trials
+    )  # 0 if each pair has one trial
     pairs = np.where(weights > 0, moments.pairs, 0)
-    of_pair = over(moments.pair_variance, np.where(repeated > _ROUNDING, repeated, 0))
+    of_pair = safe_divide(moments.pair_variance, np.where(repeated > _ROUNDING, repeated, 0))
     total = _mean(of_pair, pairs)
-    first = np.maximum(_mean(over(beyond - moments.pair_variance, by_speakers), weights), 0)
+    first = np.maximum(_mean(safe_divide(beyond - moments.pair_variance, by_speakers), weights), 0)
     pair = np.maximum(total - 2 * first, 0)
-    each = over(beyond + over(total, moments.trials) - pair * moments.fp, moments.fs)
+    each = safe_divide(
+        beyond + safe_divide(total, moments.trials) - pair * moments.pair_concentration,
+        moments.speaker_concentration,
+    )
     speaker = _mean(np.maximum(each, 0), weights)
-    whole = speaker * moments.fs + pair * moments.fp
-    return np.asarray(whole - over(2 * speaker + pair, moments.trials))
+    whole = speaker * moments.speaker_concentration + pair * moments.pair_concentration
+    return np.asarray(whole - safe_divide(2 * speaker + pair, moments.trials))
 
 
 def _mean(values: FloatArray, weights: FloatArray) -> FloatArray:
@@ -313,7 +324,7 @@ def _degrees(moments: Moments) -> FloatArray:
     return np.asarray(np.maximum(np.nan_to_num(df), _LEAST_DF))
 
 
-def _draw(fair: _Fair, point: tuple[int, ...], replicates: int, seed: int) -> IntArray:
+def _draw(fair: _SharedVariation, point: tuple[int, ...], replicates: int, seed: int) -> IntArray:
     """Errors of each draw and cell at one operating point."""
     rng = np.random.default_rng(seed)
     errors, trials, df = fair.errors[point], fair.trials[point], fair.df[point]

@@ -148,7 +148,7 @@ def power_to_detect(
         own = np.where((own > 0) & (own < 1), own, np.nan)
         icc = icc_at(group.icc, rate, own, sides=group.sides)
         one = _spread(group, own, icc, confidence)
-        other = _Spread(*np.zeros((4, 1)))
+        other = _LogRateSpread(*np.zeros((4, 1)))
         if reference is not None:
             other = _spread(reference, rate, reference.icc, confidence)
         away = np.log(_numbers(ratio) / _numbers(limit))
@@ -339,7 +339,7 @@ def _quantiles(power: float, confidence: float) -> float:
     return float(ndtri((1 + confidence) / 2) + ndtri(power))
 
 
-class _Spread(NamedTuple):
+class _LogRateSpread(NamedTuple):
     """Of the logarithm of a rate: its standard error, and how far away an audit's limits lie."""
 
     true: FloatArray
@@ -348,7 +348,7 @@ class _Spread(NamedTuple):
     varies: FloatArray  # squared coefficient of variation of either distance
 
 
-def _spread(sample: Sample, rate: FloatArray, icc: ArrayLike, confidence: float) -> _Spread:
+def _spread(sample: Sample, rate: FloatArray, icc: ArrayLike, confidence: float) -> _LogRateSpread:
     """What typical samples show (docs/methods/planning.md#power)."""
     n = _numbers(sample.speakers)
     n = np.where(n > 1, n, np.nan)
@@ -362,7 +362,7 @@ def _spread(sample: Sample, rate: FloatArray, icc: ArrayLike, confidence: float)
     errors = rate * sample.trials()
     exact = clopper_pearson(errors, sample.trials(), confidence)[0]
     low = np.where(errors < _HANDFUL, np.fmin(low, exact), low)
-    return _Spread(
+    return _LogRateSpread(
         np.sqrt(deff * independent) / rate,
         np.log(rate / low),
         np.log(high / rate),

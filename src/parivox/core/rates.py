@@ -34,7 +34,7 @@ _FANS, _AT_ONCE = 16, 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
-class RateAt:
+class RateAtTarget:
     """One error rate where the other is held at a target."""
 
     value: FloatArray
@@ -52,7 +52,7 @@ def fnr_at_fpr(
     target: float,
     rule: RateRule = "conservative",
     allow_extrapolation: bool = False,
-) -> RateAt:
+) -> RateAtTarget:
     """False negative rate where the false positive rate is at a target.
 
     See docs/methods/rates.md#one-rate-where-the-other-is-held.
@@ -83,8 +83,8 @@ def fnr_at_fpr(
     (0.0, 0.4, 0.5)
     """
     curve = as_counts(scores, labels).curve
-    held = _Errors(curve.fp, curve.n_nontarget)
-    asked = _Errors(curve.fn, curve.n_target)
+    held = _ErrorCounts(curve.fp, curve.n_nontarget)
+    asked = _ErrorCounts(curve.fn, curve.n_target)
     return _rate_at(held, asked, curve.thresholds, target, rule, extrapolate=allow_extrapolation)
 
 
@@ -95,7 +95,7 @@ def fpr_at_fnr(
     target: float,
     rule: RateRule = "conservative",
     allow_extrapolation: bool = False,
-) -> RateAt:
+) -> RateAtTarget:
     """False positive rate where the false negative rate is at a target.
 
     See docs/methods/rates.md#one-rate-where-the-other-is-held.
@@ -111,8 +111,8 @@ def fpr_at_fnr(
     (0.0, 0.9, 0.5)
     """
     curve = as_counts(scores, labels).curve
-    held = _Errors(curve.fn[..., ::-1], curve.n_target)
-    asked = _Errors(curve.fp[..., ::-1], curve.n_nontarget)
+    held = _ErrorCounts(curve.fn[..., ::-1], curve.n_target)
+    asked = _ErrorCounts(curve.fp[..., ::-1], curve.n_nontarget)
     rising = curve.thresholds[::-1]
     return _rate_at(held, asked, rising, target, rule, extrapolate=allow_extrapolation)
 
@@ -129,7 +129,7 @@ def threshold_at_fpr(curve: Curve, target: ArrayLike) -> FloatArray:
     >>> float(threshold_at_fpr(as_counts([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).curve, 0.1))
     0.9
     """
-    return _threshold_at(_Errors(curve.fp, curve.n_nontarget), curve.thresholds, target)
+    return _threshold_at(_ErrorCounts(curve.fp, curve.n_nontarget), curve.thresholds, target)
 
 
 def threshold_at_fnr(curve: Curve, target: ArrayLike) -> FloatArray:
@@ -143,7 +143,7 @@ def threshold_at_fnr(curve: Curve, target: ArrayLike) -> FloatArray:
     >>> float(threshold_at_fnr(as_counts([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).curve, 0.1))
     0.4
     """
-    held = _Errors(curve.fn[..., ::-1], curve.n_target)
+    held = _ErrorCounts(curve.fn[..., ::-1], curve.n_target)
     return _threshold_at(held, curve.thresholds[::-1], target)
 
 
@@ -197,7 +197,7 @@ def crossing(curve: Curve) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Errors:
+class _ErrorCounts:
     """Error counts along a threshold axis, and the trials that they are counted in."""
 
     errors: IntArray
@@ -209,14 +209,14 @@ class _Errors:
 
 
 def _rate_at(
-    held: _Errors,
-    asked: _Errors,
+    held: _ErrorCounts,
+    asked: _ErrorCounts,
     thresholds: FloatArray,
     target: float,
     rule: RateRule,
     *,
     extrapolate: bool,
-) -> RateAt:
+) -> RateAtTarget:
     if rule not in RULES:
         msg = f"rule is {rule!r}; it is one of {', '.join(RULES)}"
         raise ConfigError(msg)
@@ -244,20 +244,22 @@ def _rate_at(
     value, threshold, achieved = (
         _scalar(np.where(resolvable, a, np.nan)) for a in (value, threshold, achieved)
     )
-    return RateAt(value, threshold, achieved)
+    return RateAtTarget(value, threshold, achieved)
 
 
-def _threshold_at(held: _Errors, thresholds: FloatArray, target: ArrayLike) -> FloatArray:
+def _threshold_at(held: _ErrorCounts, thresholds: FloatArray, target: ArrayLike) -> FloatArray:
     """The last threshold with a rate of errors <= each target."""
     asked = np.asarray(target, dtype=np.float64)
     for one in asked.flat:
         _fraction(one)
-    held = _Errors(held.errors, np.reshape(held.trials, np.shape(held.trials) + (1,) * asked.ndim))
+    held = _ErrorCounts(
+        held.errors, np.reshape(held.trials, np.shape(held.trials) + (1,) * asked.ndim)
+    )
     at = thresholds[_last_within(held, asked)]
     return _scalar(np.where(held.trials > 0, at, np.nan))
 
 
-def _nearer_above(held: _Errors, below: IntArray, above: IntArray, x: float) -> IntArray:
+def _nearer_above(held: _ErrorCounts, below: IntArray, above: IntArray, x: float) -> IntArray:
     """Whether the point above the target is as near or nearer, in exact arithmetic."""
     exact = Fraction(repr(x))
     both = (_take(held.errors, below) + _take(held.errors, above)).astype(object)
@@ -265,7 +267,7 @@ def _nearer_above(held: _Errors, below: IntArray, above: IntArray, x: float) -> 
     return np.asarray(np.asarray(nearer, dtype=bool) & (above != below))
 
 
-def _last_within(held: _Errors, x: float | FloatArray) -> IntArray:
+def _last_within(held: _ErrorCounts, x: float | FloatArray) -> IntArray:
     """Last index with errors / trials <= x, where errors rise along the axis.
 
     Of several x trials have a last axis of length 1.

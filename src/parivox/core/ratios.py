@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.core.cluster_errors import (
-    ByPair,
+    ErrorsByPair,
     Moments,
-    by_cell,
-    by_point,
-    over,
-    rest_of,
+    moments_by_point,
+    reduce_by_cell,
+    safe_divide,
+    trials_without_speaker,
 )
 from parivox.core.intervals import Interval, level
 from parivox.errors import ConfigError
@@ -27,7 +27,7 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.core.cluster_errors import BySpeaker
+    from parivox.core.cluster_errors import ErrorsBySpeaker
     from parivox.core.counts import FloatArray
 
 # Numbers that `others` holds at once in a table of (cell, kind of speaker).
@@ -99,7 +99,7 @@ def to_pooled(ratio: Ratio, share: ArrayLike) -> Ratio:
     return Ratio(value, low, high, ratio.p, ratio.reason)
 
 
-def disjoint(tally: BySpeaker | ByPair) -> bool:
+def disjoint(tally: ErrorsBySpeaker | ErrorsByPair) -> bool:
     """Whether no speaker is in two cells, so that their rates are independent.
 
     Unknown speakers may be in several.
@@ -107,14 +107,14 @@ def disjoint(tally: BySpeaker | ByPair) -> bool:
     Examples
     --------
     >>> cell, ones = np.array([0, 1]), np.array([1, 1])
-    >>> disjoint(ByPair(cell, np.array([0, 0]), np.array([1, 2]), ones, ones, 2))
+    >>> disjoint(ErrorsByPair(cell, np.array([0, 0]), np.array([1, 2]), ones, ones, 2))
     False
     """
-    who = tally.members[1]
-    return bool(np.unique(who).size == who.size) and not tally.unknown.any()
+    who = tally.cell_speakers[1]
+    return bool(np.unique(who).size == who.size) and not tally.has_unknown_speakers.any()
 
 
-def others(tally: BySpeaker | ByPair) -> Moments:
+def others(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     """Moments of all other cells together, for each cell: what a group is compared with.
 
     Of shape (..., cell): those of the union of the other cells, without trials if there is one cell
@@ -133,11 +133,11 @@ def others(tally: BySpeaker | ByPair) -> Moments:
         )
         raise ConfigError(msg)
     if tally.trials.ndim > 1:
-        return by_point(_others, tally)
-    of_trials = _OfTrials.of(tally)
+        return moments_by_point(_others, tally)
+    of_trials = _OtherTrials.of(tally)
     if tally.errors.ndim == 1:
         return _others(tally, of_trials)
-    return by_point(partial(_others, of_trials=of_trials), tally)
+    return moments_by_point(partial(_others, of_trials=of_trials), tally)
 
 
 def worst(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
@@ -153,10 +153,10 @@ def worst(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
     e, n = (
         _sum_of_others(np.nan_to_num(np.asarray(one, dtype=np.float64))) for one in (errors, trials)
     )
-    return np.asarray(over(e, n, np.inf).argmin(axis=-1))
+    return np.asarray(safe_divide(e, n, np.inf).argmin(axis=-1))
 
 
-class _OfTrials(NamedTuple):
+class _OtherTrials(NamedTuple):
     """What follows from the trials alone, whatever the errors."""
 
     trials: FloatArray  # of all other cells, as all that is by cell
@@ -168,37 +168,39 @@ class _OfTrials(NamedTuple):
     own_pair_squares: FloatArray
 
     @classmethod
-    def of(cls, tally: BySpeaker | ByPair) -> _OfTrials:
+    def of(cls, tally: ErrorsBySpeaker | ErrorsByPair) -> _OtherTrials:
         """Those of trials of shape (entry,)."""
-        cell, n_cells = tally.members[0], tally.n_cells
+        cell, n_cells = tally.cell_speakers[0], tally.n_cells
         n = np.asarray(tally.trials, np.float64)
-        own, nothing = tally.by_speaker(n), np.full(n_cells, np.nan)
-        trials = _sum_of_others(tally.by_cell(n))
+        own, nothing = tally.sum_by_speaker(n), np.full(n_cells, np.nan)
+        trials = _sum_of_others(tally.sum_by_cell(n))
         speakers, squares = (
-            _sum_of_others(by_cell(each, cell, n_cells)) for each in (own > 0, own**2)
+            _sum_of_others(reduce_by_cell(each, cell, n_cells)) for each in (own > 0, own**2)
         )
-        if not isinstance(tally, ByPair):
+        if not isinstance(tally, ErrorsByPair):
             return cls(trials, speakers, squares, nothing, nothing, own, nothing)
-        pairs, of_pairs = (_sum_of_others(tally.by_cell(each)) for each in (n > 0, n**2))
-        return cls(trials, speakers, squares, pairs, of_pairs, own, tally.by_speaker(n**2))
+        pairs, of_pairs = (_sum_of_others(tally.sum_by_cell(each)) for each in (n > 0, n**2))
+        return cls(trials, speakers, squares, pairs, of_pairs, own, tally.sum_by_speaker(n**2))
 
 
-def _others(tally: BySpeaker | ByPair, of_trials: _OfTrials | None = None) -> Moments:
+def _others(
+    tally: ErrorsBySpeaker | ErrorsByPair, of_trials: _OtherTrials | None = None
+) -> Moments:
     """`others` at one operating point."""
-    known = of_trials or _OfTrials.of(tally)
-    cell, n_cells = tally.members[0], tally.n_cells
+    known = of_trials or _OtherTrials.of(tally)
+    cell, n_cells = tally.cell_speakers[0], tally.n_cells
     e, n = np.asarray(tally.errors, np.float64), np.asarray(tally.trials, np.float64)
-    errors, taken = _sum_of_others(tally.by_cell(e)), tally.by_speaker(e)
-    largest = _max_of_others(by_cell(taken, cell, n_cells, np.maximum))
+    errors, taken = _sum_of_others(tally.sum_by_cell(e)), tally.sum_by_speaker(e)
+    largest = _max_of_others(reduce_by_cell(taken, cell, n_cells, np.maximum))
     per_speaker = [np.asarray(known.own > 0, np.float64)]
     pair_residuals = np.full(n_cells, np.nan)
-    if isinstance(tally, ByPair):
+    if isinstance(tally, ErrorsByPair):
         parts = (e**2, e * n)
-        per_speaker += [*map(tally.by_speaker, parts), known.own_pair_squares]
-        ee, en = (_sum_of_others(tally.by_cell(each)) for each in parts)
-        rate = over(errors, known.trials, 0)
+        per_speaker += [*map(tally.sum_by_speaker, parts), known.own_pair_squares]
+        ee, en = (_sum_of_others(tally.sum_by_cell(each)) for each in parts)
+        rate = safe_divide(errors, known.trials, 0)
         pair_residuals = ee - 2 * rate * en + rate**2 * known.pair_squares
-    kinds = _Kinds.of(cell, known.own, taken, per_speaker)
+    kinds = _SpeakerKinds.of(cell, known.own, taken, per_speaker)
     step = max(1, _AT_ONCE // max(1, kinds.trials.size))
     chunks = [
         kinds.without(range(at, min(at + step, n_cells)), errors, known.trials)
@@ -206,7 +208,7 @@ def _others(tally: BySpeaker | ByPair, of_trials: _OfTrials | None = None) -> Mo
     ]
     squares, fourths, deleted, shared, pair_deleted = map(np.concatenate, zip(*chunks, strict=True))
     return Moments(
-        2 if isinstance(tally, ByPair) else 1,
+        2 if isinstance(tally, ErrorsByPair) else 1,
         tally.in_blocks,
         errors,
         known.trials,
@@ -224,7 +226,7 @@ def _others(tally: BySpeaker | ByPair, of_trials: _OfTrials | None = None) -> Mo
     )
 
 
-class _Kinds(NamedTuple):
+class _SpeakerKinds(NamedTuple):
     """Speakers by kind: as many errors and trials as each other."""
 
     cell: NDArray[np.integer[Any]]
@@ -240,7 +242,7 @@ class _Kinds(NamedTuple):
         trials: FloatArray,
         errors: FloatArray,
         per_speaker: list[FloatArray],
-    ) -> _Kinds:
+    ) -> _SpeakerKinds:
         levels, rank = np.unique(trials, return_inverse=True)
         counts, below = np.unique(errors, return_inverse=True)
         codes, kind = np.unique(rank * counts.size + below, return_inverse=True)
@@ -261,17 +263,22 @@ class _Kinds(NamedTuple):
             return np.asarray(whole - table.reshape(len(cells), -1))
 
         e, n = (x[cells.start : cells.stop, None] for x in (errors, trials))
-        r, left = over(self.errors * n - e * self.trials, n, 0), rest_of(n, self.trials)
+        r, left = (
+            safe_divide(self.errors * n - e * self.trials, n, 0),
+            trials_without_speaker(n, self.trials),
+        )
         count, *squares = map(rest, self.per_speaker)
         pair_deleted = np.full(len(cells), np.nan)
         if squares:
             ee, en, nn = squares
-            q = np.where(count > 0, ee - 2 * over(e, n, 0) * en + over(e, n, 0) ** 2 * nn, 0)
-            pair_deleted = over(q, 2 * left**2, 0).sum(axis=-1)
+            q = np.where(
+                count > 0, ee - 2 * safe_divide(e, n, 0) * en + safe_divide(e, n, 0) ** 2 * nn, 0
+            )
+            pair_deleted = safe_divide(q, 2 * left**2, 0).sum(axis=-1)
         return [
             (count * r**2).sum(axis=-1),
             (count * r**4).sum(axis=-1),
-            (count * over(r, left, 0) ** 2).sum(axis=-1),
+            (count * safe_divide(r, left, 0) ** 2).sum(axis=-1),
             ((count > 0) & (left == 0)).sum(axis=-1, dtype=np.float64),
             pair_deleted,
         ]

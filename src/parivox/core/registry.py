@@ -19,16 +19,16 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parivox.core.spread import Meta
+    from parivox.core.spread import MetaValue
 
 Scale: TypeAlias = Literal["zero", "one", "ratio", "linear"]
 ZeroPolicy: TypeAlias = Literal["none", "jeffreys", "nist"]
 ZERO_POLICIES = ("none", "jeffreys", "nist")
 RATES = ("fpr", "fnr")
 BOTH = "fpr+fnr"
-SHARE = (0.0, 1.0)
+UNIT_INTERVAL = (0.0, 1.0)
 """Bounds of what lies between 0 and 1."""
-ANY = (-np.inf, np.inf)
+UNBOUNDED = (-np.inf, np.inf)
 """Bounds of what has none."""
 
 
@@ -154,7 +154,7 @@ class MetaMeasure(Measure):
         """Whether it is of both rates at once."""
         return self.metric == BOTH
 
-    def of(self, *values: object, **more: object) -> Meta:
+    def evaluate(self, *values: object, **more: object) -> MetaValue:
         """Its value; see `compute`."""
         assert self.compute is not None
         return self.compute(*values, **more)  # type: ignore[return-value]

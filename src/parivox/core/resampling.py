@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from parivox.core.cluster_errors import BySpeaker, by_cell
+from parivox.core.cluster_errors import ErrorsBySpeaker, reduce_by_cell
 from parivox.core.spread import first_reason
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from parivox.core.cluster_errors import ByPair
+    from parivox.core.cluster_errors import ErrorsByPair
     from parivox.core.counts import FloatArray
 
     Weights: TypeAlias = NDArray[np.integer[Any]] | NDArray[np.floating[Any]]
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 Scale: TypeAlias = Literal["log", "linear"]
 SCALES = ("log", "linear")
 
-LEAST = 5
+MIN_STRATUM_SPEAKERS = 5
 """A stratum of fewer speakers varies too little to be drawn from alone."""
 
-MOST_DROPPED = 0.05
+MAX_DROPPED_SHARE = 0.05
 """Share of undefined replicates above which no interval is given."""
 
 _ROUNDING, _LEAST = 1e-12, 1e-15
@@ -46,7 +46,7 @@ _AT_ONCE = 1 << 22  # replicates of quantities that intervals are made of at onc
 _CHUNK = 128  # replicates weighted at once: their weights fit the cache
 
 
-def pool_small_strata(strata: ArrayLike, least: int = LEAST) -> NDArray[np.int64]:
+def pool_small_strata(strata: ArrayLike, least: int = MIN_STRATUM_SPEAKERS) -> NDArray[np.int64]:
     """Strata with the small ones made one, as a stratum of one speaker would never vary.
 
     Of the stratum of each speaker, -1 for those who take no part. Strata of fewer than `least`
@@ -103,12 +103,14 @@ def speaker_weights(strata: ArrayLike, replicates: int, seed: int) -> NDArray[np
     return weights
 
 
-def weighted(tally: BySpeaker | ByPair, weights: Weights) -> tuple[FloatArray, FloatArray]:
+def weighted(
+    tally: ErrorsBySpeaker | ErrorsByPair, weights: Weights
+) -> tuple[FloatArray, FloatArray]:
     """Errors and trials of each cell in each replicate, at fixed thresholds (vector 4.5).
 
     Parameters
     ----------
-    tally : BySpeaker or ByPair
+    tally : ErrorsBySpeaker or ErrorsByPair
         With errors of shape (..., entry).
     weights : ndarray of shape (replicate, speaker)
 
@@ -128,7 +130,7 @@ def weighted(tally: BySpeaker | ByPair, weights: Weights) -> tuple[FloatArray, F
     Examples
     --------
     >>> zero = np.zeros(2, dtype=int)
-    >>> tally = BySpeaker(zero, np.array([0, 1]), np.array([1, 3]), np.array([10, 30]), 1)
+    >>> tally = ErrorsBySpeaker(zero, np.array([0, 1]), np.array([1, 3]), np.array([10, 30]), 1)
     >>> [found.tolist() for found in weighted(tally, np.array([[1, 1], [2, 0]]))]
     [[[4.0], [2.0]], [[40.0], [20.0]]]
     """
@@ -137,7 +139,7 @@ def weighted(tally: BySpeaker | ByPair, weights: Weights) -> tuple[FloatArray, F
     found = tuple(
         np.empty((len(weights), *values.shape[:-1], tally.n_cells)) for values in (errors, trials)
     )
-    sums = [_Sums(tally, values) for values in (errors, trials)]
+    sums = [_WeightedSums(tally, values) for values in (errors, trials)]
     for first in range(0, len(weights), _CHUNK):
         part = slice(first, first + _CHUNK)
         of_speaker = np.ascontiguousarray(weights[part].T, dtype=np.float64)
@@ -146,10 +148,10 @@ def weighted(tally: BySpeaker | ByPair, weights: Weights) -> tuple[FloatArray, F
     return found[0], found[1]
 
 
-class _Sums:
+class _WeightedSums:
     """Sums over the entries of each cell and leading axis, ready to be weighted."""
 
-    def __init__(self, tally: BySpeaker | ByPair, values: FloatArray) -> None:
+    def __init__(self, tally: ErrorsBySpeaker | ErrorsByPair, values: FloatArray) -> None:
         from scipy.sparse import csr_array  # noqa: PLC0415 - only what resamples pays for it
 
         n_lead = math.prod(values.shape[:-1])
@@ -157,14 +159,16 @@ class _Sums:
         lead, entry = np.nonzero(flat)
         self.rows = n_lead * tally.n_cells
         row, value = lead * tally.n_cells + tally.cell[entry], flat[lead, entry]
-        if isinstance(tally, BySpeaker):
+        if isinstance(tally, ErrorsBySpeaker):
             self.cell, self.speaker = np.arange(self.rows), None
             across, size, n = tally.speaker[entry], self.rows, int(tally.speaker.max(initial=-1))
         else:
-            n = int(tally.other.max(initial=-1))
-            members, row = np.unique(row * (n + 1) + tally.one[entry], return_inverse=True)
+            n = int(tally.second_speaker.max(initial=-1))
+            members, row = np.unique(
+                row * (n + 1) + tally.first_speaker[entry], return_inverse=True
+            )
             self.cell, self.speaker = members // (n + 1), members % (n + 1)
-            across, size = tally.other[entry], members.size
+            across, size = tally.second_speaker[entry], members.size
         self.n_speakers = n + 1
         self.matrix = csr_array((value, (row, across)), shape=(size, self.n_speakers))
 
@@ -174,7 +178,7 @@ class _Sums:
         if self.speaker is None:
             return np.asarray(found)
         found *= of_speaker[self.speaker]
-        return by_cell(found.T, self.cell, self.rows).T
+        return reduce_by_cell(found.T, self.cell, self.rows).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +271,7 @@ def from_replicates(
     reason = first_reason(
         [
             ~np.isfinite(centre),
-            dropped > MOST_DROPPED,
+            dropped > MAX_DROPPED_SHARE,
             ~(freedom > 0),  # NaN as well
             ~(highest - lowest > _least_spread(lowest, highest, is_log=is_log)),
         ],

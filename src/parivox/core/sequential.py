@@ -24,7 +24,7 @@ tightest where some 20 to 200 errors are expected."""
 
 
 @dataclass(frozen=True)
-class Moments:
+class SpeakerMoments:
     """Sums over speakers of their errors and trials, and of products of these, ``[...]``."""
 
     errors: FloatArray
@@ -34,25 +34,26 @@ class Moments:
     trials_trials: FloatArray
 
     @classmethod
-    def of(cls, errors: ArrayLike, trials: ArrayLike, where: ArrayLike) -> Moments:
+    def from_counts(cls, errors: ArrayLike, trials: ArrayLike, where: ArrayLike) -> SpeakerMoments:
         """Of counts ``[..., speaker]``, over the speakers of each group, ``[group, speaker]``.
 
         Examples
         --------
-        >>> Moments.of([1, 0, 2], [10, 10, 20], [[1, 1, 0], [0, 0, 1]]).errors.tolist()
+        >>> members = [[1, 1, 0], [0, 0, 1]]
+        >>> SpeakerMoments.from_counts([1, 0, 2], [10, 10, 20], members).errors.tolist()
         [1.0, 2.0]
         """
         e, n = np.asarray(errors, dtype=np.float64), np.asarray(trials, dtype=np.float64)
         return cls(*(_over(one, where) for one in (e, n, e * e, e * n, n * n)))
 
-    def without(self, part: Moments) -> Moments:
+    def excluding(self, part: SpeakerMoments) -> SpeakerMoments:
         """Of all speakers but some."""
         both = zip(vars(self).values(), vars(part).values(), strict=True)
-        return Moments(*(whole - some for whole, some in both))
+        return SpeakerMoments(*(whole - some for whole, some in both))
 
-    def at(self, index: object) -> Moments:
+    def select(self, index: object) -> SpeakerMoments:
         """Some of them."""
-        return Moments(*(one[index] for one in vars(self).values()))
+        return SpeakerMoments(*(one[index] for one in vars(self).values()))
 
     @property
     def rate(self) -> FloatArray:
@@ -62,7 +63,7 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Shared:
+class JointMoments:
     """Sums over speakers of products of what they have now and what they had in the reference."""
 
     errors_errors: FloatArray
@@ -71,19 +72,19 @@ class Shared:
     trials_trials: FloatArray
 
     @classmethod
-    def of(
+    def from_counts(
         cls,
         now: tuple[FloatArray, FloatArray],
         reference: tuple[FloatArray, FloatArray],
         where: ArrayLike,
-    ) -> Shared:
+    ) -> JointMoments:
         """Of errors and trials ``[..., speaker]``, now and then."""
         (e, n), (f, m) = now, reference
         return cls(*(_over(one, where) for one in (e * f, e * m, n * f, n * m)))
 
-    def at(self, index: object) -> Shared:
+    def select(self, index: object) -> JointMoments:
         """Some of them."""
-        return Shared(*(one[index] for one in vars(self).values()))
+        return JointMoments(*(one[index] for one in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class DailySquares:
     reference: FloatArray
     sd: FloatArray | float
 
-    def at(self, index: tuple[IntArray, ...]) -> DailySquares:
+    def select(self, index: tuple[IntArray, ...]) -> DailySquares:
         """Return some of them."""
         return DailySquares(self.now[index], self.reference[index], self.sd)
 
@@ -109,7 +110,7 @@ def _over(values: FloatArray, where: ArrayLike) -> FloatArray:
     return np.asarray(values @ is_of.T)
 
 
-def intra_class_correlation(moments: Moments, axis: int = -1) -> FloatArray:
+def intra_class_correlation(moments: SpeakerMoments, axis: int = -1) -> FloatArray:
     """Correlation of two trials of one speaker being errors, of all groups together, in [0, 1].
 
     Of moments ``[..., group]``, each group about its own rate; 0 where it is not known.
@@ -117,7 +118,7 @@ def intra_class_correlation(moments: Moments, axis: int = -1) -> FloatArray:
 
     Examples
     --------
-    >>> same = Moments.of([4, 0, 0, 0], [4, 4, 4, 4], [[1, 1, 1, 1]])
+    >>> same = SpeakerMoments.from_counts([4, 0, 0, 0], [4, 4, 4, 4], [[1, 1, 1, 1]])
     >>> float(intra_class_correlation(same))
     1.0
     """
@@ -131,19 +132,19 @@ def intra_class_correlation(moments: Moments, axis: int = -1) -> FloatArray:
     return np.asarray(np.clip(np.nan_to_num(found), 0, 1), dtype=np.float64)
 
 
-def _squares(of: Moments, rate: FloatArray) -> FloatArray:
+def _squares(of: SpeakerMoments, rate: FloatArray) -> FloatArray:
     """Sum over speakers of the squares of errors beyond those that a rate leads to expect."""
     found: FloatArray = of.errors_errors - 2 * rate * of.errors_trials + rate**2 * of.trials_trials
     return found
 
 
 def score(
-    now: Moments,
-    reference: Moments | ArrayLike,
+    now: SpeakerMoments,
+    reference: SpeakerMoments | ArrayLike,
     ratio: ArrayLike = 1.0,
     *,
     correlation: ArrayLike = 0.0,
-    shared: Shared | None = None,
+    shared: JointMoments | None = None,
     error: float = 0.0,
     impostors: float = 0.0,
     daily: DailySquares | None = None,
@@ -182,7 +183,7 @@ def score(
     r, rho = (np.asarray(one, dtype=np.float64) for one in (ratio, correlation))
     e, n = now.errors - max(impostors, 0) * now.trials, now.trials
     with np.errstate(invalid="ignore", divide="ignore"):
-        if isinstance(reference, Moments):
+        if isinstance(reference, SpeakerMoments):
             m = reference.trials
             f = reference.errors - max(-impostors, 0) * m
             b = np.clip((now.errors + reference.errors) / (r * n + m), 0, 1)
@@ -192,11 +193,11 @@ def score(
         a, k = np.clip(r * b, 0, 1), r * n / m
         found = _squares(now, np.nan_to_num(now.rate))
         expected = a * (1 - a) * ((1 - rho) * n + rho * now.trials_trials)
-        if isinstance(reference, Moments):
+        if isinstance(reference, SpeakerMoments):
             found = found + k**2 * _squares(reference, np.nan_to_num(reference.rate))
             own = (1 - rho) * m + rho * reference.trials_trials
             expected = expected + k**2 * b * (1 - b) * own
-        if shared is not None and isinstance(reference, Moments):
+        if shared is not None and isinstance(reference, SpeakerMoments):
             x, y = np.nan_to_num(now.rate), np.nan_to_num(reference.rate)
             both = shared.errors_errors - y * shared.errors_trials - x * shared.trials_errors
             found = found - 2 * k * (both + x * y * shared.trials_trials)
@@ -210,7 +211,7 @@ def score(
 
 
 def day_variation_p(
-    days: Moments, reference: Moments | None = None, sd: float = 0.0
+    days: SpeakerMoments, reference: SpeakerMoments | None = None, sd: float = 0.0
 ) -> tuple[FloatArray, IntArray]:
     """Test whether daily rates vary more than speakers who err independently explain.
 
@@ -238,7 +239,7 @@ def day_variation_p(
     --------
     >>> errors = np.array([[5.0], [40.0], [30.0], [2.0], [45.0], [1.0]])
     >>> trials = np.full((6, 1), 1000.0)
-    >>> p, pairs = day_variation_p(Moments(errors, trials, errors, errors, trials))
+    >>> p, pairs = day_variation_p(SpeakerMoments(errors, trials, errors, errors, trials))
     >>> float(p[0]) < 0.001, int(pairs[0])
     (True, 3)
     """
@@ -272,14 +273,16 @@ def day_variation_p(
     return np.where(pairs > 1, p, np.nan), pairs
 
 
-def _daily(days: Moments) -> tuple[FloatArray, FloatArray, list[tuple[FloatArray, FloatArray]]]:
+def _daily(
+    days: SpeakerMoments,
+) -> tuple[FloatArray, FloatArray, list[tuple[FloatArray, FloatArray]]]:
     """Return the rate over all days, that of each day, and its variance and effective errors.
 
     Only days are used whose products are known: those have ``trials_trials`` above 0.
     """
     is_known = days.trials_trials > 0
-    known = Moments(*(np.where(is_known, sums, 0) for sums in vars(days).values()))
-    total = Moments(*(sums.sum(axis=-2, keepdims=True) for sums in vars(known).values()))
+    known = SpeakerMoments(*(np.where(is_known, sums, 0) for sums in vars(days).values()))
+    total = SpeakerMoments(*(sums.sum(axis=-2, keepdims=True) for sums in vars(known).values()))
     mean = np.nan_to_num(total.rate)
     with np.errstate(invalid="ignore", divide="ignore"):
         independent = mean * (1 - mean)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parivox.core.cluster_errors import over
+from parivox.core.cluster_errors import safe_divide
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,7 @@ class LogRates(NamedTuple):
     variance: FloatArray
 
 
-class Guess(NamedTuple):
+class ShrinkageEstimate(NamedTuple):
     """What is likely, with its limits, shape (..., group)."""
 
     value: FloatArray
@@ -56,13 +56,13 @@ class Interaction(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Shrunken:
+class ShrunkenRates:
     """Logarithms of rates given the data and the model, for each pair of spreads."""
 
     weight: FloatArray  # how likely the spreads are, (..., node)
     mean: FloatArray  # (..., node, group)
-    own: FloatArray  # variance of what is the group's own, (..., node, group)
-    shared: FloatArray
+    own_variance: FloatArray  # variance of what is the group's own, (..., node, group)
+    shared_effects: FloatArray
     """By how much each group moves with a standard deviation of each effect that it shares,
     (..., node, group, effect)."""
     spread: FloatArray
@@ -74,24 +74,24 @@ class Shrunken:
     @property
     def log_rate(self) -> FloatArray:
         """Shape (..., group); NaN for groups without a rate."""
-        return np.where(self._is_known, _averaged(self.weight, self.mean), np.nan)
+        return np.where(self._has_rate, _averaged(self.weight, self.mean), np.nan)
 
     @property
-    def kept(self) -> FloatArray:
+    def kept_share(self) -> FloatArray:
         """Share of a group's own difference that its best guess keeps: tau^2 / (tau^2 + variance).
 
         In [0, 1], shape (..., group); 0 for groups without a rate.
         """
-        return _averaged(self.weight, self.own) / self.noise
+        return _averaged(self.weight, self.own_variance) / self.noise
 
     @property
-    def rate(self) -> Guess:
+    def rate(self) -> ShrinkageEstimate:
         """Best guess of each rate, in [0, 1], lower is better; NaN for groups without one."""
-        variance = self.own + (self.shared**2).sum(axis=-1)
+        variance = self.own_variance + (self.shared_effects**2).sum(axis=-1)
         found = self._guess(self.log_rate, self.mean, variance)
-        return Guess(*(np.minimum(x, 1) for x in found))
+        return ShrinkageEstimate(*(np.minimum(x, 1) for x in found))
 
-    def ratio(self, shares: ArrayLike, *, to_others: bool = False) -> Guess:
+    def ratio(self, shares: ArrayLike, *, to_others: bool = False) -> ShrinkageEstimate:
         """Best guess of each group's ratio to a reference.
 
         Parameters
@@ -107,43 +107,47 @@ class Shrunken:
             Above 1 is worse. The reference is what its groups' best guesses come to, and is as
             uncertain as they are. NaN for groups without a rate.
         """
-        known = self._is_known
+        known = self._has_rate
         rates = np.where(known, np.exp(self.log_rate), 0)
         errors = np.where(known, shares, 0) * rates
         total = errors.sum(axis=-1, keepdims=True)
-        part = over(errors, total, 0)
+        part = safe_divide(errors, total, 0)
         trials = np.where(known, shares, 0)
         left = trials.sum(axis=-1, keepdims=True)
         rest, scale = total, np.ones(())
         if to_others:
-            rest, left, scale = total - errors, left - trials, over(1, 1 - part)
+            rest, left, scale = total - errors, left - trials, safe_divide(1, 1 - part)
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = self.log_rate - np.log(over(rest, left))
+            value = self.log_rate - np.log(safe_divide(rest, left))
         # how far each group is from all of them, to first order
         at = part[..., None, :]
         off = self.mean - (at * self.mean).sum(axis=-1, keepdims=True)
-        shared = self.shared - (at[..., None] * self.shared).sum(axis=-2, keepdims=True)
-        own = self.own * (1 - 2 * at) + (at**2 * self.own).sum(axis=-1, keepdims=True)
+        shared = self.shared_effects - (at[..., None] * self.shared_effects).sum(
+            axis=-2, keepdims=True
+        )
+        own = self.own_variance * (1 - 2 * at) + (at**2 * self.own_variance).sum(
+            axis=-1, keepdims=True
+        )
         variance = own + (shared**2).sum(axis=-1)
         return self._guess(value, off, variance, scale)
 
     @property
-    def _is_known(self) -> NDArray[np.bool_]:
+    def _has_rate(self) -> NDArray[np.bool_]:
         return self.noise < _UNKNOWN
 
     def _guess(
         self, value: FloatArray, mean: FloatArray, variance: FloatArray, scale: ArrayLike = 1.0
-    ) -> Guess:
+    ) -> ShrinkageEstimate:
         """Limits by a quantile of t, as far as a group's own variance counts."""
         from scipy.special import stdtrit  # noqa: PLC0415 - takes time to load
 
         off = mean - _averaged(self.weight, mean)[..., None, :]
         total = _averaged(self.weight, variance + off**2)
-        counts = np.minimum(over(total, self.noise, 0), 1)
-        df = np.minimum(over(self.df, counts**2, np.inf), 1e6)
+        counts = np.minimum(safe_divide(total, self.noise, 0), 1)
+        df = np.minimum(safe_divide(self.df, counts**2, np.inf), 1e6)
         reach = stdtrit(np.maximum(df, 1), 0.5 + self.confidence / 2) * scale * np.sqrt(total)
         with np.errstate(over="ignore"):
-            return Guess(*(np.exp(value + x)[()] for x in (0.0, -reach, reach)))
+            return ShrinkageEstimate(*(np.exp(value + x)[()] for x in (0.0, -reach, reach)))
 
 
 def log_rates(rate: ArrayLike, n_eff: ArrayLike) -> LogRates:
@@ -175,7 +179,7 @@ def shrunken(
     attributes: ArrayLike,
     df: ArrayLike = np.inf,
     confidence: float = 0.95,
-) -> Shrunken:
+) -> ShrunkenRates:
     """Draw each group towards what its attributes, and all other groups, tell.
 
     See docs/methods/shrinkage.md#model.
@@ -206,7 +210,7 @@ def shrunken(
     known = ~(np.isnan(y) | np.isnan(noise))
     # whose variance is so large says nothing of any other
     noise = np.where(known, noise, _UNKNOWN)
-    first = over(np.where(known, y, 0).sum(axis=-1), known.sum(axis=-1), 0)[..., None]
+    first = safe_divide(np.where(known, y, 0).sum(axis=-1), known.sum(axis=-1), 0)[..., None]
     y = np.where(known, y - first, 0)
     design, inner, outer = _design(np.asarray(attributes))
     total = noise[..., None, :] + inner[:, None] ** 2  # [..., node, group]
@@ -227,7 +231,7 @@ def shrunken(
     weight /= weight.sum(axis=-1, keepdims=True)
     fit = effects @ design.T
     kept = inner[:, None] ** 2 / total
-    return Shrunken(
+    return ShrunkenRates(
         weight,
         first[..., None] + fit + kept * (y[..., None, :] - fit),
         kept * noise[..., None, :],
@@ -328,7 +332,8 @@ def interaction(rates: ArrayLike, null: ArrayLike, attributes: ArrayLike) -> Int
 
     of_data = off(seen)
     value, draws = (
-        over((each**2).sum(axis=-1), left)[()] for each in (of_data, off(np.where(kept, drawn, 0)))
+        safe_divide((each**2).sum(axis=-1), left)[()]
+        for each in (of_data, off(np.where(kept, drawn, 0)))
     )
     return Interaction(value, draws, np.where(counts, of_data, np.nan))
 

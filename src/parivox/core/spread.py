@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Meta:
+class MetaValue:
     """A meta-measure with its witnesses and its reason, of shape (...)."""
 
     value: FloatArray
@@ -68,12 +68,12 @@ class GroupSet:
     values: FloatArray
     """NaN where a group does not count."""
     used: NDArray[np.bool_]
-    n: IntArray
+    n_groups: IntArray
     low_value: FloatArray
     high_value: FloatArray
 
     @classmethod
-    def of(cls, values: ArrayLike, used: NDArray[np.bool_] | None = None) -> GroupSet:
+    def from_values(cls, values: ArrayLike, used: NDArray[np.bool_] | None = None) -> GroupSet:
         """Group set of values ``[..., group]``; by default all groups whose value is not NaN."""
         x = _groups_first(np.atleast_1d(np.asarray(values, dtype=np.float64)))
         if used is None:
@@ -93,8 +93,8 @@ class GroupSet:
     def _first_with(self, value: FloatArray) -> IntArray:
         """The first group that has a value; -1 without groups."""
         if not len(self.values):
-            return np.full(self.n.shape, -1)
-        return np.where(self.n > 0, (self.values == value).argmax(axis=0), -1)
+            return np.full(self.n_groups.shape, -1)
+        return np.where(self.n_groups > 0, (self.values == value).argmax(axis=0), -1)
 
     def range(self) -> FloatArray:
         """Largest minus smallest value."""
@@ -103,7 +103,7 @@ class GroupSet:
 
     def worst_to_best(self, below: ArrayLike) -> tuple[FloatArray, NDArray[np.str_]]:
         """Largest value over the smallest of `below`, ``[..., group]``."""
-        smallest = GroupSet.of(below, np.moveaxis(self.used, 0, -1)).low_value
+        smallest = GroupSet.from_values(below, np.moveaxis(self.used, 0, -1)).low_value
         empty = self.high_value == 0
         with np.errstate(invalid="ignore", divide="ignore"):
             value = np.where(empty, 1.0, self.high_value / smallest)
@@ -125,11 +125,11 @@ class GroupSet:
         """
         rising = np.sort(np.moveaxis(self.values, 0, -1), axis=-1)
         k = np.arange(1, rising.shape[-1])
-        n = self.n[..., None]
+        n = self.n_groups[..., None]
         with np.errstate(invalid="ignore", divide="ignore"):
             gaps = np.where(k < n, k * (n - k) * np.diff(rising, axis=-1), 0).sum(axis=-1)
             total = self.total()
-            value = gaps / ((self.n - 1) * total)
+            value = gaps / ((self.n_groups - 1) * total)
         return np.where(total == 0, 0.0, np.minimum(value, 1.0))
 
     def total(self) -> FloatArray:
@@ -139,33 +139,35 @@ class GroupSet:
     def mean(self) -> FloatArray:
         """Unweighted mean."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self.total() / self.n
+            return self.total() / self.n_groups
 
     def sd(self, ddof: int) -> FloatArray:
         """Standard deviation with n - `ddof` below the sum of squares."""
         with np.errstate(invalid="ignore", divide="ignore"):
             off = np.where(self.used, self.values - self.mean(), 0)
-            return np.where(self.n > ddof, np.sqrt((off**2).sum(axis=0) / (self.n - ddof)), np.nan)
+            return np.where(
+                self.n_groups > ddof, np.sqrt((off**2).sum(axis=0) / (self.n_groups - ddof)), np.nan
+            )
 
-    def per_mean(self, numerator: FloatArray) -> Meta:
+    def per_mean(self, numerator: FloatArray) -> MetaValue:
         """A number in units of the mean; NaN if all values are 0."""
         mean = self.mean()
         with np.errstate(invalid="ignore", divide="ignore"):
             value = np.where(mean == 0, np.nan, numerator / mean)
         return self.meta(value, first_reason([mean == 0], ["no_errors"]))
 
-    def meta(self, value: FloatArray, reason: NDArray[np.str_] | str = "") -> Meta:
+    def meta(self, value: FloatArray, reason: NDArray[np.str_] | str = "") -> MetaValue:
         """The result, with the reasons that hold for every measure put first."""
         infinite = ~np.isfinite(value)
         if infinite.any():  # as almost never, of draws
             infinite &= np.isinf(self.values).any(axis=0)
         reason = first_reason(
-            [self.n == 0, self.n == 1, np.asarray(reason) != "", infinite],
+            [self.n_groups == 0, self.n_groups == 1, np.asarray(reason) != "", infinite],
             ["no_groups", "one_group", reason, "infinite_value"],
         )
-        value = np.where(self.n > 1, value, np.nan)
+        value = np.where(self.n_groups > 1, value, np.nan)
         low, high = map(self._first_with, (self.low_value, self.high_value))
-        return Meta(value[()], low[()], high[()], self.n[()], reason[()])
+        return MetaValue(value[()], low[()], high[()], self.n_groups[()], reason[()])
 
 
 def _groups_first(values: NDArray[Any]) -> NDArray[Any]:
@@ -173,7 +175,7 @@ def _groups_first(values: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(values.transpose(-1, *range(values.ndim - 1)))
 
 
-def gini(values: ArrayLike, *, normalised: bool = True) -> Meta:
+def gini(values: ArrayLike, *, normalised: bool = True) -> MetaValue:
     """Gini coefficient over groups: mean absolute difference in units of twice the mean.
 
     In [0, 1], lower is fairer; 0 with ``no_errors`` if all values are 0. `normalised` multiplies by
@@ -185,15 +187,15 @@ def gini(values: ArrayLike, *, normalised: bool = True) -> Meta:
     >>> float(gini([0.25, 0.75]).value), float(gini([0.0, 0.0, 0.5]).value)
     (0.5, 1.0)
     """
-    groups = GroupSet.of(values)
+    groups = GroupSet.from_values(values)
     value = groups.gini()
     if not normalised:
         with np.errstate(invalid="ignore", divide="ignore"):
-            value = value * (groups.n - 1) / groups.n
+            value = value * (groups.n_groups - 1) / groups.n_groups
     return groups.meta(value, first_reason([groups.high_value == 0], ["no_errors"]))
 
 
-def nrb(values: ArrayLike, average: ArrayLike) -> Meta:
+def nrb(values: ArrayLike, average: ArrayLike) -> MetaValue:
     """Normalised reliability bias: mean over groups of abs(ln(value / average)).
 
     In [0, inf), lower is fairer. `average` is the reference of shape ``[...]``, usually the pooled
@@ -208,10 +210,10 @@ def nrb(values: ArrayLike, average: ArrayLike) -> Meta:
     total = rb(values, average)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(total.groups > 0, total.value / total.groups, np.nan)
-    return Meta(mean[()], total.low, total.high, total.groups, total.reason)
+    return MetaValue(mean[()], total.low, total.high, total.groups, total.reason)
 
 
-def rb(values: ArrayLike, average: ArrayLike) -> Meta:
+def rb(values: ArrayLike, average: ArrayLike) -> MetaValue:
     """Reliability bias: sum over groups of abs(ln(value / average)); see `nrb`.
 
     Examples
@@ -219,8 +221,8 @@ def rb(values: ArrayLike, average: ArrayLike) -> Meta:
     >>> round(float(rb([0.01, 0.04], 0.02).value), 9)
     1.386294361
     """
-    groups = GroupSet.of(values)
-    ref = np.broadcast_to(np.asarray(average, dtype=np.float64), groups.n.shape)
+    groups = GroupSet.from_values(values)
+    ref = np.broadcast_to(np.asarray(average, dtype=np.float64), groups.n_groups.shape)
     with np.errstate(invalid="ignore", divide="ignore"):
         logs = np.abs(np.log(groups.values / ref))
     value = np.where(groups.used, logs, 0).sum(axis=0)
@@ -231,7 +233,7 @@ def rb(values: ArrayLike, average: ArrayLike) -> Meta:
     return groups.meta(np.where(reason == "", value, np.nan), reason)
 
 
-def value_range(values: ArrayLike) -> Meta:
+def value_range(values: ArrayLike) -> MetaValue:
     """Largest minus smallest value: of FPR and of FNR a term of the FDR.
 
     In units of the metric, lower is fairer. docs/methods/meta-measures.md#fdr.
@@ -241,11 +243,11 @@ def value_range(values: ArrayLike) -> Meta:
     >>> round(float(value_range([0.001, 0.005]).value), 9)
     0.004
     """
-    groups = GroupSet.of(values)
+    groups = GroupSet.from_values(values)
     return groups.meta(groups.range())
 
 
-def max_min(values: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
+def max_min(values: ArrayLike, *, denominator: ArrayLike | None = None) -> MetaValue:
     """Largest divided by smallest value.
 
     In [1, inf), lower is fairer. NaN ``zero_cell`` if only the smallest is 0, 1 with
@@ -258,11 +260,11 @@ def max_min(values: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
     >>> float(found.value), str(found.reason)
     (nan, 'zero_cell')
     """
-    groups = GroupSet.of(values)
+    groups = GroupSet.from_values(values)
     return groups.meta(*groups.worst_to_best(values if denominator is None else denominator))
 
 
-def min_max(values: ArrayLike) -> Meta:
+def min_max(values: ArrayLike) -> MetaValue:
     """Smallest divided by largest value (four-fifths style).
 
     In [0, 1], higher is fairer. 1 with ``zero_over_zero`` if all are 0.
@@ -272,11 +274,11 @@ def min_max(values: ArrayLike) -> Meta:
     >>> float(min_max([0.25, 0.5]).value)
     0.5
     """
-    groups = GroupSet.of(values)
+    groups = GroupSet.from_values(values)
     return groups.meta(*groups.best_to_worst())
 
 
-def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> Meta:
+def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> MetaValue:
     """Largest value divided by the geometric mean of all (MERG).
 
     In [1, inf), lower is fairer. NaN ``zero_cell`` if any is 0, ``no_errors`` if all are.
@@ -288,18 +290,18 @@ def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> M
     >>> round(float(max_geomean([0.01, 0.04]).value), 9)
     2.0
     """
-    groups = GroupSet.of(values)
+    groups = GroupSet.from_values(values)
     below = groups.values
     if denominator is not None:
         below = _groups_first(np.asarray(denominator, dtype=np.float64))
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.exp(np.log(np.where(groups.used, below, 1)).sum(axis=0) / groups.n)
+        mean = np.exp(np.log(np.where(groups.used, below, 1)).sum(axis=0) / groups.n_groups)
         value = groups.high_value / mean
     reason = first_reason([groups.high_value == 0, mean == 0], ["no_errors", "zero_cell"])
     return groups.meta(np.where(reason == "", value, np.nan), reason)
 
 
-def max_mean(values: ArrayLike) -> Meta:
+def max_mean(values: ArrayLike) -> MetaValue:
     """Largest value divided by the unweighted mean of all (MERA).
 
     In [1, groups], lower is fairer. NaN ``no_errors`` if all are 0. NIST IR 8429.
@@ -309,11 +311,11 @@ def max_mean(values: ArrayLike) -> Meta:
     >>> float(max_mean([0.25, 0.75]).value)
     1.5
     """
-    groups = GroupSet.of(values)
+    groups = GroupSet.from_values(values)
     return groups.per_mean(groups.high_value)
 
 
-def sd(values: ArrayLike, *, ddof: int = 1) -> Meta:
+def sd(values: ArrayLike, *, ddof: int = 1) -> MetaValue:
     """Standard deviation over groups, with n - `ddof` below the sum of squares.
 
     In units of the metric, in [0, inf), lower is fairer.
@@ -324,11 +326,11 @@ def sd(values: ArrayLike, *, ddof: int = 1) -> Meta:
     >>> float(sd([0.5, 1.5], ddof=0).value)
     0.5
     """
-    groups = GroupSet.of(values)
+    groups = GroupSet.from_values(values)
     return groups.meta(groups.sd(ddof))
 
 
-def cv(values: ArrayLike, *, ddof: int = 1) -> Meta:
+def cv(values: ArrayLike, *, ddof: int = 1) -> MetaValue:
     """Coefficient of variation over groups: `sd` divided by the unweighted mean.
 
     In [0, inf), lower is fairer. NaN ``no_errors`` if all are 0.
@@ -338,5 +340,5 @@ def cv(values: ArrayLike, *, ddof: int = 1) -> Meta:
     >>> float(cv([0.5, 1.5], ddof=0).value)
     0.5
     """
-    groups = GroupSet.of(values)
+    groups = GroupSet.from_values(values)
     return groups.per_mean(groups.sd(ddof))

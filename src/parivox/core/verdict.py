@@ -27,7 +27,8 @@ unknown_test_speakers
                     nontarget trials of the group or its reference have no test speaker, so that
                     nobody knows how many people made them
 too_wide            the interval holds 1 and reaches beyond the margin
-not_surely_alike    the interval lies within the margin, but reaches beyond it at `ALIKE`
+not_surely_alike    the interval lies within the margin, but reaches beyond it at
+                    `EQUIVALENCE_CONFIDENCE`
 not_after_holm      1 lies outside of the interval, but so many groups were looked at that
                     one such interval is no surprise
 no_errors           the group has no errors, and too few trials or speakers to call it better
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray, IntArray
 
 
-ALIKE = 0.98
+EQUIVALENCE_CONFIDENCE = 0.98
 """The level at which the interval of a group that is called alike lies within the margin."""
 _ROUNDING = 1e-12
 """Draws that equal the observed value but for rounding count as equal."""
@@ -90,10 +91,10 @@ def verdicts(
 
     1. A gated group, an undefined ratio or interval: ``cannot_tell``.
     2. Low >= 1 / margin and high <= margin: ``cannot_tell`` if pooled * margin >= 1, as where all
-       are rejected; else ``no_difference`` if the interval, widened to `ALIKE` on the scale of
-       logarithms, lies there, too. Also where it excludes 1: the difference is then real, and
-       smaller than anybody cares about. This is said of each group by itself: the interval is not
-       widened for the number of groups.
+       are rejected; else ``no_difference`` if the interval, widened to `EQUIVALENCE_CONFIDENCE` on
+       the scale of logarithms, lies there, too. Also where it excludes 1: the difference is then
+       real, and smaller than anybody cares about. This is said of each group by itself: the
+       interval is not widened for the number of groups.
     3. p < 1 - confidence and rho > 1: ``worse``; and rho < 1: ``better``.
     4. No errors (rho = 0): ``better`` if high < 1 and p, where there is one, does not object.
     5. Else ``cannot_tell``.
@@ -146,7 +147,7 @@ def verdicts(
     none = rho == 0
     outside = (lower > 1) | (upper < 1)
     within = (lower >= 1 / margin) & (upper <= margin)
-    wider = max(1.0, ndtri((1 + ALIKE) / 2) / ndtri((1 + confidence) / 2))
+    wider = max(1.0, ndtri((1 + EQUIVALENCE_CONFIDENCE) / 2) / ndtri((1 + confidence) / 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         down, up = (rho * (end / rho) ** wider for end in (lower, upper))
     alike = (down >= 1 / margin) & (up <= margin)
@@ -286,7 +287,7 @@ def joint(fnr: _Code, fpr: _Code, *, fnr_worst: str = "", fpr_worst: str = "") -
 
 
 _ERRORS = {"fpr": "false accepts", "fnr": "false rejects"}
-WHY = {
+INCONCLUSIVE_REASONS = {
     "no target trials": "no target trials",
     "no nontarget trials": "no nontarget trials",
     "undefined_ratio": "ratio undefined",
@@ -329,7 +330,7 @@ def sentence(
     than = f"as among {against}"
     numbers = _in_times(ratio, low, high)
     if code == "cannot_tell":
-        why = WHY.get(reason, reason)
+        why = INCONCLUSIVE_REASONS.get(reason, reason)
         shown = np.isfinite([ratio, low, high]).all()
         numbers = f"{numbers}; " if shown else ""
         return f"{errors} inconclusive: {numbers}{why}"

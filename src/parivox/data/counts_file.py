@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from parivox.core.cluster_errors import Sums, cells, is_full, summed
-from parivox.core.counts import Grid, Steps
+from parivox.core.cluster_errors import CodeSums, collapse_constant, needs_adding_up, sum_by_code
+from parivox.core.counts import EdgeSearch, ScoreGrid
 from parivox.data.formats.dataframes import (
     Undecoded,
     binary_frame,
@@ -116,7 +116,7 @@ class CountRows:
     def numbered(self, name: str) -> Numbered:
         """Scores or thresholds that occur, rising, and the place of each cell; -1 where none is."""
         if name not in self._numbered:
-            column = cells(self.columns[name])
+            column = collapse_constant(self.columns[name])
             empty = np.isnan(column)
             if empty.any():
                 place = np.full(column.size, -1, dtype=np.int32)
@@ -137,7 +137,7 @@ class CountRows:
         waiting: list[_RowRuns] = []
         for one in parts:
             waiting.append(_RowRuns(one))
-            if is_full([*map(len, waiting)]):
+            if needs_adding_up([*map(len, waiting)]):
                 waiting = [_RowRuns(_total(waiting))]
         return _total(waiting)
 
@@ -178,13 +178,13 @@ NO_ROWS = CountRows({name: pl.Series(dtype=kind).to_numpy() for name, kind in _K
 def _numbered(column: FloatArray) -> Numbered:
     """Numbers that occur, rising, and the place of each."""
     if column.size:
-        grid = Grid(float(column.min()), float(column.max()))
-        found = grid.numbered(column) if grid.has_cells else None
+        grid = ScoreGrid(float(column.min()), float(column.max()))
+        found = grid.index_scores(column) if grid.has_cells else None
         if found is not None:
             return found
     # in the order of their first, which is found in a third of the time that any order takes
     values = np.sort(pl.Series(column).unique(maintain_order=True).to_numpy()) + 0.0
-    return values, (Steps(values).of(column) - 1).astype(np.int32)
+    return values, (EdgeSearch(values).step_indices(column) - 1).astype(np.int32)
 
 
 class _RowRuns:
@@ -193,7 +193,7 @@ class _RowRuns:
     def __init__(self, rows: CountRows) -> None:
         columns = dict(rows.columns)
         for name, flag in zip(_MAY_LACK, _FLAGS, strict=True):
-            columns[flag] = np.broadcast_to(~np.isnan(cells(columns[name])), len(rows))
+            columns[flag] = np.broadcast_to(~np.isnan(collapse_constant(columns[name])), len(rows))
         is_first = np.ones(len(rows), dtype=np.bool_)
         is_first[1:] = False
         for name in _RUN:
@@ -240,7 +240,9 @@ def _total(tables: Sequence[_RowRuns]) -> CountRows:
                 part |= known.take(place[start : start + _BLOCK] if place.size > 1 else place)
         width += bits
         steps.append((name, values, bits, distinct))
-    names = [name for name in SUMS if any(cells(one.sums[name]).any() for one in tables)]
+    names = [
+        name for name in SUMS if any(collapse_constant(one.sums[name]).any() for one in tables)
+    ]
     found, sums = _summed(codes, 1 << width, [[one.sums[name] for name in names] for one in tables])
     n = found.size
     made = dict.fromkeys(SUMS, np.broadcast_to(np.int64(0), n)) | dict(
@@ -256,7 +258,7 @@ def _total(tables: Sequence[_RowRuns]) -> CountRows:
         is_same = (column == column[0]).all()
         made[name] = np.broadcast_to(column[0], n) if is_same else np.repeat(column, lengths)
     for name, flag in zip(_MAY_LACK, _FLAGS, strict=True):
-        if not cells(made[flag]).all():
+        if not collapse_constant(made[flag]).all():
             made[name] = np.where(made[flag], made[name], np.nan)
     return CountRows(made)
 
@@ -266,12 +268,14 @@ def _summed(
 ) -> tuple[NDArray[Any], Sequence[NDArray[Any]]]:
     """Codes of some tables that occur, rising, and sums of weights of each."""
     if len(weights[0]) == 1:
-        sums = Sums(size)
+        sums = CodeSums(size)
         for code, (weight,) in zip(codes, weights, strict=True):
             sums.add(code, weight)
         found, n = sums.total()
         return found, [n]
-    return summed(np.concatenate(codes), size, *map(np.concatenate, zip(*weights, strict=True)))
+    return sum_by_code(
+        np.concatenate(codes), size, *map(np.concatenate, zip(*weights, strict=True))
+    )
 
 
 def _json(header: Mapping[str, Any]) -> str:
@@ -348,7 +352,7 @@ def _columns(frame: pl.DataFrame) -> dict[str, NDArray[Any]]:
 
 def lies_between(column: NDArray[Any], low: float, high: float) -> bool:
     """Whether all cells are at least `low` and at most `high`."""
-    each = cells(column)
+    each = collapse_constant(column)
     return bool(not each.size or (low <= each.min() and each.max() <= high))
 
 
@@ -357,10 +361,10 @@ def _check(frame: pl.DataFrame, columns: Mapping[str, NDArray[Any]], name: str) 
     empty = {one: frame[one].null_count() for one in columns}
     if sum(empty.values()) > sum(empty[one] for one in _MAY_LACK):
         raise damaged(name, "it holds empty cells")
-    is_failed = cells(columns["failed"]) != 0
+    is_failed = collapse_constant(columns["failed"]) != 0
     good = {
         "a score that is not a number": not any(frame[one].is_nan().any() for one in _MAY_LACK)
-        and (np.isnan(cells(columns["value"])) == is_failed).all(),
+        and (np.isnan(collapse_constant(columns["value"])) == is_failed).all(),
         "a failure of no known kind": lies_between(columns["failed"], 0, 2),
         "a decision of no known kind": lies_between(columns["accepted"], -1, 1),
         "a count below 1": lies_between(columns["count"], 1, MOST),

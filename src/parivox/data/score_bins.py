@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.core.counts import Steps
+from parivox.core.counts import EdgeSearch
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Bins:
             found[~finite] = scores[~finite]
         if self.thresholds:
             lowest = np.array([-np.inf, *self.thresholds])
-            given = lowest[Steps(lowest[1:]).of(scores)]
+            given = lowest[EdgeSearch(lowest[1:]).step_indices(scores)]
             found = np.maximum(found, given)
         return found
 
@@ -125,7 +125,7 @@ class Bins:
             return values, place
         inside = self.between(low, high if self.step else np.inf)
         values = np.unique(np.concatenate(([-np.inf], inside, [np.inf] if self.step else [])))
-        return values, Steps(values).of(scores) - 1
+        return values, EdgeSearch(values).step_indices(scores) - 1
 
     def has(self, threshold: float) -> bool:
         """Whether counts at this threshold are exact."""

@@ -488,7 +488,7 @@ def _groups(
         for rows in (~material.target, material.target)
     ]
     speakers = np.append(
-        material.enrolled[1].sum(axis=-1), np.max(material.everyone["fnr"].tally.speakers)
+        material.enrolled[1].sum(axis=-1), np.max(material.everyone["fnr"].tally.n_speakers)
     )
     for r, (rule, one) in enumerate(said.items()):
         is_own = rule == PER_GROUP

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing import finest_groups, gather_one
-from parivox.core.cluster_errors import ByPair, BySpeaker, numbered
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, index_codes
 from parivox.core.counts import Counts
 from parivox.core.crossfit import deal, held_out, outside, sides
 from parivox.data.trial_set import CommonTrials, TrialSet, check_test_speakers
@@ -38,7 +38,7 @@ class ClusteredTrials(NamedTuple):
 
     rows: NDArray[np.intp]  # of these trials
     entry: NDArray[np.integer]  # that each counts in
-    tally: BySpeaker | ByPair  # without errors
+    tally: ErrorsBySpeaker | ErrorsByPair  # without errors
     bits: IntArray  # folds of the speakers of each entry
 
     @classmethod
@@ -54,23 +54,23 @@ class ClusteredTrials(NamedTuple):
         n = fold.size
         size = n ** len(who)
         person = who[0] if len(who) == 1 else who[0] * n + who[1]
-        codes, entry = numbered(cell * size + person, n_cells * size)
+        codes, entry = index_codes(cell * size + person, n_cells * size)
         at, number = np.divmod(codes, size)
         none = np.zeros(codes.size, dtype=np.int64)
         counts = (none, np.bincount(entry, minlength=codes.size), n_cells)
         if len(who) == 1:
-            return cls(rows, entry, BySpeaker(at, number, *counts), 1 << fold[number])
+            return cls(rows, entry, ErrorsBySpeaker(at, number, *counts), 1 << fold[number])
         one, other = np.divmod(number, n)
         bits = (1 << fold[one]) | (1 << fold[other])
-        return cls(rows, entry, ByPair(at, one, other, *counts), bits)
+        return cls(rows, entry, ErrorsByPair(at, one, other, *counts), bits)
 
-    def with_errors(self, wrong: Bools, held: int = 0) -> BySpeaker | ByPair:
+    def with_errors(self, wrong: Bools, held: int = 0) -> ErrorsBySpeaker | ErrorsByPair:
         """The tally of those outside the folds held out, with the trials that went wrong."""
         errors = np.bincount(self.entry[wrong[self.rows]], minlength=self.tally.cell.size)
         if not held:
-            return self.tally.chosen(errors=errors)
+            return self.tally.select(errors=errors)
         kept = outside(self.bits, held)
-        return self.tally.chosen(kept, errors=errors[kept])
+        return self.tally.select(kept, errors=errors[kept])
 
 
 class SortedTrials(NamedTuple):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing import ATTEMPTS, Rows, in_memory, system_name
-from parivox.core.verdict import WHY, exceeds, holm
+from parivox.core.verdict import INCONCLUSIVE_REASONS, exceeds, holm
 from parivox.decide.policy_file import BASELINE, read_policy
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED, compare
 from parivox.errors import ConfigError, DataError, name_hint
@@ -270,7 +270,7 @@ class _Judge:
             if row["outcome"] == "":
                 row["outcome"] = FAIL if beyond and p < alpha else PASS if within else CANNOT_TELL
                 if beyond and _number(alone) < alpha <= p:
-                    row["reason"] = WHY["not_after_holm"]
+                    row["reason"] = INCONCLUSIVE_REASONS["not_after_holm"]
         return rows
 
     def _families(self, one: Condition) -> Iterator[Row]:
@@ -344,7 +344,7 @@ class _Judge:
                 "p": row["p_holm"],
                 "beyond": row["verdict"] == "worse",
                 "within": row["verdict"] in {"better", "no_difference"},
-                "reason": WHY.get(row["reason"], row["reason"]),
+                "reason": INCONCLUSIVE_REASONS.get(row["reason"], row["reason"]),
                 "outcome": NOT_APPLICABLE if row["reason"] == "is the reference" else "",
             }
 
@@ -358,7 +358,10 @@ class _Judge:
             held = self._held(row["ratio"], low, high, freedom.get(row["group"]), one)
             is_own = row["reason"] == "is the reference"
             why = row["reason"] if few or held["low"] is None else ""
-            more = {"reason": WHY.get(why, why), "outcome": NOT_APPLICABLE if is_own else ""}
+            more = {
+                "reason": INCONCLUSIVE_REASONS.get(why, why),
+                "outcome": NOT_APPLICABLE if is_own else "",
+            }
             yield {**row, **held, **more}
 
     def _rates(self, one: Condition, key: Row) -> Iterator[Row]:
@@ -376,7 +379,7 @@ class _Judge:
         for row in rows:
             held = self._held(row["value"], row["low"], row["high"], row["df"], one)
             why = row["reason"] or (row["note"] if held["high"] is None else "")
-            yield {**row, **held, "reason": WHY.get(why, why)}
+            yield {**row, **held, "reason": INCONCLUSIVE_REASONS.get(why, why)}
 
     def _changes(self, one: Condition, key: Row) -> Iterator[Row]:
         compared = set()

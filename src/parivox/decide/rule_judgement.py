@@ -114,14 +114,14 @@ def judge_rules(
             (material.everyone[rate], 0, 1),
         ):
             tallies = [behind.with_errors(one) for one in wrong]
-            tally = tallies[0].chosen(errors=np.stack([one.errors for one in tallies]))
-            parts.append(moments(tally.part(first, last)))
+            tally = tallies[0].select(errors=np.stack([one.errors for one in tallies]))
+            parts.append(moments(tally.cell_range(first, last)))
         told[rate] = parts
     sure = {rate: [rate_interval(one, confidence) for one in parts] for rate, parts in told.items()}
     speakers = {
         rate: np.append(
             material.enrolled[int(rate == "fnr")].sum(axis=-1),
-            np.max(material.everyone[rate].tally.speakers),
+            np.max(material.everyone[rate].tally.n_speakers),
         )
         for rate in RATES
     }

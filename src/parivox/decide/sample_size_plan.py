@@ -26,7 +26,7 @@ from parivox.core.planning import (
     supported_rate,
     trials_needed,
 )
-from parivox.core.verdict import ALIKE
+from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.decide.pilot_audit import KEY, PilotGroups, pilot_groups, without_pilot
 from parivox.decide.policy_file import BASELINE, read_policy
 from parivox.options.audit import AuditOptions
@@ -277,7 +277,7 @@ def condition_columns(
     how["others"] = 1 if one.than == BASELINE else max(len(groups.names) - 1, 1)
     limit, sure = most, asked.confidence
     if one.most is None:  # shown alike: docs/methods/verdicts.md#verdicts
-        limit, sure = AuditOptions.margin, max(ALIKE, sure)
+        limit, sure = AuditOptions.margin, max(EQUIVALENCE_CONFIDENCE, sure)
     if one.most is not None and not one.is_ratio:
         how["others"], limit = np.inf, most / rate
         own = icc_at(icc, rate, most, sides=groups.sides)

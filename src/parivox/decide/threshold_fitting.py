@@ -95,7 +95,7 @@ def _fit(
         own[g] = found if np.isfinite(found) else common
     rate = _rates_at(material, aim.rates[0], np.full(n_groups + 1, common), held)
     known = log_rates(np.where(may, rate.rate, np.nan), rate.n_eff)
-    kept = np.where(may, shrunken(*known, np.arange(n_groups)[:, None]).kept, 0)
+    kept = np.where(may, shrunken(*known, np.arange(n_groups)[:, None]).kept_share, 0)
     each = np.stack((np.full(n_groups, common), own, common + kept * (own - common)))
     return FittedThresholds(np.column_stack((each, np.full(len(RULES), common))), kept)
 
@@ -155,4 +155,4 @@ def _rates_at(
     """A rate of each group at its threshold, of the speakers outside the folds held out."""
     accepted = material.score >= thresholds[material.group]
     tally = material.by_group[rate].with_errors(accepted if rate == "fpr" else ~accepted, held)
-    return rate_interval(moments(tally.part(0, len(material.groups))), confidence)
+    return rate_interval(moments(tally.cell_range(0, len(material.groups))), confidence)

@@ -341,10 +341,12 @@ def _groups(
             found, changed = judged.rates[rate], judged.changes[rate]
             rates = Limits(found.low[r], found.high[r])
             cells |= _with_limits(rate, found.rate[r], rates)
-            cells |= _with_limits(f"{rate}_change", changed.change[r], changed.change_limits.at(r))
+            cells |= _with_limits(
+                f"{rate}_change", changed.change[r], changed.change_limits.select(r)
+            )
         cost = judged.cost
-        cells |= _with_limits("cost", cost.value[r], cost.limits.at(r))
-        cells |= _gain("gain", cost.change[r], cost.change_limits.at(r))
+        cells |= _with_limits("cost", cost.value[r], cost.limits.select(r))
+        cells |= _gain("gain", cost.change[r], cost.change_limits.select(r))
         is_own = rule in {PER_GROUP, BETWEEN}
         everyones = np.nan if is_own else whole[r, -1]
         rows.add(

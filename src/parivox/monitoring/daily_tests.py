@@ -14,8 +14,8 @@ import numpy as np
 
 from parivox.core.sequential import (
     DailySquares,
-    Moments,
-    Shared,
+    JointMoments,
+    SpeakerMoments,
     day_variation_p,
     intra_class_correlation,
     least_score,
@@ -73,12 +73,12 @@ _SPEAKERS = f"fewer than {LEAST} speakers"
 class _Sides:
     """Groups now and what they are held against, ``[week, group]``, from each week on."""
 
-    now: Moments
-    reference: Moments | FloatArray  # moments, or rates
+    now: SpeakerMoments
+    reference: SpeakerMoments | FloatArray  # moments, or rates
     speakers: IntArray  # on the side that has fewer
     daily: DailySquares
     day_p: FloatArray  # [group], of no more variation from day to day than is allowed for
-    shared: Shared | None = None
+    shared: JointMoments | None = None
     error: FloatArray | float = 0.0
 
     def at(self, week: IntArray) -> _Sides:
@@ -86,19 +86,19 @@ class _Sides:
         at = week, np.arange(week.size)
         of = self.reference
         return _Sides(
-            self.now.at(at),
-            of.at(at) if isinstance(of, Moments) else of,
+            self.now.select(at),
+            of.select(at) if isinstance(of, SpeakerMoments) else of,
             self.speakers[at],
-            self.daily.at(at),
+            self.daily.select(at),
             self.day_p,
-            None if self.shared is None else self.shared.at(at),
+            None if self.shared is None else self.shared.select(at),
             self.error,
         )
 
     @property
     def rate(self) -> FloatArray:
         """What the rate of each group is held against."""
-        return self.reference.rate if isinstance(self.reference, Moments) else self.reference
+        return self.reference.rate if isinstance(self.reference, SpeakerMoments) else self.reference
 
 
 def tests(settings: Mapping[str, Any]) -> int:
@@ -117,20 +117,22 @@ def watch(stream: Stream) -> list[dict[str, Any]]:
         each = [[vars(part)[name][:, 0] for part in of] for name in vars(of[0])]
         return kind(*(np.stack(values, axis=1) for values in each))
 
-    now = stacked([Moments.of(e[:weeks], n[:weeks], one((1, n.shape[1]))) for e, n in every])
+    now = stacked(
+        [SpeakerMoments.from_counts(e[:weeks], n[:weeks], one((1, n.shape[1]))) for e, n in every]
+    )
     earlier = [(e[:1] - e[:weeks], n[:1] - n[:weeks]) for e, n in every]
-    before = stacked([Moments.of(e, n, one((1, n.shape[1]))) for e, n in earlier])
+    before = stacked([SpeakerMoments.from_counts(e, n, one((1, n.shape[1]))) for e, n in earlier])
     shared = stacked(
         [
-            Shared.of((e[:weeks], n[:weeks]), past, one((1, n.shape[1])))
+            JointMoments.from_counts((e[:weeks], n[:weeks]), past, one((1, n.shape[1])))
             for (e, n), past in zip(every, earlier, strict=True)
         ]
     )
     people = np.stack([(n[:weeks] > 0).sum(axis=1) for _, n in every], axis=1)
     past_people = np.stack([(n > 0).sum(axis=1) for _, n in earlier], axis=1)
     past_people[:FIRST] = 0
-    rest, rest_before = (_total(of).without(of) for of in (now, before))
-    correlation = float(intra_class_correlation(now.at(0)))
+    rest, rest_before = (_total(of).excluding(of) for of in (now, before))
+    correlation = float(intra_class_correlation(now.select(0)))
     with np.errstate(invalid="ignore", divide="ignore"):
         others_ratio = rest.rate / rest_before.rate
     clean = 1 - stream.settings["impostors"]
@@ -140,7 +142,7 @@ def watch(stream: Stream) -> list[dict[str, Any]]:
     squares, others_squares = (_since(one**2, stream) for one in (trials, others_trials))
     no_days = np.zeros_like(squares)
     own_p, own_pairs = day_variation_p(days, sd=sd)
-    others_p, others_pairs = day_variation_p(days, _total(days).without(days), sd)
+    others_p, others_pairs = day_variation_p(days, _total(days).excluding(days), sd)
     own_sd, others_sd = allowed_day_sd(sd, own_pairs), allowed_day_sd(sd, others_pairs)
     rows: list[dict[str, Any]] = []
     for against in stream.settings["against"]:
@@ -179,9 +181,9 @@ def _since(of_day: FloatArray, stream: Stream) -> FloatArray:
     return of_week[::-1].cumsum(axis=0)[::-1]
 
 
-def _total(of: Moments) -> Moments:
+def _total(of: SpeakerMoments) -> SpeakerMoments:
     """Of all groups together, in the place of each."""
-    return Moments(*(one.sum(axis=-1, keepdims=True) for one in vars(of).values()))
+    return SpeakerMoments(*(one.sum(axis=-1, keepdims=True) for one in vars(of).values()))
 
 
 def _rows(
@@ -220,7 +222,7 @@ def _rows(
         row: dict[str, Any] = dict.fromkeys(TABLE)
         row |= {"against": against, "group": group, "is_alarm": False, "reason": ""}
         row |= {"speakers": int(best.speakers[g]), "trials": int(n), "errors": int(e)}
-        rate = best.rate[g] / (1 if isinstance(best.reference, Moments) else 1 - noise)
+        rate = best.rate[g] / (1 if isinstance(best.reference, SpeakerMoments) else 1 - noise)
         row["fnr"] = e / n if n else None
         row["reference"] = None if np.isnan(rate) else float(rate)
         if not np.isfinite(evidence[g]):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.core.sequential import Moments
+from parivox.core.sequential import SpeakerMoments
 from parivox.errors import ConfigError, DataError
 from parivox.monitoring.state_checks import check_state
 from parivox.runtime.disk import atomic_file, explain_write_errors, lock_folder, sha256_of
@@ -202,12 +202,12 @@ class Stream:
         return replace(made, speaker_trials=sums[0], speaker_errors=sums[1]), moved
 
     @property
-    def day_moments(self) -> Moments:
+    def day_moments(self) -> SpeakerMoments:
         """Sums over the speakers of each day and group, ``[day, group]``."""
         counts = [
             one[:, :-1] for one in (self.errors, self.trials, *np.moveaxis(self.products, -1, 0))
         ]
-        return Moments(*(one.astype(np.float64) for one in counts))
+        return SpeakerMoments(*(one.astype(np.float64) for one in counts))
 
     def of_group(self, group: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Errors and trials of each speaker of a group from each week on, ``[week, speaker]``."""

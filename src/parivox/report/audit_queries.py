@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parivox.auditing import THRESHOLD_VARIES
 from parivox.core.measures import BOTH
-from parivox.core.verdict import WHY
+from parivox.core.verdict import INCONCLUSIVE_REASONS
 from parivox.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def has_rate(metric: str, at: str, rates: Rates) -> bool:
 def missing_rate_reason(metric: str, at: str, rates: Rates) -> str:
     """Why no group has a rate at an operating point."""
     reasons = (one[metric, at]["reason"] for one in rates.values())
-    return ", ".join(dict.fromkeys(WHY.get(one, one) for one in reasons))
+    return ", ".join(dict.fromkeys(INCONCLUSIVE_REASONS.get(one, one) for one in reasons))
 
 
 def verdicts_by_metric(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 
 from parivox.auditing import SAME_TRIALS
 from parivox.core.measures import BOTH
-from parivox.core.verdict import ALIKE
+from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report.audit_queries import (
     ERROR_TYPES,
     POOLED,
@@ -328,7 +328,7 @@ def _legend(audit: Audit) -> str:
         f"{how}{at}{signs}. Ratio: to {reference_text(audit)}. p: adjusted (Holm) for all "
         "groups and both error types. Inconclusive: the data do not show whether the group is "
         "worse, better or equivalent. Equivalent: the ratio is within "
-        f"1/{options['margin']:g} to {options['margin']:g}, shown at {100 * ALIKE:g} %. "
+        f"1/{options['margin']:g} to {options['margin']:g}, shown at {100 * EQUIVALENCE_CONFIDENCE:g} %. "
         f"{_not_without(audit)}* {minimums_text(audit)}: left out of the spread {whose}. Floor: "
         "what a system with equal rates in all groups would show on these speakers, on average and "
         "at most in 95 %; p: how often as much. H (heterogeneity) asks whether groups differ at "

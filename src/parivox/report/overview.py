@@ -75,12 +75,14 @@ _DOES = {
 }
 """What is said of the better of two systems, and of the best."""
 _OTHER = "other"
-_NOT_AMONG_SO_MANY = verdict.WHY["not_after_holm"]
+_NOT_AMONG_SO_MANY = verdict.INCONCLUSIVE_REASONS["not_after_holm"]
 _LIKELY = 0.5
 _REASONS = {
-    **{words: words for words in verdict.WHY.values()},
-    verdict.WHY["too_wide"]: "interval too wide, usually from too few speakers or errors",
-    verdict.WHY["no_errors"]: "no errors, but too few trials or speakers",
+    **{words: words for words in verdict.INCONCLUSIVE_REASONS.values()},
+    verdict.INCONCLUSIVE_REASONS[
+        "too_wide"
+    ]: "interval too wide, usually from too few speakers or errors",
+    verdict.INCONCLUSIVE_REASONS["no_errors"]: "no errors, but too few trials or speakers",
 }
 """Why comparisons are inconclusive."""
 _TOO_FEW = "too few speakers, errors or pairs, or not confirmed without the worst group"
@@ -385,11 +387,11 @@ def _judged(scope: Scope, rate: Row, row: Row | None) -> GroupComparison:
     name, counts = system_label(scope.system, scope.list), errors_over_trials(rate)
     if row is None or rate["value"] is None:
         why = "" if rate["value"] is not None else str(rate["reason"])
-        why = verdict.WHY.get(why, why)
+        why = verdict.INCONCLUSIVE_REASONS.get(why, why)
         return GroupComparison(
             name, rate["value"], None, None, None, "", reason=why, error_counts=counts
         )
-    code, why = row["verdict"], verdict.WHY.get(row["reason"], row["reason"] or "")
+    code, why = row["verdict"], verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"] or "")
     if row.get("because_of"):
         code, why = "cannot_tell", f"better, but not confirmed without {row['because_of']}"
     ratio = None if row["ratio"] == math.inf else row["ratio"]
@@ -819,7 +821,11 @@ def _whole(audit: Audit) -> Iterator[PooledRates]:
             asked = {**one, "grouping": "all", "within": "", "metric": metric}
             rows = audit.groups.where(**asked, operating_point=at, definition="").rows()
             name, row = system_label(*one.values()), rows[0] if rows and at else None
-            why = "no threshold" if row is None else verdict.WHY.get(row["reason"], row["reason"])
+            why = (
+                "no threshold"
+                if row is None
+                else verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"])
+            )
             if row is not None and row["reason"] == NO_TRIALS[metric]:
                 why += _left_after(audit, one, metric)
             rate = None if row is None else row["value"]
@@ -830,7 +836,7 @@ def _whole(audit: Audit) -> Iterator[PooledRates]:
 def _never_tried(whole: Sequence[PooledRates]) -> Iterator[str]:
     """Of which error nothing is known, in no system, for want of trials."""
     for one in whole:
-        why = verdict.WHY[NO_TRIALS[one.metric]]
+        why = verdict.INCONCLUSIVE_REASONS[NO_TRIALS[one.metric]]
         if all(rate.startswith(why) for _, rate in one.rates):
             told = "; ".join(dict.fromkeys(rate for _, rate in one.rates))
             yield f"The audit says nothing about {ERROR_TYPES[one.metric]}: {told}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group
 
 from parivox.auditing import system_name
-from parivox.core.verdict import WHY
+from parivox.core.verdict import INCONCLUSIVE_REASONS
 from parivox.errors import ConfigError, name_hint
 from parivox.report.audit_queries import (
     ERROR_TYPES,
@@ -159,9 +159,9 @@ def _told(
 def _why(rate: Row, judged: Row | None) -> str:
     """Why there is no rate, or why it can't be told how the group fares."""
     if rate["value"] is None:
-        return str(WHY.get(rate["reason"], rate["reason"]))
+        return str(INCONCLUSIVE_REASONS.get(rate["reason"], rate["reason"]))
     if judged is None or judged["verdict"] != "cannot_tell":
         return ""
-    if judged["reason"] not in WHY:  # a gate's own words
+    if judged["reason"] not in INCONCLUSIVE_REASONS:  # a gate's own words
         return str(judged["reason"])
-    return "; ".join(filter(None, (WHY[judged["reason"]], judged["gates"])))
+    return "; ".join(filter(None, (INCONCLUSIVE_REASONS[judged["reason"]], judged["gates"])))

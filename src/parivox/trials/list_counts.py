@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.core.cluster_errors import Sums, distinct, summed
+from parivox.core.cluster_errors import CodeSums, count_distinct, sum_by_code
 from parivox.errors import ConfigError
 from parivox.trials.grades import grade_codes
 from parivox.trials.lists import agreement_codes
@@ -132,7 +132,7 @@ class TrialsPerSpeaker:
         cells = self.counts.cells.take(~self.counts.cells.target)
         one, other = cells.enrol.astype(np.int64), cells.test.astype(np.int64)
         n = len(self.counts.trial_list.people.ids)
-        both, _ = summed(np.concatenate((one * n + other, other * n + one)), n * n)
+        both, _ = sum_by_code(np.concatenate((one * n + other, other * n + one)), n * n)
         return np.bincount(both // n, minlength=n)[self.speaker]
 
     @property
@@ -205,7 +205,7 @@ def count_list(trial_list: TrialList) -> ListCounts:
     )
 
 
-class _KeyCounts(Sums):
+class _KeyCounts(CodeSums):
     """Keys and how often they occur."""
 
     def __init__(self, speakers: int, shared: int, groups: int) -> None:
@@ -279,9 +279,9 @@ def speakers_by_group(cells: SpeakerPairCounts, k: int) -> Ints:
 def recordings_by_group(group: Codes, recording: Codes, k: int) -> Ints:
     """Recordings of each of `k` groups, or speakers; -1 where not all are known."""
     known = recording >= 0
-    distinct = distinct_by_group(group[known], recording[known], k)
-    distinct[np.bincount(group[~known], minlength=k) > 0] = -1
-    return distinct
+    count_distinct = distinct_by_group(group[known], recording[known], k)
+    count_distinct[np.bincount(group[~known], minlength=k) > 0] = -1
+    return count_distinct
 
 
 def distinct_by_group(group: Codes, who: Codes, k: int) -> Ints:
@@ -289,7 +289,7 @@ def distinct_by_group(group: Codes, who: Codes, k: int) -> Ints:
     width = int(who.max(initial=0)) + 1
     key = group[group >= 0].astype(np.int64) * width + who[group >= 0]
     if k * width > MAX_MARKED_CELLS:
-        return np.bincount(distinct(key)[0] // width, minlength=k)
+        return np.bincount(count_distinct(key)[0] // width, minlength=k)
     there = np.zeros((k, width), dtype=bool)
     there.ravel()[key] = True
     return np.asarray(there.sum(axis=1))

@@ -21,7 +21,7 @@ from parivox.core.counts import Counts
 from parivox.core.eer import eer
 from parivox.core.rates import threshold_at_eer
 from parivox.core.resampled_curves import ResampledCurves, curve_edges
-from parivox.core.resampling import LEAST, speaker_weights
+from parivox.core.resampling import MIN_STRATUM_SPEAKERS, speaker_weights
 from parivox.data.recording_names import recording_names_of
 from parivox.data.requested_groupings import attributes_asked, make_groupings
 from parivox.data.source_bytes import in_encoding_given
@@ -311,7 +311,11 @@ class _Measuring(NamedTuple):
             here = pairs.group == g
             counts = Counts.from_scores(pairs.score[here], pairs.target[here])
             metrics = self._metrics(counts)
-            sd = _sd(drawn[:, g]) if speakers[g] >= LEAST else np.full(metrics.shape, np.nan)
+            sd = (
+                _sd(drawn[:, g])
+                if speakers[g] >= MIN_STRATUM_SPEAKERS
+                else np.full(metrics.shape, np.nan)
+            )
             yield pairs.groups[g], counts, _OfList(int(speakers[g]), metrics, sd)
 
     def _metrics(self, counts: Counts) -> Floats:

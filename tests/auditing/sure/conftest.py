@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.core.cluster_errors import ByPair, BySpeaker
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker
 
 ACCEPTED, REJECTED, THRESHOLD = 1.0, 0.0, 0.5
 POINT = f"threshold={THRESHOLD}"
@@ -126,9 +126,9 @@ def tallied():
         names = sorted({name for key in (*own, *pairs) for name in key[1:]})
         number = {name: i for i, name in enumerate(names)}
         made = []
-        for kind, found in ((BySpeaker, own), (ByPair, pairs)):
+        for kind, found in ((ErrorsBySpeaker, own), (ErrorsByPair, pairs)):
             keys = sorted(found)
-            width = 2 if kind is BySpeaker else 3
+            width = 2 if kind is ErrorsBySpeaker else 3
             codes = [[key[0], *(number[name] for name in key[1:])] for key in keys]
             columns = np.array(codes, dtype=int).reshape(-1, width).T
             counts = np.array([found[key] for key in keys]).reshape(-1, 2).T

@@ -75,13 +75,13 @@ def plain_bh(p):
 def test_ratios_of_rates_are_in_closed_form(audit, tallies, one_row, metric, reference):
     groups, others = tallies
     own = rate_interval(moments(groups[metric]))
-    trials = groups[metric].by_cell(groups[metric].trials)
+    trials = groups[metric].sum_by_cell(groups[metric].trials)
     for at, group in enumerate("abc"):
         if group == reference:
             continue
-        mine = rate_interval(moments(groups[metric].part(at, at + 1)))
+        mine = rate_interval(moments(groups[metric].cell_range(at, at + 1)))
         if reference == "b":
-            against = rate_interval(moments(groups[metric].part(1, 2)))
+            against = rate_interval(moments(groups[metric].cell_range(1, 2)))
         else:
             against = rate_interval(moments(others[group][metric]))
         assert mine.high == own.high[at]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.core.cluster_errors import ByPair, BySpeaker, moments
+from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.intervals import rate_interval
 
 STAGES = {"fte": ("enrol", "enrol"), "fta": ("acquire", "test")}
@@ -43,7 +43,9 @@ def tallied(bank, tried, groups, of):
     keys = sorted(counts)
     errors, trials = np.array([counts[key] for key in keys]).T
     cell = np.array([at for at, _ in keys])
-    return BySpeaker(cell, np.array([int(who[1:]) for _, who in keys]), errors, trials, len(groups))
+    return ErrorsBySpeaker(
+        cell, np.array([int(who[1:]) for _, who in keys]), errors, trials, len(groups)
+    )
 
 
 @pytest.mark.parametrize("metric", STAGES)
@@ -120,9 +122,9 @@ def test_attempts_are_tallied_with_the_trials_that_failed(audit, bank, metric):
     errors, trials = np.array(list(counts.values())).T
     zero = np.zeros(len(counts), dtype=int)
     tally = (
-        BySpeaker(zero, pairs[:, 0], errors, trials, 1)
+        ErrorsBySpeaker(zero, pairs[:, 0], errors, trials, 1)
         if label
-        else ByPair(zero, *pairs.T, errors, trials, 1)
+        else ErrorsByPair(zero, *pairs.T, errors, trials, 1)
     )
     found = rate_interval(moments(tally))
     (row,) = audit.groups.where(group="all", metric=metric, definition="attempts")

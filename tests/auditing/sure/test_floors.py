@@ -70,7 +70,7 @@ def of_point(five, tallied):
                 null = permuted(again, None, REPLICATES, rng)
             else:
                 null = gamma_multinomial(moments(tally), REPLICATES, rng)
-            rates = tally.by_cell(tally.errors) / tally.by_cell(tally.trials)
+            rates = tally.sum_by_cell(tally.errors) / tally.sum_by_cell(tally.trials)
             found[metric] = rates, null
         return found
 
@@ -117,7 +117,7 @@ def test_floors_of_one_rate_are_those_of_core(audit, of_point, metric, measure):
         if row["operating_point"] == "":
             continue
         rates, null = of_point(row["operating_point"])[metric]
-        draws = null.lifted if measure in OF_LOGS else null.rates
+        draws = null.nonzero_rates if measure in OF_LOGS else null.rates
         value = of(rates)
         check(row, floor(value, [of(one) for one in draws]), value)
         checked += 1
@@ -148,7 +148,7 @@ def test_floors_of_both_rates_are_of_independent_draws(audit, of_point):
 def test_tau_log_is_the_spread_that_fair_systems_do_not_have(audit, of_point, metric):
     for row in audit.meta.where(measure="tau_log", metric=metric, gated=False):
         rates, null = of_point(row["operating_point"])[metric]
-        fair = np.var(np.log(null.lifted), axis=1, ddof=1)
+        fair = np.var(np.log(null.nonzero_rates), axis=1, ddof=1)
         own = np.var(np.log(rates), ddof=1)
         assert row["value"] == pytest.approx(math.sqrt(max(0, own - fair.mean())))
         assert row["p"] == pytest.approx((1 + (fair >= own).sum()) / (REPLICATES + 1))

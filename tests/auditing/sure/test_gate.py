@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.core.cluster_errors import BySpeaker, moments
+from parivox.core.cluster_errors import ErrorsBySpeaker, moments
 from parivox.core.intervals import rate_interval
 from parivox.core.ratios import others, ratio_interval
 from parivox.core.verdict import exceeds, holm
@@ -194,7 +194,7 @@ def test_whole_audits_say_what_the_study_says_of_counts(people):
         )
         said = policy(condition(**{"at-most": "1.25x"}), condition("two", **{"at-most": "4%"}))
         found = pv.gate(made.audit(), said)
-        tally = BySpeaker(
+        tally = ErrorsBySpeaker(
             np.repeat(np.arange(3), SIZE),
             np.arange(3 * SIZE),
             np.concatenate([*errors.values()]),

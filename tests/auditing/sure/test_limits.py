@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.core.cluster_errors import BySpeaker
+from parivox.core.cluster_errors import ErrorsBySpeaker
 from parivox.core.error_burden import locked_out_people, share_above, worst_tenth
 
 POINT = "threshold=0.5"
@@ -37,7 +37,7 @@ def audit(made):
 def tally(group):
     errors = ERRORS[group] if group != "pooled" else [e for own in ERRORS.values() for e in own]
     n = len(errors)
-    return BySpeaker(np.zeros(n, int), np.arange(n), np.array(errors), np.full(n, TRIALS), 1)
+    return ErrorsBySpeaker(np.zeros(n, int), np.arange(n), np.array(errors), np.full(n, TRIALS), 1)
 
 
 def limit(audit, group, measure, metric="fnr"):
@@ -157,7 +157,7 @@ def test_deployed_decisions_have_their_own_trials(people):
             counted[0] += row["decision"] == "reject"
             counted[1] += 1
     errors, trials = np.array([known[name] for name in sorted(known)]).T
-    found = share_above(BySpeaker(np.zeros(10, int), np.arange(10), errors, trials, 1), 0.05)
+    found = share_above(ErrorsBySpeaker(np.zeros(10, int), np.arange(10), errors, trials, 1), 0.05)
     where = {"group": "a", "operating_point": "deployed", "measure": "speakers_above"}
     (row,) = audit.limits.where(**where)
     assert row["value"] == pytest.approx(found.value[0])

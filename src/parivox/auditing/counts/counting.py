@@ -33,7 +33,7 @@ from parivox.auditing.layout import Layout, groups_of_trials, walk
 from parivox.auditing.outcomes import MICRO
 from parivox.auditing.participants import Participants
 from parivox.auditing.system import check_polarity
-from parivox.core.cluster_errors import numbered, summed
+from parivox.core.cluster_errors import index_codes, sum_by_code
 from parivox.data.counts_file import SUMS, CountRows
 from parivox.data.score_bins import parse_bins
 from parivox.data.site_key import CountingLog, SiteKey, key_file
@@ -453,7 +453,7 @@ class _Blocks:
                 whole += more[name] - low[name]
         whole *= n
         whole += code
-        found, sums = summed(whole, n * math.prod(sizes.values()), *_weights(part))
+        found, sums = sum_by_code(whole, n * math.prod(sizes.values()), *_weights(part))
         cell, which = np.divmod(found, n)
         columns = {name: column[which] for name, column in alike.items()}
         for name, size in reversed(sizes.items()):
@@ -591,7 +591,7 @@ def _alike(
         if every.size > 1:
             found *= every.size
             found += kinds[name][0]
-    found, number = numbered(found, math.prod(every.size for every in told.values()))
+    found, number = index_codes(found, math.prod(every.size for every in told.values()))
     alike = {}
     for name, every in reversed(told.items()):
         found, code = np.divmod(found, every.size)

@@ -22,7 +22,7 @@ from parivox.auditing.counts.trial_counts import (
     TrialCounts,
 )
 from parivox.auditing.layout import ALLOCATIONS
-from parivox.core.cluster_errors import cells
+from parivox.core.cluster_errors import collapse_constant
 from parivox.data.counts_file import (
     NO_ROWS,
     SIDES,
@@ -217,10 +217,10 @@ def _check_values(one: TrialCounts, rows: dict[str, NDArray[Any]]) -> None:
         is_decision = np.isin(value, (0.0, 1.0)) & (rows["accepted"][scored] == value)
         need(is_decision.all(), "decisions other than 0 and 1")
     for what, column, is_told in (
-        (DECISIONS, "accepted", cells(rows["accepted"]) >= 0),
-        (FAILURES, "failed", cells(rows["failed"]) != 0),
-        (SECONDS, "timed", cells(rows["timed"]) > 0),
-        (THRESHOLDS, "threshold", ~np.isnan(cells(rows["threshold"]))),
+        (DECISIONS, "accepted", collapse_constant(rows["accepted"]) >= 0),
+        (FAILURES, "failed", collapse_constant(rows["failed"]) != 0),
+        (SECONDS, "timed", collapse_constant(rows["timed"]) > 0),
+        (THRESHOLDS, "threshold", ~np.isnan(collapse_constant(rows["threshold"]))),
     ):
         need(
             what in one.contents or not is_told.any(), f"{what} in {column}, of which it tells none"

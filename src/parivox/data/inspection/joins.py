@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from parivox.core.cluster_errors import distinct
+from parivox.core.cluster_errors import count_distinct
 from parivox.data.attributes import UNKNOWN, parse_attribute
 from parivox.data.columns import SPEAKER, plain
 from parivox.data.ids import places_in
@@ -222,7 +222,7 @@ def _pairs(one: InspectedTrials, other: InspectedTrials) -> Iterator[Join]:
         yield Join("utterances", its.name, mine.name, "", int(met.sum()), len(met), missing)
         return
     ids, *both_keys = _keys(one, other)
-    (scored, _), (listed, _) = map(distinct, both_keys)
+    (scored, _), (listed, _) = map(count_distinct, both_keys)
     both = np.intersect1d(scored, listed, assume_unique=True).size
     pattern = pattern_of(one.scan, other.scan) if 2 * both < min(scored.size, listed.size) else ""
     for of, among, here, there in (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.core.cluster_errors import distinct
+from parivox.core.cluster_errors import count_distinct
 from parivox.core.counts import Counts
 from parivox.core.separation import auc
 from parivox.data.attributes import sides_of, whole_of
@@ -399,7 +399,7 @@ def _whose(rule: str, speaker: pl.Series, rows: EncodedRows) -> Whose:
 
 
 def _score_summary(rows: EncodedRows) -> Scores | None:
-    values, _ = distinct(rows.score[np.isfinite(rows.score)])
+    values, _ = count_distinct(rows.score[np.isfinite(rows.score)])
     if not values.size:
         return None
     low, high = float(values[0]), float(values[-1])

@@ -77,11 +77,11 @@ def over_alpha(
     for place, (name, one, rates, rates_of_all) in enumerate(lines):
         ends = []
         for measure in joint:
-            values = np.asarray(measure.of(*rates, alpha=alphas).value)
+            values = np.asarray(measure.evaluate(*rates, alpha=alphas).value)
             rows.append(_line(measure.id.upper(), name, "", alphas, values))
             ends.append(f"{measure.short} {_from_to(values)}")
             if rates_of_all is not None:
-                values_of_all = np.asarray(measure.of(*rates_of_all, alpha=alphas).value)
+                values_of_all = np.asarray(measure.evaluate(*rates_of_all, alpha=alphas).value)
                 faint = _line(measure.id.upper(), name, "", alphas, values_of_all)
                 rows.append(faint | {"all": 1})
                 ends[-1] += f" (of all groups {_from_to(values_of_all)})"
@@ -129,10 +129,10 @@ def over_fpr(
     for place, (name, one, rates, rates_of_all, pooled) in enumerate(_swept(chosen)):
         aside = _TIMES ** (place - (len(chosen.subjects) - 1) / 2)
         for measure in joint:
-            values = measure.of(*rates, alpha=alpha).value
+            values = measure.evaluate(*rates, alpha=alpha).value
             rows.append(_line(measure.id.upper(), name, "", pooled, values))
             if rates_of_all is not None:
-                values_of_all = measure.of(*rates_of_all, alpha=alpha).value
+                values_of_all = measure.evaluate(*rates_of_all, alpha=alpha).value
                 faint = _line(measure.id.upper(), name, "", pooled, values_of_all)
                 rows.append(faint | {"all": 1})
             known += [
@@ -233,7 +233,7 @@ def terms(chosen: Chosen, theme: Theme, *, measures: Names = None) -> Drawing:
         fpr, fnr = (of[within] for of in rates)
         for measure in joint:
             every = np.stack(
-                [np.asarray(measure.of(fpr, fnr, alpha=alpha).value) for alpha in alphas]
+                [np.asarray(measure.evaluate(fpr, fnr, alpha=alpha).value) for alpha in alphas]
             )
             hills[measure.id][name] = every[np.isfinite(every)]
             share = percent(float(np.isfinite(every).mean())) if every.size else "–"
@@ -332,7 +332,9 @@ def _terms(joined: str, rates: Rates) -> list[NDArray[np.float64]]:
     """What a measure joins: of FPR, and of FNR."""
     every = meta_measures()
     terms = every[joined].terms or ()
-    return [np.asarray(every[one].of(rate).value) for one, rate in zip(terms, rates, strict=True)]
+    return [
+        np.asarray(every[one].evaluate(rate).value) for one, rate in zip(terms, rates, strict=True)
+    ]
 
 
 def _points(chosen: Chosen, asked: Names) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from parivox.core.verdict import ALIKE
+from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report import findings
 from parivox.report.audit_queries import ERROR_TYPES, VERDICTS, systems
 from parivox.report.ratio_strips import HIGHEST, LOWEST, SHAPES, SIGNS, TICKS, axis_position
@@ -86,7 +86,7 @@ def _legend(audit: Audit, of: Overview, shown: Sequence[GroupResult]) -> list[st
         ),
         (
             f"grey band: equivalence margin, ratios from 1/{margin:g} to {margin:g}; equivalent: "
-            f"a stricter interval ({100 * ALIKE:g} %) lies inside it"
+            f"a stricter interval ({100 * EQUIVALENCE_CONFIDENCE:g} %) lies inside it"
         ),
         "for help with this screen, see “Read a report” in the documentation",
     ]

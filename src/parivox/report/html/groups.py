@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from parivox.auditing import parse_minimums
-from parivox.core.verdict import ALIKE
+from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report import findings
 from parivox.report.audit_queries import (
     ERROR_TYPES,
@@ -59,7 +59,7 @@ def groups(audit: Audit) -> dict[str, Any]:
         "confidence": f"{100 * options['confidence']:g}",
         "marks": "".join(f" {mark} {words}." for mark, words in interval_marks(rows).items()),
         "margin": f"{options['margin']:g}",
-        "alike": f"{100 * ALIKE:g}",
+        "alike": f"{100 * EQUIVALENCE_CONFIDENCE:g}",
     }
 
 

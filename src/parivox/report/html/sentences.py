@@ -141,7 +141,7 @@ def _unknown(of: Verdicts) -> Iterator[str]:
         by_reason: dict[str, list[str]] = {}
         for group, row in of.get(metric, {}).items():
             if row["verdict"] == "cannot_tell":
-                why = str(verdict.WHY.get(row["reason"], row["reason"]))
+                why = str(verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"]))
                 by_reason.setdefault(why, []).append(group)
         for why, groups in by_reason.items():
             yield (
@@ -153,7 +153,7 @@ def _reasons(of: Verdicts) -> list[str]:
     """Why it can't be told, of whatever group."""
     rows = [row for metric in ERROR_TYPES for row in of.get(metric, {}).values()]
     found = [row["reason"] for row in rows if row["verdict"] == "cannot_tell"]
-    return list(dict.fromkeys(verdict.WHY.get(one, one) for one in found))
+    return list(dict.fromkeys(verdict.INCONCLUSIVE_REASONS.get(one, one) for one in found))
 
 
 def _failures(audit: Audit, every: Sequence[Scope]) -> Iterator[Sheet]:

@@ -71,7 +71,7 @@ def operating_points(audit: Audit, deployed: Mapping[tuple[str, str], str]) -> S
         threshold = UNDEFINED if row["reason"] else deployed.get(name, UNDEFINED)
         if row["threshold"] is not None:
             threshold = f"{row['threshold']:.6g}"
-        missing = {metric: verdict.WHY[why] for metric, why in NO_TRIALS.items()}
+        missing = {metric: verdict.INCONCLUSIVE_REASONS[why] for metric, why in NO_TRIALS.items()}
         lack = {} if row["reason"] else {k: w for k, w in missing.items() if row[k] is None}
         cost = UNDEFINED if row["cdet_norm"] is None else f"{row['cdet_norm']:.4f}"
         made.add(
@@ -113,7 +113,11 @@ def group_rates(audit: Audit, where: Row, metric: str, at: str) -> Sheet:
     for group in order:
         row, verdict_ = rates[group][metric, at], of.get(metric, {}).get(group)
         compared = against.get(group)
-        why = "" if row["value"] is not None else str(verdict.WHY.get(row["reason"], row["reason"]))
+        why = (
+            ""
+            if row["value"] is not None
+            else str(verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"]))
+        )
         made.add(
             Cell(group, "*" if verdict_ and verdict_["gates"] else ""),
             _verdict(verdict_),
@@ -174,7 +178,9 @@ def _against(row: Row, others: str) -> tuple[Cell, Cell, Cell]:
     why = {
         "undefined_ratio": f"no ratio: {others} has no errors, or no trials",
         "no_interval": f"no interval: the group or {others} has too few speakers or errors",
-    }.get(row["reason"]) or str(verdict.WHY.get(row["reason"] or "no_p", row["reason"]))
+    }.get(row["reason"]) or str(
+        verdict.INCONCLUSIVE_REASONS.get(row["reason"] or "no_p", row["reason"])
+    )
     ratio = None if row["ratio"] in {None, math.inf} else row["ratio"]
     limits = interval_text(row["low"], row["high"])
     return (
@@ -260,7 +266,7 @@ def _notes(audit: Audit, rates: Rates, lacking: Mapping[str, str], at: str) -> I
     missing: dict[str, list[str]] = {}
     for row in cells:
         if row["value"] is None:
-            why = verdict.WHY.get(row["reason"], row["reason"])
+            why = verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"])
             reason = f"No {row['metric'].upper()}, as there are {why}"
             missing.setdefault(reason, []).append(row["group"])
     yield from (f"{reason}: {', '.join(groups)}." for reason, groups in missing.items())
