@@ -25,14 +25,14 @@ from parivox.options.decide import (
     ThresholdCommand,
     ThresholdOptions,
 )
-from parivox.options.kinds import Direction, Flag, option, options_of, sections_of
+from parivox.options.kinds import Direction, Flag, option, option_fields, options_by_section
 from parivox.options.monitor import MonitorCommand, MonitorOptions
 from parivox.options.plan import PlanCommand, PlanOptions
 
 ROOT = Path(__file__).parents[1]
 TYPED = ROOT / "src" / "parivox" / "options" / "types.py"
 PAGE = ROOT / "docs" / "cli.md"
-LAST = (described.PageCommand, described.ProgressCommand)
+LAST = (described.ReportDetailsCommand, described.ProgressCommand)
 COMMANDS = {
     "audit": (AuditOptions, described.AuditCommand, *LAST),
     "calibrate": (CalibrateOptions, CalibrateCommand, LAST[1]),
@@ -53,7 +53,7 @@ COMMANDS = {
     "plan": (PlanOptions, PlanCommand),
     "report": (described.ReportCommand, *LAST),
     "score": (
-        *(recordings.ScoreCommand, recordings.ScoredOptions, recordings.ScoreOptions),
+        *(recordings.ScoreCommand, recordings.ScoreFileOptions, recordings.ScoreOptions),
         *(recordings.AllPairsOptions, recordings.VerifyOptions, LAST[1]),
     ),
     "shards plan": (shards.ShardsPlanCommand, AuditOptions, LAST[1]),
@@ -94,7 +94,7 @@ SIGNED = {
 }
 """What describes the options of the function that a command is in the library."""
 SIGNED["embed"] = [recordings.EmbedOptions]
-SIGNED["score"] = [recordings.ScoredOptions, recordings.ScoreOptions]
+SIGNED["score"] = [recordings.ScoreFileOptions, recordings.ScoreOptions]
 NEEDED = {
     "inspect": ["s.csv"],
     "report": ["a"],
@@ -155,7 +155,7 @@ def typed():
     made = HEAD
     for command, options in TYPES.items():
         own = inspect.signature(function(command)).parameters
-        others = [one for one in options_of(options).values() if one.argument not in own]
+        others = [one for one in option_fields(options).values() if one.argument not in own]
         made += f"\n\nclass Other{options.__name__}(TypedDict, total=False):\n"
         made += f'    """Options of `{command}` that its signature does not name."""\n\n'
         for one in others:
@@ -173,7 +173,7 @@ def typed():
 
 def listed(command, section):
     """Options of a section, or of all sections, that have a name on the command line."""
-    options = sections_of(*COMMANDS[command])
+    options = options_by_section(*COMMANDS[command])
     chosen = options[section] if section else [one for of in options.values() for one in of]
     return [one for one in chosen if one.command is not None and not one.position]
 
@@ -216,7 +216,7 @@ def test_tables_of_options_are_as_described():
 
 def described_of(command):
     """Options of a function by their name there."""
-    return {one.argument: one for of in SIGNED[command] for one in options_of(of).values()}
+    return {one.argument: one for of in SIGNED[command] for one in option_fields(of).values()}
 
 
 @pytest.mark.parametrize("command", SIGNED)
@@ -239,7 +239,7 @@ def test_choices_are_those_there_are():
     from parivox.core.rates import RULES
     from parivox.core.registry import ZERO_POLICIES
 
-    options = options_of(AuditOptions)
+    options = option_fields(AuditOptions)
     wanted = {"allocate": ALLOCATIONS, "eer": DEFINITIONS, "rule": RULES, "zero": ZERO_POLICIES}
     assert {name: set(options[name].choices) for name in wanted} == {
         name: set(there) for name, there in wanted.items()
@@ -259,14 +259,14 @@ def test_every_option_is_one_of_the_command_line(command):
 class MoreOptions(AuditOptions):
     """An option more, in its one place."""
 
-    twice: bool = option(described.UNCERTAINTY, "draw twice", Flag, False)
+    twice: bool = option(described.UNCERTAINTY_SECTION, "draw twice", Flag, False)
 
 
 def test_one_field_makes_an_option_of_the_library_the_command_line_and_the_docs():
     assert MoreOptions.of(twice=True).twice
     with pytest.raises(pv.ConfigError, match="twice=3 is neither True nor False"):
         MoreOptions.of(twice=3)
-    (one,) = [one for one in options_of(MoreOptions).values() if one.name == "twice"]
+    (one,) = [one for one in option_fields(MoreOptions).values() if one.name == "twice"]
     command = argparse.ArgumentParser()
     add_option(command, one)
     assert "--twice" in command.format_help()

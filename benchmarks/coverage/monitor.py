@@ -26,12 +26,12 @@ from parivox.core.sequential import (
 from parivox.monitoring.daily_tests import (
     BEFORE,
     DAY_LEVEL,
-    FIRST,
-    LEAST,
+    MIN_EARLIER_WEEKS,
+    MIN_SPEAKERS,
     OTHERS,
     allowed_day_sd,
 )
-from parivox.monitoring.stream import DAY_SD, STARTS, WEEK
+from parivox.monitoring.stream import DAY_SD, DAYS_PER_WEEK, MAX_START_WEEKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -218,7 +218,7 @@ def _watched(
     """
     sd = DAY_SD if is_tested else 0.0
     groups = [np.flatnonzero(of == g) for g in range(int(of.max()) + 1)]
-    limit = np.log(2 * len(groups) * STARTS / ALPHA)
+    limit = np.log(2 * len(groups) * MAX_START_WEEKS / ALPHA)
     level = -ndtri(ALPHA / (2 * len(groups)))
     first: dict[str, IntArray] = {}
     varying: dict[str, BoolArray] = {}
@@ -230,11 +230,11 @@ def _watched(
         today = np.stack(both, axis=-1)  # [stream, speaker, what]
         if not day:
             total = np.zeros_like(today)
-            before = np.zeros((len(today), STARTS, *today.shape[1:]))
+            before = np.zeros((len(today), MAX_START_WEEKS, *today.shape[1:]))
             first = {name: np.full((len(today), len(groups)), DAYS) for name in (OTHERS, BEFORE)}
-            squares = np.zeros((len(today), STARTS, 2, len(groups)))
-        week = min(day // WEEK, STARTS - 1)
-        if day == week * WEEK:
+            squares = np.zeros((len(today), MAX_START_WEEKS, 2, len(groups)))
+        week = min(day // DAYS_PER_WEEK, MAX_START_WEEKS - 1)
+        if day == week * DAYS_PER_WEEK:
             before[:, week] = total
         total += today
         known = before[:, : week + 1]
@@ -264,7 +264,7 @@ def _watched(
             a, b, c = _sums(since[:, None, at], total[:, at])
             excess, variance = score(a, b, margin, correlation=rho[:, 0], shared=c)
             once.append((excess > level * np.sqrt(variance))[:, 0])
-    small = [len(at) < LEAST for at in groups]
+    small = [len(at) < MIN_SPEAKERS for at in groups]
     for days_of in first.values():
         days_of[:, small] = DAYS
     return _Found(first, varying, np.array(once, dtype=np.float64) if once else None)
@@ -288,11 +288,11 @@ def _evidence(
     daily = DailySquares(own, of_others, _allowed(sd, pairs))
     found = score(now, rest, margin, correlation=correlation, daily=daily)
     evidence = {OTHERS: (log_evidence(*found), p)}
-    if own.shape[1] > FIRST:
+    if own.shape[1] > MIN_EARLIER_WEEKS:
         p, pairs = day_variation_p(days, None, sd)
         daily = DailySquares(own, own[:, :1] - own, _allowed(sd, pairs))
         found = score(now, past, margin, correlation=correlation, shared=shared, daily=daily)
-        evidence[BEFORE] = (log_evidence(*found)[:, FIRST:], p)
+        evidence[BEFORE] = (log_evidence(*found)[:, MIN_EARLIER_WEEKS:], p)
     return evidence
 
 

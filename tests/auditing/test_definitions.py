@@ -6,7 +6,7 @@ import pytest
 
 import parivox as pv
 from parivox.auditing.definitions import all_definitions, uncertainty_definitions
-from parivox.auditing.options import INTERVALS, Options
+from parivox.auditing.options import INTERVAL_METHODS, Options
 
 
 def test_without_intervals_there_is_nothing_to_tell():
@@ -33,9 +33,9 @@ def test_the_values_in_force_are_told():
     assert "19 effective errors" in told["gates"]["errors"]
 
 
-@pytest.mark.parametrize("interval", INTERVALS)
+@pytest.mark.parametrize("interval", INTERVAL_METHODS)
 def test_every_way_of_making_intervals_is_told(interval):
-    told = [uncertainty_definitions(Options(interval=other))["rates"] for other in INTERVALS]
+    told = [uncertainty_definitions(Options(interval=other))["rates"] for other in INTERVAL_METHODS]
     own = uncertainty_definitions(Options(interval=interval))
     assert told.count(own["rates"]) == 1
     assert ("independent" in own["rates"]) == (interval != "bootstrap")

@@ -4,7 +4,7 @@ import pytest
 
 import parivox as pv
 from parivox.decide.calibrator_file import read_calibrator
-from parivox.options.limits import most_of
+from parivox.options.limits import parse_maximum
 from parivox.share.shard_plan import read_json
 
 NUMBERS = ["[5%]", "{}", "1e308x", "1_0x", "0.0_5", "0x1p-4", "٥%", "nan", "-5%", "1e9999", "true"]
@@ -12,12 +12,12 @@ NUMBERS = ["[5%]", "{}", "1e308x", "1_0x", "0.0_5", "0x1p-4", "٥%", "nan", "-5%
 
 @pytest.mark.parametrize("text", [*NUMBERS, "", " ", "%", "x", "infx", "0.5x", "100%", "0"])
 def test_what_is_no_limit_is_none(text):
-    assert most_of(text) is None
+    assert parse_maximum(text) is None
 
 
 @pytest.mark.parametrize("text", ["5%", "5.%", ".05", "5e-2", " 0.05 ", "1.5x", "1e3x"])
 def test_limits_may_be_written_in_several_ways(text):
-    assert most_of(text) is not None
+    assert parse_maximum(text) is not None
 
 
 @pytest.fixture(scope="module")

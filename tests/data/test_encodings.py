@@ -156,7 +156,7 @@ def test_what_separates_thousands_is_never_guessed(read, scores, match):
 def test_decimal_signs_must_agree_across_blocks(read, monkeypatch):
     from parivox.data.formats import delimited
 
-    monkeypatch.setattr(delimited, "BLOCK", 64)
+    monkeypatch.setattr(delimited, "CHUNK_BYTES", 64)
     rows = [f"a/{i};b/1;{i}.5\n" for i in range(20)]
     mixed = "enrol;test;score\n" + "".join([*rows, "a/x;b/1;0,5\n"])
     with pytest.raises(DataError, match=r"rows 2 and 22, .*'0.5' has a decimal point and '0,5' a"):

@@ -120,12 +120,12 @@ def test_enrolments_that_are_no_tests_are_told_apart(write):
 
 
 def test_of_a_large_file_the_first_rows_are_told_and_that_is_said(folder, monkeypatch):
-    monkeypatch.setattr(seen_trials, "MOST_ROWS", 3)
+    monkeypatch.setattr(seen_trials, "MAX_INSPECTED_ROWS", 3)
     for name in ("scores.csv", "wespeaker.txt"):
         found = inspect(folder / name)
         assert (found.files[0].rows, found.files[0].whole) == (3, False)
         assert "more than 3 rows, of which the first" in told(found)
-    monkeypatch.setattr(seen_trials, "MOST_ROWS", 4)
+    monkeypatch.setattr(seen_trials, "MAX_INSPECTED_ROWS", 4)
     assert inspect(folder / "scores.csv").files[0].whole
 
 
@@ -221,8 +221,8 @@ def test_a_large_file_of_trials_is_not_read_whole_to_be_known(write, monkeypatch
 
 
 def test_a_file_of_very_many_ids_is_cut_off_earlier(monkeypatch):
-    monkeypatch.setattr(seen_trials, "MOST_IDS", 3)
-    monkeypatch.setattr(dataframes, "ROWS", 2)
+    monkeypatch.setattr(seen_trials, "MAX_INSPECTED_IDS", 3)
+    monkeypatch.setattr(dataframes, "ROWS_PER_CHUNK", 2)
     trials = pl.DataFrame(TRIALS, schema=["enrol", "test", "score", "label"], orient="row")
     (found,) = inspect(trials).files
     assert (found.rows, found.whole) == (2, False)
@@ -538,7 +538,7 @@ def test_attributes_of_two_levels_are_told(folder, write, age, agree):
 
 
 def test_attributes_of_two_levels_of_a_large_file_may_differ(folder, write, monkeypatch):
-    monkeypatch.setattr(seen_trials, "MOST_ROWS", 3)
+    monkeypatch.setattr(seen_trials, "MAX_INSPECTED_ROWS", 3)
     ages = write("ages.csv", AGES.format("29"))
     found = inspect(folder / "scores.csv", folder / "people.csv", ages)
     assert found.shared[0].refused is None

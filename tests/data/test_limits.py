@@ -102,7 +102,7 @@ def test_a_header_may_be_long_and_is_told_where_it_is_too_long(write, columns):
 
 
 def test_a_line_longer_than_any_row_is_refused(write, monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCK", 1 << 20)
+    monkeypatch.setattr(delimited, "CHUNK_BYTES", 1 << 20)
     for rest in (b"", b"\na,b\n"):
         path = write("people.csv", b"id,sex\na,f\nb," + b"m" * (5 << 20) + rest)
         with pytest.raises(
@@ -117,7 +117,7 @@ def test_a_workbook_of_too_many_cells_is_refused(tmp_path, monkeypatch, optional
     for _ in range(30):
         workbook.active.append(["a", "b"])
     workbook.save(tmp_path / "people.xlsx")
-    monkeypatch.setattr("parivox.data.formats.xlsx.MOST_CELLS", 50)
+    monkeypatch.setattr("parivox.data.formats.xlsx.MAX_CELLS", 50)
     if not is_counted_first:  # as where tags have a prefix
         monkeypatch.setattr("parivox.data.formats.xlsx._check_cell_count", lambda *_: None)
     told = "people.xlsx: a sheet has more than 50 cells, .*; save its table as CSV or Parquet"

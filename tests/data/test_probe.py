@@ -11,7 +11,7 @@ import pytest
 
 import parivox as pv
 from parivox.data.formats import dataframes, probe
-from parivox.data.formats.dataframes import Undecoded, check_decodes
+from parivox.data.formats.dataframes import UndecodedTable, check_decodes
 from parivox.data.speakers import read_speakers
 from parivox.errors import DataError
 
@@ -64,7 +64,7 @@ def test_a_process_that_aborts_is_a_sentence(with_probe, tmp_path, kind, packed)
 def test_what_aborts_of_several_is_named(with_probe):
     with_probe("import os, sys\nsys.stdin.read()\nprint(0)\nprint(1, flush=True)\nos.abort()\n")
     with pytest.raises(DataError, match=r"^b\.counts: cannot be read as parquet"):
-        check_decodes(*(Undecoded(f"{name}.counts", "parquet", name) for name in "abc"))
+        check_decodes(*(UndecodedTable(f"{name}.counts", "parquet", name) for name in "abc"))
 
 
 def test_counts_are_decoded_in_one_process(tmp_path, monkeypatch):
@@ -122,7 +122,7 @@ def test_bytes_that_ended_the_process_are_a_sentence(tmp_path):
 
 def test_without_an_interpreter_nothing_is_decoded_first(monkeypatch):
     monkeypatch.setattr(sys, "executable", None)
-    check_decodes(Undecoded("nowhere", "parquet", "nowhere"))
+    check_decodes(UndecodedTable("nowhere", "parquet", "nowhere"))
 
 
 def test_the_process_reads_rows_and_columns_that_are_asked_for(tmp_path):

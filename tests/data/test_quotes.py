@@ -148,7 +148,7 @@ def test_cells_over_several_lines_are_reported_with_their_row(tmp_path, end):
 
 
 def test_a_cell_over_several_lines_in_one_of_many_blocks_is_counted_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("parivox.data.formats.delimited.BLOCK", 64)
+    monkeypatch.setattr("parivox.data.formats.delimited.CHUNK_BYTES", 64)
     (tmp_path / "s.csv").write_text(spanning()[0])
     with (tmp_path / "s.csv").open("a") as file:
         file.writelines(f"a/{n},b/{n},0.{n},0,x\n" for n in range(10, 40))

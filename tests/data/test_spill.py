@@ -27,8 +27,8 @@ def large(monkeypatch, tmp_path):
         monkeypatch.setattr(ids, "RUN", 70)
         monkeypatch.setattr(ids, "IN_MEMORY_IDS", 30)
         monkeypatch.setattr(ids, "RANGE", 50)
-        monkeypatch.setattr(dataframes, "ROWS", 64)
-        monkeypatch.setattr(delimited, "BLOCK", 1000)
+        monkeypatch.setattr(dataframes, "ROWS_PER_CHUNK", 64)
+        monkeypatch.setattr(delimited, "CHUNK_BYTES", 1000)
         monkeypatch.setattr(source_bytes, "IN_MEMORY_BYTES", 2000)
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 

@@ -321,7 +321,7 @@ def test_a_damaged_workbook_is_named(write):
 
 
 def test_a_workbook_too_large_is_named(write, monkeypatch):
-    monkeypatch.setattr(xlsx, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(xlsx, "MAX_UNPACKED_BYTES", 1 << 20)
     bomb = plain(HEADER + " " * (3 << 20) + ROW)
     assert len(bomb) < 10_000
     with pytest.raises(

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from parivox.data.formats.delimited import PICKLED
+from parivox.data.formats.delimited import PICKLE_ADVICE
 from parivox.embedding.systems.precomputed import read
 from parivox.errors import DataError
 
@@ -185,7 +185,7 @@ def test_objects_in_arrays_are_not_unpickled(tmp_path):
 
 
 def test_what_is_said_of_a_pickle_makes_embeddings_that_are_read(tmp_path):
-    _, _, recipe = PICKLED.partition("with ")
+    _, _, recipe = PICKLE_ADVICE.partition("with ")
     pages = Path(__file__).parents[2] / "docs" / "systems.md"
     assert recipe in pages.read_text(encoding="utf-8")
     all_ = {"a@1.wav": VECTORS[0], "b@2.wav": VECTORS[1]}

@@ -7,7 +7,7 @@ import pytest
 
 import parivox as pv
 from parivox.errors import ConfigError, DataError
-from parivox.options.trials import FORMATS
+from parivox.options.trials import LIST_FORMATS
 
 TRIALS = {
     "enrol": ["a/x/1", "b/x/1", "a/x/1", "a/x/1", "a/y/1"],
@@ -21,7 +21,7 @@ def rows(path, *columns):
     return found.select(columns or found.columns).rows()
 
 
-@pytest.mark.parametrize(("one", "other"), [*itertools.permutations(FORMATS, 2)])
+@pytest.mark.parametrize(("one", "other"), [*itertools.permutations(LIST_FORMATS, 2)])
 def test_every_row_comes_through_in_its_order(one, other, tmp_path):
     pv.trials.convert(TRIALS, tmp_path / "one", to=one)
     pv.trials.convert(tmp_path / "one", tmp_path / "other", to=other)
@@ -113,7 +113,7 @@ def test_a_list_is_never_written_over_itself(tmp_path):
 
 def test_voxceleb1_h_comes_through_every_format(bt4vt_data, tmp_path):
     source = bt4vt_data / "resnetse34v2_H-eval_scores.csv"
-    for kind in FORMATS:
+    for kind in LIST_FORMATS:
         made = pv.trials.convert(source, tmp_path / kind, to=kind)
         assert (made.target, made.nontarget) == (275_488, 275_406)
         source = tmp_path / kind

@@ -10,7 +10,7 @@ from parivox.data.columns import RequestedColumns
 from parivox.data.formats import scan
 from parivox.data.trial_values import labels
 from parivox.errors import ConfigError, DataError
-from parivox.options.trials import FORMATS
+from parivox.options.trials import LIST_FORMATS
 from parivox.trials.writing import FORMATS_WITH_FURTHER_COLUMNS, ListWriter
 
 FORMAT_READ = {
@@ -52,14 +52,14 @@ def read(path):
     return found.format, rows
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", LIST_FORMATS)
 def test_a_list_begins_as_its_format_does(kind, tmp_path):
     path = write(tmp_path / "list", kind, ["a/x/1.wav"], ["b/x/1.wav"], [False])
     assert path.read_bytes().startswith(HEADS[kind])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", LIST_FORMATS)
 @settings(max_examples=25, deadline=None)
 @given(
     rows=st.lists(
@@ -78,7 +78,7 @@ def test_what_is_written_is_read_again(kind, rows, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", LIST_FORMATS)
 def test_the_bytes_do_not_tell_the_blocks(kind, tmp_path):
     rng = np.random.default_rng(3)
     n = 300_000  # more than a group of rows in Parquet
@@ -104,7 +104,7 @@ def test_further_columns_have_room_in_tables(kind, tmp_path):
     }
 
 
-@pytest.mark.parametrize("kind", sorted(set(FORMATS) - set(FORMATS_WITH_FURTHER_COLUMNS)))
+@pytest.mark.parametrize("kind", sorted(set(LIST_FORMATS) - set(FORMATS_WITH_FURTHER_COLUMNS)))
 def test_lists_of_three_columns_refuse_more(kind, tmp_path):
     with pytest.raises(ConfigError, match=f"format {kind} holds no score; write it as csv"):
         write(tmp_path / "list", kind, ["a"], ["b"], [True], more={"score": [0.5]})
@@ -120,7 +120,7 @@ def test_an_id_that_a_format_cannot_hold_is_named(kind, id_, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", LIST_FORMATS)
 def test_nothing_is_left_of_a_list_that_was_not_finished(kind, tmp_path):
     def fail():
         with ListWriter(tmp_path / "list", kind) as writer:

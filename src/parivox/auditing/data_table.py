@@ -25,7 +25,7 @@ from parivox.core.costs import min_cdet
 from parivox.core.eer import eer
 from parivox.core.separation import auc
 from parivox.data.attribute_warnings import age_warnings, speaker_warnings
-from parivox.data.formats.delimited import SPANNING
+from parivox.data.formats.delimited import SPANNING_RECORDS
 from parivox.data.recording_names import odd_recordings
 from parivox.data.trial_checks import name_by_speaker
 from parivox.data.trial_set import trials_in_common
@@ -140,7 +140,7 @@ def _of_read(
         add(source=one.source, item=one.item, count=one.count, note=one.note)
     files = [*trials.provenance, *([] if people is None else people.provenance)]
     for file in files:
-        if spanning := file.get(SPANNING):
+        if spanning := file.get(SPANNING_RECORDS):
             item = f"rows of {file['name']} with a cell over several lines"
             note = f"the first is row {spanning['first_row']}"
             add(source=file["role"], item=item, count=spanning["records"], note=note)

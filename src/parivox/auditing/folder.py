@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.options import Options
 from parivox.auditing.private import PRIVATE, PrivateKey
 from parivox.auditing.schema import CURVES, FIRST, ON_REQUEST, SCHEMA_VERSION, TABLES
-from parivox.data.formats.dataframes import Undecoded, check_decodes
+from parivox.data.formats.dataframes import UndecodedTable, check_decodes
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, ParivoxError, utf8_text
 from parivox.options.audit import AuditOptions
-from parivox.options.kinds import options_of
+from parivox.options.kinds import option_fields
 from parivox.runtime.disk import (
     HIDDEN_PREFIX,
     atomic_folder,
@@ -245,7 +245,7 @@ def _check_curves(home: Path) -> None:
     if PrivateKey.is_in(home):
         return
     paths = (current_path(home, f"{name}.parquet") for name in CURVES)
-    known = [Undecoded(str(path), "parquet", path) for path in paths if path.is_file()]
+    known = [UndecodedTable(str(path), "parquet", path) for path in paths if path.is_file()]
     if known:
         check_decodes(*known)
 
@@ -297,7 +297,7 @@ class _OtherVersion:
     def options(self, chosen: dict[str, Any]) -> dict[str, Any]:
         """Options as they were chosen; those that came later are at their default."""
         known = json.loads(json.dumps(Options().recorded()))
-        for name, one in options_of(AuditOptions).items():
+        for name, one in option_fields(AuditOptions).items():
             if name in chosen and one.is_recorded:
                 one.check(chosen[name])
         later = {name: value for name, value in known.items() if name not in chosen}

@@ -18,8 +18,8 @@ from parivox.data.trial_set import with_common_speakers
 from parivox.data.trials import read_trials
 from parivox.errors import ConfigError, DataError, utf8_text
 from parivox.frozen import frozen
-from parivox.options.audit import READ, TRIALS, AuditOptions
-from parivox.options.kinds import options_of
+from parivox.options.audit import INPUT_SECTION, READING_SECTION, AuditOptions
+from parivox.options.kinds import option_fields
 from parivox.runtime.progress import stage
 from parivox.trials.grades import with_grades
 from parivox.trials.manifest import ListDesign
@@ -233,7 +233,7 @@ def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:
     from parivox.data.groups_file import read_groups_file  # noqa: PLC0415 - where one is given
 
     file = read_groups_file(asked.groups)
-    known = options_of(type(asked)).keys() & {"by", "within"}  # not all repeat within levels
+    known = option_fields(type(asked)).keys() & {"by", "within"}  # not all repeat within levels
     said = {name: getattr(file, name) for name in known if getattr(asked, name) is None}
     return replace(asked, **said), file
 
@@ -340,8 +340,10 @@ def gather_counts(named: NamedFiles, asked: AuditOptions) -> Gathered:
     from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for files of counts only
 
     known = _OF_SPEAKERS if any(holds_tally(path) for _, path in named) else ()
-    for name, one in options_of(AuditOptions).items():
-        of_rows = (one.section in {TRIALS, READ} and name not in known) or name == "standardise"
+    for name, one in option_fields(AuditOptions).items():
+        of_rows = (
+            one.section in {INPUT_SECTION, READING_SECTION} and name not in known
+        ) or name == "standardise"
         if of_rows and name != "orientation" and one.is_given(getattr(asked, name)):
             msg = (
                 f"{one.flag}: cannot be used with counts, which hold their groups and no ids; "

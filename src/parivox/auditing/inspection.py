@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.auditing.data_table import POINTS
 from parivox.auditing.missing_scores import MISSING_SCORES
 from parivox.data.inspection import inspect_files
-from parivox.data.inspection.findings import Counted, Found, Labels
+from parivox.data.inspection.findings import CountsFindings, FileFindings, LabelFindings
 from parivox.data.source_bytes import in_encoding_given, stem_of
 from parivox.data.trial_checks import NOTE_OF_NOBODY, OF_NOBODY
 from parivox.data.value_warnings import ODDITIES, RANGE_OF_NUMBERS, DataWarning
@@ -102,7 +102,7 @@ def warnings_of(audit: Audit) -> Iterator[DataWarning]:
 class _Counts:
     """Files of counts, as an audit reads them."""
 
-    def see(self, name: str, path: Any) -> Found:
+    def see(self, name: str, path: Any) -> FileFindings:
         """What one file holds."""
         from parivox.auditing.counts.header import (  # noqa: PLC0415 - for files of counts only
             read_trial_counts,
@@ -111,14 +111,14 @@ class _Counts:
         try:
             one = read_trial_counts(path)
         except DataError as error:
-            return Found(name, "counts", "parquet", problems=(str(error),))
+            return FileFindings(name, "counts", "parquet", problems=(str(error),))
         first = one.columns["block"] == 0  # each block holds every trial
         n, target, failed = (one.columns[name][first] for name in ("count", "target", "failed"))
         targets, nontargets = (int(n[(failed == 0) & of].sum()) for of in (target, ~target))
-        return Found(
+        return FileFindings(
             *(name, "counts", "parquet"),
             rows=len(one.rows),
-            labels=Labels(targets, nontargets),
+            labels=LabelFindings(targets, nontargets),
             counted=_counted(one, int(n[failed > 0].sum())),
         )
 
@@ -133,7 +133,7 @@ class _Counts:
         return ""
 
 
-def _counted(one: TrialCounts, failed: int) -> Counted:
+def _counted(one: TrialCounts, failed: int) -> CountsFindings:
     withheld = [
         f"{group} ({by}{f', {level}' if level else ''})" for by, level, group in one.withheld
     ]
@@ -141,7 +141,7 @@ def _counted(one: TrialCounts, failed: int) -> Counted:
     lost = [f"scores within {one.bins.step} of each other"] if one.bins.step else []
     if one.bins.no_curve:
         lost = ["EER, minimum costs and other thresholds"]
-    return Counted(
+    return CountsFindings(
         one.system,
         one.list,
         failed,

@@ -18,7 +18,7 @@ from parivox.core.error_burden import (
 )
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.verdict import meets_limit
-from parivox.options.limits import FAILED, RATES
+from parivox.options.limits import FAILURE_METRICS, RATIO_METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -140,10 +140,12 @@ def _judged(
     Value, lower and upper limit, and why there is none of these, each ``[cell]``.
     """
     metric, n = limit.metric, data.values.shape[-1]
-    points = {"": ""} if metric in FAILED else {one.point.text: one.reason for one in found}
+    points = (
+        {"": ""} if metric in FAILURE_METRICS else {one.point.text: one.reason for one in found}
+    )
     for point, reason in points.items():
         none = np.full((3, n), np.nan)
-        key = metric, "" if metric in (*RATES, *FAILED) else ATTEMPTS, point
+        key = metric, "" if metric in (*RATIO_METRICS, *FAILURE_METRICS) else ATTEMPTS, point
         if reason or (key not in data.keys and not limit.is_ratio):
             yield point, (*none, np.full(n, reason or _NOT_TOLD, dtype=object))
         elif limit.is_ratio:

@@ -10,20 +10,20 @@ from parivox.auditing.operating_points import OperatingPoint, parse_point, parse
 from parivox.core.costs import CostModel, parse_cost
 from parivox.errors import ConfigError
 from parivox.options.audit import (
-    INTERVALS,
+    INTERVAL_METHODS,
     NEVER,
     OFFENDERS,
-    READ,
+    READING_SECTION,
     REFERENCES,
     AuditOptions,
 )
-from parivox.options.kinds import options_of
+from parivox.options.kinds import option_fields
 from parivox.options.limits import Limit, parse_limits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["INTERVALS", "OFFENDERS", "REFERENCES", "Options", "SampleSizeMinimums"]
+__all__ = ["INTERVAL_METHODS", "OFFENDERS", "REFERENCES", "Options", "SampleSizeMinimums"]
 
 SWEEP = "fpr=0.001:0.1:log100"
 """Grid of the area under FDR when no sweep is asked for.
@@ -137,8 +137,8 @@ class Options(AuditOptions):
 
     def recorded(self) -> dict[str, Any]:
         """Options as the record of the audit has them; how files are read comes last."""
-        described = [one for one in options_of(type(self)).values() if one.is_recorded]
-        described.sort(key=lambda one: one.section == READ)
+        described = [one for one in option_fields(type(self)).values() if one.is_recorded]
+        described.sort(key=lambda one: one.section == READING_SECTION)
         return {one.name: getattr(self, one.name) for one in described}
 
 

@@ -54,7 +54,7 @@ from parivox.data.trial_set import CommonTrials, TrialSet
 from parivox.data.trials import read_trials
 from parivox.errors import ConfigError, name_hint
 from parivox.options.audit import NEVER, AuditOptions
-from parivox.options.kinds import Value, options_of
+from parivox.options.kinds import Unchecked, option_fields
 from parivox.runtime.memory import give_back_memory
 from parivox.runtime.progress import reports_progress, stage
 
@@ -352,7 +352,9 @@ def _trial_table(scores: Any, asked: AuditOptions) -> Path | None:
     """Where every trial is to be written, if it is, and is no file that is read."""
     if asked.trial_table is None:
         return None
-    tables = (name for name, one in options_of(AuditOptions).items() if isinstance(one, Value))
+    tables = (
+        name for name, one in option_fields(AuditOptions).items() if isinstance(one, Unchecked)
+    )
     inputs = [scores, *(getattr(asked, name) for name in tables if name != "trial_table")]
     return check_trial_table(asked.trial_table, [one for source in inputs for one in _each(source)])
 

@@ -17,8 +17,8 @@ from parivox.cli.options import (
 from parivox.cli.process import print_json, printing, say
 from parivox.cli.report import context_of, labelled_by, page_options
 from parivox.errors import ConfigError
-from parivox.options.audit import AuditCommand, AuditOptions, PageCommand, ProgressCommand
-from parivox.options.kinds import options_of
+from parivox.options.audit import AuditCommand, AuditOptions, ProgressCommand, ReportDetailsCommand
+from parivox.options.kinds import option_fields
 
 if TYPE_CHECKING:
     import argparse
@@ -47,7 +47,7 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "audit",
         _run,
-        *(AuditOptions, AuditCommand, PageCommand, ProgressCommand),
+        *(AuditOptions, AuditCommand, ReportDetailsCommand, ProgressCommand),
         help=words,
         usage="parivox audit SCORES... [--speakers FILE] [options]",
         description="Measure the error rates of each group of speakers and test whether they "
@@ -110,7 +110,7 @@ def _print(result: Audit, given: argparse.Namespace, context: Any) -> None:
 
 def _fail_on(given: argparse.Namespace, options: Mapping[str, Any]) -> Sequence[str]:
     """Findings that end with exit code 1, if the audit looks for them."""
-    one = options_of(AuditCommand)["fail_on"]
+    one = option_fields(AuditCommand)["fail_on"]
     asked: Sequence[str] = one.check(one.parse(given.fail_on)) if given.fail_on else ()
     if {*asked} - {"worse"} and not options.get("limits"):
         msg = f"--fail-on {','.join(asked)}: there is no limit; give one, as in --limit fnr=5%"

@@ -17,7 +17,7 @@ from parivox.cli.process import print_json, print_lines, printing
 from parivox.errors import ConfigError
 from parivox.options.audit import ProgressCommand
 from parivox.options.decide import CalibrateCommand, CalibrateOptions
-from parivox.options.kinds import options_of
+from parivox.options.kinds import option_fields
 from parivox.runtime.disk import writable_file
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _apply(source: str, given: argparse.Namespace) -> None:
     from parivox.decide.calibrated_scores import apply_calibrator  # noqa: PLC0415
 
     asked = given_options(given, CalibrateOptions)
-    for name, one in options_of(CalibrateOptions).items():
+    for name, one in option_fields(CalibrateOptions).items():
         if name not in _TAKEN and one.is_given(asked.get(name, one.default)):
             msg = f"{one.flag}: the calibrator tells it, or has no use for it; leave it out"
             raise ConfigError(msg)

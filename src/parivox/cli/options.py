@@ -10,7 +10,14 @@ import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parivox.errors import ConfigError
-from parivox.options.kinds import Direction, Flag, Text, Value, options_of, sections_of
+from parivox.options.kinds import (
+    Direction,
+    Flag,
+    Text,
+    Unchecked,
+    option_fields,
+    options_by_section,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -104,7 +111,7 @@ def add_command(
     )
     if run is not None:
         command.set_defaults(run=run)
-    sections, others = sections_of(*described), dict[Any, str | None]()
+    sections, others = options_by_section(*described), dict[Any, str | None]()
     every = [one for options in sections.values() for one in options]
     if len(every) > _FEW:
         command.add_argument(
@@ -140,9 +147,9 @@ def add_option(group: Any, one: Option) -> list[Any]:
     how = {"dest": one.name, "metavar": one.metavar}
     if isinstance(one, Flag):
         how = {"dest": one.name, "action": "store_true"}
-    elif isinstance(one, Value) and one.const is not None:
+    elif isinstance(one, Unchecked) and one.const is not None:
         how = {"dest": one.name, "action": "store_const", "const": one.const}
-    elif isinstance(one, Value) and one.is_many:
+    elif isinstance(one, Unchecked) and one.is_many:
         how["nargs"] = "+"
     elif isinstance(one, Text) and one.alone:
         how |= {"nargs": "?", "const": one.alone}
@@ -162,7 +169,7 @@ def _help_of(one: Option) -> str:
     if isinstance(one, Flag):
         return one.negated or one.plain
     sentences = [one.plain]
-    if one.is_repeatable and not (isinstance(one, Value) and one.is_many):
+    if one.is_repeatable and not (isinstance(one, Unchecked) and one.is_many):
         sentences.append("Can be repeated")
     if one.fallback:
         sentences.append(f"Default: {one.fallback}".replace("`", ""))
@@ -178,7 +185,7 @@ def given_options(given: argparse.Namespace, described: type[Options]) -> dict[s
         If a text is no number or mapping where one is asked for.
     """
     found: dict[str, Any] = {}
-    for name, one in options_of(described).items():
+    for name, one in option_fields(described).items():
         if isinstance(one, Direction):
             words = [word for word in one.each if getattr(given, word)]
             if len(words) > 1:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from parivox.cli.options import add_command, check_out_is_named
 from parivox.cli.process import print_lines, printing, say
 from parivox.errors import ConfigError
-from parivox.options.audit import NEVER, PageCommand, ProgressCommand, ReportCommand
+from parivox.options.audit import NEVER, ProgressCommand, ReportCommand, ReportDetailsCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -33,7 +33,7 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "report",
         _run,
-        *(ReportCommand, PageCommand, ProgressCommand),
+        *(ReportCommand, ReportDetailsCommand, ProgressCommand),
         help=words,
         usage="parivox report AUDIT [--out FILE] [--figures FOLDER] [options]",
         description="Export a self-contained HTML report, or figures and tables for a paper, a "

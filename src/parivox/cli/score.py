@@ -8,11 +8,11 @@ from parivox.cli.options import add_command, check_out_is_named, given_options
 from parivox.cli.process import printing
 from parivox.errors import ConfigError
 from parivox.options.audit import ProgressCommand
-from parivox.options.kinds import options_of
+from parivox.options.kinds import option_fields
 from parivox.options.recordings import (
     AllPairsOptions,
     ScoreCommand,
-    ScoredOptions,
+    ScoreFileOptions,
     ScoreOptions,
     VerifyOptions,
 )
@@ -36,7 +36,7 @@ def add_to(commands: Any, words: str) -> None:
         commands,
         "score",
         _run,
-        *(ScoreCommand, ScoredOptions, ScoreOptions, AllPairsOptions, VerifyOptions),
+        *(ScoreCommand, ScoreFileOptions, ScoreOptions, AllPairsOptions, VerifyOptions),
         ProgressCommand,
         help=words,
         usage="parivox score TRIALS --embeddings DIR --out FILE [options]",
@@ -54,7 +54,7 @@ def _run(given: argparse.Namespace) -> None:
     if given.all_pairs:
         _count_all_pairs(given)
         return
-    shared = given_options(given, ScoredOptions)
+    shared = given_options(given, ScoreFileOptions)
     given.outcome = "what was scored is kept; the same command goes on from there"
     if given.system is None:
         from parivox.scoring.run import score  # noqa: PLC0415
@@ -96,7 +96,7 @@ def _check(given: argparse.Namespace) -> None:
         raise ConfigError(msg)
     is_compared = given.system is None
     needs = "--system" if is_compared else "--embeddings"
-    for one in options_of(VerifyOptions if is_compared else ScoreOptions).values():
+    for one in option_fields(VerifyOptions if is_compared else ScoreOptions).values():
         if getattr(given, one.name) is not None:
             msg = f"{one.flag} goes with {needs}; leave it out"
             raise ConfigError(msg)
@@ -121,11 +121,11 @@ def _check_trials(given: argparse.Namespace) -> None:
         raise ConfigError(msg)
     others = ["system", "models", "models_by", "format", "columns", "ray"]
     if not given.all_pairs:
-        others = [*options_of(AllPairsOptions)]
+        others = [*option_fields(AllPairsOptions)]
     described = {
         name: one
-        for of in (ScoreCommand, ScoredOptions, ScoreOptions, AllPairsOptions)
-        for name, one in options_of(of).items()
+        for of in (ScoreCommand, ScoreFileOptions, ScoreOptions, AllPairsOptions)
+        for name, one in option_fields(of).items()
     }
     for name in others:
         if getattr(given, name):

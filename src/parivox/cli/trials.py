@@ -16,7 +16,7 @@ from parivox.cli.process import print_lines, print_result
 from parivox.errors import ConfigError
 from parivox.options import trials as described
 from parivox.options.audit import ProgressCommand
-from parivox.options.kinds import options_of
+from parivox.options.kinds import option_fields
 
 if TYPE_CHECKING:
     from parivox.options.kinds import Options
@@ -197,8 +197,8 @@ def _add_build(commands: Any) -> None:
         examples=EXAMPLES_OF_BUILD,
         prog=BUILD,
     )
-    kinds = described.KINDS
-    every = {one.flag for options in kinds.values() for one in options_of(options).values()}
+    kinds = described.BUILD_OPTIONS
+    every = {one.flag for options in kinds.values() for one in option_fields(options).values()}
     for flag in sorted(every - {f"--{name}" for name in (*_TABLES, "progress")}):
         whole.add_argument(flag, action=_OfKind, nargs="?", help=argparse.SUPPRESS)
     inner = whole.add_subparsers(title="kinds", metavar="KIND", dest="kind", prog=BUILD)
@@ -240,7 +240,7 @@ def _build(given: argparse.Namespace) -> None:
         if getattr(given, name) is None:
             msg = f"--{name} is needed: name a {what}; see {BUILD} {given.kind} --help"
             raise ConfigError(msg)
-    asked = given_options(given, described.KINDS[given.kind])
+    asked = given_options(given, described.BUILD_OPTIONS[given.kind])
     import parivox.trials  # noqa: PLC0415 - what takes time to load
 
     _prepare(**{name: getattr(given, name) for name in _TABLES})

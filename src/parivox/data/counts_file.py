@@ -26,12 +26,12 @@ import polars as pl
 from parivox.core.cluster_errors import CodeSums, collapse_constant, needs_adding_up, sum_by_code
 from parivox.core.counts import EdgeSearch, ScoreGrid
 from parivox.data.formats.dataframes import (
-    Undecoded,
+    UndecodedTable,
     binary_frame,
     check_decodes,
     parquet_metadata,
 )
-from parivox.data.formats.format import ENGINE_ERRORS, why
+from parivox.data.formats.format import ENGINE_ERRORS, error_summary
 from parivox.data.source_bytes import read_content
 from parivox.errors import ConfigError, DataError
 from parivox.runtime.disk import atomic_file, explain_write_errors, write_error
@@ -415,7 +415,7 @@ def check_files(paths: Iterable[str | os.PathLike[str]]) -> None:
     DataError
         If there is one.
     """
-    check_decodes(*(Undecoded(Path(path).name, "parquet", os.fspath(path)) for path in paths))
+    check_decodes(*(UndecodedTable(Path(path).name, "parquet", os.fspath(path)) for path in paths))
 
 
 def read_header(source: str | os.PathLike[str], key: str = KEY) -> dict[str, Any]:
@@ -433,7 +433,7 @@ def _header(file: Path | io.BytesIO, name: str, key: str) -> dict[str, Any]:
     try:
         header = json.loads(parquet_metadata(file)[key])
     except (*ENGINE_ERRORS, KeyError, RecursionError) as error:
-        raise damaged(name, why(error), key) from error
+        raise damaged(name, error_summary(error), key) from error
     if not isinstance(header, dict):
         raise damaged(name, "its metadata is not an object", key)
     if header.get(key) != VERSION:

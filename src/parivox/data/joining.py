@@ -131,7 +131,7 @@ def check_speaker_columns(
     first = named_rows(scans).join(wrong, on="utterance", maintain_order="left").row(0, named=True)
     such = "the only such utterance" if odd.height == 1 else f"{odd.height:,} such utterances"
     msg = (
-        f"{scans[first['scan']].at(first['row'], first['role'])}: utterance "
+        f"{scans[first['scan']].location(first['row'], first['role'])}: utterance "
         f"{first['utterance']!r} is of speaker {first['named']!r} here and of {first['theirs']!r} "
         f"in row {first['other']} of {utterances.name} ({such}); correct "
         "one of them, or leave one of the two out"

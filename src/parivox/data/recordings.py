@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from parivox.data.columns import SPEAKER
-from parivox.data.formats import NO_SIDE, are_segments, on_side
+from parivox.data.formats import SIDE_PROBLEM, are_segments, segment_side_ids
 from parivox.data.ids import places_in
 from parivox.data.joining import (
     first_components,
@@ -330,8 +330,8 @@ def read_models(source: Any) -> Models:
     for role in ("model", *(["speaker"] if speaker else []), "recording"):
         rows.ids(role)
     if "side" in columns:  # which are then in the ids of the recordings
-        recording = on_side(table["recording"], table["side"])
-        rows.refuse(recording.is_null(), "side", *NO_SIDE)
+        recording = segment_side_ids(table["recording"], table["side"])
+        rows.refuse(recording.is_null(), "side", *SIDE_PROBLEM)
         table = table.drop("side").with_columns(recording=recording)
     pairs = table.unique(["model", "recording"], keep="first", maintain_order=True)
     repeated = table.height - pairs.height

@@ -14,8 +14,8 @@ import polars as pl
 from parivox.data.attributes import UNKNOWN
 from parivox.data.columns import SPEAKER, plain
 from parivox.data.formats import table_format
-from parivox.data.formats.dataframes import frame_of
-from parivox.data.formats.format import Chunk, is_cell
+from parivox.data.formats.dataframes import dataframe_from
+from parivox.data.formats.format import Chunk, has_text_cells
 from parivox.data.ids import NumberedTexts
 from parivox.data.kaldi import kaldi_table
 from parivox.data.source_bytes import read_content
@@ -251,7 +251,7 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
     rows: Rows | None = None
     provenance: dict[str, Any] = {"role": what, "name": what, "format": "dataframe"}
     if not isinstance(source, (str, os.PathLike)):
-        frame = frame_of(source, what)
+        frame = dataframe_from(source, what)
     elif (
         source != ""
         and what in _OF_KALDI
@@ -271,7 +271,7 @@ def read_table(source: Any, what: str) -> tuple[pl.DataFrame, str, dict[str, Any
         msg = f"{name}: holds a header and nothing else; give a file with rows below it"
         raise DataError(msg)
     for column, type_ in frame.schema.items():
-        if not is_cell(type_):
+        if not has_text_cells(type_):
             msg = (
                 f"{name}: column {column!r} holds {type_}, neither text nor numbers; "
                 "save it as text, or leave it out"

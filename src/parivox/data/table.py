@@ -113,10 +113,10 @@ class Table:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Table:
         """Read a Parquet file that `write` wrote."""
-        from parivox.data.formats.dataframes import silent  # noqa: PLC0415 - for reading only
+        from parivox.data.formats.dataframes import silence_engine  # noqa: PLC0415 - for reading only
 
         try:
-            with silent():
+            with silence_engine():
                 return cls(pl.read_parquet(Path(path).read_bytes()))
         except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
@@ -251,11 +251,11 @@ class Table:
 
 def columns_in(path: Path) -> tuple[str, ...]:
     """Names of the columns of a CSV or Parquet file, by the ending of the name; none if unknown."""
-    from parivox.data.formats.dataframes import silent  # noqa: PLC0415 - likewise
+    from parivox.data.formats.dataframes import silence_engine  # noqa: PLC0415 - likewise
     from parivox.data.formats.format import ENGINE_ERRORS  # noqa: PLC0415 - for reading only
 
     try:
-        with silent(), path.open(encoding="utf-8") as file:
+        with silence_engine(), path.open(encoding="utf-8") as file:
             if path.suffix.lower() == ".parquet":
                 return tuple(pl.read_parquet_schema(path))
             return tuple(file.readline(_LONGEST).rstrip("\n").split(","))

@@ -140,13 +140,13 @@ def contradiction(
             if "label" not in source.columns:
                 mend += f", or put the labels into {source.name}"
         return DataError(
-            f"{row.at('label')}: {shown} is labelled {row.cells.get('label')!r}, but {truth} "
+            f"{row.location('label')}: {shown} is labelled {row.cells.get('label')!r}, but {truth} "
             f"({_how_many(counts.wrong_labels)}); {mend}, {_MEND}"
         )
     if kind == "list":
         row, other = found[0], scans[-1].rows_of(*pair)[0]
         return DataError(
-            f"{row.at('label')}: {shown} is labelled {row.cells['label']!r}, but "
+            f"{row.location('label')}: {shown} is labelled {row.cells['label']!r}, but "
             f"{other.cells['label']!r} in row {other.number} of {other.file.name}; correct one, "
             f"{_MEND}"
         )
@@ -155,13 +155,13 @@ def contradiction(
         row = next(one for one in found if one.cells.get(role) not in {None, ""})
         by = "" if "status" not in row.cells else f" (status {row.cells['status']!r})"
         return DataError(
-            f"{row.at()}: {shown} failed{by}, but has the {role} {row.cells[role]!r} "
+            f"{row.location()}: {shown} failed{by}, but has the {role} {row.cells[role]!r} "
             f"({_how_many(counts.failed_scored)}); empty it, or correct what failed, {_MEND}"
         )
     if kind == "decision":
         row, cells = found[0], found[0].cells
         return DataError(
-            f"{row.at('decision')}: {shown} is {cells['decision']!r} with score "
+            f"{row.location('decision')}: {shown} is {cells['decision']!r} with score "
             f"{cells['score']} and threshold {cells['threshold']}; a trial is accepted if its "
             f"score is not below the threshold ({_how_many(counts.wrong_decisions)}); correct "
             f"one, {_MEND}"

@@ -218,8 +218,8 @@ class TrialRows:
             source, other = (files[one["scan"]] for one in (later, above))
             where = f" of {other.name}" if source is not other else ""
             msg = (
-                f"{source.at(later['row'], later['role'])}: utterance {later['utterance']!r} is "
-                f"of speaker {later['speaker']!r} here and of {above['speaker']!r} in row "
+                f"{source.location(later['row'], later['role'])}: utterance {later['utterance']!r} "
+                f"is of speaker {later['speaker']!r} here and of {above['speaker']!r} in row "
                 f"{above['row']}{where}; correct one of them"
             )
             raise DataError(msg)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.data.source_bytes import read_content
 from parivox.errors import ConfigError, name_hint
-from parivox.options.limits import METRICS, RATES, most_of
+from parivox.options.limits import LIMIT_METRICS, RATIO_METRICS, parse_maximum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -194,8 +194,8 @@ def _parsed(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
 def _condition(node: YamlNode) -> Condition:
     entries = _mapping(node, "a condition", _OF_CONDITION)
     name, rate = (_text(node, entries, key, "a condition") for key in ("name", "rate"))
-    if rate not in METRICS:
-        msg = f"{entries['rate'].where}: {rate!r} is not a rate; {name_hint(rate, METRICS)}"
+    if rate not in LIMIT_METRICS:
+        msg = f"{entries['rate'].where}: {rate!r} is not a rate; {name_hint(rate, LIMIT_METRICS)}"
         raise ConfigError(msg)
     if ("not" in entries) == ("at-most" in entries):
         many = "both at-most and not" if "not" in entries else "neither at-most nor not"
@@ -205,12 +205,12 @@ def _condition(node: YamlNode) -> Condition:
     is_ratio = False
     if "not" in entries:
         one = entries["not"]
-        if one.value != WORSE or rate not in RATES:
+        if one.value != WORSE or rate not in RATIO_METRICS:
             msg = f"{one.where}: not is for worse, of fnr or fpr; give at-most, as in at-most: 5%"
             raise ConfigError(msg)
     else:
         one = entries["at-most"]
-        found = most_of(one.value) if isinstance(one.value, str) else None
+        found = parse_maximum(one.value) if isinstance(one.value, str) else None
         if found is None:
             what = repr(one.value) if isinstance(one.value, str) else "no number"
             msg = f"{one.where}: at-most is {what}; give 5% or 0.05, or 1.5x for a ratio"
@@ -223,7 +223,7 @@ def _condition(node: YamlNode) -> Condition:
             "at-most: 1.25x and than: baseline"
         )
         raise ConfigError(msg)
-    if is_ratio and rate not in RATES:
+    if is_ratio and rate not in RATIO_METRICS:
         msg = f"{entries['at-most'].where}: ratios are of fnr and fpr; give a rate, as in 5%"
         raise ConfigError(msg)
     by, at, system = (

@@ -18,7 +18,7 @@ from parivox.core.verdict import INCONCLUSIVE_REASONS, exceeds, holm
 from parivox.decide.policy_file import BASELINE, read_policy
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED, compare
 from parivox.errors import ConfigError, DataError, name_hint
-from parivox.options.limits import FAILED, RATES
+from parivox.options.limits import FAILURE_METRICS, RATIO_METRICS
 from parivox.shown import NotebookView
 from parivox.version import __version__
 
@@ -284,7 +284,7 @@ class _Judge:
         """What is held against a limit in each group, before others are allowed for."""
         system = {name: where[name] for name in ("system", "list")}
         own = [row["operating_point"] for row in self.audit.operating_points.where(**system).rows()]
-        at = "" if one.rate in FAILED else one.at or (own[0] if own else "")
+        at = "" if one.rate in FAILURE_METRICS else one.at or (own[0] if own else "")
         key = {**where, "metric": one.rate, "operating_point": at, "within": ""}
         allocation = self.options["allocate"][0]
         ask: Callable[[Condition, Row], Iterator[Row]] = (
@@ -365,7 +365,7 @@ class _Judge:
             yield {**row, **held, **more}
 
     def _rates(self, one: Condition, key: Row) -> Iterator[Row]:
-        rule = "" if one.rate in (*RATES, *FAILED) else ATTEMPTS
+        rule = "" if one.rate in (*RATIO_METRICS, *FAILURE_METRICS) else ATTEMPTS
         rows = self.audit.groups.where(**key, definition=rule).rows()
         if not rows and not len(self.audit.groups.where(metric=one.rate)):
             rows = [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.formats.dataframes import lazy_parquet, with_classes
+from parivox.data.formats.dataframes import lazy_parquet, name_classes
 from parivox.data.speakers import UTTERANCE, find_column
 from parivox.embedding.audio import check_decoders
 from parivox.errors import DataError
@@ -73,7 +73,7 @@ def _parts(source: Any) -> Iterator[pl.DataFrame]:
     elif hasattr(source, "to_polars") and hasattr(source, "features"):
         for first in range(0, len(source), _ROWS):
             part = source.select(range(first, min(first + _ROWS, len(source)))).to_polars()
-            yield with_classes(part, source.features.to_dict())
+            yield name_classes(part, source.features.to_dict())
 
 
 def _write(cell: dict[str, Any] | None, folder: ScratchFolder, file: str, where: str) -> str | None:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.formats.dataframes import Undecoded, check_decodes
+from parivox.data.formats.dataframes import UndecodedTable, check_decodes
 from parivox.data.formats.format import ENGINE_ERRORS
 from parivox.embedding.audio import ATTRIBUTES
 from parivox.errors import DataError
@@ -116,7 +116,7 @@ def find_store(path: Path) -> Store | None:
                 raise ValueError(msg)
             at = current_path(path, TABLE)
             at.stat()  # a table that is not there has its own sentence
-            check_decodes(Undecoded(str(at), "parquet", at))
+            check_decodes(UndecodedTable(str(at), "parquet", at))
             table = pl.read_parquet(at)
     except (*_UNREADABLE, *ENGINE_ERRORS) as error:
         msg = f"{path}: is not a whole store of embeddings ({_short(error)}); embed again elsewhere"

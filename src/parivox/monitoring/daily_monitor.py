@@ -17,15 +17,23 @@ from parivox.data.source_bytes import in_encoding_given
 from parivox.data.table import Table
 from parivox.data.trial_set import TrialSet
 from parivox.errors import ConfigError, DataError
-from parivox.monitoring.daily_tests import BASELINE, BEFORE, LEAST, LIMIT, OTHERS, TABLE, watch
+from parivox.monitoring.daily_tests import (
+    BASELINE,
+    BEFORE,
+    LIMIT,
+    MIN_SPEAKERS,
+    OTHERS,
+    TEST_COLUMNS,
+    group_tests,
+)
 from parivox.monitoring.stream import (
     DAY_SD,
-    STARTS,
-    WEEK,
+    DAYS_PER_WEEK,
+    MAX_START_WEEKS,
     Day,
     Stream,
-    locked,
     read_stream,
+    state_lock,
     state_sha256,
 )
 from parivox.options.limits import parse_limits
@@ -45,7 +53,7 @@ c000001,000017,accept
 c000002,000017,reject
 c000003,000023,accept
 """
-WEEKS = {"group": "str", "week": "str", "days": "int", "trials": "int", "errors": "int"}
+WEEK_COLUMNS = {"group": "str", "week": "str", "days": "int", "trials": "int", "errors": "int"}
 _DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 
 
@@ -230,11 +238,11 @@ def monitor(
         if stream is None:
             msg = f"--state {name}: file not found; check the path"
             raise ConfigError(msg)
-        return _made(stream, watch(stream), {})
+        return _made(stream, group_tests(stream), {})
     if asked.new_key is not None and not asked.new:
         msg = "--new-key: is for a new stream; add --new, or give the stream's own --key"
         raise ConfigError(msg)
-    with locked(name), key_file(asked.key, asked.new_key) as file:
+    with state_lock(name), key_file(asked.key, asked.new_key) as file:
         return _counted(scores, replace(asked, key=file, new_key=None), name)
 
 
@@ -265,7 +273,7 @@ def _counted(scores: Any, asked: MonitorOptions, name: str) -> Monitor:
     stream, moved = stream.with_day(new)
     notes["customers in another group than before, who stay where they were"] = moved
     with stage("watching"):
-        rows = watch(stream)
+        rows = group_tests(stream)
     raised = {(one["against"], one["group"]) for one in stream.alarms}
     alarms = [
         {"day": new.day.isoformat(), **row}
@@ -306,7 +314,7 @@ def _settings(asked: MonitorOptions, site: SiteKey, grouping: Grouping) -> dict[
     assert grouping.of_speaker is not None
     known = np.bincount(grouping.of_speaker + 1)[1:].tolist()
     sizes = dict(zip(grouping.groups, known, strict=False)) | dict(grouping.unused)
-    watched = sorted(group for group, n in sizes.items() if n >= LEAST) or sorted(sizes)
+    watched = sorted(group for group, n in sizes.items() if n >= MIN_SPEAKERS) or sorted(sizes)
     against = [OTHERS, BASELINE if rates else BEFORE, *[LIMIT] * bool(limits)]
     return {
         "site": site.site,
@@ -410,18 +418,18 @@ def _day(
 
 def _made(stream: Stream, rows: list[dict[str, Any]], more: Mapping[str, Any]) -> Monitor:
     first = stream.dates[0]
-    week = np.array([(one - first).days // WEEK for one in stream.dates])
-    weeks = Rows(WEEKS)
+    week = np.array([(one - first).days // DAYS_PER_WEEK for one in stream.dates])
+    weeks = Rows(WEEK_COLUMNS)
     for one in np.unique(week).tolist():
         at = week == one
         weeks.add(
             group=stream.groups,
-            week=(first + timedelta(days=WEEK * one)).isoformat(),
+            week=(first + timedelta(days=DAYS_PER_WEEK * one)).isoformat(),
             days=int(at.sum()),
             trials=stream.trials[at, :-1].sum(axis=0),
             errors=stream.errors[at, :-1].sum(axis=0),
         )
-    alarmed = {"day": "str", **TABLE}
+    alarmed = {"day": "str", **TEST_COLUMNS}
     record = {
         "settings": dict(stream.settings),
         "first": stream.days[0]["day"],
@@ -430,11 +438,11 @@ def _made(stream: Stream, rows: list[dict[str, Any]], more: Mapping[str, Any]) -
         "trials": int(stream.trials.sum()),
         "errors": int(stream.errors.sum()),
         "speakers": int(stream.name.size),
-        "weeks_left": max(STARTS - 1 - int(week[-1]), 0),
+        "weeks_left": max(MAX_START_WEEKS - 1 - int(week[-1]), 0),
         **more,
     }
     return Monitor(
-        Table.of({name: [row[name] for row in rows] for name in TABLE}, TABLE),
+        Table.of({name: [row[name] for row in rows] for name in TEST_COLUMNS}, TEST_COLUMNS),
         Table.of({name: [row[name] for row in stream.alarms] for name in alarmed}, alarmed),
         weeks.table(),
         record,

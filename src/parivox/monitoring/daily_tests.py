@@ -22,7 +22,7 @@ from parivox.core.sequential import (
     log_evidence,
     score,
 )
-from parivox.monitoring.stream import STARTS, WEEK
+from parivox.monitoring.stream import DAYS_PER_WEEK, MAX_START_WEEKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 OTHERS, BEFORE, BASELINE, LIMIT = "others", "before", "baseline", "limit"
 """What a group is held against: everyone else on the same days; its own earlier days; its rate in a
 saved audit; a number."""
-FIRST = 4
+MIN_EARLIER_WEEKS = 4
 """Weeks before a rise against earlier days is looked for."""
-LEAST = 10
+MIN_SPEAKERS = 10
 """Speakers on either side."""
-DAY_PAIRS = 7
+MIN_DAY_PAIRS = 7
 """Pairs of days from which the variation of rates from day to day is known."""
 UNKNOWN_DAY_SD = 0.5
 """Variation from day to day that is allowed for until it is known."""
 DAY_LEVEL = 0.1
 """Level of the test for more variation from day to day than is allowed for."""
-TABLE = {
+TEST_COLUMNS = {
     "against": "str",
     "group": "str",
     "since": "str",
@@ -63,10 +63,10 @@ TABLE = {
     "others_ratio": "float",
     "reason": "str",
 }
-VARYING = "rates vary from day to day for many speakers"
+VARYING_REASON = "rates vary from day to day for many speakers"
 _MOST = 1e4
 """Ratios are looked for up to here, and down to its reciprocal."""
-_SPEAKERS = f"fewer than {LEAST} speakers"
+_SPEAKERS = f"fewer than {MIN_SPEAKERS} speakers"
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,12 @@ class _Sides:
         return self.reference.rate if isinstance(self.reference, SpeakerMoments) else self.reference
 
 
-def tests(settings: Mapping[str, Any]) -> int:
+def n_tests(settings: Mapping[str, Any]) -> int:
     """Over how many tests the chance of a false alarm is split."""
-    return len(settings["against"]) * len(settings["watched"]) * STARTS
+    return len(settings["against"]) * len(settings["watched"]) * MAX_START_WEEKS
 
 
-def watch(stream: Stream) -> list[dict[str, Any]]:
+def group_tests(stream: Stream) -> list[dict[str, Any]]:
     """A row for each group and what it is held against, since the week of most evidence."""
     every = [stream.of_group(group) for group in range(len(stream.groups))]
     weeks = int(stream.week_of_day[-1]) + 1
@@ -130,7 +130,7 @@ def watch(stream: Stream) -> list[dict[str, Any]]:
     )
     people = np.stack([(n[:weeks] > 0).sum(axis=1) for _, n in every], axis=1)
     past_people = np.stack([(n > 0).sum(axis=1) for _, n in earlier], axis=1)
-    past_people[:FIRST] = 0
+    past_people[:MIN_EARLIER_WEEKS] = 0
     rest, rest_before = (_total(of).excluding(of) for of in (now, before))
     correlation = float(intra_class_correlation(now.select(0)))
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -170,7 +170,7 @@ def watch(stream: Stream) -> list[dict[str, Any]]:
 
 def allowed_day_sd(sd: float, pairs: IntArray) -> FloatArray:
     """Variation from day to day that is allowed for: more until it is known, ``[..., group]``."""
-    return np.where(pairs < DAY_PAIRS, max(sd, UNKNOWN_DAY_SD), sd)
+    return np.where(pairs < MIN_DAY_PAIRS, max(sd, UNKNOWN_DAY_SD), sd)
 
 
 def _since(of_day: FloatArray, stream: Stream) -> FloatArray:
@@ -190,7 +190,7 @@ def _rows(
     stream: Stream, against: str, sides: _Sides, correlation: float, others_ratio: FloatArray
 ) -> Iterator[dict[str, Any]]:
     settings = stream.settings
-    each = settings["alpha"] / tests(settings)
+    each = settings["alpha"] / n_tests(settings)
     noise = settings["impostors"]
     margin = 1.0 if against == LIMIT else settings["margin"]
 
@@ -200,7 +200,7 @@ def _rows(
         return score(of.now, of.reference, ratio, impostors=impostors, **how)
 
     found = log_evidence(*tested(sides, margin, noise))
-    found = np.where(sides.speakers >= LEAST, found, -np.inf)
+    found = np.where(sides.speakers >= MIN_SPEAKERS, found, -np.inf)
     is_varying = sides.day_p <= DAY_LEVEL
     found = np.where(is_varying, -np.inf, found)
     # where nothing speaks for a rise, since the first week that can be told of
@@ -213,13 +213,13 @@ def _rows(
     )
     excess, variance = tested(best, margin, noise)
     needed = least_score(variance, each)
-    chance = np.minimum(np.exp(-np.maximum(evidence, -1.0)) * tests(settings), 1)
+    chance = np.minimum(np.exp(-np.maximum(evidence, -1.0)) * n_tests(settings), 1)
     first = stream.dates[0]
     for g, group in enumerate(stream.groups):
         if group not in settings["watched"]:
             continue
         e, n = best.now.errors[g], best.now.trials[g]
-        row: dict[str, Any] = dict.fromkeys(TABLE)
+        row: dict[str, Any] = dict.fromkeys(TEST_COLUMNS)
         row |= {"against": against, "group": group, "is_alarm": False, "reason": ""}
         row |= {"speakers": int(best.speakers[g]), "trials": int(n), "errors": int(e)}
         rate = best.rate[g] / (1 if isinstance(best.reference, SpeakerMoments) else 1 - noise)
@@ -232,7 +232,7 @@ def _rows(
         else:
             alarm = bool(chance[g] <= settings["alpha"])
             row |= {
-                "since": (first + timedelta(days=WEEK * int(week[g]))).isoformat(),
+                "since": (first + timedelta(days=DAYS_PER_WEEK * int(week[g]))).isoformat(),
                 "ratio": row["fnr"] / rate if rate else None,
                 "low": float(low[g]),
                 "high": None if np.isinf(high[g]) else float(high[g]),
@@ -242,7 +242,9 @@ def _rows(
             if against == BEFORE and np.isfinite(others_ratio[week[g], g]):
                 row["others_ratio"] = float(others_ratio[week[g], g])
             if alarm:
-                row["changed"] = _changed(stream, g, rate, FIRST * WEEK * (against == BEFORE))
+                row["changed"] = _changed(
+                    stream, g, rate, MIN_EARLIER_WEEKS * DAYS_PER_WEEK * (against == BEFORE)
+                )
                 row["silent_at"] = int(np.ceil(e - excess[g] + needed[g])) - 1
                 row["explained_by"] = float(noise + (excess[g] - needed[g]) / n)
         yield row
@@ -253,11 +255,11 @@ def _reason(
 ) -> str:
     if against == BASELINE and reference is None:
         return "not in the audit"
-    if against == BEFORE and stream.week_of_day[-1] < FIRST:
-        return f"fewer than {FIRST} weeks of earlier days"
+    if against == BEFORE and stream.week_of_day[-1] < MIN_EARLIER_WEEKS:
+        return f"fewer than {MIN_EARLIER_WEEKS} weeks of earlier days"
     if is_varying:
-        return VARYING
-    return _SPEAKERS if speakers < LEAST else "no errors"
+        return VARYING_REASON
+    return _SPEAKERS if speakers < MIN_SPEAKERS else "no errors"
 
 
 def _ratio(tested: Any, each: float, sign: int) -> FloatArray:

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-VERSION = 2
+STATE_VERSION = 2
 _MOST_MISSING = 366
 """Days that may be skipped: a date further off is mistyped."""
 DAY_SD = 0.1
 """Variation of rates from day to day that alarms allow for, where no other is asked for."""
-_VERSIONS = (1, VERSION)
+_VERSIONS = (1, STATE_VERSION)
 """Versions that are read. Those of version 1 lack the products of days."""
-WEEK = 7
-STARTS = 52
+DAYS_PER_WEEK = 7
+MAX_START_WEEKS = 52
 """Weeks in which a change is looked for; later days belong to the last of them."""
-PRODUCTS = ("errors_errors", "errors_trials", "trials_trials")
+PRODUCT_NAMES = ("errors_errors", "errors_trials", "trials_trials")
 _MOST_BYTES, _MOST_NUMBERS = 1 << 28, 1 << 25
 """Of a state when unpacked: a year of a million speakers has a tenth of it."""
 _ARRAYS = {
@@ -98,7 +98,7 @@ class Stream:
         shapes: dict[str, tuple[int, ...]] = {
             "trials": (0, n_groups),
             "errors": (0, n_groups),
-            "products": (0, n_groups, len(PRODUCTS)),
+            "products": (0, n_groups, len(PRODUCT_NAMES)),
         }
         made = {name: np.zeros(shapes.get(name, 0), dtype) for name, dtype in _ARRAYS.items()}
         return cls(settings, (), (), **made)
@@ -122,7 +122,9 @@ class Stream:
     def week_of_day(self) -> Ints:
         """The week of each day counted, from the first one."""
         first, *_ = dates = self.dates
-        return np.array([min((one - first).days // WEEK, STARTS - 1) for one in dates])
+        return np.array(
+            [min((one - first).days // DAYS_PER_WEEK, MAX_START_WEEKS - 1) for one in dates]
+        )
 
     def check_next(self, day: date, sha256: str, name: str, *, skipped: bool) -> None:
         """Refuse a day that is counted already, comes too early, or leaves some out.
@@ -193,12 +195,12 @@ class Stream:
         week = made.week_of_day[-1]
         speaker = np.concatenate([old[self.speaker], at])
         weeks = np.concatenate([self.week, np.full(at.size, week)])
-        key, where = np.unique(speaker * STARTS + weeks, return_inverse=True)
+        key, where = np.unique(speaker * MAX_START_WEEKS + weeks, return_inverse=True)
         sums = [
             np.bincount(where, np.concatenate(both), minlength=key.size).astype(np.int64)
             for both in ((self.speaker_trials, new.trials), (self.speaker_errors, new.errors))
         ]
-        made = replace(made, speaker=key // STARTS, week=key % STARTS)
+        made = replace(made, speaker=key // MAX_START_WEEKS, week=key % MAX_START_WEEKS)
         return replace(made, speaker_trials=sums[0], speaker_errors=sums[1]), moved
 
     @property
@@ -216,7 +218,7 @@ class Stream:
         at = self.week[here], place[self.speaker[here]]
         found = []
         for counts in (self.speaker_errors, self.speaker_trials):
-            made = np.zeros((STARTS, int((self.group == group).sum())))
+            made = np.zeros((MAX_START_WEEKS, int((self.group == group).sum())))
             made[at] = counts[here]
             found.append(made[::-1].cumsum(axis=0)[::-1])
         return found[0], found[1]
@@ -230,7 +232,7 @@ class Stream:
             If it cannot be written, or the file is not the one that was read, whose SHA-256 is
             `before`.
         """
-        head = {"parivox-state": VERSION, "settings": self.settings}
+        head = {"parivox-state": STATE_VERSION, "settings": self.settings}
         head |= {"days": self.days, "alarms": self.alarms}
         made = {name: getattr(self, name) for name in _ARRAYS}
         small = {
@@ -258,7 +260,7 @@ class Stream:
 
 
 @contextlib.contextmanager
-def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+def state_lock(path: str | os.PathLike[str]) -> Iterator[None]:
     """Let no other process count into a state until the block ends; waits for those that do."""
     folder = Path(os.path.realpath(path)).parent
     with contextlib.ExitStack() as lock:
@@ -304,7 +306,7 @@ def read_stream(path: str | os.PathLike[str]) -> Stream | None:
         raise DataError(msg)
     try:
         head["settings"].setdefault("day_sd", DAY_SD)  # not in states of version 1
-        check_state(head, arrays, STARTS)
+        check_state(head, arrays, MAX_START_WEEKS)
     except Exception as error:
         why = str(error) if isinstance(error, ValueError) else type(error).__name__
         msg = f"{path}: is a damaged state of parivox monitor ({why}); restore a copy"
@@ -324,7 +326,7 @@ def _arrays(archive: zipfile.ZipFile, version: int) -> dict[str, Any]:
             raise ValueError(msg)
         arrays[name] = held.astype(kind)
     if "products" not in arrays:
-        arrays["products"] = np.zeros((*arrays["trials"].shape, len(PRODUCTS)), np.int64)
+        arrays["products"] = np.zeros((*arrays["trials"].shape, len(PRODUCT_NAMES)), np.int64)
     return arrays
 
 

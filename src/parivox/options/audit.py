@@ -12,15 +12,15 @@ from parivox.options.kinds import (
     Direction,
     Flag,
     LogBase,
-    Names,
+    NameMapping,
     Number,
     Options,
     Text,
     Texts,
-    Value,
+    Unchecked,
     Weights,
     option,
-    same_as,
+    option_like,
 )
 
 if TYPE_CHECKING:
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from parivox.core.registry import ZeroPolicy
     from parivox.runtime.progress import Progress
 
-TRIALS = "input and groups"
-MEASURED = "measurement"
-COUNTED = "counting"
-UNCERTAINTY = "uncertainty and comparison"
-READ = "reading files"
-WRITTEN = "output"
-SHOWN = "display"
+INPUT_SECTION = "input and groups"
+MEASUREMENT_SECTION = "measurement"
+COUNTING_SECTION = "counting"
+UNCERTAINTY_SECTION = "uncertainty and comparison"
+READING_SECTION = "reading files"
+OUTPUT_SECTION = "output"
+DISPLAY_SECTION = "display"
 
 REFERENCES = ("others", "pooled", "macro", "geomean", "best")
-INTERVALS = ("speakers", "bootstrap", "wilson", "clopper-pearson", "jeffreys")
+INTERVAL_METHODS = ("speakers", "bootstrap", "wilson", "clopper-pearson", "jeffreys")
 NEVER, OFFENDERS = "never", "offenders"
-FAIL_ON = ("not-met", "cannot-tell", "worse")
+FAIL_CONDITIONS = ("not-met", "cannot-tell", "worse")
 _LLR = "scores are natural-log likelihood ratios"
 _LLR_BASE = (
     "scores are log-likelihood ratios [to this base](metrics/calibration.md#logarithms): 10 or 2; "
@@ -54,13 +54,13 @@ class ReadOptions(Options):
     """What `audit` and `count` read alike."""
 
     speakers: Any = option(
-        TRIALS,
+        INPUT_SECTION,
         "speaker table: one row per speaker, any attributes. Not needed if all groups are formed "
         "by attributes of recordings or trials",
         is_common=True,
     )
     by: tuple[str, ...] | None = option(
-        TRIALS,
+        INPUT_SECTION,
         "attributes that define the groups: `gender`; `gender+nationality` for combinations; "
         "`age:18,30,60` for the bands <18, 18-29, 30-59 and 60+; `enrol.language`, `same:device`, "
         "`grade` and [others](groups.md)",
@@ -70,7 +70,7 @@ class ReadOptions(Options):
         is_common=True,
     )
     within: tuple[str, ...] | None = option(
-        TRIALS,
+        INPUT_SECTION,
         "attributes that define strata: repeat the audit [within each stratum](groups.md#within), "
         "as in `channel`",
         Texts,
@@ -78,34 +78,34 @@ class ReadOptions(Options):
         example="channel",
     )
     trials: Any = option(
-        TRIALS,
+        INPUT_SECTION,
         "separate trial list with labels, joined on the pair of ids (never on line order)",
         is_common=True,
     )
     utterances: Any = option(
-        TRIALS,
+        INPUT_SECTION,
         "utterance table with any attributes; it names the speaker of each utterance if ids do not "
         "start with the speaker. Also a Kaldi data folder, or a pattern that [locates the speaker "
         "in the ids](bring-your-data.md#ids), such as `{speaker}-**`",
         is_common=True,
     )
     models: Any = option(
-        TRIALS,
+        INPUT_SECTION,
         "model table: one row per recording, with the model, its speaker and the recording, for "
         "enrolments made of several recordings",
     )
     failures: Any = option(
-        TRIALS,
+        INPUT_SECTION,
         "table of [failures to enrol and to acquire](metrics/failures.md): recording, stage "
         "(`enrol` or `acquire`) and reason",
     )
     groups: Any = option(
-        TRIALS,
+        INPUT_SECTION,
         "[groups file](groups.md#the-groups-file) (YAML): which values form which groups, and what "
         "to compare",
     )
     only: tuple[str, ...] = option(
-        TRIALS,
+        INPUT_SECTION,
         "keep only trials in which both sides have this value: `grade=4`, "
         "`same:recording=different`, `enrol.channel=phone`. Several values of one attribute are "
         "combined",
@@ -116,15 +116,19 @@ class ReadOptions(Options):
         example="grade=4",
     )
     scores_format: str | None = option(
-        READ, "format of the scores", Text, without="detected from the content", is_recorded=False
+        READING_SECTION,
+        "format of the scores",
+        Text,
+        without="detected from the content",
+        is_recorded=False,
     )
     columns: Mapping[str, str] | None = option(
-        READ,
+        READING_SECTION,
         "[columns by role](bring-your-data.md#columns-with-names): "
         "`enrol=ref_file,test=com_file,score=sc,label=lab`; and words used in cells: "
         "`accept=ja,reject=nein,failed=too short`, `nobody=guest` for ids that stand for "
         "no speaker",
-        Names,
+        NameMapping,
         metavar="ROLES",
         of="str",
         is_right=lambda column: isinstance(column, str),
@@ -132,7 +136,7 @@ class ReadOptions(Options):
         is_recorded=False,
     )
     id: str | None = option(
-        READ,
+        READING_SECTION,
         "id column of the speaker table",
         Text,
         metavar="COLUMN",
@@ -142,7 +146,7 @@ class ReadOptions(Options):
         is_recorded=False,
     )
     encoding: str | None = option(
-        READ,
+        READING_SECTION,
         "[encoding](bring-your-data.md#encodings) of text files that are neither UTF-8 nor UTF-16: "
         "`cp1250`, `gbk` or any other that Python supports",
         Text,
@@ -150,7 +154,7 @@ class ReadOptions(Options):
         is_recorded=False,
     )
     quotes: str | None = option(
-        READ,
+        READING_SECTION,
         "`none`: [quotes](bring-your-data.md#quotes) in text tables are ordinary characters and do "
         "not enclose cells",
         Text,
@@ -159,7 +163,7 @@ class ReadOptions(Options):
         is_recorded=False,
     )
     orientation: str | None = option(
-        READ,
+        READING_SECTION,
         "`distance`: scores are distances and are negated; `similarity`: scores are similarities, "
         "whatever their AUC",
         Direction,
@@ -170,14 +174,14 @@ class ReadOptions(Options):
         is_recorded=False,
     )
     conflicts: str = option(
-        READ,
+        READING_SECTION,
         "treatment of contradictory rows: `error` refuses them, `set-aside` excludes them",
         Text,
         "error",
         metavar="WAY",
     )
     progress: Callable[[Progress], None] | None = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "function called with the [progress](api/index.md#parivox.Progress) of each stage, when "
         "the stage begins and ends and at most four times a second in between; `print` shows it",
         command=None,
@@ -190,7 +194,7 @@ class AuditOptions(ReadOptions):
     """Options of an audit."""
 
     allocate: tuple[str, ...] = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "[allocation](metrics/allocation.md), the rule that assigns nontarget trials to groups: "
         "`both`, `enrol`, `test`, `either`",
         Texts,
@@ -200,7 +204,7 @@ class AuditOptions(ReadOptions):
         example="both",
     )
     operating_points: tuple[str, ...] | None = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "[rule that sets one threshold](metrics/error-rates.md#operating-points) for all groups: "
         "`threshold=X`, `fpr=X`, `fnr=X`, `eer`, `min-cdet`, `min-cdet:COST`, `bayes`, or "
         "`deployed` (decisions or thresholds given with the trials)",
@@ -213,19 +217,19 @@ class AuditOptions(ReadOptions):
         is_common=True,
     )
     thresholds: Any = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "[rule file](thresholds.md#the-rule-file) of `parivox thresholds`: decide each trial by "
         "the threshold of its group, as operating point `deployed`",
         is_recorded=False,
     )
     threshold_from: Any = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "development scores on which the thresholds are set",
         is_repeatable=True,
         without="all trials of the system",
     )
     cost: tuple[str, ...] = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "detection cost: a [name](metrics/costs.md#cost-models) such as `sre08`, or "
         "`P_TARGET,C_MISS,C_FA`; `min-cdet` uses the first",
         Texts,
@@ -234,7 +238,7 @@ class AuditOptions(ReadOptions):
         example="sre08",
     )
     eer: tuple[str, ...] = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "[definition of the EER](metrics/eer.md): `linear`, `nearest_max`, `nearest_mean`, "
         "`clova`, `speechbrain`, `kaldi`, `nist_sre16`, `rocch`, `pyeer`",
         Texts,
@@ -247,7 +251,7 @@ class AuditOptions(ReadOptions):
         example="linear",
     )
     rule: tuple[RateRule, ...] = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "rule that reads the FNR at a given FPR, and the reverse, from the error curve: "
         "`conservative`, `nearest`, `interp`",
         Texts,
@@ -257,7 +261,7 @@ class AuditOptions(ReadOptions):
         example="nearest",
     )
     reference: tuple[str, ...] = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "reference that groups are compared with: `others` (all other groups combined), `pooled`, "
         "`macro`, `geomean`, `best`, or a group; verdicts use the first",
         Texts,
@@ -267,7 +271,7 @@ class AuditOptions(ReadOptions):
         may_be_empty=True,
     )
     zero: tuple[ZeroPolicy, ...] = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "treatment of [rates without errors](metrics/bias-measures.md#zeros): `none`, `jeffreys`, "
         "`nist`",
         Texts,
@@ -277,7 +281,7 @@ class AuditOptions(ReadOptions):
         example="jeffreys",
     )
     alpha: tuple[float, ...] = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "weights of FPR in measures that combine both error types (FDR, IR, GARBE): `0.5`, "
         "`0,0.5,1` or `0:1:0.05`",
         Weights,
@@ -286,15 +290,17 @@ class AuditOptions(ReadOptions):
         is_repeatable=True,
     )
     sweep: str | None = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "meta-measures over a grid of operating points: `fpr=0.001:0.1:log100`",
         Text,
         metavar="GRID",
     )
-    llr: bool = option(MEASURED, _LLR, Flag, False)
-    llr_base: int | None = option(MEASURED, _LLR_BASE, LogBase, without="natural logarithms")
+    llr: bool = option(MEASUREMENT_SECTION, _LLR, Flag, False)
+    llr_base: int | None = option(
+        MEASUREMENT_SECTION, _LLR_BASE, LogBase, without="natural logarithms"
+    )
     intervals: bool = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "intervals, noise floors, verdicts and limits",
         Flag,
         True,
@@ -302,23 +308,23 @@ class AuditOptions(ReadOptions):
         negated="compute no intervals, noise floors, verdicts or limits",
     )
     interval: str = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "method for intervals of rates: `speakers` or `bootstrap`; `wilson`, `clopper-pearson` and "
         "`jeffreys` treat trials as independent and serve comparison only",
         Text,
-        INTERVALS[0],
+        INTERVAL_METHODS[0],
         metavar="WAY",
-        choices=INTERVALS,
+        choices=INTERVAL_METHODS,
     )
     pooled_floor: bool = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "widen FNR intervals of groups with few speakers where other groups show that speakers "
         "vary more",
         Flag,
         False,
     )
     confidence: float = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "confidence level of intervals and verdicts, 0.5 to 0.999",
         Number,
         0.95,
@@ -328,7 +334,7 @@ class AuditOptions(ReadOptions):
         wanted="a fraction from 0.5 to 0.999, as in 0.95",
     )
     replicates: int = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "replicates of the bootstrap over speakers and of noise floors, 50 to 100,000",
         Number,
         1000,
@@ -337,7 +343,7 @@ class AuditOptions(ReadOptions):
         high=100_000,
     )
     seed: int = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "random seed of replicates: the same seed gives the same numbers",
         Number,
         0,
@@ -346,14 +352,14 @@ class AuditOptions(ReadOptions):
         high=2**63 - 1,
     )
     fixed_threshold: bool = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "keep the thresholds that were set on the audited trials in every replicate, instead of "
         "setting them anew",
         Flag,
         False,
     )
     bins: int = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "number of score bins in replicates, or `exact`",
         Number,
         1024,
@@ -363,7 +369,7 @@ class AuditOptions(ReadOptions):
         zero="exact",
     )
     primary: str | None = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "grouping whose verdicts are [confirmatory](uncertainty.md#one-question-or-many), as in "
         "`gender` or `gender@fpr=0.01`; the report shows it first",
         Text,
@@ -371,7 +377,7 @@ class AuditOptions(ReadOptions):
         without="the first grouping at the first operating point",
     )
     margin: float = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "[equivalence margin](uncertainty.md#verdicts): the largest ratio, and its reciprocal, "
         "that counts as no difference",
         Number,
@@ -383,7 +389,7 @@ class AuditOptions(ReadOptions):
         wanted="a ratio above 1, as in 1.25",
     )
     limit: tuple[str, ...] = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "[maximum allowed rate](uncertainty.md#limits-and-people), as in `fnr=5%`, `fpr=0.001` or "
         "`fta=2%`; maximum ratio to all other groups combined, as in `fpr=1.5x`; for one group "
         "only, as in `fnr:f=5%`",
@@ -395,7 +401,7 @@ class AuditOptions(ReadOptions):
         is_common=True,
     )
     attempts: int | None = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "number of attempts: report how many speakers are rejected, and how many impostors "
         "accepted, in this many attempts",
         Number,
@@ -404,7 +410,7 @@ class AuditOptions(ReadOptions):
         high=10**9,
     )
     gate: tuple[str, ...] = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "[minimum sample size of a group](uncertainty.md#gates): `inference=5` (speakers, for a "
         "verdict); `speakers=10`, `errors=5` (effective errors), `pairs=45` (of speakers), to be "
         "part of summary numbers",
@@ -416,7 +422,7 @@ class AuditOptions(ReadOptions):
         may_be_empty=True,
     )
     standardise: tuple[str, ...] = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "add rates [standardised](uncertainty.md#standardised-rates) over this attribute, with "
         "equal weight per stratum: `same:gender`",
         Texts,
@@ -425,7 +431,7 @@ class AuditOptions(ReadOptions):
         may_be_empty=True,
     )
     compare: bool = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "compare the systems and trial lists [with each "
         "other](uncertainty.md#two-systems-two-lists)",
         Flag,
@@ -433,7 +439,7 @@ class AuditOptions(ReadOptions):
         is_common=True,
     )
     speaker_ids: str = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "speaker ids in the audit and the report: `never`, or `offenders`, a table of the speakers "
         "with the most errors of each group",
         Text,
@@ -442,7 +448,7 @@ class AuditOptions(ReadOptions):
         choices=(NEVER, OFFENDERS),
     )
     compat: str | None = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "`bt4vt`: add results by the rules of bt4vt 1.0.1 (curve cut at its ends, nearest "
         "threshold, `nearest_max` EER)",
         Text,
@@ -450,17 +456,17 @@ class AuditOptions(ReadOptions):
         choices=("bt4vt",),
     )
     trial_table: Any = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "write [every trial](output.md#the-table-of-trials) with its errors, groups and numbered "
         "speakers to CSV or Parquet, for your own models",
         annotated="str | os.PathLike[str] | None",
     )
     metrics: Mapping[str, Callable[..., Any]] | None = option(
-        MEASURED,
+        MEASUREMENT_SECTION,
         "your own metrics: functions from error counts `[..., group, threshold]` to values `[..., "
         "group]` (of the whole curve) or `[..., group, threshold]` (at each operating point); "
         "lower is better. Metrics of the entry point group `parivox.metrics` are added",
-        Names,
+        NameMapping,
         command=None,
         of="Callable[..., Any]",
         is_right=callable,
@@ -474,7 +480,7 @@ class CountOptions(ReadOptions):
     """Options of counts for others to audit."""
 
     step: Any = option(
-        COUNTED,
+        COUNTING_SECTION,
         "width of the score bins. Needed for several groupings with withholding, as rows with "
         "their own scores could be [joined](counts.md)",
         metavar="WIDTH",
@@ -483,10 +489,10 @@ class CountOptions(ReadOptions):
         is_common=True,
     )
     thresholds: Any = option(
-        COUNTED,
+        COUNTING_SECTION,
         "score at which to count; with `--step` in addition to the bins, otherwise at these scores "
         "only",
-        Value,
+        Unchecked,
         (),
         metavar="X",
         command="threshold",
@@ -494,7 +500,7 @@ class CountOptions(ReadOptions):
         annotated="Sequence[float | str] | float | str",
     )
     withhold: int = option(
-        COUNTED,
+        COUNTING_SECTION,
         "withhold groups with fewer speakers than this; 0 withholds none",
         Number,
         5,
@@ -505,7 +511,7 @@ class CountOptions(ReadOptions):
         is_common=True,
     )
     key: Any = option(
-        COUNTED,
+        COUNTING_SECTION,
         "secret of the [site](counts.md#sites-that-may-not-share-rows), with which speakers are "
         "renamed; also writes a tally, from which uncertainty can be computed",
         without="counts only",
@@ -513,7 +519,7 @@ class CountOptions(ReadOptions):
         annotated="str | os.PathLike[str] | None",
     )
     new_key: Any = option(
-        COUNTED,
+        COUNTING_SECTION,
         "like `--key`, with a new random secret that is written to this file",
         metavar="FILE",
         without="`--key`",
@@ -521,13 +527,13 @@ class CountOptions(ReadOptions):
         annotated="str | os.PathLike[str] | None",
     )
     regroup: bool = option(
-        COUNTED,
+        COUNTING_SECTION,
         "with `--key`: count trials again by other groups although groups were withheld before",
         Flag,
         False,
     )
     blocks: int | None = option(
-        COUNTED,
+        COUNTING_SECTION,
         "with `--key`: tally blocks of at least this many speakers instead of single speakers",
         Number,
         is_whole=True,
@@ -535,17 +541,17 @@ class CountOptions(ReadOptions):
         high=2**31 - 1,
         is_common=True,
     )
-    llr: bool = option(COUNTED, _LLR, Flag, False)
-    llr_base: int | None = same_as(AuditOptions, "llr_base", section=COUNTED)
+    llr: bool = option(COUNTING_SECTION, _LLR, Flag, False)
+    llr_base: int | None = option_like(AuditOptions, "llr_base", section=COUNTING_SECTION)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ProgressCommand(Options):
     """What commands that take long have."""
 
-    quiet: bool = option(WRITTEN, "show no progress on standard error", Flag, False)
+    quiet: bool = option(OUTPUT_SECTION, "show no progress on standard error", Flag, False)
     progress: str | None = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "`json`: write [progress for programs](#progress) to standard error, one JSON object per "
         "line",
         Text,
@@ -555,14 +561,18 @@ class ProgressCommand(Options):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PageCommand(Options):
+class ReportDetailsCommand(Options):
     """What is told of a page, and of whatever else shows an audit."""
 
     title: str | None = option(
-        WRITTEN, "title of the report", Text, metavar="TEXT", without="the systems and groupings"
+        OUTPUT_SECTION,
+        "title of the report",
+        Text,
+        metavar="TEXT",
+        without="the systems and groupings",
     )
     context: Any = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "[audit context](report.md#what-only-you-know) (YAML): [labels](report.md#labels) of "
         "groups, systems and operating points; for the report also purpose, population, and who "
         "chose the threshold, the groups and the margin",
@@ -574,10 +584,16 @@ class PageCommand(Options):
 class AuditCommand(Options):
     """The command line of `audit`."""
 
-    order = (TRIALS, MEASURED, UNCERTAINTY, READ, WRITTEN)
+    order = (
+        INPUT_SECTION,
+        MEASUREMENT_SECTION,
+        UNCERTAINTY_SECTION,
+        READING_SECTION,
+        OUTPUT_SECTION,
+    )
 
     scores: Any = option(
-        TRIALS,
+        INPUT_SECTION,
         "score file, or - for standard input. For several systems or trial lists use NAME=FILE or "
         "NAME@LIST=FILE. Also accepts score-count files; counts of the same system and list are "
         "added up",
@@ -585,34 +601,39 @@ class AuditCommand(Options):
         position="+",
     )
     out: Any = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "write the [result tables](output.md) and audit.json to this folder",
         metavar="DIR",
         is_common=True,
     )
     format: str = option(
-        WRITTEN, "format of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND"
+        OUTPUT_SECTION, "format of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND"
     )
     report: Any = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "write the [report](report.md) as a single self-contained HTML file",
         is_common=True,
     )
-    json: bool = option(WRITTEN, "print audit.json instead of the summary", Flag, False)
+    json: bool = option(OUTPUT_SECTION, "print audit.json instead of the summary", Flag, False)
     fail_on: tuple[str, ...] = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "exit with code 1 if a limit is `not-met`, if a limit is inconclusive (`cannot-tell`), or "
         "if a group has the verdict `worse`: `not-met,cannot-tell`. For more conditions use a "
         "[gate](gate.md)",
         Texts,
         (),
         metavar="FINDINGS",
-        choices=FAIL_ON,
+        choices=FAIL_CONDITIONS,
         may_be_empty=True,
         reads=lambda texts: [part.strip() for part in ",".join(texts).split(",")],
     )
     verbose: bool = option(
-        WRITTEN, "print all tables before the summary", Flag, False, letter="v", is_common=True
+        OUTPUT_SECTION,
+        "print all tables before the summary",
+        Flag,
+        False,
+        letter="v",
+        is_common=True,
     )
 
 
@@ -620,37 +641,42 @@ class AuditCommand(Options):
 class CountCommand(Options):
     """The command line of `count`."""
 
-    order = (TRIALS, COUNTED, READ, WRITTEN)
+    order = (INPUT_SECTION, COUNTING_SECTION, READING_SECTION, OUTPUT_SECTION)
 
     scores: Any = option(
-        TRIALS, "score file, or - for standard input; or NAME=FILE", metavar="SCORES", position="1"
+        INPUT_SECTION,
+        "score file, or - for standard input; or NAME=FILE",
+        metavar="SCORES",
+        position="1",
     )
-    out: Any = option(WRITTEN, "write the counts to this file", is_needed=True, is_common=True)
+    out: Any = option(
+        OUTPUT_SECTION, "write the counts to this file", is_needed=True, is_common=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class InspectOptions(Options):
     """Options of `inspect`."""
 
-    columns: Mapping[str, str] | None = same_as(ReadOptions, "columns")
-    scores_format: str | None = same_as(ReadOptions, "scores_format")
-    encoding: str | None = same_as(ReadOptions, "encoding")
-    quotes: str | None = same_as(ReadOptions, "quotes")
+    columns: Mapping[str, str] | None = option_like(ReadOptions, "columns")
+    scores_format: str | None = option_like(ReadOptions, "scores_format")
+    encoding: str | None = option_like(ReadOptions, "encoding")
+    quotes: str | None = option_like(ReadOptions, "quotes")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class InspectCommand(Options):
     """The command line of `inspect`."""
 
-    order = (TRIALS, READ, WRITTEN)
+    order = (INPUT_SECTION, READING_SECTION, OUTPUT_SECTION)
 
     files: Any = option(
-        TRIALS,
+        INPUT_SECTION,
         "score files, trial lists, speaker, utterance, model or failure tables, counts or a groups "
         "file, in any order; - for standard input",
         position="+",
     )
-    json: bool = option(WRITTEN, "print the findings as JSON", Flag, False)
+    json: bool = option(OUTPUT_SECTION, "print the findings as JSON", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -658,15 +684,18 @@ class ReportCommand(Options):
     """The command line of `report`."""
 
     audit: Any = option(
-        WRITTEN, "folder of a saved audit (written with --out)", metavar="AUDIT", position="1"
+        OUTPUT_SECTION,
+        "folder of a saved audit (written with --out)",
+        metavar="AUDIT",
+        position="1",
     )
     out: Any = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "write the report (`.html`), tables (`.md`, `.tex`, `.xlsx`) or numbers (`.json`, `.yaml`) "
         "to this file; an earlier report is replaced",
     )
     format: str | None = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "tables as `markdown`, `latex` or `xlsx`; numbers as flat `metrics` (JSON) or as the "
         "`model-index` of a model card (YAML). All but `xlsx` go to standard output without "
         "`--out`. Default: by the extension of `--out`",
@@ -674,50 +703,50 @@ class ReportCommand(Options):
         metavar="KIND",
     )
     figures: Any = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "write every figure as a separate file, in column width on white, and `index.md`, which "
         "explains how to read each",
         metavar="FOLDER",
     )
     formats: str | None = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "formats of the figures: `svg` (default), `png`, `pdf`; as in `svg,pdf`",
         Text,
         metavar="KINDS",
     )
-    speaker_ids: str = same_as(AuditOptions, "speaker_ids")
+    speaker_ids: str = option_like(AuditOptions, "speaker_ids")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ShowCommand(Options):
     """The command line of `show`."""
 
-    audit: Any = same_as(ReportCommand, "audit", section=SHOWN)
+    audit: Any = option_like(ReportCommand, "audit", section=DISPLAY_SECTION)
     group: Any = option(
-        SHOWN,
+        DISPLAY_SECTION,
         "groups to show at every operating point, with both error types, as in `f` or `m+Norway`; "
         "without groups, show the summary",
         metavar="GROUP",
         position="*",
     )
     by: str | None = option(
-        SHOWN, "show this grouping only: `gender+nationality`", Text, metavar="GROUPING"
+        DISPLAY_SECTION, "show this grouping only: `gender+nationality`", Text, metavar="GROUPING"
     )
-    system: str | None = option(SHOWN, "show this system only: `V2`, or `V2@H`", Text)
+    system: str | None = option(DISPLAY_SECTION, "show this system only: `V2`, or `V2@H`", Text)
     operating_point: str | None = option(
-        SHOWN, "show this operating point only: `fpr=0.001`", Text, metavar="POINT"
+        DISPLAY_SECTION, "show this operating point only: `fpr=0.001`", Text, metavar="POINT"
     )
-    context: Any = same_as(PageCommand, "context", section=SHOWN)
-    verbose: bool = same_as(AuditCommand, "verbose", section=SHOWN)
+    context: Any = option_like(ReportDetailsCommand, "context", section=DISPLAY_SECTION)
+    verbose: bool = option_like(AuditCommand, "verbose", section=DISPLAY_SECTION)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CriteriaCommand(Options):
     """The command line of `criteria`."""
 
-    audit: Any = same_as(ReportCommand, "audit", section=SHOWN)
-    out: Any = option(SHOWN, "write the tables to this folder as CSV", metavar="DIR")
-    json: bool = option(SHOWN, "print the results as JSON", Flag, False)
+    audit: Any = option_like(ReportCommand, "audit", section=DISPLAY_SECTION)
+    out: Any = option(DISPLAY_SECTION, "write the tables to this folder as CSV", metavar="DIR")
+    json: bool = option(DISPLAY_SECTION, "print the results as JSON", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -725,7 +754,11 @@ class DemoCommand(Options):
     """The command line of `demo`."""
 
     out: Any = option(
-        SHOWN, "write the audit and its report to this folder", Text, "parivox-demo", metavar="DIR"
+        DISPLAY_SECTION,
+        "write the audit and its report to this folder",
+        Text,
+        "parivox-demo",
+        metavar="DIR",
     )
 
 
@@ -734,7 +767,7 @@ class CompletionCommand(Options):
     """The command line of `completion`."""
 
     shell: Any = option(
-        SHOWN,
+        DISPLAY_SECTION,
         "bash, zsh or fish",
         Text,
         metavar="SHELL",

@@ -5,10 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from parivox.options.audit import READ, TRIALS, UNCERTAINTY, WRITTEN, AuditOptions, ReadOptions
-from parivox.options.kinds import Flag, Number, Options, Text, option, same_as
+from parivox.options.audit import (
+    INPUT_SECTION,
+    OUTPUT_SECTION,
+    READING_SECTION,
+    UNCERTAINTY_SECTION,
+    AuditOptions,
+    ReadOptions,
+)
+from parivox.options.kinds import Flag, Number, Options, Text, option, option_like
 
-FOUND = "thresholds and calibrators"
+FITTING_SECTION = "thresholds and calibrators"
 SIDES = ("enrol", "test")
 CALIBRATORS = ("logistic", "isotonic")
 
@@ -17,7 +24,7 @@ CALIBRATORS = ("logistic", "isotonic")
 class HeldOutOptions(ReadOptions):
     """What is found on some speakers and judged on others."""
 
-    by: tuple[str, ...] | None = same_as(
+    by: tuple[str, ...] | None = option_like(
         ReadOptions,
         "by",
         words="attributes that define the groups, as one grouping: `gender`, `gender+nationality`, "
@@ -27,7 +34,7 @@ class HeldOutOptions(ReadOptions):
     )
     within: None = field(default=None, init=False)
     side: str = option(
-        FOUND,
+        FITTING_SECTION,
         "side whose group selects the threshold or calibrator: `enrol` for the enrolment speaker; "
         "`test` for the test speaker, whose group a system must know before it decides",
         Text,
@@ -36,13 +43,13 @@ class HeldOutOptions(ReadOptions):
         is_common=True,
     )
     normalised: Any = option(
-        FOUND,
+        FITTING_SECTION,
         "the same trials with scores normalised without labels (AS-norm, quality): a common "
         "threshold or calibrator on these scores is judged as well",
         is_common=True,
     )
     folds: int = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "folds of speakers: each speaker is judged by what was fitted on the other folds; fewer "
         "folds take less time and give wider intervals",
         Number,
@@ -52,7 +59,7 @@ class HeldOutOptions(ReadOptions):
         high=12,
     )
     seed: int = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "random seed for the assignment of speakers to folds",
         Number,
         0,
@@ -60,7 +67,7 @@ class HeldOutOptions(ReadOptions):
         low=0,
         high=2**63 - 1,
     )
-    confidence: float = same_as(
+    confidence: float = option_like(
         AuditOptions, "confidence", words="confidence level of intervals, 0.5 to 0.999"
     )
 
@@ -70,7 +77,7 @@ class ThresholdOptions(HeldOutOptions):
     """Options of thresholds."""
 
     aim: str = option(
-        FOUND,
+        FITTING_SECTION,
         "aim of a threshold: `fpr=X`, `fnr=X`, `min-cdet`, `min-cdet:COST`; for a common threshold "
         "also `max-fpr=X` (largest FPR of any group) and `least-worst` (minimises the largest "
         "cost of any group)",
@@ -80,7 +87,7 @@ class ThresholdOptions(HeldOutOptions):
         is_common=True,
     )
     cost: str = option(
-        FOUND,
+        FITTING_SECTION,
         "detection cost in which gains are expressed: a [name](metrics/costs.md#cost-models) such "
         "as `sre08`, or `P_TARGET,C_MISS,C_FA`",
         Text,
@@ -94,7 +101,7 @@ class CalibrateOptions(HeldOutOptions):
     """Options of calibrations."""
 
     method: str = option(
-        FOUND,
+        FITTING_SECTION,
         "calibration method: `logistic` (a straight line) or `isotonic` (rising steps, which need "
         "more speakers)",
         Text,
@@ -102,17 +109,17 @@ class CalibrateOptions(HeldOutOptions):
         choices=CALIBRATORS,
         is_common=True,
     )
-    llr: bool = same_as(
+    llr: bool = option_like(
         AuditOptions,
         "llr",
-        section=FOUND,
+        section=FITTING_SECTION,
         words="scores are already natural-log likelihood ratios; they are judged uncalibrated as "
         "well",
     )
-    llr_base: int | None = same_as(
+    llr_base: int | None = option_like(
         AuditOptions,
         "llr_base",
-        section=FOUND,
+        section=FITTING_SECTION,
         words="scores are already log-likelihood ratios [to this "
         "base](metrics/calibration.md#logarithms), 10 or 2; they are judged uncalibrated as "
         "well",
@@ -123,12 +130,15 @@ class CalibrateOptions(HeldOutOptions):
 class _MitigationCommand(Options):
     """What both command lines take."""
 
-    order = (TRIALS, FOUND, UNCERTAINTY, READ, WRITTEN)
+    order = (INPUT_SECTION, FITTING_SECTION, UNCERTAINTY_SECTION, READING_SECTION, OUTPUT_SECTION)
 
     scores: Any = option(
-        TRIALS, "score file, or - for standard input; or NAME=FILE", metavar="SCORES", position="?"
+        INPUT_SECTION,
+        "score file, or - for standard input; or NAME=FILE",
+        metavar="SCORES",
+        position="?",
     )
-    json: bool = option(WRITTEN, "print every number as JSON", Flag, False)
+    json: bool = option(OUTPUT_SECTION, "print every number as JSON", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -136,12 +146,12 @@ class ThresholdCommand(_MitigationCommand):
     """The command line of `thresholds`."""
 
     out: Any = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "write the [rule file](thresholds.md#the-rule-file) (YAML) for "
         "`parivox audit --thresholds`",
         is_common=True,
     )
-    example: bool = option(WRITTEN, "print an example rule file", Flag, False)
+    example: bool = option(OUTPUT_SECTION, "print an example rule file", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -149,19 +159,19 @@ class CalibrateCommand(_MitigationCommand):
     """The command line of `calibrate`."""
 
     apply: Any = option(
-        FOUND,
+        FITTING_SECTION,
         "[calibrator](calibration.md#the-calibrator-file) to apply: write every row to `--out` "
         "with its score as a log-likelihood ratio, without an evaluation",
         is_common=True,
     )
     out: Any = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "write the [calibrator](calibration.md#the-calibrator-file) (JSON); with `--apply`, the "
         "scores (CSV or Parquet) for `parivox audit --llr`",
         is_common=True,
     )
     figure: Any = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "write the calibration plot of each group: SVG, PNG, PDF, HTML or JSON (Vega-Lite)",
         is_common=True,
     )

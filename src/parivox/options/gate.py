@@ -5,27 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from parivox.options.audit import WRITTEN, ReportCommand
-from parivox.options.kinds import Flag, Options, option, same_as
+from parivox.options.audit import OUTPUT_SECTION, ReportCommand
+from parivox.options.kinds import Flag, Options, option, option_like
 
-HELD = "comparison"
+COMPARISON_SECTION = "comparison"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GateCommand(Options):
     """The command line of `gate`."""
 
-    audit: Any = same_as(ReportCommand, "audit", section=HELD, position="?")
-    policy: Any = option(HELD, "[policy](gate.md#what-a-policy-says) (YAML)")
+    audit: Any = option_like(ReportCommand, "audit", section=COMPARISON_SECTION, position="?")
+    policy: Any = option(COMPARISON_SECTION, "[policy](gate.md#what-a-policy-says) (YAML)")
     baseline: Any = option(
-        HELD,
+        COMPARISON_SECTION,
         "saved audit of the previous release, for conditions that compare with it",
         metavar="OLD",
     )
-    markdown: Any = option(WRITTEN, "write a Markdown summary for the page of a CI job")
-    junit: Any = option(WRITTEN, "write JUnit XML with one test per condition and group")
-    json: bool = option(WRITTEN, "print all results as JSON", Flag, False)
-    example: bool = option(WRITTEN, "print an example policy", Flag, False)
+    markdown: Any = option(OUTPUT_SECTION, "write a Markdown summary for the page of a CI job")
+    junit: Any = option(OUTPUT_SECTION, "write JUnit XML with one test per condition and group")
+    json: bool = option(OUTPUT_SECTION, "print all results as JSON", Flag, False)
+    example: bool = option(OUTPUT_SECTION, "print an example policy", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -33,9 +33,9 @@ class CompareCommand(Options):
     """The command line of `compare`."""
 
     audits: Any = option(
-        HELD,
+        COMPARISON_SECTION,
         "folders of two or more saved audits, the oldest release first",
         metavar="AUDIT",
         position="+",
     )
-    json: bool = option(WRITTEN, "print every number as JSON", Flag, False)
+    json: bool = option(OUTPUT_SECTION, "print every number as JSON", Flag, False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LOG_BASES = (2, 10)
 """Bases of logarithms that are not natural."""
-MOST_WEIGHTS = 1000
+MAX_WEIGHTS = 1000
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 
@@ -83,7 +83,7 @@ class Option:
         """What holds where the option is left out, in Markdown; empty if nothing does."""
         if self.without or self.default is None or self.default == ():
             return self.without
-        values = several(() if isinstance(self.default, bool) else self.default)
+        values = as_tuple(() if isinstance(self.default, bool) else self.default)
         return ", ".join(f"`{_written(one)}`" for one in values)
 
     def is_given(self, value: Any) -> bool:
@@ -102,7 +102,7 @@ class Option:
 
     def on_command_line(self, value: Any) -> list[str]:
         """The words that give a value on the command line."""
-        return [word for one in several(value) for word in (self.flag, _written(one))]
+        return [word for one in as_tuple(value) for word in (self.flag, _written(one))]
 
     def _refuse(self, found: Any, wanted: str) -> ConfigError:
         return ConfigError(f"{self.flag} is {found!r}; give {wanted}")
@@ -113,7 +113,7 @@ def _written(value: Any) -> str:
 
 
 @frozen(kw_only=True)
-class Value(Option):
+class Unchecked(Option):
     """What is checked where it is read: a path, a table, several of them."""
 
     metavar: str = "FILE"
@@ -216,7 +216,7 @@ class Texts(Text):
         return found
 
     def _texts(self, value: Any) -> tuple[str, ...]:
-        found = several(value)
+        found = as_tuple(value)
         for one in found:
             if not isinstance(one, str):
                 what = "is" if one is value else f"holds {one!r}, which is"
@@ -320,7 +320,7 @@ class Weights(Option):
     def check(self, value: Any) -> tuple[float, ...]:
         """The weights, each once."""
         found: list[float] = []
-        for text in ",".join(str(one) for one in several(value)).split(","):
+        for text in ",".join(str(one) for one in as_tuple(value)).split(","):
             parts = text.split(":")
             try:
                 numbers = [float(part) for part in parts]
@@ -348,11 +348,11 @@ class Weights(Option):
 
 def _is_range(low: float, high: float, step: float) -> bool:
     """Whether there are steps from low to high, and not absurdly many."""
-    return step > 0 and low <= high and (high - low) / step <= MOST_WEIGHTS
+    return step > 0 and low <= high and (high - low) / step <= MAX_WEIGHTS
 
 
 @frozen(kw_only=True)
-class Names(Option):
+class NameMapping(Option):
     """A mapping from names to something, such as roles to columns."""
 
     of: str
@@ -402,7 +402,7 @@ class Direction(Text):
     """What each word says."""
 
 
-def several(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: Any) -> tuple[Any, ...]:
     """One or several choices as several.
 
     Examples
@@ -415,21 +415,21 @@ def several(value: Any) -> tuple[Any, ...]:
 
 
 def option(
-    section: str, words: str, kind: type[Option] = Value, default: Any = None, **more: Any
+    section: str, words: str, kind: type[Option] = Unchecked, default: Any = None, **more: Any
 ) -> Any:
     """A field of a dataclass that is an option."""
     made = kind(words=words, section=section, default=default, **more)
     return field(default=default, metadata={"option": made})
 
 
-def same_as(described: type[Options], name: str, **changes: Any) -> Any:
+def option_like(described: type[Options], name: str, **changes: Any) -> Any:
     """A field that is the option of another command, but for some changes."""
     (known,) = (one for one in fields(described) if one.name == name)
     made = replace(known.metadata["option"], **{"name": name} | changes)
     return field(default=made.default, metadata={"option": made})
 
 
-def options_of(described: type[Options]) -> dict[str, Option]:
+def option_fields(described: type[Options]) -> dict[str, Option]:
     """The options of a command by the name of their field, in order."""
     return {
         one.name: replace(one.metadata["option"], name=one.name)
@@ -451,7 +451,7 @@ class Options:
 
     def __post_init__(self) -> None:
         """Check every option."""
-        for name, described in options_of(type(self)).items():
+        for name, described in option_fields(type(self)).items():
             object.__setattr__(self, name, described.check(getattr(self, name)))
 
     @classmethod
@@ -463,7 +463,7 @@ class Options:
         ConfigError
             If there is no option of such a name, or it is given something wrong.
         """
-        names = {one.argument: name for name, one in options_of(cls).items()}
+        names = {one.argument: name for name, one in option_fields(cls).items()}
         for argument in given:
             if argument not in names:
                 from difflib import get_close_matches  # noqa: PLC0415 - takes time to load
@@ -477,11 +477,11 @@ class Options:
         return cls(**{names[argument]: value for argument, value in given.items()})
 
 
-def sections_of(*described: type[Options]) -> dict[str, list[Option]]:
+def options_by_section(*described: type[Options]) -> dict[str, list[Option]]:
     """Options under the heading of their section, in order."""
     found: dict[str, list[Option]] = {}
     for section in (section for one in described for section in one.order):
         found[section] = []
-    for one in (one for options in described for one in options_of(options).values()):
+    for one in (one for options in described for one in option_fields(options).values()):
         found.setdefault(one.section, []).append(one)
     return {section: options for section, options in found.items() if options}

@@ -10,16 +10,16 @@ from parivox.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-RATES = ("fnr", "fpr")
+RATIO_METRICS = ("fnr", "fpr")
 """Rates that limits of ratios are of."""
-FAILED = ("fte", "fta")
+FAILURE_METRICS = ("fte", "fta")
 """Rates of recordings, which no threshold decides."""
-METRICS = (*RATES, "frr", "far", "gfrr", "gfar", *FAILED)
+LIMIT_METRICS = (*RATIO_METRICS, "frr", "far", "gfrr", "gfar", *FAILURE_METRICS)
 """Rates that may have a limit."""
 
 
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)(e[-+]?\d{1,3})?", flags=re.ASCII | re.IGNORECASE)
-_MOST_TIMES = 1e6
+_MAX_RATIO = 1e6
 """No ratio that is allowed is larger."""
 
 
@@ -34,7 +34,7 @@ class Limit(NamedTuple):
     """Empty for every group."""
 
 
-def most_of(text: str) -> tuple[float, bool] | None:
+def parse_maximum(text: str) -> tuple[float, bool] | None:
     """What is allowed at most, and whether it is a ratio; None where the text says no such thing.
 
     Examples
@@ -49,7 +49,7 @@ def most_of(text: str) -> tuple[float, bool] | None:
         return None
     value = float(number)
     if unit == "x":
-        return (value, True) if 1 <= value <= _MOST_TIMES else None
+        return (value, True) if 1 <= value <= _MAX_RATIO else None
     value = value / 100 if unit else value
     return (value, False) if 0 < value < 1 else None
 
@@ -66,13 +66,13 @@ def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
     for text in texts:
         named, _, value = text.rpartition("=")
         metric, _, group = (part.strip() for part in named.partition(":"))
-        most = most_of(value)
-        known = RATES if most is not None and most[1] else METRICS
+        most = parse_maximum(value)
+        known = RATIO_METRICS if most is not None and most[1] else LIMIT_METRICS
         if most is None or metric not in known:
             msg = (
                 f"--limit: {text!r} is not RATE=MAX; use a form such as fnr=5%, fnr=0.05, "
                 "fpr=1.5x (ratio to the reference) or fnr:f=5% (group f only). Rates: "
-                f"{', '.join(METRICS)}. Ratios: fnr, fpr"
+                f"{', '.join(LIMIT_METRICS)}. Ratios: fnr, fpr"
             )
             raise ConfigError(msg)
         found.append(Limit(metric, *most, group))

@@ -5,17 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from parivox.options.audit import READ, TRIALS, UNCERTAINTY, WRITTEN, AuditOptions, ReadOptions
-from parivox.options.kinds import Flag, Number, Options, Text, option, same_as
+from parivox.options.audit import (
+    INPUT_SECTION,
+    OUTPUT_SECTION,
+    READING_SECTION,
+    UNCERTAINTY_SECTION,
+    AuditOptions,
+    ReadOptions,
+)
+from parivox.options.kinds import Flag, Number, Options, Text, option, option_like
 
-WATCHED = "monitoring"
+MONITORING_SECTION = "monitoring"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MonitorOptions(ReadOptions):
     """Options of monitoring."""
 
-    by: tuple[str, ...] | None = same_as(
+    by: tuple[str, ...] | None = option_like(
         ReadOptions,
         "by",
         words="attributes that define the groups, as one grouping of speakers: `gender`, "
@@ -26,20 +33,20 @@ class MonitorOptions(ReadOptions):
     within: None = field(default=None, init=False)
     failures: None = field(default=None, init=False)
     state: Any = option(
-        WATCHED,
+        MONITORING_SECTION,
         "file that holds the counts so far; `--new` creates it",
         is_common=True,
         annotated="str | os.PathLike[str]",
     )
     key: Any = option(
-        WATCHED,
+        MONITORING_SECTION,
         "file with the secret that turns speaker ids into pseudonyms; the state contains only "
         "these. The same as for [`count`](counts.md#sites-that-may-not-share-rows)",
         is_common=True,
         annotated="str | os.PathLike[str] | None",
     )
     new_key: Any = option(
-        WATCHED,
+        MONITORING_SECTION,
         "with `--new`: like `--key`, with a new random secret that is written to this file",
         metavar="FILE",
         without="`--key`",
@@ -47,7 +54,7 @@ class MonitorOptions(ReadOptions):
         annotated="str | os.PathLike[str] | None",
     )
     day: str | None = option(
-        WATCHED,
+        MONITORING_SECTION,
         "day of these trials, as in `2026-11-22`",
         Text,
         metavar="DATE",
@@ -55,20 +62,27 @@ class MonitorOptions(ReadOptions):
         is_common=True,
     )
     new: bool = option(
-        WATCHED, "begin a stream: create the state with this day", Flag, False, is_common=True
+        MONITORING_SECTION,
+        "begin a stream: create the state with this day",
+        Flag,
+        False,
+        is_common=True,
     )
     skipped: bool = option(
-        WATCHED, "record that no trials are known for the days since the last one", Flag, False
+        MONITORING_SECTION,
+        "record that no trials are known for the days since the last one",
+        Flag,
+        False,
     )
-    limit: tuple[str, ...] = same_as(
+    limit: tuple[str, ...] = option_like(
         AuditOptions,
         "limit",
         words="maximum allowed FNR of a group: `fnr=5%`",
-        section=WATCHED,
+        section=MONITORING_SECTION,
         is_repeatable=False,
     )
     baseline: Any = option(
-        WATCHED,
+        MONITORING_SECTION,
         "saved audit whose group rates are the reference",
         metavar="AUDIT",
         without="the days before, from the fifth week on",
@@ -76,7 +90,7 @@ class MonitorOptions(ReadOptions):
         annotated="str | os.PathLike[str] | None",
     )
     alpha: float = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "probability of any false alarm, however often you check",
         Number,
         0.05,
@@ -86,7 +100,7 @@ class MonitorOptions(ReadOptions):
         wanted="a fraction from 0.000001 to 0.5, as in 0.05",
     )
     margin: float = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "largest ratio of two rates that raises no alarm",
         Number,
         1.25,
@@ -95,7 +109,7 @@ class MonitorOptions(ReadOptions):
         high=100,
     )
     day_sd: float = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "variation of a group's FNR from day to day that raises no alarm, as a standard deviation "
         "relative to its mean. Groups whose rates vary more are [not "
         "judged](monitor.md#days-that-differ)",
@@ -106,7 +120,7 @@ class MonitorOptions(ReadOptions):
         high=2,
     )
     impostors: float = option(
-        UNCERTAINTY,
+        UNCERTAINTY_SECTION,
         "share of calls that may come from impostors [although labelled "
         "genuine](monitor.md#labels): errors that they may explain raise no alarm",
         Number,
@@ -121,16 +135,22 @@ class MonitorOptions(ReadOptions):
 class MonitorCommand(Options):
     """The command line of `monitor`."""
 
-    order = (TRIALS, WATCHED, UNCERTAINTY, READ, WRITTEN)
+    order = (
+        INPUT_SECTION,
+        MONITORING_SECTION,
+        UNCERTAINTY_SECTION,
+        READING_SECTION,
+        OUTPUT_SECTION,
+    )
 
     scores: Any = option(
-        TRIALS,
+        INPUT_SECTION,
         "trials of one day with their decisions; if omitted, show the current state",
         metavar="TRIALS",
         position="?",
     )
     report: Any = option(
-        WRITTEN, "write the report of the stream (HTML)", metavar="PAGE", is_common=True
+        OUTPUT_SECTION, "write the report of the stream (HTML)", metavar="PAGE", is_common=True
     )
-    json: bool = option(WRITTEN, "print every number as JSON", Flag, False)
-    example: bool = option(WRITTEN, "print an example file of one day", Flag, False)
+    json: bool = option(OUTPUT_SECTION, "print every number as JSON", Flag, False)
+    example: bool = option(OUTPUT_SECTION, "print an example file of one day", Flag, False)

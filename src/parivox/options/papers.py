@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from parivox.options.audit import WRITTEN
+from parivox.options.audit import OUTPUT_SECTION
 from parivox.options.kinds import Options, Text, option
 
-CHOSEN = "selection"
+SELECTION_SECTION = "selection"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -19,7 +19,10 @@ class PapersListCommand(Options):
     """The command line of `papers list`."""
 
     paper: Any = option(
-        CHOSEN, "show this paper only: `000`, `001`, `002` or `003`", metavar="PAPER", position="?"
+        SELECTION_SECTION,
+        "show this paper only: `000`, `001`, `002` or `003`",
+        metavar="PAPER",
+        position="?",
     )
 
 
@@ -28,26 +31,30 @@ class PapersRunCommand(Options):
     """The command line of `papers run`."""
 
     paper: Any = option(
-        CHOSEN,
+        SELECTION_SECTION,
         "paper to reproduce: `000`, `001`, `002` or `003`; without it, all",
         metavar="PAPER",
         position="?",
     )
     table: str | None = option(
-        CHOSEN, "number of a table", Text, metavar="N", without="all items that can be computed"
+        SELECTION_SECTION,
+        "number of a table",
+        Text,
+        metavar="N",
+        without="all items that can be computed",
     )
-    figure: str | None = option(CHOSEN, "number of a figure", Text, metavar="N")
+    figure: str | None = option(SELECTION_SECTION, "number of a figure", Text, metavar="N")
     claim: str | None = option(
-        CHOSEN, "number of a section that makes a claim: `5.1`", Text, metavar="N"
+        SELECTION_SECTION, "number of a section that makes a claim: `5.1`", Text, metavar="N"
     )
     data: Any = option(
-        CHOSEN,
+        SELECTION_SECTION,
         "folder with the data of bt4vt 1.0.1 and, optionally, the VoxCeleb1 list `veri_test.txt`",
         metavar="DIR",
         without="the installed data (`pip install parivox[demo]`)",
     )
     out: Any = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "write charts (SVG, PNG), figures (CSV) and claims (Markdown) to this folder",
         metavar="DIR",
     )

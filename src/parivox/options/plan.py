@@ -11,11 +11,11 @@ from parivox.errors import ConfigError
 from parivox.frozen import frozen
 from parivox.options.kinds import Flag, Number, Options, option
 
-DETECTED = "goal"
-KNOWN = "assumptions"
-WRITTEN = "output"
+GOAL_SECTION = "goal"
+ASSUMPTIONS_SECTION = "assumptions"
+OUTPUT_SECTION = "output"
 METRICS = ("fnr", "fpr")
-_FRACTION = {"low": 0.5, "high": 0.999}
+_FRACTION_BOUNDS = {"low": 0.5, "high": 0.999}
 
 
 @frozen(kw_only=True)
@@ -63,7 +63,7 @@ class PlanOptions(Options):
     """Options of a plan."""
 
     detect_ratio: float = option(
-        DETECTED,
+        GOAL_SECTION,
         "ratio to detect: the rate of a group divided by that of the other groups; below 1 for a "
         "group with fewer errors",
         Number,
@@ -75,25 +75,25 @@ class PlanOptions(Options):
         wanted="a ratio above 0, not 1",
     )
     power: float = option(
-        DETECTED,
+        GOAL_SECTION,
         "power: probability of detecting the ratio",
         Number,
         0.8,
         metavar="X",
-        **_FRACTION,
+        **_FRACTION_BOUNDS,
         wanted="a fraction from 0.5 to 0.999",
     )
     confidence: float = option(
-        DETECTED,
+        GOAL_SECTION,
         "confidence level of the two-sided test of one group",
         Number,
         0.95,
         metavar="X",
-        **_FRACTION,
+        **_FRACTION_BOUNDS,
         wanted="one from 0.5 to 0.999",
     )
     target_fpr: float | None = option(
-        DETECTED,
+        GOAL_SECTION,
         "FPR to plan for",
         Number,
         metavar="X",
@@ -104,7 +104,7 @@ class PlanOptions(Options):
         wanted="a fraction from 1e-08 to 1",
     )
     rate: Mapping[str, float] = option(
-        KNOWN,
+        ASSUMPTIONS_SECTION,
         "error rate of the other groups, as in `fnr=0.05`",
         Rates,
         metavar="METRIC=X",
@@ -115,7 +115,7 @@ class PlanOptions(Options):
         wanted="a fraction between 0 and 1",
     )
     icc: Mapping[str, float] = option(
-        KNOWN,
+        ASSUMPTIONS_SECTION,
         "correlation of two trials that share a speaker, as in `fnr=0.1`",
         Rates,
         metavar="METRIC=X",
@@ -126,7 +126,7 @@ class PlanOptions(Options):
         wanted="a correlation from 0 to below 1",
     )
     trials_per_speaker: Mapping[str, float] = option(
-        KNOWN,
+        ASSUMPTIONS_SECTION,
         "trials per speaker, as in `fnr=50`",
         Rates,
         metavar="METRIC=X",
@@ -137,7 +137,7 @@ class PlanOptions(Options):
     )
 
     policy: Any = option(
-        DETECTED,
+        GOAL_SECTION,
         "[policy](gate.md#what-a-policy-says): calculate the speakers that each of its conditions "
         "needs",
     )
@@ -158,13 +158,15 @@ class PlanOptions(Options):
 class PlanCommand(Options):
     """The command line of `plan`."""
 
-    order = (KNOWN, DETECTED)
+    order = (ASSUMPTIONS_SECTION, GOAL_SECTION)
 
     pilot: Any = option(
-        KNOWN,
+        ASSUMPTIONS_SECTION,
         "folder of a saved audit with intervals",
         metavar="DIR",
         without="rates, correlations and trials are given, for two groups",
     )
-    json: bool = option(WRITTEN, "print the plan as JSON", Flag, False)
-    verbose: bool = option(WRITTEN, "print tables for every grouping", Flag, False, letter="v")
+    json: bool = option(OUTPUT_SECTION, "print the plan as JSON", Flag, False)
+    verbose: bool = option(
+        OUTPUT_SECTION, "print tables for every grouping", Flag, False, letter="v"
+    )

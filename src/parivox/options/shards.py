@@ -5,30 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from parivox.options.audit import WRITTEN
-from parivox.options.kinds import Number, Options, Text, option, same_as
+from parivox.options.audit import OUTPUT_SECTION
+from parivox.options.kinds import Number, Options, Text, option, option_like
 from parivox.options.recordings import EmbedOptions
 
-PARTS = "shards"
+SHARDS_SECTION = "shards"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ShardsPlanCommand(Options):
     """The command line of `shards plan`, beside the options of an audit."""
 
-    order = (PARTS,)
+    order = (SHARDS_SECTION,)
 
     scores: Any = option(
-        PARTS,
+        SHARDS_SECTION,
         "score files of one system, each with different trials, or NAME=FILE",
         metavar="SCORES",
         position="+",
     )
     out: Any = option(
-        PARTS, "folder for the plan and the results of the shards", metavar="RUN", is_needed=True
+        SHARDS_SECTION,
+        "folder for the plan and the results of the shards",
+        metavar="RUN",
+        is_needed=True,
     )
     shards: int = option(
-        PARTS,
+        SHARDS_SECTION,
         "number of shards, each with about as many rows; a file can be split into several shards, "
         "but files are never combined",
         Number,
@@ -44,16 +47,16 @@ class ShardsPlanCommand(Options):
 class ShardsRunCommand(Options):
     """The command line of `shards run`."""
 
-    folder: Any = option(PARTS, "folder of the plan", metavar="RUN", position="1")
+    folder: Any = option(SHARDS_SECTION, "folder of the plan", metavar="RUN", position="1")
     shard: str | None = option(
-        PARTS,
+        SHARDS_SECTION,
         "run this shard only, as in `7/32`, and the pass that it needs next",
         Text,
         metavar="N/OF",
         without="all shards and both passes",
     )
     workers: int = option(
-        PARTS,
+        SHARDS_SECTION,
         "number of processes at a time",
         Number,
         1,
@@ -62,15 +65,17 @@ class ShardsRunCommand(Options):
         high=1024,
         metavar="N",
     )
-    ray: str | None = same_as(EmbedOptions, "ray", section=PARTS)
+    ray: str | None = option_like(EmbedOptions, "ray", section=SHARDS_SECTION)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ShardsMergeCommand(Options):
     """The command line of `shards merge`."""
 
-    folder: Any = option(PARTS, "folder of the plan", metavar="RUN", position="1")
-    out: Any = option(WRITTEN, "write the audit to this folder", metavar="DIR", is_needed=True)
+    folder: Any = option(SHARDS_SECTION, "folder of the plan", metavar="RUN", position="1")
+    out: Any = option(
+        OUTPUT_SECTION, "write the audit to this folder", metavar="DIR", is_needed=True
+    )
     format: str = option(
-        WRITTEN, "format of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND"
+        OUTPUT_SECTION, "format of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND"
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from parivox.errors import ConfigError
-from parivox.options.audit import WRITTEN, ReadOptions
+from parivox.options.audit import OUTPUT_SECTION, ReadOptions
 from parivox.options.kinds import (
     Direction,
     Flag,
@@ -17,10 +17,10 @@ from parivox.options.kinds import (
     Options,
     Text,
     Texts,
-    Value,
+    Unchecked,
     option,
-    options_of,
-    same_as,
+    option_fields,
+    option_like,
 )
 
 if TYPE_CHECKING:
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 
     from parivox.runtime.progress import Progress
 
-LIST = "list and tables"
-CHECKED = "checks and descriptions"
-DRAWN = "sampling"
-BUILT = "building lists"
-FORMATS = ("voxceleb", "kaldi", "nist", "csv", "parquet")
+LIST_SECTION = "list and tables"
+CHECK_SECTION = "checks and descriptions"
+SAMPLING_SECTION = "sampling"
+BUILDING_SECTION = "building lists"
+LIST_FORMATS = ("voxceleb", "kaldi", "nist", "csv", "parquet")
 """Formats that lists are written in."""
-_COUNT: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**53}
-_FROM_ZERO, _FROM_TWO = _COUNT | {"low": 0}, _COUNT | {"low": 2}
+_COUNT_BOUNDS: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**53}
+_COUNT_FROM_ZERO, _COUNT_FROM_TWO = _COUNT_BOUNDS | {"low": 0}, _COUNT_BOUNDS | {"low": 2}
 
 
-def _parts(text: str) -> list[str]:
+def _comma_separated(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
 def _attributes(texts: list[str]) -> list[str]:
     """Attributes joined by commas; a number belongs to the bands before it: days:30,90,gender."""
     found: list[str] = []
-    for part in _parts(",".join(texts)):
+    for part in _comma_separated(",".join(texts)):
         is_edge = part.replace(".", "", 1).lstrip("-").isdecimal()
         if found and is_edge and ":" in found[-1]:
             found[-1] += f",{part}"
@@ -73,31 +73,31 @@ def _thresholds(texts: list[str]) -> dict[str, Any]:
 class ListOptions(Options):
     """How a list is read."""
 
-    speakers: Any = option(LIST, "speaker table with attributes")
+    speakers: Any = option(LIST_SECTION, "speaker table with attributes")
     utterances: Any = option(
-        LIST,
+        LIST_SECTION,
         "utterance table: speakers, recordings (a column `recording`, `video`, `session` or "
         "`call`; otherwise the folder of the file) and any attributes",
     )
-    columns: Mapping[str, str] | None = same_as(
+    columns: Mapping[str, str] | None = option_like(
         ReadOptions,
         "columns",
-        section=LIST,
+        section=LIST_SECTION,
         words="[columns by role](bring-your-data.md#columns-with-names): "
         "`enrol=ref_file,test=com_file,label=lab`",
     )
-    id: str | None = same_as(ReadOptions, "id", section=LIST, without="")
-    encoding: str | None = same_as(ReadOptions, "encoding", section=LIST)
-    quotes: str | None = same_as(ReadOptions, "quotes", section=LIST)
+    id: str | None = option_like(ReadOptions, "id", section=LIST_SECTION, without="")
+    encoding: str | None = option_like(ReadOptions, "encoding", section=LIST_SECTION)
+    quotes: str | None = option_like(ReadOptions, "quotes", section=LIST_SECTION)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GradedOptions(ListOptions):
     """How trials are graded."""
 
-    conflicts: str = same_as(ReadOptions, "conflicts", section=LIST)
+    conflicts: str = option_like(ReadOptions, "conflicts", section=LIST_SECTION)
     grade_by: tuple[str, ...] | None = option(
-        CHECKED,
+        CHECK_SECTION,
         "attributes that make a trial difficult, the most important first: `gender,nationality`",
         Texts,
         metavar="ATTRIBUTES",
@@ -112,7 +112,7 @@ class DescribeOptions(GradedOptions):
     """Options of `describe`."""
 
     by: tuple[str, ...] | None = option(
-        CHECKED,
+        CHECK_SECTION,
         "attributes that define the groups: `gender`, `gender+nationality` and [others](groups.md)",
         Texts,
         metavar="ATTRIBUTES",
@@ -120,7 +120,7 @@ class DescribeOptions(GradedOptions):
         may_be_empty=True,
     )
     speaker_ids: bool = option(
-        CHECKED, "show speaker ids", Flag, False, without="show counts and ranges only"
+        CHECK_SECTION, "show speaker ids", Flag, False, without="show counts and ranges only"
     )
 
 
@@ -129,7 +129,7 @@ class CheckOptions(DescribeOptions):
     """Options of `check`."""
 
     mix: Any = option(
-        CHECKED,
+        CHECK_SECTION,
         "requested shares of difficulty grades of nontarget and target trials: "
         "`cat4=0.5,cat3=0.5,target3=1`",
         metavar="SHARES",
@@ -137,9 +137,9 @@ class CheckOptions(DescribeOptions):
         annotated="Mapping[str, float] | str | None",
     )
     variants: Any = option(
-        CHECKED,
+        CHECK_SECTION,
         "lists drawn by the same rules; if all contain scores, their EERs are compared",
-        Value,
+        Unchecked,
         (),
         metavar="LIST",
         is_many=True,
@@ -147,15 +147,15 @@ class CheckOptions(DescribeOptions):
         annotated="Sequence[Any]",
     )
     development: Any = option(
-        CHECKED, "development list, which should share nothing with this list", metavar="LIST"
+        CHECK_SECTION, "development list, which should share nothing with this list", metavar="LIST"
     )
     pilot: Any = option(
-        CHECKED,
+        CHECK_SECTION,
         "saved audit with intervals: show which differences the list can detect",
         metavar="DIR",
     )
     thresholds: Any = option(
-        CHECKED,
+        CHECK_SECTION,
         "threshold of a [check](trials.md#every-check), as in `G2=100`",
         metavar="CHECK=X",
         command="threshold",
@@ -170,10 +170,13 @@ class CheckOptions(DescribeOptions):
 class ListCommand(Options):
     """What commands that look at a list have."""
 
-    order = (LIST,)
+    order = (LIST_SECTION,)
 
     list: Any = option(
-        LIST, "trial list or score file, or - for standard input", metavar="LIST", position="1"
+        LIST_SECTION,
+        "trial list or score file, or - for standard input",
+        metavar="LIST",
+        position="1",
     )
 
 
@@ -181,16 +184,16 @@ class ListCommand(Options):
 class DescribeCommand(ListCommand):
     """The command line of `describe`."""
 
-    json: bool = option(WRITTEN, "print all results as JSON", Flag, False)
+    json: bool = option(OUTPUT_SECTION, "print all results as JSON", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CheckCommand(DescribeCommand):
     """The command line of `check`."""
 
-    strict: bool = option(WRITTEN, "exit with code 1 if a check fails", Flag, False)
+    strict: bool = option(OUTPUT_SECTION, "exit with code 1 if a check fails", Flag, False)
     verbose: bool = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "print the details of each check and further statistics",
         Flag,
         False,
@@ -202,7 +205,9 @@ class CheckCommand(DescribeCommand):
 class GradeOptions(GradedOptions):
     """Options of `grade`."""
 
-    out: Any = option(WRITTEN, "write the graded list to this CSV or Parquet file", is_needed=True)
+    out: Any = option(
+        OUTPUT_SECTION, "write the graded list to this CSV or Parquet file", is_needed=True
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -210,17 +215,17 @@ class ConvertOptions(ListOptions):
     """Options of `convert`."""
 
     format: str | None = option(
-        WRITTEN, "format of the input list", Text, without="detected from the content"
+        OUTPUT_SECTION, "format of the input list", Text, without="detected from the content"
     )
     to: str | None = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "format of the output list: `voxceleb`, `kaldi`, `nist`, `csv` or `parquet`",
         Text,
         metavar="FORMAT",
-        choices=FORMATS,
+        choices=LIST_FORMATS,
         is_needed=True,
     )
-    out: Any = option(WRITTEN, "write the list to this new file", is_needed=True)
+    out: Any = option(OUTPUT_SECTION, "write the list to this new file", is_needed=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -228,57 +233,61 @@ class BuildOptions(Options):
     """Options of every kind of list that is built; these tables and `out` may stand before it."""
 
     utterances: Any = option(
-        BUILT,
+        BUILDING_SECTION,
         "utterance table: one row per utterance, with speaker and recording in columns or in the "
         "path",
         is_common=True,
     )
     speakers: Any = option(
-        BUILT,
+        BUILDING_SECTION,
         "speaker table with attributes",
         without="the utterance table contains the attributes of speakers",
         is_common=True,
     )
     out: Any = option(
-        BUILT, "folder for the lists and their manifest", metavar="DIR", is_common=True
+        BUILDING_SECTION, "folder for the lists and their manifest", metavar="DIR", is_common=True
     )
     by: Any = option(
-        BUILT,
+        BUILDING_SECTION,
         "attributes that define the groups of speakers, as in `gender+nationality`",
         metavar="ATTRIBUTES",
         annotated="str",
         is_common=True,
     )
     format: str = option(
-        BUILT,
+        BUILDING_SECTION,
         "format of the lists: `voxceleb`, `kaldi`, `nist`, `csv` or `parquet`",
         Text,
         "voxceleb",
-        choices=FORMATS,
+        choices=LIST_FORMATS,
     )
     variants: int = option(
-        BUILT,
+        BUILDING_SECTION,
         "number of lists, with seeds derived from `--seed`",
         Number,
         1,
-        **(_COUNT | {"high": 10_000}),
+        **(_COUNT_BOUNDS | {"high": 10_000}),
         is_common=True,
     )
-    seed: int = option(BUILT, "random seed", Number, 0, **_FROM_ZERO, is_common=True)
-    id: str | None = same_as(ListOptions, "id", section=BUILT)
-    encoding: str | None = same_as(ReadOptions, "encoding", section=BUILT)
-    quotes: str | None = same_as(ReadOptions, "quotes", section=BUILT)
-    speaker_ids: bool = option(
-        BUILT, "name the speakers who are left out, also in the manifest", Flag, False
+    seed: int = option(
+        BUILDING_SECTION, "random seed", Number, 0, **_COUNT_FROM_ZERO, is_common=True
     )
-    progress: Callable[[Progress], None] | None = same_as(ReadOptions, "progress", section=BUILT)
+    id: str | None = option_like(ListOptions, "id", section=BUILDING_SECTION)
+    encoding: str | None = option_like(ReadOptions, "encoding", section=BUILDING_SECTION)
+    quotes: str | None = option_like(ReadOptions, "quotes", section=BUILDING_SECTION)
+    speaker_ids: bool = option(
+        BUILDING_SECTION, "name the speakers who are left out, also in the manifest", Flag, False
+    )
+    progress: Callable[[Progress], None] | None = option_like(
+        ReadOptions, "progress", section=BUILDING_SECTION
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BuildCommand(Options):
     """What the command line of each kind of list has."""
 
-    json: bool = option(WRITTEN, "print the manifest", Flag, False)
+    json: bool = option(OUTPUT_SECTION, "print the manifest", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -286,12 +295,15 @@ class RebuildCommand(Options):
     """What the command line of `build` takes before a kind of list, or without one."""
 
     manifest: Any = option(
-        BUILT, "build the lists of this manifest again", metavar="MANIFEST", command="from"
+        BUILDING_SECTION,
+        "build the lists of this manifest again",
+        metavar="MANIFEST",
+        command="from",
     )
-    before_utterances: Any = same_as(BuildOptions, "utterances", command="utterances")
-    before_speakers: Any = same_as(BuildOptions, "speakers", command="speakers")
-    before_out: Any = same_as(BuildOptions, "out", command="out")
-    before_json: bool = same_as(BuildCommand, "json", command="json")
+    before_utterances: Any = option_like(BuildOptions, "utterances", command="utterances")
+    before_speakers: Any = option_like(BuildOptions, "speakers", command="speakers")
+    before_out: Any = option_like(BuildOptions, "out", command="out")
+    before_json: bool = option_like(BuildCommand, "json", command="json")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -299,15 +311,15 @@ class InclusiveOptions(BuildOptions):
     """Options of inclusive lists."""
 
     per_speaker: int = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "target pairs, and nontarget pairs, of each speaker",
         Number,
         is_needed=True,
         is_common=True,
-        **_COUNT,
+        **_COUNT_BOUNDS,
     )
     grade_by: tuple[str, ...] | None = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "attributes that make a pair difficult",
         Texts,
         metavar="ATTRIBUTES",
@@ -316,15 +328,15 @@ class InclusiveOptions(BuildOptions):
         reads=_attributes,
     )
     target_grades: Any = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "grades of target pairs, within one recording (1) or across two (3): `3`, `1` or `1,3`",
-        Value,
+        Unchecked,
         (3,),
         metavar="GRADES",
         annotated="Sequence[int] | str | int",
     )
     mix: Any = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "shares of difficulty grades of nontarget pairs, exact for each speaker: "
         "`cat4=0.75,cat3=0.25`",
         metavar="SHARES",
@@ -333,7 +345,7 @@ class InclusiveOptions(BuildOptions):
         annotated="str | Mapping[str, float] | None",
     )
     balance_partners: Any = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "draw partners at random instead of in turn",
         command="no-balance-partners",
         const=False,
@@ -341,19 +353,19 @@ class InclusiveOptions(BuildOptions):
         metavar="",
     )
     compat: str | None = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "`hutiri2022`: use the rules of the listing in [paper 002](references.md#paper-002)",
         Text,
         metavar="PAPER",
         choices=("hutiri2022",),
     )
     groups: Any = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "groups to include, as in `Italy,Norway`",
         metavar="GROUPS",
         is_common=True,
         is_repeatable=True,
-        reads=lambda texts: _parts(",".join(texts)),
+        reads=lambda texts: _comma_separated(",".join(texts)),
         without="all",
         annotated="Sequence[str] | str | None",
     )
@@ -364,21 +376,21 @@ class BalancedOptions(BuildOptions):
     """Options of balanced lists."""
 
     speakers_per_group: int = option(
-        DRAWN, "speakers of each group", Number, is_needed=True, **_FROM_TWO
+        SAMPLING_SECTION, "speakers of each group", Number, is_needed=True, **_COUNT_FROM_TWO
     )
     utterances_per_speaker: int = option(
-        DRAWN, "utterances of each speaker", Number, is_needed=True, **_FROM_TWO
+        SAMPLING_SECTION, "utterances of each speaker", Number, is_needed=True, **_COUNT_FROM_TWO
     )
     pairs: int | None = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "target and nontarget pairs of each speaker",
         Number,
         without="as many as every group can provide",
-        **_COUNT,
+        **_COUNT_BOUNDS,
     )
-    groups: Any = same_as(InclusiveOptions, "groups")
+    groups: Any = option_like(InclusiveOptions, "groups")
     balance: Any = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "attribute that is balanced within each group; `none` for no attribute",
         metavar="ATTRIBUTE",
         without="gender, if known",
@@ -391,26 +403,28 @@ class CrossOptions(BuildOptions):
     """Options of cross lists."""
 
     trials: int | None = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "total number of nontarget trials, divided among the pairs of groups",
         Number,
         without="one of these three options",
-        **_COUNT,
+        **_COUNT_BOUNDS,
     )
     per_cell: int | None = option(
-        DRAWN, "nontarget trials of each pair of groups", Number, **_COUNT
+        SAMPLING_SECTION, "nontarget trials of each pair of groups", Number, **_COUNT_BOUNDS
     )
-    complete: bool = option(DRAWN, "use every possible nontarget pair", Flag, False)
-    targets: int = option(DRAWN, "target trials of each speaker", Number, 0, **_FROM_ZERO)
+    complete: bool = option(SAMPLING_SECTION, "use every possible nontarget pair", Flag, False)
+    targets: int = option(
+        SAMPLING_SECTION, "target trials of each speaker", Number, 0, **_COUNT_FROM_ZERO
+    )
 
 
-KINDS: dict[str, type[BuildOptions]] = {
+BUILD_OPTIONS: dict[str, type[BuildOptions]] = {
     "inclusive": InclusiveOptions,
     "balanced": BalancedOptions,
     "cross": CrossOptions,
 }
 """Kinds of lists that are built, each by the module of its name in `parivox.trials`."""
-PER_SPEAKER = options_of(InclusiveOptions)["per_speaker"]
+PER_SPEAKER_OPTION = option_fields(InclusiveOptions)["per_speaker"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -418,13 +432,13 @@ class VariantsOptions(ListOptions):
     """Options of `variants`."""
 
     orientation: str | None = option(
-        LIST,
+        LIST_SECTION,
         "`distance`: scores are distances and are negated",
         Direction,
         each={"distance": "scores are distances: negate them"},
     )
     by: str = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "attributes that define the groups of speakers",
         Text,
         "",
@@ -432,43 +446,51 @@ class VariantsOptions(ListOptions):
         is_needed=True,
     )
     per_speaker: Any = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "pairs of each class per speaker, as in `25,50,75`",
-        Value,
+        Unchecked,
         (25, 50, 75),
         metavar="N,...",
         annotated="int | Sequence[int]",
-        reads=lambda text: [PER_SPEAKER.parse(part) for part in text.split(",")],
+        reads=lambda text: [PER_SPEAKER_OPTION.parse(part) for part in text.split(",")],
     )
     variants: int = option(
-        DRAWN, "number of lists for each number of pairs", Number, 5, **_FROM_TWO
+        SAMPLING_SECTION, "number of lists for each number of pairs", Number, 5, **_COUNT_FROM_TWO
     )
-    seed: int = option(DRAWN, "random seed", Number, 0, **_FROM_ZERO)
-    groups: Any = same_as(InclusiveOptions, "groups")
+    seed: int = option(SAMPLING_SECTION, "random seed", Number, 0, **_COUNT_FROM_ZERO)
+    groups: Any = option_like(InclusiveOptions, "groups")
     scorer: Callable[..., Any] | None = option(
-        DRAWN,
+        SAMPLING_SECTION,
         "function that returns the scores of the enrolment and test ids of a list; lists are then "
         "built from utterances",
         command=None,
     )
     replicates: int = option(
-        DRAWN, "bootstrap replicates over speakers for each list", Number, 200, **_FROM_TWO
+        SAMPLING_SECTION,
+        "bootstrap replicates over speakers for each list",
+        Number,
+        200,
+        **_COUNT_FROM_TWO,
     )
-    cost: str = option(DRAWN, "cost model of the minimum cost", Text, "voxsrc", metavar="COST")
+    cost: str = option(
+        SAMPLING_SECTION, "cost model of the minimum cost", Text, "voxsrc", metavar="COST"
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class VariantsCommand(Options):
     """The command line of `variants`."""
 
-    order = (LIST,)
+    order = (LIST_SECTION,)
 
     scores: Any = option(
-        LIST, "score file with more pairs than a list needs", metavar="SCORES", position="1"
+        LIST_SECTION, "score file with more pairs than a list needs", metavar="SCORES", position="1"
     )
-    chart: Any = option(WRITTEN, "write a chart of both spreads: SVG, PNG, PDF, HTML or JSON")
+    chart: Any = option(
+        OUTPUT_SECTION, "write a chart of both spreads: SVG, PNG, PDF, HTML or JSON"
+    )
     dets: Any = option(
-        WRITTEN,
+        OUTPUT_SECTION,
         "write a chart of the DET curves with one panel per group: SVG, PNG, PDF, HTML or JSON",
     )
-    json: bool = option(WRITTEN, "print the tables as JSON", Flag, False)
+    json: bool = option(OUTPUT_SECTION, "print the tables as JSON", Flag, False)

@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING
 
 from parivox.data.columns import alone, are_customers
 from parivox.data.formats import FORMATS
-from parivox.data.formats.delimited import SPANNING
+from parivox.data.formats.delimited import SPANNING_RECORDS
 from parivox.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.data.inspection.findings import Column, Counted, Found, Inspection, Join, Shared
+    from parivox.data.inspection.findings import (
+        Column,
+        CountsFindings,
+        FileFindings,
+        Inspection,
+        Join,
+        SharedAttribute,
+    )
     from parivox.data.value_warnings import DataWarning
 
 _KINDS = {
@@ -119,7 +126,7 @@ def _next(inspection: Inspection, n_problems: int) -> Iterator[tuple[str, str]]:
         yield "why", words
 
 
-def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
+def _file(found: FileFindings, *, is_placed: bool) -> Iterator[tuple[str, str]]:
     yield "", f"{found.name}: {_headline(found)}"
     is_table = found.kind not in {"scores", "trials"}
     if found.counted is not None:
@@ -142,7 +149,7 @@ def _file(found: Found, *, is_placed: bool) -> Iterator[tuple[str, str]]:
         yield "problem", problem
 
 
-def _columns(found: Found, *, is_table: bool) -> Iterator[tuple[str, str]]:
+def _columns(found: FileFindings, *, is_table: bool) -> Iterator[tuple[str, str]]:
     others = [column for column in found.columns if column.role or not column.groups]
     if not is_table:
         others = [column for column in others if column.role]
@@ -157,7 +164,7 @@ def _columns(found: Found, *, is_table: bool) -> Iterator[tuple[str, str]]:
         yield "can be grouped by", ", ".join(map(_column, groups))
 
 
-def _odd(found: Found) -> Iterator[str]:
+def _odd(found: FileFindings) -> Iterator[str]:
     every = (*found.odd, *(odd for column in found.columns for odd in column.odd))
     return map(_odd_in_words, every)
 
@@ -168,7 +175,7 @@ def _odd_in_words(odd: DataWarning) -> str:
     return f"{words} ({odd.note})" if odd.note else words
 
 
-def _headline(found: Found) -> str:
+def _headline(found: FileFindings) -> str:
     words = found.own or _KINDS[found.kind]
     is_trials = found.kind in {"scores", "trials"}
     if found.kind == "unknown" and len(found.problems) == 1 and not found.own:
@@ -199,7 +206,7 @@ def _headline(found: Found) -> str:
     return words
 
 
-def _format(found: Found) -> str:
+def _format(found: FileFindings) -> str:
     """The format in words."""
     known = FORMATS.get(found.format)
     if known is None:
@@ -212,7 +219,7 @@ _FACT_WORDS = {
     "sheet": "sheet {!r}",
     "other_sheets": "not read: sheet {}",
     "hidden_sheets": "not read: hidden sheet {}",
-    SPANNING: "rows with a cell over several lines: {}",
+    SPANNING_RECORDS: "rows with a cell over several lines: {}",
 }
 
 
@@ -233,7 +240,7 @@ def _facts(read: Mapping[str, str]) -> Iterator[str]:
             yield value
 
 
-def _ids(found: Found, *, is_table: bool) -> str:
+def _ids(found: FileFindings, *, is_table: bool) -> str:
     every = []
     for one in found.ids:
         words = _many(one.count, one.what)
@@ -244,7 +251,7 @@ def _ids(found: Found, *, is_table: bool) -> str:
     return "; ".join(every)
 
 
-def _whose(found: Found, *, is_placed: bool) -> str:
+def _whose(found: FileFindings, *, is_placed: bool) -> str:
     whose = found.whose
     if whose is None:
         return ""
@@ -274,7 +281,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _labels(found: Found) -> str:
+def _labels(found: FileFindings) -> str:
     labels = found.labels
     if labels is None:
         return "none, so trials of one speaker are target ones" if found.kind == "scores" else ""
@@ -292,7 +299,7 @@ def _labels(found: Found) -> str:
     return f"{words}; {rest:,} row{'s have' if rest != 1 else ' has'} none" if rest else words
 
 
-def _counts(found: Found, counted: Counted) -> Iterator[tuple[str, str]]:
+def _counts(found: FileFindings, counted: CountsFindings) -> Iterator[tuple[str, str]]:
     """What a file of counts is of."""
     failed = f"; {counted.failed:,} of failed recordings" if counted.failed else ""
     yield "trials", _labels(found) + failed
@@ -325,7 +332,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:_MANY_GROUPS]) + more
 
 
-def _scores(found: Found) -> str:
+def _scores(found: FileFindings) -> str:
     scores = found.scores
     if scores is None:
         return ""
@@ -379,7 +386,7 @@ def _join(join: Join, short: Mapping[str, str]) -> str:
     return f"{words}; {join.pattern}" if join.pattern else words
 
 
-def _shared(shared: Shared, short: Mapping[str, str]) -> str:
+def _shared(shared: SharedAttribute, short: Mapping[str, str]) -> str:
     places = [f"{short[file]} (of {_LEVELS[level]})" for level, file in shared.files.items()]
     words = f"{shared.name} stands in {' and '.join(places)}"
     if shared.refused == "":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import group
 
-from parivox.monitoring.daily_tests import BASELINE, BEFORE, LEAST, LIMIT, OTHERS
+from parivox.monitoring.daily_tests import BASELINE, BEFORE, LIMIT, MIN_SPEAKERS, OTHERS
 from parivox.report.sheets.sheet import Cell, Sheet, terminal_table
 from parivox.report.words import (
     count_text,
@@ -229,7 +229,7 @@ def notes(found: Monitor) -> Iterator[str]:
     small = [one for one in settings["groups"] if one not in settings["watched"]]
     if small:
         names = ", ".join(shortened_names(small, most=_NAMED))
-        yield f"Not watched, because fewer than {LEAST} speakers were known at the start: {names}."
+        yield f"Not watched, because fewer than {MIN_SPEAKERS} speakers were known at the start: {names}."
     left = found.record.get("left_out", {})
     if left:
         words = ", ".join(f"{count_text(n)} {what}" for what, n in left.items())

@@ -31,7 +31,7 @@ from parivox.data.source_bytes import in_encoding_given
 from parivox.data.trial_checks import DataNote, Trials
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
-from parivox.options.kinds import several
+from parivox.options.kinds import as_tuple
 from parivox.runtime.disk import ScratchFolder, atomic_file, explain_write_errors
 from parivox.runtime.progress import reports_progress, stage
 from parivox.scoring.all_pairs import ByCell, ByUnit, Edges, Recordings, add_all_pairs, is_turned
@@ -178,7 +178,7 @@ def score_all_pairs(
         If the vectors or the tables do not hold what they must.
     """
     check_norms(as_norm, s_norm, top)
-    bins = parse_bins(step, several(thresholds))
+    bins = parse_bins(step, as_tuple(thresholds))
     if bins.is_exact:
         msg = (
             "--counts: takes the width of the bins that scores are counted in, as in --step 0.001, "

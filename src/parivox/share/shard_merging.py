@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing import audit, audit_counted, of_list, read_all, speaker_count_thresholds
-from parivox.data.formats.format import at_both
+from parivox.data.formats.format import pair_location
 from parivox.data.groups_file import read_groups_file
 from parivox.data.score_extent import pair_in_two_parts
 from parivox.data.trial_set import TrialSet
@@ -147,7 +147,7 @@ def _of_other_trials(
             f"{there:,}); remove the parts, and run them again"
         )
     pair, one, other = found
-    rows = at_both(one.file, one.row, other.file, other.row)
+    rows = pair_location(one.file, one.row, other.file, other.row)
     alone = (
         "" if plan.asked.conflicts == "error" else ", as each sets aside what conflicts within it"
     )

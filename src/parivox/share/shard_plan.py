@@ -22,14 +22,21 @@ import numpy as np
 
 from parivox.auditing import MOST_EXACT, Options, attributes_of, gather, groups_file_of, split_name
 from parivox.data.counts_file import holds_counts, holds_tally
-from parivox.data.formats import check_alike
+from parivox.data.formats import check_same_columns
 from parivox.data.kaldi import kaldi_table
 from parivox.data.recordings import is_pattern
 from parivox.data.score_extent import extent_of
 from parivox.data.source_bytes import FileRows, called_apart, read_as, read_content, stem_of
 from parivox.errors import ConfigError, DataError
-from parivox.options.audit import NEVER, READ, TRIALS, AuditOptions, CountOptions, ReadOptions
-from parivox.options.kinds import options_of
+from parivox.options.audit import (
+    INPUT_SECTION,
+    NEVER,
+    READING_SECTION,
+    AuditOptions,
+    CountOptions,
+    ReadOptions,
+)
+from parivox.options.kinds import option_fields
 from parivox.options.shards import ShardsPlanCommand
 from parivox.runtime.disk import atomic_file, explain_write_errors
 from parivox.runtime.progress import reports_progress
@@ -143,11 +150,11 @@ class Plan:
 
     def audited(self) -> dict[str, Any]:
         """Options of the audit of the counts, which hold what was read."""
-        sections = {one.argument: one.section for one in options_of(AuditOptions).values()}
+        sections = {one.argument: one.section for one in option_fields(AuditOptions).values()}
         return {
             name: value
             for name, value in self.options.items()
-            if sections[name] not in {TRIALS, READ}
+            if sections[name] not in {INPUT_SECTION, READING_SECTION}
         }
 
     def found(self) -> TallyInputs | None:
@@ -235,7 +242,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
     _check_options(asked)
     stored = {
         one.argument: _storable(one.argument, getattr(asked, one.name))
-        for one in options_of(AuditOptions).values()
+        for one in option_fields(AuditOptions).values()
         if one.is_given(getattr(asked, one.name)) and one.name != "progress"
     }
     if len({*paths}) < len(paths):
@@ -266,7 +273,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         columns.append((path, extent.columns))
     sizes = [one["rows"] for one in inputs]
     step = _step(sum(sizes), reach)
-    check_alike(columns)
+    check_same_columns(columns)
     inputs += [
         {"role": role, "path": stored[role], "sha256": _sha256(stored[role], role)}
         for role in _TABLES
@@ -447,7 +454,7 @@ def _named(scores: Any) -> tuple[tuple[str, str], list[str]]:
 
 def _check_options(asked: AuditOptions) -> None:
     """Refuse what cannot be had of parts."""
-    described = options_of(AuditOptions)
+    described = option_fields(AuditOptions)
     for name in _OF_ONE_PIECE:
         if described[name].is_given(getattr(asked, name)):
             msg = f"{described[name].flag}: takes all trials at once; leave it out, or audit them"

@@ -23,7 +23,7 @@ import polars as pl
 from parivox.data.source_bytes import read_as
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
-from parivox.options.trials import KINDS, BuildOptions
+from parivox.options.trials import BUILD_OPTIONS, BuildOptions
 from parivox.runtime.disk import (
     atomic_folder,
     current_path,
@@ -240,7 +240,7 @@ def rebuild(
                 f"--{role}, or build anew"
             )
             raise DataError(msg)
-    asked = KINDS[former["kind"]](
+    asked = BUILD_OPTIONS[former["kind"]](
         **tables,
         **{name: former[name] for name in ("by", "format", "variants", "seed", "id")},
         **former["parameters"],

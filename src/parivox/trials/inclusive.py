@@ -21,7 +21,7 @@ import numpy as np
 
 from parivox.data.source_bytes import in_encoding_given
 from parivox.errors import ConfigError, DataError
-from parivox.options.kinds import several
+from parivox.options.kinds import as_tuple
 from parivox.options.trials import InclusiveOptions
 from parivox.runtime.progress import reports_progress
 from parivox.trials.building import Built, build_lists
@@ -231,7 +231,7 @@ def _notes(wanted: _PairsWanted, speakers: int) -> Iterator[str]:
 
 
 def _target_grades(asked: Sequence[int] | str | int) -> tuple[int, ...]:
-    grades = asked.split(",") if isinstance(asked, str) else several(asked)
+    grades = asked.split(",") if isinstance(asked, str) else as_tuple(asked)
     words = [str(one).strip() for one in grades]
     known = {str(grade): grade for grade in (TRIVIAL, OTHER_RECORDING)}
     if not words or not set(words) <= known.keys():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parivox.errors import DataError, ParivoxError
-from parivox.options.kinds import options_of
+from parivox.options.kinds import option_fields
 from parivox.trials.grades import hardest, parse_mix, rounded_counts
 from parivox.trials.lists import list_of
 
@@ -56,7 +56,7 @@ def _wrong(path: Path, what: str, mend: str = AS_WRITTEN) -> DataError:
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """Read a manifest that holds all that is needed."""
-    from parivox.options.trials import KINDS, BuildOptions  # noqa: PLC0415 - where there is one
+    from parivox.options.trials import BUILD_OPTIONS, BuildOptions  # noqa: PLC0415 - where there is one
 
     try:
         if path.exists() and not path.is_file() and not path.is_fifo():
@@ -71,10 +71,10 @@ def read_manifest(path: Path) -> dict[str, Any]:
     if schema != SCHEMA:
         what = f"is a manifest of {schema!r}, not {SCHEMA!r}"
         raise _wrong(path, what, "install its version of Parivox")
-    if kind not in tuple(KINDS):
-        raise _wrong(path, f"kind is {kind!r}, expected {' or '.join(KINDS)}")
+    if kind not in tuple(BUILD_OPTIONS):
+        raise _wrong(path, f"kind is {kind!r}, expected {' or '.join(BUILD_OPTIONS)}")
     _check_fields(path, "", manifest, _FIELDS)
-    of_all, own = options_of(BuildOptions), options_of(KINDS[kind])
+    of_all, own = option_fields(BuildOptions), option_fields(BUILD_OPTIONS[kind])
     parameters = {name: one.annotation for name, one in own.items() if name not in of_all}
     _check_fields(path, "parameters.", manifest["parameters"], parameters)
     _check_fields(path, "inputs.", manifest["inputs"], dict.fromkeys(_ROLES, "Mapping"))

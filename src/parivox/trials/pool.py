@@ -17,7 +17,7 @@ from parivox.data.requested_groupings import AttributeLookup, attributes_asked, 
 from parivox.data.speakers import Speakers, read_speakers
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, name_hint
-from parivox.options.kinds import several
+from parivox.options.kinds import as_tuple
 from parivox.trials.grades import grade_codes, hardest
 from parivox.trials.lists import (
     agreement_codes,
@@ -101,7 +101,7 @@ class Pool:
             raise DataError(msg)
         if speakers is None:
             table.refuse_nobody()
-        graded = parse_difficulty(() if grade_by is None else several(grade_by))
+        graded = parse_difficulty(() if grade_by is None else as_tuple(grade_by))
         people = (
             _people(table, [*attributes_asked([by]), *graded])
             if speakers is None
@@ -209,7 +209,7 @@ def group_positions(groups: Sequence[str], by: str, asked: Sequence[str] | str |
     """
     if asked is None:
         return np.arange(len(groups))
-    names = several(asked)
+    names = as_tuple(asked)
     for one in names:
         if one not in groups:
             msg = f"--groups {one!r}: is not a group of {by}; {name_hint(str(one), groups)}"

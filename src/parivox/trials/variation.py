@@ -28,7 +28,7 @@ from parivox.data.source_bytes import in_encoding_given
 from parivox.data.speakers import read_speakers
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError
-from parivox.options.trials import PER_SPEAKER, InclusiveOptions, VariantsOptions
+from parivox.options.trials import PER_SPEAKER_OPTION, InclusiveOptions, VariantsOptions
 from parivox.runtime.progress import stage
 from parivox.shown import VARIATION_CHART_MODULE, NotebookView
 from parivox.trials.lists import read_with_speakers, recordings_in
@@ -226,7 +226,7 @@ def variants(
     """
     is_many = isinstance(per_speaker, Iterable) and not isinstance(per_speaker, (str, bytes))
     numbers: Any = per_speaker if is_many else [per_speaker]
-    each = sorted({PER_SPEAKER.check(n) for n in numbers})
+    each = sorted({PER_SPEAKER_OPTION.check(n) for n in numbers})
     if not each:
         msg = "per_speaker names no number of pairs; give one or several, as in 25,50,75"
         raise ConfigError(msg)

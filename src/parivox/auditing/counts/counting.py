@@ -42,7 +42,7 @@ from parivox.data.trial_checks import name_by_speaker
 from parivox.data.trial_set import TrialSet, check_test_speakers
 from parivox.errors import ConfigError, DataError
 from parivox.options.audit import CountOptions
-from parivox.options.kinds import several
+from parivox.options.kinds import as_tuple
 from parivox.runtime.progress import reports_progress, stage
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _counted(scores: Any, asked: CountOptions) -> TrialCounts:
         asked = replace(asked, withhold=max(asked.withhold, asked.blocks))
     site = None if asked.key is None else SiteKey.read(asked.key)
     asked, file = groups_file_of(asked)
-    bins = parse_bins(asked.step, several(asked.thresholds))
+    bins = parse_bins(asked.step, as_tuple(asked.thresholds))
     sources = by_name(scores)
     if len(sources) > 1:
         msg = f"parivox count takes one score file, here are {len(sources)}; count each by itself"
@@ -470,9 +470,9 @@ class _Blocks:
         outer = (None, *self.shown)
         blocks = [
             (at, of, one)
-            for several in (self.groupings, (None,))
+            for as_tuple in (self.groupings, (None,))
             for at, of in enumerate(outer)
-            for one in several
+            for one in as_tuple
         ]
         layouts = [Layout(one, "" if one is None else "both", of) for _, of, one in blocks]
         people = [_Sides(one, self.n) for one in layouts]

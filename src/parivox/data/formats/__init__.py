@@ -15,9 +15,9 @@ import polars as pl
 
 from parivox.data.columns import WORDS, RequestedColumns, plain
 from parivox.data.formats.dataframes import BINARY, scan_frame
-from parivox.data.formats.delimited import DELIMITED, check_text, head_lines, header_of, is_text
-from parivox.data.formats.format import CERTAIN, FORMATS, MAYBE, Format, Scan, register
-from parivox.data.formats.headerless import HEADERLESS, headerless, mostly_numbers, sample
+from parivox.data.formats.delimited import DELIMITED, check_text, head_lines, is_text, read_header
+from parivox.data.formats.format import CERTAIN_FIT, FORMATS, POSSIBLE_FIT, Format, Scan, register
+from parivox.data.formats.headerless import HEADERLESS, headerless, mostly_numbers, text_sample
 from parivox.data.formats.jsonl import JSONL
 from parivox.data.formats.xlsx import XLSX
 from parivox.data.source_bytes import FileRows, called_apart, read_content
@@ -34,7 +34,7 @@ __all__ = [
     "FORMATS",
     "Scan",
     "are_paths",
-    "check_alike",
+    "check_same_columns",
     "headerless",
     "may_be_trials",
     "register",
@@ -46,7 +46,7 @@ __all__ = [
 for _one in (*BINARY, XLSX, JSONL, DELIMITED, *HEADERLESS):
     register(_one)
 _ODD_LINES = 20
-NO_SIDE = ("is not a side of a segment", "correct it, sides are a and b")
+SIDE_PROBLEM = ("is not a side of a segment", "correct it, sides are a and b")
 
 
 def scan(source: Any, *, columns: RequestedColumns, format: str | None, name: str) -> Scan:  # noqa: A002
@@ -93,7 +93,7 @@ def are_paths(source: object) -> bool:
     )
 
 
-def check_alike(files: Sequence[tuple[str, Iterable[str]]]) -> None:
+def check_same_columns(files: Sequence[tuple[str, Iterable[str]]]) -> None:
     """Refuse files of one list, given by their names and roles, that have not the same columns."""
     (first, roles), *others = files
     for name, own in others:
@@ -113,7 +113,7 @@ def _in_turn(scans: Sequence[Scan]) -> Scan:
     first, *others = scans
     if not others:
         return first
-    check_alike([(one.name, one.columns) for one in scans])
+    check_same_columns([(one.name, one.columns) for one in scans])
     name = f"{first.name} and {len(others)} more"
     chunks = lambda: chain.from_iterable(one.chunks() for one in scans)  # noqa: E731
     return replace(first, name=name, chunks=chunks, content=None, several=tuple(scans))
@@ -121,7 +121,7 @@ def _in_turn(scans: Sequence[Scan]) -> Scan:
 
 def _as_meant(scanned: Scan, columns: RequestedColumns) -> Scan:
     """The same trials, with segments on their sides, and in the words that are known."""
-    return with_words(with_sides(scanned, columns), columns)
+    return translate_words(join_sides(scanned, columns), columns)
 
 
 def _only(rows: FileRows, chunks: Callable[[], Iterator[Chunk]]) -> Iterator[Chunk]:
@@ -147,7 +147,7 @@ def table_format(content: SourceBytes) -> Format:
     """The format of a table of anything, whose columns have names: by default delimited text."""
     tables = (one for one in FORMATS.values() if one.table is not None and one is not DELIMITED)
     asked = RequestedColumns()
-    return next((one for one in tables if one.fits(content.head, asked) == CERTAIN), DELIMITED)
+    return next((one for one in tables if one.fits(content.head, asked) == CERTAIN_FIT), DELIMITED)
 
 
 def may_be_trials(head: bytes) -> bool:
@@ -159,7 +159,7 @@ def may_be_trials(head: bytes) -> bool:
     (True, True, False)
     """
     fitting = _fitting(head, RequestedColumns())
-    is_some = any(one.places for one in fitting) or sample(head).are_decisions()
+    is_some = any(one.places for one in fitting) or text_sample(head).are_decisions()
     return is_some or _are_bare_scores(head)
 
 
@@ -176,10 +176,10 @@ def _fitting(head: bytes, columns: RequestedColumns) -> list[Format]:
     fits: dict[Format, float] = {}
     for one in FORMATS.values():
         fits[one] = one.fits(head, columns)
-        if fits[one] == CERTAIN:
+        if fits[one] == CERTAIN_FIT:
             return [one]
     best = max(fits.values())
-    return [one for one, fit in fits.items() if fit == best > MAYBE]
+    return [one for one, fit in fits.items() if fit == best > POSSIBLE_FIT]
 
 
 def _detected(content: SourceBytes, columns: RequestedColumns) -> Format:
@@ -193,7 +193,7 @@ def _detected(content: SourceBytes, columns: RequestedColumns) -> Format:
         which = " or ".join(f"{columns.option} {one.name}" for one in found)
         msg = f"{content.name}: its rows may be {rows}; say which with {which}"
         raise DataError(msg)
-    first = sample(content.head)
+    first = text_sample(content.head)
     if first.are_decisions():
         msg = (
             f"{content.name}: its rows are two ids and a decision, which only a header can say; "
@@ -202,7 +202,7 @@ def _detected(content: SourceBytes, columns: RequestedColumns) -> Format:
         raise DataError(msg)
     if columns.by_role and not columns.elsewhere:
         return DELIMITED  # which says which of the columns is missing
-    names, _, _ = header_of(content)
+    names, _, _ = read_header(content)
     shown = ", ".join(repr(name[:40]) for name in names[:8])
     if first.has_unknown_header:
         msg = (
@@ -231,7 +231,7 @@ def _detected(content: SourceBytes, columns: RequestedColumns) -> Format:
         f"format with {columns.option}"
     )
     for one in FORMATS.values():
-        if one.fits(content.head, columns) == MAYBE:
+        if one.fits(content.head, columns) == POSSIBLE_FIT:
             msg += f" {one.name} if it is one of {one.examples[0].written_by}'s"
     raise DataError(msg)
 
@@ -266,7 +266,7 @@ def _first_odd(head: bytes) -> tuple[int, str, str] | None:
     return None
 
 
-def with_sides(scanned: Scan, asked: RequestedColumns) -> Scan:
+def join_sides(scanned: Scan, asked: RequestedColumns) -> Scan:
     """The same trials, their segments told apart by their sides if there is a column of sides.
 
     A column called side is one where models and segments stand beside it, or where the user
@@ -291,7 +291,7 @@ def with_sides(scanned: Scan, asked: RequestedColumns) -> Scan:
     return replace(scanned, chunks=lambda: map(_joined, scanned.chunks()))
 
 
-def with_words(scanned: Scan, asked: RequestedColumns) -> Scan:
+def translate_words(scanned: Scan, asked: RequestedColumns) -> Scan:
     """The same trials, the user's words in their cells replaced by those that are known.
 
     A word for what failed takes the decision or the score away, and is the status of the trial.
@@ -336,7 +336,7 @@ def are_segments(model: str, segment: str) -> bool:
     return plain(model).startswith("model") and plain(segment).startswith("segment")
 
 
-def on_side(segment: pl.Series, side: pl.Series) -> pl.Series:
+def segment_side_ids(segment: pl.Series, side: pl.Series) -> pl.Series:
     """Ids of segments on their sides; null where there is no such side.
 
     Examples
@@ -355,7 +355,7 @@ def _joined(chunk: Chunk) -> Chunk:
         return replace(chunk, frame=chunk.frame.drop("side"))
     text = chunk.frame.with_columns(pl.col("test", "side").cast(pl.String))
     side, segment = text["side"], text["test"].str.strip_chars()
-    test = on_side(segment, side)
-    chunk.refuse(test.is_null() & segment.is_not_null(), "side", *NO_SIDE)
+    test = segment_side_ids(segment, side)
+    chunk.refuse(test.is_null() & segment.is_not_null(), "side", *SIDE_PROBLEM)
     lost = segment.is_null() & side.is_not_null()  # so the row is not blank, but short of an id
     return replace(chunk, frame=text.drop("side").with_columns(test=test.set(lost, "")))

@@ -19,12 +19,12 @@ import polars as pl
 from parivox.data.formats.format import (
     ENGINE_ERRORS,
     NamedColumns,
-    named,
-    scan_named,
+    error_summary,
+    named_format,
+    scan_named_columns,
     starts_with,
-    why,
 )
-from parivox.data.formats.probe import REFUSED
+from parivox.data.formats.probe import REFUSED_EXIT_CODE
 from parivox.errors import DataError
 from parivox.runtime.progress import stage
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
-ROWS = 1_000_000
+ROWS_PER_CHUNK = 1_000_000
 """Rows read at once."""
 _STDERR = 2
 _PROBE = Path(__file__).with_name("probe.py")
@@ -45,7 +45,7 @@ _ONE_AT_A_TIME = Lock()
 
 
 @contextmanager
-def silent() -> Iterator[None]:
+def silence_engine() -> Iterator[None]:
     """Drop what the engine writes to standard error: where it panics, it prints a trace."""
     with _ONE_AT_A_TIME:
         try:
@@ -68,12 +68,12 @@ def _guarded(
     """What a job makes of the table; damage is an error."""
     source = content.for_polars
     try:
-        with silent():
+        with silence_engine():
             if kind == "arrow-stream":
                 return job(pl.read_ipc_stream(source).lazy())
             return job(lazy_parquet(source) if kind == "parquet" else pl.scan_ipc(source))
     except ENGINE_ERRORS as error:
-        raise _unreadable(content.name, kind, why(error)) from error
+        raise _unreadable(content.name, kind, error_summary(error)) from error
 
 
 def lazy_parquet(source: bytes | str | Path) -> pl.LazyFrame:
@@ -85,10 +85,10 @@ def lazy_parquet(source: bytes | str | Path) -> pl.LazyFrame:
     except (ValueError, KeyError, TypeError, RecursionError):  # of no dataset, or damaged
         features = {}
     features = features if isinstance(features, dict) else {}
-    return with_classes(pl.scan_parquet(source), features)
+    return name_classes(pl.scan_parquet(source), features)
 
 
-def with_classes(frame: Frame, features: Mapping[str, Any]) -> Frame:
+def name_classes(frame: Frame, features: Mapping[str, Any]) -> Frame:
     """Names in the place of the codes of classes, as the features of a dataset have them.
 
     Examples
@@ -111,7 +111,7 @@ def with_classes(frame: Frame, features: Mapping[str, Any]) -> Frame:
 
 def parquet_metadata(file: Path | IO[bytes]) -> dict[str, str]:
     """What the metadata of a Parquet file say, by key; damage raises one of `ENGINE_ERRORS`."""
-    with silent():
+    with silence_engine():
         return pl.read_parquet_metadata(file)
 
 
@@ -124,7 +124,7 @@ def _height(content: SourceBytes, kind: str) -> int:
     return int(_guarded(content, kind, lambda lazy: lazy.select(pl.len()).collect()).item())
 
 
-class Undecoded(NamedTuple):
+class UndecodedTable(NamedTuple):
     """Some rows and columns of a table in Parquet or Arrow, and what it is called."""
 
     name: str
@@ -134,7 +134,7 @@ class Undecoded(NamedTuple):
     rows: range | None = None  # None: all
 
 
-def check_decodes(*tables: Undecoded) -> None:
+def check_decodes(*tables: UndecodedTable) -> None:
     """Decode tables in another process first, as damage may end the one that does.
 
     Of tables without a path there can be one.
@@ -164,16 +164,16 @@ def check_decodes(*tables: Undecoded) -> None:
         stderr=subprocess.DEVNULL,
         check=False,
     )
-    if probe.returncode >= 0 and probe.returncode != REFUSED:
+    if probe.returncode >= 0 and probe.returncode != REFUSED_EXIT_CODE:
         return
     reason = f"reading it ended with signal {-probe.returncode}"
     begun = [line for line in probe.stdout.decode(errors="replace").splitlines() if line]
-    if probe.returncode == REFUSED:
+    if probe.returncode == REFUSED_EXIT_CODE:
         places = [i for i, line in enumerate(begun) if line.isdecimal()] or [-1]
         reason = "\n".join(begun[places[-1] + 1 :])
         begun = begun[: places[-1] + 1]
     table = tables[int(begun[-1]) if begun else 0]
-    raise _unreadable(table.name, table.kind, why(DataError(reason)))
+    raise _unreadable(table.name, table.kind, error_summary(DataError(reason)))
 
 
 def _unreadable(name: str, kind: str, reason: str) -> DataError:
@@ -193,9 +193,9 @@ def _table(kind: str, content: SourceBytes) -> NamedColumns:
 
     def part(first: int, columns: Mapping[str, str]) -> pl.DataFrame:
         if unknown := {*columns.values()} - decoded:
-            check_decodes(Undecoded(content.name, kind, content.for_polars, [*unknown], rows))
+            check_decodes(UndecodedTable(content.name, kind, content.for_polars, [*unknown], rows))
             decoded.update(unknown)
-        job = lambda lazy: lazy.slice(first, ROWS).select(**columns).collect()  # noqa: E731
+        job = lambda lazy: lazy.slice(first, ROWS_PER_CHUNK).select(**columns).collect()  # noqa: E731
         return _guarded(content, kind, job)
 
     chunks = partial(_chunks, content.name, empty.columns, rows, part)
@@ -212,7 +212,7 @@ def _chunks(
     """Some columns under new names, so many rows at a time; rows count from 1."""
     columns = {name: names[at] for name, at in places.items()}
     with stage(source, len(rows), "rows") as reading:
-        for first in rows[::ROWS]:
+        for first in rows[::ROWS_PER_CHUNK]:
             chunk = part(first, columns)[: rows.stop - first]
             yield range(first + 1, first + 1 + chunk.height), chunk
             reading.add(chunk.height)
@@ -224,11 +224,12 @@ _BINARY = (
     ("arrow-stream", "an Arrow stream", b"\xff\xff\xff\xff"),
 )
 BINARY = tuple(
-    named(name, label, starts_with(start), partial(_table, name)) for name, label, start in _BINARY
+    named_format(name, label, starts_with(start), partial(_table, name))
+    for name, label, start in _BINARY
 )
 
 
-def frame_of(source: Any, name: str) -> pl.DataFrame:
+def dataframe_from(source: Any, name: str) -> pl.DataFrame:
     """A dataframe of a mapping of arrays, or of a dataframe of any library."""
     try:
         if isinstance(source, pl.DataFrame):
@@ -246,7 +247,7 @@ def frame_of(source: Any, name: str) -> pl.DataFrame:
         if hasattr(source, "columns"):
             return pl.DataFrame({str(c): _series(source[c]) for c in source.columns})
     except (*ENGINE_ERRORS, TypeError) as error:
-        msg = f"{name}: cannot be read as columns of one length ({why(error)})"
+        msg = f"{name}: cannot be read as columns of one length ({error_summary(error)})"
         raise DataError(msg) from error
     mend = "give a path, a dataframe or a mapping of arrays"
     if hasattr(source, "select_columns"):
@@ -261,7 +262,7 @@ def _of_dataset(source: Any) -> pl.DataFrame:
     flat = [name for name, kind in kinds.items() if not kind.is_nested()]
     found = source.select_columns(flat).to_polars()
     assert isinstance(found, pl.DataFrame)
-    return with_classes(found, source.features.to_dict())
+    return name_classes(found, source.features.to_dict())
 
 
 def _check_no_splits(source: Mapping[Any, Any], name: str) -> None:
@@ -286,11 +287,11 @@ def _series(cells: Any) -> pl.Series:
 
 def scan_frame(source: Any, columns: RequestedColumns, name: str) -> Scan:
     """Trials of a dataframe or of a mapping of arrays."""
-    frame = frame_of(source, name)
+    frame = dataframe_from(source, name)
 
     def part(first: int, columns: Mapping[str, str]) -> pl.DataFrame:
-        return frame[first : first + ROWS].select(**columns)
+        return frame[first : first + ROWS_PER_CHUNK].select(**columns)
 
     chunks = partial(_chunks, name, frame.columns, range(frame.height), part)
     table = NamedColumns(frame.columns, chunks, frame.dtypes)
-    return scan_named(name, "dataframe", table, columns)
+    return scan_named_columns(name, "dataframe", table, columns)

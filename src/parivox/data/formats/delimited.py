@@ -14,7 +14,14 @@ import numpy as np
 import polars as pl
 
 from parivox.data.columns import ALIASES, CALL, plain
-from parivox.data.formats.format import CERTAIN, ENGINE_ERRORS, Example, NamedColumns, named, why
+from parivox.data.formats.format import (
+    CERTAIN_FIT,
+    ENGINE_ERRORS,
+    Example,
+    NamedColumns,
+    error_summary,
+    named_format,
+)
 from parivox.data.source_bytes import LONGEST_HEADER, quotes_asked
 from parivox.errors import DataError, StrayQuote
 from parivox.runtime.progress import stage
@@ -29,11 +36,11 @@ if TYPE_CHECKING:
 SEPARATORS = (",", "\t", ";", "|")
 _SEPARATOR_HINT = re.compile(r'"?sep=([,\t;|])"?', re.IGNORECASE)  # for Excel, above the header
 _STAR = re.compile(rb"(?m)^([^*\s]*)\*")
-SPANNING = "spanning"
+SPANNING_RECORDS = "spanning"
 """What a content's dialect has of records with a cell that spans rows: how many, and the first."""
-BLOCK = 64 << 20
+CHUNK_BYTES = 64 << 20
 """Bytes read at once."""
-PICKLED = (
+PICKLE_ADVICE = (
     "may run code when it is opened, so it is not; save embeddings as ids and vectors with "
     'numpy.savez(FILE, ids=[one.replace("@", "/") for one in all], '
     "vectors=numpy.stack(list(all.values())))"
@@ -41,7 +48,7 @@ PICKLED = (
 """What is said of a pickle, and of what may be one; NeMo writes @ for / in ids."""
 
 
-def header_of(content: SourceBytes) -> tuple[list[str], str, int]:
+def read_header(content: SourceBytes) -> tuple[list[str], str, int]:
     """Names of the columns, the separator, and the first row with data."""
     lines = head_lines(content.head)
     if not lines:
@@ -73,9 +80,9 @@ def _header(lines: Sequence[tuple[int, str]]) -> tuple[list[str], str, Sequence[
         lines = lines[1:]
     header = lines[0][1] if lines else ""
     # what splits it into the most parts, else blanks
-    best = max(SEPARATORS, key=lambda one: len(split(header, one)))
+    best = max(SEPARATORS, key=lambda one: len(split_line(header, one)))
     separator = hint[1] if hint else best if best in header else " "
-    return split(header, separator), separator, lines[1:]
+    return split_line(header, separator), separator, lines[1:]
 
 
 def _fits(head: bytes, columns: RequestedColumns) -> float:
@@ -88,12 +95,12 @@ def _fits(head: bytes, columns: RequestedColumns) -> float:
     asked = set(columns.by_role.values())
     found = asked & set(names)
     is_known = roles >= 2 or (bool(found) and (columns.elsewhere or found == asked))
-    return CERTAIN if is_known else 0
+    return CERTAIN_FIT if is_known else 0
 
 
 def _table(content: SourceBytes) -> NamedColumns:
     check_text(content)
-    names, separator, start = header_of(content)
+    names, separator, start = read_header(content)
     content.dialect["separator"] = separator
     quote = None if separator == " " or quotes_asked() else '"'
     if separator != " " and quotes_asked():
@@ -108,7 +115,7 @@ def _table(content: SourceBytes) -> NamedColumns:
     return NamedColumns(names, chunks)
 
 
-DELIMITED = named(
+DELIMITED = named_format(
     "delimited",
     "columns with a header",
     _fits,
@@ -136,7 +143,7 @@ def check_text(content: SourceBytes) -> None:
     """Refuse what is no text with rows, in words that tell what it is instead."""
     head, name = content.head, content.name
     if head[:1] == b"\x80" and head[1:2] in {b"\2", b"\3", b"\4", b"\5"}:
-        msg = f"{name}: is a pickle: it {PICKLED}, and tables as CSV or Parquet"
+        msg = f"{name}: is a pickle: it {PICKLE_ADVICE}, and tables as CSV or Parquet"
         raise DataError(msg)
     if not content.encoding or b"\x00" in head:
         msg = f"{name}: is neither text nor Parquet, Arrow or XLSX; save it in one of these formats"
@@ -159,7 +166,7 @@ def head_lines(head: bytes) -> list[tuple[int, str]]:
     return [(i, line.rstrip("\r")) for i, line in enumerate(lines, 1) if line.strip()]
 
 
-def split(line: str, separator: str) -> list[str]:
+def split_line(line: str, separator: str) -> list[str]:
     """Fields of one line; blanks of any kind and number separate where it is a blank or a star."""
     if separator == "*":
         line = line.replace("*", " ", 1)
@@ -191,8 +198,8 @@ def read_text(
     """
     is_starred, separator = separator == "*", separator.replace("*", " ")
     types = {f"f{i}": pl.Float64 if i in numbers else pl.String for i in range(width)}
-    content.dialect.pop(SPANNING, None)  # of an earlier reading
-    for first, block, skip in blocks(content, start):
+    content.dialect.pop(SPANNING_RECORDS, None)  # of an earlier reading
+    for first, block, skip in line_chunks(content, start):
         data = _STAR.sub(rb"\1 ", block) if is_starred else block
         if separator == " " and _untidy(data):
             data = b"\n".join(b" ".join(line.split()) for line in data.split(b"\n"))
@@ -221,8 +228,8 @@ def _note_spanning(content: SourceBytes, rows: Rows, end: int) -> None:
     first_rows = np.asarray(rows)
     spanning = first_rows[np.diff(first_rows, append=end) > 1].tolist()
     if spanning:
-        known = content.dialect.get(SPANNING, {"records": 0, "first_row": spanning[0]})
-        content.dialect[SPANNING] = known | {"records": known["records"] + len(spanning)}
+        known = content.dialect.get(SPANNING_RECORDS, {"records": 0, "first_row": spanning[0]})
+        content.dialect[SPANNING_RECORDS] = known | {"records": known["records"] + len(spanning)}
 
 
 def _checked(
@@ -258,7 +265,7 @@ def _checked(
     if quote is not None:
         return _by_record(block, begin, name, separator, types)
     assert failed is not None
-    msg = f"{name}: cannot be read as a table ({why(failed)}); repair the file"
+    msg = f"{name}: cannot be read as a table ({error_summary(failed)}); repair the file"
     raise DataError(msg) from failed
 
 
@@ -385,9 +392,9 @@ def _records(
             row = first + reader.line_num
 
 
-def blocks(content: SourceBytes, start: int) -> Iterator[tuple[int, bytes, int]]:
+def line_chunks(content: SourceBytes, start: int) -> Iterator[tuple[int, bytes, int]]:
     """Whole lines, as many as fit a block, with the row of the first one and lines to skip."""
-    if content.data is not None and len(content.data) <= BLOCK:
+    if content.data is not None and len(content.data) <= CHUNK_BYTES:
         yield 1, content.data, start - 1
         return
     row = start
@@ -397,14 +404,14 @@ def blocks(content: SourceBytes, start: int) -> Iterator[tuple[int, bytes, int]]
         left = file.read(3).removeprefix(codecs.BOM_UTF8) if start == 1 else b""
         last = False
         while not last:
-            read = file.read(BLOCK)
-            last = len(read) < BLOCK
+            read = file.read(CHUNK_BYTES)
+            last = len(read) < CHUNK_BYTES
             block = left + read if left else read
             cut = len(block) if last else block.rfind(b"\n") + 1
-            if not cut or (last and len(block) - block.rfind(b"\n") > BLOCK):
+            if not cut or (last and len(block) - block.rfind(b"\n") > CHUNK_BYTES):
                 msg = (
-                    f"{content.name}, row {row} or later: a line is longer than {BLOCK >> 20} MiB; "
-                    "give a table with one line per row"
+                    f"{content.name}, row {row} or later: a line is longer than "
+                    f"{CHUNK_BYTES >> 20} MiB; give a table with one line per row"
                 )
                 raise DataError(msg)
             left, whole = block[cut:], block if last else block[:cut]

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 ENGINE_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 """What the table engine may raise at a damaged file; its panics are no ``Exception``."""
 
-CERTAIN = 100
+CERTAIN_FIT = 100
 """What a format says that knows a file by its first bytes or by its header."""
-MAYBE = 1
+POSSIBLE_FIT = 1
 """What a format says that a file may be in, though nothing shows it: it is named, never taken."""
 
 
@@ -82,7 +82,7 @@ class Chunk:
             cell = self[role][hits[0]]
             text = "" if cell is None else str(cell).strip()
             what = f"{text!r} {problem}" if text else "is empty"
-            where = at(self.name, self.rows[hits[0]], self.columns[role])
+            where = location(self.name, self.rows[hits[0]], self.columns[role])
             msg = f"{where}: {what}; {mend}"
             raise DataError(msg)
 
@@ -101,9 +101,9 @@ class Scan:
     )  # the bytes, if the source has any
     several: tuple[Scan, ...] = field(default=(), repr=False)  # of one list in several files: each
 
-    def at(self, row: int, role: str | None = None) -> str:
+    def location(self, row: int, role: str | None = None) -> str:
         """Where something was found, as messages say it."""
-        return at(self.name, row, self.columns[role] if role else "")
+        return location(self.name, row, self.columns[role] if role else "")
 
     @property
     def files(self) -> tuple[Scan, ...]:
@@ -116,41 +116,41 @@ class Scan:
         names = [*self.columns.values(), *self.ignored][:8]
         return f" (found: {', '.join(names)})" if names else ""
 
-    def rows_of(self, enrol: str, test: str) -> list[Row]:
+    def rows_of(self, enrol: str, test: str) -> list[FoundRow]:
         """Every row with this ordered pair of ids, for messages."""
-        found: list[Row] = []
+        found: list[FoundRow] = []
         for one in self.files:
             for chunk in one.chunks():
                 stripped = (pl.col(c).cast(pl.String).str.strip_chars() for c in ("enrol", "test"))
                 hits = chunk.frame.with_columns(row=pl.Series(chunk.rows, dtype=pl.Int64)).filter(
                     pl.all_horizontal(a == b for a, b in zip(stripped, (enrol, test), strict=True))
                 )
-                found += [Row(one, row.pop("row"), row) for row in hits.iter_rows(named=True)]
+                found += [FoundRow(one, row.pop("row"), row) for row in hits.iter_rows(named=True)]
         return found
 
 
-class Row(NamedTuple):
+class FoundRow(NamedTuple):
     """One row of a source, for messages."""
 
     file: Scan
     number: int  # as an editor shows it
     cells: dict[str, object]  # by role
 
-    def at(self, role: str | None = None) -> str:
+    def location(self, role: str | None = None) -> str:
         """Where it stands, or a cell of it."""
-        return self.file.at(self.number, role)
+        return self.file.location(self.number, role)
 
-    def beside(self, other: Row) -> str:
+    def beside(self, other: FoundRow) -> str:
         """Where both of two rows stand."""
-        return at_both(self.file.name, self.number, other.file.name, other.number)
+        return pair_location(self.file.name, self.number, other.file.name, other.number)
 
 
-def at(name: str, row: Any, column: str = "") -> str:
+def location(name: str, row: Any, column: str = "") -> str:
     """Where something stands in a source, as messages say it."""
     return f"{name}, row {row}, column {column!r}" if column else f"{name}, row {row}"
 
 
-def at_both(name: str, row: int, other: str, its_row: int) -> str:
+def pair_location(name: str, row: int, other: str, its_row: int) -> str:
     """Where two rows stand, in one source or in two.
 
     Examples
@@ -160,7 +160,7 @@ def at_both(name: str, row: int, other: str, its_row: int) -> str:
     """
     if name == other:
         return f"{name}, rows {row} and {its_row}"
-    return f"{at(name, row)} and {at(other, its_row)}"
+    return f"{location(name, row)} and {location(other, its_row)}"
 
 
 class Example(NamedTuple):
@@ -213,10 +213,10 @@ class NamedColumns:
 
 def starts_with(*starts: bytes) -> Callable[[bytes, RequestedColumns], float]:
     """Whether a file is in a format, by its first bytes."""
-    return lambda head, _: CERTAIN if head.startswith(starts) else 0
+    return lambda head, _: CERTAIN_FIT if head.startswith(starts) else 0
 
 
-def named(
+def named_format(
     name: str,
     label: str,
     fits: Callable[[bytes, RequestedColumns], float],
@@ -226,12 +226,12 @@ def named(
     """A format whose columns are known by their names."""
 
     def scan(content: SourceBytes, columns: RequestedColumns) -> Scan:
-        return scan_named(content.name, name, table(content), columns, content)
+        return scan_named_columns(content.name, name, table(content), columns, content)
 
     return Format(name, label, fits, scan, table, examples=examples)
 
 
-def scan_named(
+def scan_named_columns(
     name: str,
     format_: str,
     table: NamedColumns,
@@ -240,28 +240,30 @@ def scan_named(
 ) -> Scan:
     """Trials in a table whose columns have names."""
     places = name_columns(table.names, columns, name)
-    for role, at in places.items() if table.types else ():
-        column, kind = table.names[at], table.types[at]
-        if role != "score" and (not is_cell(kind) or kind.is_temporal()):
+    for role, location in places.items() if table.types else ():
+        column, kind = table.names[location], table.types[location]
+        if role != "score" and (not has_text_cells(kind) or kind.is_temporal()):
             msg = (
                 f"{name}: column {column!r} ({role}) holds {kind}, neither text nor numbers; "
                 "save it as text"
             )
             raise DataError(msg)
-    named = {role: table.names[place] for role, place in places.items()}
-    ignored = tuple(one for at, one in enumerate(table.names) if at not in places.values())
-    chunks = lambda: (  # noqa: E731 - read as often as asked
-        Chunk(frame, rows, name, named) for rows, frame in table.chunks(places)
+    column_names = {role: table.names[position] for role, position in places.items()}
+    ignored = tuple(
+        one for location, one in enumerate(table.names) if location not in places.values()
     )
-    return Scan(name, format_, named, ignored, chunks, content)
+    chunks = lambda: (  # noqa: E731 - read as often as asked
+        Chunk(frame, rows, name, column_names) for rows, frame in table.chunks(places)
+    )
+    return Scan(name, format_, column_names, ignored, chunks, content)
 
 
-def is_cell(kind: pl.DataType) -> bool:
+def has_text_cells(kind: pl.DataType) -> bool:
     """Whether cells of this type have one text each."""
     return not (kind.is_nested() or kind in (pl.Binary, pl.Object, pl.Duration))
 
 
-def why(error: BaseException) -> str:
+def error_summary(error: BaseException) -> str:
     """First line of what the table engine says."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".:")
 

@@ -15,8 +15,8 @@ from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from parivox.data.formats.delimited import check_text, head_lines, is_text, read_text, split
-from parivox.data.formats.format import CERTAIN, MAYBE, Chunk, Example, Format, Scan
+from parivox.data.formats.delimited import check_text, head_lines, is_text, read_text, split_line
+from parivox.data.formats.format import CERTAIN_FIT, POSSIBLE_FIT, Chunk, Example, Format, Scan
 from parivox.data.trial_values import is_label
 from parivox.errors import DataError
 from parivox.frozen import frozen
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 SIDES = ("a", "b")
 """Of a telephone call, as NIST names them."""
 _SEPARATORS = (" ", ",", ";", "|")
-STAR = "*"
+STAR_SEPARATOR = "*"
 """What separates the two ids of a trial, where blanks do all else, as ESPnet writes it."""
 _LINES = 200
 _DECISIONS = ("accept", "accepted", "reject", "rejected")
 
 
 @frozen
-class Sample:
+class TextSample:
     """First lines of a text without a header."""
 
     head: bytes  # first bytes of the text
@@ -52,7 +52,7 @@ class Sample:
     def all_rows(self) -> list[list[str]]:
         """Fields of all lines: bob compares a test with all models before it takes the next."""
         lines = head_lines(self.head) if is_text(self.head) else []
-        return [split(line, self.separator) for _, line in lines]
+        return [split_line(line, self.separator) for _, line in lines]
 
     def column(self, place: int, rows: Sequence[Cells] | None = None) -> list[str]:
         """One column of the rows of the usual width."""
@@ -154,16 +154,16 @@ class Sample:
 
 
 @lru_cache(maxsize=4)
-def sample(head: bytes) -> Sample:
+def text_sample(head: bytes) -> TextSample:
     """The first lines of a text, of which these are the first bytes."""
     lines = [line for _, line in head_lines(head)[:_LINES]] if is_text(head) else []
-    for separator in (STAR,) if _most(lines, _is_starred) else _SEPARATORS:
-        rows = [split(line, separator) for line in lines]
+    for separator in (STAR_SEPARATOR,) if _most(lines, _is_starred) else _SEPARATORS:
+        rows = [split_line(line, separator) for line in lines]
         widths = Counter(map(len, rows))
         if rows and 2 * sum(n for width, n in widths.items() if width >= 3) > len(rows):
             width = max(widths, key=lambda width: (width >= 3, widths[width]))
-            return Sample(head, rows, separator, width)
-    return Sample(head, [], " ", 0)
+            return TextSample(head, rows, separator, width)
+    return TextSample(head, [], " ", 0)
 
 
 def _is_starred(line: str) -> bool:
@@ -175,7 +175,7 @@ def _is_starred(line: str) -> bool:
     (True, False)
     """
     pair, *cells = line.split()
-    ids, last = pair.split(STAR), cells[-1] if cells else ""
+    ids, last = pair.split(STAR_SEPARATOR), cells[-1] if cells else ""
     return (
         len(ids) == 2
         and all(ids)
@@ -230,7 +230,7 @@ def headerless(
     label: str,
     places: Mapping[str, int],
     *examples: Example,
-    fits: Callable[[Sample], float],
+    fits: Callable[[TextSample], float],
     optional: Mapping[str, int] = MappingProxyType({}),
     more: bool | int = False,
     rows: str = "",
@@ -248,7 +248,7 @@ def headerless(
     least, most = len(set(places.values())), len(role_words)
 
     def fits_head(head: bytes, _: RequestedColumns) -> float:
-        first = sample(head)
+        first = text_sample(head)
         fitting = first.separator in separators and not first.has_unknown_header
         return fits(first) if fitting else 0
 
@@ -261,7 +261,7 @@ def headerless(
                 "has one"
             )
             raise DataError(msg)
-        lines, first = head_lines(content.head), sample(content.head)
+        lines, first = head_lines(content.head), text_sample(content.head)
         if first.width < least:
             msg = (
                 f"{content.name}, row {lines[0][0] if lines else 1}: does not have the "
@@ -321,7 +321,7 @@ def _role_words(places: Mapping[str, int]) -> list[str]:
 _OF_NORMS = 4  # columns that WeSpeaker writes behind normalised scores: lengths and cohorts' means
 
 
-def _wespeaker(first: Sample) -> float:
+def _wespeaker(first: TextSample) -> float:
     """Labels behind scores; but 0 and 1 before whole numbers are Kaldi's with a score."""
     if first.width not in {4, 4 + _OF_NORMS} or not first.labels(3):
         return 0
@@ -332,12 +332,12 @@ def _wespeaker(first: Sample) -> float:
     return 10 * first.scores_rather(2, 0)
 
 
-def _bob(first: Sample, width: int) -> float:
+def _bob(first: TextSample, width: int) -> float:
     """Identities that consist of 0 and 1 could be VoxCeleb's labels, if all of them do."""
     if first.width != width:
         return 0
     if not first.is_of_identities():
-        return MAYBE if first.is_of_identities(with_targets=False) else 0
+        return POSSIBLE_FIT if first.is_of_identities(with_targets=False) else 0
     if width == 5:
         return 90
     if first.labels(0):
@@ -385,7 +385,7 @@ HEADERLESS = (
         fits=lambda first: (
             0 if first.width in {4, 8} and first.labels(3) else 10 * first.scores_rather(2, 0)
         ),
-        separators="".join((*_SEPARATORS, STAR)),  # ESPnet's, without their labels
+        separators="".join((*_SEPARATORS, STAR_SEPARATOR)),  # ESPnet's, without their labels
     ),
     headerless(
         "wespeaker",
@@ -405,16 +405,16 @@ HEADERLESS = (
         "ESPnet's columns",
         {"enrol": 0, "test": 1, "score": 2, "label": 3},
         Example("id1-a*id2-b -0.5213 0", "ESPnet", "enrolment and test, score, label"),
-        separators=STAR,
-        fits=lambda first: CERTAIN if first.width == 4 else 0,
+        separators=STAR_SEPARATOR,
+        fits=lambda first: CERTAIN_FIT if first.width == 4 else 0,
     ),
     headerless(
         "espnet-trials",
         "ESPnet's columns",
         {"enrol": 0, "test": 1, "label": 2},
         Example("id1-a*id2-b 0", "ESPnet", "enrolment and test, label"),
-        separators=STAR,
-        fits=lambda first: CERTAIN if first.width == 3 and first.labels(2) else 0,
+        separators=STAR_SEPARATOR,
+        fits=lambda first: CERTAIN_FIT if first.width == 3 and first.labels(2) else 0,
     ),
     # bob has no labels: the two identities say whether a trial is a target. With four columns the
     # claimed one is also the enrolment, since nothing else names it.

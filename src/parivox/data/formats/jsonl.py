@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import polars as pl
 
-from parivox.data.formats.delimited import blocks, head_lines, is_text
-from parivox.data.formats.format import CERTAIN, Example, NamedColumns, named
+from parivox.data.formats.delimited import head_lines, is_text, line_chunks
+from parivox.data.formats.format import CERTAIN_FIT, Example, NamedColumns, named_format
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _MENDS = {
 
 
 def _fits(head: bytes, _: RequestedColumns) -> float:
-    return CERTAIN if is_text(head) and _START.match(head.removeprefix(b"\xef\xbb\xbf")) else 0
+    return CERTAIN_FIT if is_text(head) and _START.match(head.removeprefix(b"\xef\xbb\xbf")) else 0
 
 
 def _table(content: SourceBytes) -> NamedColumns:
@@ -76,7 +76,7 @@ def _table(content: SourceBytes) -> NamedColumns:
         wanted = {role: columns[at] for role, at in places.items()}
         read = [names[name] for name in wanted.values()]
         kind = _kind_of(read)
-        for first, block, _ in blocks(content, 1):
+        for first, block, _ in line_chunks(content, 1):
             lines = pl.Series(block.decode("utf-8-sig").split("\n")).str.strip_chars()
             rows = np.flatnonzero((lines != "").to_numpy())
             lines, rows = lines.gather(rows), rows + first
@@ -197,7 +197,7 @@ def _at(path: Path) -> pl.Expr:
     return found
 
 
-JSONL = named(
+JSONL = named_format(
     "jsonl",
     "JSON lines",
     _fits,

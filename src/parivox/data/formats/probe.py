@@ -19,7 +19,7 @@ from typing import Any
 
 import polars as pl
 
-REFUSED = 3
+REFUSED_EXIT_CODE = 3
 _ROWS = 1_000_000
 """Rows decoded at once, as when they are read."""
 
@@ -50,4 +50,4 @@ if __name__ == "__main__":
         sys.stdout.flush()
         sys.stdout.buffer.write((str(error) or type(error).__name__).encode())
         sys.stdout.buffer.flush()
-        sys.exit(REFUSED)
+        sys.exit(REFUSED_EXIT_CODE)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _MERGED_TAG = f"{{{SHEET_MAIN_NS}}}mergeCell"
 _LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
-MOST_CHARACTERS = 32_767
+MAX_CELL_CHARACTERS = 32_767
 """Of a cell: no spreadsheet program writes more."""
 _EAST_ASIAN = {*range(27, 37), *range(50, 59)}
 """Formats of dates that a workbook need not spell out, and openpyxl does not know."""
@@ -48,7 +48,7 @@ _FIRST = re.compile(rf"((?:{_LITERAL}|[^;])*).*", re.DOTALL)  # for positive num
 _ZEROS = re.compile(rf"((?:{_LITERAL})*)(0+)((?:{_LITERAL})*)")
 
 
-class Fault(str):
+class FaultyCell(str):
     """A cell without a value that can be taken, and why."""
 
     __slots__ = ()
@@ -116,13 +116,13 @@ def _row_texts(row: Element, cells: list[ReadOnlyCell]) -> Iterator[tuple[int, s
     for element, cell in zip(row, cells, strict=True):
         text = "" if cell.value is None else _text(cell)
         if cell.value is None and cell.data_type != "str" and element.find(FORMULA_TAG) is not None:
-            text = Fault(
+            text = FaultyCell(
                 "holds a formula without a value; open and save it in a spreadsheet program"
             )
-        if len(text) > MOST_CHARACTERS:
-            text = Fault(
-                f"holds {len(text):,} characters, where a cell holds at most {MOST_CHARACTERS:,}; "
-                "shorten it, or save the table as CSV"
+        if len(text) > MAX_CELL_CHARACTERS:
+            text = FaultyCell(
+                f"holds {len(text):,} characters, where a cell holds at most "
+                f"{MAX_CELL_CHARACTERS:,}; shorten it, or save the table as CSV"
             )
         if text.strip():
             yield cell.column, text
@@ -133,7 +133,7 @@ def _text(cell: ReadOnlyCell) -> str:
     value = cell.value
     if cell.data_type == "e":
         wrong = f"holds the error {value}; correct it in the spreadsheet, or clear the cell"
-        return "" if value == "#N/A" else Fault(wrong)
+        return "" if value == "#N/A" else FaultyCell(wrong)
     if isinstance(value, str):
         return value.replace("_x000D_", "")  # how a workbook writes an end of line of Windows
     if isinstance(value, bool):

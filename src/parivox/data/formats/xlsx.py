@@ -6,7 +6,13 @@ from typing import IO, TYPE_CHECKING, Any
 
 import polars as pl
 
-from parivox.data.formats.format import NamedColumns, named, starts_with, too_many_cells, why
+from parivox.data.formats.format import (
+    NamedColumns,
+    error_summary,
+    named_format,
+    starts_with,
+    too_many_cells,
+)
 from parivox.errors import DataError
 
 if TYPE_CHECKING:
@@ -16,10 +22,10 @@ if TYPE_CHECKING:
     from parivox.data.formats.workbook import Sheet
     from parivox.data.source_bytes import SourceBytes
 
-MOST_CELLS = 3_000_000
+MAX_CELLS = 3_000_000
 """Of a sheet, empty ones counted: they take a quarter of a minute to parse."""
 _BLOCK = 1 << 20
-MOST_BYTES = 256 << 20
+MAX_UNPACKED_BYTES = 256 << 20
 """A workbook that is larger than this when unpacked is refused."""
 _WIDTHS = 8
 _NO_ZIP = b"\xd0\xcf\x11\xe0"  # workbooks from before XLSX, and those with a password
@@ -74,7 +80,7 @@ def _sheets(content: SourceBytes) -> Sequence[Sheet]:
             _check_parts(file, name)
             from parivox.data.formats.workbook import read_sheets  # noqa: PLC0415 - needs openpyxl
 
-            return read_sheets(file, name, MOST_CELLS)
+            return read_sheets(file, name, MAX_CELLS)
     except ImportError as error:
         msg = (
             f'{name}: is a workbook; to read it, pip install "parivox[xlsx]", '
@@ -85,8 +91,8 @@ def _sheets(content: SourceBytes) -> Sequence[Sheet]:
         raise
     except Exception as error:  # damaged files make openpyxl and zipfile raise whatever they like
         msg = (
-            f"{name}: cannot be read as XLSX ({why(error.__cause__ or error)}); it may be "
-            "truncated, so copy it or save it again"
+            f"{name}: cannot be read as XLSX ({error_summary(error.__cause__ or error)}); it may "
+            "be truncated, so copy it or save it again"
         )
         raise DataError(msg) from error
 
@@ -98,10 +104,10 @@ def _check_parts(file: IO[bytes], name: str) -> None:
     with zipfile.ZipFile(file) as packed:
         sizes = {part.filename: part.file_size for part in packed.infolist()}
         size = sum(sizes.values())
-        if size > MOST_BYTES:
+        if size > MAX_UNPACKED_BYTES:
             msg = (
                 f"{name}: takes {size >> 20:,} MiB once unpacked, where a workbook may take "
-                f"{MOST_BYTES >> 20:,}; save its table as CSV or Parquet"
+                f"{MAX_UNPACKED_BYTES >> 20:,}; save its table as CSV or Parquet"
             )
             raise DataError(msg)
         kind = ""
@@ -131,8 +137,8 @@ def _check_cell_count(sheet: IO[bytes], name: str) -> None:
     while block := sheet.read(_BLOCK):
         # a tag that two blocks share is passed over: the parser counts them all
         n_cells += sum(block.count(tag) for tag in (b"<c ", b"<c>", b"<c/>"))
-        if n_cells > MOST_CELLS:
-            raise too_many_cells(name, MOST_CELLS)
+        if n_cells > MAX_CELLS:
+            raise too_many_cells(name, MAX_CELLS)
 
 
 def _chosen(sheets: Sequence[Sheet], name: str) -> Sheet:
@@ -216,13 +222,13 @@ def _check_cells(sheet: Sheet, header: int, names: dict[int, str], where: str) -
     """Refuse cells of the table that have no name above them, or no value."""
     from openpyxl.utils import get_column_letter as letters  # noqa: PLC0415 - an extra
 
-    from parivox.data.formats.workbook import Fault  # noqa: PLC0415 - needs openpyxl
+    from parivox.data.formats.workbook import FaultyCell  # noqa: PLC0415 - needs openpyxl
 
     for number, cells in sheet.rows.items():
         if number < header:
             continue
         for at, cell in cells.items():
-            if isinstance(cell, Fault):
+            if isinstance(cell, FaultyCell):
                 msg = f"{where}: cell {letters(at)}{number} {cell}"
                 raise DataError(msg)
             if at not in names:
@@ -234,4 +240,4 @@ def _check_cells(sheet: Sheet, header: int, names: dict[int, str], where: str) -
                 raise DataError(msg)
 
 
-XLSX = named("xlsx", "an Excel workbook", starts_with(*_STARTS), _table)
+XLSX = named_format("xlsx", "an Excel workbook", starts_with(*_STARTS), _table)

@@ -18,10 +18,10 @@ import numpy as np
 from parivox.data.columns import ALIASES, SPEAKER, RequestedColumns, plain
 from parivox.data.counts_file import holds_counts
 from parivox.data.formats import may_be_trials, scan, table_format
-from parivox.data.inspection.findings import Found, Inspection
-from parivox.data.inspection.joins import find_joins, settle_kinds, with_labels
-from parivox.data.inspection.parivox_files import own_file
-from parivox.data.inspection.proposed_audit import Plan, Source
+from parivox.data.inspection.findings import FileFindings, Inspection
+from parivox.data.inspection.joins import add_labels, find_joins, settle_kinds
+from parivox.data.inspection.parivox_files import recognise_parivox_file
+from parivox.data.inspection.proposed_audit import ProposedAudit, Source
 from parivox.data.inspection.tables import (
     InspectedTable,
     inspect_groups,
@@ -30,10 +30,10 @@ from parivox.data.inspection.tables import (
 )
 from parivox.data.inspection.trials import (
     InspectedTrials,
+    add_score_warnings,
     columns_option,
     first_rows,
     inspect_trials,
-    with_odd_scores,
 )
 from parivox.data.recordings import MODEL
 from parivox.data.source_bytes import read_content
@@ -71,14 +71,14 @@ def inspect_files(
             inspected.append(_identify(source, asked, scores_format, counts))
     trials = [one for one in inspected if isinstance(one, InspectedTrials)]
     tables = settle_kinds(trials, [one for one in inspected if isinstance(one, InspectedTable)])
-    trials = [with_odd_scores(one) for one in with_labels(trials, tables)]
+    trials = [add_score_warnings(one) for one in add_labels(trials, tables)]
     settled: dict[type, Iterator[Inspected]] = {
         InspectedTrials: iter(trials),
         InspectedTable: iter(tables),
     }
     for source, one in zip(sources, inspected, strict=True):
         source.inspected = next(settled.get(type(one), iter([one])))
-    plan = Plan(sources, dict(columns), scores_format, stem)
+    plan = ProposedAudit(sources, dict(columns), scores_format, stem)
     known = {problem for source in sources for problem in source.found.problems}
     with stage("looking how they fit together"):
         joins = tuple(find_joins(trials, tables))
@@ -130,7 +130,9 @@ def _identify(
     """What one source is; what is neither trials nor a table nor counts is unknown."""
     if holds_counts(source.data):
         return counts.see(source.name, source.data)
-    own = own_file(source.data, source.name) or inspect_groups(source.data, source.name)
+    own = recognise_parivox_file(source.data, source.name) or inspect_groups(
+        source.data, source.name
+    )
     if own is not None:
         return _own_table(source, own) if own.kind == "utterances" else own
     trials, problem = _trials(source, asked, format_)
@@ -142,14 +144,14 @@ def _identify(
         # whether a file with stray quotes is of trials shows once they are right
         first = "" if isinstance(error, StrayQuote) else problem
         problems = dict.fromkeys(one for one in (first, str(error)) if one)
-        return Found(source.name, "unknown", problems=tuple(problems))
+        return FileFindings(source.name, "unknown", problems=tuple(problems))
     names = {plain(column) for column in inspected.columns}
     if problem and all(names & ALIASES[side] for side in ("enrol", "test")):
-        return Found(source.name, "trials", inspected.found.format, problems=(problem,))
+        return FileFindings(source.name, "trials", inspected.found.format, problems=(problem,))
     return inspected
 
 
-def _own_table(source: Source, own: Found) -> Inspected:
+def _own_table(source: Source, own: FileFindings) -> Inspected:
     """A table that Parivox wrote, and that an audit takes as any other."""
     try:
         table = inspect_table(source.data, source.name)
@@ -160,7 +162,7 @@ def _own_table(source: Source, own: Found) -> Inspected:
 
 def _trials(
     source: Source, asked: RequestedColumns, format_: str | None
-) -> tuple[InspectedTrials | Found | None, str]:
+) -> tuple[InspectedTrials | FileFindings | None, str]:
     """The trials of a source, if it is of trials; and what an audit says that it cannot read."""
     problem = ""
     try:
@@ -168,7 +170,7 @@ def _trials(
     except DataError as error:
         problem = str(error)
         if _may_be_trials(source.data):
-            return Found(source.name, "trials", problems=(problem,)), problem
+            return FileFindings(source.name, "trials", problems=(problem,)), problem
     else:
         if {"enrol", "test"} <= set(scanned.columns):
             of_trials = {"score", "label", "decision"} & set(scanned.columns)

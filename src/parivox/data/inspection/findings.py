@@ -39,7 +39,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Ids:
+class IdFindings:
     """Distinct ids of one kind: ``utterances``, ``enrolments``, ``tests``, ``speakers``, ..."""
 
     what: str
@@ -48,7 +48,7 @@ class Ids:
 
 
 @dataclass(frozen=True)
-class Whose:
+class SpeakerRule:
     """How the speaker of an utterance is known from the file alone."""
 
     # columns, component or id: by columns of the file; by the first component of the id; or
@@ -60,7 +60,7 @@ class Whose:
 
 
 @dataclass(frozen=True)
-class Labels:
+class LabelFindings:
     """Trials by label."""
 
     target: int
@@ -70,7 +70,7 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Scores:
+class ScoreFindings:
     """The finite scores."""
 
     low: float
@@ -81,7 +81,7 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountsFindings:
     """What counts are of."""
 
     # names; both may be empty
@@ -99,7 +99,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Found:
+class FileFindings:
     """One file."""
 
     name: str  # as it was given
@@ -114,13 +114,13 @@ class Found:
     columns: tuple[Column, ...] = ()
     rows: int = 0  # rows looked at
     whole: bool = True  # whether these are all rows
-    ids: tuple[Ids, ...] = ()
-    whose: Whose | None = None
-    labels: Labels | None = None
-    scores: Scores | None = None
+    ids: tuple[IdFindings, ...] = ()
+    whose: SpeakerRule | None = None
+    labels: LabelFindings | None = None
+    scores: ScoreFindings | None = None
     odd: tuple[DataWarning, ...] = ()
     problems: tuple[str, ...] = ()  # what an audit would refuse it for, in the audit's words
-    counted: Counted | None = None  # of a file of counts
+    counted: CountsFindings | None = None  # of a file of counts
     # of a groups file: the groups that it makes of each
     # attribute.
     groups: Mapping[str, tuple[str, ...]] | None = None
@@ -148,7 +148,7 @@ class Join:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedAttribute:
     """An attribute that stands in several files, of speakers, of recordings or of trials."""
 
     name: str
@@ -158,7 +158,7 @@ class Shared:
 
 
 @dataclass(frozen=True)
-class Differing:
+class DifferingAttribute:
     """An attribute of recordings that differs between the two sides of most target trials."""
 
     by: str  # as ``--by`` takes it; trials whose sides differ are then in no group
@@ -187,12 +187,12 @@ class Inspection(NotebookView):
         `parivox inspect` only.
     """
 
-    files: tuple[Found, ...]
+    files: tuple[FileFindings, ...]
     joins: tuple[Join, ...]
-    shared: tuple[Shared, ...]
+    shared: tuple[SharedAttribute, ...]
     problems: tuple[str, ...]
     next: str
-    differing: tuple[Differing, ...] = ()
+    differing: tuple[DifferingAttribute, ...] = ()
     warnings: tuple[DataWarning, ...] = ()
 
     @property

@@ -12,9 +12,9 @@ from parivox.core.cluster_errors import count_distinct
 from parivox.data.attributes import UNKNOWN, parse_attribute
 from parivox.data.columns import SPEAKER, plain
 from parivox.data.ids import places_in
-from parivox.data.inspection.findings import Differing, Join, Labels
-from parivox.data.inspection.tables import as_kind
-from parivox.data.inspection.trials import auc_of
+from parivox.data.inspection.findings import DifferingAttribute, Join, LabelFindings
+from parivox.data.inspection.tables import with_kind
+from parivox.data.inspection.trials import auc_where_labelled
 from parivox.data.joining import DIFFERENCES, pattern_of, pattern_of_speakers, placeholders
 from parivox.data.recordings import MODEL
 from parivox.data.speakers import ID, UTTERANCE, Speakers, id_columns
@@ -66,16 +66,16 @@ def settle_kinds(
             column, share = _id_column(ids, table, UTTERANCE)
             _, others = _id_column(named, table, ID)
             if share > others or (share and plain(column) not in SPEAKER and not are_speakers):
-                found.append(as_kind(table, "utterances", {"utterance": column}))
+                found.append(with_kind(table, "utterances", {"utterance": column}))
                 continue
         found.append(table)
-    needed = pl.concat([owners_of(one, found)[0] for one in trials]).drop_nulls()
+    needed = pl.concat([speakers_of_ids(one, found)[0] for one in trials]).drop_nulls()
     needed = needed.unique(maintain_order=True)
     for place, table in enumerate(found):
         if table.found.kind == "speakers":
             column, share = _id_column(needed, table, ID)
             if share and table.roles.get("speaker") != column:
-                found[place] = as_kind(table, "speakers", {"speaker": column})
+                found[place] = with_kind(table, "speakers", {"speaker": column})
     return found
 
 
@@ -198,7 +198,7 @@ def _difference(missing: pl.Series, cells: pl.Series) -> str:
 def _of_speakers(
     one: InspectedTrials, tables: Sequence[InspectedTable], table: InspectedTable
 ) -> Join:
-    speakers_known, by_table = owners_of(one, tables)
+    speakers_known, by_table = speakers_of_ids(one, tables)
     needed = speakers_known.drop_nulls().unique(maintain_order=True)
     join = _lookup("speakers", one.found.name, needed, table)
     is_component = one.found.whose is not None and one.found.whose.rule != "columns"
@@ -242,7 +242,7 @@ def _named_pairs(keys: NDArray[np.int64], ids: pl.Series) -> tuple[str, ...]:
     return tuple(f"({ids[a]}, {ids[b]})" for a, b in zip(enrol, test, strict=True))
 
 
-def owners_of(
+def speakers_of_ids(
     one: InspectedTrials, tables: Sequence[InspectedTable]
 ) -> tuple[pl.Series, pl.Series]:
     """Speaker of each id, null where a table should tell it but does not; whether a table does."""
@@ -289,7 +289,7 @@ def _keys(
     return every, keys[0], keys[1]
 
 
-def with_labels(
+def add_labels(
     trials: Sequence[InspectedTrials], tables: Sequence[InspectedTable]
 ) -> list[InspectedTrials]:
     """The trials, those of scores without labels with those of a list, or of their speakers."""
@@ -304,8 +304,8 @@ def with_labels(
                 n_target, n_nontarget = (int((label == code).sum()) for code in (1, 0))
                 scores = one.found.scores
                 if scores is not None:
-                    scores = replace(scores, auc=auc_of(one.rows.score, label))
-                labels = Labels(n_target, n_nontarget, by)
+                    scores = replace(scores, auc=auc_where_labelled(one.rows.score, label))
+                labels = LabelFindings(n_target, n_nontarget, by)
                 told = replace(one.found, labels=labels, scores=scores)
                 made = replace(one, found=told, rows=one.rows._replace(label=label))
         found.append(made)
@@ -324,7 +324,7 @@ def _labels_of_list(one: InspectedTrials, other: InspectedTrials) -> NDArray[np.
 
 def _by_speakers(one: InspectedTrials, tables: Sequence[InspectedTable]) -> NDArray[np.int8] | None:
     """Label of each trial by the speakers of its sides; None if one of these is not known."""
-    speaker, by_table = owners_of(one, tables)
+    speaker, by_table = speakers_of_ids(one, tables)
     is_guess = one.found.whose is None or one.found.whose.rule == "id"
     people = [table for table in tables if table.found.kind == "speakers"]
     known = [cells for table in people if (cells := table.cells("speaker")) is not None]
@@ -341,7 +341,7 @@ def _by_speakers(one: InspectedTrials, tables: Sequence[InspectedTable]) -> NDAr
 
 def differing_attributes(
     one: InspectedTrials, tables: Sequence[InspectedTable]
-) -> Iterator[tuple[Column, Differing]]:
+) -> Iterator[tuple[Column, DifferingAttribute]]:
     """Attributes of recordings whose values differ between the sides of most target trials."""
     rows = one.rows.label == 1
     models = [table for table in tables if table.found.kind == "models"]
@@ -355,7 +355,7 @@ def differing_attributes(
                 known = (enrol >= 0) & (test >= 0)
                 share = float((enrol != test)[known].mean()) if known.any() else 0.0
                 if share > _MOST:
-                    yield column, Differing(column.by, f"test.{column.by}", share)
+                    yield column, DifferingAttribute(column.by, f"test.{column.by}", share)
 
 
 def _codes(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from parivox.data.counts_file import holds_tally
-from parivox.data.inspection.findings import Found
+from parivox.data.inspection.findings import FileFindings
 from parivox.data.kaldi import without_folder
 from parivox.errors import DataError
 from parivox.runtime.disk import is_written_by_parivox
@@ -58,16 +58,16 @@ _RECORDINGS = "recordings.parquet"
 _OF_STORE = {"store.json", _RECORDINGS, "embeddings.npy", "seen.parquet"}
 
 
-def own_file(source: Any, name: str) -> Found | None:
+def recognise_parivox_file(source: Any, name: str) -> FileFindings | None:
     """What a file or folder is that is no table to audit, and the command that takes it."""
     if not isinstance(source, (str, os.PathLike)):
         return None
     if holds_tally(source):
-        return Found(name, "tally", "parquet")
+        return FileFindings(name, "tally", "parquet")
     path = Path(source)
     try:
         if problem := without_folder(path):
-            return Found(name, "unknown", own="a file of Kaldi's", problems=(problem,))
+            return FileFindings(name, "unknown", own="a file of Kaldi's", problems=(problem,))
         found = _of_folder(path, name) if path.is_dir() else _of_file(path)
     except (DataError, OSError, ValueError, RuntimeError, zipfile.BadZipFile):
         return None  # that is said by who reads it
@@ -75,7 +75,7 @@ def own_file(source: Any, name: str) -> Found | None:
         return None
     words, command, what = found
     kind = "utterances" if path.name == _RECORDINGS else "own"  # which an audit takes, too
-    return Found(name, kind, own=words, use=command.format(shlex.quote(what)))
+    return FileFindings(name, kind, own=words, use=command.format(shlex.quote(what)))
 
 
 def _of_folder(path: Path, name: str) -> tuple[str, str, str] | None:

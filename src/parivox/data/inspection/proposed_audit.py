@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from parivox.data.attributes import parse_attribute
 from parivox.data.groups_file import read_groups_file
-from parivox.data.inspection.findings import Found, Shared
+from parivox.data.inspection.findings import FileFindings, SharedAttribute
 from parivox.data.inspection.joins import differing_attributes
 from parivox.data.inspection.tables import InspectedTable
 from parivox.data.inspection.trials import InspectedTrials, is_llr
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from parivox.data.groups_file import GroupsFile
-    from parivox.data.inspection.findings import Differing
+    from parivox.data.inspection.findings import DifferingAttribute
     from parivox.data.trial_set import TrialSet
     from parivox.data.value_warnings import DataWarning
     from parivox.runtime.disk import ScratchFolder
 
-Inspected: TypeAlias = InspectedTrials | InspectedTable | Found
+Inspected: TypeAlias = InspectedTrials | InspectedTable | FileFindings
 """What one source is."""
 _CHANCE = 0.5
 _GROUPINGS = 2
@@ -54,25 +54,25 @@ class Source:
     data: Any
     word: str  # as the command takes it
     folder: ScratchFolder | None = None  # of standard input, for as long as it is needed
-    inspected: Inspected = field(default_factory=lambda: Found("", "unknown"))
+    inspected: Inspected = field(default_factory=lambda: FileFindings("", "unknown"))
 
     @property
-    def found(self) -> Found:
+    def found(self) -> FileFindings:
         """What is told of it."""
-        return self.inspected if isinstance(self.inspected, Found) else self.inspected.found
+        return self.inspected if isinstance(self.inspected, FileFindings) else self.inspected.found
 
 
 class CountsReader(Protocol):
     """What tells of files of counts, which the audit's own readers read."""
 
-    def see(self, name: str, path: Any) -> Found:
+    def see(self, name: str, path: Any) -> FileFindings:
         """What one file holds."""
 
     def refused(self, paths: Sequence[Any]) -> str:
         """What an audit of several says against them; empty for nothing."""
 
 
-class Plan:
+class ProposedAudit:
     """What to do with the files: an audit of all scores with the first file of every other kind."""
 
     def __init__(
@@ -181,7 +181,7 @@ class Plan:
                 refused = str(error)
             self.shared[place] = replace(shared, refused=refused or shared.refused or "")
 
-    def _shared(self) -> Iterator[Shared]:
+    def _shared(self) -> Iterator[SharedAttribute]:
         """Attributes that stand in the files of several levels."""
         places: dict[str, dict[str, tuple[str, str]]] = {}
         for kind, level in _LEVELS.items():
@@ -193,9 +193,11 @@ class Plan:
         for found in places.values():
             if len(found) > 1:
                 names = [name for name, _ in found.values()]
-                yield Shared(names[0], {level: file for level, (_, file) in found.items()}, None)
+                yield SharedAttribute(
+                    names[0], {level: file for level, (_, file) in found.items()}, None
+                )
 
-    def next(self) -> tuple[str, list[Differing]]:
+    def next(self) -> tuple[str, list[DifferingAttribute]]:
         """The command to type next, empty where there is nothing to audit; and why so."""
         if "counts" in self.of and "scores" not in self.of:
             files = [*self._words("counts"), *self._words("tally")]
@@ -296,7 +298,7 @@ class Plan:
             for whose in known
         )
 
-    def _groupings(self) -> tuple[list[str], list[Differing]]:
+    def _groupings(self) -> tuple[list[str], list[DifferingAttribute]]:
         """Some attributes to group by: of speakers, then of recordings, then of trials."""
         if any(source.found.by for source in self.of.get("groups", [])):
             return [], []  # the groups file says it
@@ -307,7 +309,7 @@ class Plan:
                     c.name: d for c, d in differing_attributes(source.inspected, self._tables)
                 }
         refused = {one.name.lower() for one in self.shared if one.refused}
-        names: dict[str, Differing | None] = {}
+        names: dict[str, DifferingAttribute | None] = {}
         known: set[str] = set()
         for kind, level in _LEVELS.items():
             for column in (c for source in self.of.get(kind, []) for c in source.found.columns):

@@ -13,10 +13,10 @@ import polars as pl
 from parivox.data.attribute_warnings import attribute_warnings, number_warnings
 from parivox.data.attributes import UNKNOWN
 from parivox.data.columns import ALIASES, SPEAKER, name_columns, plain
-from parivox.data.formats.delimited import SPANNING
+from parivox.data.formats.delimited import SPANNING_RECORDS
 from parivox.data.formats.headerless import mostly_scores
 from parivox.data.groups_file import read_groups_file
-from parivox.data.inspection.findings import Column, Found, Ids
+from parivox.data.inspection.findings import Column, FileFindings, IdFindings
 from parivox.data.recordings import MODEL, REASON, read_failures, read_models, read_utterances
 from parivox.data.requested_groupings import FEW, MANY
 from parivox.data.speakers import UTTERANCE, Speakers, find_column, read_table
@@ -45,7 +45,7 @@ _SIDES = ("enrol", "test")
 _LINES = 200
 _FACTS = (
     *("compression", "encoding", "separator", "decimal", "sheet", "header_row"),
-    *("hidden_rows", "other_sheets", "hidden_sheets", "channel", SPANNING),
+    *("hidden_rows", "other_sheets", "hidden_sheets", "channel", SPANNING_RECORDS),
 )
 _EXAMPLES = 3
 _MOST = 10_000
@@ -64,7 +64,7 @@ _KEY = re.compile(r"(by|within|reference|groups|others) *:(\s|$)")
 class InspectedTable:
     """A table, and what it takes to join it with other files."""
 
-    found: Found
+    found: FileFindings
     source: Any  # what to read it from
     table: pl.DataFrame  # all cells as text, with the column ``row``
     provenance: dict[str, Any]  # what was read, as the reader tells it
@@ -92,18 +92,20 @@ class InspectedTable:
 def inspect_table(source: Any, name: str) -> InspectedTable:
     """Look at a source that is a table, but not of trials."""
     table, _, provenance = read_table(source, "table")
-    found = Found(name, "", provenance["format"], reading_facts(provenance), rows=table.height)
-    return as_kind(InspectedTable(found, source, table, provenance), *_kind(table))
+    found = FileFindings(
+        name, "", provenance["format"], reading_facts(provenance), rows=table.height
+    )
+    return with_kind(InspectedTable(found, source, table, provenance), *_kind(table))
 
 
-def as_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> InspectedTable:
+def with_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> InspectedTable:
     """The table as one of a kind, with its columns by role."""
     table = inspected.table
     of_ids = {role: roles[role] for role in _IDS[kind] if role in roles}
     role_of = {column: role for role, column in (*of_ids.items(), *roles.items())}
     columns = []
     for name in inspected.columns:
-        cells = Cells(most=None)
+        cells = CellCounter(most=None)
         cells.add(table[name])
         columns.append(cells.column(name, role_of.get(name, "")))
     read = dict(inspected.found.read or {})
@@ -113,7 +115,7 @@ def as_kind(inspected: InspectedTable, kind: str, roles: dict[str, str]) -> Insp
     ids, odd = [], []
     for role, name in of_ids.items():
         distinct = inspected.distinct(name)
-        ids.append(Ids(f"{role}s", len(distinct), tuple(distinct.head(_IDS_SHOWN))))
+        ids.append(IdFindings(f"{role}s", len(distinct), tuple(distinct.head(_IDS_SHOWN))))
         odd += odd_ids(distinct)
     one_row = {"speakers": "speaker", "utterances": "utterance"}.get(kind, "")
     if one_row in roles:
@@ -369,15 +371,15 @@ def reading_facts(provenance: Mapping[str, Any]) -> dict[str, str]:
     {'encoding': 'cp1252', 'separator': ';'}
     """
     known = {fact: provenance[fact] for fact in _FACTS if provenance.get(fact)}
-    if spanning := known.get(SPANNING):
-        known[SPANNING] = f"{spanning['records']:,} (first: row {spanning['first_row']:,})"
+    if spanning := known.get(SPANNING_RECORDS):
+        known[SPANNING_RECORDS] = f"{spanning['records']:,} (first: row {spanning['first_row']:,})"
     return {
         fact: ", ".join(map(repr, one)) if isinstance(one, list) else str(one)
         for fact, one in known.items()
     }
 
 
-class Cells:
+class CellCounter:
     """The cells of one column, added part by part.
 
     With more than `most` distinct values they are no longer counted; None counts them all.
@@ -458,16 +460,16 @@ def _ends(values: pl.Series) -> tuple[float, float] | None:
     return (float(known.min()), float(known.max())) if known.size == len(values) else None
 
 
-def inspect_groups(source: Any, name: str) -> Found | None:
+def inspect_groups(source: Any, name: str) -> FileFindings | None:
     """Look at a source that is a groups file, by its name or its keys; None if it is none."""
     if not isinstance(source, (str, os.PathLike)) or not _may_be_one(source):
         return None
     try:
         file = read_groups_file(source)
     except ParivoxError as error:
-        return Found(name, "groups", "yaml", problems=(str(error),))
+        return FileFindings(name, "groups", "yaml", problems=(str(error),))
     groups = {attribute: tuple(recipe.groups) for attribute, recipe in file.recipes.items()}
-    return Found(name, "groups", "yaml", groups=groups, by=file.by or ())
+    return FileFindings(name, "groups", "yaml", groups=groups, by=file.by or ())
 
 
 def _may_be_one(source: str | os.PathLike[str]) -> bool:

@@ -18,8 +18,14 @@ from parivox.data.attributes import sides_of, whole_of
 from parivox.data.columns import ATTRIBUTE, RequestedColumns, are_customers, name_columns, plain
 from parivox.data.formats import scan_again
 from parivox.data.ids import UNKNOWN, IdDictionary
-from parivox.data.inspection.findings import Found, Ids, Labels, Scores, Whose
-from parivox.data.inspection.tables import Cells, reading_facts
+from parivox.data.inspection.findings import (
+    FileFindings,
+    IdFindings,
+    LabelFindings,
+    ScoreFindings,
+    SpeakerRule,
+)
+from parivox.data.inspection.tables import CellCounter, reading_facts
 from parivox.data.joining import first_components, placeholders
 from parivox.data.spilled_rows import concatenated
 from parivox.data.trial_checks import (
@@ -49,9 +55,9 @@ if TYPE_CHECKING:
     from parivox.data.formats.format import Chunk, Scan
     from parivox.data.inspection.findings import Column
 
-MOST_ROWS = 5_000_000
+MAX_INSPECTED_ROWS = 5_000_000
 """Of larger files, so many rows are looked at."""
-MOST_IDS = 1_000_000
+MAX_INSPECTED_IDS = 1_000_000
 """Or fewer rows, by a million, where these have so many different ids."""
 _FIRST_ROWS = 10_000
 _CHANCE = 0.5
@@ -64,7 +70,7 @@ _SPEAKER_ROLES = ("enrol_speaker", "test_speaker")
 class InspectedTrials:
     """Trials, and what it takes to join them with other files."""
 
-    found: Found
+    found: FileFindings
     scan: Scan
     ids: pl.Series  # distinct
     rows: EncodedRows  # those with both ids, which enrol and test are indices into
@@ -144,12 +150,14 @@ class _TrialInspector:
         self.odd: dict[str, DataWarning] = {}
         self.problems: list[str] = []  # what an audit would say first
         known = {*_ID_ROLES, *_SPEAKER_ROLES, "side", "score", "label"}
-        self.cells = {whole_of(role): Cells() for role in scanned.columns if role not in known}
+        self.cells = {
+            whole_of(role): CellCounter() for role in scanned.columns if role not in known
+        }
 
     def first_chunks(self) -> Iterator[Chunk]:
         """The first rows of the source, as many as are looked at."""
         for chunk in self.scan.chunks():
-            left = MOST_ROWS - self.rows if self.ids.size < MOST_IDS else 0
+            left = MAX_INSPECTED_ROWS - self.rows if self.ids.size < MAX_INSPECTED_IDS else 0
             self.whole = len(chunk) <= left
             if left > 0:
                 yield replace(chunk, frame=chunk.frame.head(left), rows=chunk.rows[:left])
@@ -250,14 +258,14 @@ class _TrialInspector:
             for role, cells in self.cells.items():
                 if any(map(is_decision, words := cells.words())):
                     column = self._column(role, cells).name
-                    means, told = meanings(words)
+                    means, told = decision_word_meanings(words)
                     what = f"column {column!r} may hold decisions{told and f'; {told}'}; audit it"
                     option = columns_option({"decision": column, **means})
                     self.odd[column] = DataWarning(f"{what} with {option}", 0)
         recipe = self._recipe()
         n_of = [int((rows.label == code).sum()) for code in (0, 1)]
         content = scanned.content
-        found = Found(
+        found = FileFindings(
             name,
             "scores" if {"score", "decision"} & set(columns) else "trials",
             scanned.format,
@@ -268,7 +276,7 @@ class _TrialInspector:
             self.whole,
             _ids(ids, rows),
             _whose(rule, speaker, rows) if len(ids) else None,
-            Labels(n_of[1], n_of[0]) if "label" in columns else None,
+            LabelFindings(n_of[1], n_of[0]) if "label" in columns else None,
             _score_summary(rows) if "score" in columns else None,
             (*self.odd.values(), *odd_ids(ids)),
             tuple(self.problems),
@@ -280,7 +288,7 @@ class _TrialInspector:
         """What ``--columns`` is to say of the words of decisions, which is told."""
         if "decision" not in self.cells:
             return {}
-        recipe, told = meanings(self.cells["decision"].words())
+        recipe, told = decision_word_meanings(self.cells["decision"].words())
         what = f"column {self.scan.columns['decision']!r}: {told}"
         if _WORD in recipe.values():
             self.problems.append(f"{self.scan.name}: {what}; say it with {columns_option(recipe)}")
@@ -310,7 +318,7 @@ class _TrialInspector:
         self.count(REVERSED, int(is_reversed.sum()), "each direction is a trial")
         self.count(OF_ITSELF, int((scored.enrol == scored.test).sum()))
 
-    def _column(self, role: str, cells: Cells) -> Column:
+    def _column(self, role: str, cells: CellCounter) -> Column:
         """One column or, of an attribute of either side, both."""
         if not role.startswith(ATTRIBUTE):
             return cells.column(self.scan.columns[role], role)
@@ -338,7 +346,7 @@ class _TrialInspector:
         return pl.select(by_path).to_series(), "columns"
 
 
-def meanings(words: Sequence[str]) -> tuple[dict[str, str], str]:
+def decision_word_meanings(words: Sequence[str]) -> tuple[dict[str, str], str]:
     """What ``--columns`` says of words of decisions that are not known, and that in words.
 
     Where both decisions are known, all else is of failures; else which word is which is not known.
@@ -380,45 +388,47 @@ def _text(cells: pl.Series) -> pl.Series:
     return cells.cast(pl.String, strict=False).str.strip_chars().replace("", None)
 
 
-def _ids(ids: pl.Series, rows: EncodedRows) -> tuple[Ids, ...]:
+def _ids(ids: pl.Series, rows: EncodedRows) -> tuple[IdFindings, ...]:
     """One kind of ids, or two where no enrolment is a test."""
     enrol, test = (np.flatnonzero(np.bincount(codes)) for codes in (rows.enrol, rows.test))
     if np.intersect1d(enrol, test, assume_unique=True).size or not len(ids):
-        return (Ids("utterances", len(ids), tuple(ids.head(1))),)
+        return (IdFindings("utterances", len(ids), tuple(ids.head(1))),)
     used = {"enrolments": enrol, "tests": test}
-    return tuple(Ids(what, at.size, (ids[int(at[0])],)) for what, at in used.items())
+    return tuple(IdFindings(what, at.size, (ids[int(at[0])],)) for what, at in used.items())
 
 
-def _whose(rule: str, speaker: pl.Series, rows: EncodedRows) -> Whose:
+def _whose(rule: str, speaker: pl.Series, rows: EncodedRows) -> SpeakerRule:
     is_nobody = speaker.is_in(placeholders())
     named = speaker.set(is_nobody, None)
     code = named.rank("dense").fill_null(0).to_numpy()
     known = (rows.label >= 0) & (code[rows.enrol] > 0) & (code[rows.test] > 0)
     wrong = (code[rows.enrol] == code[rows.test])[known] != (rows.label[known] == 1)
-    return Whose(rule, named.drop_nulls().n_unique(), float(wrong.mean()) if known.any() else None)
+    return SpeakerRule(
+        rule, named.drop_nulls().n_unique(), float(wrong.mean()) if known.any() else None
+    )
 
 
-def _score_summary(rows: EncodedRows) -> Scores | None:
+def _score_summary(rows: EncodedRows) -> ScoreFindings | None:
     values, _ = count_distinct(rows.score[np.isfinite(rows.score)])
     if not values.size:
         return None
     low, high = float(values[0]), float(values[-1])
-    return Scores(low, high, values.size, auc_of(rows.score, rows.label))
+    return ScoreFindings(low, high, values.size, auc_where_labelled(rows.score, rows.label))
 
 
-def auc_of(score: NDArray[np.float64], label: NDArray[np.int8]) -> float | None:
+def auc_where_labelled(score: NDArray[np.float64], label: NDArray[np.int8]) -> float | None:
     """AUC of the trials that have both; None without trials of each label."""
     both = ~np.isnan(score) & (label >= 0)
     area = float(auc(score[both], label[both])) if both.any() else float("nan")
     return None if np.isnan(area) else area
 
 
-def is_llr(found: Found) -> bool:
+def is_llr(found: FileFindings) -> bool:
     """Whether the column of scores is called a log likelihood ratio."""
     return plain((found.roles or {}).get("score", "")) == "llr"
 
 
-def with_odd_scores(one: InspectedTrials) -> InspectedTrials:
+def add_score_warnings(one: InspectedTrials) -> InspectedTrials:
     """The trials with what is odd about their scores, once their labels are known."""
     scores = one.found.scores
     if scores is None:

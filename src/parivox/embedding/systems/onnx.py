@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.data.formats.format import why
+from parivox.data.formats.format import error_summary
 from parivox.embedding.frontends import FRONTENDS, NetworkSystem, Recipe
 from parivox.embedding.systems import (
     SystemFailed,
@@ -101,7 +101,7 @@ def _session(path: Path, device: str) -> Any:
         except Exception as error:
             msg = (
                 f"{path}: is not an ONNX file that onnxruntime {onnxruntime.__version__} can run "
-                f"({why(error)}); export it again, or install a newer onnxruntime"
+                f"({error_summary(error)}); export it again, or install a newer onnxruntime"
             )
             raise DataError(msg) from error
         is_there = provider in session.get_providers()  # it falls back without a word
@@ -262,7 +262,7 @@ class OnnxSystem(NetworkSystem):
         except Exception as error:
             msg = (
                 f"{self.name} failed on {_shape(feed[self.declared.input].shape)} in "
-                f"{self.declared.input!r}: {why(error)}; it takes "
+                f"{self.declared.input!r}: {error_summary(error)}; it takes "
                 f"{_listed(self.session.get_inputs())}: declare it in {declaration}"
             )
             raise SystemFailed(msg) from error
@@ -374,9 +374,9 @@ def external_data(path: Path) -> list[Path]:
         parts = PurePosixPath(location), PureWindowsPath(location)
         is_outside = any(part.anchor or ".." in part.parts for part in parts)
         if is_outside or not (path.parent / location).is_file():
-            why = "outside its folder" if is_outside else "where there is no such file"
+            error_summary = "outside its folder" if is_outside else "where there is no such file"
             mend = "export it again, with its weights beside it"
-            msg = f"{path}: keeps weights in {location!r}, {why}; {mend}"
+            msg = f"{path}: keeps weights in {location!r}, {error_summary}; {mend}"
             raise DataError(msg)
         found.append(path.parent / location)
     return found

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from parivox.data.formats.dataframes import Undecoded, check_decodes, silent
-from parivox.data.formats.delimited import PICKLED
-from parivox.data.formats.format import ENGINE_ERRORS, why
+from parivox.data.formats.dataframes import UndecodedTable, check_decodes, silence_engine
+from parivox.data.formats.delimited import PICKLE_ADVICE
+from parivox.data.formats.format import ENGINE_ERRORS, error_summary
 from parivox.data.source_bytes import check_unpacked
 from parivox.errors import DataError
 
@@ -82,7 +82,9 @@ def _texts(ids: Iterable[Any], path: Path) -> list[str]:
         texts = [str(one) for one in ids]
         "".join(texts).encode()
     except (ValueError, SystemError) as error:  # surrogates, and numbers that are no character
-        msg = f"{path}: has an id that is not text ({why(error)}); save ids as Unicode text"
+        msg = (
+            f"{path}: has an id that is not text ({error_summary(error)}); save ids as Unicode text"
+        )
         raise DataError(msg) from error
     return texts
 
@@ -103,7 +105,7 @@ def _read(path: Path) -> tuple[Sequence[Any], Any]:
     if not path.exists():
         msg = f"{path}: is not there; give a file or folder of embeddings"
     elif suffix in _PICKLES:
-        msg = f"{path}: {PICKLED}, or as Kaldi's ark"
+        msg = f"{path}: {PICKLE_ADVICE}, or as Kaldi's ark"
     else:
         msg = f"{path}: is of no known kind; embeddings are in {', '.join(SUFFIXES)} or a folder"
     raise DataError(msg)
@@ -157,9 +159,10 @@ def _array(path: Path) -> NDArray[Any]:
 def _unread(path: Path, what: str, save: str, error: Exception) -> DataError:
     """What is said of a file that NumPy does not read as it is, or not without unpickling."""
     if "allow_pickle" in str(error) or "Python objects" in str(error):
-        return DataError(f"{path}: holds pickled objects: it {PICKLED}")
+        return DataError(f"{path}: holds pickled objects: it {PICKLE_ADVICE}")
     return DataError(
-        f"{path}: is not an {what} of numbers and text ({why(error)}); save it with numpy.{save}"
+        f"{path}: is not an {what} of numbers and text ({error_summary(error)}); "
+        f"save it with numpy.{save}"
     )
 
 
@@ -213,12 +216,12 @@ def _npz(path: Path) -> tuple[Sequence[Any], Any]:
 
 
 def _parquet(path: Path) -> tuple[Sequence[Any], Any]:
-    check_decodes(Undecoded(str(path), "parquet", path))
+    check_decodes(UndecodedTable(str(path), "parquet", path))
     try:
-        with silent():
+        with silence_engine():
             frame = pl.read_parquet(path)
     except ENGINE_ERRORS as error:
-        msg = f"{path}: is not a Parquet file ({why(error)}); write it again"
+        msg = f"{path}: is not a Parquet file ({error_summary(error)}); write it again"
         raise DataError(msg) from error
     lower = {name.lower(): name for name in frame.columns}
     texts = [name for name, type_ in frame.schema.items() if type_ == pl.String]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parivox.auditing import OF_CHOICES, PRIVATE, SAME_TRIALS, Options, system_name
 from parivox.options.audit import AuditOptions
-from parivox.options.kinds import options_of
+from parivox.options.kinds import option_fields
 from parivox.report import findings
 from parivox.report.audit_queries import (
     first_point_name,
@@ -160,7 +160,7 @@ def command(audit: Audit) -> str:
     file, are left out, as they follow from the files.
     """
     record = audit.record
-    described, chosen = options_of(AuditOptions), record["options"]
+    described, chosen = option_fields(AuditOptions), record["options"]
     words = ["parivox", "audit"]
     for i, one in enumerate(record["inputs"], 1):
         words.append(f"{system_name(one['system'], one['list'])}=SCORES_{i}")
