@@ -116,9 +116,11 @@ def draw(utterances: str, people: str) -> None:
 
     pool = Pool.read(utterances, people, by="gender")
     start = time.process_time()
-    pairs = target_pairs(pool.start, pool.recording_end, 3)
-    wanted = np.full(len(pool.speakers), PER_SPEAKER)
-    pairs.at(Draws(1).distinct(pairs.within(pool.start), wanted))
+    pairs = target_pairs(pool.utterance_starts, pool.recording_ends, 3)
+    wanted = np.full(len(pool.speaker_ids), PER_SPEAKER)
+    pairs.utterances_at(
+        Draws(1).distinct_numbers(pairs.count_by_speaker(pool.utterance_starts), wanted)
+    )
     same = time.process_time() - start
     start = time.process_time()
     asked = InclusiveOptions(by="gender", per_speaker=PER_SPEAKER)

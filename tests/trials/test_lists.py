@@ -25,8 +25,8 @@ def trials_of(found):
     ids = list(found.trials.utterance_ids)
     return sorted(
         (ids[e], ids[t], int(label))
-        for block in found.blocks()
-        for e, t, label in zip(block.enrol, block.test, block.target, strict=True)
+        for chunk in found.chunks()
+        for e, t, label in zip(chunk.enrol, chunk.test, chunk.target, strict=True)
     )
 
 
@@ -103,8 +103,8 @@ def test_recordings_do_not_depend_on_the_order(ids):
 
 def test_an_utterance_is_of_its_own_recording_even_if_that_is_unknown():
     found = read_list({"enrol": ["a/1", "a/1"], "test": ["a/1", "a/2"]})
-    (block,) = found.blocks()
-    assert found.same_recording(block).tolist() == [1, -1]
+    (chunk,) = found.chunks()
+    assert found.same_recording(chunk).tolist() == [1, -1]
 
 
 def test_without_a_table_of_speakers_there_are_no_groups():

@@ -39,21 +39,23 @@ def test_numbers_of_pairs_are_all_pairs_that_itertools_finds(sizes):
     end = np.searchsorted(recording, recording, side="right")
     for grade, is_same in ((1, True), (3, False)):
         pairs = target_pairs(start, end, grade)
-        found = [sorted(p) for p in zip(*pairs.at(np.arange(pairs.total)), strict=True)]
+        found = [
+            sorted(p) for p in zip(*pairs.utterances_at(np.arange(pairs.n_pairs)), strict=True)
+        ]
         assert found == [
             [a, b]
             for a, b in itertools.combinations(range(speaker.size), 2)
             if speaker[a] == speaker[b] and (recording[a] == recording[b]) == is_same
         ]
-        assert pairs.within(start).tolist() == [
+        assert pairs.count_by_speaker(start).tolist() == [
             sum(speaker[a] == i for a, _ in found) for i in range(len(sizes))
         ]
 
 
 def test_either_utterance_of_a_pair_may_enrol():
     pairs = target_pairs(np.array([0, 100]), np.arange(1, 101))
-    enrol, test = pairs.at(np.arange(pairs.total))
-    assert abs(int((enrol < test).sum()) - pairs.total / 2) <= 1
+    enrol, test = pairs.utterances_at(np.arange(pairs.n_pairs))
+    assert abs(int((enrol < test).sum()) - pairs.n_pairs / 2) <= 1
 
 
 @given(st.integers(1, 7), st.integers(1, 7), st.integers(0, 120))
@@ -99,7 +101,7 @@ def test_no_two_of_a_group_meet_again_before_all_have_met(a, most):
 def test_distinct_draws_are_distinct_in_range_and_as_many_as_wanted(ranges, seed):
     population = np.array([n for n, _ in ranges])
     wanted = np.array([int(n * share) for n, share in ranges])
-    found = Draws(seed).distinct(population, wanted)
+    found = Draws(seed).distinct_numbers(population, wanted)
     assert (np.diff(found) > 0).all()
     ends = np.cumsum(population)
     counts = np.searchsorted(found, ends) - np.searchsorted(found, ends - population)
@@ -107,14 +109,16 @@ def test_distinct_draws_are_distinct_in_range_and_as_many_as_wanted(ranges, seed
 
 
 def test_every_number_is_as_likely_as_any_other():
-    draws = [Draws(seed).distinct(np.array([10, 10]), np.array([4, 7])) for seed in range(2_000)]
+    draws = [
+        Draws(seed).distinct_numbers(np.array([10, 10]), np.array([4, 7])) for seed in range(2_000)
+    ]
     counts = np.bincount(np.concatenate(draws), minlength=20)
     assert counts[:10] == pytest.approx(800, abs=100)  # 4.5 standard deviations
     assert counts[10:] == pytest.approx(1400, abs=100)
 
 
 def test_no_range_is_too_large_to_draw_from():
-    found = Draws(3).distinct(np.array([10**15]), np.array([1000]))
+    found = Draws(3).distinct_numbers(np.array([10**15]), np.array([1000]))
     assert found.size == 1000
     assert found.max() > 10**14
 

@@ -13,11 +13,11 @@ PEOPLE = {"id": ["b", "a", "c"], "sex": ["m", "f", "f"], "nation": ["X", "", "Y"
 
 def test_utterances_stand_by_speaker_recording_and_id_whatever_the_order_of_rows():
     pool = Pool.read({"utterance": IDS}, PEOPLE, by="sex")
-    assert pool.ids.to_list() == ["a/w/9", "a/x/1", "a/x/2", "b/y/1", "b/y/2"]
-    assert pool.start.tolist() == [0, 3, 5]
-    assert pool.recording_end.tolist() == [1, 3, 3, 5, 5]
-    assert pool.speakers == ("a", "b")
-    assert (pool.groups, pool.group.tolist()) == (("f", "m"), [0, 1])
+    assert pool.utterance_ids.to_list() == ["a/w/9", "a/x/1", "a/x/2", "b/y/1", "b/y/2"]
+    assert pool.utterance_starts.tolist() == [0, 3, 5]
+    assert pool.recording_ends.tolist() == [1, 3, 3, 5, 5]
+    assert pool.speaker_ids == ("a", "b")
+    assert (pool.groups, pool.group_of_speaker.tolist()) == (("f", "m"), [0, 1])
     turned = {name: cells[::-1] for name, cells in PEOPLE.items()}
     assert Pool.read({"utterance": IDS[::-1]}, turned, by="sex").ids_sha256() == pool.ids_sha256()
 
@@ -30,15 +30,15 @@ def test_speaker_and_recording_may_be_columns():
         "sex": ["m", "f", "f"],
     }
     pool = Pool.read(table, by="sex")
-    assert pool.ids.to_list() == ["u2", "u1", "u3"]
-    assert pool.recording.tolist() == [0, 1, 2]
+    assert pool.utterance_ids.to_list() == ["u2", "u1", "u3"]
+    assert pool.recording_indices.tolist() == [0, 1, 2]
     assert pool.groups == ("f", "m")
 
 
 def test_grades_of_classes_are_those_of_the_paper():
     people = {"id": list("abcd"), "g": list("ffmm"), "n": list("XYXY")}
     pool = Pool.read({"utterance": [f"{i}/r/1" for i in "abcd"]}, people, by="g+n")
-    assert pool.classes.grade.tolist() == [
+    assert pool.difficulty_classes.pair_grades.tolist() == [
         [4, 3, 2, 1],
         [3, 4, 1, 2],
         [2, 1, 4, 3],
@@ -49,8 +49,8 @@ def test_grades_of_classes_are_those_of_the_paper():
 
 def test_an_unknown_attribute_of_a_speaker_is_of_no_class():
     pool = Pool.read({"utterance": IDS}, PEOPLE, by="sex+nation")
-    assert pool.group.tolist() == [-1, 0]
-    assert pool.classes.of_speaker.tolist() == [-1, 0]
+    assert pool.group_of_speaker.tolist() == [-1, 0]
+    assert pool.difficulty_classes.class_of_speaker.tolist() == [-1, 0]
 
 
 @pytest.mark.parametrize(

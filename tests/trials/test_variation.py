@@ -52,13 +52,13 @@ def variants(pool, people, **options):
 
 
 def test_every_speaker_has_so_many_pairs_of_either_class_and_none_twice(pool, people):
-    pairs = read(pool, people).keep(20)
-    drawn = pairs.draw(20, (1,))
+    pairs = read(pool, people).with_enough_pairs(20)
+    drawn = pairs.draw_rows(20, (1,))
     assert np.unique(drawn).size == drawn.size
     for kind in (False, True):
         at = drawn[pairs.target[drawn] == kind]
         assert np.bincount(pairs.speaker[at]).tolist() == [20] * 2 * SPEAKERS
-    assert not np.array_equal(drawn, pairs.draw(20, (2,)))
+    assert not np.array_equal(drawn, pairs.draw_rows(20, (2,)))
 
 
 def test_pairs_of_one_recording_or_of_two_groups_are_none(pool, people):
@@ -110,8 +110,8 @@ def test_the_table_sums_up_the_values_of_the_variants(pool, people):
 
 def test_a_metric_is_that_of_the_trials_drawn(pool, people):
     found = variants(pool, people, seed=9)
-    pairs = read(pool, people).keep(20)
-    drawn = pairs.draw(5, (9, 5, 1))
+    pairs = read(pool, people).with_enough_pairs(20)
+    drawn = pairs.draw_rows(5, (9, 5, 1))
     mine = drawn[pairs.group[drawn] == 1]
     expected = float(eer(Counts.from_scores(pairs.score[mine], pairs.target[mine])))
     (row,) = found.values.where(group="m", per_speaker=5, variant=2, metric="eer").rows()

@@ -308,7 +308,7 @@ def gather(
     levels = make_groupings(people, asked.within or (), **made, option="--within")
     strata = make_groupings(people, standardise, **made, option="--standardise")
     chosen_by = "user" if asked.by else "every attribute with 2 to 50 values"
-    design = ListDesign.beside(asked.trials)
+    design = ListDesign.for_list_file(asked.trials)
     return Gathered(sets, groupings, levels, chosen_by, people, how, strata, design)
 
 

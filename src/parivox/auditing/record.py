@@ -129,7 +129,7 @@ def _list_checks(trials: TrialSet, people: Speakers, read: Gathered) -> list[dic
     found = []
     trial_list = list_of(trials, people, groupings=read.groupings)
     if read.design is not None:
-        trial_list = read.design.graded(trial_list)
+        trial_list = read.design.regrade(trial_list)
     for one in failed_checks(trial_list, read.design):
         row = {name: getattr(one, name) for name in names}
         if row["statistic"] == float("inf"):

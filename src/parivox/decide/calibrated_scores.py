@@ -169,7 +169,7 @@ def apply_calibrator(
             cells["score"] = pl.Series(llr).fill_nan(None)
             target = is_target(chunk, None) if "label" in chunk.columns else None
             writer.write(enrol, test, target, cells)
-    return Applied(path, writer.rows, own, n_positive, n_negative)
+    return Applied(path, writer.n_rows, own, n_positive, n_negative)
 
 
 def _groups_of(scores: Any, found: Calibrator, asked: HeldOutOptions) -> pl.DataFrame:

@@ -137,7 +137,7 @@ def design(pool: Pool, asked: BalancedOptions) -> Design:
 
     Groups are balanced in what defines difficulty: `balance` is asked for the manifest.
     """
-    groups = group_positions(pool.groups, pool.by, asked.groups)
+    groups = group_positions(pool.groups, pool.grouping, asked.groups)
     speakers, utterances = asked.speakers_per_group, asked.utterances_per_speaker
     wanted = _Wanted(pool, groups, speakers, utterances, asked.pairs)
     wanted.check()
@@ -207,16 +207,20 @@ def _drawn(wanted: _Wanted, n: int, draws: Draws) -> Iterator[TrialChunk]:
     pool, utterances = wanted.pool, wanted.utterances
     can = wanted.can(utterances, n)
     able = [np.flatnonzero(can & (wanted.cell == at)) for at in range(wanted.cells)]
-    words = draws.child(_SPEAKERS).words([0], [pool.sizes.size])
+    words = draws.child(_SPEAKERS).words([0], [pool.n_utterances.size])
     chosen = [who[np.argsort(words[who], kind="stable")][: wanted.each] for who in able]
     every = np.sort(np.concatenate(chosen))
-    order, _ = _spread_over_recordings(pool, draws.child(_SPREAD).words([0], [len(pool.ids)]))
-    own = np.sort(order[numbers_within(pool.sizes) < utterances])
-    own = own[np.isin(pool.owner[own], every)]
+    order, _ = _spread_over_recordings(
+        pool, draws.child(_SPREAD).words([0], [len(pool.utterance_ids)])
+    )
+    own = np.sort(order[numbers_within(pool.n_utterances) < utterances])
+    own = own[np.isin(pool.speaker_of_utterance[own], every)]
     start = np.arange(every.size + 1) * utterances
-    recording = pool.recording[own]
+    recording = pool.recording_indices[own]
     pairs = target_pairs(start, np.searchsorted(recording, recording, side="right"))
-    numbers = draws.child(_TARGET).distinct(pairs.within(start), np.full(every.size, n), every)
+    numbers = draws.child(_TARGET).distinct_numbers(
+        pairs.count_by_speaker(start), np.full(every.size, n), every
+    )
     partner = np.empty((every.size, n), dtype=np.int64)
     for who in chosen:
         at = np.searchsorted(every, who)
@@ -224,7 +228,7 @@ def _drawn(wanted: _Wanted, n: int, draws: Draws) -> Iterator[TrialChunk]:
         partner[at] = at[j].reshape(n, -1).T
     turn = np.tile(np.arange(n), every.size)
     meetings = Meetings(np.repeat(np.arange(every.size), n), partner.ravel(), turn)
-    sides = pairs.at(numbers), utterances_of(meetings, start, draws.child(_UTTERANCES))
+    sides = pairs.utterances_at(numbers), utterances_of(meetings, start, draws.child(_UTTERANCES))
     target, nontarget = (
         (own[one].reshape(-1, n), own[other].reshape(-1, n)) for one, other in sides
     )
@@ -249,21 +253,23 @@ class _Wanted:
     @cached_property
     def balanced(self) -> tuple[str, ...]:
         """Attributes that are balanced."""
-        within = {one.text.lower() for one in parse_by(self.pool.by)}
+        within = {one.text.lower() for one in parse_by(self.pool.grouping)}
         return tuple(name for name in self.pool.graded_by if name.lower() not in within)
 
     @cached_property
     def strata(self) -> Ints:
         """Values that are balanced, of shape (stratum, attribute)."""
         values = self._values
-        known = np.isin(self.pool.group, self.groups) & (values >= 0).all(axis=1)
+        known = np.isin(self.pool.group_of_speaker, self.groups) & (values >= 0).all(axis=1)
         if not (self.balanced and known.any()):
             return np.empty((1, 0), dtype=np.int64)
         return np.unique(values[known], axis=0).astype(np.int64)
 
     @property
     def _values(self) -> NDArray[np.int32]:
-        return self.pool.values[[self.pool.graded_by.index(one) for one in self.balanced]].T
+        return self.pool.attribute_codes[
+            [self.pool.graded_by.index(one) for one in self.balanced]
+        ].T
 
     @property
     def each(self) -> int:
@@ -278,30 +284,36 @@ class _Wanted:
     @cached_property
     def cell(self) -> Ints:
         """Cell of each speaker; -1 for those who cannot take part."""
-        pool, stratum = self.pool, np.full(self.pool.sizes.size, -1, dtype=np.int64)
+        pool, stratum = self.pool, np.full(self.pool.n_utterances.size, -1, dtype=np.int64)
         for at, values in enumerate(self.strata):
             stratum[(self._values[:, : values.size] == values).all(axis=1)] = at
-        place = np.searchsorted(self.groups, pool.group)
-        is_in = np.isin(pool.group, self.groups) & (pool.classes.of_speaker >= 0) & (stratum >= 0)
+        place = np.searchsorted(self.groups, pool.group_of_speaker)
+        is_in = (
+            np.isin(pool.group_of_speaker, self.groups)
+            & (pool.difficulty_classes.class_of_speaker >= 0)
+            & (stratum >= 0)
+        )
         return np.where(is_in, place * len(self.strata) + stratum, -1)
 
     @cached_property
     def _across(self) -> Ints:
         """Target pairs across recordings within the first utterances of a speaker, by how many."""
         pool = self.pool
-        _, turn = _spread_over_recordings(pool, np.zeros(len(pool.ids), dtype=np.uint64))
-        total = np.cumsum(numbers_within(pool.sizes) - turn)
-        before = np.concatenate(([0], total))[pool.start[:-1]]
-        return np.asarray(total - np.repeat(before, pool.sizes))
+        _, turn = _spread_over_recordings(pool, np.zeros(len(pool.utterance_ids), dtype=np.uint64))
+        total = np.cumsum(numbers_within(pool.n_utterances) - turn)
+        before = np.concatenate(([0], total))[pool.utterance_starts[:-1]]
+        return np.asarray(total - np.repeat(before, pool.n_utterances))
 
     def across(self, utterances: int) -> Ints:
         """Target pairs across recordings that so many utterances of each speaker give."""
         pool = self.pool
-        return self._across[pool.start[:-1] + np.minimum(pool.sizes, utterances) - 1]
+        return self._across[
+            pool.utterance_starts[:-1] + np.minimum(pool.n_utterances, utterances) - 1
+        ]
 
     def can(self, utterances: int, pairs: int | None) -> NDArray[np.bool_]:
         """Which speakers have so many utterances, with so many target pairs (or any)."""
-        is_rich = (self.pool.sizes >= utterances) & (self.across(utterances) >= (pairs or 1))
+        is_rich = (self.pool.n_utterances >= utterances) & (self.across(utterances) >= (pairs or 1))
         return is_rich & (self.cell >= 0)
 
     def counts(self, utterances: int, pairs: int | None) -> Ints:
@@ -322,8 +334,10 @@ class _Wanted:
 
     def most_utterances(self) -> int:
         """The largest number of utterances for as many speakers; 0 if there is none."""
-        most = self._largest(self.pool.sizes)
-        sizes = np.unique(self.pool.sizes[(self.cell >= 0) & (self.pool.sizes <= most)])
+        most = self._largest(self.pool.n_utterances)
+        sizes = np.unique(
+            self.pool.n_utterances[(self.cell >= 0) & (self.pool.n_utterances <= most)]
+        )
         for utterances in sizes[sizes > 1][::-1].tolist():
             if _nontarget_pairs(self.each, utterances) < (self.pairs or 1):
                 return 0
@@ -339,15 +353,17 @@ class _Wanted:
     def reasons(self) -> list[str]:
         """Why speakers of these groups cannot be drawn; empty for those who can, and others."""
         pool = self.pool
-        reasons = np.full(pool.sizes.size, "", dtype=object)
+        reasons = np.full(pool.n_utterances.size, "", dtype=object)
         least = self.pairs or 1
         is_poor = self.across(self.utterances) < least
         reasons[is_poor] = f"fewer than {least:,} target pairs across recordings"
-        reasons[pool.sizes < self.utterances] = f"fewer than {self.utterances} utterances"
-        reasons[pool.classes.of_speaker < 0] = f"{' or '.join(pool.graded_by)} is not known"
-        is_other = (pool.group >= 0) & ~np.isin(pool.group, self.groups)
+        reasons[pool.n_utterances < self.utterances] = f"fewer than {self.utterances} utterances"
+        reasons[pool.difficulty_classes.class_of_speaker < 0] = (
+            f"{' or '.join(pool.graded_by)} is not known"
+        )
+        is_other = (pool.group_of_speaker >= 0) & ~np.isin(pool.group_of_speaker, self.groups)
         reasons[is_other] = ""  # who is not asked for
-        reasons[pool.group < 0] = f"{pool.by} is not known"
+        reasons[pool.group_of_speaker < 0] = f"{pool.grouping} is not known"
         return [str(one) for one in reasons]
 
     def check(self) -> None:
@@ -384,14 +400,14 @@ class _Wanted:
             needs += "recordings"
         fits = self._fitting(self.groups[~is_short.any(axis=1)])
         msg = (
-            f"{self.pool.table.name}: too few speakers with {needs}, of whom {self.each} are "
+            f"{self.pool.utterances.name}: too few speakers with {needs}, of whom {self.each} are "
             f"needed: {lacking}; {fits}"
         )
         raise DataError(msg)
 
     def _named(self, group: int, stratum: int) -> str:
         codes = zip(self.balanced, self.strata[stratum], strict=True)
-        texts = (self.pool.texts[name][code] for name, code in codes)
+        texts = (self.pool.attribute_texts[name][code] for name, code in codes)
         return " ".join((self.pool.groups[self.groups[group]], *texts))
 
     def _fitting(self, enough: Ints) -> str:
@@ -446,9 +462,9 @@ def _spread_over_recordings(pool: Pool, words: Words) -> tuple[Ints, Ints]:
     Random words, one for each utterance, decide where nothing else does. Returned are places,
     speaker by speaker, and how many before are of the same recording.
     """
-    within = np.lexsort((words, pool.recording))
-    starts = np.searchsorted(pool.recording, pool.recording)
+    within = np.lexsort((words, pool.recording_indices))
+    starts = np.searchsorted(pool.recording_indices, pool.recording_indices)
     turn = np.empty(within.size, dtype=np.int64)
     turn[within] = np.arange(within.size) - starts[within]
-    order = np.lexsort((words[starts], turn, pool.owner))
+    order = np.lexsort((words[starts], turn, pool.speaker_of_utterance))
     return order, turn[order]

@@ -1,8 +1,8 @@
-"""Lists are built: each variant is drawn, counted, written with its manifest, and checked.
+"""Build lists: draw, count, write and check each variant, with a manifest of them all.
 
-The manifest is JSON that builds them again, byte for byte. It names the inputs, relative to itself,
-with the hashes of their bytes and of what was drawn from; parameters and seed; the version of
-Parivox; each list with its hash; who was left out; the order of rows; what the check of the list
+The manifest is JSON that builds the lists again, byte for byte. It names the inputs, relative to
+itself, with the hashes of their bytes and of what was drawn from; parameters and seed; the version
+of Parivox; each list with its hash; who was left out; the order of rows; what the check of the list
 says. It is read as it was written, or refused with what is wrong.
 """
 
@@ -35,7 +35,7 @@ from parivox.runtime.progress import reports_progress, stage
 from parivox.shown import NotebookView
 from parivox.trials.checks import check
 from parivox.trials.guidelines import failed_checks_sentence
-from parivox.trials.manifest import AS_WRITTEN, ENDING, SCHEMA, read_manifest
+from parivox.trials.manifest import ENDING, KEEP_AS_WRITTEN, SCHEMA, read_manifest
 from parivox.trials.pairs import Draws
 from parivox.trials.pool import Pool
 from parivox.trials.writing import ListWriter, label_words
@@ -48,11 +48,10 @@ if TYPE_CHECKING:
     from parivox.trials.pairs import Ints
     from parivox.trials.pool import Design, TrialChunk
 
-"""Trials of which there is word before they are drawn."""
-_PARQUET = 4
+_MIN_PARQUET_BYTES = 4
 """Bytes that a trial takes in Parquet, at least."""
 _UNITS = (("TB", 1e12), ("GB", 1e9), ("MB", 1e6))
-_ENDINGS = {"voxceleb": "txt", "kaldi": "txt", "nist": "tsv"}
+_EXTENSIONS = {"voxceleb": "txt", "kaldi": "txt", "nist": "tsv"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,105 +82,116 @@ class Built(NotebookView):
     @property
     def told(self) -> tuple[str, ...]:
         """A summary, line by line."""
-        first, groups = self.manifest["lists"][0], self.manifest["speakers"]
+        first_list, groups = self.manifest["lists"][0], self.manifest["speakers"]
         lists = f"{len(self.lists)} lists, each of " if len(self.lists) > 1 else ""
-        word = "group" if len(groups) == 1 else "groups"
-        n = f"{sum(groups.values()):,} speakers in {len(groups):,} {word}"
-        trials = f"{first['target']:,} target + {first['nontarget']:,} nontarget trials"
-        lines = [f"{lists}{trials} of {n} ({self.manifest['by']})."]
-        lines += [f"  {one}" for one in self.lists if isinstance(one, Path)]
+        noun = "group" if len(groups) == 1 else "groups"
+        speakers = f"{sum(groups.values()):,} speakers in {len(groups):,} {noun}"
+        trials = f"{first_list['target']:,} target + {first_list['nontarget']:,} nontarget trials"
+        lines = [f"{lists}{trials} of {speakers} ({self.manifest['by']})."]
+        lines += [f"  {path}" for path in self.lists if isinstance(path, Path)]
         if self.path is not None:
             lines.append(f"  {self.path}")
         for row in self.left_out.rows():
-            named = f": {row['ids']}" if row.get("ids") else ""
+            ids = f": {row['ids']}" if row.get("ids") else ""
             group = "no group" if row["group"] is None else row["group"]
-            lines.append(f"Left out: {row['speakers']:,} of {group}, {row['reason']}{named}.")
-        lines += [f"{one[0].upper()}{one[1:]}." for one in self.manifest["notes"]]
+            lines.append(f"Left out: {row['speakers']:,} of {group}, {row['reason']}{ids}.")
+        lines += [f"{note[0].upper()}{note[1:]}." for note in self.manifest["notes"]]
         if "check" in self.manifest:
-            failed = [one["id"] for one in self.manifest["check"] if one["verdict"] == "fail"]
+            findings = self.manifest["check"]
+            failed = [finding["id"] for finding in findings if finding["verdict"] == "fail"]
             lines.append(failed_checks_sentence(failed))
         return tuple(lines)
 
 
 def build_lists(
-    design: Design, asked: BuildOptions, *, former: Mapping[str, Any] | None = None
+    design: Design, options: BuildOptions, *, former: Mapping[str, Any] | None = None
 ) -> Built:
     """Draw every variant of a design and write them with their manifest.
 
-    All files appear in the folder `asked.out` at once; without one, lists are tables in memory.
+    All files appear in the folder `options.out` at once; without one, lists are tables in memory.
     With the manifest of a `former` build, its lists must come out again.
     """
-    out, format_ = asked.out, asked.format
-    variants, seed = asked.variants, asked.seed
-    draws = [Draws(seed).child(variant) for variant in range(variants)]
-    left_out = design.left_out(speaker_ids=asked.speaker_ids)
+    draws = [Draws(options.seed).child(variant) for variant in range(options.variants)]
+    left_out = design.excluded_speakers(speaker_ids=options.speaker_ids)
+    manifest = _manifest(design, options, left_out)
+    counts = _DrawnCounts(design.pool)
+    if options.out is None:
+        tables = []
+        for variant_draws in draws:
+            frames = [
+                _id_columns(design, chunk).with_columns(label_words(chunk.target).alias("label"))
+                for chunk in counts.count_chunks(design.draw(variant_draws))
+            ]
+            tables.append(Table(pl.concat(frames)))
+            manifest["lists"].append(counts.list_counts)
+        manifest["notes"] += counts.notes
+        manifest["inputs"] = _inputs(design.pool, options, None)
+        return Built(tuple(tables), left_out, manifest)
+    if not isinstance(options.out, (str, os.PathLike)) or not os.fspath(options.out):
+        msg = f"--out {options.out!r}: names no folder; name one"
+        raise ConfigError(msg)
+    folder = Path(options.out)
+    size = _check_free_space(design, folder, options.variants, options.format)
+    extension = _EXTENSIONS.get(options.format, options.format)
+    numbers = [""]
+    if options.variants > 1:
+        numbers = [f"-{number}" for number in range(1, options.variants + 1)]
+    names = [f"{design.kind}{number}.{extension}" for number in numbers]
+    manifest_name = f"{design.kind}{ENDING}"
+    manifest["inputs"] = _inputs(design.pool, options, folder)
+    _check_is_new(folder, [*names, manifest_name])
+    with (
+        explain_write_errors(f"--out {folder}", "folder"),
+        atomic_folder(folder) as unfinished,
+        stage(f"writing {size}", design.n_trials * options.variants, "trials") as progress,
+    ):
+        for name, variant_draws in zip(names, draws, strict=True):
+            with ListWriter(unfinished / name, options.format) as writer:
+                for chunk in counts.count_chunks(design.draw(variant_draws)):
+                    ids = _id_columns(design, chunk)
+                    writer.write(ids["enrol"], ids["test"], chunk.target)
+                    progress.add(chunk.target.size)
+            digest = sha256_of(unfinished / name)
+            manifest["lists"].append({"file": name, "sha256": digest, **counts.list_counts})
+        manifest["notes"] += counts.notes
+        if former is not None:
+            _check_same_lists(folder, manifest["lists"], former)
+        lists = tuple(folder / name for name in names)
+        built = Built(lists, left_out, manifest, folder / manifest_name)
+        # the check finds the manifest next to the list, as it does for whoever checks it later
+        (unfinished / manifest_name).write_bytes(built.to_json().encode())
+        manifest["check"] = _check_rows(design, unfinished / names[0])
+        (unfinished / manifest_name).write_bytes(built.to_json().encode())
+    return built
+
+
+def _manifest(design: Design, options: BuildOptions, left_out: Table) -> dict[str, Any]:
+    """Return the manifest as it is before lists are drawn; inputs and lists follow."""
     manifest: dict[str, Any] = {
         "schema": SCHEMA,
         "parivox": __version__,
         "kind": design.kind,
-        "by": design.pool.by,
-        "id": asked.id,
-        **({} if asked.encoding is None else {"encoding": asked.encoding}),
-        **({} if asked.quotes is None else {"quotes": asked.quotes}),
+        "by": design.pool.grouping,
+        "id": options.id,
+    }
+    if options.encoding is not None:
+        manifest["encoding"] = options.encoding
+    if options.quotes is not None:
+        manifest["quotes"] = options.quotes
+    return {
+        **manifest,
         "grade_by": list(design.pool.graded_by),
         "parameters": dict(design.parameters),
-        "seed": seed,
-        "variants": variants,
-        "format": format_,
+        "seed": options.seed,
+        "variants": options.variants,
+        "format": options.format,
         "inputs": {},
-        "rows": design.rows,
-        "speakers": dict(design.speakers),
+        "rows": design.row_order,
+        "speakers": dict(design.n_speakers_by_group),
         "left_out": left_out.rows(),
         "notes": [*design.notes, *filter(None, [design.pool.warning])],
         "lists": [],
     }
-    counts = _DrawnCounts(design.pool)
-    if out is None:
-        tables = []
-        for one in draws:
-            frames = [
-                _ids(design, block).with_columns(label_words(block.target).alias("label"))
-                for block in counts.counted(design.draw(one))
-            ]
-            tables.append(Table(pl.concat(frames)))
-            manifest["lists"].append(counts.last)
-        manifest["notes"] += counts.notes
-        manifest["inputs"] = _inputs(design.pool, asked, None)
-        return Built(tuple(tables), left_out, manifest)
-    if not isinstance(out, (str, os.PathLike)) or not os.fspath(out):
-        msg = f"--out {out!r}: names no folder; name one"
-        raise ConfigError(msg)
-    folder = Path(out)
-    size = _check_room(design, folder, variants, format_)
-    ending = _ENDINGS.get(format_, format_)
-    numbers = [f"-{k}" for k in range(1, variants + 1)] if variants > 1 else [""]
-    names = [f"{design.kind}{number}.{ending}" for number in numbers]
-    manifest_name = f"{design.kind}{ENDING}"
-    manifest["inputs"] = _inputs(design.pool, asked, folder)
-    _check_new(folder, [*names, manifest_name])
-    with (
-        explain_write_errors(f"--out {folder}", "folder"),
-        atomic_folder(folder) as aside,
-        stage(f"writing {size}", design.trials * variants, "trials") as drawing,
-    ):
-        for name, one in zip(names, draws, strict=True):
-            with ListWriter(aside / name, format_) as writer:
-                for block in counts.counted(design.draw(one)):
-                    ids = _ids(design, block)
-                    writer.write(ids["enrol"], ids["test"], block.target)
-                    drawing.add(block.target.size)
-            digest = sha256_of(aside / name)
-            manifest["lists"].append({"file": name, "sha256": digest, **counts.last})
-        manifest["notes"] += counts.notes
-        if former is not None:
-            _check_same(folder, manifest["lists"], former)
-        lists = tuple(folder / name for name in names)
-        built = Built(lists, left_out, manifest, folder / manifest_name)
-        # beside the list, as whoever checks it has it
-        (aside / manifest_name).write_bytes(built.to_json().encode())
-        manifest["check"] = _checked(design, aside / names[0])
-        (aside / manifest_name).write_bytes(built.to_json().encode())
-    return built
 
 
 @reports_progress
@@ -218,29 +228,32 @@ def rebuild(
     former = read_manifest(path)
     tables = {"utterances": utterances, "speakers": speakers}
     inputs = former["inputs"]
-    for role, one in inputs.items():
-        if tables[role] is None and "path" in one:
-            if one["path"] is None:
+    for role, source in inputs.items():
+        if tables[role] is None and "path" in source:
+            if source["path"] is None:
                 msg = f"{path}: --{role} was no file; give it again"
                 raise ConfigError(msg)
-            tables[role] = path.parent / one["path"]
-    by, grade_by, id_ = former["by"], former["grade_by"], former["id"]
+            tables[role] = path.parent / source["path"]
     encoding, quotes = former.get("encoding"), former.get("quotes")
     with read_as(encoding, quotes):
         pool = Pool.read(
-            *(tables["utterances"], tables["speakers"]), by=by, grade_by=grade_by, id=id_
+            tables["utterances"],
+            tables["speakers"],
+            by=former["by"],
+            grade_by=former["grade_by"],
+            id=former["id"],
         )
     for role, digest in pool.ids_sha256().items():
-        was = inputs[role].get("ids_sha256", digest)  # manifests of 0.2.0 have another hash
-        if digest != was:
-            name = pool.table.name if role == "utterances" else pool.people.name
+        expected = inputs[role].get("ids_sha256", digest)  # manifests of 0.2.0 have another hash
+        if digest != expected:
+            name = pool.utterances.name if role == "utterances" else pool.speakers.name
             msg = (
                 f"{name}: does not hold the {role} that {path.name} was made of (found "
-                f"{digest[:12]}, expected {was[:12]}); give the same table with "
+                f"{digest[:12]}, expected {expected[:12]}); give the same table with "
                 f"--{role}, or build anew"
             )
             raise DataError(msg)
-    asked = BUILD_OPTIONS[former["kind"]](
+    options = BUILD_OPTIONS[former["kind"]](
         **tables,
         **{name: former[name] for name in ("by", "format", "variants", "seed", "id")},
         **former["parameters"],
@@ -248,8 +261,8 @@ def rebuild(
         quotes=quotes,
         out=out,
     )
-    design = import_module(f"parivox.trials.{former['kind']}").design(pool, asked)
-    return build_lists(design, asked, former=former)
+    design = import_module(f"parivox.trials.{former['kind']}").design(pool, options)
+    return build_lists(design, options, former=former)
 
 
 class _DrawnCounts:
@@ -257,122 +270,126 @@ class _DrawnCounts:
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
-        self.last: dict[str, int] = {}  # trials of either class in the last list
+        self.list_counts: dict[str, int] = {}  # trials of either class in the last list
         # nontarget trials that a speaker is tested in, over all lists
-        self.least, self.most = math.inf, 0
+        self.min_tested, self.max_tested = math.inf, 0
 
-    def counted(self, blocks: Iterable[TrialChunk]) -> Iterator[TrialChunk]:
-        """Pass a list on; then, `last` has its trials of either class."""
-        enrols, tests = np.zeros((2, self.pool.sizes.size), dtype=np.int64)
-        target = total = 0
-        for block in blocks:
-            target, total = target + int(block.target.sum()), total + block.target.size
-            enrols += self._speakers(block.enrol[~block.target])
-            tests += self._speakers(block.test[~block.target])
-            yield block
-        self.last = {"target": target, "nontarget": total - target}
-        times = tests[enrols + tests > 0]
-        self.least = min([self.least, *times.tolist()])
-        self.most = max([self.most, *times.tolist()])
+    def count_chunks(self, chunks: Iterable[TrialChunk]) -> Iterator[TrialChunk]:
+        """Pass the chunks of a list on; then, `list_counts` has its trials of either class."""
+        n_enrolled, n_tested = np.zeros((2, self.pool.n_utterances.size), dtype=np.int64)
+        n_target = n_trials = 0
+        for chunk in chunks:
+            n_target += int(chunk.target.sum())
+            n_trials += chunk.target.size
+            n_enrolled += self._trials_by_speaker(chunk.enrol[~chunk.target])
+            n_tested += self._trials_by_speaker(chunk.test[~chunk.target])
+            yield chunk
+        self.list_counts = {"target": n_target, "nontarget": n_trials - n_target}
+        tested_numbers = n_tested[n_enrolled + n_tested > 0].tolist()
+        self.min_tested = min([self.min_tested, *tested_numbers])
+        self.max_tested = max([self.max_tested, *tested_numbers])
 
-    def _speakers(self, utterances: Ints) -> Ints:
-        return np.bincount(self.pool.owner[utterances], minlength=self.pool.sizes.size)
+    def _trials_by_speaker(self, utterances: Ints) -> Ints:
+        speaker = self.pool.speaker_of_utterance[utterances]
+        return np.bincount(speaker, minlength=self.pool.n_utterances.size)
 
     @property
     def notes(self) -> list[str]:
         """What is not the same for everybody."""
-        if self.least >= self.most:
+        if self.min_tested >= self.max_tested:
             return []
-        return [f"speakers are tested in {self.least:,} to {self.most:,} nontarget trials each"]
+        numbers = f"{self.min_tested:,} to {self.max_tested:,}"
+        return [f"speakers are tested in {numbers} nontarget trials each"]
 
 
-def _ids(design: Design, block: TrialChunk) -> pl.DataFrame:
-    ids = design.pool.ids
-    return pl.DataFrame({"enrol": ids.gather(block.enrol), "test": ids.gather(block.test)})
+def _id_columns(design: Design, chunk: TrialChunk) -> pl.DataFrame:
+    ids = design.pool.utterance_ids
+    return pl.DataFrame({"enrol": ids.gather(chunk.enrol), "test": ids.gather(chunk.test)})
 
 
-def _checked(design: Design, path: Path) -> list[dict[str, Any]]:
-    """What the check says of the first list, as anybody's would."""
+def _check_rows(design: Design, path: Path) -> list[dict[str, Any]]:
+    """Return what the check says of the first list, as anybody's would."""
     pool = design.pool
-    checked = check(path, speakers=pool.people, utterances=pool.table, by=pool.by)
+    checked = check(path, speakers=pool.speakers, utterances=pool.utterances, by=pool.grouping)
     return [
         {name: "inf" if cell == math.inf else cell for name, cell in row.items() if name != "mend"}
         for row in checked.tables["checks"].rows()
     ]
 
 
-def _check_same(
+def _check_same_lists(
     folder: Path, lists: Sequence[Mapping[str, Any]], former: Mapping[str, Any]
 ) -> None:
     """Refuse lists that are not those of a manifest."""
-    if [one["sha256"] for one in lists] == [one["sha256"] for one in former["lists"]]:
+    hashes = [built_list["sha256"] for built_list in lists]
+    if hashes == [former_list["sha256"] for former_list in former["lists"]]:
         return
     if former["parivox"] != __version__:
-        why = f"install Parivox {former['parivox']}, which made them"
+        hint = f"install Parivox {former['parivox']}, which made them"
     else:
-        why = (
+        hint = (
             "the attributes in the tables, or the manifest, may have been changed: give the same "
-            f"tables, and {AS_WRITTEN}"
+            f"tables, and {KEEP_AS_WRITTEN}"
         )
     if former["format"] == "parquet":
-        why += " (or Polars, which writes Parquet, was another version then)"
-    msg = f"{folder}: the lists came out different from what the manifest tells; {why}"
+        hint += " (or Polars, which writes Parquet, was another version then)"
+    msg = f"{folder}: the lists came out different from what the manifest tells; {hint}"
     raise DataError(msg)
 
 
-def _check_room(
-    design: Design,
-    folder: Path,
-    variants: int,
-    format_: str,
-) -> str:
-    """How much will be written, in words; refuse what the disk has no room for."""
-    trials = design.trials * variants
+def _check_free_space(design: Design, folder: Path, n_variants: int, format_: str) -> str:
+    """Return how much will be written, in words; refuse what the disk has no room for."""
+    n_trials = design.n_trials * n_variants
     if format_ == "parquet":
-        each = float(_PARQUET)
+        bytes_per_trial = float(_MIN_PARQUET_BYTES)
     else:
-        ids = float(design.pool.ids.str.len_bytes().to_numpy().mean())
-        each = 2 * ids + 2 + len(" 1" if format_ == "voxceleb" else " target")
-    size = trials * each
-    about = f"{trials:,} trials, {_in_words(size)} or so"
-    there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.is_dir())
-    free = shutil.disk_usage(there).free
-    if size > free:
+        bytes_per_id = float(design.pool.utterance_ids.str.len_bytes().to_numpy().mean())
+        label = " 1" if format_ == "voxceleb" else " target"
+        bytes_per_trial = 2 * bytes_per_id + 2 + len(label)
+    n_bytes = n_trials * bytes_per_trial
+    size = f"{n_trials:,} trials, {_in_units(n_bytes)} or so"
+    existing = folder.absolute()
+    while not existing.is_dir():
+        existing = existing.parent
+    free = shutil.disk_usage(existing).free
+    if n_bytes > free:
         msg = (
-            f"--out {folder}: {about}, do not fit into the {_in_words(free)} that are free there; "
+            f"--out {folder}: {size}, do not fit into the {_in_units(free)} that are free there; "
             "ask for fewer trials, or name a folder on another disk"
         )
         raise ConfigError(msg)
-    return about
+    return size
 
 
-def _in_words(size: float) -> str:
-    """A number of bytes in words.
+def _in_units(n_bytes: float) -> str:
+    """Return a number of bytes with its unit.
 
-    >>> _in_words(6.5e11)
+    >>> _in_units(6.5e11)
     '650.0 GB'
     """
-    unit, of = next(((unit, of) for unit, of in _UNITS if size >= of), _UNITS[-1])
-    return f"{size / of:,.1f} {unit}"
+    fitting_units = [(unit, size) for unit, size in _UNITS if n_bytes >= size]
+    unit, bytes_per_unit = fitting_units[0] if fitting_units else _UNITS[-1]
+    return f"{n_bytes / bytes_per_unit:,.1f} {unit}"
 
 
-def _check_new(folder: Path, names: Sequence[str]) -> None:
+def _check_is_new(folder: Path, names: Sequence[str]) -> None:
     """Refuse to replace lists, but for those of a run that was killed while they appeared."""
     with explain_write_errors(f"--out {folder}", "folder"):
         is_unfinished = current_path(folder, names[-1]).parent != folder
         finish_move(folder)
-        there = next((name for name in names if (folder / name).exists()), None)
-    if there is not None and not is_unfinished:
-        msg = f"--out {folder}: {there} is there already; name another folder"
+        present = [name for name in names if (folder / name).exists()]
+    if present and not is_unfinished:
+        msg = f"--out {folder}: {present[0]} is there already; name another folder"
         raise ConfigError(msg)
 
 
-def _inputs(pool: Pool, asked: BuildOptions, folder: Path | None) -> dict[str, Any]:
-    """Where the tables were, with the hash of the ids that were drawn from."""
+def _inputs(pool: Pool, options: BuildOptions, folder: Path | None) -> dict[str, Any]:
+    """Return where the tables were, with the hash of the ids that were drawn from."""
     ids_sha256 = pool.ids_sha256()
     inputs: dict[str, Any] = {}
-    for role in ("utterances",) if asked.speakers is None else ("utterances", "speakers"):
-        source = getattr(asked, role)
+    roles = ["utterances"] if options.speakers is None else ["utterances", "speakers"]
+    for role in roles:
+        source = getattr(options, role)
         is_path = isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-"
         path = None
         if is_path and folder is not None:

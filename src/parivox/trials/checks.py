@@ -1,7 +1,7 @@
-"""What a list of trials can show, and what it cannot: the checks, and findings beside them.
+"""Check a list of trials: what it can show, what it cannot, and remarks.
 
-The latter neither pass nor fail: who stands on which side, how often things are used, what a
-development list shares with this one, and what differences between groups could be detected if
+Remarks neither pass nor fail: which speakers are on which side, how often utterances are used, what
+a development list shares with this one, and what differences between groups could be detected if
 speakers vary as in a pilot.
 """
 
@@ -56,9 +56,9 @@ _COLUMNS = {
     "mend": "str",
 }
 
-UNLIKE = 0.02
-"""Shares by speakers and by trials that differ by more are to be mended."""
-_CLASS = {"fnr": ("target", 1), "fpr": ("nontarget", 2)}
+MAX_SHARE_GAP = 0.02
+"""By how much the shares of speakers and of trials of a group may differ without a hint."""
+_TRIALS_OF_RATE = {"fnr": ("target", 1), "fpr": ("nontarget", 2)}
 """Trials whose errors a rate counts, and the speakers of such a trial."""
 
 
@@ -90,10 +90,10 @@ class Checked(Description):
     @property
     def failed(self) -> tuple[Finding, ...]:
         """Checks that failed."""
-        return tuple(one for one in self.findings if one.verdict == "fail")
+        return tuple(finding for finding in self.findings if finding.verdict == "fail")
 
     def __getitem__(self, id: str) -> Finding:  # noqa: A002 - what findings call it
-        return {one.id: one for one in self.findings}[id]
+        return {finding.id: finding for finding in self.findings}[id]
 
     def to_json(self) -> str:
         """Findings and tables as JSON, a column a list; infinite values as "inf"."""
@@ -176,14 +176,14 @@ def check(
     >>> found["G2"].verdict, found["G2"].sentence
     ('fail', '1 of 2 speakers enrol in fewer than 1: 0 to 1')
     """
-    checks = _with_thresholds(thresholds)
+    checks = _checks_with_thresholds(thresholds)
     if isinstance(variants, (str, bytes)) or not isinstance(variants, Sequence):
         msg = f"variants={variants!r} are not several lists; give them as in ['list-2.txt']"
         raise ConfigError(msg)
     if pilot is not None and not (hasattr(pilot, "groups") and hasattr(pilot, "asked")):
         msg = f"pilot={pilot!r} is not a plan; make one of an audit, pv.plan('audit/')"
         raise ConfigError(msg)
-    reading = {
+    options = {
         "speakers": speakers,
         "utterances": utterances,
         "id": id,
@@ -192,12 +192,12 @@ def check(
         "encoding": encoding,
         "quotes": quotes,
     }
-    kept = bool(variants)
-    trial_list = read_list(trials, by=by, grade_by=grade_by, **reading, keeps_scores=kept)
-    design = ListDesign.beside(trials)
+    keeps_scores = bool(variants)  # for the EERs of all
+    trial_list = read_list(trials, by=by, grade_by=grade_by, **options, keeps_scores=keeps_scores)
+    design = ListDesign.for_list_file(trials)
     if design is not None and grade_by is None:
-        trial_list = design.graded(trial_list)
-    wished = None if design is None else design.mix_of(trial_list)
+        trial_list = design.regrade(trial_list)
+    wished_mix = None if design is None else design.mix_for(trial_list)
     if mix is not None:
         if not trial_list.agreements:
             msg = (
@@ -205,352 +205,431 @@ def check(
                 "or name attributes with --grade-by"
             )
             raise ConfigError(msg)
-        wished = parse_mixes(mix, hardest(len(trial_list.agreements)))
-    every = [trial_list, *(read_list(one, by=by, **reading, keeps_scores=kept) for one in variants)]
-    different = {one.trials.content_sha256: one for one in reversed(every)}
-    lists = len(different)
+        wished_mix = parse_mixes(mix, hardest(len(trial_list.agreements)))
+    variant_lists = [
+        read_list(variant, by=by, **options, keeps_scores=keeps_scores) for variant in variants
+    ]
+    # a list that is given twice is one; reversed, so that the first of equal ones is looked at
+    distinct_lists = {
+        variant.trials.content_sha256: variant for variant in reversed([trial_list, *variant_lists])
+    }
+    n_lists = len(distinct_lists)
     if design is not None and not variants:
-        lists = design.lists
+        n_lists = design.n_lists
     counts = count_list(trial_list)
-    about = description_of(counts, speaker_ids=speaker_ids)
-    outcomes = outcomes_of([*different.values()])
-    findings = guidelines(counts, checks, mix=wished, lists=lists, outcomes=outcomes)
-    findings += remarks(about, counts.speakers, trial_list.recordings)
+    description = description_of(counts, speaker_ids=speaker_ids)
+    outcomes = eer_differences([*distinct_lists.values()])
+    findings = guidelines(counts, checks, mix=wished_mix, n_lists=n_lists, outcomes=outcomes)
+    findings += remarks(description, counts.trials_per_speaker, trial_list.recording_names)
     if design is not None:
-        findings.append(_remark("design", "what its design fixed", None, design.in_words))
+        findings.append(_remark("design", "what its design fixed", None, design.clause))
     if development is not None:
-        findings.append(overlap(trial_list, development, **reading))
+        findings.append(overlap(trial_list, development, **options))
     if pilot is not None:
-        findings += detectable(about, pilot)
-    cells = {name: [getattr(one, name) for one in findings] for name in _COLUMNS}
-    tables = {"checks": Table.of(cells, _COLUMNS), **about.tables}
-    head = about.name, about.groupings, about.graded_by
-    return Checked(*head, tables, about.recordings, tuple(findings))
+        findings += detectable(description, pilot)
+    cells = {name: [getattr(finding, name) for finding in findings] for name in _COLUMNS}
+    return Checked(
+        name=description.name,
+        groupings=description.groupings,
+        graded_by=description.graded_by,
+        tables={"checks": Table.of(cells, _COLUMNS), **description.tables},
+        recordings=description.recordings,
+        findings=tuple(findings),
+    )
 
 
 def failed_checks(trial_list: TrialList, design: ListDesign | None = None) -> list[Finding]:
-    """Checks that a list fails at the usual thresholds, held to what its design fixed."""
-    mix, lists = (None, 1) if design is None else (design.mix_of(trial_list), design.lists)
-    found = guidelines(count_list(trial_list), CHECKS, mix=mix, lists=lists)
-    return [one for one in found if one.verdict == "fail"]
+    """Return the checks that a list fails at the usual thresholds, given what its design fixed."""
+    mix, n_lists = (None, 1) if design is None else (design.mix_for(trial_list), design.n_lists)
+    findings = guidelines(count_list(trial_list), CHECKS, mix=mix, n_lists=n_lists)
+    return [finding for finding in findings if finding.verdict == "fail"]
 
 
-def _with_thresholds(asked: Any) -> dict[str, Check]:
-    """All checks, some with thresholds of one's own."""
-    if asked is not None and not isinstance(asked, Mapping):
-        msg = f"thresholds={asked!r} is not a mapping; give one, as in {{'G2': 100}}"
+def _checks_with_thresholds(thresholds: Any) -> dict[str, Check]:
+    """Return all checks, some with thresholds that the user sets."""
+    if thresholds is not None and not isinstance(thresholds, Mapping):
+        msg = f"thresholds={thresholds!r} is not a mapping; give one, as in {{'G2': 100}}"
         raise ConfigError(msg)
     checks = dict(CHECKS)
-    for name, value in (asked or {}).items():
+    for name, number in (thresholds or {}).items():
         if name not in checks:
             msg = f"--threshold {name!r} is not a check; choose from {', '.join(checks)}"
             raise ConfigError(msg)
         try:
-            threshold = float(value)
+            threshold = float(number)
         except (TypeError, ValueError):
-            threshold = -1.0
+            threshold = -1.0  # is refused below
         if not 0 <= threshold < float("inf"):
-            msg = f"--threshold {name}={value!r}: is not a number from 0; write it as in G2=100"
+            msg = f"--threshold {name}={number!r}: is not a number from 0; write it as in G2=100"
             raise ConfigError(msg)
         checks[name] = checks[name]._replace(threshold=threshold)
     return checks
 
 
-def outcomes_of(lists: Sequence[TrialList]) -> str:
-    """How far EERs of lists with scores differ, in words; empty where one has none."""
-    if len(lists) < 2 or not all("kept_score" in one.trials.more for one in lists):
+def eer_differences(lists: Sequence[TrialList]) -> str:
+    """Return how far EERs of lists with scores differ, in words; empty where a list has none."""
+    if len(lists) < 2 or not all("kept_score" in trial_list.trials.more for trial_list in lists):
         return ""
-    found: dict[str, list[float]] = {}
-    for one in lists:
-        for group, value in _eers(one):
-            found.setdefault(group, []).append(value)
-    every = {group: eers for group, eers in found.items() if len(eers) == len(lists)}
-    words = f"their EER is {_span(every.pop(ALL))}"
-    if not every:
+    eers_by_group: dict[str, list[float]] = {}
+    for trial_list in lists:
+        for group, group_eer in _group_eers(trial_list):
+            eers_by_group.setdefault(group, []).append(group_eer)
+    # groups that have an EER in every list
+    complete = {group: eers for group, eers in eers_by_group.items() if len(eers) == len(lists)}
+    words = f"their EER is {_eer_range(complete.pop(ALL))}"
+    if not complete:
         return words
-    widest = max(every, key=lambda group: max(every[group]) - min(every[group]))
-    return f"{words}, and differs most for {widest}: {_span(every[widest])}"
+    widest = max(complete, key=lambda group: max(complete[group]) - min(complete[group]))
+    return f"{words}, and differs most for {widest}: {_eer_range(complete[widest])}"
 
 
-def _eers(one: TrialList) -> Iterator[tuple[str, float]]:
-    """The EER of all trials of a list, and of those within each group of its first grouping."""
-    blocks = [*one.blocks()]
-    target = np.concatenate([block.target for block in blocks])
-    score = np.concatenate([block.more["kept_score"] for block in blocks])
-    known = ~np.isnan(score)
-    means = [score[known & one].sum() / max(1, (known & one).sum()) for one in (target, ~target)]
-    if means[0] < means[1]:
-        score = -score  # distances
-    kinds = [(ALL, known)]
-    for grouping in one.groupings[:1]:
-        sides = [grouping.on(one.trials)(block) for block in blocks]
-        enrol, test = (np.concatenate(side) for side in zip(*sides, strict=True))
-        kinds += [
-            (group, known & (enrol == i) & (test == i)) for i, group in enumerate(grouping.groups)
+def _group_eers(trial_list: TrialList) -> Iterator[tuple[str, float]]:
+    """Yield the EER of all trials, and of those within each group of the first grouping."""
+    chunks = [*trial_list.chunks()]
+    target = np.concatenate([chunk.target for chunk in chunks])
+    score = np.concatenate([chunk.more["kept_score"] for chunk in chunks])
+    has_score = ~np.isnan(score)
+    target_mean, nontarget_mean = (
+        score[has_score & is_class].sum() / max(1, (has_score & is_class).sum())
+        for is_class in (target, ~target)
+    )
+    if target_mean < nontarget_mean:  # scores are distances
+        score = -score
+    masks = [(ALL, has_score)]
+    for grouping in trial_list.groupings[:1]:
+        groups_of_sides = [grouping.on(trial_list.trials)(chunk) for chunk in chunks]
+        enrol, test = (np.concatenate(side) for side in zip(*groups_of_sides, strict=True))
+        masks += [
+            (group, has_score & (enrol == code) & (test == code))
+            for code, group in enumerate(grouping.groups)
         ]
-    for group, rows in kinds:
-        if target[rows].any() and not target[rows].all():
-            yield group, float(eer(score[rows], target[rows]))
+    for group, mask in masks:
+        if target[mask].any() and not target[mask].all():
+            yield group, float(eer(score[mask], target[mask]))
 
 
-def _span(eers: Sequence[float]) -> str:
+def _eer_range(eers: Sequence[float]) -> str:
     return f"{100 * min(eers):.2f} to {100 * max(eers):.2f} %"
 
 
 def remarks(
-    about: Description, speakers: TrialsPerSpeaker, names: RecordingNames
+    description: Description, speakers: TrialsPerSpeaker, recording_names: RecordingNames
 ) -> Iterator[Finding]:
-    """Findings on sides, reuse, speakers, recordings, grades and shares."""
-    yield _sides(speakers, about)
-    yield _reuse(about.tables["reuse"])
-    yield _effective(about, speakers)
-    yield _recordings(speakers, names)
-    yield _unknown(about)
-    for name in dict.fromkeys(about.tables["within"].to_dict()["attribute"]):
-        yield _within(name, about.tables["within"])
-    for name in about.groupings:
-        yield _shares(name, about.tables["groups"].where(grouping=name).rows())
+    """Yield findings on sides, reuse, speakers, recordings, grades and shares."""
+    yield _sides_remark(speakers, description)
+    yield _reuse_remark(description.tables["reuse"])
+    yield _effective_speakers_remark(description, speakers)
+    yield _recordings_remark(speakers, recording_names)
+    yield _unknown_grades_remark(description)
+    for attribute in dict.fromkeys(description.tables["within"].to_dict()["attribute"]):
+        yield _agreement_remark(attribute, description.tables["within"])
+    for grouping in description.groupings:
+        rows = description.tables["groups"].where(grouping=grouping).rows()
+        yield _group_shares_remark(grouping, rows)
 
 
 def _remark(
     id: str,  # noqa: A002 - what findings call it
-    what: str,
+    title: str,
     statistic: float | None,
     sentence: str,
     mend: str = "",
 ) -> Finding:
-    number = None if statistic is None else float(statistic)
-    return Finding(id, what, "told", number, None, 0, sentence, mend)
-
-
-def _sides(speakers: TrialsPerSpeaker, about: Description) -> Finding:
-    """Who stands on which side of nontarget trials."""
-    enrols, tests = speakers.nontarget[speakers.nontarget > 0], speakers.tested[speakers.tested > 0]
-    never = [speakers.speaker.size - one.size for one in (enrols, tests)]
-    what = "who stands on which side"
-    if not enrols.size:
-        return _remark("sides", what, None, "there are no nontarget trials")
-    words = (
-        f"nontarget trials: {range_of(enrols)} for each speaker who enrols, {range_of(tests)} for "
-        f"each who tests; {never[0]:,} speakers never enrol, {never[1]:,} never test"
+    return Finding(
+        id=id,
+        what=title,
+        verdict="told",
+        statistic=None if statistic is None else float(statistic),
+        sentence=sentence,
+        mend=mend,
     )
-    if any(never):
-        for name in about.groupings:
-            rows = about.tables["groups"].where(grouping=name).rows()
-            each = [np.array([row[key] for row in rows]) for key in ("never_enrol", "never_test")]
-            words += f" ({range_of(each[0])} and {range_of(each[1])} in each group of {name})"
-    mend = "let every speaker stand on both sides equally often" if any(never) else ""
-    return _remark("sides", what, sum(never), words, mend)
 
 
-def _reuse(table: Table) -> Finding:
+def _sides_remark(speakers: TrialsPerSpeaker, description: Description) -> Finding:
+    """Return which speakers are on which side of nontarget trials."""
+    n_enrolled = speakers.n_nontarget[speakers.n_nontarget > 0]
+    n_tested = speakers.n_tested_nontarget[speakers.n_tested_nontarget > 0]
+    n_never_enrolled = speakers.speaker_indices.size - n_enrolled.size
+    n_never_tested = speakers.speaker_indices.size - n_tested.size
+    title = "who stands on which side"
+    if not n_enrolled.size:
+        return _remark("sides", title, None, "there are no nontarget trials")
+    words = (
+        f"nontarget trials: {range_of(n_enrolled)} for each speaker who enrols, "
+        f"{range_of(n_tested)} for each who tests; {n_never_enrolled:,} speakers never enrol, "
+        f"{n_never_tested:,} never test"
+    )
+    mend = ""
+    if n_never_enrolled or n_never_tested:
+        for grouping in description.groupings:
+            rows = description.tables["groups"].where(grouping=grouping).rows()
+            never_enrol = np.array([row["never_enrol"] for row in rows])
+            never_test = np.array([row["never_test"] for row in rows])
+            words += (
+                f" ({range_of(never_enrol)} and {range_of(never_test)} in each group of {grouping})"
+            )
+        mend = "let every speaker stand on both sides equally often"
+    return _remark("sides", title, n_never_enrolled + n_never_tested, words, mend)
+
+
+def _reuse_remark(table: Table) -> Finding:
     rows = {row["of"]: row for row in table.rows()}
-    words = []
-    for what, of, unit in (
+    clauses = []
+    for subject, row_name, unit in (
         ("a speaker is compared with", "speakers whom a speaker is compared with", "others"),
         ("an utterance is in", "trials of an utterance", "trials"),
         ("a recording is used", "uses of a recording", "times"),
     ):
-        if row := rows.get(of):
-            each = range_of(np.array([row["least"], row["most"]], dtype=int))
-            words.append(f"{what} {each} {unit} (median {row['median']:,.0f})")
-    most = rows["trials of an utterance"]["most"]
-    return _remark("reuse", "how often things are used", most, "; ".join(words))
+        if row := rows.get(row_name):
+            extremes = range_of(np.array([row["least"], row["most"]], dtype=int))
+            clauses.append(f"{subject} {extremes} {unit} (median {row['median']:,.0f})")
+    max_trials = rows["trials of an utterance"]["most"]
+    return _remark("reuse", "how often things are used", max_trials, "; ".join(clauses))
 
 
-def _effective(about: Description, speakers: TrialsPerSpeaker) -> Finding:
-    number = effective_number(speakers.part)
+def _effective_speakers_remark(description: Description, speakers: TrialsPerSpeaker) -> Finding:
+    effective_speakers = effective_number(speakers.n_trials)
     words = (
-        f"trials are spread as if there were {number:,.1f} speakers, of {speakers.speaker.size:,}"
+        f"trials are spread as if there were {effective_speakers:,.1f} speakers, of "
+        f"{speakers.speaker_indices.size:,}"
     )
-    rows = about.tables["groups"].rows()
+    rows = description.tables["groups"].rows()
     rows = [row for row in rows if row["grouping"] != ALL and row["speakers"]]
     if rows:
-        least = min(rows, key=lambda row: row["effective_speakers"] / row["speakers"])
-        n = f"{least['effective_speakers']:.1f} of {least['speakers']:,}"
-        words += f"; furthest off: {least['group']}, {n}"
-    return _remark("effective", "effective number of speakers", number, words)
+        worst = min(rows, key=lambda row: row["effective_speakers"] / row["speakers"])
+        sizes = f"{worst['effective_speakers']:.1f} of {worst['speakers']:,}"
+        words += f"; furthest off: {worst['group']}, {sizes}"
+    return _remark("effective", "effective number of speakers", effective_speakers, words)
 
 
-def _recordings(speakers: TrialsPerSpeaker, names: RecordingNames) -> Finding:
-    known = speakers.recordings[speakers.recordings >= 0]
-    what = "recordings for each speaker"
-    if not known.size:
-        return _remark("recordings", what, None, names.unknown, GIVE_RECORDINGS)
-    single = int((known == 1).sum())
-    words = f"{range_of(known)} (median {np.median(known):g}); "
-    words += f"{single:,} speaker{'s' * (single != 1)} with one only (recording: {names.source})"
-    if unknown := speakers.speaker.size - known.size:
-        words += f"; of {unknown:,} speakers they are not all known"
-    return _remark("recordings", what, float(known.min()), words)
+def _recordings_remark(speakers: TrialsPerSpeaker, recording_names: RecordingNames) -> Finding:
+    known_numbers = speakers.n_recordings[speakers.n_recordings >= 0]
+    title = "recordings for each speaker"
+    if not known_numbers.size:
+        return _remark("recordings", title, None, recording_names.unknown, GIVE_RECORDINGS)
+    n_single = int((known_numbers == 1).sum())
+    noun = "speaker" if n_single == 1 else "speakers"
+    words = (
+        f"{range_of(known_numbers)} (median {np.median(known_numbers):g}); "
+        f"{n_single:,} {noun} with one only (recording: {recording_names.source})"
+    )
+    if n_unknown := speakers.speaker_indices.size - known_numbers.size:
+        words += f"; of {n_unknown:,} speakers they are not all known"
+    return _remark("recordings", title, float(known_numbers.min()), words)
 
 
-def _unknown(about: Description) -> Finding:
-    counts = dict(zip(*about.tables["list"].to_dict().values(), strict=True))
-    unknown = counts["trials of unknown grade"]
-    by = " and ".join(about.graded_by) or "no attribute"
-    share = shares_or_nan(unknown, counts["trials"])
-    words = f"graded by {by}; {unknown:,} trials ({percent(float(share))}) are of grade n.k."
-    mend = "complete the tables of speakers and of utterances" if unknown else ""
-    if not about.graded_by:
+def _unknown_grades_remark(description: Description) -> Finding:
+    counts = dict(zip(*description.tables["list"].to_dict().values(), strict=True))
+    n_unknown = counts["trials of unknown grade"]
+    attributes = " and ".join(description.graded_by) or "no attribute"
+    share = shares_or_nan(n_unknown, counts["trials"])
+    words = (
+        f"graded by {attributes}; {n_unknown:,} trials ({percent(float(share))}) are of grade n.k."
+    )
+    mend = "complete the tables of speakers and of utterances" if n_unknown else ""
+    if not description.graded_by:
         mend = "give --speakers, or name attributes with --grade-by"
-    return _remark("grades", "grades that are known", float(unknown), words, mend)
+    return _remark("grades", "grades that are known", float(n_unknown), words, mend)
 
 
-def _within(attribute: str, table: Table) -> Finding:
-    """Nontarget trials within and across the values of an attribute."""
-    rows = table.where(attribute=attribute).rows()
-    whole, *groups = rows
-    what = f"nontarget trials with the same {attribute}"
-    if whole["same_share"] is None:
-        return _remark(f"within {attribute}", what, None, "it is known of no nontarget trial")
-    words = f"{percent(whole['same_share'])} within, {percent(1 - whole['same_share'])} across"
-    for name in dict.fromkeys(row["grouping"] for row in groups):
-        mine = [row for row in groups if row["grouping"] == name]
-        mine = [row for row in mine if row["same_share"] is not None]
-        share = np.array([row["same_share"] for row in mine])
-        if share.size > 1 and share.min() < share.max():
-            words += f"; by {name}: {share_range([row['group'] for row in mine], share)}"
-    if whole["unknown"]:
-        words += f"; {whole['unknown']:,} n.k."
-    return _remark(f"within {attribute}", what, whole["same_share"], words)
+def _agreement_remark(attribute: str, table: Table) -> Finding:
+    """Return the shares of nontarget trials within and across the values of an attribute."""
+    all_trials, *group_rows = table.where(attribute=attribute).rows()
+    id_, title = f"within {attribute}", f"nontarget trials with the same {attribute}"
+    share = all_trials["same_share"]
+    if share is None:
+        return _remark(id_, title, None, "it is known of no nontarget trial")
+    words = f"{percent(share)} within, {percent(1 - share)} across"
+    for grouping in dict.fromkeys(row["grouping"] for row in group_rows):
+        rows = [
+            row
+            for row in group_rows
+            if row["grouping"] == grouping and row["same_share"] is not None
+        ]
+        shares = np.array([row["same_share"] for row in rows])
+        if shares.size > 1 and shares.min() < shares.max():
+            words += f"; by {grouping}: {share_range([row['group'] for row in rows], shares)}"
+    if all_trials["unknown"]:
+        words += f"; {all_trials['unknown']:,} n.k."
+    return _remark(id_, title, share, words)
 
 
-def _shares(name: str, rows: Sequence[Row]) -> Finding:
-    """Groups counted by speakers and by utterances, as Table 2 of docs/references.md#paper-001."""
+def _group_shares_remark(grouping: str, rows: Sequence[Row]) -> Finding:
+    """Return groups by their shares of speakers and trials, as Table 2 of paper 001.
+
+    See docs/references.md#paper-001.
+    """
+    id_, title = f"shares {grouping}", f"shares of {grouping}"
     gaps = [(row["trial_share"] or 0) - (row["speaker_share"] or 0) for row in rows]
     if not any(gaps):
         words = "every group has the same share of speakers and of trials"
-        return _remark(f"shares {name}", f"shares of {name}", 0.0, words)
-    at = int(np.argmax(np.abs(gaps)))
-    row, gap = rows[at], abs(gaps[at])
+        return _remark(id_, title, 0.0, words)
+    widest = int(np.argmax(np.abs(gaps)))
+    row, gap = rows[widest], abs(gaps[widest])
     words = f"{row['group']} is {percent(row['speaker_share'])} of the speakers, "
     if row["utterance_share"] is not None:
         words += f"{percent(row['utterance_share'])} of the utterances, "
     words += f"{percent(row['trial_share'])} of the trials; others are less far off"
-    mend = "weight speakers equally, or draw as many trials for each" if gap > UNLIKE else ""
-    return _remark(f"shares {name}", f"shares of {name}", gap, words, mend)
+    mend = ""
+    if gap > MAX_SHARE_GAP:
+        mend = "weight speakers equally, or draw as many trials for each"
+    return _remark(id_, title, gap, words, mend)
 
 
-def overlap(trial_list: TrialList, other: Any, **reading: Any) -> Finding:
-    """What a list and a development list share; a trial and its reverse are one.
+def overlap(trial_list: TrialList, development: Any, **options: Any) -> Finding:
+    """Return what a list and a development list share; a trial and its reverse are one.
 
-    Ids of both name the same speakers. `reading` has the tables that tell the speakers and
-    recordings of the other list where its ids do not.
+    Ids of both name the same speakers. `options` has the tables that name the speakers and
+    recordings of the development list where its ids do not.
     """
     try:
-        theirs = read_list(other, by=(), columns=reading.get("columns"))
+        development_list = read_list(development, by=(), columns=options.get("columns"))
     except DataError:  # as the ids do not name their speakers
-        theirs = read_list(other, by=(), **reading)
-    place = trial_list.trials.utterance_ids.where(theirs.trials.utterance_ids.series())
-    n = len(trial_list.trials.utterance_ids)
-    pairs = [_pairs(one.enrol, one.test, n) for one in trial_list.blocks()]
-    other_pairs = [_pairs(place[one.enrol], place[one.test], n) for one in theirs.blocks()]
-    speakers = _in_both(trial_list, theirs, ["speaker"])
-    recordings = f"{_in_both(trial_list, theirs, ['speaker', 'recording']):,} recordings"
-    if trial_list.recordings.doubt or theirs.recordings.doubt:
+        development_list = read_list(development, by=(), **options)
+    ids = trial_list.trials.utterance_ids
+    # position of each utterance of the development list in this list, -1 where it is not there
+    positions = ids.where(development_list.trials.utterance_ids.series())
+    keys = [_pair_keys(chunk.enrol, chunk.test, len(ids)) for chunk in trial_list.chunks()]
+    development_keys = [
+        _pair_keys(positions[chunk.enrol], positions[chunk.test], len(ids))
+        for chunk in development_list.chunks()
+    ]
+    n_speakers = _n_shared(trial_list, development_list, ["speaker"])
+    n_recordings = _n_shared(trial_list, development_list, ["speaker", "recording"])
+    recordings = f"{n_recordings:,} recordings"
+    if trial_list.recording_names.doubt or development_list.recording_names.doubt:
         recordings = "recordings n.k."
-    utterances = int((place >= 0).sum())
-    trials = int(np.isin(np.unique(np.concatenate(pairs)), np.concatenate(other_pairs)).sum())
+    n_utterances = int((positions >= 0).sum())
+    distinct_keys = np.unique(np.concatenate(keys))
+    n_trials = int(np.isin(distinct_keys, np.concatenate(development_keys)).sum())
     return _remark(
         "leakage",
         "shared with the development list",
-        speakers,
-        f"{speakers:,} speakers, {recordings}, {utterances:,} utterances, {trials:,} trials",
-        "leave them out of one of the lists" if speakers or trials else "",
+        n_speakers,
+        f"{n_speakers:,} speakers, {recordings}, {n_utterances:,} utterances, {n_trials:,} trials",
+        "leave them out of one of the lists" if n_speakers or n_trials else "",
     )
 
 
-def _in_both(trial_list: TrialList, theirs: TrialList, columns: list[str]) -> int:
-    """How many distinct and known values some columns share."""
-    mine, yours = (
-        _named(one).select(columns).drop_nulls().unique() for one in (trial_list, theirs)
-    )
-    return mine.join(yours, on=columns, how="semi").height
+def _n_shared(trial_list: TrialList, development_list: TrialList, columns: list[str]) -> int:
+    """Count the distinct and known values of some columns that both lists have."""
+    names = _names_of_utterances(trial_list).select(columns).drop_nulls().unique()
+    development_names = _names_of_utterances(development_list).select(columns)
+    return names.join(development_names.drop_nulls().unique(), on=columns, how="semi").height
 
 
-def _named(trial_list: TrialList) -> pl.DataFrame:
-    """Names of the speaker and of the recording of each utterance."""
+def _names_of_utterances(trial_list: TrialList) -> pl.DataFrame:
+    """Return the names of the speaker and of the recording of each utterance."""
     trials = trial_list.trials
     table = None if trials.recordings is None else trials.recordings.table
     speaker = trials.utterance_speaker
     ids = trials.utterance_ids.series()
-    names = pl.Series(trial_list.people.ids, dtype=pl.String).gather(speaker)
+    speaker_names = pl.Series(trial_list.speakers.ids, dtype=pl.String).gather(speaker)
     recording = recording_names(ids, table, speaker).trusted
-    return pl.DataFrame({"speaker": names, "recording": recording})
+    return pl.DataFrame({"speaker": speaker_names, "recording": recording})
 
 
-def _pairs(enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> NDArray[np.int64]:
-    """One number for each pair, whichever side is which; -1 where a side is unknown."""
+def _pair_keys(
+    enrol: NDArray[np.int32], test: NDArray[np.int32], n_utterances: int
+) -> NDArray[np.int64]:
+    """Return one number for each pair, whichever side is which; -1 where a side is unknown."""
     low, high = np.minimum(enrol, test).astype(np.int64), np.maximum(enrol, test)
-    return np.where(low < 0, -1, low * n + high)
+    return np.where(low < 0, -1, low * n_utterances + high)
 
 
-def detectable(about: Description, pilot: Any) -> Iterator[Finding]:
-    """The least ratio of a group's rate to that of all others that would be detected.
+def detectable(description: Description, pilot: Any) -> Iterator[Finding]:
+    """Yield the smallest ratio of a group's rate to that of all others that would be detected.
 
     Of the plan made of a pilot, its rates, correlations within speakers, power and confidence
     count, not its numbers of speakers and trials.
     """
-    rows = [row for row in pilot.groups.rows() if not row["within"]]
-    if not rows:
+    pilot_rows = [row for row in pilot.groups.rows() if not row["within"]]
+    if not pilot_rows:
         msg = "the pilot tells of no group; make the plan from an audit with intervals"
         raise ConfigError(msg)
-    how = {name: pilot.asked[name] for name in ("power", "confidence")}
-    for name in about.groupings:
-        own = about.tables["groups"].where(grouping=name).rows()
-        for metric, (label, sides) in _CLASS.items():
-            theirs = [
-                row
-                for row in rows
-                if row["metric"] == metric and row["grouping"].lower() == name.lower()
-            ]
-            first = {row["group"]: row for row in reversed(theirs)}
-            yield _of_rate(name, metric, _ratios(own, first, label, sides, how), how)
+    test_options = {name: pilot.asked[name] for name in ("power", "confidence")}
+    for grouping in description.groupings:
+        rows = description.tables["groups"].where(grouping=grouping).rows()
+        for metric, (label, sides) in _TRIALS_OF_RATE.items():
+            pilot_by_group: dict[str, Row] = {}
+            for row in pilot_rows:
+                if row["metric"] == metric and row["grouping"].lower() == grouping.lower():
+                    pilot_by_group.setdefault(row["group"], row)
+            ratios = _detectable_ratios(rows, pilot_by_group, label, sides, test_options)
+            yield _detectable_ratio_remark(grouping, metric, ratios, test_options)
 
 
-def _ratios(
-    own: Sequence[Row], pilot: dict[str, Row], label: str, sides: int, how: dict[str, float]
+def _detectable_ratios(
+    rows: Sequence[Row],
+    pilot: dict[str, Row],
+    label: str,
+    sides: int,
+    test_options: dict[str, float],
 ) -> dict[str, float]:
-    """The ratio of each group that the pilot knows; NaN where none would be detected."""
-    known = [row for row in own if (pilot.get(row["group"]) or {}).get("icc") is not None]
+    """Return the ratio of each group that the pilot knows; NaN where none would be detected."""
+    known = [row for row in rows if (pilot.get(row["group"]) or {}).get("icc") is not None]
     known = [row for row in known if row[label] and pilot[row["group"]]["rate"]]
-    speakers, trials, spread = (
-        np.array([row[key] for row in known], dtype=float)
-        for key in ("speakers", label, "effective_speakers")
+    n_speakers, n_trials, effective_speakers = (
+        np.array([row[column] for row in known], dtype=float)
+        for column in ("speakers", label, "effective_speakers")
     )
-    icc, rate = (np.array([pilot[row["group"]][key] for row in known]) for key in ("icc", "rate"))
-    each = sides * trials / speakers
-    excess = trials * np.maximum(each - 1, 0) * icc
-    rest = [one.sum() - one for one in (speakers, trials, excess, spread)]
+    icc = np.array([pilot[row["group"]]["icc"] for row in known])
+    rate = np.array([pilot[row["group"]]["rate"] for row in known])
+    trials_per_speaker = sides * n_trials / n_speakers
+    # trials by which the correlation within speakers raises the variance
+    excess = n_trials * np.maximum(trials_per_speaker - 1, 0) * icc
+    other_speakers, other_trials, other_excess, other_effective = (
+        column.sum() - column for column in (n_speakers, n_trials, excess, effective_speakers)
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
-        others = sides * rest[1] / rest[0]
-        together = np.nan_to_num(rest[2] / (rest[1] * (others - 1)))
-        group = Sample(speakers, each, icc, sides, np.maximum(spread - 1, 1))
-        reference = Sample(rest[0], others, together, sides, np.maximum(rest[3] - 1, 1))
-        ratios = detectable_ratio(
-            rate, group, reference, power=how["power"], confidence=how["confidence"]
+        other_trials_per_speaker = sides * other_trials / other_speakers
+        other_icc = np.nan_to_num(other_excess / (other_trials * (other_trials_per_speaker - 1)))
+        group_sample = Sample(
+            n_speakers, trials_per_speaker, icc, sides, np.maximum(effective_speakers - 1, 1)
         )
-    return dict(zip((row["group"] for row in known), np.atleast_1d(ratios).tolist(), strict=True))
+        other_sample = Sample(
+            other_speakers,
+            other_trials_per_speaker,
+            other_icc,
+            sides,
+            np.maximum(other_effective - 1, 1),
+        )
+        ratios = detectable_ratio(
+            rate,
+            group_sample,
+            other_sample,
+            power=test_options["power"],
+            confidence=test_options["confidence"],
+        )
+    groups = [row["group"] for row in known]
+    return dict(zip(groups, np.atleast_1d(ratios).tolist(), strict=True))
 
 
-def _of_rate(
-    grouping: str, metric: str, ratios: dict[str, float], how: dict[str, float]
+def _detectable_ratio_remark(
+    grouping: str, metric: str, ratios: dict[str, float], test_options: dict[str, float]
 ) -> Finding:
-    what = f"least {metric.upper()} ratio of {grouping} to be detected"
-    name = f"detectable {metric} {grouping}"
+    title = f"least {metric.upper()} ratio of {grouping} to be detected"
+    id_ = f"detectable {metric} {grouping}"
     if len(ratios) < 2:
         words = f"the pilot does not tell how {metric.upper()} of these groups varies"
-        return _remark(name, what, None, words, "make a pilot of these groups")
+        return _remark(id_, title, None, words, "make a pilot of these groups")
     finite = {group: ratio for group, ratio in ratios.items() if np.isfinite(ratio)}
-    never = len(ratios) - len(finite)
+    n_undetectable = len(ratios) - len(finite)
     words = "none is"
     if finite:
-        low, high = (pick(finite, key=finite.__getitem__) for pick in (min, max))
+        low, high = min(finite, key=finite.__getitem__), max(finite, key=finite.__getitem__)
         words = f"from x {finite[low]:.2f} ({low}) to x {finite[high]:.2f} ({high})"
-    words += f" at a power of {how['power']:g}"
-    if never:
-        words += f"; of {never:,} groups none, however large"
-    mend = "more speakers in these groups: parivox plan tells how many" if never else ""
-    worst = max(finite.values(), default=None)
-    return Finding(name, what, "told", worst, None, never, words, mend)
+    words += f" at a power of {test_options['power']:g}"
+    mend = ""
+    if n_undetectable:
+        words += f"; of {n_undetectable:,} groups none, however large"
+        mend = "more speakers in these groups: parivox plan tells how many"
+    return Finding(
+        id=id_,
+        what=title,
+        verdict="told",
+        statistic=max(finite.values(), default=None),
+        offenders=n_undetectable,
+        sentence=words,
+        mend=mend,
+    )

@@ -115,12 +115,13 @@ def design(pool: Pool, asked: CrossOptions) -> Design:
     cells = len(members) ** 2
     targets = asked.targets
     is_in = np.array([not reason for reason in reasons])
-    pairs = target_pairs(pool.start, pool.recording_end)
-    there = pairs.within(pool.start)[is_in]
+    pairs = target_pairs(pool.utterance_starts, pool.recording_ends)
+    there = pairs.count_by_speaker(pool.utterance_starts)[is_in]
     if few := int((there < targets).sum()):
         msg = (
-            f"--targets {targets:,}: {few:,} of {there.size:,} speakers in {pool.table.name} have "
-            f"fewer target pairs across recordings; the largest for all of them is {there.min():,}"
+            f"--targets {targets:,}: {few:,} of {there.size:,} speakers in {pool.utterances.name} "
+            "have fewer target pairs across recordings; the largest for all of them is "
+            f"{there.min():,}"
         )
         raise DataError(msg)
     budget = None
@@ -141,13 +142,15 @@ def design(pool: Pool, asked: CrossOptions) -> Design:
 
     def draw(draws: Draws) -> Iterator[TrialChunk]:
         if targets:
-            numbers = draws.child(_TARGET).distinct(pairs.within(pool.start), targets * is_in)
+            numbers = draws.child(_TARGET).distinct_numbers(
+                pairs.count_by_speaker(pool.utterance_starts), targets * is_in
+            )
             for at in range(0, numbers.size, TRIALS_PER_CHUNK):
-                enrol, test = pairs.at(numbers[at : at + TRIALS_PER_CHUNK])
+                enrol, test = pairs.utterances_at(numbers[at : at + TRIALS_PER_CHUNK])
                 yield TrialChunk(enrol, test, np.ones(enrol.size, dtype=bool))
         yield from _all(kept, every) if budget is None else _cells(pool, members, budget, draws)
 
-    nontarget = every.total if budget is None else int(budget.sum())
+    nontarget = every.n_pairs if budget is None else int(budget.sum())
     return Design(
         "cross",
         pool,
@@ -163,38 +166,41 @@ def design(pool: Pool, asked: CrossOptions) -> Design:
 
 def _every_pair(pool: Pool, is_in: NDArray[np.bool_]) -> tuple[Ints, NumberedPairs]:
     """Utterances of these speakers, and the pairs of two of them."""
-    kept = np.flatnonzero(is_in[pool.owner])
-    owner = pool.owner[kept]
+    kept = np.flatnonzero(is_in[pool.speaker_of_utterance])
+    owner = pool.speaker_of_utterance[kept]
     last = np.full(kept.size, kept.size)
     return kept, NumberedPairs(np.searchsorted(owner, owner, side="right"), last)
 
 
 def _all(utterances: Ints, pairs: NumberedPairs) -> Iterator[TrialChunk]:
-    for at in range(0, pairs.total, TRIALS_PER_CHUNK):
-        enrol, test = pairs.at(np.arange(at, min(at + TRIALS_PER_CHUNK, pairs.total)))
+    for at in range(0, pairs.n_pairs, TRIALS_PER_CHUNK):
+        enrol, test = pairs.utterances_at(np.arange(at, min(at + TRIALS_PER_CHUNK, pairs.n_pairs)))
         yield TrialChunk(utterances[enrol], utterances[test], np.zeros(enrol.size, dtype=bool))
 
 
 def _members(pool: Pool) -> tuple[list[Ints], list[str]]:
     """Speakers of each group, and why others take no part."""
-    reasons = np.full(pool.sizes.size, "", dtype=object)
-    reasons[pool.group < 0] = f"{pool.by} is not known"
+    reasons = np.full(pool.n_utterances.size, "", dtype=object)
+    reasons[pool.group_of_speaker < 0] = f"{pool.grouping} is not known"
     members = []
     for group in range(len(pool.groups)):
-        who = np.flatnonzero(pool.group == group)
+        who = np.flatnonzero(pool.group_of_speaker == group)
         if who.size > 1:
             members.append(who)
         else:
             reasons[who] = "the one speaker of the group, who has no pairs within it"
     if not members:
-        msg = f"{pool.table.name}: no group of {pool.by} has two speakers; group by something else"
+        msg = (
+            f"{pool.utterances.name}: no group of {pool.grouping} has two speakers; group by "
+            "something else"
+        )
         raise DataError(msg)
     return members, reasons.tolist()
 
 
 def _check_cells(pool: Pool, members: list[Ints], most: int, asked: str) -> None:
     """Refuse a budget at which two speakers of some cells meet more often than they have pairs."""
-    sizes = [np.sort(pool.sizes[who]) for who in members]
+    sizes = [np.sort(pool.n_utterances[who]) for who in members]
     count = np.array([who.size for who in members])
     fewest = np.array([one[0] for one in sizes])
     fits = np.multiply.outer(fewest * count, fewest * count) // 2  # in both directions
@@ -202,7 +208,7 @@ def _check_cells(pool: Pool, members: list[Ints], most: int, asked: str) -> None
     least = int(fits.min())
     if most > least:
         where = " and ".join(
-            pool.groups[pool.group[members[at][0]]]
+            pool.groups[pool.group_of_speaker[members[at][0]]]
             for at in dict.fromkeys(np.unravel_index(int(fits.argmin()), fits.shape))
         )
         msg = (
@@ -218,7 +224,7 @@ def _cells(
 ) -> Iterator[TrialChunk]:
     """Trials of each cell, in blocks."""
     every = np.concatenate(members)
-    rank = np.lexsort((draws.child(_ORDER).words([0], [every.size]), pool.group[every]))
+    rank = np.lexsort((draws.child(_ORDER).words([0], [every.size]), pool.group_of_speaker[every]))
     counts = np.array([who.size for who in members])
     order = np.split(every[rank], np.cumsum(counts)[:-1])
     n = counts.size
@@ -226,7 +232,7 @@ def _cells(
     own = budget[:: n + 1]
     enrols, tests = own % counts, (1 + own // counts % (counts - 1) + own) % counts
     turns = -(-own // counts)
-    fewest = [int(pool.sizes[who].min()) for who in members]
+    fewest = [int(pool.n_utterances[who].min()) for who in members]
     drawn: list[tuple[Ints, Ints]] = []
     for g in range(n):
         for h in range(g, n):
@@ -254,7 +260,9 @@ def _cells(
                     tests[at] += tested
                     turns[at] += -(-tested // counts[at])
             meetings = Meetings(*(np.concatenate(one) for one in zip(*met, strict=True)))
-            drawn.append(utterances_of(meetings, pool.start, draws.child(_CELLS).child(g * n + h)))
+            drawn.append(
+                utterances_of(meetings, pool.utterance_starts, draws.child(_CELLS).child(g * n + h))
+            )
             is_last = g == h == n - 1
             if is_last or sum(one.size for one, _ in drawn) >= TRIALS_PER_CHUNK:
                 enrol, test = (np.concatenate(side) for side in zip(*drawn, strict=True))

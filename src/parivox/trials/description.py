@@ -1,4 +1,4 @@
-"""What a list holds: trials by group, by speaker, by pair of groups and by grade."""
+"""Describe what a list holds: trials by group, by speaker, by pair of groups and by grade."""
 
 from __future__ import annotations
 
@@ -111,14 +111,20 @@ class Description(NotebookView):
         """Every table as JSON, a column a list."""
         return self._as_json({})
 
-    def _as_json(self, more: Mapping[str, Any]) -> str:
-        """What is said of the list, then its tables, a line each."""
-        head = {"list": self.name, "by": self.groupings, "grade_by": self.graded_by, **more}
-        head["recordings"] = self.recordings
-        first = json.dumps(head, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
-        tables = [f"  {json.dumps(name)}: {one.to_json()}" for name, one in self.tables.items()]
+    def _as_json(self, header_fields: Mapping[str, Any]) -> str:
+        """Return what is known of the list, then its tables, a line each."""
+        header = {
+            "list": self.name,
+            "by": self.groupings,
+            "grade_by": self.graded_by,
+            **header_fields,
+            "recordings": self.recordings,
+        }
+        # without the last brace and the line break before it, as the tables follow
+        opening = json.dumps(header, indent=1, ensure_ascii=False, allow_nan=False)[:-2]
+        tables = [f"  {json.dumps(name)}: {table.to_json()}" for name, table in self.tables.items()]
         body = ",\n".join(tables)
-        return f'{first},\n "tables": {{\n{body}\n }}\n}}\n'
+        return f'{opening},\n "tables": {{\n{body}\n }}\n}}\n'
 
 
 def describe(
@@ -167,212 +173,264 @@ def describe(
 
 
 def description_of(counts: ListCounts, *, speaker_ids: bool = False) -> Description:
-    """What a list holds, from its counts."""
+    """Return what a list holds, from its counts."""
     trial_list, views = counts.trial_list, list(_views(counts))
-    rows = {
-        "list": [_of_list(counts)],
-        "groups": [_of_groups(counts, view) for view in views],
-        "grades": [_of_grades(view) for view in views],
-        "within": [_within(part, view) for part in trial_list.attributes for view in views],
-        "matrix": [_matrix(view) for view in views[1:]],
-        "reuse": [_reuse(counts)],
-        "speakers": [_of_each(counts)],
+    parts = {
+        "list": [_list_columns(counts)],
+        "groups": [_group_columns(counts, view) for view in views],
+        "grades": [_grade_columns(view) for view in views],
+        "within": [
+            _agreement_columns(attribute, view)
+            for attribute in trial_list.attributes
+            for view in views
+        ],
+        "matrix": [_matrix_columns(view) for view in views[1:]],  # all trials are one group
+        "reuse": [_reuse_columns(counts)],
+        "speakers": [_speaker_columns(counts)],
     }
     tables = {}
-    for name, columns in TABLES.items():
-        kept = {one: kind for one, kind in columns.items() if speaker_ids or one != "speaker"}
-        cells = {one: [cell for of in rows[name] for cell in of[one]] for one in kept}
-        tables[name] = Table.of(cells, kept)
-    groupings = tuple(one.name for one in trial_list.groupings)
-    graded_by = tuple(one.name for one in trial_list.agreements)
-    recordings = trial_list.recordings.in_words
-    return Description(trial_list.name, groupings, graded_by, tables, recordings)
+    for table_name, kinds in TABLES.items():
+        shown_kinds = {
+            column: kind for column, kind in kinds.items() if speaker_ids or column != "speaker"
+        }
+        cells: Columns = {column: [] for column in shown_kinds}
+        for part in parts[table_name]:
+            for column, column_cells in cells.items():
+                column_cells += list(part[column])
+        tables[table_name] = Table.of(cells, shown_kinds)
+    return Description(
+        name=trial_list.name,
+        groupings=tuple(grouping.name for grouping in trial_list.groupings),
+        graded_by=tuple(agreement.name for agreement in trial_list.agreements),
+        tables=tables,
+        recordings=trial_list.recording_names.in_words,
+    )
 
 
-class _View(NamedTuple):
+class _GroupingView(NamedTuple):
     """A list seen through one grouping, or as one group of all trials."""
 
     name: str
     groups: tuple[str, ...]
-    cells: SpeakerPairCounts
+    pair_counts: SpeakerPairCounts
     grouping: Grouping | None = None
 
     @property
-    def named(self) -> Columns:
+    def name_columns(self) -> Columns:
         """The columns that name the groups."""
         return {"grouping": [self.name] * len(self.groups), "group": list(self.groups)}
 
 
-def _views(counts: ListCounts) -> Iterator[_View]:
-    """All trials as one group, then every grouping."""
-    zeros = np.zeros(counts.cells.enrol.size, dtype=np.int32)
-    yield _View(ALL, (ALL,), replace(counts.cells, enrol_group=zeros, test_group=zeros))
-    for one, cells in zip(counts.trial_list.groupings, counts.by, strict=True):
-        yield _View(one.name, one.groups, cells, one)
+def _views(counts: ListCounts) -> Iterator[_GroupingView]:
+    """Yield all trials as one group, then every grouping."""
+    zeros = np.zeros(counts.pair_counts.enrol.size, dtype=np.int32)
+    one_group = replace(counts.pair_counts, enrol_group=zeros, test_group=zeros)
+    yield _GroupingView(ALL, (ALL,), one_group)
+    for grouping, pair_counts in zip(
+        counts.trial_list.groupings, counts.pair_counts_by_grouping, strict=True
+    ):
+        yield _GroupingView(grouping.name, grouping.groups, pair_counts, grouping)
 
 
-def _of_list(counts: ListCounts) -> Columns:
-    trial_list, speakers, used = counts.trial_list, counts.speakers, counts.uses > 0
+def _list_columns(counts: ListCounts) -> Columns:
+    trial_list, speakers, pair_counts = (
+        counts.trial_list,
+        counts.trials_per_speaker,
+        counts.pair_counts,
+    )
+    is_used = counts.trials_per_utterance > 0
     notes = {note.item: note.count for note in trial_list.trials.data}
-    recording = trial_list.recording[used]
-    items = {
-        "trials": counts.cells.count.sum(),
-        "target trials": speakers.target.sum(),
-        "nontarget trials": speakers.nontarget.sum(),
-        "speakers": speakers.speaker.size,
-        "utterances": used.sum(),
+    recording = trial_list.recording_indices[is_used]
+    numbers = {
+        "trials": pair_counts.n_trials.sum(),
+        "target trials": speakers.n_target.sum(),
+        "nontarget trials": speakers.n_nontarget.sum(),
+        "speakers": speakers.speaker_indices.size,
+        "utterances": is_used.sum(),
         "recordings": np.unique(recording[recording >= 0]).size,
         "utterances of unknown recording": (recording < 0).sum(),
-        "trials of unknown grade": counts.cells.count[counts.cells.grade == 0].sum(),
+        "trials of unknown grade": pair_counts.n_trials[pair_counts.grade == 0].sum(),
         "exact duplicates": notes.get(DUPLICATES, 0),
-        "reversed target trials": counts.reversed[1],
-        "reversed nontarget trials": counts.reversed[0],
-        "trials of an utterance with itself": counts.itself,
+        "reversed target trials": counts.n_reversed[1],
+        "reversed nontarget trials": counts.n_reversed[0],
+        "trials of an utterance with itself": counts.n_self_trials,
         "rows set aside": notes.get(CONFLICTS, 0),
     }
-    return {"item": list(items), "count": [int(n) for n in items.values()]}
+    return {"item": list(numbers), "count": [int(number) for number in numbers.values()]}
 
 
-def _of_groups(counts: ListCounts, view: _View) -> Columns:
-    """Sizes of the groups, and their shares of all that is in some group."""
-    k, cells = len(view.groups), view.cells
-    target, other = cells.take(cells.target), cells.take(~cells.target)
-    trivial, graded = target.take(target.recording == 1), target.take(target.recording >= 0)
-    speakers = speakers_by_group(cells, k)
-    utterances, recordings = _utterances(counts, view)
+def _group_columns(counts: ListCounts, view: _GroupingView) -> Columns:
+    """Return sizes of the groups, and their shares of all that is in some group."""
+    n_groups, pair_counts = len(view.groups), view.pair_counts
+    target = pair_counts.select(pair_counts.is_target)
+    nontarget = pair_counts.select(~pair_counts.is_target)
+    trivial = target.select(target.same_recording == 1)
+    of_known_recordings = target.select(target.same_recording >= 0)
+    n_speakers = speakers_by_group(pair_counts, n_groups)
+    n_utterances, n_recordings = _utterances_and_recordings(counts, view)
+    n_enrolled = distinct_by_group(nontarget.enrol_group, nontarget.enrol, n_groups)
+    n_tested = distinct_by_group(nontarget.test_group, nontarget.test, n_groups)
     sizes = {
-        "speakers": speakers,
-        "utterances": utterances,
-        "recordings": recordings,
-        "trials": cells.total(cells.enrol_group, k),
-        "target": target.total(target.enrol_group, k),
-        "nontarget": other.total(other.enrol_group, k),
-        "trivial": trivial.total(trivial.enrol_group, k),
-        "never_enrol": speakers - distinct_by_group(other.enrol_group, other.enrol, k),
-        "never_test": speakers - distinct_by_group(other.test_group, other.test, k),
+        "speakers": n_speakers,
+        "utterances": n_utterances,
+        "recordings": n_recordings,
+        "trials": pair_counts.trials_by_key(pair_counts.enrol_group, n_groups),
+        "target": target.trials_by_key(target.enrol_group, n_groups),
+        "nontarget": nontarget.trials_by_key(nontarget.enrol_group, n_groups),
+        "trivial": trivial.trials_by_key(trivial.enrol_group, n_groups),
+        "never_enrol": n_speakers - n_enrolled,
+        "never_test": n_speakers - n_tested,
     }
     shares = {
         f"{name.removesuffix('s')}_share": shares_or_nan(sizes[name], sizes[name].sum())
         for name in ("speakers", "utterances", "trials", "target", "nontarget")
     }
-    shares["trivial_share"] = shares_or_nan(sizes["trivial"], graded.total(graded.enrol_group, k))
+    shares["trivial_share"] = shares_or_nan(
+        sizes["trivial"],
+        of_known_recordings.trials_by_key(of_known_recordings.enrol_group, n_groups),
+    )
     for name in ("target", "nontarget"):
-        shares[f"{name}_per_speaker"] = shares_or_nan(sizes[name], speakers)
-    effective = [effective_number(_parts(cells, group)) for group in range(k)]
-    known = {name: _where_known(of) for name, of in sizes.items()}
-    return {**view.named, **known, **shares, "effective_speakers": effective}
+        shares[f"{name}_per_speaker"] = shares_or_nan(sizes[name], n_speakers)
+    effective_speakers = [
+        effective_number(_trials_per_speaker(pair_counts, group)) for group in range(n_groups)
+    ]
+    size_columns = {name: _none_where_negative(size) for name, size in sizes.items()}
+    return {
+        **view.name_columns,
+        **size_columns,
+        **shares,
+        "effective_speakers": effective_speakers,
+    }
 
 
-def _where_known(numbers: Ints) -> list[int | None]:
-    return [int(n) if n >= 0 else None for n in numbers]
+def _none_where_negative(numbers: Ints) -> list[int | None]:
+    return [int(number) if number >= 0 else None for number in numbers]
 
 
-def _parts(cells: SpeakerPairCounts, group: int) -> Ints:
-    """Trials that each speaker takes part in, as one of the group."""
-    enrol, test = cells.enrol_group == group, (cells.test_group == group) & ~cells.target
-    n = int(max(cells.enrol.max(initial=0), cells.test.max(initial=0))) + 1
-    enrolled = cells.take(enrol).total(cells.enrol[enrol], n)
-    return enrolled + cells.take(test).total(cells.test[test], n)
+def _trials_per_speaker(pair_counts: SpeakerPairCounts, group: int) -> Ints:
+    """Count the trials that each speaker takes part in, as a member of the group."""
+    is_enrolled = pair_counts.enrol_group == group
+    # both sides of a target trial are one speaker, who takes part in it once
+    is_tested = (pair_counts.test_group == group) & ~pair_counts.is_target
+    n_speakers = int(max(pair_counts.enrol.max(initial=0), pair_counts.test.max(initial=0))) + 1
+    n_enrolled = pair_counts.select(is_enrolled).trials_by_key(
+        pair_counts.enrol[is_enrolled], n_speakers
+    )
+    n_tested = pair_counts.select(is_tested).trials_by_key(pair_counts.test[is_tested], n_speakers)
+    return n_enrolled + n_tested
 
 
-def _utterances(counts: ListCounts, view: _View) -> tuple[Ints, Ints]:
-    """Utterances and recordings of each group; -1 where they are in none, or not known."""
-    k, used, trials = len(view.groups), counts.uses > 0, counts.trial_list.trials
+def _utterances_and_recordings(counts: ListCounts, view: _GroupingView) -> tuple[Ints, Ints]:
+    """Count utterances and recordings of each group; -1 where they are in none, or not known."""
+    n_groups, trials = len(view.groups), counts.trial_list.trials
+    is_used = counts.trials_per_utterance > 0
     group: Codes
     if view.grouping is None:
-        group = np.zeros(used.size, dtype=np.int32)
+        group = np.zeros(is_used.size, dtype=np.int32)
     elif view.grouping.is_of_trials:
-        return np.full(k, -1), np.full(k, -1)
+        return np.full(n_groups, -1), np.full(n_groups, -1)
     elif view.grouping.of_speaker is not None:
         group = trials.of_utterances(view.grouping.of_speaker)
     else:
         group = view.grouping.of_utterance(trials)
-    used &= group >= 0
-    group, recording = group[used], counts.trial_list.recording[used]
-    return np.bincount(group, minlength=k), recordings_by_group(group, recording, k)
+    is_used &= group >= 0
+    group, recording = group[is_used], counts.trial_list.recording_indices[is_used]
+    n_utterances = np.bincount(group, minlength=n_groups)
+    return n_utterances, recordings_by_group(group, recording, n_groups)
 
 
-def _of_grades(view: _View) -> Columns:
-    """Trials of each group by label and grade."""
-    k, cells = len(view.groups), view.cells
-    top = highest(len(cells.shared)) + 1
-    key = (cells.enrol_group.astype(np.int64) * 2 + cells.target) * top + cells.grade
-    trials = cells.total(np.where(cells.enrol_group < 0, -1, key), 2 * k * top).reshape(k, 2, top)
-    group, label, code = np.nonzero(trials)
-    share = shares_or_nan(trials, trials.sum(axis=2, keepdims=True))
+def _grade_columns(view: _GroupingView) -> Columns:
+    """Return trials of each group by label and grade."""
+    n_groups, pair_counts = len(view.groups), view.pair_counts
+    n_grades = highest(len(pair_counts.agreement)) + 1
+    labels = pair_counts.enrol_group.astype(np.int64) * 2 + pair_counts.is_target
+    keys = np.where(pair_counts.enrol_group < 0, -1, labels * n_grades + pair_counts.grade)
+    trials = pair_counts.trials_by_key(keys, 2 * n_groups * n_grades)
+    trials = trials.reshape(n_groups, 2, n_grades)
+    group, label, grade = np.nonzero(trials)
+    shares = shares_or_nan(trials, trials.sum(axis=2, keepdims=True))
     return {
         "grouping": [view.name] * group.size,
         "group": [view.groups[i] for i in group],
         "label": [LABELS[i] for i in label],
-        "grade": [int(i) or None for i in code],
-        "trials": trials[group, label, code],
-        "share": share[group, label, code],
+        "grade": [int(i) or None for i in grade],
+        "trials": trials[group, label, grade],
+        "share": shares[group, label, grade],
     }
 
 
-def _within(part: AttributeCodes, view: _View) -> Columns:
-    """Nontarget trials of each group by whether both speakers share the value of an attribute."""
-    of, k = part.of_speaker, len(view.groups)
-    assert of is not None
-    other = view.cells.take(~view.cells.target)
-    same = agreement_codes(of[other.enrol], of[other.test])
+def _agreement_columns(attribute: AttributeCodes, view: _GroupingView) -> Columns:
+    """Return nontarget trials of each group by whether both speakers share an attribute."""
+    speaker_codes, n_groups = attribute.of_speaker, len(view.groups)
+    assert speaker_codes is not None
+    nontarget = view.pair_counts.select(~view.pair_counts.is_target)
+    agreement = agreement_codes(speaker_codes[nontarget.enrol], speaker_codes[nontarget.test])
     trials = {
-        name: other.total(np.where(same == code, other.enrol_group, -1), k)
+        name: nontarget.trials_by_key(
+            np.where(agreement == code, nontarget.enrol_group, -1), n_groups
+        )
         for name, code in (("same", 1), ("different", 0), ("unknown", -1))
     }
-    share = shares_or_nan(trials["same"], trials["same"] + trials["different"])
-    return {"attribute": [part.attribute.text] * k, **view.named, **trials, "same_share": share}
-
-
-def _matrix(view: _View) -> Columns:
-    """Nontarget trials by the groups of both sides; only what occurs."""
-    k, other = len(view.groups), view.cells.take(~view.cells.target)
-    known = (other.enrol_group >= 0) & (other.test_group >= 0)
-    key = other.enrol_group.astype(np.int64) * k + other.test_group
-    cell, place = np.unique(key[known], return_inverse=True)
-    trials = np.bincount(place, other.count[known], minlength=cell.size).astype(np.int64)
     return {
-        "grouping": [view.name] * cell.size,
-        "enrol_group": [view.groups[i] for i in cell // k],
-        "test_group": [view.groups[i] for i in cell % k],
-        "nontarget": trials,
+        "attribute": [attribute.attribute.text] * n_groups,
+        **view.name_columns,
+        **trials,
+        "same_share": shares_or_nan(trials["same"], trials["same"] + trials["different"]),
     }
 
 
-def _reuse(counts: ListCounts) -> Columns:
-    """How often what there is occurs."""
-    speakers, used = counts.speakers, counts.uses > 0
-    recording, uses = counts.trial_list.recording[used], counts.uses[used]
-    of_recording = np.bincount(recording[recording >= 0], uses[recording >= 0])
-    each = {
-        "trials of a speaker as enrolment": speakers.enrolled,
-        "trials of a speaker as test side": speakers.as_test,
-        "nontarget trials of a speaker as enrolment": speakers.nontarget,
-        "nontarget trials of a speaker as test side": speakers.tested,
-        "speakers whom a speaker is compared with": speakers.partners,
-        "utterances of a speaker": speakers.utterances,
-        "recordings of a speaker": speakers.recordings[speakers.recordings >= 0],
-        "uses of a recording": of_recording[of_recording > 0],
-        "trials of an utterance": uses,
-    }
-    each = {name: numbers for name, numbers in each.items() if numbers.size}
+def _matrix_columns(view: _GroupingView) -> Columns:
+    """Return nontarget trials by the groups of both sides; only what occurs."""
+    n_groups, nontarget = len(view.groups), view.pair_counts.select(~view.pair_counts.is_target)
+    has_groups = (nontarget.enrol_group >= 0) & (nontarget.test_group >= 0)
+    keys = nontarget.enrol_group.astype(np.int64) * n_groups + nontarget.test_group
+    cells, cell_indices = np.unique(keys[has_groups], return_inverse=True)
+    trials = np.bincount(cell_indices, nontarget.n_trials[has_groups], minlength=cells.size)
     return {
-        "of": list(each),
-        "number": [numbers.size for numbers in each.values()],
-        "least": [float(numbers.min()) for numbers in each.values()],
-        "median": [float(np.median(numbers)) for numbers in each.values()],
-        "most": [float(numbers.max()) for numbers in each.values()],
+        "grouping": [view.name] * cells.size,
+        "enrol_group": [view.groups[i] for i in cells // n_groups],
+        "test_group": [view.groups[i] for i in cells % n_groups],
+        "nontarget": trials.astype(np.int64),
     }
 
 
-def _of_each(counts: ListCounts) -> Columns:
-    speakers = counts.speakers
+def _reuse_columns(counts: ListCounts) -> Columns:
+    """Return how often speakers, recordings and utterances are used."""
+    speakers, is_used = counts.trials_per_speaker, counts.trials_per_utterance > 0
+    recording = counts.trial_list.recording_indices[is_used]
+    trials_per_utterance = counts.trials_per_utterance[is_used]
+    uses_of_recording = np.bincount(recording[recording >= 0], trials_per_utterance[recording >= 0])
+    numbers_by_subject = {
+        "trials of a speaker as enrolment": speakers.n_enrolled,
+        "trials of a speaker as test side": speakers.n_tested,
+        "nontarget trials of a speaker as enrolment": speakers.n_nontarget,
+        "nontarget trials of a speaker as test side": speakers.n_tested_nontarget,
+        "speakers whom a speaker is compared with": speakers.n_partners,
+        "utterances of a speaker": speakers.n_utterances,
+        "recordings of a speaker": speakers.n_recordings[speakers.n_recordings >= 0],
+        "uses of a recording": uses_of_recording[uses_of_recording > 0],
+        "trials of an utterance": trials_per_utterance,
+    }
+    numbers_by_subject = {
+        subject: numbers for subject, numbers in numbers_by_subject.items() if numbers.size
+    }
     return {
-        "speaker": [counts.trial_list.people.ids[i] for i in speakers.speaker],
-        "enrol_target": speakers.target,
-        "enrol_nontarget": speakers.nontarget,
-        "test_nontarget": speakers.tested,
-        "partners": speakers.partners,
-        "utterances": speakers.utterances,
-        "recordings": _where_known(speakers.recordings),
+        "of": list(numbers_by_subject),
+        "number": [numbers.size for numbers in numbers_by_subject.values()],
+        "least": [float(numbers.min()) for numbers in numbers_by_subject.values()],
+        "median": [float(np.median(numbers)) for numbers in numbers_by_subject.values()],
+        "most": [float(numbers.max()) for numbers in numbers_by_subject.values()],
+    }
+
+
+def _speaker_columns(counts: ListCounts) -> Columns:
+    speakers = counts.trials_per_speaker
+    return {
+        "speaker": [counts.trial_list.speakers.ids[i] for i in speakers.speaker_indices],
+        "enrol_target": speakers.n_target,
+        "enrol_nontarget": speakers.n_nontarget,
+        "test_nontarget": speakers.n_tested_nontarget,
+        "partners": speakers.n_partners,
+        "utterances": speakers.n_utterances,
+        "recordings": _none_where_negative(speakers.n_recordings),
     }

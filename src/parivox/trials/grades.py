@@ -49,32 +49,33 @@ GRADE = f"{ATTRIBUTE}grade"
 """The column of trials that `with_grades` makes."""
 Mixes = dict[str, dict[int, float]]
 """Shares of grades that are wished for, of nontarget and of target trials by their label."""
-_SUMS_TO_ONE = 1e-6
-_ENDINGS = tuple(f".{one}" for one in FORMATS_WITH_FURTHER_COLUMNS)
+_SUM_TOLERANCE = 1e-6
+"""By how much the shares of a mix may miss 1 in all."""
+_ENDINGS = tuple(f".{name}" for name in FORMATS_WITH_FURTHER_COLUMNS)
 
 
-def hardest(attributes: int) -> int:
-    """The highest grade of trials of two speakers, who may share so many attributes.
+def hardest(n_attributes: int) -> int:
+    """Return the highest grade of trials of two speakers, who may share so many attributes.
 
     >>> hardest(2)
     4
     """
-    return int(2**attributes)
+    return int(2**n_attributes)
 
 
-def highest(attributes: int) -> int:
-    """The highest grade of all trials, those of one speaker with them."""
-    return max(hardest(attributes), OTHER_RECORDING)
+def highest(n_attributes: int) -> int:
+    """Return the highest grade of all trials, those of one speaker with them."""
+    return max(hardest(n_attributes), OTHER_RECORDING)
 
 
 def grade_codes(
     target: ArrayLike, same_recording: ArrayLike, same_attributes: ArrayLike
 ) -> NDArray[np.int8]:
-    """Grade of each trial, 1 to 2 ** attributes (1 or 3 for target trials); 0 if not known.
+    """Return the grade of each trial, 1 to 2 ** attributes (1 or 3 for target trials).
 
-    `same_recording`, of shape (trial,), is 1 where both sides are of one recording, 0 where not, -1
-    for unknown; `same_attributes`, of shape (attribute, trial), likewise, the one that weighs most
-    first. See docs/references.md#paper-002, Table 1.
+    Grades that are not known are 0. `same_recording`, of shape (trial,), is 1 where both sides are
+    of one recording, 0 where not, -1 for unknown; `same_attributes`, of shape (attribute, trial),
+    likewise, the one that weighs most first. See docs/references.md#paper-002, Table 1.
 
     Of one speaker, then of two who share nothing, the nationality, the gender, both:
 
@@ -83,19 +84,20 @@ def grade_codes(
     [1, 3, 1, 2, 3, 4]
     """
     is_target = np.asarray(target, dtype=bool)
-    recording = np.asarray(same_recording, dtype=np.int8)
-    given = np.asarray(same_attributes, dtype=np.int8)
-    shared = given.reshape(len(given), is_target.size)
+    recording_codes = np.asarray(same_recording, dtype=np.int8)
+    attribute_codes = np.asarray(same_attributes, dtype=np.int8)
+    attribute_codes = attribute_codes.reshape(len(attribute_codes), is_target.size)
     grade = np.zeros(is_target.shape, dtype=np.int8)
-    known = np.full(is_target.shape, len(shared) > 0)
-    for one in shared:
+    is_known = np.full(is_target.shape, len(attribute_codes) > 0)
+    for codes in attribute_codes:
         grade *= 2
-        grade += one == 1
-        known &= one >= 0
+        grade += codes == 1
+        is_known &= codes >= 0
     grade += 1
-    grade[~known] = 0
-    of_one_speaker = np.array([OTHER_RECORDING, TRIVIAL, 0], dtype=np.int8)  # last, of -1
-    return np.where(is_target, of_one_speaker[recording], grade)
+    grade[~is_known] = 0
+    # indexed by the code of the recording; -1, unknown, takes the last
+    target_grades = np.array([OTHER_RECORDING, TRIVIAL, 0], dtype=np.int8)
+    return np.where(is_target, target_grades[recording_codes], grade)
 
 
 def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
@@ -104,9 +106,9 @@ def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
     >>> parse_mix("cat4=0.75,cat3=0.25")
     {4: 0.75, 3: 0.25}
     """
-    form = f"cat{grades}=0.75,cat{grades - 1}=0.25"
+    example = f"cat{grades}=0.75,cat{grades - 1}=0.25"
     if isinstance(text, str):
-        pairs = [part.partition("=")[::2] for part in text.split(",")]
+        pairs = [assignment.partition("=")[::2] for assignment in text.split(",")]
         shares = {name.strip(): share.strip() for name, share in pairs}
         if len(shares) < len(pairs):
             msg = f"--mix {text!r}: names a grade twice; name each once"
@@ -114,7 +116,7 @@ def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
     elif isinstance(text, Mapping):
         shares = dict(text)
     else:
-        msg = f"--mix {text!r}: is not a mix; write it as in {form}"
+        msg = f"--mix {text!r}: is not a mix; write it as in {example}"
         raise ConfigError(msg)
     mix = {}
     for name, share in shares.items():
@@ -122,16 +124,16 @@ def parse_mix(text: Any, grades: int = 4) -> dict[int, float]:
         try:
             mix[int(number)] = float(share)
         except (TypeError, ValueError):
-            mix = {0: math.nan}
+            mix = {0: math.nan}  # no grade, which is refused below
         if not all(1 <= grade <= grades and 0 <= x <= 1 for grade, x in mix.items()):
             msg = (
-                f"--mix {name}={share}: is not a share of a grade; write it as in {form}, with "
+                f"--mix {name}={share}: is not a share of a grade; write it as in {example}, with "
                 "grades "
                 f"from 1 to {grades} and shares from 0 to 1"
             )
             raise ConfigError(msg)
     total = sum(mix.values())
-    if abs(total - 1) > _SUMS_TO_ONE:
+    if abs(total - 1) > _SUM_TOLERANCE:
         msg = f"--mix: the shares add up to {total:g}; make them add up to 1"
         raise ConfigError(msg)
     return mix
@@ -143,24 +145,28 @@ def parse_mixes(text: Any, grades: int = 4) -> Mixes:
     >>> parse_mixes("cat4=0.75,cat3=0.25,target3=1")
     {'nontarget': {4: 0.75, 3: 0.25}, 'target': {3: 1.0}}
     """
-    parts: Any = text
+    shares: Any = text
     if isinstance(text, str):
-        parts = {part.partition("=")[0].strip(): part for part in text.split(",")}
-        if len(parts) < text.count(",") + 1:
-            return {"nontarget": parse_mix(text, grades)}  # which tells what is wrong
-    if not isinstance(parts, Mapping):
+        shares = {share.partition("=")[0].strip(): share for share in text.split(",")}
+        if len(shares) < text.count(",") + 1:  # a grade is named twice, which is refused there
+            return {"nontarget": parse_mix(text, grades)}
+    if not isinstance(shares, Mapping):
         return {"nontarget": parse_mix(text, grades)}
-    found: Mixes = {}
-    for label, top in (("nontarget", grades), ("target", OTHER_RECORDING)):
-        own = [name for name in parts if str(name).startswith("target") == (label == "target")]
-        if own and isinstance(text, str):
-            found[label] = parse_mix(",".join(parts[n].removeprefix("target") for n in own), top)
-        elif own:
-            found[label] = parse_mix({str(n).removeprefix("target"): parts[n] for n in own}, top)
-    if found.get("target", {}).keys() - {TRIVIAL, OTHER_RECORDING}:
+    mixes: Mixes = {}
+    for label, max_grade in (("nontarget", grades), ("target", OTHER_RECORDING)):
+        names = [name for name in shares if str(name).startswith("target") == (label == "target")]
+        if not names:
+            continue
+        if isinstance(text, str):
+            label_text = ",".join(shares[name].removeprefix("target") for name in names)
+            mixes[label] = parse_mix(label_text, max_grade)
+        else:
+            label_shares = {str(name).removeprefix("target"): shares[name] for name in names}
+            mixes[label] = parse_mix(label_shares, max_grade)
+    if mixes.get("target", {}).keys() - {TRIVIAL, OTHER_RECORDING}:
         msg = "--mix: target trials are of grade 1 (one recording) or 3; write target3=1"
         raise ConfigError(msg)
-    return found
+    return mixes
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,29 +193,28 @@ class Graded(NotebookView):
     recordings: str = ""
 
 
-def with_grades(trials: TrialSet, people: Speakers) -> TrialSet:
-    """Trials that can be grouped by ``grade``, as if that were a column of theirs.
+def with_grades(trials: TrialSet, speakers: Speakers) -> TrialSet:
+    """Return trials that can be grouped by ``grade``, as if that were a column of theirs.
 
     Where some table has such a column, that is what counts.
     """
-    tables = [people.attributes]
+    tables = [speakers.attributes]
     if trials.recordings:
         tables.append(trials.recordings.table.attributes)
-    if GRADE in trials.levels or any("grade" in map(str.lower, one.columns) for one in tables):
+    if GRADE in trials.levels or any("grade" in map(str.lower, table.columns) for table in tables):
         return trials
-    trial_list = list_of(trials, people)
-    agreements = [one.on(trials) for one in trial_list.agreements]
-    grades = tuple(str(i + 1) for i in range(highest(len(agreements))))
+    trial_list = list_of(trials, speakers)
+    agreement_functions = [agreement.code_function(trials) for agreement in trial_list.agreements]
+    grades = tuple(str(i + 1) for i in range(highest(len(agreement_functions))))
 
-    def added(part: Trials) -> Trials:
-        shared = [same(part) for same in agreements]
-        codes = (
-            grade_codes(part.target, trial_list.same_recording(part), shared).astype(np.int32) - 1
-        )
-        failed = None if part.failed is None else added(part.failed)
-        return replace(part, more={**part.more, GRADE: codes}, failed=failed)
+    def graded(chunk: Trials) -> Trials:
+        agreements = [function(chunk) for function in agreement_functions]
+        same_recording = trial_list.same_recording(chunk)
+        codes = grade_codes(chunk.target, same_recording, agreements).astype(np.int32) - 1
+        failed = None if chunk.failed is None else graded(chunk.failed)
+        return replace(chunk, more={**chunk.more, GRADE: codes}, failed=failed)
 
-    return trials.with_trial_columns(added, more={GRADE}, levels={GRADE: AttributeValues(grades)})
+    return trials.with_trial_columns(graded, more={GRADE}, levels={GRADE: AttributeValues(grades)})
 
 
 def grade(
@@ -259,50 +264,57 @@ def grade(
         keeps_scores=True,
     )
     counts = np.zeros((2, highest(len(trial_list.agreements)) + 1), dtype=np.int64)
-    blocks = _graded(trial_list, counts)
-    recordings = trial_list.recordings.in_words
+    chunks = _grade_chunks(trial_list, counts)
+    recordings = trial_list.recording_names.in_words
     if path is None:
         frames = [
-            pl.DataFrame({"enrol": enrol, "test": test, "label": label_words(target), **more})
-            for enrol, test, target, more in blocks
+            pl.DataFrame({"enrol": enrol, "test": test, "label": label_words(target), **cells})
+            for enrol, test, target, cells in chunks
         ]
-        return Graded(_as_table(counts), Table(pl.concat(frames)), recordings=recordings)
+        return Graded(_counts_table(counts), Table(pl.concat(frames)), recordings=recordings)
     with ListWriter(path, path.suffix.removeprefix(".")) as writer:
-        for block in blocks:
-            writer.write(*block)
-    return Graded(_as_table(counts), path=path, recordings=recordings)
+        for enrol, test, target, cells in chunks:
+            writer.write(enrol, test, target, cells)
+    return Graded(_counts_table(counts), path=path, recordings=recordings)
 
 
-def _graded(
+def _grade_chunks(
     trial_list: TrialList, counts: NDArray[np.int64]
 ) -> Iterator[tuple[pl.Series, pl.Series, NDArray[np.bool_], dict[str, pl.Series]]]:
-    """Ids, label and grades of some trials at a time; they are counted by label and grade."""
+    """Yield ids, labels and grades of a chunk of trials; they are added to `counts`.
+
+    `counts`, of shape (label, grade), is complete once all chunks were taken.
+    """
     ids = trial_list.trials.utterance_ids.series()
-    agreements = {f"same_{one.name}": one.on(trial_list.trials) for one in trial_list.agreements}
-    for block in trial_list.blocks():
-        recording = trial_list.same_recording(block)
-        shared = {name: same(block) for name, same in agreements.items()}
-        codes = grade_codes(block.target, recording, [*shared.values()])
-        key = codes + block.target * np.intp(counts.shape[1])
-        counts += np.bincount(key, minlength=counts.size).reshape(counts.shape)
-        scores = block.more.get("kept_score")
-        more = {
-            **({} if scores is None else {"score": _known(scores, ~np.isnan(scores))}),
-            "grade": _known(codes, codes > 0),
-            "same_recording": _known(recording > 0, recording >= 0),
-            **{name: _known(same > 0, same >= 0) for name, same in shared.items()},
-        }
-        yield ids.gather(block.enrol), ids.gather(block.test), block.target, more
+    agreement_functions = {
+        f"same_{agreement.name}": agreement.code_function(trial_list.trials)
+        for agreement in trial_list.agreements
+    }
+    for chunk in trial_list.chunks():
+        same_recording = trial_list.same_recording(chunk)
+        agreements = {name: function(chunk) for name, function in agreement_functions.items()}
+        grades = grade_codes(chunk.target, same_recording, [*agreements.values()])
+        keys = grades + chunk.target * np.intp(counts.shape[1])
+        counts += np.bincount(keys, minlength=counts.size).reshape(counts.shape)
+        scores = chunk.more.get("kept_score")
+        columns = {}
+        if scores is not None:
+            columns["score"] = _column(scores, is_known=~np.isnan(scores))
+        columns["grade"] = _column(grades, is_known=grades > 0)
+        columns["same_recording"] = _column(same_recording > 0, is_known=same_recording >= 0)
+        for name, codes in agreements.items():
+            columns[name] = _column(codes > 0, is_known=codes >= 0)
+        yield ids.gather(chunk.enrol), ids.gather(chunk.test), chunk.target, columns
 
 
-def _known(values: NDArray[Any], known: NDArray[np.bool_]) -> pl.Series:
-    """A column that is undefined where it is not known."""
-    column = pl.Series(values)
-    return column if known.all() else column.set(pl.Series(~known), None)
+def _column(cells: NDArray[Any], *, is_known: NDArray[np.bool_]) -> pl.Series:
+    """Return a column that is undefined where it is not known."""
+    column = pl.Series(cells)
+    return column if is_known.all() else column.set(pl.Series(~is_known), None)
 
 
-def _as_table(counts: NDArray[np.int64]) -> Table:
-    """Trials by label and grade; only what occurs."""
+def _counts_table(counts: NDArray[np.int64]) -> Table:
+    """Return trials by label and grade; only what occurs."""
     label, code = np.nonzero(counts)
     cells = {
         "label": [LABELS[i] for i in label],
@@ -312,15 +324,16 @@ def _as_table(counts: NDArray[np.int64]) -> Table:
     return Table.of(cells, {"label": "str", "grade": "int", "trials": "int"})
 
 
-def rounded_counts(n: int, shares: Mapping[int, float]) -> dict[int, int]:
-    """Whole numbers in these shares that add up to n, by largest remainder.
+def rounded_counts(total: int, shares: Mapping[int, float]) -> dict[int, int]:
+    """Return whole numbers in these shares that add up to the total, by largest remainder.
 
     >>> rounded_counts(10, {4: 0.55, 3: 0.25, 1: 0.2})
     {4: 6, 3: 2, 1: 2}
     """
-    exact = {grade: round(n * share, 9) for grade, share in shares.items()}
+    # rounded first: 100 * 0.29 is a little less than 29, which is what is meant
+    exact = {grade: round(total * share, 9) for grade, share in shares.items()}
     counts = {grade: int(x) for grade, x in exact.items()}
-    left = sorted(exact, key=lambda grade: (counts[grade] - exact[grade], -grade))
-    for grade in left[: n - sum(counts.values())]:
+    by_remainder = sorted(exact, key=lambda grade: (counts[grade] - exact[grade], -grade))
+    for grade in by_remainder[: total - sum(counts.values())]:
         counts[grade] += 1
     return {grade: count for grade, count in counts.items() if count}

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 MAX_GROUPS_NAMED = 3
 """Groups that are named as the worst."""
-_SAME = ("same:", "same_")
+_SAME_PREFIXES = ("same:", "same_")
 """How names of what is shared begin: as asked for, and as a graded list has it."""
-_OF_TRIAL = "trial."
+_TRIAL_PREFIX = "trial."
 _NO_GROUPS = "there are no groups", "give --speakers and --by"
 
 
@@ -77,36 +77,45 @@ class Check(NamedTuple):
     """A guideline, and what its statistic is held against."""
 
     id: str
-    what: str
+    title: str
     threshold: float
     is_least: bool = False  # passes from the threshold on, else up to there
     is_share: bool = False
 
-    def beyond(self, values: Any) -> NDArray[np.bool_]:
-        """Which values do not pass."""
-        each = np.asarray(values, dtype=np.float64)
-        return each < self.threshold if self.is_least else each > self.threshold + 1e-12
+    def is_violated(self, statistics: Any) -> NDArray[np.bool_]:
+        """Return which statistics do not pass."""
+        figures = np.asarray(statistics, dtype=np.float64)
+        if self.is_least:
+            return figures < self.threshold
+        return figures > self.threshold + 1e-12  # shares are quotients: rounding is no violation
 
     def finding(self, statistic: float, sentence: str, *, offenders: int, mend: str) -> Finding:
-        """That the check passes or fails."""
-        is_fail = bool(self.beyond(statistic))
+        """Return that the check passes or fails."""
+        fails = bool(self.is_violated(statistic))
         return Finding(
-            self.id,
-            self.what,
-            "fail" if is_fail else "pass",
-            float(statistic),
-            self.threshold,
-            offenders if is_fail else 0,
-            sentence,
-            mend if is_fail else "",
+            id=self.id,
+            what=self.title,
+            verdict="fail" if fails else "pass",
+            statistic=float(statistic),
+            threshold=self.threshold,
+            offenders=offenders if fails else 0,
+            sentence=sentence,
+            mend=mend if fails else "",
         )
 
-    def unchecked(self, why: str, mend: str) -> Finding:
-        """That the check cannot be made, and why."""
-        return Finding(self.id, self.what, "not checked", None, self.threshold, 0, why, mend)
+    def unchecked(self, reason: str, mend: str) -> Finding:
+        """Return that the check cannot be made, and why."""
+        return Finding(
+            id=self.id,
+            what=self.title,
+            verdict="not checked",
+            threshold=self.threshold,
+            sentence=reason,
+            mend=mend,
+        )
 
 
-_EVERY = (
+_CHECKS = (
     Check("G1", "as many target as nontarget trials for each speaker", 0.0),
     Check("G2", "nontarget trials for each speaker", 500.0, is_least=True),
     Check("G3", "equally many trials for each speaker", 1.0),
@@ -118,7 +127,7 @@ _EVERY = (
     Check("G9", "trivial target trials alike in all groups", 0.02, is_share=True),
     Check("G10", "no trial twice", 0.0),
 )
-CHECKS = {one.id: one for one in _EVERY}
+CHECKS = {check.id: check for check in _CHECKS}
 """The guidelines of docs/references.md#paper-002, section 5, and four more, by their ids."""
 
 
@@ -127,295 +136,331 @@ def guidelines(
     checks: Mapping[str, Check],
     *,
     mix: Mapping[str, Mapping[int, float]] | None = None,
-    lists: int = 1,
+    n_lists: int = 1,
     outcomes: str = "",
 ) -> list[Finding]:
-    """The findings of checks G1 to G10.
+    """Return the findings of checks G1 to G10.
 
-    `mix` is the share of trials that is wished for, by label and grade; `lists` says how many
+    `mix` is the share of trials that is wished for, by label and grade; `n_lists` says how many
     different lists there are, this one and its variants, `outcomes` how far their results differ.
     """
     return [
-        _g1(counts.speakers, checks["G1"]),
-        _g2(counts.speakers, checks["G2"]),
-        _g3(counts.speakers, checks["G3"]),
-        _g4(counts, checks["G4"]),
-        _g5(counts, mix, checks["G5"]),
-        _g6(lists, outcomes, checks["G6"]),
-        _g7(counts, checks["G7"]),
-        _g8(counts, checks["G8"]),
-        _g9(counts, checks["G9"]),
-        _g10(counts, checks["G10"]),
+        _g1_equal_classes(counts.trials_per_speaker, checks["G1"]),
+        _g2_nontarget_trials(counts.trials_per_speaker, checks["G2"]),
+        _g3_equal_speakers(counts.trials_per_speaker, checks["G3"]),
+        _g4_equal_grades(counts, checks["G4"]),
+        _g5_wished_mix(counts, mix, checks["G5"]),
+        _g6_variants(n_lists, outcomes, checks["G6"]),
+        _g7_speakers_by_group(counts, checks["G7"]),
+        _g8_nontarget_agreement(counts, checks["G8"]),
+        _g9_same_recordings(counts, checks["G9"]),
+        _g10_repeated_trials(counts, checks["G10"]),
     ]
 
 
-def _g1(speakers: TrialsPerSpeaker, check: Check) -> Finding:
-    unequal = int((speakers.target != speakers.nontarget).sum())
+def _g1_equal_classes(speakers: TrialsPerSpeaker, check: Check) -> Finding:
+    n_unequal = int((speakers.n_target != speakers.n_nontarget).sum())
     return check.finding(
-        unequal,
-        f"{unequal:,} of {speakers.speaker.size:,} speakers enrol in unequal numbers of both: "
-        f"{range_of(speakers.target)} target and {range_of(speakers.nontarget)} nontarget trials",
-        offenders=unequal,
+        n_unequal,
+        f"{n_unequal:,} of {speakers.speaker_indices.size:,} speakers enrol in unequal numbers of "
+        f"both: {range_of(speakers.n_target)} target and {range_of(speakers.n_nontarget)} "
+        "nontarget trials",
+        offenders=n_unequal,
         mend="draw n pairs of both kinds for each speaker: parivox trials build inclusive",
     )
 
 
-def _g2(speakers: TrialsPerSpeaker, check: Check) -> Finding:
-    few, n = int(check.beyond(speakers.nontarget).sum()), speakers.speaker.size
+def _g2_nontarget_trials(speakers: TrialsPerSpeaker, check: Check) -> Finding:
+    n_few = int(check.is_violated(speakers.n_nontarget).sum())
     return check.finding(
-        speakers.nontarget.min(),
-        f"{few:,} of {n:,} speakers enrol in fewer than {check.threshold:,.0f}: "
-        f"{range_of(speakers.nontarget)}",
-        offenders=few,
+        speakers.n_nontarget.min(),
+        f"{n_few:,} of {speakers.speaker_indices.size:,} speakers enrol in fewer than "
+        f"{check.threshold:,.0f}: {range_of(speakers.n_nontarget)}",
+        offenders=n_few,
         mend="draw more pairs for each speaker, or say which error rate so few can show",
     )
 
 
-def _g3(speakers: TrialsPerSpeaker, check: Check) -> Finding:
-    each = speakers.enrolled
-    least, most = int(each.min()), int(each.max())
-    usual = int(np.unique(each, return_counts=True)[1].max())
+def _g3_equal_speakers(speakers: TrialsPerSpeaker, check: Check) -> Finding:
+    n_enrolled = speakers.n_enrolled
+    minimum, maximum = int(n_enrolled.min()), int(n_enrolled.max())
+    n_speakers_with_usual_number = int(np.unique(n_enrolled, return_counts=True)[1].max())
     return check.finding(
-        most / least if least else np.inf,
-        f"{range_of(each)} trials for each enrolling speaker ({range_of(speakers.as_test)} for "
-        "each testing one)",
-        offenders=each.size - usual,
+        maximum / minimum if minimum else np.inf,
+        f"{range_of(n_enrolled)} trials for each enrolling speaker ({range_of(speakers.n_tested)} "
+        "for each testing one)",
+        offenders=n_enrolled.size - n_speakers_with_usual_number,
         mend="draw the same number for each speaker, or weight speakers equally",
     )
 
 
-def _g4(counts: ListCounts, check: Check) -> Finding:
-    cells, speakers = counts.cells, counts.speakers.speaker
-    grade = cells.grade
-    known = grade > 0
-    if not known.any():
+def _g4_equal_grades(counts: ListCounts, check: Check) -> Finding:
+    pair_counts, speakers = counts.pair_counts, counts.trials_per_speaker.speaker_indices
+    grade = pair_counts.grade
+    is_known = grade > 0
+    if not is_known.any():
         return check.unchecked("no grade is known", "give --speakers and --utterances")
-    n, top = int(speakers.max()) + 1, int(grade.max()) + 1
-    key = (cells.enrol.astype(np.int64) * 2 + cells.target) * top + grade
-    trials = cells.total(np.where(known, key, -1), n * 2 * top).reshape(n, 2, top)
-    each = shares_or_nan(trials, trials.sum(axis=2, keepdims=True))
-    whole = shares_or_nan(trials.sum(axis=0), trials.sum(axis=(0, 2))[:, None])
-    gap = np.nan_to_num(np.abs(each - whole))
-    off = gap.max(axis=(1, 2))[speakers]
-    offenders, unknown = int(check.beyond(off).sum()), int(cells.count[~known].sum())
+    n_speakers, n_grades = int(speakers.max()) + 1, int(grade.max()) + 1
+    keys = (pair_counts.enrol.astype(np.int64) * 2 + pair_counts.is_target) * n_grades + grade
+    trials = pair_counts.trials_by_key(np.where(is_known, keys, -1), n_speakers * 2 * n_grades)
+    trials = trials.reshape(n_speakers, 2, n_grades)
+    speaker_shares = shares_or_nan(trials, trials.sum(axis=2, keepdims=True))
+    list_shares = shares_or_nan(trials.sum(axis=0), trials.sum(axis=(0, 2))[:, None])
+    gaps = np.nan_to_num(np.abs(speaker_shares - list_shares))
+    largest_gaps = gaps.max(axis=(1, 2))[speakers]
+    n_offenders = int(check.is_violated(largest_gaps).sum())
+    n_unknown = int(pair_counts.n_trials[~is_known].sum())
     words = "every speaker has the same share of each grade"
-    if off.any():
-        at = np.unravel_index(int(gap.argmax()), gap.shape)
+    if largest_gaps.any():
+        worst = np.unravel_index(int(gaps.argmax()), gaps.shape)
         words = (
-            f"{offenders:,} of {speakers.size:,} speakers have a share of some grade that is more "
-            f"than {100 * check.threshold:g} points off that of the list; most so for "
-            f"{'target' if at[1] else 'nontarget'} trials of grade {at[2]}: "
-            f"{percent(each[at])} against {percent(whole[at[1:]])}"
+            f"{n_offenders:,} of {speakers.size:,} speakers have a share of some grade that is "
+            f"more than {100 * check.threshold:g} points off that of the list; most so for "
+            f"{'target' if worst[1] else 'nontarget'} trials of grade {worst[2]}: "
+            f"{percent(speaker_shares[worst])} against {percent(list_shares[worst[1:]])}"
         )
+    if n_unknown:
+        words += f"; {n_unknown:,} trials of grade n.k."
     return check.finding(
-        off.max(),
-        words + (f"; {unknown:,} trials of grade n.k." if unknown else ""),
-        offenders=offenders,
+        largest_gaps.max(),
+        words,
+        offenders=n_offenders,
         mend="draw the same number of each grade for each speaker",
     )
 
 
-def _g5(counts: ListCounts, mix: Mapping[str, Mapping[int, float]] | None, check: Check) -> Finding:
-    cells, recordings = counts.cells, counts.trial_list.recordings
+def _g5_wished_mix(
+    counts: ListCounts, mix: Mapping[str, Mapping[int, float]] | None, check: Check
+) -> Finding:
+    pair_counts, recording_names = counts.pair_counts, counts.trial_list.recording_names
     if mix is None:
-        top = hardest(len(cells.shared) or 2)
-        mend = f"give one, as in --mix cat{top}=0.5,cat{top - 1}=0.5,target{OTHER_RECORDING}=1"
-        return check.unchecked("no mix was wished for", mend)
-    off, said, offenders = [], [], 0
-    for label, wish in mix.items():
-        some = cells.take(cells.target == (label == "target"))
-        top = highest(len(cells.shared)) + 1
-        trials = some.total(some.grade.astype(np.int64), top)
-        share = shares_or_nan(trials, trials.sum())
-        if np.isnan(share).all():
-            return check.unchecked(f"there are no {label} trials", "")
-        if label == "target" and recordings.doubt:
-            return check.unchecked(recordings.doubt, GIVE_RECORDINGS)
-        wished = np.array([wish.get(i, 0.0) for i in range(top)])
-        away = np.abs(share - wished)
-        off.append(away.max())
-        offenders += int(check.beyond(away).sum())
-        shares = ", ".join(
-            f"grade {i or 'n.k.'} {percent(share[i])} (wished {percent(wished[i])})"
-            for i in range(top)
-            if share[i] or wished[i]
+        max_grade = hardest(len(pair_counts.agreement) or 2)
+        mend = (
+            f"give one, as in --mix cat{max_grade}=0.5,cat{max_grade - 1}=0.5,"
+            f"target{OTHER_RECORDING}=1"
         )
-        said.append(f"{label} trials of {shares}")
+        return check.unchecked("no mix was wished for", mend)
+    largest_gaps, clauses, n_offenders = [], [], 0
+    for label, wished_shares in mix.items():
+        label_counts = pair_counts.select(pair_counts.is_target == (label == "target"))
+        n_grades = highest(len(pair_counts.agreement)) + 1
+        trials = label_counts.trials_by_key(label_counts.grade.astype(np.int64), n_grades)
+        shares = shares_or_nan(trials, trials.sum())
+        if np.isnan(shares).all():
+            return check.unchecked(f"there are no {label} trials", "")
+        if label == "target" and recording_names.doubt:
+            return check.unchecked(recording_names.doubt, GIVE_RECORDINGS)
+        wished = np.array([wished_shares.get(grade, 0.0) for grade in range(n_grades)])
+        gaps = np.abs(shares - wished)
+        largest_gaps.append(gaps.max())
+        n_offenders += int(check.is_violated(gaps).sum())
+        grade_words = ", ".join(
+            f"grade {grade or 'n.k.'} {percent(shares[grade])} (wished {percent(wished[grade])})"
+            for grade in range(n_grades)
+            if shares[grade] or wished[grade]
+        )
+        clauses.append(f"{label} trials of {grade_words}")
     return check.finding(
-        max(off),
-        "; ".join(said),
-        offenders=offenders,
+        max(largest_gaps),
+        "; ".join(clauses),
+        offenders=n_offenders,
         mend="parivox trials build inclusive --mix, --target-grades draws that mix",
     )
 
 
-def _g6(lists: int, outcomes: str, check: Check) -> Finding:
-    if lists < 2:
+def _g6_variants(n_lists: int, outcomes: str, check: Check) -> Finding:
+    if n_lists < 2:
         return check.unchecked(
             "one list was given", "give others that were drawn like it, with --variants"
         )
     return check.finding(
-        lists,
-        f"{lists:,} different lists; {outcomes or 'with scores, how far their results differ'}",
-        offenders=max(int(check.threshold) - lists, 0),
+        n_lists,
+        f"{n_lists:,} different lists; {outcomes or 'with scores, how far their results differ'}",
+        offenders=max(int(check.threshold) - n_lists, 0),
         mend="draw more lists with other seeds, and tell how figures vary over them",
     )
 
 
-def _g7(counts: ListCounts, check: Check) -> Finding:
-    sizes = [
-        (grouping, speakers_by_group(cells, len(grouping.groups)))
-        for grouping, cells in zip(counts.trial_list.groupings, counts.by, strict=True)
+def _g7_speakers_by_group(counts: ListCounts, check: Check) -> Finding:
+    groupings = counts.trial_list.groupings
+    sizes_by_grouping = [
+        (grouping, speakers_by_group(pair_counts, len(grouping.groups)))
+        for grouping, pair_counts in zip(groupings, counts.pair_counts_by_grouping, strict=True)
     ]
-    if not sizes:
+    if not sizes_by_grouping:
         return check.unchecked(*_NO_GROUPS)
-    grouping, each = min(sizes, key=lambda pair: int(pair[1].min()))
-    few = sum(int(check.beyond(size).sum()) for _, size in sizes)
-    groups = sum(size.size for _, size in sizes)
-    worst = [
-        f"{grouping.groups[i]} {each[i]:,}"
-        for i in np.argsort(each, kind="stable")[:MAX_GROUPS_NAMED]
-    ]
+    grouping, sizes = min(sizes_by_grouping, key=lambda pair: int(pair[1].min()))
+    n_few = sum(int(check.is_violated(group_sizes).sum()) for _, group_sizes in sizes_by_grouping)
+    n_groups = sum(group_sizes.size for _, group_sizes in sizes_by_grouping)
+    smallest_first = np.argsort(sizes, kind="stable")[:MAX_GROUPS_NAMED]
+    smallest = [f"{grouping.groups[group]} {sizes[group]:,}" for group in smallest_first]
     return check.finding(
-        each.min(),
-        f"{few:,} of {groups:,} groups have fewer than {check.threshold:g} speakers; fewest: "
-        + ", ".join(worst),
-        offenders=few,
+        sizes.min(),
+        f"{n_few:,} of {n_groups:,} groups have fewer than {check.threshold:g} speakers; fewest: "
+        + ", ".join(smallest),
+        offenders=n_few,
         mend="find more speakers, or merge groups; of so few, no group can be judged",
     )
 
 
-class _Span(NamedTuple):
+class _GroupShares(NamedTuple):
     """The share of a kind of trials in each group of some grouping."""
 
-    what: str
+    subject: str
     groups: tuple[str, ...]
-    share: Floats
+    shares: Floats
 
 
-def _g8(counts: ListCounts, check: Check) -> Finding:
+def _g8_nontarget_agreement(counts: ListCounts, check: Check) -> Finding:
     trial_list = counts.trial_list
-    spans: list[_Span] = []
-    for grouping, cells in zip(trial_list.groupings, counts.by, strict=True):
-        for agreement, same in zip(trial_list.agreements, cells.shared, strict=True):
-            if not _is_of(grouping, agreement.name, itself=agreement.shared is not None):
-                what = f"same {agreement.name}"
-                spans += _spans(what, grouping, cells, ~cells.target, same)
-    if not spans:
-        why = _few_groups(trial_list, *(one.name for one in trial_list.agreements)) or (
+    group_shares: list[_GroupShares] = []
+    for grouping, pair_counts in zip(
+        trial_list.groupings, counts.pair_counts_by_grouping, strict=True
+    ):
+        for agreement, codes in zip(trial_list.agreements, pair_counts.agreement, strict=True):
+            is_of_trials = agreement.trial_codes is not None
+            if not _is_made_of(grouping, agreement.name, or_by_name=is_of_trials):
+                subject = f"same {agreement.name}"
+                is_nontarget = ~pair_counts.is_target
+                group_shares += _shares_of_groups(
+                    subject, grouping, pair_counts, is_nontarget, codes
+                )
+    if not group_shares:
+        names = [agreement.name for agreement in trial_list.agreements]
+        reason = _few_groups_reason(trial_list, *names) or (
             "no attribute that defines difficulty is known in two or more groups",
             "give --speakers, and --grade-by",
         )
-        return check.unchecked(*why)
+        return check.unchecked(*reason)
     mend = "fix the share of trials with the {} in every group: parivox trials build balanced"
-    return _widest(check, spans, "{} in {} of nontarget trials", mend=mend)
+    return _widest_finding(check, group_shares, "{} in {} of nontarget trials", mend=mend)
 
 
-def _g9(counts: ListCounts, check: Check) -> Finding:
+def _g9_same_recordings(counts: ListCounts, check: Check) -> Finding:
     trial_list = counts.trial_list
-    spans: list[_Span] = []
-    for grouping, cells in zip(trial_list.groupings, counts.by, strict=True):
-        if not _is_of(grouping, *RECORDING):
-            what = "the share of same-recording target trials, which may be easier,"
-            spans += _spans(what, grouping, cells, cells.target, cells.recording)
-    if not spans:
-        why = _few_groups(trial_list, *RECORDING) or (
-            trial_list.recordings.doubt
+    group_shares: list[_GroupShares] = []
+    for grouping, pair_counts in zip(
+        trial_list.groupings, counts.pair_counts_by_grouping, strict=True
+    ):
+        if not _is_made_of(grouping, *RECORDING):
+            subject = "the share of same-recording target trials, which may be easier,"
+            group_shares += _shares_of_groups(
+                subject, grouping, pair_counts, pair_counts.is_target, pair_counts.same_recording
+            )
+    if not group_shares:
+        reason = _few_groups_reason(trial_list, *RECORDING) or (
+            trial_list.recording_names.doubt
             or "no recordings are known of target trials in two or more groups",
             GIVE_RECORDINGS,
         )
-        return check.unchecked(*why)
+        return check.unchecked(*reason)
     mend = "draw target trials across recordings only, or compare groups within one grade"
-    source = trial_list.recordings.source.replace("{", "{{").replace("}", "}}")
-    return _widest(
-        check, spans, f"{{}} ranges from {{}} (recordings identified by the {source})", mend=mend
-    )
+    source = trial_list.recording_names.source.replace("{", "{{").replace("}", "}}")
+    words = f"{{}} ranges from {{}} (recordings identified by the {source})"
+    return _widest_finding(check, group_shares, words, mend=mend)
 
 
-def _spans(
-    what: str, grouping: Grouping, cells: SpeakerPairCounts, some: NDArray[np.bool_], same: Flags
-) -> Iterator[_Span]:
-    """Of some trials of each group, the share with the same (1, 0, -1 unknown), if two know it."""
-    k = len(grouping.groups)
-    key = np.where(some & (cells.enrol_group >= 0), cells.enrol_group * 3 + same + 1, -1)
-    _, different, alike = cells.total(key, 3 * k).reshape(k, 3).T
-    share = shares_or_nan(alike, alike + different)
-    if (~np.isnan(share)).sum() > 1:
-        yield _Span(what, grouping.groups, share)
+def _shares_of_groups(
+    subject: str,
+    grouping: Grouping,
+    pair_counts: SpeakerPairCounts,
+    is_included: NDArray[np.bool_],
+    codes: Flags,
+) -> Iterator[_GroupShares]:
+    """Yield the share of code 1 among the codes 1 and 0 of each group, if two groups know it.
+
+    `codes`, -1 for unknown, and `is_included` are of the rows of `pair_counts`.
+    """
+    n_groups = len(grouping.groups)
+    has_group = pair_counts.enrol_group >= 0
+    keys = np.where(is_included & has_group, pair_counts.enrol_group * 3 + codes + 1, -1)
+    trials = pair_counts.trials_by_key(keys, 3 * n_groups).reshape(n_groups, 3)
+    _, n_different, n_same = trials.T
+    shares = shares_or_nan(n_same, n_same + n_different)
+    if (~np.isnan(shares)).sum() > 1:
+        yield _GroupShares(subject, grouping.groups, shares)
 
 
-def _widest(check: Check, spans: Sequence[_Span], words: str, *, mend: str) -> Finding:
-    """A check of whether shares are alike in all groups, in the words of the widest span.
+def _widest_finding(
+    check: Check, group_shares: Sequence[_GroupShares], words: str, *, mend: str
+) -> Finding:
+    """Check whether shares are alike in all groups, in the words of the widest range.
 
     `words` have a place for what is shared, and for the shares.
     """
-    gaps = np.array([np.nanmax(one.share) - np.nanmin(one.share) for one in spans])
-    what, groups, share = spans[int(gaps.argmax())]
+    gaps = np.array([np.nanmax(group.shares) - np.nanmin(group.shares) for group in group_shares])
+    subject, groups, shares = group_shares[int(gaps.argmax())]
     return check.finding(
         gaps.max(),
-        words.format(what, share_range(groups, share)),
-        offenders=int(check.beyond(gaps).sum()),
-        mend=mend.format(what),
+        words.format(subject, share_range(groups, shares)),
+        offenders=int(check.is_violated(gaps).sum()),
+        mend=mend.format(subject),
     )
 
 
-def _is_of(grouping: Grouping, *names: str, itself: bool = False) -> bool:
+def _is_made_of(grouping: Grouping, *names: str, or_by_name: bool = False) -> bool:
     """Whether groups of trials are made of what both sides share, so that they differ in it.
 
-    Of the grade, too; with `itself`, also a grouping by the plain name of what may be shared.
+    Of the grade, too; `or_by_name` also counts a grouping by the plain name of what may be shared.
     """
-    made = {"grade", *(f"{same}{one.lower()}" for one in names for same in _SAME)}
-    if itself:
-        made |= {one.lower() for one in names}
-    texts = (one.lower().removeprefix(_OF_TRIAL) for one in grouping.attributes)
-    return grouping.is_of_trials and not made.isdisjoint(texts)
+    shared_names = {"grade"}
+    for name in names:
+        shared_names |= {f"{prefix}{name.lower()}" for prefix in _SAME_PREFIXES}
+    if or_by_name:
+        shared_names |= {name.lower() for name in names}
+    texts = (text.lower().removeprefix(_TRIAL_PREFIX) for text in grouping.attributes)
+    return grouping.is_of_trials and not shared_names.isdisjoint(texts)
 
 
-def _few_groups(trial_list: TrialList, *names: str) -> tuple[str, str] | None:
-    """Why groups cannot be compared in these, if it is for the groups, and what to do."""
+def _few_groups_reason(trial_list: TrialList, *names: str) -> tuple[str, str] | None:
+    """Return why groups cannot be compared in these, if it is for the groups, and what to do."""
     if not trial_list.groupings:
         return _NO_GROUPS
-    sizes = [len(one.groups) for one in trial_list.groupings if not _is_of(one, *names)]
+    sizes = [
+        len(grouping.groups)
+        for grouping in trial_list.groupings
+        if not _is_made_of(grouping, *names)
+    ]
     if not sizes:
         return "groups are made of what is checked", "give --by with groups of speakers"
     return None if max(sizes) > 1 else ("there is one group only", "give --by with more groups")
 
 
-def _g10(counts: ListCounts, check: Check) -> Finding:
-    nontarget, target = counts.reversed
-    notes = [one for one in counts.trial_list.trials.data if one.item == DUPLICATES]
-    # of a list beside its scores, those of the list
-    duplicates = max((one.count for one in notes), default=0)
-    every = duplicates + nontarget + target + counts.itself
+def _g10_repeated_trials(counts: ListCounts, check: Check) -> Finding:
+    n_nontarget, n_target = counts.n_reversed
+    notes = [note for note in counts.trial_list.trials.data if note.item == DUPLICATES]
+    # where a list has scores in another file, that of the list counts
+    n_duplicates = max((note.count for note in notes), default=0)
+    n_repeated = n_duplicates + n_nontarget + n_target + counts.n_self_trials
     return check.finding(
-        every,
-        f"{duplicates:,} exact duplicates; {nontarget + target:,} trials whose reverse is there, "
-        f"too ({target:,} target, {nontarget:,} nontarget); {counts.itself:,} of an utterance "
-        "with itself",
-        offenders=every,
+        n_repeated,
+        f"{n_duplicates:,} exact duplicates; {n_nontarget + n_target:,} trials whose reverse is "
+        f"there, too ({n_target:,} target, {n_nontarget:,} nontarget); {counts.n_self_trials:,} of "
+        "an utterance with itself",
+        offenders=n_repeated,
         mend="keep each unordered pair once: most systems give it one score",
     )
 
 
 def failed_checks_sentence(failed: Sequence[str], *, unscored: int = 0, also: bool = False) -> str:
-    """Which checks a list fails, by their ids: the same words wherever it is said.
+    """Return which checks a list fails, by their ids: the same words wherever it is said.
 
-    Of a list some trials of which have no score, only the others were looked at.
+    If some trials of the list have no score, only the others were looked at.
 
     >>> failed_checks_sentence(["G2"]), failed_checks_sentence([])
     ('The list fails G2. parivox trials check tells more.', 'The list fails no check.')
     """
-    what = (
-        f"The list without its {unscored:,} trials that have no score" if unscored else "The list"
-    )
+    subject = "The list"
+    if unscored:
+        subject = f"The list without its {unscored:,} trials that have no score"
     if not failed:
-        return f"{what} fails no check."
-    fails = "also fails" if also else "fails"
-    return f"{what} {fails} {', '.join(failed)}. parivox trials check tells more."
+        return f"{subject} fails no check."
+    verb = "also fails" if also else "fails"
+    return f"{subject} {verb} {', '.join(failed)}. parivox trials check tells more."
 
 
 def percent(share: float) -> str:
-    """A share as a percentage with one decimal.
+    """Return a share as a percentage with one decimal.
 
     >>> percent(0.45692), percent(float("nan"))
     ('45.7 %', 'n.k.')
@@ -423,23 +468,23 @@ def percent(share: float) -> str:
     return "n.k." if np.isnan(share) else f"{100 * share:.1f} %"
 
 
-def range_of(values: NDArray[np.integer]) -> str:
-    """The least and the most of some counts.
+def range_of(counts: NDArray[np.integer]) -> str:
+    """Return the smallest and the largest of some counts.
 
     >>> range_of(np.array([3, 1000])), range_of(np.array([5, 5]))
     ('3 to 1,000', '5')
     """
-    least, most = int(values.min()), int(values.max())
-    return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    minimum, maximum = int(counts.min()), int(counts.max())
+    return f"{minimum:,}" if minimum == maximum else f"{minimum:,} to {maximum:,}"
 
 
-def share_range(groups: Sequence[str], share: Floats) -> str:
-    """The lowest and the highest share that is known, and whose they are, if they differ.
+def share_range(groups: Sequence[str], shares: Floats) -> str:
+    """Return the lowest and the highest share that is known, and whose they are, if they differ.
 
     >>> share_range(["f", "m", "x"], np.array([0.5, 0.25, np.nan]))
     '25.0 % (m) to 50.0 % (f)'
     """
-    low, high = int(np.nanargmin(share)), int(np.nanargmax(share))
-    if share[low] == share[high]:
-        return f"{percent(share[low])} (every group)"
-    return f"{percent(share[low])} ({groups[low]}) to {percent(share[high])} ({groups[high]})"
+    low, high = int(np.nanargmin(shares)), int(np.nanargmax(shares))
+    if shares[low] == shares[high]:
+        return f"{percent(shares[low])} (every group)"
+    return f"{percent(shares[low])} ({groups[low]}) to {percent(shares[high])} ({groups[high]})"

@@ -160,7 +160,7 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
         msg = "--compat hutiri2022: knows no mix and no balance of partners; leave them out"
         raise ConfigError(msg)
     balanced = not compat if asked.balance_partners is None else bool(asked.balance_partners)
-    groups = group_positions(pool.groups, pool.by, asked.groups)
+    groups = group_positions(pool.groups, pool.grouping, asked.groups)
     wanted = _PairsWanted(pool, groups, n, shares, balanced, bool(compat)).with_targets(grades)
     reasons = wanted.reasons()
     if "" not in reasons:
@@ -172,10 +172,11 @@ def design(pool: Pool, asked: InclusiveOptions) -> Design:
     is_in = np.array([not reason for reason in reasons])
     grade_by = None if asked.grade_by is None else list(asked.grade_by)
     notes = list(_notes(wanted, reasons.count("")))
-    if grade_by is None and not pool.is_usual:
+    if grade_by is None and not pool.has_usual_difficulty:
         notes.append(
             f"grades are of {' and '.join(pool.graded_by)}, those of the check of "
-            f"{' and '.join(pool.usual)}: to have the same, name attributes with --grade-by"
+            f"{' and '.join(pool.usual_attributes)}: to have the same, name attributes with "
+            "--grade-by"
         )
     draw_nontargets = _by_turns if balanced else _at_random
 
@@ -248,8 +249,10 @@ def _targets(wanted: _PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Si
     drawn = []
     for grade, n in wanted.target_counts.items():
         pairs = wanted.target_pairs[grade]
-        numbers = draws.child(grade).distinct(pairs.within(wanted.pool.start), n * is_in)
-        drawn.append([side.reshape(-1, n) for side in pairs.at(numbers)])
+        numbers = draws.child(grade).distinct_numbers(
+            pairs.count_by_speaker(wanted.pool.utterance_starts), n * is_in
+        )
+        drawn.append([side.reshape(-1, n) for side in pairs.utterances_at(numbers)])
     enrol, test = (np.concatenate(side, axis=1) for side in zip(*drawn, strict=True))
     return enrol, test
 
@@ -270,7 +273,7 @@ def _by_turns(wanted: _PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> S
         turn[cells] = (np.arange(m) // b.size + before[j]).reshape(n, -1).T
         before += np.bincount(j, minlength=is_in.size)
     meetings = Meetings(np.repeat(chosen, wanted.n), partner.ravel(), turn.ravel())
-    enrol, test = utterances_of(meetings, wanted.pool.start, draws.child(_UTTERANCES))
+    enrol, test = utterances_of(meetings, wanted.pool.utterance_starts, draws.child(_UTTERANCES))
     return enrol.reshape(partner.shape), test.reshape(partner.shape)
 
 
@@ -292,7 +295,9 @@ def _at_random(wanted: _PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> 
             sides = _any_utterances(pool, parts[at], chosen[some // n], words.reshape(2, -1))
             enrol[some], test[some] = sides
         if not wanted.literal:
-            taken, left = without_repeats(keys_of(enrol[again], test[again], len(pool.ids)), taken)
+            taken, left = without_repeats(
+                keys_of(enrol[again], test[again], len(pool.utterance_ids)), taken
+            )
             again = again[left]
         if wanted.literal or not again.size:
             return enrol.reshape(-1, n), test.reshape(-1, n)
@@ -305,15 +310,15 @@ def _at_random(wanted: _PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> 
 
 def _any_utterances(pool: Pool, part: _Part, i: Ints, words: Words) -> Sides:
     """Any utterance of each speaker, with any of the partners'."""
-    size, partners = pool.sizes[i], part.partners
-    ends = np.cumsum(pool.sizes[partners])
+    size, partners = pool.n_utterances[i], part.partners
+    ends = np.cumsum(pool.n_utterances[partners])
     x = numbers_below(ends[-1] - part.is_one * size, words[1])
     if part.is_one:  # pass over the speaker's own
-        first = (ends - pool.sizes[partners])[np.searchsorted(partners, i)]
+        first = (ends - pool.n_utterances[partners])[np.searchsorted(partners, i)]
         x += size * (x >= first)
     j = np.searchsorted(ends, x, side="right")
-    test = pool.start[partners[j] + 1] - (ends[j] - x)
-    return pool.start[i] + numbers_below(size, words[0]), test
+    test = pool.utterance_starts[partners[j] + 1] - (ends[j] - x)
+    return pool.utterance_starts[i] + numbers_below(size, words[0]), test
 
 
 class _Part(NamedTuple):
@@ -343,7 +348,10 @@ class _PairsWanted:
     def with_targets(self, grades: tuple[int, ...]) -> _PairsWanted:
         """The same, with target pairs of these grades, in equal shares."""
         pool, shares = self.pool, dict.fromkeys(grades, 1 / len(grades))
-        pairs = {grade: target_pairs(pool.start, pool.recording_end, grade) for grade in grades}
+        pairs = {
+            grade: target_pairs(pool.utterance_starts, pool.recording_ends, grade)
+            for grade in grades
+        }
         return replace(self, target_mix=shares, target_pairs=pairs)
 
     @property
@@ -368,13 +376,13 @@ class _PairsWanted:
     def reasons(self) -> list[str]:
         """Why each speaker takes no part; empty for those that do."""
         pool, more = self.pool, int(self.literal)
-        reasons = np.full(pool.sizes.size, "", dtype=object)
-        reasons[~np.isin(pool.group, self.groups)] = NOT_ASKED
-        reasons[pool.group < 0] = f"{pool.by} is not known"
+        reasons = np.full(pool.n_utterances.size, "", dtype=object)
+        reasons[~np.isin(pool.group_of_speaker, self.groups)] = NOT_ASKED
+        reasons[pool.group_of_speaker < 0] = f"{pool.grouping} is not known"
         unknown = f"{' or '.join(pool.graded_by)} is not known"
-        reasons[(pool.classes.of_speaker < 0) & (reasons != NOT_ASKED)] = unknown
+        reasons[(pool.difficulty_classes.class_of_speaker < 0) & (reasons != NOT_ASKED)] = unknown
         for grade, n in self.target_counts.items():
-            there = self.target_pairs[grade].within(pool.start)
+            there = self.target_pairs[grade].count_by_speaker(pool.utterance_starts)
             words = f"fewer than {n + more:,} target pairs of grade {grade}"
             reasons[(reasons == "") & (there < n + more)] = words
         while short := self._short(reasons == ""):
@@ -384,11 +392,11 @@ class _PairsWanted:
 
     def parts(self, is_in: NDArray[np.bool_]) -> list[_Part]:
         """Nontarget trials among these speakers, those of the hardest grade first."""
-        classes, parts, column = self.pool.classes, [], 0
-        of = np.where(is_in, classes.of_speaker, -1)
+        classes, parts, column = self.pool.difficulty_classes, [], 0
+        of = np.where(is_in, classes.class_of_speaker, -1)
         for grade, n in rounded_counts(self.n, self.mix).items():
             for one in np.unique(of[of >= 0]).tolist():
-                others = np.flatnonzero(classes.grade[one] == grade)
+                others = np.flatnonzero(classes.pair_grades[one] == grade)
                 partners = np.flatnonzero(np.isin(of, others))
                 members = np.flatnonzero(of == one)
                 parts.append(_Part(grade, n, column, members, partners, one in others))
@@ -421,7 +429,7 @@ class _PairsWanted:
 
     def _poor(self, part: _Part) -> Ints:
         """Those with fewer pairs than drawing takes: twice n, as partners draw from them too."""
-        sizes = self.pool.sizes
+        sizes = self.pool.n_utterances
         own = sizes[part.members]
         there = own * (sizes[part.partners].sum() - part.is_one * own)
         few = there < (part.n + 1 if self.literal else 2 * part.n)
@@ -429,14 +437,14 @@ class _PairsWanted:
 
     def _crowded(self, is_in: NDArray[np.bool_], grade: int, n: int) -> Ints:
         """Those with the fewest utterances, where two meet more often than they have pairs."""
-        classes = self.pool.classes
+        classes = self.pool.difficulty_classes
         who = np.flatnonzero(is_in)
-        who = who[np.lexsort((-who, self.pool.sizes[who], classes.of_speaker[who]))]
-        of = classes.of_speaker[who]
+        who = who[np.lexsort((-who, self.pool.n_utterances[who], classes.class_of_speaker[who]))]
+        of = classes.class_of_speaker[who]
         present, first, count = np.unique(of, return_index=True, return_counts=True)
-        sizes = self.pool.sizes[who]
+        sizes = self.pool.n_utterances[who]
         fewest = sizes[first]
-        is_met = classes.grade[np.ix_(present, present)] == grade
+        is_met = classes.pair_grades[np.ix_(present, present)] == grade
         each = -(-n // (is_met @ count - is_met.diagonal()))  # how often one meets each partner
         pairs = np.multiply.outer(fewest, fewest)
         is_crowded = is_met & (pairs < np.add.outer(each, each))

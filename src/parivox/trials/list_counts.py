@@ -1,7 +1,7 @@
-"""What there is to count in a list, added up once: trials by who is compared with whom.
+"""Count the trials of a list once, by pair of speakers.
 
-Everything that is said of a list is a sum over its pairs of speakers. There are far fewer of them
-than trials, so that checks and tables take no time once these are counted.
+Every table and check of a list is a sum over its pairs of speakers. A list has far fewer of them
+than trials, so tables and checks take no time once the pairs are counted.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from parivox.data.grouping import Grouping
+    from parivox.data.trial_checks import Trials
     from parivox.trials.lists import Agreement, TrialList
 
     Floats = NDArray[np.float64]
@@ -32,42 +33,53 @@ if TYPE_CHECKING:
     Flags = NDArray[np.int8]
 
 MAX_MARKED_CELLS = 10_000_000
-"""Groups times speakers that are marked in a table; of more, pairs are sorted, which is slower."""
+"""Groups times members above which pairs are sorted, which is slower, and not marked in a table."""
 
 
 @dataclass(frozen=True, eq=False)
 class SpeakerPairCounts:
-    """Trials alike in everything that counts, with how many there are; shape (cell,) each."""
+    """Trials by pair of speakers and by what makes them difficult; shape (row,) each.
+
+    A row stands for all trials that agree in every field but the number.
+    """
 
     enrol: Codes  # speaker of either side; equal for target trials
     test: Codes
-    recording: Flags  # of target trials, whether both sides are of one recording: 1, 0, -1 unknown
-    shared: Flags  # [attribute, cell]: whether both sides share each that defines difficulty
+    same_recording: Flags
+    """Of target trials, whether both sides are of one recording: 1, 0, -1 for unknown."""
+    agreement: Flags
+    """Whether both sides share each attribute that defines difficulty, [attribute, row]."""
     enrol_group: Codes  # -1 for none
     test_group: Codes
-    count: Ints
+    n_trials: Ints
 
     @property
-    def target(self) -> NDArray[np.bool_]:
+    def is_target(self) -> NDArray[np.bool_]:
         """Whether they are trials of one speaker."""
         return np.asarray(self.enrol == self.test)
 
     @property
     def grade(self) -> Flags:
         """How difficult they are, 0 where it is not known."""
-        return grade_codes(self.target, self.recording, self.shared)
+        return grade_codes(self.is_target, self.same_recording, self.agreement)
 
-    def take(self, some: NDArray[np.bool_]) -> SpeakerPairCounts:
-        """Some of the cells."""
+    def select(self, mask: NDArray[np.bool_]) -> SpeakerPairCounts:
+        """Return the rows where `mask` is true."""
         return SpeakerPairCounts(
-            *(self.enrol[some], self.test[some], self.recording[some], self.shared[:, some]),
-            *(self.enrol_group[some], self.test_group[some], self.count[some]),
+            enrol=self.enrol[mask],
+            test=self.test[mask],
+            same_recording=self.same_recording[mask],
+            agreement=self.agreement[:, mask],
+            enrol_group=self.enrol_group[mask],
+            test_group=self.test_group[mask],
+            n_trials=self.n_trials[mask],
         )
 
-    def total(self, key: NDArray[np.integer], n: int) -> Ints:
-        """Trials by a key from 0 to below `n`; those below 0 are left out."""
-        known = np.flatnonzero(key >= 0)
-        return np.bincount(key.take(known), self.count.take(known), minlength=n).astype(np.int64)
+    def trials_by_key(self, key: NDArray[np.integer], n_keys: int) -> Ints:
+        """Add up trials by a key from 0 to below `n_keys`; keys below 0 are left out."""
+        has_key = np.flatnonzero(key >= 0)
+        totals = np.bincount(key.take(has_key), self.n_trials.take(has_key), minlength=n_keys)
+        return totals.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,221 +87,288 @@ class ListCounts:
     """Counts of a list."""
 
     trial_list: TrialList
-    cells: SpeakerPairCounts  # without groups
-    with_own_groups: Mapping[int, SpeakerPairCounts]
-    """Likewise with the groups of trials or recordings, by the place of the grouping."""
-    reversed: tuple[int, int]
+    pair_counts: SpeakerPairCounts  # without groups
+    pair_counts_by_trial_groups: Mapping[int, SpeakerPairCounts]
+    """The same with the groups of trials or recordings, by the position of the grouping."""
+    n_reversed: tuple[int, int]
     """Nontarget and target trials whose reverse is in the list, too; one of the two is counted."""
-    itself: int  # trials of an utterance with itself
-    uses: Ints  # trials that each utterance takes part in
+    n_self_trials: int  # trials of an utterance with itself
+    trials_per_utterance: Ints
 
     @property
-    def by(self) -> Iterator[SpeakerPairCounts]:
-        """The cells with the groups of each grouping of the list, made one after the other."""
-        for i, grouping in enumerate(self.trial_list.groupings):
-            own = self.with_own_groups.get(i)
-            yield _grouped(self.cells, grouping) if own is None else own
+    def pair_counts_by_grouping(self) -> Iterator[SpeakerPairCounts]:
+        """Yield the counts with the groups of each grouping of the list, one after the other."""
+        for position, grouping in enumerate(self.trial_list.groupings):
+            trial_groups = self.pair_counts_by_trial_groups.get(position)
+            if trial_groups is None:
+                yield _with_speaker_groups(self.pair_counts, grouping)
+            else:
+                yield trial_groups
 
     @cached_property
-    def speakers(self) -> TrialsPerSpeaker:
+    def trials_per_speaker(self) -> TrialsPerSpeaker:
         """What each speaker takes part in."""
-        n, cells = len(self.trial_list.people.ids), self.cells
-        target, other = cells.take(cells.target), cells.take(~cells.target)
-        sides = (target, target.enrol), (other, other.enrol), (other, other.test)
-        own, enrolled, tested = (of.total(side, n) for of, side in sides)
-        there = np.flatnonzero(own + enrolled + tested)
-        return TrialsPerSpeaker(self, there, own[there], enrolled[there], tested[there])
+        n_speakers = len(self.trial_list.speakers.ids)
+        is_target = self.pair_counts.is_target
+        target, nontarget = self.pair_counts.select(is_target), self.pair_counts.select(~is_target)
+        n_target = target.trials_by_key(target.enrol, n_speakers)
+        n_nontarget = nontarget.trials_by_key(nontarget.enrol, n_speakers)
+        n_tested_nontarget = nontarget.trials_by_key(nontarget.test, n_speakers)
+        present = np.flatnonzero(n_target + n_nontarget + n_tested_nontarget)
+        return TrialsPerSpeaker(
+            self, present, n_target[present], n_nontarget[present], n_tested_nontarget[present]
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class TrialsPerSpeaker:
-    """Speakers who take part, and in how much; shape (speaker,) each."""
+    """Speakers who take part, and in how many trials; shape (speaker,) each."""
 
-    counts: ListCounts
-    speaker: Ints  # index into the table of speakers
-    target: Ints  # trials that they enrol in
-    nontarget: Ints
-    tested: Ints  # nontarget trials that they are the test side of
+    list_counts: ListCounts
+    speaker_indices: Ints  # rows of the table of speakers
+    n_target: Ints  # trials that they enrol in
+    n_nontarget: Ints
+    n_tested_nontarget: Ints  # nontarget trials that they are the test side of
 
     @property
-    def enrolled(self) -> Ints:
+    def n_enrolled(self) -> Ints:
         """Trials that they enrol in."""
-        return self.target + self.nontarget
+        return self.n_target + self.n_nontarget
 
     @property
-    def as_test(self) -> Ints:
+    def n_tested(self) -> Ints:
         """Trials that they are the test side of."""
-        return self.target + self.tested
+        return self.n_target + self.n_tested_nontarget
 
     @property
-    def part(self) -> Ints:
+    def n_trials(self) -> Ints:
         """Trials that they take part in, on one side or both."""
-        return self.target + self.nontarget + self.tested
+        return self.n_target + self.n_nontarget + self.n_tested_nontarget
 
     @cached_property
-    def partners(self) -> Ints:
+    def n_partners(self) -> Ints:
         """Other speakers whom they are compared with."""
-        cells = self.counts.cells.take(~self.counts.cells.target)
-        one, other = cells.enrol.astype(np.int64), cells.test.astype(np.int64)
-        n = len(self.counts.trial_list.people.ids)
-        both, _ = sum_by_code(np.concatenate((one * n + other, other * n + one)), n * n)
-        return np.bincount(both // n, minlength=n)[self.speaker]
+        pair_counts = self.list_counts.pair_counts
+        nontarget = pair_counts.select(~pair_counts.is_target)
+        enrol, test = nontarget.enrol.astype(np.int64), nontarget.test.astype(np.int64)
+        n_speakers = len(self.list_counts.trial_list.speakers.ids)
+        keys = np.concatenate((enrol * n_speakers + test, test * n_speakers + enrol))
+        distinct_keys, _ = sum_by_code(keys, n_speakers * n_speakers)
+        n_partners = np.bincount(distinct_keys // n_speakers, minlength=n_speakers)
+        return n_partners[self.speaker_indices]
 
     @property
-    def utterances(self) -> Ints:
+    def n_utterances(self) -> Ints:
         """Their utterances in the list."""
-        trial_list = self.counts.trial_list
-        speaker = trial_list.trials.utterance_speaker[self.counts.uses > 0]
-        return np.bincount(speaker, minlength=len(trial_list.people.ids))[self.speaker]
+        trial_list = self.list_counts.trial_list
+        is_used = self.list_counts.trials_per_utterance > 0
+        speaker = trial_list.trials.utterance_speaker[is_used]
+        n_utterances = np.bincount(speaker, minlength=len(trial_list.speakers.ids))
+        return n_utterances[self.speaker_indices]
 
     @cached_property
-    def recordings(self) -> Ints:
+    def n_recordings(self) -> Ints:
         """Their recordings in the list; -1 where not all are known."""
-        trial_list, used = self.counts.trial_list, self.counts.uses > 0
-        speaker = trial_list.trials.utterance_speaker[used]
-        n = len(trial_list.people.ids)
-        return recordings_by_group(speaker, trial_list.recording[used], n)[self.speaker]
+        trial_list = self.list_counts.trial_list
+        is_used = self.list_counts.trials_per_utterance > 0
+        speaker = trial_list.trials.utterance_speaker[is_used]
+        n_speakers = len(trial_list.speakers.ids)
+        n_recordings = recordings_by_group(
+            speaker, trial_list.recording_indices[is_used], n_speakers
+        )
+        return n_recordings[self.speaker_indices]
 
 
 def count_list(trial_list: TrialList) -> ListCounts:
-    """Count the trials of a list, block by block.
+    """Count the trials of a list, chunk by chunk.
 
     >>> from parivox.trials.lists import read_list
     >>> trials = {"enrol": ["a/x/1", "a/x/1", "a/y/1"], "test": ["a/x/2", "b/y/1", "b/y/1"]}
-    >>> cells = count_list(read_list(trials)).cells
-    >>> cells.enrol.tolist(), cells.test.tolist(), cells.count.tolist()
+    >>> counts = count_list(read_list(trials)).pair_counts
+    >>> counts.enrol.tolist(), counts.test.tolist(), counts.n_trials.tolist()
     ([0, 0], [0, 1], [1, 2])
     """
-    n = len(trial_list.people.ids)
-    agreements = [one for one in trial_list.agreements if one.of_speaker is None]
-    shared = [one.on(trial_list.trials) for one in agreements]
-    base = _KeyCounts(n, 3 ** len(agreements), 1)
+    n_speakers = len(trial_list.speakers.ids)
+    # attributes of speakers follow from the pair, so that only others need a place in the key
+    agreements = [
+        agreement for agreement in trial_list.agreements if agreement.speaker_codes is None
+    ]
+    agreement_functions = [agreement.code_function(trial_list.trials) for agreement in agreements]
+    n_agreement_codes = 3 ** len(agreements)
+    key_counts = _KeyCounts(n_speakers, n_agreement_codes, 1)
     # groupings of trials or recordings, which the speakers do not determine
-    apart = {
-        i: (_KeyCounts(n, 3 ** len(agreements), len(one.groups) + 1), one.on(trial_list.trials))
-        for i, one in enumerate(trial_list.groupings)
-        if one.of_speaker is None
+    grouped_key_counts = {
+        position: (
+            _KeyCounts(n_speakers, n_agreement_codes, len(grouping.groups) + 1),
+            grouping.on(trial_list.trials),
+        )
+        for position, grouping in enumerate(trial_list.groupings)
+        if grouping.of_speaker is None
     }
     speaker = trial_list.trials.utterance_speaker
-    uses = np.zeros(speaker.size, dtype=np.int64)
-    reversed_, itself = np.zeros(2, dtype=np.int64), 0
-    last: tuple[int, int] | None = None
-    for block in trial_list.blocks():
-        if not len(block):
+    utterances = _UtteranceCounts(speaker.size)
+    for chunk in trial_list.chunks():
+        if not len(chunk):
             continue
-        enrol, test = block.enrol, block.test
-        uses += np.bincount(enrol, minlength=uses.size)
-        uses += np.bincount(test, minlength=uses.size)
-        back = (enrol[1:] == test[:-1]) & (test[1:] == enrol[:-1])
-        reversed_ += np.bincount(block.target[1:][back], minlength=2)
-        reversed_[int(block.target[0])] += last == (int(test[0]), int(enrol[0]))
-        last = int(enrol[-1]), int(test[-1])
-        own = enrol == test
-        itself += int(own.sum())
-        uses -= np.bincount(enrol[own], minlength=uses.size)
+        utterances.add(chunk)
         # one number for all that counts of each trial, but groups
-        key = speaker.take(enrol).astype(np.int64) * n + speaker.take(test)
-        recording = np.where(block.target, trial_list.same_recording(block), 0)
-        for flags in (recording, *(one(block) for one in shared)):
+        key = speaker.take(chunk.enrol).astype(np.int64) * n_speakers + speaker.take(chunk.test)
+        same_recording = np.where(chunk.target, trial_list.same_recording(chunk), 0)
+        for codes in (same_recording, *(function(chunk) for function in agreement_functions)):
             key *= 3
-            key += flags
+            key += codes
             key += 1
-        base.add(key)
-        for adding, sides in apart.values():
-            one, other = sides(block)
-            adding.add((key * adding.groups + one + 1) * adding.groups + other + 1)
-    cells = _decoded(base, trial_list, agreements)
-    with_own_groups = {i: _decoded(one, trial_list, agreements) for i, (one, _) in apart.items()}
+        key_counts.add(key)
+        for counts, groups_of_sides in grouped_key_counts.values():
+            enrol_group, test_group = groups_of_sides(chunk)
+            counts.add((key * counts.n_groups + enrol_group + 1) * counts.n_groups + test_group + 1)
     return ListCounts(
-        trial_list, cells, with_own_groups, (int(reversed_[0]), int(reversed_[1])), itself, uses
+        trial_list,
+        pair_counts=_pair_counts(key_counts, trial_list, agreements),
+        pair_counts_by_trial_groups={
+            position: _pair_counts(counts, trial_list, agreements)
+            for position, (counts, _) in grouped_key_counts.items()
+        },
+        n_reversed=(int(utterances.n_reversed[0]), int(utterances.n_reversed[1])),
+        n_self_trials=utterances.n_self_trials,
+        trials_per_utterance=utterances.n_trials,
     )
 
 
-class _KeyCounts(CodeSums):
-    """Keys and how often they occur."""
+class _UtteranceCounts:
+    """Trials of each utterance, of utterances with themselves, and of reversed pairs."""
 
-    def __init__(self, speakers: int, shared: int, groups: int) -> None:
-        self.speakers, self.groups = speakers, groups
-        super().__init__(max(speakers, 1) ** 2 * 3 * shared * groups**2)
-        if math.log2(self.size) > 62:
+    def __init__(self, n_utterances: int) -> None:
+        self.n_trials = np.zeros(n_utterances, dtype=np.int64)
+        self.n_reversed = np.zeros(2, dtype=np.int64)  # nontarget, target
+        self.n_self_trials = 0
+        self._last_trial: tuple[int, int] | None = None
+
+    def add(self, chunk: Trials) -> None:
+        """Count the trials of the next chunk; it must hold at least one.
+
+        Trials come in an order in which a trial and its reverse are neighbours.
+        """
+        enrol, test = chunk.enrol, chunk.test
+        self.n_trials += np.bincount(enrol, minlength=self.n_trials.size)
+        self.n_trials += np.bincount(test, minlength=self.n_trials.size)
+        is_reverse = (enrol[1:] == test[:-1]) & (test[1:] == enrol[:-1])
+        self.n_reversed += np.bincount(chunk.target[1:][is_reverse], minlength=2)
+        # the trial before the first of this chunk is the last of the chunk before
+        if self._last_trial == (int(test[0]), int(enrol[0])):
+            self.n_reversed[int(chunk.target[0])] += 1
+        self._last_trial = int(enrol[-1]), int(test[-1])
+        is_self_trial = enrol == test
+        self.n_self_trials += int(is_self_trial.sum())
+        # counted on both sides above, though it is one use
+        self.n_trials -= np.bincount(enrol[is_self_trial], minlength=self.n_trials.size)
+
+
+class _KeyCounts(CodeSums):
+    """Keys of trials and how often each occurs."""
+
+    def __init__(self, n_speakers: int, n_agreement_codes: int, n_groups: int) -> None:
+        self.n_speakers, self.n_groups = n_speakers, n_groups
+        super().__init__(max(n_speakers, 1) ** 2 * 3 * n_agreement_codes * n_groups**2)
+        if math.log2(self.size) > 62:  # keys are signed integers of 64 bits
             msg = (
-                f"{speakers:,} speakers and {groups - 1:,} groups that are not of speakers make "
-                "too many combinations to count; group by fewer values, or by bands of a number"
+                f"{n_speakers:,} speakers and {n_groups - 1:,} groups that are not of speakers "
+                "make too many combinations to count; group by fewer values, or by bands of a "
+                "number"
             )
             raise ConfigError(msg)
 
 
-def _decoded(
-    adding: _KeyCounts, trial_list: TrialList, agreements: Sequence[Agreement]
+def _pair_counts(
+    key_counts: _KeyCounts, trial_list: TrialList, agreements: Sequence[Agreement]
 ) -> SpeakerPairCounts:
-    """What the keys stand for."""
-    key, count = adding.total()
-    group = np.full((2, key.size), -1, dtype=np.int32)
-    if adding.groups > 1:
+    """Return what the keys stand for, in the reverse order of how they were put together."""
+    key, n_trials = key_counts.total()
+    groups = np.full((2, key.size), -1, dtype=np.int32)
+    if key_counts.n_groups > 1:
         for side in (1, 0):
-            key, code = np.divmod(key, adding.groups)
-            group[side] = code - 1
-    flags = {}
-    for one in reversed(agreements):
+            key, code = np.divmod(key, key_counts.n_groups)
+            groups[side] = code - 1
+    codes = {}
+    for agreement in reversed(agreements):
         key, code = np.divmod(key, 3)
-        flags[one.name] = code - 1
-    key, recording = np.divmod(key, 3)
-    enrol, test = (side.astype(np.int32) for side in np.divmod(key, adding.speakers))
-    shared = np.empty((len(trial_list.agreements), key.size), dtype=np.int8)
-    for i, one in enumerate(trial_list.agreements):
-        of = one.of_speaker
-        shared[i] = flags[one.name] if of is None else agreement_codes(of[enrol], of[test])
+        codes[agreement.name] = code - 1
+    key, same_recording = np.divmod(key, 3)
+    enrol, test = (side.astype(np.int32) for side in np.divmod(key, key_counts.n_speakers))
+    agreement_rows = np.empty((len(trial_list.agreements), key.size), dtype=np.int8)
+    for row, agreement in enumerate(trial_list.agreements):
+        speaker_codes = agreement.speaker_codes
+        if speaker_codes is None:
+            agreement_rows[row] = codes[agreement.name]
+        else:
+            agreement_rows[row] = agreement_codes(speaker_codes[enrol], speaker_codes[test])
     return SpeakerPairCounts(
-        enrol, test, (recording - 1).astype(np.int8), shared, group[0], group[1], count
+        enrol=enrol,
+        test=test,
+        same_recording=(same_recording - 1).astype(np.int8),
+        agreement=agreement_rows,
+        enrol_group=groups[0],
+        test_group=groups[1],
+        n_trials=n_trials,
     )
 
 
-def _grouped(cells: SpeakerPairCounts, grouping: Grouping) -> SpeakerPairCounts:
-    """Cells with the groups of their speakers."""
-    of = grouping.of_speaker
-    assert of is not None
-    one, other = (of[side].astype(np.int32) for side in (cells.enrol, cells.test))
-    return replace(cells, enrol_group=one, test_group=other)
+def _with_speaker_groups(pair_counts: SpeakerPairCounts, grouping: Grouping) -> SpeakerPairCounts:
+    """Return the counts with the groups of their speakers."""
+    speaker_groups = grouping.of_speaker
+    assert speaker_groups is not None
+    return replace(
+        pair_counts,
+        enrol_group=speaker_groups[pair_counts.enrol].astype(np.int32),
+        test_group=speaker_groups[pair_counts.test].astype(np.int32),
+    )
 
 
-def shares_or_nan(part: ArrayLike, whole: ArrayLike) -> Floats:
-    """Parts over wholes; NaN where a whole is 0."""
-    one, other = np.broadcast_arrays(np.asarray(part, dtype=float), np.asarray(whole, dtype=float))
-    share: Floats = np.divide(one, other, out=np.full(one.shape, np.nan), where=other > 0)
-    return share
+def shares_or_nan(counts: ArrayLike, totals: ArrayLike) -> Floats:
+    """Return counts over totals; NaN where a total is 0."""
+    numerator, denominator = np.broadcast_arrays(
+        np.asarray(counts, dtype=float), np.asarray(totals, dtype=float)
+    )
+    shares: Floats = np.divide(
+        numerator, denominator, out=np.full(numerator.shape, np.nan), where=denominator > 0
+    )
+    return shares
 
 
 def effective_number(trials: NDArray[np.integer]) -> float:
-    """Effective number of speakers, (sum n)^2 / sum n^2 over their numbers of trials; 0 of none.
+    """Return the effective number of speakers, (sum n)^2 / sum n^2; 0 of none.
+
+    `trials` holds the number n of trials of each speaker.
 
     >>> effective_number(np.array([10, 10, 10])), effective_number(np.array([28, 1, 1]))
     (3.0, 1.1450381679389312)
     """
-    each = np.asarray(trials, dtype=np.float64)
-    square = float((each**2).sum())
-    return float(each.sum()) ** 2 / square if square else 0.0
+    n_trials = np.asarray(trials, dtype=np.float64)
+    sum_of_squares = float((n_trials**2).sum())
+    return float(n_trials.sum()) ** 2 / sum_of_squares if sum_of_squares else 0.0
 
 
-def speakers_by_group(cells: SpeakerPairCounts, k: int) -> Ints:
-    """Speakers of each of `k` groups, on either side."""
-    group = np.concatenate((cells.enrol_group, cells.test_group))
-    return distinct_by_group(group, np.concatenate((cells.enrol, cells.test)), k)
+def speakers_by_group(pair_counts: SpeakerPairCounts, n_groups: int) -> Ints:
+    """Count the speakers of each group, on either side."""
+    groups = np.concatenate((pair_counts.enrol_group, pair_counts.test_group))
+    speakers = np.concatenate((pair_counts.enrol, pair_counts.test))
+    return distinct_by_group(groups, speakers, n_groups)
 
 
-def recordings_by_group(group: Codes, recording: Codes, k: int) -> Ints:
-    """Recordings of each of `k` groups, or speakers; -1 where not all are known."""
-    known = recording >= 0
-    count_distinct = distinct_by_group(group[known], recording[known], k)
-    count_distinct[np.bincount(group[~known], minlength=k) > 0] = -1
-    return count_distinct
+def recordings_by_group(group: Codes, recording: Codes, n_groups: int) -> Ints:
+    """Count the recordings of each group, or speaker; -1 where not all are known."""
+    is_known = recording >= 0
+    n_recordings = distinct_by_group(group[is_known], recording[is_known], n_groups)
+    n_recordings[np.bincount(group[~is_known], minlength=n_groups) > 0] = -1
+    return n_recordings
 
 
-def distinct_by_group(group: Codes, who: Codes, k: int) -> Ints:
-    """Distinct speakers, or recordings, of each of `k` groups; -1 is none."""
-    width = int(who.max(initial=0)) + 1
-    key = group[group >= 0].astype(np.int64) * width + who[group >= 0]
-    if k * width > MAX_MARKED_CELLS:
-        return np.bincount(count_distinct(key)[0] // width, minlength=k)
-    there = np.zeros((k, width), dtype=bool)
-    there.ravel()[key] = True
-    return np.asarray(there.sum(axis=1))
+def distinct_by_group(group: Codes, members: Codes, n_groups: int) -> Ints:
+    """Count the distinct members (speakers or recordings) of each group; group -1 is none."""
+    n_members = int(members.max(initial=0)) + 1
+    keys = group[group >= 0].astype(np.int64) * n_members + members[group >= 0]
+    if n_groups * n_members > MAX_MARKED_CELLS:
+        return np.bincount(count_distinct(keys)[0] // n_members, minlength=n_groups)
+    is_member = np.zeros((n_groups, n_members), dtype=bool)
+    is_member.ravel()[keys] = True
+    return np.asarray(is_member.sum(axis=1))

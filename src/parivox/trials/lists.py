@@ -1,4 +1,7 @@
-"""One trial list, read without its scores: who is compared with whom, from which recordings."""
+"""Read one trial list without its scores: who is compared with whom, from which recordings.
+
+`read_list` gives a `TrialList`, which checks, descriptions and grades walk over chunk by chunk.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +37,12 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
 TRIALS_PER_CHUNK = 1 << 18
-"""Trials looked at together."""
-_MOST = 6
-"""Attributes that may define difficulty."""
-_USUAL = (("gender", "sex"), ("nationality",))
-"""Those of docs/references.md#paper-002, under the names that columns have."""
-_OF_SPEAKER = "speaker."
+"""Trials that are looked at together."""
+_MAX_ATTRIBUTES = 6
+"""Attributes that may define difficulty: k of them make 2 ** k grades."""
+_USUAL_COLUMNS = (("gender", "sex"), ("nationality",))
+"""Attributes of docs/references.md#paper-002, each under the names that columns have for it."""
+_SPEAKER_PREFIX = "speaker."
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,52 +50,60 @@ class Agreement:
     """Whether the sides of a trial share the value of an attribute: 1, 0 or -1 for unknown."""
 
     name: str  # the attribute as the user writes it
-    part: AttributeCodes  # where each side has which value
-    shared: NDArray[np.int8] | None = None
+    attribute_values: AttributeCodes  # where each side has which value
+    trial_codes: NDArray[np.int8] | None = None
     """Of an attribute of whole trials, whether each value says that they share it; last, -1."""
 
     @classmethod
-    def of(cls, part: AttributeCodes, trials: TrialSet) -> Agreement:
-        """How the values of an attribute are compared."""
-        one = part.attribute
-        place = part.of_trials.get(trials.key)
-        if place is None or place[0] != place[1]:
-            return cls(one.text.removeprefix(_OF_SPEAKER), part)
-        if one.edges:  # the nearest are alike
-            said = [int(i == 0) for i in range(len(part.values))]
+    def from_attribute(cls, attribute_values: AttributeCodes, trials: TrialSet) -> Agreement:
+        """Return how the values of an attribute are compared.
+
+        Raises
+        ------
+        ConfigError
+            If none of the values of whole trials says whether the sides share something.
+        """
+        attribute, values = attribute_values.attribute, attribute_values.values
+        name = attribute.text.removeprefix(_SPEAKER_PREFIX)
+        trial_columns = attribute_values.of_trials.get(trials.key)
+        # columns of their own for both sides are compared, like attributes of speakers
+        if trial_columns is None or trial_columns[0] != trial_columns[1]:
+            return cls(name, attribute_values)
+        if attribute.edges:  # a distance in bands: the nearest are alike
+            codes = [int(band == 0) for band in range(len(values))]
         else:
-            said = [LABELS.get(value.lower(), -1) for value in part.values]
-        if part.values and max(said) < 0:
+            codes = [LABELS.get(value.lower(), -1) for value in values]
+        if values and max(codes) < 0:
             msg = (
-                f"--grade-by {one.text!r}: holds {', '.join(map(repr, part.values[:3]))} for whole "
-                "trials; write yes or no, for shared or not, or give bands of a number, as in "
-                f"{one.name}:30"
+                f"--grade-by {attribute.text!r}: holds {', '.join(map(repr, values[:3]))} for "
+                "whole trials; write yes or no, for shared or not, or give bands of a number, as "
+                f"in {attribute.name}:30"
             )
             raise ConfigError(msg)
-        return cls(one.text.removeprefix(_OF_SPEAKER), part, np.array([*said, -1], dtype=np.int8))
+        return cls(name, attribute_values, np.array([*codes, -1], dtype=np.int8))
 
     @property
-    def of_speaker(self) -> Codes | None:
+    def speaker_codes(self) -> Codes | None:
         """Value of each speaker, -1 for unknown; None where it is not of the speakers."""
-        return self.part.of_speaker
+        return self.attribute_values.of_speaker
 
-    def on(self, trials: TrialSet) -> Callable[[Trials], NDArray[np.int8]]:
-        """A function from a partition of trials to this of each trial."""
-        sides, shared = self.part.on(trials), self.shared
-        if shared is not None:
-            return lambda part: shared[sides(part)[0]]
-        return lambda part: agreement_codes(*sides(part))
+    def code_function(self, trials: TrialSet) -> Callable[[Trials], NDArray[np.int8]]:
+        """Return a function from a chunk of trials to the agreement of each: 1, 0 or -1."""
+        values_of_sides, trial_codes = self.attribute_values.on(trials), self.trial_codes
+        if trial_codes is not None:
+            return lambda chunk: trial_codes[values_of_sides(chunk)[0]]
+        return lambda chunk: agreement_codes(*values_of_sides(chunk))
 
 
-def agreement_codes(one: Codes, other: Codes) -> NDArray[np.int8]:
-    """1 where codes are equal, 0 where they differ, -1 where one of them is unknown.
+def agreement_codes(enrol: Codes, test: Codes) -> NDArray[np.int8]:
+    """Return 1 where codes are equal, 0 where they differ, -1 where one of them is unknown.
 
     >>> agreement_codes(np.array([0, 0, -1]), np.array([0, 1, -1])).tolist()
     [1, 0, -1]
     """
-    same: NDArray[np.int8] = (one == other).astype(np.int8)
-    same[(one < 0) | (other < 0)] = -1
-    return same
+    codes: NDArray[np.int8] = (enrol == test).astype(np.int8)
+    codes[(enrol < 0) | (test < 0)] = -1
+    return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +111,9 @@ class TrialList:
     """A list with its speakers and their recordings."""
 
     trials: TrialSet
-    people: Speakers
-    recording: NDArray[np.int32]  # of each utterance, as `numbered_recordings` has it
-    recordings: RecordingNames  # where that is taken from
+    speakers: Speakers
+    recording_indices: NDArray[np.int32]  # of each utterance, as `numbered_recordings` has it
+    recording_names: RecordingNames  # where that is taken from
     groupings: tuple[Grouping, ...] = ()
     """By what the user asked for; without a choice, by every attribute with 2 to 50 values."""
     agreements: tuple[Agreement, ...] = ()
@@ -111,32 +122,33 @@ class TrialList:
     @cached_property
     def attributes(self) -> tuple[AttributeCodes, ...]:
         """Every attribute of speakers with 2 to 50 values."""
-        every = _sensible(self.people, self.trials)
-        return tuple(part for part in every if part.of_speaker is not None)
+        attributes = _attributes_with_few_values(self.speakers, self.trials)
+        return tuple(attribute for attribute in attributes if attribute.of_speaker is not None)
 
     @property
     def name(self) -> str:
         """What the file is called."""
         return str(self.trials.provenance[0]["name"])
 
-    def blocks(self) -> Iterator[Trials]:
-        """Every trial that contradicts no other, some at a time, in the order of the ids.
+    def chunks(self) -> Iterator[Trials]:
+        """Yield every trial that contradicts no other, some at a time, in the order of the ids.
 
         Trials without a test speaker are left out: a list is about who is compared with whom.
         """
         is_unknown = self.trials.utterance_speaker < 0
         lacks_speakers = self.trials.n_without_test_speaker > 0
-        with stage("looking at the trials", self.trials.n_trials, "trials") as looking:
-            for part in self.trials.partitions():
-                for block in part.without_conflicts().blocks(TRIALS_PER_CHUNK):
-                    yield block.take(~is_unknown[block.test]) if lacks_speakers else block
-                    looking.add(len(block))
+        with stage("looking at the trials", self.trials.n_trials, "trials") as progress:
+            for partition in self.trials.partitions():
+                for chunk in partition.without_conflicts().blocks(TRIALS_PER_CHUNK):
+                    yield chunk.take(~is_unknown[chunk.test]) if lacks_speakers else chunk
+                    progress.add(len(chunk))
 
-    def same_recording(self, block: Trials) -> NDArray[np.int8]:
-        """Whether both sides are of one recording: 1, 0, or -1 where it is not known."""
-        same = agreement_codes(self.recording.take(block.enrol), self.recording.take(block.test))
-        same[block.enrol == block.test] = 1
-        return same
+    def same_recording(self, chunk: Trials) -> NDArray[np.int8]:
+        """Return whether both sides are of one recording: 1, 0, or -1 where it is not known."""
+        recording = self.recording_indices
+        codes = agreement_codes(recording.take(chunk.enrol), recording.take(chunk.test))
+        codes[chunk.enrol == chunk.test] = 1
+        return codes
 
 
 @in_encoding_given
@@ -159,106 +171,130 @@ def read_list(
     They stand beside the trials with `keeps_scores`.
 
     >>> trials = {"enrol": ["a/x/1", "a/x/1"], "test": ["a/x/2", "b/y/1"], "label": [1, 0]}
-    >>> one = read_list(trials)
-    >>> one.people.ids, one.recording.tolist()
+    >>> trial_list = read_list(trials)
+    >>> trial_list.speakers.ids, trial_list.recording_indices.tolist()
     (('a', 'b'), [0, 0, 1])
     """
     from parivox.options.trials import DescribeOptions  # noqa: PLC0415 - an audit has its own
 
-    asked = DescribeOptions.of(
+    options = DescribeOptions.of(
         by=by, grade_by=grade_by, id=id, columns=columns, encoding=encoding, quotes=quotes
     )
-    groups, graded = asked.by, asked.grade_by
-    people = None if speakers is None else read_speakers(speakers, id=id, conflicts=conflicts)
-    attributes = [*attributes_asked(groups or ()), *parse_difficulty(graded or ())]
-    how: dict[str, Any] = {"columns": columns, "conflicts": conflicts, "unscored": True}
-    how["keeps_scores"] = keeps_scores
+    table = None if speakers is None else read_speakers(speakers, id=id, conflicts=conflicts)
+    attributes = [
+        *attributes_asked(options.by or ()),
+        *parse_difficulty(options.grade_by or ()),
+    ]
     with stage("reading the list"):
-        trials, people = read_with_speakers(source, people, utterances, attributes, **how)
-    made: list[Grouping] = []
-    if groups is not None or _sensible(people, trials):
-        made = make_groupings(people, groups, sets=[trials])
-    return list_of(trials, people, groupings=made, grade_by=graded)
+        trials, table = read_with_speakers(
+            source,
+            table,
+            utterances,
+            attributes,
+            columns=columns,
+            conflicts=conflicts,
+            unscored=True,
+            keeps_scores=keeps_scores,
+        )
+    groupings: list[Grouping] = []
+    if options.by is not None or _attributes_with_few_values(table, trials):
+        groupings = make_groupings(table, options.by, sets=[trials])
+    return list_of(trials, table, groupings=groupings, grade_by=options.grade_by)
 
 
 def read_with_speakers(
-    source: Any, people: Speakers | None, utterances: Any, attributes: list[Attribute], **how: Any
+    source: Any,
+    speakers: Speakers | None,
+    utterances: Any,
+    attributes: list[Attribute],
+    **options: Any,
 ) -> tuple[TrialSet, Speakers]:
-    """Read trials and whose they are, be it by their paths or by the table of utterances."""
+    """Read trials with their speakers, whom their paths or the table of utterances name."""
     table = None if utterances is None else read_utterances(utterances)
-    sources: dict[str, Any] = {"speakers": people, "utterances": table, "attributes": attributes}
-    trials = read_trials(source, system="", list_="", **sources, **how)
+    tables: dict[str, Any] = {"speakers": speakers, "utterances": table, "attributes": attributes}
+    trials = read_trials(source, system="", list_="", **tables, **options)
     check_test_speakers(trials, "a list is about who is compared with whom")
-    people = trials.people or people
-    assert people is not None
-    return trials, people
+    speakers = trials.people or speakers
+    assert speakers is not None
+    return trials, speakers
 
 
 def list_of(
     trials: TrialSet,
-    people: Speakers,
+    speakers: Speakers,
     *,
     groupings: Sequence[Grouping] = (),
     grade_by: Sequence[str] | None = None,
 ) -> TrialList:
-    """A list of trials that have been read; models have no recording."""
-    hard = usual_difficulty(people, groupings) if grade_by is None else parse_difficulty(grade_by)
-    source = AttributeLookup(people, [trials], None, "--grade-by")
+    """Return the list of trials that have been read; models have no recording."""
+    if grade_by is None:
+        attributes = usual_difficulty(speakers, groupings)
+    else:
+        attributes = parse_difficulty(grade_by)
+    lookup = AttributeLookup(speakers, [trials], None, "--grade-by")
     names = recording_names_of(trials)
     return TrialList(
         trials,
-        people,
+        speakers,
         recordings_in(trials, names),
         names,
         tuple(groupings),
-        tuple(Agreement.of(source.values(one), trials) for one in hard),
+        tuple(
+            Agreement.from_attribute(lookup.values(attribute), trials) for attribute in attributes
+        ),
     )
 
 
-def _sensible(people: Speakers, trials: TrialSet) -> list[AttributeCodes]:
-    """Every attribute of speakers or recordings with 2 to 50 values; perhaps none."""
-    return AttributeLookup(people, [trials], None, "--by").sensible(trials.in_use)
+def _attributes_with_few_values(speakers: Speakers, trials: TrialSet) -> list[AttributeCodes]:
+    """Return every attribute of speakers or recordings with 2 to 50 values; perhaps none."""
+    return AttributeLookup(speakers, [trials], None, "--by").sensible(trials.in_use)
 
 
 def parse_difficulty(names: Sequence[str]) -> list[Attribute]:
     """Read ``--grade-by``: attributes of either side, or of whole trials.
 
-    >>> [one.name for one in parse_difficulty(["gender", "same:device"])]
+    >>> [attribute.name for attribute in parse_difficulty(["gender", "same:device"])]
     ['gender', 'device']
     """
-    odd = next((one for one in names if not isinstance(one, str)), None)
-    if odd is not None:
-        msg = f"--grade-by {odd!r}: is not text; name attributes, as in gender"
+    not_text = [name for name in names if not isinstance(name, str)]
+    if not_text:
+        msg = f"--grade-by {not_text[0]!r}: is not text; name attributes, as in gender"
         raise ConfigError(msg)
-    attributes = [parse_attribute(text.removeprefix("same:"), "--grade-by") for text in names]
-    for one in attributes:
-        if one.side or "+" in one.text:
+    attributes = [parse_attribute(name.removeprefix("same:"), "--grade-by") for name in names]
+    for attribute in attributes:
+        if attribute.side or "+" in attribute.text:
             msg = (
-                f"--grade-by {one.text!r}: both sides of a trial are compared; name attributes "
-                "one by one, as in gender,nationality"
+                f"--grade-by {attribute.text!r}: both sides of a trial are compared; name "
+                "attributes one by one, as in gender,nationality"
             )
             raise ConfigError(msg)
-    lower = [one.text.lower() for one in attributes]
-    if len(set(lower)) < len(lower) or len(attributes) > _MOST:
-        msg = f"--grade-by names an attribute twice, or more than {_MOST}; name each once"
+    lower_names = [attribute.text.lower() for attribute in attributes]
+    if len(set(lower_names)) < len(lower_names) or len(attributes) > _MAX_ATTRIBUTES:
+        msg = f"--grade-by names an attribute twice, or more than {_MAX_ATTRIBUTES}; name each once"
         raise ConfigError(msg)
     return attributes
 
 
-def usual_difficulty(people: Speakers, groupings: Sequence[Grouping]) -> list[Attribute]:
-    """Attributes that define difficulty where none is named: paper 002's, else the groups'.
+def usual_difficulty(speakers: Speakers, groupings: Sequence[Grouping]) -> list[Attribute]:
+    """Return the attributes that define difficulty where none is named.
 
-    They are of speakers, whatever columns of that name there are elsewhere.
+    These are those of paper 002 that the speakers have, else those of the groups. They are of
+    speakers, whatever columns of that name there are elsewhere.
     """
-    columns = {plain(name): name for name in reversed(people.attributes.columns)}
-    known = [next((columns[word] for word in words if word in columns), "") for words in _USUAL]
-    named = [name for name in known if name]
-    if not named:
-        named = [one for of in groupings if of.of_speaker is not None for one in of.attributes]
+    columns = {plain(column): column for column in reversed(speakers.attributes.columns)}
+    names = []
+    for words in _USUAL_COLUMNS:
+        usual_columns = [columns[word] for word in words if word in columns]
+        names += usual_columns[:1]
+    if not names:
+        for grouping in groupings:
+            if grouping.of_speaker is not None:
+                names += grouping.attributes
     attributes = []
-    for name in [one.removeprefix(_OF_SPEAKER) for one in dict.fromkeys(named)][:_MOST]:
-        text = f"{_OF_SPEAKER}{name}"
-        if name in people.attributes.columns:  # perhaps called what looks like bands
+    plain_names = [name.removeprefix(_SPEAKER_PREFIX) for name in dict.fromkeys(names)]
+    for name in plain_names[:_MAX_ATTRIBUTES]:
+        text = f"{_SPEAKER_PREFIX}{name}"
+        if name in speakers.attributes.columns:  # a column may be called what looks like bands
             attributes.append(Attribute(text, name, level="speaker"))
         else:
             attributes.append(parse_attribute(text, "--grade-by"))
@@ -268,16 +304,17 @@ def usual_difficulty(people: Speakers, groupings: Sequence[Grouping]) -> list[At
 def recordings_in(
     trials: TrialSet, names: RecordingNames, *, is_asked: bool = False
 ) -> NDArray[np.int32]:
-    """Recording of each utterance of trials, as `numbered_recordings`; -1 for models."""
+    """Return the recording of each utterance, as `numbered_recordings`; -1 for models."""
+    # models come before utterances, and have several recordings
     speaker = trials.utterance_speaker[trials.n_models :]
-    own = numbered_recordings(names, speaker, is_asked=is_asked)
-    return np.concatenate((np.full(trials.n_models, -1, dtype=np.int32), own))
+    recordings = numbered_recordings(names, speaker, is_asked=is_asked)
+    return np.concatenate((np.full(trials.n_models, -1, dtype=np.int32), recordings))
 
 
 def numbered_recordings(
-    found: RecordingNames, speaker: NDArray[np.int32], *, is_asked: bool = False
+    recording_names: RecordingNames, speaker: NDArray[np.int32], *, is_asked: bool = False
 ) -> NDArray[np.int32]:
-    """Recording of each utterance: what was recorded at once, of one speaker; -1 for unknown.
+    """Return the number of the recording of each utterance; -1 for unknown.
 
     Recordings of two speakers are two, whatever they are called; they are numbered in the order of
     speakers and of their names. Doubtful ones are unknown, unless the user asks for recordings.
@@ -288,10 +325,10 @@ def numbered_recordings(
     >>> numbered_recordings(recording_names(ids, None, speaker), speaker).tolist()
     [0, 0, 1, -1]
     """
-    names = found.names if is_asked else found.trusted
-    rank = names.rank("dense").cast(pl.Int64).fill_null(-1).to_numpy()
-    known = rank >= 0
-    key = speaker.astype(np.int64) * (rank.max(initial=0) + 1) + rank
-    recording = np.full(len(names), -1, dtype=np.int32)
-    recording[known] = np.unique(key[known], return_inverse=True)[1]
-    return recording
+    names = recording_names.names if is_asked else recording_names.trusted
+    name_codes = names.rank("dense").cast(pl.Int64).fill_null(-1).to_numpy()
+    has_name = name_codes >= 0
+    keys = speaker.astype(np.int64) * (name_codes.max(initial=0) + 1) + name_codes
+    recordings = np.full(len(names), -1, dtype=np.int32)
+    recordings[has_name] = np.unique(keys[has_name], return_inverse=True)[1]
+    return recordings

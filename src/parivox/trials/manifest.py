@@ -1,4 +1,4 @@
-"""The manifest of a list that was built, and what it says of the design of the list."""
+"""Read the manifest of a list that was built, and what it says of the design of the list."""
 
 from __future__ import annotations
 
@@ -44,101 +44,120 @@ _TYPES = {
     "Sequence": (list, "a list"),
     "Mapping": (dict, "a mapping"),
 }
-_LATER = ("parameters.groups", "inputs.utterances.ids_sha256", "inputs.speakers.ids_sha256")
+_LATER_FIELDS = ("parameters.groups", "inputs.utterances.ids_sha256", "inputs.speakers.ids_sha256")
 """Fields that manifests written before lack."""
 _ROLES = ("utterances", "speakers")
-AS_WRITTEN = "give the manifest as it was written"
+KEEP_AS_WRITTEN = "give the manifest as it was written"
 
 
-def _wrong(path: Path, what: str, mend: str = AS_WRITTEN) -> DataError:
-    return DataError(f"{path}: {what}; {mend}")
+def _manifest_error(path: Path, fault: str, hint: str = KEEP_AS_WRITTEN) -> DataError:
+    return DataError(f"{path}: {fault}; {hint}")
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """Read a manifest that holds all that is needed."""
     from parivox.options.trials import BUILD_OPTIONS, BuildOptions  # noqa: PLC0415 - where there is one
 
-    try:
-        if path.exists() and not path.is_file() and not path.is_fifo():
-            raise _wrong(path, "is not a file", "give the NAME.manifest.json of a list")
-        manifest = json.loads(path.read_bytes())
-        schema, kind = manifest["schema"], manifest["kind"]
-    except OSError as error:
-        raise _wrong(path, f"cannot be read ({error.strerror})", "check the name") from error
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        mend = "give the NAME.manifest.json of one"
-        raise _wrong(path, "is not a manifest of a trial list", mend) from error
-    if schema != SCHEMA:
-        what = f"is a manifest of {schema!r}, not {SCHEMA!r}"
-        raise _wrong(path, what, "install its version of Parivox")
+    manifest = _read_known_schema(path)
+    kind = manifest["kind"]
     if kind not in tuple(BUILD_OPTIONS):
-        raise _wrong(path, f"kind is {kind!r}, expected {' or '.join(BUILD_OPTIONS)}")
+        raise _manifest_error(path, f"kind is {kind!r}, expected {' or '.join(BUILD_OPTIONS)}")
     _check_fields(path, "", manifest, _FIELDS)
-    of_all, own = option_fields(BuildOptions), option_fields(BUILD_OPTIONS[kind])
-    parameters = {name: one.annotation for name, one in own.items() if name not in of_all}
+    common_options, kind_options = option_fields(BuildOptions), option_fields(BUILD_OPTIONS[kind])
+    # the parameters are the options of this kind of lists alone
+    parameters = {
+        name: option.annotation
+        for name, option in kind_options.items()
+        if name not in common_options
+    }
     _check_fields(path, "parameters.", manifest["parameters"], parameters)
     _check_fields(path, "inputs.", manifest["inputs"], dict.fromkeys(_ROLES, "Mapping"))
-    extra = sorted({*manifest["parameters"]} - {*parameters})
-    extra += sorted({*manifest["inputs"]} - {*_ROLES})
-    if extra:
-        raise _wrong(path, f"{extra[0]!r} is not known of a list that is {kind}")
-    for role, one in manifest["inputs"].items():
-        has_path = role == "utterances" or "path" in one
-        fields = {"ids_sha256": "str"} | ({"path": "str | None"} if has_path else {})
-        _check_fields(path, f"inputs.{role}.", one, fields)
-    lists, variants = manifest["lists"], manifest["variants"]
-    if len(lists) != variants:
-        raise _wrong(path, f"variants is {variants}, of lists there are {len(lists)}")
-    for at, one in enumerate(lists):
-        _check_fields(path, f"lists[{at}].", one, {"sha256": "str"})
+    unknown = sorted({*manifest["parameters"]} - {*parameters})
+    unknown += sorted({*manifest["inputs"]} - {*_ROLES})
+    if unknown:
+        raise _manifest_error(path, f"{unknown[0]!r} is not known of a list that is {kind}")
+    for role, source in manifest["inputs"].items():
+        fields = {"ids_sha256": "str"}
+        # without a table of speakers, their columns are in the utterances: a hash, but no path
+        if role == "utterances" or "path" in source:
+            fields["path"] = "str | None"
+        _check_fields(path, f"inputs.{role}.", source, fields)
+    lists, n_variants = manifest["lists"], manifest["variants"]
+    if len(lists) != n_variants:
+        raise _manifest_error(path, f"variants is {n_variants}, of lists there are {len(lists)}")
+    for index, built_list in enumerate(lists):
+        _check_fields(path, f"lists[{index}].", built_list, {"sha256": "str"})
     return dict(manifest)
 
 
-def _check_fields(path: Path, where: str, part: Any, fields: Mapping[str, str]) -> None:
-    """Refuse a part of a manifest that lacks a field, or has it of another type."""
-    if not isinstance(part, dict):
-        raise _wrong(path, f"{where.rstrip('.')} is {part!r}, expected a mapping")
+def _read_known_schema(path: Path) -> Any:
+    """Return the content of a file that is a manifest of this schema."""
+    try:
+        if path.exists() and not path.is_file() and not path.is_fifo():
+            hint = "give the NAME.manifest.json of a list"
+            raise _manifest_error(path, "is not a file", hint)
+        manifest = json.loads(path.read_bytes())
+        schema, _ = manifest["schema"], manifest["kind"]
+    except OSError as error:
+        fault = f"cannot be read ({error.strerror})"
+        raise _manifest_error(path, fault, "check the name") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        hint = "give the NAME.manifest.json of one"
+        raise _manifest_error(path, "is not a manifest of a trial list", hint) from error
+    if schema != SCHEMA:
+        fault = f"is a manifest of {schema!r}, not {SCHEMA!r}"
+        raise _manifest_error(path, fault, "install its version of Parivox")
+    return manifest
+
+
+def _check_fields(path: Path, prefix: str, section: Any, fields: Mapping[str, str]) -> None:
+    """Refuse a section of a manifest that lacks a field, or has it of another type."""
+    if not isinstance(section, dict):
+        fault = f"{prefix.rstrip('.')} is {section!r}, expected a mapping"
+        raise _manifest_error(path, fault)
     for name, annotation in fields.items():
-        if name not in part and where + name in _LATER:
+        if name not in section and prefix + name in _LATER_FIELDS:
             continue
-        if name not in part:
-            raise _wrong(path, f"lacks {where}{name}")
-        if not _is_of_type(part[name], annotation):
-            types = [_TYPES[one.partition("[")[0]][1] for one in annotation.split(" | ")]
-            raise _wrong(path, f"{where}{name} is {part[name]!r}, expected {' or '.join(types)}")
+        if name not in section:
+            raise _manifest_error(path, f"lacks {prefix}{name}")
+        if not _is_of_type(section[name], annotation):
+            types = [_TYPES[kind.partition("[")[0]][1] for kind in annotation.split(" | ")]
+            fault = f"{prefix}{name} is {section[name]!r}, expected {' or '.join(types)}"
+            raise _manifest_error(path, fault)
 
 
-def _is_of_type(value: Any, annotation: str) -> bool:
-    """Whether a value of JSON is of an annotated type.
+def _is_of_type(content: Any, annotation: str) -> bool:
+    """Whether a piece of JSON is of an annotated type.
 
     >>> _is_of_type([1, 3], "Sequence[int] | None"), _is_of_type(None, "int | str")
     (True, False)
     >>> _is_of_type(True, "int")
     False
     """
-    kind: type = type(value)  # True is no number here
-    for one in annotation.split(" | "):
-        outer, _, inner = one.rstrip("]").partition("[")
-        if outer == "float" and kind is int:
+    python_type: type = type(content)  # by type, as True would be an instance of int
+    for alternative in annotation.split(" | "):
+        outer, _, inner = alternative.rstrip("]").partition("[")
+        if outer == "float" and python_type is int:
             return True
-        if kind is _TYPES[outer][0]:
-            items = value.values() if outer == "Mapping" else value
-            return not inner or all(_is_of_type(x, inner.split(", ")[-1]) for x in items)
+        if python_type is _TYPES[outer][0]:
+            members = content.values() if outer == "Mapping" else content
+            member_type = inner.split(", ")[-1]
+            return not inner or all(_is_of_type(member, member_type) for member in members)
     return False
 
 
 class ListDesign(NamedTuple):
-    """What the manifest beside a list says that its design fixed."""
+    """What the manifest of a list says that its design fixed."""
 
     manifest: str  # the file
     graded_by: tuple[str, ...]  # attributes that define difficulty
-    asked: bool  # whether they were named; if not, they are those of the groups
+    names_attributes: bool  # whether they were named; if not, they are those of the groups
     mix: Mixes | None  # share of trials of each grade by label, if that was fixed
-    lists: int  # different lists that were drawn alike, this one with them
+    n_lists: int  # different lists that were drawn alike, this one with them
 
     @classmethod
-    def beside(cls, source: Any) -> ListDesign | None:
-        """The design of a list whose manifest lies beside its file; None where there is none.
+    def for_list_file(cls, source: Any) -> ListDesign | None:
+        """Return the design of a list whose manifest lies next to its file; None without one.
 
         A list whose bytes are not those of the manifest was changed, so nothing is fixed.
         """
@@ -150,53 +169,63 @@ class ListDesign(NamedTuple):
         with open(source, "rb") as file:  # noqa: PTH123 - likewise
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         for path in manifests:
-            with suppress(ParivoxError):  # whoever builds it again is told what is wrong with it
+            # a manifest that cannot be read is none of this list; `rebuild` says what is wrong
+            with suppress(ParivoxError):
                 manifest = read_manifest(path)
-                if any(one["sha256"] == digest for one in manifest["lists"]):
-                    return cls.of(manifest, path.name)
+                if any(built_list["sha256"] == digest for built_list in manifest["lists"]):
+                    return cls.from_manifest(manifest, path.name)
         return None
 
     @classmethod
-    def of(cls, manifest: Mapping[str, Any], name: str) -> ListDesign:
-        """What a manifest fixes."""
-        parameters, graded = manifest["parameters"], tuple(manifest["grade_by"])
+    def from_manifest(cls, manifest: Mapping[str, Any], name: str) -> ListDesign:
+        """Return what a manifest fixes."""
+        parameters, graded_by = manifest["parameters"], tuple(manifest["grade_by"])
         mix = None
         if manifest["kind"] == "inclusive":
-            top, n = hardest(len(graded)), parameters["per_speaker"]
-            shares = parse_mix(parameters["mix"] or {top: 1.0}, top)
-            targets = dict.fromkeys(
-                parameters["target_grades"], 1 / len(parameters["target_grades"])
-            )
-            each = {"nontarget": shares, "target": targets}
-            mix = {
-                label: {grade: count / n for grade, count in rounded_counts(n, one).items()}
-                for label, one in each.items()
+            max_grade, n_pairs = hardest(len(graded_by)), parameters["per_speaker"]
+            target_grades = parameters["target_grades"]
+            shares = {
+                "nontarget": parse_mix(parameters["mix"] or {max_grade: 1.0}, max_grade),
+                "target": dict.fromkeys(target_grades, 1 / len(target_grades)),
             }
-        lists = len({one["sha256"] for one in manifest["lists"]})
-        return cls(name, graded, bool(parameters.get("grade_by")), mix, lists)
+            # shares as they come out in whole trials, so that rounding is not held against them
+            mix = {
+                label: {
+                    grade: count / n_pairs
+                    for grade, count in rounded_counts(n_pairs, label_shares).items()
+                }
+                for label, label_shares in shares.items()
+            }
+        n_lists = len({built_list["sha256"] for built_list in manifest["lists"]})
+        return cls(name, graded_by, bool(parameters.get("grade_by")), mix, n_lists)
 
-    def graded(self, trial_list: TrialList) -> TrialList:
-        """The list, graded by the attributes that were named for it where speakers have them."""
-        one, columns = trial_list, trial_list.people.columns
-        if not self.asked or not all(name in columns for name in self.graded_by):
-            return one
-        groupings, names = one.groupings, list(self.graded_by)
-        return list_of(one.trials, one.people, groupings=groupings, grade_by=names)
+    def regrade(self, trial_list: TrialList) -> TrialList:
+        """Return the list, graded by the attributes named for it where speakers have them."""
+        columns = trial_list.speakers.columns
+        if not self.names_attributes or not all(name in columns for name in self.graded_by):
+            return trial_list
+        return list_of(
+            trial_list.trials,
+            trial_list.speakers,
+            groupings=trial_list.groupings,
+            grade_by=list(self.graded_by),
+        )
 
-    def mix_of(self, trial_list: TrialList) -> Mixes | None:
-        """The mix that was fixed, where trials are graded as they were."""
-        names = [one.name.lower() for one in trial_list.agreements]
-        return self.mix if names == [one.lower() for one in self.graded_by] else None
+    def mix_for(self, trial_list: TrialList) -> Mixes | None:
+        """Return the mix that was fixed, where trials are graded as they were."""
+        names = [agreement.name.lower() for agreement in trial_list.agreements]
+        return self.mix if names == [name.lower() for name in self.graded_by] else None
 
     @property
-    def in_words(self) -> str:
+    def clause(self) -> str:
         """What it fixes, as a clause."""
-        words = []
-        if self.asked or self.mix is not None:
-            words.append(f"grades are of {' and '.join(self.graded_by)}")
+        clauses = []
+        if self.names_attributes or self.mix is not None:
+            clauses.append(f"grades are of {' and '.join(self.graded_by)}")
         if self.mix is not None:
             for label, mix in self.mix.items():
                 shares = (f"{100 * share:g} % of grade {grade}" for grade, share in mix.items())
-                words.append(f"{label} trials are {', '.join(shares)}")
-        words.append(f"{self.lists:,} list{'s' * (self.lists > 1)} drawn alike")
-        return f"by {self.manifest}, {'; '.join(words)}"
+                clauses.append(f"{label} trials are {', '.join(shares)}")
+        lists = "lists" if self.n_lists > 1 else "list"
+        clauses.append(f"{self.n_lists:,} {lists} drawn alike")
+        return f"by {self.manifest}, {'; '.join(clauses)}"

@@ -1,4 +1,8 @@
-"""What lists are drawn from, and how: a pool of recordings with their speakers, and a design."""
+"""Read what lists are drawn from, and say how: a pool of recordings with their speakers, a design.
+
+Every kind of list (`inclusive`, `balanced`, `cross`) makes a `Design` of a `Pool`;
+`parivox.trials.building` draws it and writes the lists.
+"""
 
 from __future__ import annotations
 
@@ -44,27 +48,27 @@ TRIALS_PER_CHUNK = 1 << 20
 class DifficultyClasses(NamedTuple):
     """Speakers who agree in every attribute that defines difficulty."""
 
-    of_speaker: Ints  # class of each speaker, -1 where an attribute is not known
-    grade: NDArray[np.int8]  # of a nontarget pair: [class, class]
+    class_of_speaker: Ints  # class of each speaker, -1 where an attribute is not known
+    pair_grades: NDArray[np.int8]  # of a nontarget pair: [class, class]
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
     """Utterances in order: of speakers by id, of each by recording, then by id."""
 
-    ids: pl.Series  # of the utterances
-    start: Ints  # where the utterances of each speaker begin; last, how many there are
-    recording: NDArray[np.int32]  # of each utterance, rising
-    speakers: tuple[str, ...]  # rising
-    by: str  # the grouping
+    utterance_ids: pl.Series
+    utterance_starts: Ints  # where the utterances of each speaker begin; last, how many there are
+    recording_indices: NDArray[np.int32]  # of each utterance, rising
+    speaker_ids: tuple[str, ...]  # rising
+    grouping: str
     groups: tuple[str, ...]
-    group: NDArray[np.int32]  # of each speaker, an index into `groups`; -1 for unknown
+    group_of_speaker: NDArray[np.int32]  # of each speaker, an index into `groups`; -1 for unknown
     graded_by: tuple[str, ...]  # attributes that define difficulty
-    usual: tuple[str, ...]  # those that define it for a check that names none
-    values: NDArray[np.int32]  # of `graded_by`: [attribute, speaker], -1 for unknown
-    texts: dict[str, list[str]]  # those values in words, by attribute
-    people: Speakers
-    table: Utterances
+    usual_attributes: tuple[str, ...]  # those that define it for a check that names none
+    attribute_codes: NDArray[np.int32]  # of `graded_by`: [attribute, speaker], -1 for unknown
+    attribute_texts: dict[str, list[str]]  # those values in words, by attribute
+    speakers: Speakers
+    utterances: Utterances
     warning: str  # why folders may be no recordings; empty where they are
 
     @classmethod
@@ -83,34 +87,25 @@ class Pool:
         `grade_by`, the attributes of `by` define difficulty.
 
         >>> pool = Pool.read({"utterance": ["b/y/1", "a/x/1"], "sex": ["f", "m"]}, by="sex")
-        >>> pool.ids.to_list(), pool.start.tolist(), pool.groups
+        >>> pool.utterance_ids.to_list(), pool.utterance_starts.tolist(), pool.groups
         (['a/x/1', 'b/y/1'], [0, 1, 2], ('f', 'm'))
         """
         if not isinstance(cast("Any", by), str):
             msg = f"by={by!r} is not a grouping; give one text, as in by='gender+nationality'"
             raise ConfigError(msg)
-        table = read_utterances(utterances)
-        if not table.table.height:
-            msg = f"--utterances {table.name!r} is a pattern; give a table of what there is to draw"
-            raise ConfigError(msg)
-        if table.repeated:
-            msg = (
-                f"{table.name}: {table.repeated:,} of {table.table.height + table.repeated:,} rows "
-                "repeat an utterance of a row above; keep each once"
-            )
-            raise DataError(msg)
+        table = _read_distinct_utterances(utterances)
         if speakers is None:
             table.refuse_nobody()
-        graded = parse_difficulty(() if grade_by is None else as_tuple(grade_by))
-        people = (
-            _people(table, [*attributes_asked([by]), *graded])
-            if speakers is None
-            else read_speakers(speakers, id=id)
-        )
+        named_attributes = parse_difficulty(() if grade_by is None else as_tuple(grade_by))
+        if speakers is None:
+            attributes_in_use = [*attributes_asked([by]), *named_attributes]
+            speaker_table = _speakers_of_utterances(table, attributes_in_use)
+        else:
+            speaker_table = read_speakers(speakers, id=id)
         ids = table.table["utterance"]
-        owner = utterance_speakers(ids, people, table, table.name)
-        names = recording_names(ids, table, owner)
-        recording = numbered_recordings(names, owner, is_asked=True)
+        speaker = utterance_speakers(ids, speaker_table, table, table.name)
+        names = recording_names(ids, table, speaker)
+        recording = numbered_recordings(names, speaker, is_asked=True)
         if (recording < 0).any():
             missing = ids.filter(pl.Series(recording < 0)).sort()
             msg = (
@@ -118,37 +113,47 @@ class Pool:
                 "column 'recording' (or video, session, call), or ids like speaker/recording/file"
             )
             raise DataError(msg)
-        present = np.unique(owner)
-        grouping = make_groupings(people, [by], speakers_in_use=present)[0]
+        present = np.unique(speaker)
+        grouping = make_groupings(speaker_table, [by], speakers_in_use=present)[0]
         assert grouping.of_speaker is not None
-        source = AttributeLookup(people, (), None, "--grade-by")
-        attributes = [source.values(one) for one in graded or parse_difficulty(grouping.attributes)]
+        lookup = AttributeLookup(speaker_table, (), None, "--grade-by")
+        attributes = [
+            lookup.values(attribute)
+            for attribute in named_attributes or parse_difficulty(grouping.attributes)
+        ]
         order = np.lexsort((ids.rank("ordinal").to_numpy(), recording))
-        counts = np.bincount(owner, minlength=len(people.ids))[present]
-        usual = usual_difficulty(people, [grouping])
-        # of speakers all of them: attributes of recordings or trials are not looked for here
-        of_speaker = [cast("NDArray[np.int32]", one.of_speaker)[present] for one in attributes]
+        n_utterances = np.bincount(speaker, minlength=len(speaker_table.ids))[present]
+        usual_attributes = usual_difficulty(speaker_table, [grouping])
+        # all are of speakers: attributes of recordings or trials are not looked for here
+        attribute_codes = [
+            cast("NDArray[np.int32]", attribute.of_speaker)[present] for attribute in attributes
+        ]
         return cls(
-            ids.gather(order),
-            np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
-            recording[order],
-            tuple(people.ids[i] for i in present),
-            by,
-            grouping.groups,
-            grouping.of_speaker[present],
-            tuple(one.attribute.text for one in attributes),
-            tuple(one.text.removeprefix("speaker.") for one in usual),
-            np.array(of_speaker, dtype=np.int32),
-            {one.attribute.text: one.values for one in attributes},
-            people,
-            table,
-            names.warning,
+            utterance_ids=ids.gather(order),
+            utterance_starts=np.concatenate(([0], np.cumsum(n_utterances))).astype(np.int64),
+            recording_indices=recording[order],
+            speaker_ids=tuple(speaker_table.ids[i] for i in present),
+            grouping=by,
+            groups=grouping.groups,
+            group_of_speaker=grouping.of_speaker[present],
+            graded_by=tuple(attribute.attribute.text for attribute in attributes),
+            usual_attributes=tuple(
+                attribute.text.removeprefix("speaker.") for attribute in usual_attributes
+            ),
+            attribute_codes=np.array(attribute_codes, dtype=np.int32),
+            attribute_texts={
+                attribute.attribute.text: attribute.values for attribute in attributes
+            },
+            speakers=speaker_table,
+            utterances=table,
+            warning=names.warning,
         )
 
     @property
-    def is_usual(self) -> bool:
+    def has_usual_difficulty(self) -> bool:
         """Whether a check that names no attributes grades trials as this pool does."""
-        return [one.lower() for one in self.usual] == [one.lower() for one in self.graded_by]
+        usual = [name.lower() for name in self.usual_attributes]
+        return usual == [name.lower() for name in self.graded_by]
 
     @property
     def hardest(self) -> int:
@@ -156,86 +161,105 @@ class Pool:
         return hardest(len(self.graded_by))
 
     @cached_property
-    def sizes(self) -> Ints:
+    def n_utterances(self) -> Ints:
         """Utterances of each speaker."""
-        return np.diff(self.start)
+        return np.diff(self.utterance_starts)
 
     @cached_property
-    def recording_end(self) -> Ints:
+    def recording_ends(self) -> Ints:
         """Where the utterances of each utterance's recording end."""
-        return np.searchsorted(self.recording, self.recording, side="right")
+        return np.searchsorted(self.recording_indices, self.recording_indices, side="right")
 
     @cached_property
-    def owner(self) -> Ints:
+    def speaker_of_utterance(self) -> Ints:
         """Speaker of each utterance."""
-        return np.repeat(np.arange(self.sizes.size), self.sizes)
+        return np.repeat(np.arange(self.n_utterances.size), self.n_utterances)
 
     @cached_property
-    def classes(self) -> DifficultyClasses:
+    def difficulty_classes(self) -> DifficultyClasses:
         """Speakers by what defines difficulty."""
-        known = (self.values >= 0).all(axis=0)
-        distinct, codes = np.unique(self.values[:, known], axis=1, return_inverse=True)
-        of_speaker = np.full(known.size, -1, dtype=np.int64)
-        of_speaker[known] = codes.ravel()
-        n = distinct.shape[1]
-        one, other = (side.ravel() for side in np.indices((n, n)))
-        shared = [agreement_codes(values[one], values[other]) for values in distinct]
-        no = np.zeros(one.size, dtype=np.int8)
-        return DifficultyClasses(of_speaker, grade_codes(no, no, shared).reshape(n, n))
+        is_known = (self.attribute_codes >= 0).all(axis=0)
+        class_codes, class_indices = np.unique(
+            self.attribute_codes[:, is_known], axis=1, return_inverse=True
+        )
+        class_of_speaker = np.full(is_known.size, -1, dtype=np.int64)
+        class_of_speaker[is_known] = class_indices.ravel()
+        n_classes = class_codes.shape[1]
+        enrol, test = (side.ravel() for side in np.indices((n_classes, n_classes)))
+        agreements = [agreement_codes(codes[enrol], codes[test]) for codes in class_codes]
+        # graded as nontarget trials
+        zeros = np.zeros(enrol.size, dtype=np.int8)
+        pair_grades = grade_codes(zeros, zeros, agreements).reshape(n_classes, n_classes)
+        return DifficultyClasses(class_of_speaker, pair_grades)
 
     def ids_sha256(self) -> dict[str, str]:
         """Hashes of the ids that are drawn from, whatever the order and the format of the files.
 
         They travel with the lists, so they cover no attribute, which could be guessed.
         """
-        utterances = hashlib.sha256("\n".join(self.ids.to_list()).encode())
-        utterances.update(self.start.astype("<i8").tobytes())
-        utterances.update(self.recording.astype("<i4").tobytes())
-        speakers = hashlib.sha256("\n".join(self.speakers).encode())
+        utterances = hashlib.sha256("\n".join(self.utterance_ids.to_list()).encode())
+        utterances.update(self.utterance_starts.astype("<i8").tobytes())
+        utterances.update(self.recording_indices.astype("<i4").tobytes())
+        speakers = hashlib.sha256("\n".join(self.speaker_ids).encode())
         return {"utterances": utterances.hexdigest(), "speakers": speakers.hexdigest()}
 
-    def speakers_by_group(self, is_in: NDArray[np.bool_]) -> dict[str, int]:
-        """How many of these speakers each group has, where it has any."""
-        groups = self.group[is_in & (self.group >= 0)]
-        counts = np.bincount(groups, minlength=len(self.groups)).tolist()
-        return {group: n for group, n in zip(self.groups, counts, strict=True) if n}
+    def speakers_by_group(self, takes_part: NDArray[np.bool_]) -> dict[str, int]:
+        """Count the speakers of each group who take part, where there are any."""
+        group = self.group_of_speaker[takes_part & (self.group_of_speaker >= 0)]
+        counts = np.bincount(group, minlength=len(self.groups)).tolist()
+        return {name: count for name, count in zip(self.groups, counts, strict=True) if count}
 
 
-def group_positions(groups: Sequence[str], by: str, asked: Sequence[str] | str | None) -> Ints:
-    """Places of the groups that take part: those asked for, or all.
+def group_positions(groups: Sequence[str], by: str, names: Sequence[str] | str | None) -> Ints:
+    """Return the positions of the groups that take part: those that are named, or all.
 
     >>> group_positions(("f", "m"), "gender", "m").tolist()
     [1]
     """
-    if asked is None:
+    if names is None:
         return np.arange(len(groups))
-    names = as_tuple(asked)
-    for one in names:
-        if one not in groups:
-            msg = f"--groups {one!r}: is not a group of {by}; {name_hint(str(one), groups)}"
+    group_names = as_tuple(names)
+    for name in group_names:
+        if name not in groups:
+            msg = f"--groups {name!r}: is not a group of {by}; {name_hint(str(name), groups)}"
             raise ConfigError(msg)
-    return np.unique([groups.index(one) for one in names])
+    return np.unique([groups.index(name) for name in group_names])
 
 
-def _people(table: Utterances, asked: Sequence[Attribute]) -> Speakers:
-    """Speakers as the table of utterances describes them."""
+def _read_distinct_utterances(source: Any) -> Utterances:
+    """Return the table of utterances, in which no utterance may stand twice."""
+    table = read_utterances(source)
+    if not table.table.height:
+        msg = f"--utterances {table.name!r} is a pattern; give a table of what there is to draw"
+        raise ConfigError(msg)
+    if table.repeated:
+        msg = (
+            f"{table.name}: {table.repeated:,} of {table.table.height + table.repeated:,} rows "
+            "repeat an utterance of a row above; keep each once"
+        )
+        raise DataError(msg)
+    return table
+
+
+def _speakers_of_utterances(table: Utterances, attributes: Sequence[Attribute]) -> Speakers:
+    """Return the speakers as the table of utterances describes them."""
     ids = table.table["utterance"]
     speaker = table.table["speaker"] if table.tell_speakers else ids.str.split("/").list.first()
-    lower = {one.name.lower() for one in asked}
-    kept = [name for name in table.attributes.columns if name.lower() in lower]
-    if "speaker" in kept or "row" in kept:
+    lower_names = {attribute.name.lower() for attribute in attributes}
+    columns = [name for name in table.attributes.columns if name.lower() in lower_names]
+    if "speaker" in columns or "row" in columns:
         msg = (
             f"--by: 'speaker' is not an attribute of {table.name}; name one of a speaker's "
             "attributes"
         )
         raise ConfigError(msg)
     rows = table.table.select("row", speaker.alias("speaker"))
-    frame = rows.hstack(table.attributes.select(pl.col(kept).fill_null("")))
+    frame = rows.hstack(table.attributes.select(pl.col(columns).fill_null("")))
     return Speakers(frame, name=table.name, id="speaker", conflicts="error", provenance={})
 
 
 class TrialChunk(NamedTuple):
-    """Trials, by their utterances' places in the pool."""
+    """Trials, by their utterances' positions in the pool."""
 
     enrol: Ints
     test: Ints
@@ -250,22 +274,24 @@ class Design:
     pool: Pool
     parameters: Mapping[str, Any]  # as the options of that kind have them
     draw: Callable[[Draws], Iterator[TrialChunk]]  # the blocks of one list
-    trials: int  # how many one list holds
-    rows: str  # the order of its rows, in words
-    speakers: Mapping[str, int]  # how many of each group take part
-    reasons: tuple[str, ...]  # why each speaker cannot take part; empty for those that can
+    n_trials: int  # how many one list holds
+    row_order: str  # the order of its rows, in words
+    n_speakers_by_group: Mapping[str, int]  # how many of each group take part
+    exclusion_reasons: tuple[
+        str, ...
+    ]  # why each speaker cannot take part; empty for those that can
     notes: tuple[str, ...] = ()  # what else there is to say of it
 
-    def left_out(self, *, speaker_ids: bool = False) -> Table:
-        """How many speakers of each group take no part, and why; their ids, if asked for."""
-        groups = (*self.pool.groups, None)
-        left_out: dict[tuple[str | None, str], list[str]] = {}
-        for speaker, group, reason in zip(
-            self.pool.speakers, self.pool.group, self.reasons, strict=True
+    def excluded_speakers(self, *, speaker_ids: bool = False) -> Table:
+        """Count the speakers of each group who take no part, with why; their ids, if asked for."""
+        groups = (*self.pool.groups, None)  # last, of speakers without a group, whose code is -1
+        ids_by_reason: dict[tuple[str | None, str], list[str]] = {}
+        for speaker_id, group, reason in zip(
+            self.pool.speaker_ids, self.pool.group_of_speaker, self.exclusion_reasons, strict=True
         ):
             if reason:
-                left_out.setdefault((groups[group], reason), []).append(speaker)
-        rows = sorted(left_out.items(), key=lambda row: (row[0][0] or "", row[0][1]))
+                ids_by_reason.setdefault((groups[group], reason), []).append(speaker_id)
+        rows = sorted(ids_by_reason.items(), key=lambda row: (row[0][0] or "", row[0][1]))
         cells: dict[str, list[Any]] = {
             "group": [group for (group, _), _ in rows],
             "reason": [reason for (_, reason), _ in rows],
@@ -279,14 +305,15 @@ class Design:
 
 
 def speaker_by_speaker(target: Sides, nontarget: Sides) -> Iterator[TrialChunk]:
-    """Trials of each speaker in turn, the target trials first; sides are [speaker, trial]."""
-    n, m = target[0].shape[1], nontarget[0].shape[1]
-    labels = np.arange(n + m) < n
-    step = max(1, TRIALS_PER_CHUNK // (n + m))
-    for at in range(0, len(target[0]), step):
-        rows = slice(at, at + step)
+    """Yield trials of each speaker in turn, target trials first; sides are [speaker, trial]."""
+    n_target, n_nontarget = target[0].shape[1], nontarget[0].shape[1]
+    n_trials = n_target + n_nontarget
+    labels = np.arange(n_trials) < n_target
+    n_speakers = max(1, TRIALS_PER_CHUNK // n_trials)
+    for start in range(0, len(target[0]), n_speakers):
+        rows = slice(start, start + n_speakers)
         enrol, test = (
-            np.concatenate([one[rows], other[rows]], axis=1).ravel()
-            for one, other in zip(target, nontarget, strict=True)
+            np.concatenate([target_side[rows], nontarget_side[rows]], axis=1).ravel()
+            for target_side, nontarget_side in zip(target, nontarget, strict=True)
         )
-        yield TrialChunk(enrol, test, np.tile(labels, enrol.size // (n + m)))
+        yield TrialChunk(enrol, test, np.tile(labels, enrol.size // n_trials))

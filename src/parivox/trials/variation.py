@@ -1,9 +1,9 @@
-"""How far results move when the pairs of a list are drawn anew, beside how far speakers move them.
+"""Measure how far results move when the pairs of a list are drawn again, and when speakers are.
 
-From a pool of scored pairs several lists are drawn with n pairs a speaker, for several n (as Figs.
-2 and 3 of docs/references.md#paper-002). How much a group's figures differ between them tells how
-much of a result is the draw of pairs. It falls with n; what other speakers would change does not,
-and stands beside it (docs/methods/trial-lists.md#variation-over-draws).
+`variants` draws several lists with n pairs a speaker from a pool of scored pairs, for several n (as
+Figs. 2 and 3 of docs/references.md#paper-002). How much a group's figures differ between the lists
+shows how much of a result is the draw of pairs. That falls with n. What other speakers would change
+does not, and is reported next to it (docs/methods/trial-lists.md#variation-over-draws).
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ VALUES = {
 }
 CURVES = {"group": "str", "per_speaker": "int", "variant": "int", "fpr": "float", "fnr": "float"}
 
-_POINTS = 30  # of either tail of a DET curve
-_BOOTSTRAP = 1 << 32  # seeds of draws of speakers, away from those of pairs
+_N_TAIL_POINTS = 30  # of either tail of a DET curve
+_BOOTSTRAP_SEED_OFFSET = 1 << 32  # seeds of draws of speakers, away from those of pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Variation(NotebookView):
 
     def to_json(self) -> str:
         """All of it but the curves as JSON; no ids are in it."""
-        values = {
+        document = {
             "by": self.by,
             "cost": self.cost.name,
             "threshold": self.threshold,
@@ -126,7 +126,7 @@ class Variation(NotebookView):
             "left_out": dict(self.left_out),
             **{name: json.loads(getattr(self, name).to_json()) for name in ("table", "values")},
         }
-        return json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def chart(self, metric: str = "min_cdet") -> Any:
         """Spread over draws of pairs and over draws of speakers, for each group and n.
@@ -224,13 +224,13 @@ def variants(
     >>> found.table.where(metric="eer", per_speaker=20).columns[-3:]
     ('seed_max_min', 'seed_sd', 'speaker_sd')
     """
-    is_many = isinstance(per_speaker, Iterable) and not isinstance(per_speaker, (str, bytes))
-    numbers: Any = per_speaker if is_many else [per_speaker]
-    each = sorted({PER_SPEAKER_OPTION.check(n) for n in numbers})
-    if not each:
-        msg = "per_speaker names no number of pairs; give one or several, as in 25,50,75"
+    is_several = isinstance(per_speaker, Iterable) and not isinstance(per_speaker, (str, bytes))
+    numbers: Any = per_speaker if is_several else [per_speaker]
+    pair_numbers = sorted({PER_SPEAKER_OPTION.check(number) for number in numbers})
+    if not pair_numbers:
+        msg = "per_speaker names no number of pairs; give one or as_tuple, as in 25,50,75"
         raise ConfigError(msg)
-    asked = VariantsOptions.of(
+    checked_options = VariantsOptions.of(
         by=by,
         variants=variants,
         seed=seed,
@@ -243,60 +243,67 @@ def variants(
         encoding=encoding,
         quotes=quotes,
     )
-    variants, seed, replicates = asked.variants, asked.seed, asked.replicates
-    model = parse_cost(cost)
-    of_scores = {"utterances": utterances, "columns": columns, "orientation": orientation}
-    who: dict[str, Any] = {"speakers": speakers, "by": by, "id": id, "groups": groups}
+    n_variants, seed = checked_options.variants, checked_options.seed
+    replicates = checked_options.replicates
+    cost_model = parse_cost(cost)
+    score_options = {"utterances": utterances, "columns": columns, "orientation": orientation}
+    speaker_options: dict[str, Any] = {"speakers": speakers, "by": by, "id": id, "groups": groups}
     if scorer is None:
         with stage("reading the scores"):
-            pairs = read_scored_pairs(source, **who, **of_scores)
-        drawn = draw_lists(pairs, each, variants, seed)
+            pairs = read_scored_pairs(source, **speaker_options, **score_options)
+        series = draw_lists(pairs, pair_numbers, n_variants, seed)
     else:
-        for name, value in of_scores.items():
-            if value is not None:
+        for name, option in score_options.items():
+            if option is not None:
                 msg = f"{name} is of files of scores; leave it out where there is a scorer"
                 raise ConfigError(msg)
-        drawn = build_scored_lists(source, scorer, each, variants, seed, **who)
-    every = drawn.reference
-    threshold = float(threshold_at_eer(Counts.from_scores(every.score, every.target).curve))
-    measuring = _Measuring(model, threshold, replicates, seed + _BOOTSTRAP)
-    results: dict[tuple[str, int], list[_OfList]] = {}
-    values: list[tuple[Any, ...]] = []
-    curves: list[tuple[Any, ...]] = []
-    with stage("drawing and measuring lists", len(each) * variants, "lists") as at:
-        for n, variant, pairs in drawn.lists:
-            for group, counts, of_list in measuring.groups(pairs):
-                results.setdefault((group, n), []).append(of_list)
-                metrics = zip(METRICS, of_list.metrics.tolist(), strict=True)
-                values += [(group, n, variant, *row) for row in metrics]
-                curves += [(group, n, variant, *point) for point in _det(counts)]
-            at.add()
-    kept = every.speakers_of_groups()
+        series = build_scored_lists(
+            source, scorer, pair_numbers, n_variants, seed, **speaker_options
+        )
+    reference = series.reference
+    reference_counts = Counts.from_scores(reference.score, reference.target)
+    threshold = float(threshold_at_eer(reference_counts.curve))
+    meter = _ListMeter(cost_model, threshold, replicates, seed + _BOOTSTRAP_SEED_OFFSET)
+    metrics_by_group: dict[tuple[str, int], list[_GroupMetrics]] = {}
+    metric_rows: list[tuple[Any, ...]] = []
+    curve_rows: list[tuple[Any, ...]] = []
+    n_lists = len(pair_numbers) * n_variants
+    with stage("drawing and measuring lists", n_lists, "lists") as progress:
+        for n_pairs, variant, pairs in series.lists:
+            for group, counts, group_metrics in meter.group_metrics(pairs):
+                metrics_by_group.setdefault((group, n_pairs), []).append(group_metrics)
+                key = (group, n_pairs, variant)
+                metrics = zip(METRICS, group_metrics.metrics.tolist(), strict=True)
+                metric_rows += [(*key, *row) for row in metrics]
+                curve_rows += [(*key, *point) for point in _det_points(counts)]
+            progress.add()
+    n_kept = reference.n_speakers_by_group()
+    n_left_out = series.n_speakers_by_group - n_kept
     return Variation(
-        _table(_spreads(results), COLUMNS),
-        _table(values, VALUES),
-        _table(curves, CURVES),
-        every.by,
-        model,
-        threshold,
-        variants,
-        seed,
-        replicates,
-        {g: int(n) for g, n in zip(every.groups, kept, strict=True) if n},
-        {g: int(n) for g, n in zip(every.groups, drawn.speakers - kept, strict=True) if n},
-        every.warning,
+        table=_table(_spread_rows(metrics_by_group), COLUMNS),
+        values=_table(metric_rows, VALUES),
+        curves=_table(curve_rows, CURVES),
+        by=reference.grouping,
+        cost=cost_model,
+        threshold=threshold,
+        variants=n_variants,
+        seed=seed,
+        replicates=replicates,
+        kept={g: int(n) for g, n in zip(reference.groups, n_kept, strict=True) if n},
+        left_out={g: int(n) for g, n in zip(reference.groups, n_left_out, strict=True) if n},
+        warning=reference.warning,
     )
 
 
-class _OfList(NamedTuple):
-    """What one list tells of a group: its metrics, and how they vary with the speakers."""
+class _GroupMetrics(NamedTuple):
+    """Metrics of one group of one list, and how they vary with the speakers."""
 
-    speakers: int
+    n_speakers: int
     metrics: Floats
     sd: Floats  # NaN for too few speakers
 
 
-class _Measuring(NamedTuple):
+class _ListMeter(NamedTuple):
     """How lists are measured."""
 
     cost: CostModel
@@ -304,28 +311,28 @@ class _Measuring(NamedTuple):
     replicates: int
     seed: int
 
-    def groups(self, pairs: ScoredPairs) -> Iterator[tuple[str, Counts, _OfList]]:
-        """Each group of a list: its name, its counts, and what they tell."""
-        speakers, drawn = pairs.speakers_of_groups(), self._replicates(pairs)
-        for g in np.flatnonzero(speakers):
-            here = pairs.group == g
-            counts = Counts.from_scores(pairs.score[here], pairs.target[here])
+    def group_metrics(self, pairs: ScoredPairs) -> Iterator[tuple[str, Counts, _GroupMetrics]]:
+        """Yield each group of a list: its name, its counts, and its metrics."""
+        n_speakers, replicates = pairs.n_speakers_by_group(), self._replicates(pairs)
+        for group in np.flatnonzero(n_speakers):
+            is_in_group = pairs.group == group
+            counts = Counts.from_scores(pairs.score[is_in_group], pairs.target[is_in_group])
             metrics = self._metrics(counts)
-            sd = (
-                _sd(drawn[:, g])
-                if speakers[g] >= MIN_STRATUM_SPEAKERS
-                else np.full(metrics.shape, np.nan)
-            )
-            yield pairs.groups[g], counts, _OfList(int(speakers[g]), metrics, sd)
+            # resampling so few speakers shows too little of how much they vary
+            if n_speakers[group] >= MIN_STRATUM_SPEAKERS:
+                sd = _sd(replicates[:, group])
+            else:
+                sd = np.full(metrics.shape, np.nan)
+            yield pairs.groups[group], counts, _GroupMetrics(int(n_speakers[group]), metrics, sd)
 
     def _metrics(self, counts: Counts) -> Floats:
-        """Of counts of shape (...), an array of shape (..., metric)."""
-        at = counts.at([self.threshold])
+        """Of counts of shape (...), return an array of shape (..., metric)."""
+        rates = counts.at([self.threshold])
         cost = min_cdet(counts, cost=self.cost).value
-        return np.stack([eer(counts), cost, at.fpr[..., 0], at.fnr[..., 0]], axis=-1)
+        return np.stack([eer(counts), cost, rates.fpr[..., 0], rates.fnr[..., 0]], axis=-1)
 
     def _replicates(self, pairs: ScoredPairs) -> Floats:
-        """Metrics when speakers are drawn anew: [replicate, group, metric]."""
+        """Return the metrics when speakers are resampled: [replicate, group, metric]."""
         curves = ResampledCurves(
             pairs.score,
             pairs.target,
@@ -335,65 +342,75 @@ class _Measuring(NamedTuple):
             curve_edges(Counts.from_scores(pairs.score, pairs.target), thresholds=[self.threshold]),
         )
         weights = speaker_weights(pairs.group_of_speaker, self.replicates, self.seed)
-        every = np.full((self.replicates, len(pairs.groups), len(METRICS)), np.nan)
-        for part, (cells,) in curves.replicates(weights):
-            for g in np.flatnonzero(pairs.speakers_of_groups()):
-                every[part, g] = self._metrics(cells[g])
-        return every
+        metrics = np.full((self.replicates, len(pairs.groups), len(METRICS)), np.nan)
+        for replicate_rows, (group_counts,) in curves.replicates(weights):
+            for group in np.flatnonzero(pairs.n_speakers_by_group()):
+                metrics[replicate_rows, group] = self._metrics(group_counts[group])
+        return metrics
 
 
-def _spreads(results: Mapping[tuple[str, int], Sequence[_OfList]]) -> Iterator[tuple[Any, ...]]:
-    """The spread over lists beside that over speakers, by group and number of pairs."""
-    for (group, n), lists in sorted(results.items()):
-        metrics = np.stack([one.metrics for one in lists])
-        mean, least = metrics.mean(axis=0), metrics.min(axis=0)
+def _spread_rows(
+    metrics_by_group: Mapping[tuple[str, int], Sequence[_GroupMetrics]],
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the spread over lists and that over speakers, by group and number of pairs."""
+    for (group, n_pairs), lists in sorted(metrics_by_group.items()):
+        metrics = np.stack([list_metrics.metrics for list_metrics in lists])
+        mean, minimum = metrics.mean(axis=0), metrics.min(axis=0)
+        speaker_variance = np.mean([np.square(list_metrics.sd) for list_metrics in lists], axis=0)
         columns = (
             mean,
-            metrics.max(axis=0) / _or_nan(least) - 1,
-            _sd(metrics) / _or_nan(mean),
-            np.sqrt(np.mean([np.square(one.sd) for one in lists], axis=0)) / _or_nan(mean),
+            metrics.max(axis=0) / _zero_to_nan(minimum) - 1,
+            _sd(metrics) / _zero_to_nan(mean),
+            np.sqrt(speaker_variance) / _zero_to_nan(mean),
         )
-        for metric, *row in zip(METRICS, *(one.tolist() for one in columns), strict=True):
-            yield group, lists[0].speakers, n, metric, *row
+        for metric, *row in zip(METRICS, *(column.tolist() for column in columns), strict=True):
+            yield group, lists[0].n_speakers, n_pairs, metric, *row
 
 
 def _table(rows: Iterable[tuple[Any, ...]], columns: Mapping[str, str]) -> Table:
-    every = list(rows)
-    return Table.of({name: [row[i] for row in every] for i, name in enumerate(columns)}, columns)
+    row_list = list(rows)
+    cells = {name: [row[i] for row in row_list] for i, name in enumerate(columns)}
+    return Table.of(cells, columns)
 
 
-def _or_nan(values: Floats) -> Floats:
-    """What others are divided by: NaN in the place of 0."""
-    return np.where(values > 0, values, np.nan)
+def _zero_to_nan(divisors: Floats) -> Floats:
+    """Return divisors with NaN in the place of 0."""
+    return np.where(divisors > 0, divisors, np.nan)
 
 
-def _sd(values: Floats) -> Floats:
-    """Standard deviation along the first axis, of what is defined; NaN of fewer than two."""
-    known = ~np.isnan(values)
-    n = known.sum(axis=0)
-    defined = np.where(known, values, 0.0)
-    off = np.where(known, defined - defined.sum(axis=0) / np.maximum(n, 1), 0.0)
-    squares = np.where(n > 1, np.square(off).sum(axis=0), np.nan)
-    return np.asarray(np.sqrt(squares / np.maximum(n - 1, 1)))
+def _sd(samples: Floats) -> Floats:
+    """Return the standard deviation along the first axis; NaN of fewer than two.
+
+    Samples that are NaN are left out.
+    """
+    is_defined = ~np.isnan(samples)
+    n_defined = is_defined.sum(axis=0)
+    defined = np.where(is_defined, samples, 0.0)
+    mean = defined.sum(axis=0) / np.maximum(n_defined, 1)
+    deviations = np.where(is_defined, defined - mean, 0.0)
+    squares = np.where(n_defined > 1, np.square(deviations).sum(axis=0), np.nan)
+    return np.asarray(np.sqrt(squares / np.maximum(n_defined - 1, 1)))
 
 
-def _det(counts: Counts) -> Iterator[tuple[float, float]]:
-    """Points of a DET curve, dense in both tails, without those at 0 and 1."""
+def _det_points(counts: Counts) -> Iterator[tuple[float, float]]:
+    """Return points of a DET curve, dense in both tails, without those at 0 and 1."""
     curve = counts.curve
-    fp, fn = curve.fp, curve.fn[::-1]
-    left = np.searchsorted(fp, np.geomspace(1, max(fp[-1], 1), _POINTS))
-    right = fn.size - 1 - np.searchsorted(fn, np.geomspace(1, max(fn[-1], 1), _POINTS))
-    at = np.unique(np.concatenate((left, right)).clip(0, fp.size - 1))
-    fpr, fnr = curve.fpr[at], curve.fnr[at]
-    inside = (fpr > 0) & (fpr < 1) & (fnr > 0) & (fnr < 1)
-    return zip(fpr[inside].tolist(), fnr[inside].tolist(), strict=True)
+    false_accepts, false_rejects = curve.fp, curve.fn[::-1]
+    accept_steps = np.geomspace(1, max(false_accepts[-1], 1), _N_TAIL_POINTS)
+    reject_steps = np.geomspace(1, max(false_rejects[-1], 1), _N_TAIL_POINTS)
+    left = np.searchsorted(false_accepts, accept_steps)
+    right = false_rejects.size - 1 - np.searchsorted(false_rejects, reject_steps)
+    positions = np.unique(np.concatenate((left, right)).clip(0, false_accepts.size - 1))
+    fpr, fnr = curve.fpr[positions], curve.fnr[positions]
+    is_inside = (fpr > 0) & (fpr < 1) & (fnr > 0) & (fnr < 1)
+    return zip(fpr[is_inside].tolist(), fnr[is_inside].tolist(), strict=True)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredPairs:
     """Pairs that lists may be drawn from, each in one order only."""
 
-    by: str  # what groups are made of
+    grouping: str  # what groups are made of
     groups: tuple[str, ...]
     group_of_speaker: Codes  # index into `groups`, -1 for speakers without pairs
     speaker: Codes  # whose each pair is
@@ -403,47 +420,54 @@ class ScoredPairs:
     score: NDArray[np.float64]
     warning: str = ""  # why folders may be no recordings; empty where they are
 
-    def speakers_of_groups(self) -> NDArray[np.int64]:
-        """How many speakers each group has."""
-        return _count(self.group_of_speaker, self.groups)
+    def n_speakers_by_group(self) -> NDArray[np.int64]:
+        """Count the speakers of each group."""
+        return _speakers_by_group(self.group_of_speaker, self.groups)
 
-    def keep(self, n: int) -> ScoredPairs:
-        """The pairs of speakers with `n` of either class."""
-        size = self.group_of_speaker.size
-        least = np.minimum(
-            np.bincount(self.speaker[self.target], minlength=size),
-            np.bincount(self.speaker[~self.target], minlength=size),
+    def with_enough_pairs(self, n_pairs: int) -> ScoredPairs:
+        """Return the pairs of speakers with so many of either class.
+
+        Raises
+        ------
+        DataError
+            If no speaker has so many.
+        """
+        n_speakers = self.group_of_speaker.size
+        n_of_rarer_class = np.minimum(
+            np.bincount(self.speaker[self.target], minlength=n_speakers),
+            np.bincount(self.speaker[~self.target], minlength=n_speakers),
         )
-        has_all = least >= n
-        if not has_all.any():
+        has_enough = n_of_rarer_class >= n_pairs
+        if not has_enough.any():
+            n_of_speakers_with_pairs = n_of_rarer_class[self.group_of_speaker >= 0]
             msg = (
-                f"no speaker has {n:,} same-speaker pairs of two recordings and {n:,} "
+                f"no speaker has {n_pairs:,} same-speaker pairs of two recordings and {n_pairs:,} "
                 "different-speaker pairs within the group; ask for at most "
-                f"{int(least.max(initial=0)):,}, which one speaker has (half of them have "
-                f"{int(np.median(least[self.group_of_speaker >= 0])):,})"
+                f"{int(n_of_rarer_class.max(initial=0)):,}, which one speaker has (half of them "
+                f"have {int(np.median(n_of_speakers_with_pairs)):,})"
             )
             raise DataError(msg)
-        kept = self.take(np.flatnonzero(has_all[self.speaker]))
+        pairs = self.select(np.flatnonzero(has_enough[self.speaker]))
         return replace(
-            kept, group_of_speaker=np.where(has_all, self.group_of_speaker, np.int32(-1))
+            pairs, group_of_speaker=np.where(has_enough, self.group_of_speaker, np.int32(-1))
         )
 
-    def take(self, rows: NDArray[np.intp]) -> ScoredPairs:
-        """Some of the pairs."""
+    def select(self, rows: NDArray[np.intp]) -> ScoredPairs:
+        """Return the pairs of these rows."""
         names = ("speaker", "partner", "group", "target", "score")
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
-    def draw(self, n: int, seed: tuple[int, ...]) -> NDArray[np.intp]:
-        """Rows of `n` pairs of either class for every speaker, drawn without replacement."""
-        key = np.random.default_rng(seed).random(self.score.size)
-        owner = 2 * self.speaker.astype(np.int64) + self.target
-        order = np.lexsort((key, owner))
-        sorted_owner = owner[order]
-        rank = np.arange(order.size) - np.searchsorted(sorted_owner, sorted_owner)
-        return np.sort(order[rank < n])
+    def draw_rows(self, n_pairs: int, seed: tuple[int, ...]) -> NDArray[np.intp]:
+        """Draw rows of so many pairs of either class for every speaker, without replacement."""
+        random_keys = np.random.default_rng(seed).random(self.score.size)
+        stratum = 2 * self.speaker.astype(np.int64) + self.target  # speaker and class
+        order = np.lexsort((random_keys, stratum))
+        sorted_stratum = stratum[order]
+        rank = np.arange(order.size) - np.searchsorted(sorted_stratum, sorted_stratum)
+        return np.sort(order[rank < n_pairs])
 
 
-def _count(group_of_speaker: Codes, groups: Sequence[str]) -> NDArray[np.int64]:
+def _speakers_by_group(group_of_speaker: Codes, groups: Sequence[str]) -> NDArray[np.int64]:
     return np.bincount(group_of_speaker[group_of_speaker >= 0], minlength=len(groups))
 
 
@@ -451,27 +475,36 @@ class ListSeries(NamedTuple):
     """Lists to be measured."""
 
     reference: ScoredPairs  # what the common threshold is found on
-    speakers: NDArray[np.int64]  # how many of each group there were to draw from
+    n_speakers_by_group: NDArray[np.int64]  # how many of each group there were to draw from
     lists: Iterator[tuple[int, int, ScoredPairs]]
     """Pairs per speaker, number of the variant from 1 on, and the list."""
 
 
-def draw_lists(pairs: ScoredPairs, each: Sequence[int], variants: int, seed: int) -> ListSeries:
-    """Lists drawn from scored pairs, all of the speakers who have enough for the largest."""
-    kept = pairs.keep(each[-1])
+def draw_lists(
+    pairs: ScoredPairs, pair_numbers: Sequence[int], n_variants: int, seed: int
+) -> ListSeries:
+    """Draw lists from scored pairs, all of the speakers who have enough for the largest.
+
+    `pair_numbers`, pairs per speaker and class, rise.
+    """
+    eligible = pairs.with_enough_pairs(pair_numbers[-1])
     lists = (
-        (n, variant + 1, kept.take(kept.draw(n, (seed, n, variant))))
-        for n in each
-        for variant in range(variants)
+        (
+            n_pairs,
+            variant + 1,
+            eligible.select(eligible.draw_rows(n_pairs, (seed, n_pairs, variant))),
+        )
+        for n_pairs in pair_numbers
+        for variant in range(n_variants)
     )
-    return ListSeries(kept, pairs.speakers_of_groups(), lists)
+    return ListSeries(eligible, pairs.n_speakers_by_group(), lists)
 
 
 def build_scored_lists(
     utterances: Any,
     scorer: Scorer,
-    each: Sequence[int],
-    variants: int,
+    pair_numbers: Sequence[int],
+    n_variants: int,
     seed: int,
     *,
     speakers: Any,
@@ -479,38 +512,53 @@ def build_scored_lists(
     id: str | None,  # noqa: A002 - the option's name
     groups: Sequence[str] | str | None,
 ) -> ListSeries:
-    """Inclusive lists built from a table of utterances, each scored as a whole."""
+    """Build inclusive lists from a table of utterances, and score each as a whole."""
     from parivox.trials.inclusive import design  # noqa: PLC0415 - where lists are built
     from parivox.trials.pairs import Draws  # noqa: PLC0415
     from parivox.trials.pool import Pool, group_positions  # noqa: PLC0415
 
     pool = Pool.read(utterances, speakers, by=by, id=id)
-    ids, owner = pool.ids.to_numpy().astype(object), pool.owner.astype(np.int32)
+    ids = pool.utterance_ids.to_numpy().astype(object)
+    speaker_of_utterance = pool.speaker_of_utterance.astype(np.int32)
 
-    def scored(n: int, variant: int) -> ScoredPairs:
-        inclusive = design(pool, InclusiveOptions(per_speaker=n, groups=groups))
-        blocks = list(inclusive.draw(Draws(seed).child(variant)))
-        enrol, test, target = (np.concatenate(cells) for cells in zip(*blocks, strict=True))
+    def scored_list(n_pairs: int, variant: int) -> ScoredPairs:
+        inclusive = design(pool, InclusiveOptions(per_speaker=n_pairs, groups=groups))
+        chunks = list(inclusive.draw(Draws(seed).child(variant)))
+        enrol, test, target = (np.concatenate(column) for column in zip(*chunks, strict=True))
         score = np.asarray(scorer(ids[enrol], ids[test]), dtype=np.float64)
         if score.shape != enrol.shape or np.isnan(score).any():
-            what = f"NaN among {score.size:,}" if score.shape == enrol.shape else score.shape
-            msg = f"the scorer gave {what} for {enrol.size:,} trials; give a score for each"
+            fault = f"NaN among {score.size:,}" if score.shape == enrol.shape else score.shape
+            msg = f"the scorer gave {fault} for {enrol.size:,} trials; give a score for each"
             raise DataError(msg)
-        speaker, partner = owner[enrol], owner[test]
-        is_in = np.bincount(speaker, minlength=pool.group.size) > 0
-        of_speaker = np.where(is_in, pool.group, np.int32(-1))
-        group = pool.group[speaker]
-        whom = of_speaker, speaker, partner, group
-        return ScoredPairs(pool.by, pool.groups, *whom, target, score, pool.warning)
+        speaker = speaker_of_utterance[enrol]
+        takes_part = np.bincount(speaker, minlength=pool.group_of_speaker.size) > 0
+        return ScoredPairs(
+            grouping=pool.grouping,
+            groups=pool.groups,
+            group_of_speaker=np.where(takes_part, pool.group_of_speaker, np.int32(-1)),
+            speaker=speaker,
+            partner=speaker_of_utterance[test],
+            group=pool.group_of_speaker[speaker],
+            target=target,
+            score=score,
+            warning=pool.warning,
+        )
 
-    first = scored(each[-1], 0)
+    # the first of the largest lists is also the reference, and is scored once
+    reference = scored_list(pair_numbers[-1], 0)
+    reference_key = (pair_numbers[-1], 0)
     lists = (
-        (n, variant + 1, first if (n, variant) == (each[-1], 0) else scored(n, variant))
-        for n in each
-        for variant in range(variants)
+        (
+            n_pairs,
+            variant + 1,
+            reference if (n_pairs, variant) == reference_key else scored_list(n_pairs, variant),
+        )
+        for n_pairs in pair_numbers
+        for variant in range(n_variants)
     )
-    asked = np.isin(pool.group, group_positions(pool.groups, by, groups))
-    return ListSeries(first, _count(pool.group[asked], pool.groups), lists)
+    is_in_groups = np.isin(pool.group_of_speaker, group_positions(pool.groups, by, groups))
+    n_speakers = _speakers_by_group(pool.group_of_speaker[is_in_groups], pool.groups)
+    return ListSeries(reference, n_speakers, lists)
 
 
 def read_scored_pairs(
@@ -524,57 +572,79 @@ def read_scored_pairs(
     id: str | None,  # noqa: A002 - the option's name
     groups: Sequence[str] | str | None = None,
 ) -> ScoredPairs:
-    """Pairs of two recordings of one speaker, and of two speakers of one group.
+    """Read pairs of two recordings of one speaker, and of two speakers of one group.
 
     A different-speaker pair is the enrolment speaker's. Where some speaker never enrols in such
     pairs, as in a triangle of all pairs, every second pair is the other speaker's.
     """
-    people = None if speakers is None else read_speakers(speakers, id=id)
-    how: dict[str, Any] = {"columns": columns, "orientation": orientation}
-    trials, people = read_with_speakers(source, people, utterances, attributes_asked([by]), **how)
-    (grouping,) = make_groupings(people, [by], sets=[trials])
+    table = None if speakers is None else read_speakers(speakers, id=id)
+    trials, table = read_with_speakers(
+        source,
+        table,
+        utterances,
+        attributes_asked([by]),
+        columns=columns,
+        orientation=orientation,
+    )
+    (grouping,) = make_groupings(table, [by], sets=[trials])
     if grouping.of_speaker is None:
         msg = f"--by {by}: lists are drawn by speaker, so name an attribute of speakers"
         raise ConfigError(msg)
     from parivox.trials.pool import group_positions  # noqa: PLC0415
 
-    chosen = group_positions(grouping.groups, by, groups)
-    of_speaker = np.where(np.isin(grouping.of_speaker, chosen), grouping.of_speaker, -1)
-    return _pairs(trials, grouping, of_speaker.astype(np.int32))
+    positions = group_positions(grouping.groups, by, groups)
+    is_in_groups = np.isin(grouping.of_speaker, positions)
+    group_of_speaker = np.where(is_in_groups, grouping.of_speaker, -1)
+    return _scored_pairs(trials, grouping, group_of_speaker.astype(np.int32))
 
 
-def _pairs(trials: TrialSet, grouping: Grouping, of_speaker: Codes) -> ScoredPairs:
-    parts = [part.without_conflicts() for part in trials.partitions()]
+def _scored_pairs(trials: TrialSet, grouping: Grouping, group_of_speaker: Codes) -> ScoredPairs:
+    """Return the pairs that lists may be drawn from, each in one order only."""
+    partitions = [partition.without_conflicts() for partition in trials.partitions()]
     columns = [
-        np.concatenate([getattr(part, name) for part in parts])
+        np.concatenate([getattr(partition, name) for partition in partitions])
         for name in ("enrol", "test", "target", "score")
     ]
     enrol, test = columns[:2]
-    size = np.int64(trials.utterance_speaker.size)
-    _, once = np.unique(np.minimum(enrol, test) * size + np.maximum(enrol, test), return_index=True)
-    enrol, test, target, score = (column[once] for column in columns)
+    n_utterances = np.int64(trials.utterance_speaker.size)
+    keys = np.minimum(enrol, test) * n_utterances + np.maximum(enrol, test)
+    _, first_rows = np.unique(keys, return_index=True)
+    enrol, test, target, score = (column[first_rows] for column in columns)
     speaker, partner = trials.utterance_speaker[enrol], trials.utterance_speaker[test]
-    names, group = recording_names_of(trials), of_speaker[speaker]
+    names, group = recording_names_of(trials), group_of_speaker[speaker]
     recording = recordings_in(trials, names, is_asked=True)
-    is_new = (recording[enrol] != recording[test]) | (recording[enrol] < 0)
-    fits = (group >= 0) & np.where(target, is_new, group == of_speaker[partner])
+    crosses_recordings = (recording[enrol] != recording[test]) | (recording[enrol] < 0)
+    is_eligible = (group >= 0) & np.where(
+        target, crosses_recordings, group == group_of_speaker[partner]
+    )
     for label, words in (
         (True, "same-speaker pair of two recordings"),
         (False, f"different-speaker pair within a group of {grouping.name}"),
     ):
-        if not (fits & (target == label)).any():
+        if not (is_eligible & (target == label)).any():
             msg = f"{trials.provenance[0]['name']}: holds no {words}; give scores of such pairs"
             raise DataError(msg)
     enrol, test, target, score, speaker, partner, group = (
-        column[fits] for column in (enrol, test, target, score, speaker, partner, group)
+        column[is_eligible] for column in (enrol, test, target, score, speaker, partner, group)
     )
-    n = of_speaker.size
-    enrols, tests = (np.bincount(side[~target], minlength=n) for side in (speaker, partner))
-    if ((enrols == 0) & (tests > 0)).any():
-        turned = ~target & ((enrol + test) % 2 == 1)
-        speaker, partner = np.where(turned, partner, speaker), np.where(turned, speaker, partner)
-    of_speaker = np.where(np.isin(np.arange(n), speaker), of_speaker, np.int32(-1))
+    n_speakers = group_of_speaker.size
+    n_enrolled = np.bincount(speaker[~target], minlength=n_speakers)
+    n_tested = np.bincount(partner[~target], minlength=n_speakers)
+    if ((n_enrolled == 0) & (n_tested > 0)).any():
+        is_swapped = ~target & ((enrol + test) % 2 == 1)
+        speaker, partner = (
+            np.where(is_swapped, partner, speaker),
+            np.where(is_swapped, speaker, partner),
+        )
+    has_pairs = np.isin(np.arange(n_speakers), speaker)
     return ScoredPairs(
-        *(grouping.name, grouping.groups, of_speaker, speaker, partner, group, target, score),
-        names.warning,
+        grouping=grouping.name,
+        groups=grouping.groups,
+        group_of_speaker=np.where(has_pairs, group_of_speaker, np.int32(-1)),
+        speaker=speaker,
+        partner=partner,
+        group=group,
+        target=target,
+        score=score,
+        warning=names.warning,
     )

@@ -1,6 +1,6 @@
-"""Trial lists in each format: written block by block, and converted from any other.
+"""Write trial lists in each format, chunk by chunk, and convert them from any other.
 
-What a list holds decides its bytes, however it comes in blocks. Every format is one that
+What a list holds decides its bytes, however it comes in chunks. Every format is one that
 `parivox.data.formats` reads.
 """
 
@@ -39,35 +39,36 @@ ROWS_PER_GROUP = 1 << 16
 """Rows of a group of rows in Parquet, and of what is put together at once."""
 LABELS = ("nontarget", "target")
 """Words for both classes of trials."""
-_TRIAL = ("enrol", "test", "label")
+_TRIAL_COLUMNS = ("enrol", "test", "label")
 _SIDES = ("enrol", "test")
-_SPEAKERS = ("enrol_speaker", "test_speaker")
+_SPEAKER_COLUMNS = ("enrol_speaker", "test_speaker")
 
 
-class _Text(NamedTuple):
+class _TextFormat(NamedTuple):
     """A format of lines."""
 
-    columns: tuple[str, ...]  # which of enrol, test, label stands where
+    columns: tuple[str, ...]  # the order of enrol, test and label
     words: tuple[str, str]  # for nontarget and target trials
     separator: str
     header: tuple[str, ...] = ()  # empty if there is none
-    forbids: str = ""  # pattern of what no id may hold; empty if ids are quoted where they need it
+    forbidden: str = ""
+    """Pattern of what no id may hold; empty if ids are quoted where they need it."""
 
 
-_TEXTS = {
-    "voxceleb": _Text(("label", "enrol", "test"), ("0", "1"), " ", forbids=r"\s"),
-    "kaldi": _Text(_TRIAL, LABELS, " ", forbids=r"\s"),
-    "nist": _Text(
-        _TRIAL, LABELS, "\t", ("modelid", "segmentid", "targettype"), forbids=r'[\t\r\n"]'
+_TEXT_FORMATS = {
+    "voxceleb": _TextFormat(("label", "enrol", "test"), ("0", "1"), " ", forbidden=r"\s"),
+    "kaldi": _TextFormat(_TRIAL_COLUMNS, LABELS, " ", forbidden=r"\s"),
+    "nist": _TextFormat(
+        _TRIAL_COLUMNS, LABELS, "\t", ("modelid", "segmentid", "targettype"), forbidden=r'[\t\r\n"]'
     ),
-    "csv": _Text(_TRIAL, LABELS, ",", _TRIAL),
+    "csv": _TextFormat(_TRIAL_COLUMNS, LABELS, ",", _TRIAL_COLUMNS),
 }
 FORMATS_WITH_FURTHER_COLUMNS = ("csv", "parquet")
 """Those with room for scores and other columns."""
 
 
 def label_words(target: NDArray[np.bool_], words: Sequence[str] = LABELS) -> pl.Series:
-    """The word for each trial.
+    """Return the word for each trial.
 
     >>> label_words(np.array([True, False])).to_list()
     ['target', 'nontarget']
@@ -76,12 +77,12 @@ def label_words(target: NDArray[np.bool_], words: Sequence[str] = LABELS) -> pl.
 
 
 def check_is_new(path: Any) -> Path:
-    """The file to write, if there is none yet and its folder can be written."""
+    """Return the file to write, if there is none yet and its folder can be written."""
     if not isinstance(path, (str, os.PathLike)):
         msg = f"--out {path!r}: names no file; give its path"
         raise ConfigError(msg)
     text = os.fsdecode(path)
-    out, named = Path(text), f"--out {text}"
+    out, subject = Path(text), f"--out {text}"
     try:
         if text and out.exists():
             msg = f"--out {text}: is there already; name a new file"
@@ -89,13 +90,13 @@ def check_is_new(path: Any) -> Path:
         if text and out.parent.is_dir() and os.access(out.parent, os.W_OK | os.X_OK):
             return out
     except (OSError, ValueError) as error:
-        raise write_error(named, error) from error
-    why = f"{out.parent} is not a folder that can be written" if text else "names no file"
-    raise write_error(named, PermissionError(why))
+        raise write_error(subject, error) from error
+    reason = f"{out.parent} is not a folder that can be written" if text else "names no file"
+    raise write_error(subject, PermissionError(reason))
 
 
 class ListWriter:
-    r"""Writes a list block by block to a new file, which is not there before all of it is.
+    r"""Writes a list chunk by chunk to a new file, which is not there before all of it is.
 
     >>> from tempfile import mkdtemp
     >>> out = Path(mkdtemp()) / "list.txt"
@@ -107,24 +108,24 @@ class ListWriter:
 
     def __init__(self, path: str | os.PathLike[str], format: str) -> None:  # noqa: A002
         self.path, self.format = check_is_new(path), format
-        self.rows = 0
-        self._whole = contextlib.ExitStack()
+        self.n_rows = 0
+        self._resources = contextlib.ExitStack()
         self._file: IO[bytes] | None = None
         self._scratch: ScratchFolder | None = None
-        self._blocks: list[Path] = []
+        self._chunk_files: list[Path] = []
 
     def __enter__(self) -> Self:
-        with self._writing(), contextlib.ExitStack() as scan_every_column:
-            self._aside = scan_every_column.enter_context(atomic_file(self.path))
+        with self._naming_errors(), contextlib.ExitStack() as resources:
+            self._unfinished = resources.enter_context(atomic_file(self.path))
             if self.format == "parquet":
                 self._scratch = ScratchFolder()
-                scan_every_column.push(self._write_parquet)
+                resources.push(self._write_parquet)
             else:
-                self._file = scan_every_column.enter_context(self._aside.open("wb"))
-            self._whole = scan_every_column.pop_all()
+                self._file = resources.enter_context(self._unfinished.open("wb"))
+            self._resources = resources.pop_all()
         return self
 
-    def _writing(self) -> contextlib.AbstractContextManager[None]:
+    def _naming_errors(self) -> contextlib.AbstractContextManager[None]:
         return explain_write_errors(f"--out {self.path}")
 
     def write(
@@ -132,56 +133,60 @@ class ListWriter:
         enrol_ids: pl.Series,
         test_ids: pl.Series,
         target: NDArray[np.bool_] | None,
-        more: Mapping[str, Any] | None = None,
+        further_columns: Mapping[str, Any] | None = None,
     ) -> None:
-        """Add trials at the end, with further columns, the same in every block.
+        """Add trials at the end, with further columns, the same in every chunk.
 
         CSV and Parquet have room for trials whose labels are not known.
         """
-        if more and self.format not in FORMATS_WITH_FURTHER_COLUMNS:
-            msg = f"a list in the format {self.format} holds no {', '.join(more)}; write it as csv"
+        if further_columns and self.format not in FORMATS_WITH_FURTHER_COLUMNS:
+            msg = (
+                f"a list in the format {self.format} holds no {', '.join(further_columns)}; write "
+                "it as csv"
+            )
             raise ConfigError(msg)
-        trial = {"enrol": enrol_ids, "test": test_ids}
+        trial_columns = {"enrol": enrol_ids, "test": test_ids}
         if target is not None:
-            trial["label"] = label_words(target, _TEXTS.get(self.format, _TEXTS["csv"]).words)
-        frame = pl.DataFrame(trial | dict(more or {}))
+            words = _TEXT_FORMATS.get(self.format, _TEXT_FORMATS["csv"]).words
+            trial_columns["label"] = label_words(target, words)
+        frame = pl.DataFrame(trial_columns | dict(further_columns or {}))
         if self._scratch is not None:
-            for part in frame.iter_slices(ROWS_PER_GROUP):
-                with self._scratch.file_to_write(f"{len(self._blocks)}.arrow") as block:
-                    part.write_ipc(block, compression="lz4")
-                self._blocks.append(block)
+            for rows in frame.iter_slices(ROWS_PER_GROUP):
+                with self._scratch.file_to_write(f"{len(self._chunk_files)}.arrow") as chunk_file:
+                    rows.write_ipc(chunk_file, compression="lz4")
+                self._chunk_files.append(chunk_file)
         else:
-            with self._writing():
+            with self._naming_errors():
                 self._write_text(frame)
-        self.rows += frame.height
+        self.n_rows += frame.height
 
     def _write_text(self, frame: pl.DataFrame) -> None:
         assert self._file is not None
-        form = _TEXTS[self.format]
-        if form.forbids:
-            self._check_ids(frame, form.forbids)
-        columns = [name for name in form.columns if name in frame.columns]
+        text_format = _TEXT_FORMATS[self.format]
+        if text_format.forbidden:
+            self._check_ids(frame, text_format.forbidden)
+        columns = [name for name in text_format.columns if name in frame.columns]
         frame = frame.select(*columns, pl.exclude(*columns))
-        if form.header and not self.rows:
-            called = dict(zip(form.columns, form.header, strict=True))
-            names = [called.get(name, name) for name in frame.columns]
-            pl.DataFrame(schema=names).write_csv(self._file, separator=form.separator)
+        if text_format.header and not self.n_rows:
+            titles = dict(zip(text_format.columns, text_format.header, strict=True))
+            names = [titles.get(name, name) for name in frame.columns]
+            pl.DataFrame(schema=names).write_csv(self._file, separator=text_format.separator)
         frame.write_csv(
             self._file,
             include_header=False,
-            separator=form.separator,
-            quote_style="never" if form.forbids else "necessary",
+            separator=text_format.separator,
+            quote_style="never" if text_format.forbidden else "necessary",
         )
 
-    def _check_ids(self, frame: pl.DataFrame, pattern: str) -> None:
-        for side in ("enrol", "test"):
-            odd = frame[side].str.contains(pattern)
-            if odd.any():
-                at = int(odd.arg_max() or 0)
+    def _check_ids(self, frame: pl.DataFrame, forbidden: str) -> None:
+        for side in _SIDES:
+            is_forbidden = frame[side].str.contains(forbidden)
+            if is_forbidden.any():
+                row = int(is_forbidden.arg_max() or 0)
                 msg = (
-                    f"trial {self.rows + at + 1}: {side} id {frame[side][at]!r} cannot stand in a "
-                    f"list in the format {self.format}, which has no quotes; write it as csv or "
-                    "parquet, or rename the utterance"
+                    f"trial {self.n_rows + row + 1}: {side} id {frame[side][row]!r} cannot stand "
+                    f"in a list in the format {self.format}, which has no quotes; write it as csv "
+                    "or parquet, or rename the utterance"
                 )
                 raise DataError(msg)
 
@@ -191,17 +196,17 @@ class ListWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with self._writing():
-            self._whole.__exit__(kind, error, trace)
+        with self._naming_errors():
+            self._resources.__exit__(kind, error, trace)
 
-    def _write_parquet(self, failed: type[BaseException] | None, *_: object) -> None:
-        """Put the blocks together: row groups of one size, whatever that of the blocks."""
-        if failed:
+    def _write_parquet(self, error_type: type[BaseException] | None, *_: object) -> None:
+        """Put the chunks together: row groups of one size, whatever that of the chunks."""
+        if error_type:
             return
-        empty = pl.LazyFrame(schema=dict.fromkeys(_TRIAL, pl.String))
-        blocks = pl.scan_ipc(self._blocks) if self._blocks else empty
-        blocks.sink_parquet(
-            self._aside,
+        empty = pl.LazyFrame(schema=dict.fromkeys(_TRIAL_COLUMNS, pl.String))
+        trials = pl.scan_ipc(self._chunk_files) if self._chunk_files else empty
+        trials.sink_parquet(
+            self._unfinished,
             compression="zstd",
             compression_level=3,
             statistics=True,
@@ -237,8 +242,9 @@ class Converted(NotebookView):
     @property
     def told(self) -> tuple[str, ...]:
         """A summary, line by line."""
-        n = self.target + self.nontarget
-        trials = f"{n:,} trial{'s' * (n != 1)} in {self.path} ({self.format})"
+        n_trials = self.target + self.nontarget
+        noun = "trial" if n_trials == 1 else "trials"
+        trials = f"{n_trials:,} {noun} in {self.path} ({self.format})"
         lines = [f"{trials}: {self.target:,} target, {self.nontarget:,} nontarget."]
         if self.labels_from == "speakers":
             lines.append("The list has no labels: target trials are those of one speaker.")
@@ -313,90 +319,113 @@ def convert(
     )
     path = check_is_new(out)
     scanned = scan_every_column(source, dict(columns or {}), format)
-    more = further_columns(scanned)
-    known = None
-    if "label" not in scanned.columns and not {*_SPEAKERS} <= set(scanned.columns):
-        known = _speakers_of(scanned, speakers, utterances, id)
-    target = 0
+    column_names = further_columns(scanned)
+    speaker_of_utterance = None
+    if "label" not in scanned.columns and not {*_SPEAKER_COLUMNS} <= set(scanned.columns):
+        speaker_of_utterance = _speaker_of_utterance(scanned, speakers, utterances, id)
+    holds_columns = to in FORMATS_WITH_FURTHER_COLUMNS
+    n_target = 0
     with ListWriter(path, to) as writer:
         for chunk in chunks_of_trials(scanned):
-            targets = is_target(chunk, known)
-            cells = {
-                name: pl.Series(scores(chunk, scanned)).fill_nan(None)
-                if role == "score"
-                else chunk[role]
-                for role, name in more.items()
-            }
+            target = is_target(chunk, speaker_of_utterance)
+            cells = {}
+            for role, name in column_names.items():
+                if role == "score":
+                    cells[name] = pl.Series(scores(chunk, scanned)).fill_nan(None)
+                else:
+                    cells[name] = chunk[role]
             enrol, test = map(chunk.ids, _SIDES)
-            writer.write(
-                enrol, test, targets, cells if to in FORMATS_WITH_FURTHER_COLUMNS else None
-            )
-            target += int(targets.sum())
-    nameless = tuple(f"column {place}" for place in scanned.ignored)  # of files without a header
-    left_out = nameless if to in FORMATS_WITH_FURTHER_COLUMNS else (*more.values(), *nameless)
-    labels_from = "list" if "label" in scanned.columns else "speakers"
-    return Converted(path, to, target, writer.rows - target, left_out, labels_from)
+            writer.write(enrol, test, target, cells if holds_columns else None)
+            n_target += int(target.sum())
+    # columns of files without a header have numbers, but no names
+    left_out = [f"column {position}" for position in scanned.ignored]
+    if not holds_columns:
+        left_out = [*column_names.values(), *left_out]
+    return Converted(
+        path=path,
+        format=to,
+        target=n_target,
+        nontarget=writer.n_rows - n_target,
+        left_out=tuple(left_out),
+        labels_from="list" if "label" in scanned.columns else "speakers",
+    )
 
 
 def scan_every_column(source: Any, columns: dict[str, str], format_: str | None) -> Scan:
-    """The list with every column that it has, those without a role as attributes."""
+    """Scan a list with every column that it has, those without a role as attributes."""
     if isinstance(source, str) and source == "-":
         msg = "-: a list to be converted is read more than once; save it as a file"
         raise ConfigError(msg)
-    scanned = scan(source, columns=RequestedColumns(columns), format=format_, name="trials")
-    asked = RequestedColumns(columns, attributes=scanned.ignored)
-    return scan(source, columns=asked, format=format_, name="trials")
+    scan_of_roles = scan(source, columns=RequestedColumns(columns), format=format_, name="trials")
+    all_columns = RequestedColumns(columns, attributes=scan_of_roles.ignored)
+    return scan(source, columns=all_columns, format=format_, name="trials")
 
 
 def further_columns(scanned: Scan) -> dict[str, str]:
-    """Names of the columns beside ids and labels, by role; what is known is called by its role."""
-    named = {role: role.removeprefix(ATTRIBUTE) for role in scanned.columns if role not in _TRIAL}
-    taken = [*_TRIAL, *named.values()]
-    twice = next((name for name in taken if taken.count(name) > 1), None)
-    if twice is not None:
-        msg = f"{scanned.name}: two columns would be called {twice!r}; rename one of them"
+    """Return the names of the columns that are neither ids nor labels, by role.
+
+    A column whose role is known is called by it.
+    """
+    names = {
+        role: role.removeprefix(ATTRIBUTE) for role in scanned.columns if role not in _TRIAL_COLUMNS
+    }
+    all_names = [*_TRIAL_COLUMNS, *names.values()]
+    repeated = [name for name in all_names if all_names.count(name) > 1]
+    if repeated:
+        msg = f"{scanned.name}: two columns would be called {repeated[0]!r}; rename one of them"
         raise DataError(msg)
-    return named
+    return names
 
 
-def is_target(chunk: Chunk, known: pl.DataFrame | None) -> NDArray[np.bool_]:
-    """Which trials are target trials: by their labels, else by whether their speakers are one."""
+def is_target(chunk: Chunk, speaker_of_utterance: pl.DataFrame | None) -> NDArray[np.bool_]:
+    """Return which trials are target trials: by their labels, else by their speakers.
+
+    `speaker_of_utterance` has the columns ``utterance`` and ``speaker``; without it, the trials
+    have columns of their speakers.
+    """
     if "label" in chunk.columns:
         return np.asarray(labels(chunk) == 1)
-    if known is None:
-        one, other = map(chunk.ids, _SPEAKERS)
+    if speaker_of_utterance is None:
+        enrol_speaker, test_speaker = map(chunk.ids, _SPEAKER_COLUMNS)
     else:
-        sides = [chunk.ids(side).to_frame("utterance") for side in _SIDES]
-        how: dict[str, Any] = {"on": "utterance", "how": "left", "maintain_order": "left"}
-        one, other = (side.join(known, **how)["speaker"] for side in sides)
-    return (one == other).to_numpy()
+        enrol_speaker, test_speaker = (
+            chunk.ids(side)
+            .to_frame("utterance")
+            .join(speaker_of_utterance, on="utterance", how="left", maintain_order="left")[
+                "speaker"
+            ]
+            for side in _SIDES
+        )
+    return (enrol_speaker == test_speaker).to_numpy()
 
 
-def _speakers_of(scanned: Scan, speakers: Any, utterances: Any, id_: str | None) -> pl.DataFrame:
-    """Whose each utterance of the list is: columns ``utterance`` and ``speaker``."""
+def _speaker_of_utterance(
+    scanned: Scan, speakers: Any, utterances: Any, id_: str | None
+) -> pl.DataFrame:
+    """Return the speaker of each utterance of the list: columns ``utterance`` and ``speaker``."""
     ids = pl.Series("utterance", [], dtype=pl.String)
     for chunk in chunks_of_trials(scanned):
-        both = pl.concat([chunk.ids(side).alias("utterance") for side in _SIDES])
-        ids = pl.concat([ids, both]).unique()
+        ids_of_sides = pl.concat([chunk.ids(side).alias("utterance") for side in _SIDES])
+        ids = pl.concat([ids, ids_of_sides]).unique()
     ids = ids.sort()
     table = None if utterances is None else read_utterances(utterances)
     if speakers is not None:
-        people = read_speakers(speakers, id=id_)
-        owner = pl.Series(utterance_speakers(ids, people, table, scanned.name))
+        speaker_table = read_speakers(speakers, id=id_)
+        speaker = pl.Series(utterance_speakers(ids, speaker_table, table, scanned.name))
     elif table is None:
-        bare = ids.filter(~ids.str.contains(r"[/\\]"))
-        if len(bare):
+        without_path = ids.filter(~ids.str.contains(r"[/\\]"))
+        if len(without_path):
             msg = (
                 f"{scanned.name}: has no column of labels{scanned.columns_shown}, and "
-                f"{listed_ids(bare, ids, 'utterance ids')} tell no speaker; give a table of "
-                "speakers or utterances, or name the labels with --columns label=..."
+                f"{listed_ids(without_path, ids, 'utterance ids')} tell no speaker; give a table "
+                "of speakers or utterances, or name the labels with --columns label=..."
             )
             raise DataError(msg)
-        owner = first_components(ids)
+        speaker = first_components(ids)
     elif table.tell_speakers:
         table.refuse_nobody()
-        owner = table.speakers(ids, scanned.name)
+        speaker = table.speakers(ids, scanned.name)
     else:
         msg = f"{table.name}: has no column 'speaker', which tells the labels; give one"
         raise DataError(msg)
-    return pl.DataFrame([ids, owner.alias("speaker")])
+    return pl.DataFrame([ids, speaker.alias("speaker")])
