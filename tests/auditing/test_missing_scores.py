@@ -50,14 +50,14 @@ def _list(lost: str, seed: int = 0) -> pl.DataFrame:
 
 
 def _first_lines(scores: pl.DataFrame, **options: Any) -> list[str]:
-    return overview(audit(scores, speakers=_PEOPLE, by="accent", **options)).found
+    return overview(audit(scores, speakers=_PEOPLE, by="accent", **options)).finding_sentences
 
 
 @pytest.mark.parametrize("intervals", [True, False])
 def test_hard_trials_of_one_group_lost_come_first(intervals: bool) -> None:
     scores = _list("hard of north")
     found = audit(scores, speakers=_PEOPLE, by="accent", intervals=intervals)
-    first = overview(found).found[0]
+    first = overview(found).finding_sentences[0]
     lost = scores["score"].null_count()
     assert first.startswith("Missing scores differ by accent: ")
     assert f"{100 * lost / 600:#.3g} % of the target trials of north have no score" in first

@@ -281,7 +281,7 @@ def test_the_first_screen_says_what_a_caller_would_add(unknown):
         == f"{n} of {n} nontarget trials have no test speaker: no interval of their FPR"
     )
     assert "FPR would have an interval and a verdict" in caveat.sentence
-    assert not [one for one in overview(unknown).found if "no nontarget trials" in one]
+    assert not [one for one in overview(unknown).finding_sentences if "no nontarget trials" in one]
 
 
 def test_excluded_nontarget_trials_are_not_called_none():
@@ -291,7 +291,7 @@ def test_excluded_nontarget_trials_are_not_called_none():
     audit = pv.audit(
         log, speakers=people(), by="band", conflicts="set-aside", operating_points="threshold=1"
     )
-    (told,) = [one for one in overview(audit).found if "no nontarget trials" in one]
+    (told,) = [one for one in overview(audit).finding_sentences if "no nontarget trials" in one]
     assert f"{2 * twice.height} contradictory rows excluded: FPR is" in told
 
 
@@ -299,7 +299,7 @@ def test_unscored_nontarget_trials_are_not_called_none():
     log = calls(15, known=(1.0, 1.0, 1.0)).drop("decision", "band")
     log = log.with_columns(score=pl.when(pl.col("label") == 1).then("score"))
     audit = pv.audit(log, speakers=people(), by="band", operating_points="threshold=1")
-    (told,) = [one for one in overview(audit).found if "no nontarget trials" in one]
+    (told,) = [one for one in overview(audit).finding_sentences if "no nontarget trials" in one]
     assert f"{log.filter(label=0).height} trials without score" in told
 
 

@@ -1,23 +1,19 @@
-"""What is seen first of an audit: the finding, of how many groups, what weakens it.
+"""What is seen first of an audit: the finding, of how many groups, and what weakens it.
 
-Terminal, page, notebook and Markdown begin with it, in the same words and the same order.
+The terminal, the report, notebooks and Markdown begin with it, in the same words and order.
+`overview` makes it from an audit's tables alone: `group_results` is every group with its rates and
+verdicts, from which come the finding and the counts of verdicts; limitations are in
+`parivox.report.caveats`.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from parivox.auditing import (
-    MISSING_SCORES,
-    MISSING_TARGETS,
-    NO_TRIALS,
-    SAME_TRIALS,
-    is_far_from_target,
-)
+from parivox.auditing import NO_TRIALS, is_far_from_target
 from parivox.core import verdict
 from parivox.report import findings
 from parivox.report.audit_queries import (
@@ -31,12 +27,11 @@ from parivox.report.audit_queries import (
     rates_by_group,
     scopes,
     scopes_by_grouping,
-    small_groups,
     system_label,
     systems,
     verdicts_by_metric,
 )
-from parivox.report.sheets.comparison import pairs
+from parivox.report.caveats import COMMON_TRIALS_ENDING, caveats, missing_score_sentences
 from parivox.report.sheets.groups import errors_over_trials
 from parivox.report.words import (
     capitalised,
@@ -54,19 +49,16 @@ if TYPE_CHECKING:
 
     from parivox.auditing import Audit
     from parivox.report.audit_queries import Scope
+    from parivox.report.caveats import Caveat
     from parivox.report.words import Row
 
-_MOST_NAMED = 3
-"""Groups named in a sentence, with what is said of each."""
-_MOST_SMALL = 10
-"""Groups named with what they have too little of."""
-_DIFFERS = ("worse", "better")
-_PAIR = 2
-"""Groups that are compared with each other, and so once."""
-_RESTRICTED = "which are compared"
-"""How the words end on systems that have but some of their trials in common."""
-_RATES_OF = {"fnr": "false reject rates", "fpr": "false accept rates"}
-_DOES = {
+_MAX_NAMED = 3
+"""Groups named in a sentence, with their ratios."""
+_DIFFERENT_VERDICTS = ("worse", "better")
+_PAIR_SIZE = 2
+"""Two groups are compared with each other, and so only once."""
+_RATE_NAMES = {"fnr": "false reject rates", "fpr": "false accept rates"}
+_SYSTEM_CLAIMS = {
     "fnr": ("falsely rejects fewer target trials", "falsely rejects the fewest target trials"),
     "fpr": (
         "falsely accepts fewer nontarget trials",
@@ -74,10 +66,11 @@ _DOES = {
     ),
 }
 """What is said of the better of two systems, and of the best."""
-_OTHER = "other"
-_NOT_AMONG_SO_MANY = verdict.INCONCLUSIVE_REASONS["not_after_holm"]
-_LIKELY = 0.5
-_REASONS = {
+_REFERENCE_GROUP = "other"
+_LOST_TO_HOLM = verdict.INCONCLUSIVE_REASONS["not_after_holm"]
+_MAX_NEAR_P = 0.5
+"""Adjusted p below which a comparison that Holm's adjustment made inconclusive counts as near."""
+_REASON_TEXTS = {
     **{words: words for words in verdict.INCONCLUSIVE_REASONS.values()},
     verdict.INCONCLUSIVE_REASONS[
         "too_wide"
@@ -85,13 +78,14 @@ _REASONS = {
     verdict.INCONCLUSIVE_REASONS["no_errors"]: "no errors, but too few trials or speakers",
 }
 """Why comparisons are inconclusive."""
-_TOO_FEW = "too few speakers, errors or pairs, or not confirmed without the worst group"
+_OTHER_REASONS = "too few speakers, errors or pairs, or not confirmed without the worst group"
 
 
 class Phrase(NamedTuple):
-    """Words of a sentence; `verdict` is that on the group that they name, empty of other words.
+    """Words of a sentence; `verdict` is that on the group that they name, else empty.
 
-    The group that another is compared with has :data:`_OTHER`: a name, which stands apart as any.
+    The group that another is compared with has :data:`_REFERENCE_GROUP`: it is a name too, and set
+    apart like any name.
     """
 
     text: str
@@ -102,8 +96,8 @@ Sentence = list[Phrase]
 
 
 def plain_text(sentence: Sentence) -> str:
-    """A sentence without what its words are of."""
-    return "".join(part.text for part in sentence)
+    """Return the words of a sentence."""
+    return "".join(phrase.text for phrase in sentence)
 
 
 class GroupComparison(NamedTuple):
@@ -118,7 +112,7 @@ class GroupComparison(NamedTuple):
     """A code of verdicts, empty where nothing was judged."""
     p: float | None = None
     reason: str = ""
-    """Why it can't be told, or why there is no rate."""
+    """Why it is inconclusive, or why there is no rate."""
     best_guess: str = ""
     """The likely ratio, where power is low, as ratios that are found then look too large."""
     error_counts: str = ""
@@ -129,7 +123,7 @@ class GroupComparison(NamedTuple):
     @property
     def is_shown_to_differ(self) -> bool:
         """Whether the group is shown to fare worse or better."""
-        return self.verdict in _DIFFERS
+        return self.verdict in _DIFFERENT_VERDICTS
 
     @property
     def log_distance(self) -> float:
@@ -139,7 +133,7 @@ class GroupComparison(NamedTuple):
     @property
     def fails_only_after_holm(self) -> bool:
         """Whether its p is low, yet not for the number of groups that were looked at."""
-        return self.reason == _NOT_AMONG_SO_MANY and self.p is not None and self.p < _LIKELY
+        return self.reason == _LOST_TO_HOLM and self.p is not None and self.p < _MAX_NEAR_P
 
 
 class GroupResult(NamedTuple):
@@ -149,8 +143,9 @@ class GroupResult(NamedTuple):
     group: str
     speakers: int | None
     comparisons: dict[str, list[GroupComparison]]
+    """By metric, one for each system."""
     allocation: str = ""
-    """How nontarget trials were allotted, where that is not the first way asked for."""
+    """How nontarget trials were allocated, where that is not the first allocation asked for."""
 
     @property
     def name(self) -> str:
@@ -158,14 +153,18 @@ class GroupResult(NamedTuple):
         return f"{self.group} (by {self.allocation})" if self.allocation else self.group
 
     def all_comparisons(self) -> Iterator[GroupComparison]:
-        """All that was judged of it."""
-        for judged in self.comparisons.values():
-            yield from judged
+        """Yield the comparisons of both errors."""
+        for comparisons in self.comparisons.values():
+            yield from comparisons
 
     @property
     def is_shown_to_differ(self) -> bool:
         """Whether it is shown to differ, in either error and any system."""
-        return any(one.is_shown_to_differ for one in self.all_comparisons())
+        return any(comparison.is_shown_to_differ for comparison in self.all_comparisons())
+
+
+GroupComparisons = tuple[GroupResult, list[GroupComparison]]
+"""A group with those of its comparisons that came to one verdict."""
 
 
 class PooledRates(NamedTuple):
@@ -173,22 +172,16 @@ class PooledRates(NamedTuple):
 
     metric: str
     rates: list[tuple[str, str]]
-    """Of each system, or why there is none."""
+    """Each system with its rate, or with why there is none."""
 
     @property
     def sentence(self) -> str:
         """The error in every system."""
-        several = len(self.rates) > 1
-        told = ", ".join(f"{name} {rate}" if several else rate for name, rate in self.rates)
-        return f"{capitalised(ERROR_TYPES[self.metric])} ({self.metric.upper()}): {told}"
-
-
-class Caveat(NamedTuple):
-    """What weakens a finding: in a few words, in a sentence, and the section that tells more."""
-
-    short: str
-    sentence: str
-    anchor: str
+        if len(self.rates) > 1:
+            rates = ", ".join(f"{system} {rate}" for system, rate in self.rates)
+        else:
+            rates = ", ".join(rate for _, rate in self.rates)
+        return f"{capitalised(ERROR_TYPES[self.metric])} ({self.metric.upper()}): {rates}"
 
 
 class Overview(NamedTuple):
@@ -206,7 +199,7 @@ class Overview(NamedTuple):
     confidence_note: str
     """What is confirmatory, and what comes of all the rest; empty where there are no verdicts."""
     inconclusive_note: str
-    """Of how many comparisons it can't be told, and why; empty where of none."""
+    """How many comparisons are inconclusive, and why; empty where none is."""
     groups: list[GroupResult]
     """Every group: those shown to differ first, the worst of all first."""
     caveats: list[Caveat]
@@ -214,24 +207,24 @@ class Overview(NamedTuple):
     @property
     def finding_sentences(self) -> list[str]:
         """The finding, and what else is shown, in plain sentences."""
-        return [f"{plain_text(one)}." for one in (self.headline, *self.further_findings)]
+        return [f"{plain_text(sentence)}." for sentence in (self.headline, *self.further_findings)]
 
     @property
     def count_sentences(self) -> list[str]:
-        """Both errors of everyone, and how many comparisons came to which verdict."""
-        made = [one.sentence for one in self.pooled_rates]
+        """Both pooled errors, and how many comparisons came to which verdict."""
+        sentences = [pooled.sentence for pooled in self.pooled_rates]
         if self.verdict_counts:
             verdicts = ", ".join(
                 f"{count_text(n)} {VERDICTS[code]}" for code, n in self.verdict_counts.items()
             )
-            made.append(f"{capitalised(verdicts)}, of {self.comparisons_text}")
-        return [f"{one}." for one in made]
+            sentences.append(f"{capitalised(verdicts)}, of {self.comparisons_text}")
+        return [f"{sentence}." for sentence in sentences]
 
     @property
     def notes(self) -> dict[str, str]:
-        """How sure the finding is, and what is not known, each under its heading."""
-        found = {"Confidence": self.confidence_note, "Inconclusive": self.inconclusive_note}
-        return {heading: words for heading, words in found.items() if words}
+        """How sure the finding is, and what is inconclusive, each under its heading."""
+        notes = {"Confidence": self.confidence_note, "Inconclusive": self.inconclusive_note}
+        return {heading: words for heading, words in notes.items() if words}
 
     @property
     def data_sentence(self) -> str:
@@ -241,45 +234,53 @@ class Overview(NamedTuple):
     @property
     def differing_groups(self) -> list[GroupResult]:
         """The groups that are shown to differ."""
-        return [line for line in self.groups if line.is_shown_to_differ]
+        return [group for group in self.groups if group.is_shown_to_differ]
 
-    def leading_groups(self, most: int) -> list[GroupResult]:
-        """The groups to be seen first: those shown to differ, or else those of most speakers."""
-        by_size = sorted(self.groups, key=lambda line: -(line.speakers or 0))[:most]
-        return self.differing_groups[:most] or [line for line in self.groups if line in by_size]
+    def leading_groups(self, max_groups: int) -> list[GroupResult]:
+        """Return the groups to be seen first: those shown to differ, or the largest."""
+        if self.differing_groups:
+            return self.differing_groups[:max_groups]
+        largest = sorted(self.groups, key=lambda group: -(group.speakers or 0))[:max_groups]
+        return [group for group in self.groups if group in largest]
 
     def groups_differing_in(self, metric: str) -> list[GroupResult]:
-        """The groups shown to differ in one error, of each grouping the worse first."""
-        made: list[GroupResult] = []
-        for _, same in groupby(self.groups, key=lambda line: line.grouping):
-            of = list(same)
-            for code in _DIFFERS:
-                made += [line for line, _ in _with(of, metric, code) if line not in made]
-        return made
+        """Return the groups shown to differ in one error, of each grouping the worse first."""
+        differing: list[GroupResult] = []
+        for _, same_grouping in groupby(self.groups, key=lambda group: group.grouping):
+            groups = list(same_grouping)
+            for code in _DIFFERENT_VERDICTS:
+                for group, _ in _groups_with_verdict(groups, metric, code):
+                    if group not in differing:
+                        differing.append(group)
+        return differing
 
 
 def overview(audit: Audit) -> Overview:
-    """What is seen first of an audit, from its tables alone."""
-    every = group_results(audit)
-    sure, whole = findings.confidence_statement(audit), list(_whole(audit))
-    missing = list(_missing_scores(audit))
-    found = [[Phrase(words)] for words in (*missing, *_limits(audit))]
-    found += _findings(audit, every, "exploratory, " if sure else "")
-    judged = _comparisons(every, audit.record["options"]["reference"][0])
-    counts = Counter(one.verdict for one in judged)
-    tally = {code: counts[code] for code in VERDICTS}
+    """Return what is seen first of an audit, from its tables alone."""
+    groups = group_results(audit)
+    reference = audit.record["options"]["reference"][0]
+    confidence_note = findings.confidence_statement(audit)
+    pooled_rates = list(_pooled_rates(audit))
+    sentences = [
+        [Phrase(words)] for words in (*missing_score_sentences(audit), *_limit_findings(audit))
+    ]
+    sentences += _findings(audit, groups, "exploratory, " if confidence_note else "")
+    headline, *further_findings = sentences
+    further_findings += ([Phrase(words)] for words in _errors_without_trials(pooled_rates))
+    comparisons = _counted_comparisons(groups, reference)
+    n_of_verdict = Counter(comparison.verdict for comparison in comparisons)
     return Overview(
         size=list(_size(audit)),
-        threshold=_threshold(audit),
-        headline=found[0],
-        further_findings=[*found[1:], *([Phrase(words)] for words in _never_tried(whole))],
-        pooled_rates=whole,
-        verdict_counts=tally if judged else {},
-        comparisons_text=_compared(audit, every, len(judged)),
-        confidence_note=sure if judged else "",
-        inconclusive_note=_not_known(judged),
-        groups=every,
-        caveats=list({one.short: one for one in _caveats(audit)}.values()),
+        threshold=_threshold_text(audit),
+        headline=headline,
+        further_findings=further_findings,
+        pooled_rates=pooled_rates,
+        verdict_counts={code: n_of_verdict[code] for code in VERDICTS} if comparisons else {},
+        comparisons_text=_comparisons_text(audit, groups, len(comparisons)),
+        confidence_note=confidence_note if comparisons else "",
+        inconclusive_note=_inconclusive_note(comparisons),
+        groups=groups,
+        caveats=caveats(audit),
     )
 
 
@@ -287,502 +288,604 @@ def overview(audit: Audit) -> Overview:
 
 
 def group_results(audit: Audit) -> list[GroupResult]:
-    """Every group of every grouping at the first operating point, in the one order of a report.
+    """Return every group of every grouping at the first operating point, in a report's order.
 
-    What another allocation of nontarget trials leaves as it is, as it does all of FNR, is judged
-    once.
+    Another allocation of nontarget trials leaves some rates unchanged, as it does all FNRs: these
+    are judged once, under the first allocation.
     """
-    made: list[GroupResult] = []
-    first: dict[str, dict[str, GroupResult]] = {}
-    for same in scopes_by_grouping(list(scopes(audit))):
-        of_grouping: dict[str, GroupResult] = {}
-        before = first.get(same[0].grouping, {})
-        how = same[0].allocation if before else ""
-        for scope in same:
-            at = first_point_name(audit, scope.filters)
-            rates = rates_by_group(audit, scope.filters)
-            of = verdicts_by_metric(audit, {**scope.filters, "operating_point": at})
-            for group in rates:
-                if group == POOLED or at is None:
-                    continue
-                new = GroupResult(
-                    scope.grouping_label, group, rates[group]["fnr", at]["speakers"], {}, how
-                )
-                line = of_grouping.setdefault(group, new)
-                for metric in ERROR_TYPES:
-                    row, judged = rates[group][metric, at], of.get(metric, {}).get(group)
-                    line.comparisons.setdefault(metric, []).append(_judged(scope, row, judged))
-        of_these = sorted((_anew(line, before) for line in of_grouping.values()), key=_order)
-        if _are_a_pair(of_these, audit.record["options"]["reference"][0]):
-            of_these = _mirrored(*of_these)
-        made += of_these
-        first.setdefault(same[0].grouping, of_grouping)
-    return made
-
-
-def _mirrored(*pair: GroupResult) -> list[GroupResult]:
-    """Two groups, of which the one is better where, and as, the other is worse."""
-    of: list[dict[str, list[GroupComparison]]] = [{}, {}]
-    for metric in ERROR_TYPES:
-        for place, (own, other) in enumerate(zip(pair, reversed(pair), strict=True)):
-            of[place][metric] = [
-                one._replace(repeats_other_group=(one.verdict, seen.verdict) == ("better", "worse"))
-                for one, seen in zip(
-                    own.comparisons[metric], other.comparisons[metric], strict=True
-                )
+    groups: list[GroupResult] = []
+    first_allocation: dict[str, dict[str, GroupResult]] = {}
+    for same_grouping in scopes_by_grouping(list(scopes(audit))):
+        grouping = same_grouping[0].grouping
+        judged_before = first_allocation.get(grouping, {})
+        allocation = same_grouping[0].allocation if judged_before else ""
+        by_group = _groups_of_scopes(audit, same_grouping, allocation)
+        of_grouping = [_without_repeated(group, judged_before) for group in by_group.values()]
+        of_grouping.sort(key=_report_order)
+        if _is_pair(of_grouping, audit.record["options"]["reference"][0]):
+            first_group, second_group = of_grouping
+            of_grouping = [
+                _with_marked_repeats(first_group, second_group),
+                _with_marked_repeats(second_group, first_group),
             ]
-    return [line._replace(comparisons=judged) for line, judged in zip(pair, of, strict=True)]
+        groups += of_grouping
+        first_allocation.setdefault(grouping, by_group)
+    return groups
 
 
-def _anew(line: GroupResult, before: Mapping[str, GroupResult]) -> GroupResult:
-    """A group without verdicts on what was judged under the first allocation already."""
-    if line.group not in before:
-        return line
-    told = before[line.group]
-    of = {
+def _groups_of_scopes(
+    audit: Audit, same_grouping: Sequence[Scope], allocation: str
+) -> dict[str, GroupResult]:
+    """Return each group of a grouping, with its comparisons in all systems."""
+    by_group: dict[str, GroupResult] = {}
+    for scope in same_grouping:
+        point = first_point_name(audit, scope.filters)
+        if point is None:
+            continue
+        rates = rates_by_group(audit, scope.filters)
+        verdicts = verdicts_by_metric(audit, {**scope.filters, "operating_point": point})
+        for name in rates:
+            if name == POOLED:
+                continue
+            n_speakers = rates[name]["fnr", point]["speakers"]
+            new_group = GroupResult(scope.grouping_label, name, n_speakers, {}, allocation)
+            group = by_group.setdefault(name, new_group)
+            for metric in ERROR_TYPES:
+                verdict_row = verdicts.get(metric, {}).get(name)
+                comparison = _group_comparison(scope, rates[name][metric, point], verdict_row)
+                group.comparisons.setdefault(metric, []).append(comparison)
+    return by_group
+
+
+def _with_marked_repeats(group: GroupResult, other_group: GroupResult) -> GroupResult:
+    """Return one of two groups; where it is better as the other is worse, that is marked."""
+    comparisons = {
         metric: [
-            GroupComparison(
-                one.system, one.rate, None, None, None, "", reason=f"as by {told.grouping}"
+            comparison._replace(
+                repeats_other_group=comparison.verdict == "better" and of_other.verdict == "worse"
             )
-            if metric == "fnr" or one in told.comparisons[metric]
-            else one
-            for one in judged
+            for comparison, of_other in zip(
+                group.comparisons[metric], other_group.comparisons[metric], strict=True
+            )
         ]
-        for metric, judged in line.comparisons.items()
+        for metric in ERROR_TYPES
     }
-    return line._replace(comparisons=of)
+    return group._replace(comparisons=comparisons)
 
 
-def _comparisons(every: Sequence[GroupResult], reference: str) -> list[GroupComparison]:
-    """Each comparison; two groups that are compared with each other are one, told by the worse."""
-    order, found = [*VERDICTS], list[GroupComparison]()
-    for _, of_grouping in groupby(every, key=lambda line: line.grouping):
-        of = list(of_grouping)
-        for metric in ERROR_TYPES if len(of) > 1 else ():
-            for same in zip(*(line.comparisons[metric] for line in of), strict=True):
-                own = [one for one in same if one.verdict and one.reason != IS_REFERENCE]
-                is_one = _are_a_pair(of, reference) and len(own) > 1
-                found += [min(own, key=lambda one: order.index(one.verdict))] if is_one else own
-    return found
+def _without_repeated(group: GroupResult, judged_before: Mapping[str, GroupResult]) -> GroupResult:
+    """Return a group without verdicts on what was judged under the first allocation already."""
+    if group.group not in judged_before:
+        return group
+    before = judged_before[group.group]
+    comparisons = {
+        metric: [
+            _unjudged(comparison, f"as by {before.grouping}")
+            if metric == "fnr" or comparison in before.comparisons[metric]
+            else comparison
+            for comparison in of_metric
+        ]
+        for metric, of_metric in group.comparisons.items()
+    }
+    return group._replace(comparisons=comparisons)
 
 
-def _not_known(judged: Sequence[GroupComparison]) -> str:
-    """Of how many comparisons it can't be told, for each reason."""
-    unknown = [one for one in judged if one.verdict == "cannot_tell"]
-    if not unknown:
-        return ""
-    known = Counter(_REASONS.get(one.reason, _TOO_FEW) for one in unknown)
-    why = "; ".join(f"{words} ({count_text(n)})" for words, n in known.most_common())
-    of_all = f"{count_text(len(unknown))} of {count_text(len(judged))} comparisons"
-    how_many = of_all if len(judged) > 1 else "1 comparison"
-    return f"{how_many} (not the same as equivalent). Reasons: {why}."
-
-
-def _are_a_pair(of: Sequence[GroupResult], reference: str) -> bool:
-    """Whether the groups are two, each compared with the other: of the best nothing is asked."""
-    return len(of) == _PAIR and reference != "best"
-
-
-def _judged(scope: Scope, rate: Row, row: Row | None) -> GroupComparison:
-    name, counts = system_label(scope.system, scope.list), errors_over_trials(rate)
-    if row is None or rate["value"] is None:
-        why = "" if rate["value"] is not None else str(rate["reason"])
-        why = verdict.INCONCLUSIVE_REASONS.get(why, why)
-        return GroupComparison(
-            name, rate["value"], None, None, None, "", reason=why, error_counts=counts
-        )
-    code, why = row["verdict"], verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"] or "")
-    if row.get("because_of"):
-        code, why = "cannot_tell", f"better, but not confirmed without {row['because_of']}"
-    ratio = None if row["ratio"] == math.inf else row["ratio"]
-    limits, guess = (
-        (row["low"], row["high"]),
-        findings.shrinkage_estimate_text(row).partition(" ")[0],
-    )
+def _unjudged(comparison: GroupComparison, reason: str) -> GroupComparison:
+    """Return the rate of a comparison alone, with why it is not compared here."""
     return GroupComparison(
-        name, rate["value"], ratio, *limits, code, row["p_holm"], why, guess, counts
+        comparison.system,
+        comparison.rate,
+        ratio=None,
+        low=None,
+        high=None,
+        verdict="",
+        reason=reason,
     )
 
 
-def _order(line: GroupResult) -> tuple[int, float, str]:
-    """The worse before the better before the rest; the further off, the sooner; then by name."""
-    for place, code in enumerate(_DIFFERS):
-        ratios = [one.ratio for one in line.all_comparisons() if one.verdict == code]
+def _counted_comparisons(groups: Sequence[GroupResult], reference: str) -> list[GroupComparison]:
+    """Return each comparison; of two groups compared with each other, the worse one's alone."""
+    severity = [*VERDICTS]
+    counted = list[GroupComparison]()
+    for _, same_grouping in groupby(groups, key=lambda group: group.grouping):
+        of_grouping = list(same_grouping)
+        if len(of_grouping) == 1:
+            continue
+        is_pair = _is_pair(of_grouping, reference)
+        for metric in ERROR_TYPES:
+            for of_system in zip(
+                *(group.comparisons[metric] for group in of_grouping), strict=True
+            ):
+                compared = [
+                    comparison
+                    for comparison in of_system
+                    if comparison.verdict and comparison.reason != IS_REFERENCE
+                ]
+                if is_pair and len(compared) > 1:
+                    worse = min(compared, key=lambda each: severity.index(each.verdict))
+                    counted.append(worse)
+                else:
+                    counted += compared
+    return counted
+
+
+def _inconclusive_note(comparisons: Sequence[GroupComparison]) -> str:
+    """Return how many comparisons are inconclusive, by reason; empty if none is."""
+    inconclusive = [each for each in comparisons if each.verdict == "cannot_tell"]
+    if not inconclusive:
+        return ""
+    n_of_reason = Counter(
+        _REASON_TEXTS.get(comparison.reason, _OTHER_REASONS) for comparison in inconclusive
+    )
+    reasons = "; ".join(f"{reason} ({count_text(n)})" for reason, n in n_of_reason.most_common())
+    share = "1 comparison"
+    if len(comparisons) > 1:
+        share = f"{count_text(len(inconclusive))} of {count_text(len(comparisons))} comparisons"
+    return f"{share} (not the same as equivalent). Reasons: {reasons}."
+
+
+def _is_pair(groups: Sequence[GroupResult], reference: str) -> bool:
+    """Return whether the groups are two that are compared with each other.
+
+    The group that is the `best` reference is not compared with the other one.
+    """
+    return len(groups) == _PAIR_SIZE and reference != "best"
+
+
+def _group_comparison(scope: Scope, rate_row: Row, verdict_row: Row | None) -> GroupComparison:
+    """Return the rate of a group in one system with its verdict, if there is one."""
+    system = system_label(scope.system, scope.list)
+    rate, error_counts = rate_row["value"], errors_over_trials(rate_row)
+    if verdict_row is None or rate is None:
+        reason = "" if rate is not None else str(rate_row["reason"])
+        return GroupComparison(
+            system,
+            rate,
+            ratio=None,
+            low=None,
+            high=None,
+            verdict="",
+            reason=verdict.INCONCLUSIVE_REASONS.get(reason, reason),
+            error_counts=error_counts,
+        )
+    code = verdict_row["verdict"]
+    reason = verdict.INCONCLUSIVE_REASONS.get(verdict_row["reason"], verdict_row["reason"] or "")
+    if verdict_row.get("because_of"):
+        code = "cannot_tell"
+        reason = f"better, but not confirmed without {verdict_row['because_of']}"
+    return GroupComparison(
+        system,
+        rate,
+        ratio=None if verdict_row["ratio"] == math.inf else verdict_row["ratio"],
+        low=verdict_row["low"],
+        high=verdict_row["high"],
+        verdict=code,
+        p=verdict_row["p_holm"],
+        reason=reason,
+        # without its interval
+        best_guess=findings.shrinkage_estimate_text(verdict_row).partition(" ")[0],
+        error_counts=error_counts,
+    )
+
+
+def _report_order(group: GroupResult) -> tuple[int, float, str]:
+    """Return a sort key: the worse, the better, the rest; the furthest off first, then by name."""
+    for rank, code in enumerate(_DIFFERENT_VERDICTS):
+        ratios = [each.ratio for each in group.all_comparisons() if each.verdict == code]
         if ratios:
-            far = max(abs(math.log(r)) if r else math.inf for r in ratios if r is not None)
-            return place, -far, line.group
-    return len(_DIFFERS), 0.0, line.group
+            distances = [
+                abs(math.log(ratio)) if ratio else math.inf for ratio in ratios if ratio is not None
+            ]
+            return rank, -max(distances), group.group
+    return len(_DIFFERENT_VERDICTS), 0.0, group.group
 
 
 # ---- the finding
 
 
-def _findings(audit: Audit, every: Sequence[GroupResult], standing: str) -> Iterator[Sentence]:
-    """The finding, and in further sentences what else is shown, with its `standing`."""
-    if not every:
+def _findings(audit: Audit, groups: Sequence[GroupResult], status: str) -> Iterator[Sentence]:
+    """Yield the finding, and in further sentences what else is shown, with its `status`."""
+    if not groups:
         reasons = dict.fromkeys(
-            findings.no_threshold_sentence(audit, one) for one in systems(audit)
+            findings.no_threshold_sentence(audit, system) for system in systems(audit)
         )
         yield from ([Phrase(words.removesuffix("."))] for words in reasons)
         return
-    if not any(one.verdict for line in every for one in line.all_comparisons()):
+    if not any(each.verdict for group in groups for each in group.all_comparisons()):
         yield [Phrase("The audit does not show whether groups differ beyond chance")]
-        unsure = dict.fromkeys(
-            findings.missing_interval_reason(audit, one) for one in systems(audit)
+        reasons = dict.fromkeys(
+            findings.missing_interval_reason(audit, system) for system in systems(audit)
         )
         reference = audit.record["options"]["reference"][0]
-        yield [Phrase(capitalised("; ".join(filter(None, unsure)) or f"No group is {reference}"))]
-        yield from _counted_highest(every)
+        words = "; ".join(filter(None, reasons)) or f"No group is {reference}"
+        yield [Phrase(capitalised(words))]
+        yield from _highest_observed_rates(groups)
         return
-    (grouping, of), *others = (
-        (name, list(same)) for name, same in groupby(every, key=lambda line: line.grouping)
+    (first_grouping, first_groups), *other_groupings = (
+        (grouping, list(same_grouping))
+        for grouping, same_grouping in groupby(groups, key=lambda group: group.grouping)
     )
-    yield from _of_grouping(audit, of, f" by {grouping}" * bool(others), figures=True)
-    yield from ([Phrase(words)] for words in (*_better(audit), *_fairer(audit, of)))
-    for grouping, of in others:
-        joined = [Phrase(capitalised(f"{standing}by {grouping}: "))]
-        for place, (first, *rest) in enumerate(_of_grouping(audit, of, "", figures=False)):
-            start = (
-                f". {capitalised(first.text)}"
-                if place
-                else f"{first.text[:1].lower()}{first.text[1:]}"
-            )
-            joined += [first._replace(text=start), *rest]
-        yield joined
+    by_grouping = f" by {first_grouping}" if other_groupings else ""
+    yield from _grouping_sentences(audit, first_groups, by_grouping, has_figures=True)
+    yield from ([Phrase(words)] for words in _better_systems(audit))
+    yield from ([Phrase(words)] for words in _fairer_systems(audit, first_groups))
+    for grouping, of_grouping in other_groupings:
+        sentences = _grouping_sentences(audit, of_grouping, "", has_figures=False)
+        yield _joined_sentences(f"{status}by {grouping}: ", sentences)
 
 
-def _counted_highest(every: Sequence[GroupResult]) -> Iterator[Sentence]:
-    """The group with the highest rate of each error as counted, of the first grouping."""
-    for metric, words in ERROR_TYPES.items():
-        of = [line for line in every if line.grouping == every[0].grouping]
-        rates = [(one, line.group) for line in of for one in line.comparisons[metric] if one.rate]
-        if rates:
-            most, group = max(rates, key=lambda found: found[0].rate or 0)
-            with_ = f" with {most.system}" if len(of[0].comparisons[metric]) > 1 else ""
-            rate = f"{percent(most.rate)} ({most.error_counts})"
-            said = f"Highest observed rate of {words}: {group}, {rate}{with_}"
-            yield [Phrase(said)]
+def _joined_sentences(start: str, sentences: Iterator[Sentence]) -> Sentence:
+    """Return sentences as one that begins with `start`, with full stops between them."""
+    joined = [Phrase(capitalised(start))]
+    for i, (first_phrase, *phrases) in enumerate(sentences):
+        if i == 0:
+            words = f"{first_phrase.text[:1].lower()}{first_phrase.text[1:]}"
+        else:
+            words = f". {capitalised(first_phrase.text)}"
+        joined += [first_phrase._replace(text=words), *phrases]
+    return joined
 
 
-def _of_grouping(
-    audit: Audit, of: Sequence[GroupResult], by: str, *, figures: bool
+def _highest_observed_rates(groups: Sequence[GroupResult]) -> Iterator[Sentence]:
+    """Yield the group with the highest observed rate of each error, of the first grouping."""
+    first_groups = [group for group in groups if group.grouping == groups[0].grouping]
+    for metric, error_type in ERROR_TYPES.items():
+        rates = [
+            (comparison, group.group)
+            for group in first_groups
+            for comparison in group.comparisons[metric]
+            if comparison.rate
+        ]
+        if not rates:
+            continue
+        highest, name = max(rates, key=lambda rate: rate[0].rate or 0)
+        has_several_systems = len(first_groups[0].comparisons[metric]) > 1
+        with_system = f" with {highest.system}" if has_several_systems else ""
+        rate = f"{percent(highest.rate)} ({highest.error_counts})"
+        yield [Phrase(f"Highest observed rate of {error_type}: {name}, {rate}{with_system}")]
+
+
+def _grouping_sentences(
+    audit: Audit, groups: Sequence[GroupResult], by_grouping: str, *, has_figures: bool
 ) -> Iterator[Sentence]:
-    """Return one sentence for each error type, the largest ratio first; with figures if asked.
+    """Yield one sentence for each error type, the largest ratio first; with figures if asked.
 
-    The grouping is named `by` what its groups are where there are others.
+    `by_grouping` names the grouping in sentences, where there are several.
     """
-    if len(of) == 1:
-        yield [Phrase(f"There is one group{by}, {of[0].group}, and no other to compare it with")]
+    if len(groups) == 1:
+        yield [
+            Phrase(
+                f"There is one group{by_grouping}, {groups[0].group}, and no other to compare it "
+                "with"
+            )
+        ]
         return
     worse, better = (
-        {metric: _with(of, metric, code) for metric in ERROR_TYPES} for code in _DIFFERS
+        {metric: _groups_with_verdict(groups, metric, code) for metric in ERROR_TYPES}
+        for code in _DIFFERENT_VERDICTS
     )
-    differ = [metric for metric in ERROR_TYPES if worse[metric] or better[metric]]
-    differ.sort(key=lambda metric: (-_furthest(worse[metric]), -_furthest(better[metric])))
-    said = [_how_often(metric, worse[metric], better[metric], figures=figures) for metric in differ]
-    if len(of) == _PAIR:
-        said = [_than_the_other(sentence, of) for sentence in said]
-    said += ([Phrase(words)] for words in _shown_together(audit, of, by))
-    yield from said or [[Phrase(_nothing_shown(audit, of, by))]]
+    differing = [metric for metric in ERROR_TYPES if worse[metric] or better[metric]]
+    differing.sort(
+        key=lambda metric: (-_largest_distance(worse[metric]), -_largest_distance(better[metric]))
+    )
+    sentences = [
+        _frequency_sentence(metric, worse[metric], better[metric], has_figures=has_figures)
+        for metric in differing
+    ]
+    if len(groups) == _PAIR_SIZE:
+        sentences = [_with_other_group(sentence, groups) for sentence in sentences]
+    sentences += ([Phrase(words)] for words in _joint_differences(audit, groups, by_grouping))
+    yield from sentences or [[Phrase(_no_difference_sentence(audit, groups, by_grouping))]]
 
 
-def _than_the_other(sentence: Sentence, pair: Sequence[GroupResult]) -> Sentence:
-    """Name the other one of two groups in a sentence on one of them."""
-    named = [place for place, part in enumerate(sentence) if part.verdict in _DIFFERS]
-    if len(named) != 1:
+def _with_other_group(sentence: Sentence, pair: Sequence[GroupResult]) -> Sentence:
+    """Return a sentence on one of two groups with the other one named behind it."""
+    positions = [i for i, phrase in enumerate(sentence) if phrase.verdict in _DIFFERENT_VERDICTS]
+    if len(positions) != 1:
         return sentence
-    (place,) = named
-    other = next(line.group for line in pair if line.group != sentence[place].text)
-    than = [Phrase(" than among "), Phrase(other, _OTHER)]
-    return [*sentence[: place + 1], *than, *sentence[place + 1 :]]
+    (position,) = positions
+    other_group = next(group.group for group in pair if group.group != sentence[position].text)
+    than = [Phrase(" than among "), Phrase(other_group, _REFERENCE_GROUP)]
+    return [*sentence[: position + 1], *than, *sentence[position + 1 :]]
 
 
-def _nothing_shown(audit: Audit, of: Sequence[GroupResult], by: str) -> str:
-    """That groups are alike, or of how many comparisons it can't be told."""
+def _no_difference_sentence(audit: Audit, groups: Sequence[GroupResult], by_grouping: str) -> str:
+    """Return that groups are equivalent, or how many comparisons are inconclusive."""
     reference, margin = audit.record["options"]["reference"][0], audit.record["options"]["margin"]
-    codes = [one.verdict for one in _comparisons(of, reference)]
+    codes = [comparison.verdict for comparison in _counted_comparisons(groups, reference)]
     if not codes:
         return "The same"
     if all(code == "no_difference" for code in codes):
-        return f"All groups{by} are equivalent: none differs by more than {margin:g} times"
+        return f"All groups{by_grouping} are equivalent: none differs by more than {margin:g} times"
+    return f"No group{by_grouping} is shown to be worse or better; {_inconclusive_share(codes)}"
+
+
+def _inconclusive_share(codes: Sequence[str]) -> str:
+    """Return how many of some verdicts are inconclusive, in words."""
     n_inconclusive = codes.count("cannot_tell")
-    whole = "both" if len(codes) == _PAIR else f"all {count_text(len(codes))}"
-    some = f"{count_text(n_inconclusive)} of {count_text(len(codes))}"
-    unknown = f"{whole if n_inconclusive == len(codes) else some} comparisons are inconclusive"
-    return (
-        f"No group{by} is shown to be worse or better; "
-        f"{unknown if len(codes) > 1 else 'the only comparison is inconclusive'}"
-    )
+    if len(codes) == 1:
+        return "the only comparison is inconclusive"
+    if n_inconclusive < len(codes):
+        share = f"{count_text(n_inconclusive)} of {count_text(len(codes))}"
+    elif len(codes) == _PAIR_SIZE:
+        share = "both"
+    else:
+        share = f"all {count_text(len(codes))}"
+    return f"{share} comparisons are inconclusive"
 
 
-def _with(
-    of: Sequence[GroupResult], metric: str, code: str
-) -> list[tuple[GroupResult, list[GroupComparison]]]:
-    """Groups with that verdict on an error, each with the systems it is of, the furthest first."""
-    found = [
+def _groups_with_verdict(
+    groups: Sequence[GroupResult], metric: str, code: str
+) -> list[GroupComparisons]:
+    """Return groups with that verdict on an error, each with the systems, the furthest first."""
+    with_comparisons = [
         (
-            line,
+            group,
             [
-                one
-                for one in line.comparisons[metric]
-                if one.verdict == code and not one.repeats_other_group
+                comparison
+                for comparison in group.comparisons[metric]
+                if comparison.verdict == code and not comparison.repeats_other_group
             ],
         )
-        for line in of
+        for group in groups
     ]
-    found = [(line, judged) for line, judged in found if judged]
-    return sorted(found, key=lambda one: -_furthest([one]))
+    with_verdict = [(group, comparisons) for group, comparisons in with_comparisons if comparisons]
+    return sorted(with_verdict, key=lambda group: -_largest_distance([group]))
 
 
-def _furthest(of: Sequence[tuple[GroupResult, list[GroupComparison]]]) -> float:
-    return max((one.log_distance for _, judged in of for one in judged), default=0.0)
+def _largest_distance(groups: Sequence[GroupComparisons]) -> float:
+    """Return how far the furthest of some groups is from the reference, on a log scale."""
+    return max(
+        (comparison.log_distance for _, comparisons in groups for comparison in comparisons),
+        default=0.0,
+    )
 
 
-def _how_often(
+def _frequency_sentence(
     metric: str,
-    worse: list[tuple[GroupResult, list[GroupComparison]]],
-    better: list[tuple[GroupResult, list[GroupComparison]]],
+    worse: list[GroupComparisons],
+    better: list[GroupComparisons],
     *,
-    figures: bool,
+    has_figures: bool,
 ) -> Sentence:
     """Return among whom an error is more and less frequent, and how many times in which system."""
-    system = _only_system(metric, [*worse, *better]) if figures else ""
-    start = (
-        f"With {system}, {ERROR_TYPES[metric]} are"
-        if system
-        else f"{capitalised(ERROR_TYPES[metric])} are"
-    )
-    words = [Phrase(start)]
-    for how, code, who in (("more", "worse", worse), ("less", "better", better)):
-        if who:
-            words.append(Phrase(f"{', and' if len(words) > 1 else ''} {how} frequent among "))
-            words += _among(metric, code, who, figures=figures, is_one_system=bool(system))
-    return _said_once(words, " times as frequent", " times")
+    system = _only_system(metric, [*worse, *better]) if has_figures else ""
+    error_type = ERROR_TYPES[metric]
+    start = f"With {system}, {error_type} are" if system else f"{capitalised(error_type)} are"
+    phrases = [Phrase(start)]
+    for frequency, code, groups in (("more", "worse", worse), ("less", "better", better)):
+        if groups:
+            joint = ", and" if len(phrases) > 1 else ""
+            phrases.append(Phrase(f"{joint} {frequency} frequent among "))
+            phrases += _group_phrases(
+                metric, code, groups, has_figures=has_figures, is_one_system=bool(system)
+            )
+    return _abbreviated_after_first(phrases, " times as frequent", " times")
 
 
-def _said_once(sentence: Sentence, full: str, short_form: str) -> Sentence:
+def _abbreviated_after_first(sentence: Sentence, full: str, short_form: str) -> Sentence:
     """Replace a phrase in a sentence by a short form after it has been used once."""
     is_used = False
-    parts = []
-    for part in sentence:
-        head, phrase, tail = part.text.partition(full)
+    phrases = []
+    for phrase in sentence:
+        head, full_form, tail = phrase.text.partition(full)
         if is_used:
-            text = part.text.replace(full, short_form)
+            text = phrase.text.replace(full, short_form)
         else:
-            text = head + phrase + tail.replace(full, short_form)
-        is_used = is_used or bool(phrase)
-        parts.append(part._replace(text=text))
-    return parts
+            text = head + full_form + tail.replace(full, short_form)
+        is_used = is_used or bool(full_form)
+        phrases.append(phrase._replace(text=text))
+    return phrases
 
 
-def _only_system(metric: str, groups: Sequence[tuple[GroupResult, list[GroupComparison]]]) -> str:
+def _only_system(metric: str, groups: Sequence[GroupComparisons]) -> str:
     """Return the one of several systems in which all of these groups differ; empty for none."""
-    differing = {one.system for _, judged in groups for one in judged}
-    n_systems = len(groups[0][0].comparisons[metric])
-    return next(iter(differing)) if len(differing) == 1 and n_systems > 1 else ""
+    differing = {comparison.system for _, comparisons in groups for comparison in comparisons}
+    first_group, _ = groups[0]
+    n_systems = len(first_group.comparisons[metric])
+    if n_systems == 1 or len(differing) != 1:
+        return ""
+    (system,) = differing
+    return system
 
 
-def _among(
+def _group_phrases(
     metric: str,
     code: str,
-    who: list[tuple[GroupResult, list[GroupComparison]]],
+    groups: list[GroupComparisons],
     *,
-    figures: bool,
+    has_figures: bool,
     is_one_system: bool,
 ) -> Iterator[Phrase]:
-    named, left = who[:_MOST_NAMED], len(who) - _MOST_NAMED
-    for place, (line, judged) in enumerate(named):
-        if place:
-            yield Phrase(" and " if place == len(named) - 1 and left <= 0 else ", ")
-        yield Phrase(line.group, code)
-        if figures:
-            times = _in_times(judged, 1 if is_one_system else len(line.comparisons[metric]))
-            yield Phrase(f" ({times})" if len(who) > 1 else f": {times}")
-        elif len(judged) > _MOST_NAMED:
-            yield Phrase(f" ({len(judged)} of {len(line.comparisons[metric])} systems)")
-        elif len(judged) < len(line.comparisons[metric]):
-            yield Phrase(f" (with {', '.join(one.system for one in judged)})")
-    if left > 0:
-        yield Phrase(f" and {left} more group{'s' * (left > 1)}")
+    """Yield the names of groups, with ratios or with the systems in which they differ."""
+    named, n_more = groups[:_MAX_NAMED], len(groups) - _MAX_NAMED
+    for i, (group, comparisons) in enumerate(named):
+        n_systems = len(group.comparisons[metric])
+        if i:
+            yield Phrase(" and " if i == len(named) - 1 and n_more <= 0 else ", ")
+        yield Phrase(group.group, code)
+        if has_figures:
+            ratios = _ratios_text(comparisons, 1 if is_one_system else n_systems)
+            yield Phrase(f" ({ratios})" if len(groups) > 1 else f": {ratios}")
+        elif len(comparisons) > _MAX_NAMED:
+            yield Phrase(f" ({len(comparisons)} of {n_systems} systems)")
+        elif len(comparisons) < n_systems:
+            names = ", ".join(comparison.system for comparison in comparisons)
+            yield Phrase(f" (with {names})")
+    if n_more > 0:
+        yield Phrase(f" {_more_groups(n_more)}")
 
 
-def _in_times(judged: Sequence[GroupComparison], n_systems: int) -> str:
-    """How many times as often, with each system where there are several; of many, the range."""
+def _ratios_text(comparisons: Sequence[GroupComparison], n_systems: int) -> str:
+    """Return how many times as frequent, with each of several systems; of many, the range."""
     if n_systems == 1:
-        return _likely(judged[0])
-    if len(judged) > _MOST_NAMED:
-        ratios = [one.ratio for one in judged if one.ratio is not None]
-        most = f" to {short_number(max(ratios))}" if max(ratios) > min(ratios) else ""
-        times = f"{short_number(min(ratios))}{most} times as frequent"
-        return f"{times} with {len(judged)} of {n_systems} systems"
-    return ", ".join(f"{_likely(one)} with {one.system}" for one in judged)
+        return _ratio_text(comparisons[0])
+    if len(comparisons) > _MAX_NAMED:
+        ratios = [comparison.ratio for comparison in comparisons if comparison.ratio is not None]
+        times = short_number(min(ratios))
+        if max(ratios) > min(ratios):
+            times += f" to {short_number(max(ratios))}"
+        return f"{times} times as frequent with {len(comparisons)} of {n_systems} systems"
+    return ", ".join(
+        f"{_ratio_text(comparison)} with {comparison.system}" for comparison in comparisons
+    )
 
 
-def _likely(one: GroupComparison) -> str:
-    """How many times as often, with its interval and the best guess."""
-    guess = f" (shrinkage estimate {one.best_guess})" if one.best_guess else ""
-    return f"{short_number(one.ratio)} times as frequent {interval_text(one.low, one.high)}{guess}"
+def _ratio_text(comparison: GroupComparison) -> str:
+    """Return how many times as frequent, with its interval and the shrinkage estimate."""
+    estimate = ""
+    if comparison.best_guess:
+        estimate = f" (shrinkage estimate {comparison.best_guess})"
+    interval = interval_text(comparison.low, comparison.high)
+    return f"{short_number(comparison.ratio)} times as frequent {interval}{estimate}"
 
 
-def _shown_together(audit: Audit, of: Sequence[GroupResult], by: str) -> Iterator[str]:
-    """In which error groups are shown to differ all at once, where none is by itself."""
+def _joint_differences(
+    audit: Audit, groups: Sequence[GroupResult], by_grouping: str
+) -> Iterator[str]:
+    """Yield in which error groups are shown to differ all at once, where no single group is."""
     level = 1 - audit.record["options"]["confidence"]
-    several = len(systems(audit)) > 1
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    p_of_system: dict[tuple[str, str], dict[str, float]] = {}
     for scope in scopes(audit):
-        at, name = first_point_name(audit, scope.filters), system_label(scope.system, scope.list)
-        if scope.grouping_label != of[0].grouping or at is None:
+        point = first_point_name(audit, scope.filters)
+        if scope.grouping_label != groups[0].grouping or point is None:
             continue
-        rows = audit.verdicts.where(**scope.filters, operating_point=at, group="").rows()
+        system = system_label(scope.system, scope.list)
+        # a row without a group is the test of all groups together
+        rows = audit.verdicts.where(**scope.filters, operating_point=point, group="").rows()
         for row in rows:
             metric, p = row["metric"], row["p_holm"]
             if metric not in ERROR_TYPES or p is None or p >= level:
                 continue
-            judged = [one for line in of for one in line.comparisons[metric] if one.system == name]
-            codes = {one.verdict for one in judged} - {""}
-            if codes and not codes & {*_DIFFERS, "no_difference"}:
-                if_alike = f", {row['reason']}" if row["reason"] else ""
-                found.setdefault((metric, if_alike), {})[name] = p
-    for (metric, if_alike), with_ in found.items():
-        names = f"with {', '.join(shortened_names([*with_], most=_MOST_NAMED))}, " * several
-        largest = f"{'each ' * (len(with_) > 1)}adjusted {_at_most(list(with_.values()))}"
+            codes = {
+                comparison.verdict
+                for group in groups
+                for comparison in group.comparisons[metric]
+                if comparison.system == system
+            } - {""}
+            if codes and not codes & {*_DIFFERENT_VERDICTS, "no_difference"}:
+                assumption = f", {row['reason']}" if row["reason"] else ""
+                p_of_system.setdefault((metric, assumption), {})[system] = p
+    for (metric, assumption), p_values in p_of_system.items():
+        names = ""
+        if len(systems(audit)) > 1:
+            names = f"with {', '.join(shortened_names([*p_values], most=_MAX_NAMED))}, "
+        p_text = _largest_p_text(list(p_values.values()))
+        each = "each " if len(p_values) > 1 else ""
         yield capitalised(
-            f"{names}{_RATES_OF[metric]} differ between groups{by} (test of all groups "
-            f"together, {largest}{if_alike}), but the data do not show which groups differ"
+            f"{names}{_RATE_NAMES[metric]} differ between groups{by_grouping} (test of all groups "
+            f"together, {each}adjusted {p_text}{assumption}), but the data do not show which "
+            "groups differ"
         )
 
 
-def _at_most(p_values: Sequence[float]) -> str:
+def _largest_p_text(p_values: Sequence[float]) -> str:
     """Return a p value, or the largest of several."""
     words = p_value(max(p_values))
     return words if len(p_values) == 1 else words.replace("p = ", "p ≤ ")
 
 
-def _limits(audit: Audit) -> Iterator[str]:
-    """By whom each limit is not met at each point, and of how many it can't be told."""
-    several = len(systems(audit)) > 1
-    by_limit: dict[str, list[Row]] = {}
+def _limit_findings(audit: Audit) -> Iterator[str]:
+    """Yield which groups do not meet each limit at each point, and how many are inconclusive."""
+    rows_of_limit: dict[str, list[Row]] = {}
     for row in findings.limit_rows(audit, {}):
-        by_limit.setdefault(findings.limit_text(audit, row), []).append(row)
-    for limit, rows in by_limit.items():
-        of: dict[str, list[str]] = {}
-        for row in sorted(rows, key=lambda row: -(row["value"] or 0)):
-            whom = "all groups pooled" if row["group"] == POOLED else row["group"]
-            with_ = f" with {system_label(row['system'], row['list'])}" if several else ""
-            of.setdefault(row["verdict"], []).append(f"{whom}{with_}")
-        # everyone together stands under each grouping
-        known = {code: list(dict.fromkeys(names)) for code, names in of.items()}
-        not_met = known.get("not_met", [])
-        n_left = len(not_met) - _MOST_NAMED
-        missed = ", ".join(not_met[:_MOST_NAMED])
-        missed += f" and {n_left} more group{'s' * (n_left > 1)}" * (n_left > 0)
-        unknown = known.get("cannot_tell", [])
-        words = [f"not met by {missed}"] if missed else []
-        if unknown:
-            whose = unknown[0] if len(unknown) == 1 else f"{len(unknown)} groups"
-            words.append(f"inconclusive for {whose}")
-        met = known.get("met", [])
-        words = words or [f"met by {met[0] if len(met) == 1 else 'all'}"]
+        rows_of_limit.setdefault(findings.limit_text(audit, row), []).append(row)
+    for limit, rows in rows_of_limit.items():
+        names_of_verdict = _names_by_verdict(audit, rows)
+        not_met = names_of_verdict.get("not_met", [])
+        inconclusive = names_of_verdict.get("cannot_tell", [])
+        outcomes = []
+        if not_met:
+            missed = ", ".join(not_met[:_MAX_NAMED])
+            n_more = len(not_met) - _MAX_NAMED
+            if n_more > 0:
+                missed += f" {_more_groups(n_more)}"
+            outcomes.append(f"not met by {missed}")
+        if inconclusive:
+            n_groups = f"{len(inconclusive)} groups"
+            outcomes.append(
+                f"inconclusive for {inconclusive[0] if len(inconclusive) == 1 else n_groups}"
+            )
+        if not outcomes:
+            met = names_of_verdict.get("met", [])
+            outcomes.append(f"met by {met[0] if len(met) == 1 else 'all'}")
         groups = {(row["grouping"], row["group"]) for row in rows if row["group"] != POOLED}
-        alone = " (each group judged separately)" if len(groups) > 1 else ""
-        yield f"{limit}{alone}: {'; '.join(words)}"
+        separately = " (each group judged separately)" if len(groups) > 1 else ""
+        yield f"{limit}{separately}: {'; '.join(outcomes)}"
 
 
-def _missing_scores(audit: Audit) -> Iterator[str]:
-    """Where the share of trials without score differs by group, with FNR if all were rejected."""
-    for name in systems(audit):
-        rows = audit.data.where(**name, source=MISSING_SCORES).rows()
-        for (grouping, item), found in groupby(
-            rows, key=lambda row: (row["grouping"], row["item"])
-        ):
-            words = _missing_by_group(audit, name, grouping, item, list(found))
-            system = system_label(name["system"], name["list"])
-            yield f"{system}: {words}" if len(systems(audit)) > 1 else words
+def _names_by_verdict(audit: Audit, limit_rows: Sequence[Row]) -> dict[str, list[str]]:
+    """Return the groups that came to each verdict on a limit, those with the largest rate first."""
+    has_several_systems = len(systems(audit)) > 1
+    names_of_verdict: dict[str, dict[str, None]] = {}
+    for row in sorted(limit_rows, key=lambda row: -(row["value"] or 0)):
+        name = "all groups pooled" if row["group"] == POOLED else row["group"]
+        if has_several_systems:
+            name += f" with {system_label(row['system'], row['list'])}"
+        # the pooled rate is in the table under each grouping, and named once
+        names_of_verdict.setdefault(row["verdict"], {})[name] = None
+    return {code: list(names) for code, names in names_of_verdict.items()}
 
 
-def _missing_by_group(
-    audit: Audit, name: Row, grouping: str, item: str, found: Sequence[Row]
-) -> str:
-    """Return the largest and smallest share of trials without score, and what may follow."""
-    most, *_, least = sorted(found, key=lambda row: -row["value"])
-    which = "target" if item == MISSING_TARGETS else "nontarget"
-    words = (
-        f"Missing scores differ by {grouping}: {percent(most['value'])} of the {which} "
-        f"trials of {most['group']} have no score, "
-        f"{percent(least['value'])} of {least['group']}"
-    )
-    if item != MISSING_TARGETS:
-        return f"{words}; FPRs count only trials with a score, so they may be too low"
-    if_rejected = [_if_rejected(audit, name, row) for row in (most, least) if row["count"]]
-    if not all(if_rejected):
-        return words
-    consequence = f"if all were rejected, {' and '.join(if_rejected)}"
-    return f"{words}; {consequence} (operating point {first_point_name(audit, name)})"
-
-
-def _if_rejected(audit: Audit, name: Row, missing: Row) -> str:
-    """FNR of a group if its target trials without score were rejected."""
-    where = {"grouping": missing["grouping"], "group": missing["group"], "within": ""}
-    at = first_point_name(audit, name)
-    rates = audit.groups.where(**name, **where, metric="fnr", operating_point=at).rows()
-    if not rates or not rates[0]["trials"] or rates[0]["errors"] is None:
-        return ""
-    rate, lost = rates[0], missing["count"]
-    all_rejected = (rate["errors"] + lost) / (rate["trials"] + lost)
-    return (
-        f"the FNR of {missing['group']} would be {percent(all_rejected)} "
-        f"instead of {percent(rate['value'])}"
-    )
+def _more_groups(n: int) -> str:
+    """Return how many groups are not named, as the end of a list."""
+    return f"and {n} more {'group' if n == 1 else 'groups'}"
 
 
 # ---- what was audited
 
 
 def _size(audit: Audit) -> Iterator[str]:
-    """How many trials, speakers and systems."""
-    whole = [audit.groups.where(**one, grouping="all", within="").rows() for one in systems(audit)]
-    trials = {row[0]["target_trials"] + row[0]["nontarget_trials"] for row in whole if row}
-    speakers = {row[0]["speakers"] for row in whole if row} - {None}
-    for found, what in ((trials, "trial"), (speakers, "speaker")):
-        if found:
-            least = f"{count_text(min(found))} to " if len(found) > 1 else ""
-            yield f"{least}{count_of(max(found), what)}"
+    """Yield how many trials, speakers and systems were audited; of several lists, the range."""
+    pooled_rows = [
+        audit.groups.where(**system, grouping="all", within="").rows() for system in systems(audit)
+    ]
+    first_rows = [rows[0] for rows in pooled_rows if rows]
+    n_trials = {row["target_trials"] + row["nontarget_trials"] for row in first_rows}
+    n_speakers = {row["speakers"] for row in first_rows} - {None}
+    for counts, noun in ((n_trials, "trial"), (n_speakers, "speaker")):
+        if counts:
+            lowest = f"{count_text(min(counts))} to " if len(counts) > 1 else ""
+            yield f"{lowest}{count_of(max(counts), noun)}"
     if only := audit.record["options"].get("only"):
         yield f"only {', '.join(only)}"
-    names = [system_label(*one.values()) for one in systems(audit)]
-    n_lists = len({one["list"] for one in systems(audit)})
-    lists = f" on {n_lists} lists" if n_lists > 1 else ""
-    yield (
-        f"1 system ({names[0]})"
-        if len(names) == 1
-        else f"{len({one['system'] for one in systems(audit)})} systems{lists}"
+    if len(systems(audit)) == 1:
+        (system,) = systems(audit)
+        yield f"1 system ({system_label(system['system'], system['list'])})"
+        return
+    n_systems = len({system["system"] for system in systems(audit)})
+    n_lists = len({system["list"] for system in systems(audit)})
+    on_lists = f" on {n_lists} lists" if n_lists > 1 else ""
+    yield f"{n_systems} systems{on_lists}"
+
+
+def _threshold_text(audit: Audit) -> str:
+    """Return where the threshold of the first operating point stands, in words."""
+    points_of_systems = [located_points(audit, system) for system in systems(audit)]
+    first_points = [points[0] for points in points_of_systems if points]
+    descriptions = list(
+        dict.fromkeys(f"{point_in_short(row)} ({row['operating_point']})" for row in first_points)
     )
-
-
-def _threshold(audit: Audit) -> str:
-    """Where the threshold of the first operating point stands, in words."""
-    found = [rows[0] for one in systems(audit) if (rows := located_points(audit, one))]
-    said = list(dict.fromkeys(f"{point_in_short(row)} ({row['operating_point']})" for row in found))
-    if not said:
+    if not descriptions:
         return "no threshold"
-    decided = all(
-        point_as_given(row) == "deployed" for row in found
-    )  # at the threshold of each trial
-    if decided and (rules := audit.record.get("thresholds")):
+    # decisions are made at the threshold of each trial
+    are_decisions = all(point_as_given(row) == "deployed" for row in first_points)
+    if are_decisions and (rules := audit.record.get("thresholds")):
         return f"thresholds by {rules['by']} of a rule file (deployed)"
-    words = "; ".join(said)
-    if decided:
+    words = "; ".join(descriptions)
+    if are_decisions:
         return words
-    several = len(systems(audit)) > 1
-    whose = "one threshold per system, common to all groups" if several else "one common threshold"
-    kinds = {point_as_given(row).partition("=")[0] for row in found}
-    is_reached = not any(text.startswith("set for") for text in said)
-    link = ", at which" if is_reached and kinds <= {"fpr", "fnr", "eer"} else ":"
-    return f"{whose}{link} {words}"
+    threshold = "one common threshold"
+    if len(systems(audit)) > 1:
+        threshold = "one threshold per system, common to all groups"
+    kinds = {point_as_given(row).partition("=")[0] for row in first_points}
+    is_target_reached = not any(text.startswith("set for") for text in descriptions)
+    link = ", at which" if is_target_reached and kinds <= {"fpr", "fnr", "eer"} else ":"
+    return f"{threshold}{link} {words}"
 
 
-_AIMS = {"fpr": "of nontarget trials are accepted", "fnr": "of target trials are rejected"}
-_POINTS = {
+_TARGET_EVENTS = {"fpr": "of nontarget trials are accepted", "fnr": "of target trials are rejected"}
+_POINT_DESCRIPTIONS = {
     "eer": "both error types are equally frequent",
     "bayes": "the threshold that minimises the cost of scores that are likelihood ratios",
     "deployed": "decisions as they were made",
@@ -790,7 +893,7 @@ _POINTS = {
 
 
 def point_in_short(row: Row) -> str:
-    """An operating point in a few words.
+    """Return an operating point in a few words.
 
     Examples
     --------
@@ -798,347 +901,244 @@ def point_in_short(row: Row) -> str:
     ('1 % of nontarget trials are accepted', 'both error types are equally frequent')
     """
     point = point_as_given(row)
-    kind, _, rest = point.partition("=")
+    kind, _, setting = point.partition("=")
     if kind in {"fpr", "fnr"}:
-        what = _AIMS[kind]
-        aim, reached = float(rest), row.get(kind)
-        if reached is not None and is_far_from_target(aim, reached):
-            return f"set for {100 * aim:g} %, but {percent(reached)} {what}"
-        return f"{100 * aim:g} % {what}"
+        event = _TARGET_EVENTS[kind]
+        target_rate, reached_rate = float(setting), row.get(kind)
+        if reached_rate is not None and is_far_from_target(target_rate, reached_rate):
+            return f"set for {100 * target_rate:g} %, but {percent(reached_rate)} {event}"
+        return f"{100 * target_rate:g} % {event}"
     if kind == "threshold":
-        return f"a score of {rest}"
+        return f"a score of {setting}"
     if point.startswith("min-cdet"):
         return "the threshold with the minimum cost"
-    return _POINTS.get(point, point)
+    return _POINT_DESCRIPTIONS.get(point, point)
 
 
-def _whole(audit: Audit) -> Iterator[PooledRates]:
-    """Both errors of all trials together, in every system."""
+def _pooled_rates(audit: Audit) -> Iterator[PooledRates]:
+    """Yield both errors of all trials together, in every system."""
     for metric in ERROR_TYPES:
         rates = []
-        for one in systems(audit):
-            at = first_point_name(audit, one)
-            asked = {**one, "grouping": "all", "within": "", "metric": metric}
-            rows = audit.groups.where(**asked, operating_point=at, definition="").rows()
-            name, row = system_label(*one.values()), rows[0] if rows and at else None
-            why = (
-                "no threshold"
-                if row is None
-                else verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"])
-            )
-            if row is not None and row["reason"] == NO_TRIALS[metric]:
-                why += _left_after(audit, one, metric)
-            rate = None if row is None else row["value"]
-            rates.append((name, why if rate is None else percent(rate)))
+        for system in systems(audit):
+            label = system_label(system["system"], system["list"])
+            rates.append((label, _pooled_rate_text(audit, system, metric)))
         yield PooledRates(metric, rates)
 
 
-def _never_tried(whole: Sequence[PooledRates]) -> Iterator[str]:
-    """Of which error nothing is known, in no system, for want of trials."""
-    for one in whole:
-        why = verdict.INCONCLUSIVE_REASONS[NO_TRIALS[one.metric]]
-        if all(rate.startswith(why) for _, rate in one.rates):
-            told = "; ".join(dict.fromkeys(rate for _, rate in one.rates))
-            yield f"The audit says nothing about {ERROR_TYPES[one.metric]}: {told}"
+def _pooled_rate_text(audit: Audit, system: Row, metric: str) -> str:
+    """Return the rate of all trials of a system, or why there is none."""
+    point = first_point_name(audit, system)
+    filters = {**system, "grouping": "all", "within": "", "metric": metric}
+    rows = audit.groups.where(**filters, operating_point=point, definition="").rows()
+    if not rows or not point:
+        return "no threshold"
+    row = rows[0]
+    if row["value"] is not None:
+        return percent(row["value"])
+    reason = str(verdict.INCONCLUSIVE_REASONS.get(row["reason"], row["reason"]))
+    if row["reason"] == NO_TRIALS[metric]:
+        reason += _exclusions_text(audit, system, metric)
+    return reason
 
 
-def _left_after(audit: Audit, name: Row, metric: str) -> str:
-    """Which trials were excluded, where none of a class is left; empty for none."""
-    excluded = (
-        findings.excluded_trials_text(audit, name, metric),
-        findings.unscored_trials_text(audit, name),
-        findings.placeholder_speakers_text(audit, name),
+def _errors_without_trials(pooled_rates: Sequence[PooledRates]) -> Iterator[str]:
+    """Yield of which error nothing is known in any system, as it has no trials."""
+    for pooled in pooled_rates:
+        reason = verdict.INCONCLUSIVE_REASONS[NO_TRIALS[pooled.metric]]
+        if all(rate.startswith(reason) for _, rate in pooled.rates):
+            reasons = "; ".join(dict.fromkeys(rate for _, rate in pooled.rates))
+            yield f"The audit says nothing about {ERROR_TYPES[pooled.metric]}: {reasons}"
+
+
+def _exclusions_text(audit: Audit, system: Row, metric: str) -> str:
+    """Return which trials were excluded, where none of a class is left; empty for none."""
+    exclusions = (
+        findings.excluded_trials_text(audit, system, metric),
+        findings.unscored_trials_text(audit, system),
+        findings.placeholder_speakers_text(audit, system),
     )
-    told = "; ".join(filter(None, excluded))
-    return f" left ({told})" if told else ""
+    words = "; ".join(filter(None, exclusions))
+    return f" left ({words})" if words else ""
 
 
-def _better(audit: Audit) -> Iterator[str]:
-    """Which system has fewest errors of either kind at the first operating point, if compared.
+# ---- systems against each other
+
+
+def _adjusted_p_values(rows: Sequence[Row]) -> list[float]:
+    """Return the p values of rows, adjusted for their number (Holm); NaN where there is none."""
+    adjusted: list[float] = verdict.holm(
+        [math.nan if row["p"] is None else row["p"] for row in rows]
+    ).tolist()
+    return adjusted
+
+
+def _better_systems(audit: Audit) -> Iterator[str]:
+    """Yield which system has fewest errors of each type at the first operating point, if compared.
 
     Of several, each is held against each, so p allows for all pairs (Holm).
     """
-    at = located_points(audit, systems(audit)[0])[:1]
+    points = located_points(audit, systems(audit)[0])
     level = 1 - audit.record["options"]["confidence"]
     for metric in ERROR_TYPES:
-        if not at or point_as_given(at[0]).startswith(f"{metric}="):
+        if not points or point_as_given(points[0]).startswith(f"{metric}="):
             continue  # there is no point, or each system is set to have as many
-        asked = {"grouping": "all", "metric": metric, "measure": "value", "within": ""}
-        asked |= {"operating_point": at[0]["operating_point"], "definition": ""}
-        rows = [
-            row for row in audit.comparison.where(**asked).rows() if row["difference"] is not None
-        ]
+        rows = audit.comparison.where(
+            grouping="all",
+            metric=metric,
+            measure="value",
+            within="",
+            operating_point=points[0]["operating_point"],
+            definition="",
+        ).rows()
+        rows = [row for row in rows if row["difference"] is not None]
         if not rows:
             continue
-        p_holm = verdict.holm([math.nan if row["p"] is None else row["p"] for row in rows]).tolist()
         rates: dict[str, float] = {}
-        against: dict[str, dict[str, tuple[float, bool]]] = {}
-        for row, p in zip(rows, p_holm, strict=True):
-            one = system_label(row["system"], row["list"])
-            other = system_label(row["other_system"], row["other_list"])
-            rates |= {one: row["value"], other: row["other"]}
-            is_sure = p < level and not (row["low"] or 0) <= 0 <= (row["high"] or 0)
-            against.setdefault(one, {})[other] = p, is_sure
-            against.setdefault(other, {})[one] = p, is_sure
-        best = min(against, key=lambda name: rates[name])
-        yield _held_against(metric, best, rates, against[best]) + _shared(rows)
+        outcomes: dict[str, dict[str, tuple[float, bool]]] = {}
+        for row, p in zip(rows, _adjusted_p_values(rows), strict=True):
+            first_system = system_label(row["system"], row["list"])
+            second_system = system_label(row["other_system"], row["other_list"])
+            rates |= {first_system: row["value"], second_system: row["other"]}
+            excludes_zero = not (row["low"] or 0) <= 0 <= (row["high"] or 0)
+            is_sure = p < level and excludes_zero
+            outcomes.setdefault(first_system, {})[second_system] = p, is_sure
+            outcomes.setdefault(second_system, {})[first_system] = p, is_sure
+        best = min(outcomes, key=lambda system: rates[system])
+        sentence = _best_system_sentence(metric, best, rates, outcomes[best])
+        yield sentence + _common_trials_text(rows)
 
 
-def _fairer(audit: Audit, of: Sequence[GroupResult]) -> Iterator[str]:
-    """Which of two systems is fairer, by each error and to each group that is worse off in either.
+def _fairer_systems(audit: Audit, groups: Sequence[GroupResult]) -> Iterator[str]:
+    """Yield which of two systems is fairer, by error, to each group that is worse off in either.
 
     The group's ratio must differ between them for the number of groups and errors (Holm), and the
     smaller one surely not be as far below 1 as the larger one is above.
     """
     worse = [
-        (line, metric, line.comparisons[metric])
-        for line in of
+        (group, metric)
+        for group in groups
         for metric in ERROR_TYPES
-        if any(one.verdict == "worse" for one in line.comparisons[metric])
+        if any(comparison.verdict == "worse" for comparison in group.comparisons[metric])
     ]
-    reference, at = (
-        audit.record["options"]["reference"][0],
-        located_points(audit, systems(audit)[0])[:1],
-    )
-    scope = next(one for one in scopes(audit) if one.grouping_label == of[0].grouping)
-    asked = {"grouping": scope.grouping, "allocation": scope.allocation, "within": ""}
-    asked |= {"measure": "ratio", "reference": reference, "zero": "none"}
-    asked |= {"operating_point": at[0]["operating_point"] if at else ""}
-    rows = [row for row in audit.comparison.where(**asked).rows() if row["metric"] in ERROR_TYPES]
-    if len(systems(audit)) != _PAIR or not rows or not worse:
+    rows = _ratio_comparison_rows(audit, groups[0].grouping)
+    if len(systems(audit)) != _PAIR_SIZE or not rows or not worse:
         return
-    p_holm = verdict.holm([math.nan if row["p"] is None else row["p"] for row in rows]).tolist()
-    known = {(row["group"], row["metric"]): (row, p) for row, p in zip(rows, p_holm, strict=True)}
-    said = []
-    for line, metric, judged in worse:
-        row, p = known.get((line.group, metric), ({}, math.nan))
-        if not p < 1 - audit.record["options"]["confidence"]:
+    row_of = {
+        (row["group"], row["metric"]): (row, p)
+        for row, p in zip(rows, _adjusted_p_values(rows), strict=True)
+    }
+    reference = audit.record["options"]["reference"][0]
+    level = 1 - audit.record["options"]["confidence"]
+    sentences = []
+    for group, metric in worse:
+        row, p = row_of.get((group.group, metric), ({}, math.nan))
+        if not p < level:
             continue
-        ratios = zip((row["value"], row["other"]), judged, strict=True)
-        (low, less), (high, more) = sorted(ratios, key=lambda one: float(one[0]))
-        if more.verdict == "worse" and (less.low or 0) * (more.low or 0) > 1:
-            others = findings.reference_text(audit)
-            if _are_a_pair(of, reference):
-                (others,) = (other.group for other in of if other.group != line.group)
-            said.append(
-                f"In {ERROR_TYPES[metric]}, the gap between {line.group} and {others} is "
-                "smaller with "
-                f"{less.system} than with "
-                f"{more.system}: ratio {short_number(low)} against {short_number(high)}, "
-                f"adjusted {p_value(p)}"
-                f"{_shared(rows)}"
+        ratios = zip((row["value"], row["other"]), group.comparisons[metric], strict=True)
+        (lower_ratio, fairer), (higher_ratio, less_fair) = sorted(
+            ratios, key=lambda ratio: float(ratio[0])
+        )
+        # a ratio below 1 may be as unfair as one above it: the product of both lower limits must
+        # exceed 1 for the smaller ratio to be surely nearer to 1
+        is_surely_nearer = (fairer.low or 0) * (less_fair.low or 0) > 1
+        if less_fair.verdict == "worse" and is_surely_nearer:
+            compared_with = findings.reference_text(audit)
+            if _is_pair(groups, reference):
+                (compared_with,) = (other.group for other in groups if other.group != group.group)
+            sentences.append(
+                f"In {ERROR_TYPES[metric]}, the gap between {group.group} and {compared_with} is "
+                f"smaller with {fairer.system} than with {less_fair.system}: ratio "
+                f"{short_number(lower_ratio)} against {short_number(higher_ratio)}, adjusted "
+                f"{p_value(p)}{_common_trials_text(rows)}"
             )
-    either = " or ".join(one.system for one in worse[0][2])
-    yield from said[:_MOST_NAMED] or [
-        f"The data do not show whether {either} is fairer{_shared(rows)}"
-    ]
+    if sentences:
+        yield from sentences[:_MAX_NAMED]
+        return
+    first_group, first_metric = worse[0]
+    names = " or ".join(each.system for each in first_group.comparisons[first_metric])
+    yield f"The data do not show whether {names} is fairer{_common_trials_text(rows)}"
 
 
-def _shared(rows: Sequence[Row]) -> str:
-    """That systems are compared on some of their trials, if so."""
-    is_shared = all(str(row["speakers"]).endswith(_RESTRICTED) for row in rows)
-    return ", on the trials in common" * is_shared
+def _ratio_comparison_rows(audit: Audit, grouping_label: str) -> list[Row]:
+    """Return the comparisons of both errors' ratios between systems at the first point."""
+    points = located_points(audit, systems(audit)[0])
+    scope = next(scope for scope in scopes(audit) if scope.grouping_label == grouping_label)
+    rows = audit.comparison.where(
+        grouping=scope.grouping,
+        allocation=scope.allocation,
+        within="",
+        measure="ratio",
+        reference=audit.record["options"]["reference"][0],
+        zero="none",
+        operating_point=points[0]["operating_point"] if points else "",
+    ).rows()
+    return [row for row in rows if row["metric"] in ERROR_TYPES]
 
 
-def _held_against(
-    metric: str, best: str, rates: Mapping[str, float], others: Mapping[str, tuple[float, bool]]
+def _common_trials_text(rows: Sequence[Row]) -> str:
+    """Return that systems are compared on only some of their trials, if so; else empty."""
+    if all(str(row["speakers"]).endswith(COMMON_TRIALS_ENDING) for row in rows):
+        return ", on the trials in common"
+    return ""
+
+
+def _best_system_sentence(
+    metric: str, best: str, rates: Mapping[str, float], outcomes: Mapping[str, tuple[float, bool]]
 ) -> str:
-    """How sure it is that a system has fewer errors than each of the others."""
-    than_other, than_all = _DOES[metric]
-    told = {name: percent(rate) for name, rate in rates.items()}
-    beaten = [p for p, is_sure in others.values() if is_sure]
-    unknown = [name for name, (_, is_sure) in others.items() if not is_sure]
-    if len(others) == 1:
-        ((other, (p, _)),) = others.items()
-        words = f"The data do not show whether {best} or {other} {than_other}"
-        if beaten:
-            words = f"{best} {than_other} than {other}"
-        how_sure = "" if math.isnan(p) else f", {p_value(p)}"
-        return f"{words}: {told[best]} against {told[other]}{how_sure}"
-    if not beaten:
+    """Return how sure it is that a system has fewer errors than each of the others.
+
+    `outcomes` has, of each other system, the adjusted p and whether the difference is shown.
+    """
+    than_one, than_all = _SYSTEM_CLAIMS[metric]
+    rate_of = {system: percent(rate) for system, rate in rates.items()}
+    beaten_p_values = [p for p, is_shown in outcomes.values() if is_shown]
+    inconclusive = [system for system, (_, is_shown) in outcomes.items() if not is_shown]
+    if len(outcomes) == 1:
+        ((second, (p, _)),) = outcomes.items()
+        words = f"The data do not show whether {best} or {second} {than_one}"
+        if beaten_p_values:
+            words = f"{best} {than_one} than {second}"
+        p_text = "" if math.isnan(p) else f", {p_value(p)}"
+        return f"{words}: {rate_of[best]} against {rate_of[second]}{p_text}"
+    if not beaten_p_values:
         return (
             f"The data do not show which system {than_all}; the lowest observed rate is that of "
-            f"{best}, {told[best]}"
+            f"{best}, {rate_of[best]}"
         )
-    largest = f"{'each ' * (len(beaten) > 1)}{_at_most(beaten)}"
-    if not unknown:
+    each = "each " if len(beaten_p_values) > 1 else ""
+    p_text = f"{each}{_largest_p_text(beaten_p_values)}"
+    if not inconclusive:
         return (
-            f"{best} {than_all}, {told[best]}: fewer than each of {len(others)} others, {largest}"
+            f"{best} {than_all}, {rate_of[best]}: fewer than each of {len(outcomes)} others, "
+            f"{p_text}"
         )
-    rest = ", ".join(shortened_names(unknown, most=_MOST_NAMED))
+    inconclusive_names = ", ".join(shortened_names(inconclusive, most=_MAX_NAMED))
     return (
-        f"{best} has the lowest observed rate, {told[best]}: it {than_other} than {len(beaten)} of "
-        f"{len(others)} others ({largest}); inconclusive against {rest}"
+        f"{best} has the lowest observed rate, {rate_of[best]}: it {than_one} than "
+        f"{len(beaten_p_values)} of {len(outcomes)} others ({p_text}); inconclusive against "
+        f"{inconclusive_names}"
     )
 
 
-def _compared(audit: Audit, every: Sequence[GroupResult], n: int) -> str:
-    """How many comparisons there are, and of what."""
+def _comparisons_text(audit: Audit, groups: Sequence[GroupResult], n_comparisons: int) -> str:
+    """Return how many comparisons there are, and of what."""
     reference = audit.record["options"]["reference"][0]
     has_groups = has_pairs = False
-    for _, of_grouping in groupby(every, key=lambda line: line.grouping):
-        compared_groups = [
-            line for line in of_grouping if any(one.verdict for one in line.all_comparisons())
+    for _, same_grouping in groupby(groups, key=lambda group: group.grouping):
+        compared = [
+            group
+            for group in same_grouping
+            if any(comparison.verdict for comparison in group.all_comparisons())
         ]
-        if _are_a_pair(compared_groups, reference):
+        reasons = [each.reason for group in compared for each in group.all_comparisons()]
+        if _is_pair(compared, reference):
             has_pairs = True
-        elif any(
-            one.reason != IS_REFERENCE for line in compared_groups for one in line.all_comparisons()
-        ):
+        elif any(reason != IS_REFERENCE for reason in reasons):
             has_groups = True
-    words = count_of(n, "comparison")
+    words = count_of(n_comparisons, "comparison")
     if has_groups:
         words += f", each of a group with {findings.reference_text(audit)}"
     if has_pairs:
         joint = "; " if has_groups else ": "
         words += f"{joint}two groups compared with each other count once"
     return words
-
-
-# ---- what weakens it
-
-
-def _caveats(audit: Audit) -> Iterator[Caveat]:
-    """What a reader must know before relying on the finding."""
-    for words in _missing_scores(audit):
-        yield Caveat("missing scores differ by group", words, "data")
-    for pair in pairs(audit):
-        if pair.speakers.endswith(_RESTRICTED):
-            yield Caveat(f"{pair.label}: {pair.speakers}", f"{pair.label}: {pair.speakers}", "data")
-    for words in findings.unusual_points(audit):
-        yield Caveat(words.partition(":")[2].strip(), words, "points")
-    if SAME_TRIALS in findings.threshold_sources(audit):
-        words = (
-            "The thresholds were set on the audited trials. On other trials the same thresholds "
-            "would give somewhat different error rates"
-        )
-        short_words = "thresholds set on the audited trials (error rates on others may differ)"
-        yield Caveat(short_words, words, "points")
-    rules = audit.record.get("thresholds", {})
-    if rules.get("trials_sha256") in {one["content_sha256"] for one in audit.record["inputs"]}:
-        words = (
-            "The threshold rules were fitted on the audited trials. Expect worse results for "
-            "other speakers"
-        )
-        yield Caveat("threshold rules set on the audited trials", words, "points")
-    yield from _of_trials(audit)
-    yield from _of_groups(audit)
-    if not len(audit.groups.where(metric="fta")):
-        words = (
-            "Failures to enrol and to acquire were not supplied (--failures). If there were any, "
-            "speakers are rejected more often than the FNR shows"
-        )
-        yield Caveat(
-            "acquisition failures (unusable recordings) not supplied and so not counted",
-            words,
-            "failures",
-        )
-
-
-def _of_trials(audit: Audit) -> Iterator[Caveat]:
-    """What of the trials and their speakers weakens what they show."""
-    for name in systems(audit):
-        few, sentences = findings.unknown_test_speakers_text(audit, name)
-        if few:
-            yield Caveat(few, sentences, "data")
-        if words := findings.placeholder_speakers_text(audit, name):
-            why = "the speaker of a side is a placeholder, such as nan or unknown"
-            yield Caveat(words, f"{words}: {why}", "data")
-        excluded = [findings.excluded_trials_text(audit, name, metric) for metric in ERROR_TYPES]
-        for words in (*filter(None, excluded), *findings.unknown_group_sentences(audit, name)):
-            yield Caveat(words, words, "data")
-        for words in findings.counts_file_sentences(audit, name):
-            said = words.removesuffix(".")
-            yield Caveat(f"{said[:1].lower()}{said[1:]}", said, "data")
-    partly_known = {
-        "@".join(filter(None, name.values()))
-        for name in systems(audit)
-        if findings.unknown_test_speakers_text(audit, name)[0]
-    }
-    for names, failed in findings.failed_checks(audit):
-        for one in failed:
-            if one["id"] in findings.CHECKS_BETWEEN_GROUPS:
-                touched = findings.CHECKS_BETWEEN_GROUPS[one["id"]]
-                found = one["sentence"]
-                if one["id"] == "G8" and partly_known.intersection(names):
-                    found += " whose speakers are known"
-                words = (
-                    f"The trials differ between groups ({', '.join(names)}): {found}. Part of a "
-                    f"difference in {touched} may be due to this"
-                )
-                rates = "FPRs" if one["id"] == "G8" else "FNRs"
-                short_words = f"{rates} of groups may not be comparable: {found}"
-                yield Caveat(short_words, words, "list")
-
-
-def _of_groups(audit: Audit) -> Iterator[Caveat]:
-    """What of groups weakens what is found of them."""
-    every = list(scopes(audit))
-    sentences = (
-        words for scope in every for words in findings.confounding_sentences(audit, scope.filters)
-    )
-    for words in dict.fromkeys(sentences):
-        association, colon, _ = words.partition(":")
-        what_it_means = " (so a difference by one may be due to the other)" if colon else ""
-        yield Caveat(
-            f"{association}{what_it_means}", capitalised(words.removesuffix(".")), "groups"
-        )
-    for sentence, words in findings.groups_without_trials(audit).items():
-        yield Caveat(words, capitalised(sentence), "data")
-    for words in findings.data_warnings(audit):
-        yield Caveat(f"data warning: {words.partition(': ')[2]}", words, "data")
-    yield from _small_groups(audit, scopes_by_grouping(every))
-
-
-def _small_groups(audit: Audit, groupings: Sequence[Sequence[Scope]]) -> Iterator[Caveat]:
-    """Yield which groups of each grouping miss a minimum, and of which error, with the number."""
-    stated: list[tuple[str, dict[str, dict[str, str]]]] = []
-    for same in groupings:
-        at = first_point_name(audit, same[0].filters)
-        lacking: dict[str, dict[str, str]] = {}
-        for metric in ERROR_TYPES:
-            for scope in same:
-                of_metric = small_groups(audit, {**scope.filters, "operating_point": at}, metric)
-                for group, words in of_metric.items():
-                    known = lacking.setdefault(metric, {})
-                    known[group] = min(words, known.get(group, words), key=_leading_number)
-        if not lacking or (same[0].grouping, lacking) in stated:
-            continue
-        stated.append((same[0].grouping, lacking))
-        n_groups = len(rates_by_group(audit, same[0].filters).keys() - {POOLED})
-        by = f"{same[0].grouping_label} " if len(groupings) > 1 else ""
-        counts = {metric: len(of_metric) for metric, of_metric in lacking.items()}
-        (first, n_first), *rest = counts.items()
-        share = _share_of_groups(n_first, n_groups, by)
-        words = f"{share} under-represented (too few speakers, errors or pairs)"
-        if lacking.get("fnr", {}).keys() != lacking.get("fpr", {}).keys():
-            words += f" for {first.upper()}"
-            words += "".join(f" and {n} for {metric.upper()}" for metric, n in rest)
-        details = "; ".join(
-            f"for {metric.upper()} {_numbers_too_small(of_metric)}"
-            for metric, of_metric in lacking.items()
-        )
-        yield Caveat(words, f"{capitalised(words)} at {at}: {details}", "groups")
-
-
-def _leading_number(words: str) -> float:
-    """Return the number that words such as ``1.2 effective errors`` begin with."""
-    found = re.match(r"[\d.,]+", words)
-    return float(found[0].replace(",", "")) if found else 0.0
-
-
-def _share_of_groups(n_small: int, n_groups: int, kind: str) -> str:
-    if n_small < n_groups:
-        verb = "is" if n_small == 1 else "are"
-        return f"{n_small} of {n_groups} {kind}groups {verb}"
-    if n_groups == 1:
-        return f"the one {kind}group is"
-    return f"both {kind}groups are" if n_groups == _PAIR else f"all {n_groups} {kind}groups are"
-
-
-def _numbers_too_small(lacking: Mapping[str, str]) -> str:
-    """Return what each group has too little of, in one number; of many groups, the first."""
-    first = {group: words.split("; ")[0] for group, words in lacking.items()}
-    named = findings.groups_by_shortfall_text(dict([*first.items()][:_MOST_SMALL]))
-    n_more = len(first) - _MOST_SMALL
-    return f"{named}; and {n_more} more" if n_more > 0 else named

@@ -367,7 +367,9 @@ def test_what_rests_on_speakers_who_vary_alike_in_all_groups_says_so(people):
         "rates differ between groups, if variation between speakers is similar in all groups; "
         "all 9 groups are"
     )
-    (words,) = [words for words in overview(audit).found if "rates differ between" in words]
+    (words,) = [
+        words for words in overview(audit).finding_sentences if "rates differ between" in words
+    ]
     assert (
         ", if variation between speakers is similar in all groups), but the data do not show"
         in words

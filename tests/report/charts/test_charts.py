@@ -322,7 +322,7 @@ def test_a_dot_is_hollow_only_for_the_rate_that_has_too_little(small):
 
 
 def test_charts_have_groups_in_the_order_of_the_report(pair):
-    order = [line.group for line in overview(pair).lines if line.grouping == "group+nation"]
+    order = [line.group for line in overview(pair).groups if line.grouping == "group+nation"]
     rows = marks(forest(pair, by="group+nation"))
     drawn = [row["group"].rstrip("*") for row in rows if "group" in row]
     assert list(dict.fromkeys(drawn)) == order

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parivox.auditing import Audit
-    from parivox.report.overview import Caveat, GroupComparison, GroupResult, Overview
+    from parivox.report.caveats import Caveat
+    from parivox.report.overview import GroupComparison, GroupResult, Overview
 
 EVENTS = {
     "fnr": "False rejects (FNR): genuine speakers rejected",

@@ -22,9 +22,9 @@ from parivox.report.audit_queries import (
     systems,
     verdicts_by_metric,
 )
+from parivox.report.caveats import Caveat
 from parivox.report.context import HEADINGS, Choice, Context
 from parivox.report.html.layout import NOT_SUPPLIED, abreast, point_in_words
-from parivox.report.overview import Caveat
 from parivox.report.sheets.groups import operating_points
 from parivox.report.sheets.people import failures
 from parivox.report.words import capitalised, count_of, count_text, shortened_names
