@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.auditing.comparison import COMPARISON_MEASURES, _spread, _widened
+from parivox.auditing.comparison import (
+    COMPARISON_MEASURES,
+    _noise_free_variance,
+    _stretched_by_noise,
+)
 from parivox.errors import ConfigError
 from parivox.report.html import html_report
 from parivox.report.terminal import print_summary
@@ -300,14 +304,18 @@ def test_noise_alone_is_no_spread():
     for _ in range(300):
         noise = rng.normal(0, 0.3, (1, 8))
         again = np.exp(noise + rng.normal(0, 0.3, (100, 1, 8)))
-        spread, drawn = _spread(np.exp(noise), again, np.ones((1, 8), dtype=bool), np.log)
+        spread, drawn = _noise_free_variance(
+            np.exp(noise), again, np.ones((1, 8), dtype=bool), np.log
+        )
         found.append((spread[0], drawn.mean()))
     assert np.abs(np.mean(found, axis=0)).max() < 0.02  # its variance is .09
 
 
 def test_the_interval_of_an_unfairness_reaches_as_far_as_noise_does():
     # replicates show more of it than the trials, as they are noisy twice
-    low, high = _widened((np.array([0.1]), np.array([0.5])), np.array([0.3]), np.full((10, 1), 0.4))
+    low, high = _stretched_by_noise(
+        (np.array([0.1]), np.array([0.5])), np.array([0.3]), np.full((10, 1), 0.4)
+    )
     assert low[0] == pytest.approx(0.1 - 0.1 / (np.sqrt(2) - 1))
     assert high[0] == 0.5
 

@@ -1,9 +1,9 @@
 """Groups against references: the rows of ``bias.csv``.
 
 A measure is a function of `parivox.auditing.estimates.Estimates` with any leading axes, so
-that one call serves every row of its kind, and the same call every draw of it. Intervals are told
-from the draws of the bootstrap over speakers, or in closed form where there is one; floors from
-draws of a fair system.
+that one call serves all its rows, and the same call all its draws. Intervals come from the draws of
+the bootstrap over speakers, or in closed form where there is one; floors from draws of a system
+with equal rates in all groups.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
     Bools = NDArray[np.bool_]
-    Terms = Callable[[Estimates], tuple[FloatArray, FloatArray]]
+    TermsOfEstimates = Callable[[Estimates], tuple[FloatArray, FloatArray]]
 
-_MADE_OF_ALL = {"macro", "geomean", "best"}
+_REFERENCES_OF_ALL_GROUPS = {"macro", "geomean", "best"}
 _TESTS = ("p", "p_holm", "p_bh")
-_FEWEST = 3  # groups of which one can be left out
+_MIN_GROUPS_TO_LEAVE_ONE_OUT = 3  # two groups would leave nothing to compare with
 _NOT_CROSSED = f"fewer than {MIN_SPLIT_SPEAKERS} speakers to split, or no replicates"
 
 
@@ -58,159 +58,190 @@ class BiasValues:
     measure: str
     reference: str
     zero: ZeroPolicy
-    keys: Sequence[Key]  # what its rows are of
-    estimates: Estimates  # the base metrics that it is computed of
-    terms: Terms  # of such estimates, also of draws of them: the groups and what they are against
+    keys: Sequence[Key]  # metric, definition and operating point of each row
+    estimates: Estimates  # the base metrics that it is computed from
+    terms: TermsOfEstimates  # the groups and their reference, from such estimates or draws of them
     biases: FloatArray  # [key, group]
     reasons: NDArray[np.str_]
     """``[key, group]``: why a value is undefined, infinite or a convention; ``undefined_value``
     where the metric itself is."""
-    draw_estimates: Estimates | None  # the same as the stack, of each draw
-    draw_biases: FloatArray | None  # [draw, key, group]: the measure of them
+    draw_estimates: Estimates | None  # the same base metrics in each draw
+    draw_biases: FloatArray | None  # [draw, key, group]: the measure in each draw
     is_constant: Bools
-    """``[key, group]``: the group, or what it is against, is the same in all draws: these tell but
-    one of both, so that nothing is told from them."""
+    """``[key, group]``: the group or its reference is the same in all draws, which then show the
+    variation of only one of the two: there is no interval."""
     left_out_groups: NDArray[np.intp] | None = None
-    """``[key]``: a group that the stack is without."""
+    """``[key]``: a group that the base metrics leave out."""
 
 
-def bias_values(
-    data: Estimates,
+def each_bias_measure(
+    error_metrics: Estimates,
     draws: Estimates | None,
-    cheapest: Sequence[tuple[Estimates, FloatArray | None]],
+    min_cost_estimates: Sequence[tuple[Estimates, FloatArray | None]],
     groups: Sequence[str],
     points: OperatingPoints,
     options: Options,
 ) -> Iterator[BiasValues]:
-    """Every measure of each group against each reference (docs/methods/bias-measures.md).
+    """Yield every measure of each group against each reference (docs/methods/bias-measures.md).
 
     Parameters
     ----------
-    data, draws
+    error_metrics, draws
         Base metrics that are errors, and the same in each draw.
-    cheapest
-        Of each cost, `at_cheapest`, and its threshold bias cross-fitted over speakers
+    min_cost_estimates
+        For each cost, `min_cost_estimates`, and its threshold bias cross-fitted over speakers
         ``[group]`` or None.
     groups
         Their names.
     """
-    rates = data.with_metrics(*RATES)
-    against = [one.id for one in bias_measures().values() if one.is_of_references]
+    rates = error_metrics.with_metrics(*RATES)
+    measure_ids = [measure.id for measure in bias_measures().values() if measure.is_of_references]
     for zero in options.zero:
-        stack = data if zero == "none" else rates
-        again = None if draws is None else draws.with_keys(stack.keys)
-        measures = [one for one in against if (zero, one) != ("nist", "difference")]
+        estimates = error_metrics if zero == "none" else rates
+        estimates_of_draws = None if draws is None else draws.with_keys(estimates.keys)
+        measures = [measure for measure in measure_ids if (zero, measure) != ("nist", "difference")]
         for reference in options.reference:
             if reference in REFERENCES or reference in groups:
-                terms = partial(_terms, reference, zero, groups, points, options)
-                yield from _blocks(measures, reference, zero, stack.keys, stack, again, terms)
-    for both, crossed in cheapest:
-        again = None if draws is None else draws.with_keys(both.keys)
-        at = both.keys[:1]
-        yield from _blocks(["subgroup_bias"], "pooled", "none", at, both, again, _cost_and_pooled)
-        (plain,) = _blocks(["threshold_bias"], "", "none", at, both, again, _cost_and_minimum)
-        yield plain
-        if crossed is not None:
-            yield _crossed(plain, crossed)
+                terms = partial(_groups_and_reference, reference, zero, groups, points, options)
+                yield from _measured_against(
+                    measures, reference, zero, estimates.keys, estimates, estimates_of_draws, terms
+                )
+    for cost_estimates, crossfitted_bias in min_cost_estimates:
+        estimates_of_draws = None if draws is None else draws.with_keys(cost_estimates.keys)
+
+        against_cost = partial(
+            _measured_against,
+            zero="none",
+            keys=cost_estimates.keys[:1],
+            estimates=cost_estimates,
+            draw_estimates=estimates_of_draws,
+        )
+        yield from against_cost(["subgroup_bias"], "pooled", terms=_cost_and_pooled)
+        (threshold_bias,) = against_cost(["threshold_bias"], "", terms=_cost_and_minimum)
+        yield threshold_bias
+        if crossfitted_bias is not None:
+            yield _crossfitted_values(threshold_bias, crossfitted_bias)
 
 
-def _blocks(
+def _measured_against(
     measures: Sequence[str],
     reference: str,
     zero: ZeroPolicy,
     keys: Sequence[Key],
-    stack: Estimates,
-    again: Estimates | None,
-    terms: Terms,
+    estimates: Estimates,
+    draw_estimates: Estimates | None,
+    terms: TermsOfEstimates,
 ) -> Iterator[BiasValues]:
-    """Measures that are computed of the same two terms, of the data and `again` of each draw."""
-    of_data, of_draws = terms(stack), None if again is None else terms(again)
-    still = np.zeros((len(keys), len(stack.values[0]) - 1), dtype=bool)
-    if of_draws is not None:
-        for one in map(does_not_vary, of_draws):
-            still |= one.reshape(len(keys), -1)
+    """Yield measures that are computed from the same two terms, of the data and of each draw."""
+    data_terms = terms(estimates)
+    draw_terms = None if draw_estimates is None else terms(draw_estimates)
+    is_constant = np.zeros((len(keys), len(estimates.values[0]) - 1), dtype=bool)
+    if draw_terms is not None:
+        for is_term_constant in map(does_not_vary, draw_terms):
+            is_constant |= is_term_constant.reshape(len(keys), -1)
     for measure in measures:
-        compute = partial(_computed, measure, reference)
-        found, drawn = compute(of_data), None
-        if again is not None and of_draws is not None:
-            drawn = compute(of_draws).value
-            if reference in _MADE_OF_ALL:  # not of a draw in which the reference lacks a group
-                drawn = np.where(again.lacks_group_values(stack)[..., None], np.nan, drawn)
-        value, reason = found.value, found.reason
+        compute = partial(_measured, measure, reference)
+        measured, draw_biases = compute(data_terms), None
+        if draw_estimates is not None and draw_terms is not None:
+            draw_biases = compute(draw_terms).value
+            if reference in _REFERENCES_OF_ALL_GROUPS:
+                # a draw without one of the groups would have another reference
+                lacks_group = draw_estimates.lacks_group_values(estimates)
+                draw_biases = np.where(lacks_group[..., None], np.nan, draw_biases)
         yield BiasValues(
-            *(measure, reference, zero, keys, stack, terms, value, reason, again, drawn, still)
+            measure=measure,
+            reference=reference,
+            zero=zero,
+            keys=keys,
+            estimates=estimates,
+            terms=terms,
+            biases=measured.value,
+            reasons=measured.reason,
+            draw_estimates=draw_estimates,
+            draw_biases=draw_biases,
+            is_constant=is_constant,
         )
 
 
-def does_not_vary(drawn: FloatArray) -> Bools:
-    """Whether a value is the same in all draws, along the first axis, so that they tell nothing."""
-    return np.asarray(np.fmin.reduce(drawn) >= np.fmax.reduce(drawn))
+def does_not_vary(draw_values: FloatArray) -> Bools:
+    """Return whether a value is the same in all draws, along the first axis."""
+    return np.asarray(np.fmin.reduce(draw_values) >= np.fmax.reduce(draw_values))
 
 
-def _computed(measure: str, reference: str, terms: tuple[FloatArray, FloatArray]) -> bias.BiasValue:
-    """A measure of the groups and what they are compared with."""
-    found = cast("Callable[..., bias.BiasValue]", MEASURES[measure].compute)(*terms)
-    return found.flat if reference == "others" else found
+def _measured(measure: str, reference: str, terms: tuple[FloatArray, FloatArray]) -> bias.BiasValue:
+    """Return a measure of the groups against their reference."""
+    measured = cast("Callable[..., bias.BiasValue]", MEASURES[measure].compute)(*terms)
+    return measured.flat if reference == "others" else measured
 
 
-def _terms(
+def _groups_and_reference(
     reference: str,
     zero: ZeroPolicy,
     groups: Sequence[str],
     points: OperatingPoints,
     options: Options,
-    stack: Estimates,
+    estimates: Estimates,
 ) -> tuple[FloatArray, FloatArray]:
-    """The groups ``[..., key, group]`` and what they are compared with, ``[..., key]``."""
-    cells = stack.values_under_policy(zero)
-    values = cells[..., :-1]
-    # nist adjusts what stands below the fraction bar only
-    above = stack.groups if zero == "nist" else values
-    if reference == "others":  # which is another one for each group
-        return above[..., None], stack.other_groups_values(zero, points, options)
+    """Return the groups ``[..., key, group]`` and their reference ``[..., key]``."""
+    adjusted_values = estimates.values_under_policy(zero)
+    group_values = adjusted_values[..., :-1]
+    # nist adjusts the denominator only
+    numerators = estimates.groups if zero == "nist" else group_values
+    if reference == "others":  # a reference of its own for each group
+        return numerators[..., None], estimates.other_groups_values(zero, points, options)
     if reference == "pooled":
-        return above, cells[..., -1]
+        return numerators, adjusted_values[..., -1]
     if reference in groups:
-        return above, values[..., groups.index(reference)]
-    return above, bias.reference(values, cast("bias.Reference", reference))
+        return numerators, group_values[..., groups.index(reference)]
+    return numerators, bias.reference(group_values, cast("bias.Reference", reference))
 
 
-def min_cost_estimates(data: Estimates, cells: Cells, found: LocatedPoint) -> Estimates:
-    """A cost of every group at its smallest over all trials, then each group's own smallest."""
-    cost = found.point.cost
+def min_cost_estimates(
+    estimates: Estimates, cells: Cells, min_cost_point: LocatedPoint
+) -> Estimates:
+    """Return a cost of each group where that of all trials is smallest, then its own smallest."""
+    cost = min_cost_point.point.cost
     assert cost is not None
-    minima = data.with_keys([("min_cdet_norm", cost.name, "")])
-    everyone = (*cells.groups, cells.pooled)
-    costs = np.array([cdet(counts.at([found.threshold]), cost)[0] for counts in everyone])
+    minima = estimates.with_keys([("min_cdet_norm", cost.name, "")])
+    cell_counts = (*cells.groups, cells.pooled)
+    costs = np.array(
+        [cdet(counts.at([min_cost_point.threshold]), cost)[0] for counts in cell_counts]
+    )
     reasons = minima.reasons
-    if found.reason:
+    if min_cost_point.reason:
         costs = np.full(costs.shape, np.nan)
-        reasons = [[found.reason] * len(everyone)]
-    at = ("cdet_norm", cost.name, found.point.text)
-    return replace(minima, keys=[at], values=costs[None], reasons=reasons).append_keys(minima)
+        reasons = [[min_cost_point.reason] * len(cell_counts)]
+    common_key = ("cdet_norm", cost.name, min_cost_point.point.text)
+    return replace(minima, keys=[common_key], values=costs[None], reasons=reasons).append_keys(
+        minima
+    )
 
 
-def _cost_and_pooled(both: Estimates) -> tuple[FloatArray, FloatArray]:
-    """A cost, and the pooled one at the same threshold."""
-    return both.groups[..., :1, :], both.pooled[..., :1]
+def _cost_and_pooled(estimates: Estimates) -> tuple[FloatArray, FloatArray]:
+    """Return a cost of the groups, and the pooled one at the same threshold."""
+    return estimates.groups[..., :1, :], estimates.pooled[..., :1]
 
 
-def _cost_and_minimum(both: Estimates) -> tuple[FloatArray, FloatArray]:
-    """A cost, and the group's own smallest one."""
-    return both.groups[..., :1, :], both.groups[..., 1:, :]
+def _cost_and_minimum(estimates: Estimates) -> tuple[FloatArray, FloatArray]:
+    """Return a cost of the groups, and the smallest of each group."""
+    return estimates.groups[..., :1, :], estimates.groups[..., 1:, :]
 
 
-def _crossed(plain: BiasValues, crossed: FloatArray) -> BiasValues:
-    """Threshold bias with thresholds of other speakers, which varies as the plain one does."""
-    value = crossed[None]
+def _crossfitted_values(threshold_bias: BiasValues, crossfitted_bias: FloatArray) -> BiasValues:
+    """Return threshold bias with thresholds of other speakers, as variable as the plain one."""
+    biases = crossfitted_bias[None]
     # unknown where the plain one has no bound, as the smallest cost is 0, or the other is 0
-    is_known = np.isfinite(plain.biases) & (value > 0)
-    times = np.where(is_known, value, np.nan) / plain.biases
-    reason = np.where(np.isnan(value), _NOT_CROSSED, "")
-    drawn = None if plain.draw_biases is None else plain.draw_biases * times
-    # no floor: it is none of the rates, of which alone a fair system is drawn
+    has_finite_ratio = np.isfinite(threshold_bias.biases) & (biases > 0)
+    scale_factors = np.where(has_finite_ratio, biases, np.nan) / threshold_bias.biases
+    reasons = np.where(np.isnan(biases), _NOT_CROSSED, "")
+    draw_biases = (
+        None if threshold_bias.draw_biases is None else threshold_bias.draw_biases * scale_factors
+    )
+    # without a floor: a system with equal rates is drawn for the rates only
     measure = "threshold_bias_cv"
-    return replace(plain, measure=measure, biases=value, reasons=reason, draw_biases=drawn)
+    return replace(
+        threshold_bias, measure=measure, biases=biases, reasons=reasons, draw_biases=draw_biases
+    )
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -218,7 +249,7 @@ def _crossed(plain: BiasValues, crossed: FloatArray) -> BiasValues:
 
 @frozen
 class ReferenceRatios:
-    """Rates of all groups against one reference, each ``[group]``, and that of all together."""
+    """Ratios of the rates of all groups to one reference, each ``[group]``, and the pooled rate."""
 
     ratio: FloatArray
     low: FloatArray
@@ -228,433 +259,509 @@ class ReferenceRatios:
     worst_group: str = ""
     """The group without which the reference has the lowest rate, where another may be better."""
     without_worst: ReferenceRatios | None = None
-    """What the others come to without that group."""
+    """The ratios of the other groups once that group is left out of the reference."""
     has_shared_trials: bool = False
-    """Trials count for two groups, so that no group can be left out alone."""
+    """Trials count for two groups, so that no group can be left out by itself."""
 
 
 def add_bias_rows(
     rows: Rows,
-    where: Mapping[str, Any],
+    audit_keys: Mapping[str, Any],
     grouping: Grouping,
-    blocks: Iterable[BiasValues],
+    all_bias_values: Iterable[BiasValues],
     options: Options,
     uncertainty: Uncertainty | None = None,
 ) -> dict[tuple[str, str], ReferenceRatios]:
-    """Rows of every measure, with their intervals and floors; then means by attribute.
+    """Add the rows of every measure, with intervals and floors; then means by attribute.
 
-    Returned are ratios of the rates to the first reference, with their intervals, by metric and
+    Return the ratios of the rates to the first reference, with their intervals, by metric and
     operating point.
     """
-    groups, shared = grouping.groups, groups_by_attribute_value(grouping)
-    start = len(rows.cells["value"])
+    groups, masks_by_attribute = grouping.groups, groups_by_attribute_value(grouping)
+    first_row = len(rows.cells["value"])
     ratios: dict[tuple[str, str], ReferenceRatios] = {}
-    of_means: list[Columns] = []
-    for block in blocks:
-        more: Columns = {}
+    all_mean_columns: list[Columns] = []
+    for bias_values in all_bias_values:
+        uncertainty_columns: Columns = {}
         if uncertainty is not None:
-            more, means = _uncertain(uncertainty, block, groups, shared)
-            of_means.append(means)
-        reasons = [
-            own if code == "undefined_value" else code  # an undefined metric tells its own reason
-            for row, codes in zip(block.estimates.reasons, block.reasons.tolist(), strict=False)
-            for own, code in zip(row, codes, strict=False)
-        ]
+            uncertainty_columns, mean_columns = _uncertainty_columns(
+                uncertainty, bias_values, groups, masks_by_attribute
+            )
+            all_mean_columns.append(mean_columns)
         rows.add(
-            **where,
-            **key_columns(block.keys, len(groups)),
-            group=list(groups) * len(block.keys),
-            measure=block.measure,
-            reference=block.reference,
-            zero=block.zero,
-            value=block.biases.ravel(),
-            reason=reasons,
-            **{name: cells.ravel() for name, cells in more.items()},
+            **audit_keys,
+            **key_columns(bias_values.keys, len(groups)),
+            group=list(groups) * len(bias_values.keys),
+            measure=bias_values.measure,
+            reference=bias_values.reference,
+            zero=bias_values.zero,
+            value=bias_values.biases.ravel(),
+            reason=_row_reasons(bias_values),
+            **{name: cells.ravel() for name, cells in uncertainty_columns.items()},
         )
-        is_headline = (block.reference, block.measure, block.zero)
+        is_headline = (bias_values.reference, bias_values.measure, bias_values.zero)
         if is_headline == (options.reference[0], "ratio", "none") and uncertainty is not None:
-            ratios = _ratios(block, more)
-            ratios |= _but_for_worst(uncertainty, block, groups, ratios)
-    add_mean_rows(rows, where, start, grouping, of_means)
+            ratios = _reference_ratios(bias_values, uncertainty_columns)
+            ratios |= _ratios_without_worst(uncertainty, bias_values, groups, ratios)
+    add_mean_rows(rows, audit_keys, first_row, grouping, all_mean_columns)
     return ratios
 
 
-def _ratios(block: BiasValues, more: Columns) -> dict[tuple[str, str], ReferenceRatios]:
-    """Ratios of the rates with their intervals, by metric and operating point."""
+def _row_reasons(bias_values: BiasValues) -> list[str]:
+    """Return why each value is undefined, row by row; the metric's own reason where it is."""
+    reasons = []
+    # strict=False: the metrics have a reason for the pooled row too, which has no bias
+    for metric_reasons, codes in zip(
+        bias_values.estimates.reasons, bias_values.reasons.tolist(), strict=False
+    ):
+        for metric_reason, code in zip(metric_reasons, codes, strict=False):
+            reasons.append(metric_reason if code == "undefined_value" else code)
+    return reasons
+
+
+def _reference_ratios(
+    ratio_values: BiasValues, interval_columns: Columns
+) -> dict[tuple[str, str], ReferenceRatios]:
+    """Return ratios of the rates with their intervals, by metric and operating point."""
     return {
         (key[0], key[2]): ReferenceRatios(
-            *(block.biases[i], more["low"][i], more["high"][i], more["p"][i]),
-            float(block.estimates.pooled[i]),
+            ratio=ratio_values.biases[i],
+            low=interval_columns["low"][i],
+            high=interval_columns["high"][i],
+            p=interval_columns["p"][i],
+            pooled_rate=float(ratio_values.estimates.pooled[i]),
         )
-        for i, key in enumerate(block.keys)
+        for i, key in enumerate(ratio_values.keys)
         if key[0] in RATES and not key[1]
     }
 
 
-def _but_for_worst(
+def _ratios_without_worst(
     uncertainty: Uncertainty,
-    block: BiasValues,
+    ratio_values: BiasValues,
     groups: Sequence[str],
     ratios: Mapping[tuple[str, str], ReferenceRatios],
 ) -> dict[tuple[str, str], ReferenceRatios]:
-    """Ratios with what they come to without the worst group, where one may be better.
+    """Return the ratios in which a group may be better, with those without the worst group.
 
-    There is no such thing where trials count for two groups, which is noted.
+    No group can be left out where trials count for two groups; the ratios then say so.
     """
-    rates = block.estimates.with_metrics(*RATES)
+    rates = ratio_values.estimates.with_metrics(*RATES)
     errors, trials = rates.errors[:, :-1], rates.trials[:, :-1]
     alpha = 1 - uncertainty.options.confidence
-    asked = [(metric, point) for metric, _, point in rates.keys]
-    if len(groups) < _FEWEST or block.reference in (*groups, "best"):
+    rate_points = [(metric, point) for metric, _, point in rates.keys]
+    if len(groups) < _MIN_GROUPS_TO_LEAVE_ONE_OUT or ratio_values.reference in (*groups, "best"):
         return {}
-    may_be = [np.any((ratios[key].ratio < 1) & ~(ratios[key].p >= alpha)) for key in asked]
-    is_shared = trials.sum(axis=-1) != rates.trials[:, -1]
-    found = {
+    may_be_better = [
+        np.any((ratios[key].ratio < 1) & ~(ratios[key].p >= alpha)) for key in rate_points
+    ]
+    has_shared_trials = trials.sum(axis=-1) != rates.trials[:, -1]
+    ratios_by_rate = {
         key: replace(ratios[key], has_shared_trials=True)
-        for key, is_better, shared in zip(asked, may_be, is_shared, strict=True)
-        if is_better and shared
+        for key, is_better, is_shared in zip(
+            rate_points, may_be_better, has_shared_trials, strict=True
+        )
+        if is_better and is_shared
     }
-    chosen = np.flatnonzero(may_be & ~is_shared).tolist()
-    if not chosen:
-        return found
-    left_out = worst(errors, trials)
-    if block.reference in _MADE_OF_ALL:
-        left_out = np.nan_to_num(rates.groups, nan=-1).argmax(axis=-1)
-    left_out = left_out[chosen]
-    keys = [rates.keys[i] for i in chosen]
-    draws = (
-        None
-        if block.draw_estimates is None
-        else block.draw_estimates.with_keys(keys).without_group(left_out)
+    key_indices = np.flatnonzero(may_be_better & ~has_shared_trials).tolist()
+    if not key_indices:
+        return ratios_by_rate
+    worst_group_indices = worst(errors, trials)
+    if ratio_values.reference in _REFERENCES_OF_ALL_GROUPS:
+        worst_group_indices = np.nan_to_num(rates.groups, nan=-1).argmax(axis=-1)
+    worst_group_indices = worst_group_indices[key_indices]
+    keys = [rates.keys[i] for i in key_indices]
+    draws = ratio_values.draw_estimates
+    if draws is not None:
+        draws = draws.with_keys(keys).without_group(worst_group_indices)
+    remaining_rates = rates.select_keys(key_indices).without_group(worst_group_indices)
+    (ratios_without,) = _measured_against(
+        ["ratio"], ratio_values.reference, "none", keys, remaining_rates, draws, ratio_values.terms
     )
-    rest = rates.select_keys(chosen).without_group(left_out)
-    (of,) = _blocks(["ratio"], block.reference, "none", keys, rest, draws, block.terms)
-    of = replace(of, left_out_groups=left_out)
-    df = _freedom(uncertainty, of, groups)
-    but_for = _ratios(of, _intervals(uncertainty, of, groups, df))
-    return found | {
-        key: replace(ratios[key], worst_group=groups[at], without_worst=one)
-        for (key, one), at in zip(but_for.items(), left_out.tolist(), strict=True)
-    }
+    ratios_without = replace(ratios_without, left_out_groups=worst_group_indices)
+    df = _degrees_of_freedom(uncertainty, ratios_without, groups)
+    ratios_without_worst = _reference_ratios(
+        ratios_without, _interval_columns(uncertainty, ratios_without, groups, df)
+    )
+    for worst_index, (key, without_worst) in zip(
+        worst_group_indices.tolist(), ratios_without_worst.items(), strict=True
+    ):
+        ratios_by_rate[key] = replace(
+            ratios[key], worst_group=groups[worst_index], without_worst=without_worst
+        )
+    return ratios_by_rate
 
 
 def groups_by_attribute_value(grouping: Grouping) -> list[dict[str, Bools]]:
-    """Of each attribute of an intersection, the groups that share each of its values."""
+    """Return the groups that share each value, for each attribute of an intersection."""
     if len(grouping.attributes) < 2 or not grouping.parts:
         return []
-    return [
-        {
-            f"{name}={value}": np.array([one == value for one in values])
-            for value in dict.fromkeys(values)
-        }
-        for name, values in zip(grouping.attributes, zip(*grouping.parts, strict=True), strict=True)
-    ]
+    masks_by_attribute = []
+    values_by_attribute = zip(*grouping.parts, strict=True)
+    for attribute, group_values in zip(grouping.attributes, values_by_attribute, strict=True):
+        masks = {}
+        for attribute_value in dict.fromkeys(group_values):
+            has_value = [group_value == attribute_value for group_value in group_values]
+            masks[f"{attribute}={attribute_value}"] = np.array(has_value)
+        masks_by_attribute.append(masks)
+    return masks_by_attribute
 
 
 def add_mean_rows(
     rows: Rows,
-    where: Mapping[str, Any],
-    start: int,
+    audit_keys: Mapping[str, Any],
+    first_row: int,
     grouping: Grouping,
-    of_means: Sequence[Columns] = (),
+    uncertainty_columns: Sequence[Columns] = (),
 ) -> None:
-    """Mean bias of intersections by the values of each of their attributes.
+    """Add mean bias of intersections by the values of each of their attributes.
 
-    Each is the unweighted mean of one measure over the groups that share a value, as of
+    Each is the unweighted mean of one measure over the groups that share a value, for example of
     threshold bias over the nationalities of one gender: group ``gender=f``, measure
     ``mean_threshold_bias``. Groups where the measure is undefined are left out of the mean, and
     its reason says so. There is none unless the grouping is of several attributes.
     See docs/methods/bias-measures.md#means-over-an-attribute.
     """
-    named = {
-        name: mask for one in groups_by_attribute_value(grouping) for name, mask in one.items()
-    }
-    if not named:
+    mask_by_name = dict(
+        group_mask for masks in groups_by_attribute_value(grouping) for group_mask in masks.items()
+    )
+    if not mask_by_name:
         return
-    n = len(grouping.groups)
-    values = np.array(rows.cells["value"][start:], dtype=np.float64).reshape(-1, n)
-    names = ("metric", "definition", "operating_point", "reference", "zero")
-    shared = {name: rows.cells[name][start::n] for name in names}
-    measures = [f"mean_{measure}" for measure in rows.cells["measure"][start::n]]
-    more = {
-        name: np.concatenate([of[name] for of in of_means])
-        for name in (of_means[0] if of_means else ())
-    }
-    means = means_over_groups(values, list(named.values()))
-    for i, (group, mask) in enumerate(named.items()):
+    n_groups = len(grouping.groups)
+    biases = np.array(rows.cells["value"][first_row:], dtype=np.float64).reshape(-1, n_groups)
+    shared_columns = ("metric", "definition", "operating_point", "reference", "zero")
+    shared_cells = {name: rows.cells[name][first_row::n_groups] for name in shared_columns}
+    measures = [f"mean_{measure}" for measure in rows.cells["measure"][first_row::n_groups]]
+    mean_uncertainty = {}
+    if uncertainty_columns:
+        mean_uncertainty = {
+            name: np.concatenate([columns[name] for columns in uncertainty_columns])
+            for name in uncertainty_columns[0]
+        }
+    means = means_over_groups(biases, list(mask_by_name.values()))
+    for i, (group, mask) in enumerate(mask_by_name.items()):
         rows.add(
-            **where,
-            **shared,
+            **audit_keys,
+            **shared_cells,
             group=group,
             measure=measures,
             value=means[:, i],
-            reason=left_out(values[:, mask]),
-            **{name: cells[:, i] for name, cells in more.items()},
+            reason=mean_reasons(biases[:, mask]),
+            **{name: cells[:, i] for name, cells in mean_uncertainty.items()},
         )
 
 
-def left_out(values: FloatArray) -> list[str]:
-    """What is amiss with the means over some groups, ``[row, group]``."""
-    n = values.shape[1]
-    used = (~np.isnan(values)).sum(axis=1)
-    words = {n: "", 0: "undefined in every group"}
-    reasons = [
-        words.get(k, f"mean over {k} of {n} groups; undefined in {n - k}") for k in used.tolist()
-    ]
+def mean_reasons(values: FloatArray) -> list[str]:
+    """Return why means over some groups, ``[row, group]``, are undefined, infinite or partial."""
+    n_groups = values.shape[1]
+    n_defined = (~np.isnan(values)).sum(axis=1)
+    special_reasons = {n_groups: "", 0: "undefined in every group"}
+    reasons = []
+    for n_used in n_defined.tolist():
+        partial_mean = f"mean over {n_used} of {n_groups} groups; undefined in {n_groups - n_used}"
+        reasons.append(special_reasons.get(n_used, partial_mean))
     for i in np.flatnonzero(np.isinf(values).any(axis=1)):
         reasons[i] = "; ".join(filter(None, (reasons[i], "infinite_value")))
     return reasons
 
 
 def means_over_groups(
-    values: FloatArray, masks: Sequence[Bools], *, like: FloatArray | None = None
+    values: FloatArray, masks: Sequence[Bools], *, defined_like: FloatArray | None = None
 ) -> FloatArray:
-    """Means of values ``[..., key, group]`` over the groups of each mask, ``[..., key, mask]``.
+    """Return means of ``[..., key, group]`` over the groups of each mask, ``[..., key, mask]``.
 
-    Groups that are NaN are left out; a mean of none is NaN. With `like`, ``[key, group]``, groups
-    are left out where that is NaN, and no others, so that a mean is NaN where a value lacks that
-    stands there.
+    Groups that are NaN are left out; a mean of none is NaN. With `defined_like`, ``[key, group]``,
+    only the groups that are NaN there are left out, so that a mean is NaN if any other is NaN.
     """
-    used = ~np.isnan(values if like is None else like)
+    is_defined = ~np.isnan(values if defined_like is None else defined_like)
     means = []
-    for mask in masks:  # sums, whose order no processor changes as it does that of products
-        chosen = used[..., mask]
+    for mask in masks:  # sums, as the order of additions in matrix products depends on the CPU
+        is_used = is_defined[..., mask]
         with np.errstate(invalid="ignore"):  # infinities of both signs
-            total = np.where(chosen, values[..., mask], 0).sum(axis=-1)
-        n = chosen.sum(axis=-1)
-        means.append(np.where(n > 0, total / np.maximum(n, 1), np.nan))
+            sums = np.where(is_used, values[..., mask], 0).sum(axis=-1)
+        n_used = is_used.sum(axis=-1)
+        means.append(np.where(n_used > 0, sums / np.maximum(n_used, 1), np.nan))
     return np.stack(means, axis=-1)
 
 
 # --- intervals, tests and floors -----------------------------------------------------------------
 
 
-def _uncertain(
+def _uncertainty_columns(
     uncertainty: Uncertainty,
-    block: BiasValues,
-    names: Sequence[str],
-    shared: Sequence[Mapping[str, Bools]],
+    bias_values: BiasValues,
+    groups: Sequence[str],
+    masks_by_attribute: Sequence[Mapping[str, Bools]],
 ) -> tuple[Columns, Columns]:
-    """The columns of uncertainty of one measure, ``[key, group]``, and of its means.
+    """Return the columns of uncertainty of one measure, ``[key, group]``, and of its means.
 
     Means are over the groups that share each value of each attribute, where the measure is
     defined, ``[key, value]``.
     """
-    df = _freedom(uncertainty, block, names)
-    own = _intervals(uncertainty, block, names, df)
-    floors: list[tuple[list[int], FloatArray]] = []
+    df = _degrees_of_freedom(uncertainty, bias_values, groups)
+    columns = _interval_columns(uncertainty, bias_values, groups, df)
+    equal_rates_values: list[tuple[list[int], FloatArray]] = []
     for metric in RATES:
-        rows, _ = _places(uncertainty, block.estimates, metric)
-        if rows and uncertainty.rate_intervals.are_disjoint[metric]:
-            keys = [block.estimates.keys[i] for i in rows]
-            null = uncertainty.equal_rates_draws.rate_draws(
-                keys, lifted=block.measure != "difference"
+        key_rows, _ = _rate_positions(uncertainty, bias_values.estimates, metric)
+        if key_rows and uncertainty.rate_intervals.are_disjoint[metric]:
+            keys = [bias_values.estimates.keys[i] for i in key_rows]
+            null_estimates = uncertainty.equal_rates_draws.rate_draws(
+                keys, lifted=bias_values.measure != "difference"
             )
-            fair = _computed(block.measure, block.reference, block.terms(null)).value
-            floors.append((rows, fair))
-            own["floor_mean"][rows], own["floor_95"][rows] = floor_distances(fair, _kind(block))
+            equal_rates_biases = _measured(
+                bias_values.measure, bias_values.reference, bias_values.terms(null_estimates)
+            ).value
+            equal_rates_values.append((key_rows, equal_rates_biases))
+            columns["floor_mean"][key_rows], columns["floor_95"][key_rows] = floor_distances(
+                equal_rates_biases, _distance_kind(bias_values)
+            )
     means = [
-        _of_means(uncertainty, block, names, own, floors, df, list(masks.values()))
-        for masks in shared
+        _mean_columns(
+            uncertainty, bias_values, groups, columns, equal_rates_values, df, list(masks.values())
+        )
+        for masks in masks_by_attribute
     ]
-    others = np.array([name != block.reference for name in names])
-    for columns in (own, *means):
-        p = np.where(others, columns["p"], np.nan) if columns is own else columns["p"]
-        family = of_hypotheses(p, block.reference) if columns is own else p
-        for name, adjusted in (("p_holm", holm), ("p_bh", benjamini_hochberg)):
-            columns[name] = np.where(np.isnan(p), np.nan, adjusted(family))
-        if block.measure == "threshold_bias_cv":  # varies as the plain one: no test
-            columns |= {name: np.full(columns["p"].shape, np.nan) for name in _TESTS}
-    joined = {name: np.concatenate([of[name] for of in means], axis=-1) for name in own if means}
-    return own, joined
+    is_not_reference = np.array([group != bias_values.reference for group in groups])
+    for measure_columns in (columns, *means):
+        p = family = measure_columns["p"]
+        if measure_columns is columns:
+            # the reference is not compared with itself
+            p = np.where(is_not_reference, p, np.nan)
+            family = of_hypotheses(p, bias_values.reference)
+        for column, adjust in (("p_holm", holm), ("p_bh", benjamini_hochberg)):
+            measure_columns[column] = np.where(np.isnan(p), np.nan, adjust(family))
+        # its interval is as wide as that of the plain measure, which is no test of its value
+        if bias_values.measure == "threshold_bias_cv":
+            measure_columns |= {
+                column: np.full(measure_columns["p"].shape, np.nan) for column in _TESTS
+            }
+    if not means:
+        return columns, {}
+    joined = {
+        column: np.concatenate([columns_of_means[column] for columns_of_means in means], axis=-1)
+        for column in columns
+    }
+    return columns, joined
 
 
-def _intervals(
-    uncertainty: Uncertainty, block: BiasValues, names: Sequence[str], df: FloatArray
+def _interval_columns(
+    uncertainty: Uncertainty, bias_values: BiasValues, groups: Sequence[str], df: FloatArray
 ) -> Columns:
-    """Limits and p of one measure, ``[key, group]``, in closed form where there is one."""
-    own = _from_draws(uncertainty, block, block.biases, block.draw_biases, df)
-    _without_still(own, block)
-    if block.measure != "difference":
+    """Return limits and p of one measure, ``[key, group]``, in closed form where there is one."""
+    columns = _columns_from_draws(
+        uncertainty, bias_values, bias_values.biases, bias_values.draw_biases, df
+    )
+    _drop_constant_draws(columns, bias_values)
+    if bias_values.measure != "difference":
         for metric in RATES:
-            rows, at = _places(uncertainty, block.estimates, metric)
-            if rows:
-                _of_rates(own, uncertainty, block, names, metric, rows, at)
-    _say_who_is_unknown(own, _lacking(uncertainty, block, names))
-    _finish(own, block.biases, block)
-    return own
+            key_rows, point_rows = _rate_positions(uncertainty, bias_values.estimates, metric)
+            if key_rows:
+                _fill_closed_form(
+                    columns, uncertainty, bias_values, groups, metric, key_rows, point_rows
+                )
+    _note_unknown_speakers(columns, _lacks_test_speakers(uncertainty, bias_values, groups))
+    _drop_undefined(columns, bias_values.biases, bias_values)
+    return columns
 
 
-def _lacking(uncertainty: Uncertainty, block: BiasValues, names: Sequence[str]) -> Bools:
-    """Whether test speakers of a group, or of what it is against, are unknown, ``[key, group]``."""
-    lacking = uncertainty.metrics_lack_test_speakers([key[0] for key in block.keys])
-    if block.reference in names:
-        at = list(names).index(block.reference)
-        return lacking[:, :-1] | lacking[:, at : at + 1]
-    if block.reference:
-        return np.broadcast_to(lacking.any(axis=-1, keepdims=True), block.biases.shape)
-    return lacking[:, :-1]
+def _lacks_test_speakers(
+    uncertainty: Uncertainty, bias_values: BiasValues, groups: Sequence[str]
+) -> Bools:
+    """Return whether a group or its reference has unknown test speakers, ``[key, group]``."""
+    lacks_speakers = uncertainty.metrics_lack_test_speakers([key[0] for key in bias_values.keys])
+    if bias_values.reference in groups:
+        reference_index = list(groups).index(bias_values.reference)
+        return lacks_speakers[:, :-1] | lacks_speakers[:, reference_index : reference_index + 1]
+    if bias_values.reference:
+        return np.broadcast_to(lacks_speakers.any(axis=-1, keepdims=True), bias_values.biases.shape)
+    return lacks_speakers[:, :-1]
 
 
-def _say_who_is_unknown(columns: Columns, lacking: Bools) -> None:
+def _note_unknown_speakers(columns: Columns, lacks_speakers: Bools) -> None:
     """Say why there is no interval where test speakers are unknown."""
-    columns["note"] = np.where(lacking, NOTE_NO_TEST_SPEAKER, columns["note"])
+    columns["note"] = np.where(lacks_speakers, NOTE_NO_TEST_SPEAKER, columns["note"])
 
 
-def _of_means(
+def _mean_columns(
     uncertainty: Uncertainty,
-    block: BiasValues,
-    names: Sequence[str],
-    own: Columns,
-    floors: Sequence[tuple[list[int], FloatArray]],
+    bias_values: BiasValues,
+    groups: Sequence[str],
+    group_columns: Columns,
+    equal_rates_values: Sequence[tuple[list[int], FloatArray]],
     df: FloatArray,
     masks: Sequence[Bools],
 ) -> Columns:
-    """The columns of uncertainty of means over some groups, ``[key, mask]``."""
-    value = means_over_groups(block.biases, masks)
-    drawn = (
-        None
-        if block.draw_biases is None
-        else means_over_groups(block.draw_biases, masks, like=block.biases)
+    """Return the columns of uncertainty of means over some groups, ``[key, mask]``."""
+    mean_biases = means_over_groups(bias_values.biases, masks)
+    draw_means = bias_values.draw_biases
+    if draw_means is not None:
+        draw_means = means_over_groups(draw_means, masks, defined_like=bias_values.biases)
+    columns = _columns_from_draws(
+        uncertainty,
+        bias_values,
+        mean_biases,
+        draw_means,
+        _mean_degrees_of_freedom(bias_values, df, masks),
     )
-    made = _from_draws(uncertainty, block, value, drawn, _pooled_freedom(block, df, masks))
-    for rows, fair in floors:
-        of_fair = means_over_groups(fair, masks, like=block.biases[rows])
-        made["floor_mean"][rows], made["floor_95"][rows] = floor_distances(of_fair, _kind(block))
-    lacking = _lacking(uncertainty, block, names)
-    of_masks = [lacking[:, mask].any(axis=-1) for mask in masks]
-    _say_who_is_unknown(made, np.stack(of_masks, axis=-1))
-    _finish(made, value, block)
+    for key_rows, equal_rates_biases in equal_rates_values:
+        equal_rates_means = means_over_groups(
+            equal_rates_biases, masks, defined_like=bias_values.biases[key_rows]
+        )
+        columns["floor_mean"][key_rows], columns["floor_95"][key_rows] = floor_distances(
+            equal_rates_means, _distance_kind(bias_values)
+        )
+    lacks_speakers = _lacks_test_speakers(uncertainty, bias_values, groups)
+    mask_lacks_speakers = [lacks_speakers[:, mask].any(axis=-1) for mask in masks]
+    _note_unknown_speakers(columns, np.stack(mask_lacks_speakers, axis=-1))
+    _drop_undefined(columns, mean_biases, bias_values)
     for i, mask in enumerate(masks):  # a mean of one group is as uncertain as the group
-        chosen = mask & ~np.isnan(block.biases)
-        alone = np.flatnonzero(chosen.sum(axis=-1) == 1)
-        group = chosen[alone].argmax(axis=-1)
-        for name, cells in made.items():
-            cells[alone, i] = own[name][alone, group]
-    return made
+        is_used = mask & ~np.isnan(bias_values.biases)
+        single_group_rows = np.flatnonzero(is_used.sum(axis=-1) == 1)
+        group = is_used[single_group_rows].argmax(axis=-1)
+        for column, cells in columns.items():
+            cells[single_group_rows, i] = group_columns[column][single_group_rows, group]
+    return columns
 
 
-def _kind(block: BiasValues) -> str:
-    """How the measure is far from par: as a ratio or as a difference."""
-    return "ratio" if MEASURES[block.measure].scale == "ratio" else block.measure
+def _distance_kind(bias_values: BiasValues) -> str:
+    """Return how the distance of the measure from par is taken: as a ratio or a difference."""
+    return "ratio" if MEASURES[bias_values.measure].scale == "ratio" else bias_values.measure
 
 
-def _freedom(uncertainty: Uncertainty, block: BiasValues, names: Sequence[str]) -> FloatArray:
-    """Speakers of each group or, if they are fewer, of what it is compared with, less one.
+def _degrees_of_freedom(
+    uncertainty: Uncertainty, bias_values: BiasValues, groups: Sequence[str]
+) -> FloatArray:
+    """Return degrees of freedom of each metric, ``[key, group]``.
 
-    Those behind each metric, ``[key, group]``.
+    They are the speakers of the group, or of its reference if these are fewer, less one.
     """
-    metrics = [key[0] for key in block.keys]
-    speakers = uncertainty.n_units_behind(metrics)
-    own = speakers[:, :-1]
-    if block.reference in names:
-        at = list(names).index(block.reference)
-        own = np.minimum(own, own[:, at : at + 1])
-    elif block.reference == "others":
-        are_apart = uncertainty.are_disjoint(metrics)[:, None]
-        rest = speakers[:, -1:] - own
-        if block.left_out_groups is not None:
-            rest = rest - np.take_along_axis(own, block.left_out_groups[:, None], axis=-1)
-        own = np.where(are_apart, np.minimum(own, rest), own)
-    return np.where(own < uncertainty.options.minimums.inference, np.nan, own - 1.0)
+    metrics = [key[0] for key in bias_values.keys]
+    all_n_units = uncertainty.n_units_behind(metrics)
+    n_units = all_n_units[:, :-1]
+    if bias_values.reference in groups:
+        reference_index = list(groups).index(bias_values.reference)
+        n_units = np.minimum(n_units, n_units[:, reference_index : reference_index + 1])
+    elif bias_values.reference == "others":
+        are_disjoint = uncertainty.are_disjoint(metrics)[:, None]
+        n_other_units = all_n_units[:, -1:] - n_units
+        if bias_values.left_out_groups is not None:
+            n_other_units = n_other_units - np.take_along_axis(
+                n_units, bias_values.left_out_groups[:, None], axis=-1
+            )
+        n_units = np.where(are_disjoint, np.minimum(n_units, n_other_units), n_units)
+    return np.where(n_units < uncertainty.options.minimums.inference, np.nan, n_units - 1.0)
 
 
-def _pooled_freedom(block: BiasValues, df: FloatArray, masks: Sequence[Bools]) -> FloatArray:
-    """Of a mean over groups, by Welch and Satterthwaite, ``[key, mask]``."""
-    found, drawn = block.biases, block.draw_biases
-    if drawn is None:
-        return np.full((len(found), len(masks)), np.nan)
-    known = np.isfinite(drawn)
+def _mean_degrees_of_freedom(
+    bias_values: BiasValues, df: FloatArray, masks: Sequence[Bools]
+) -> FloatArray:
+    """Return Welch and Satterthwaite's degrees of freedom of means over groups, ``[key, mask]``."""
+    biases, draw_biases = bias_values.biases, bias_values.draw_biases
+    if draw_biases is None:
+        return np.full((len(biases), len(masks)), np.nan)
+    is_finite = np.isfinite(draw_biases)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        mean = np.where(known, drawn, 0).sum(axis=0) / known.sum(axis=0)
-        off = np.where(known, drawn - mean, 0)
-        variance = np.where(np.isnan(found), 0, (off**2).sum(axis=0) / known.sum(axis=0))
-        shared = [
+        mean = np.where(is_finite, draw_biases, 0).sum(axis=0) / is_finite.sum(axis=0)
+        deviation = np.where(is_finite, draw_biases - mean, 0)
+        variance = np.where(np.isnan(biases), 0, (deviation**2).sum(axis=0) / is_finite.sum(axis=0))
+        degrees_of_freedom = [
             (variance * mask).sum(axis=-1) ** 2
-            / np.where(mask & ~np.isnan(found), variance**2 / df, 0).sum(axis=-1)
+            / np.where(mask & ~np.isnan(biases), variance**2 / df, 0).sum(axis=-1)
             for mask in masks
         ]
-    return np.stack(shared, axis=-1)
+    return np.stack(degrees_of_freedom, axis=-1)
 
 
-def _from_draws(
+def _columns_from_draws(
     uncertainty: Uncertainty,
-    block: BiasValues,
-    found: FloatArray,
-    drawn: FloatArray | None,
+    bias_values: BiasValues,
+    biases: FloatArray,
+    draw_biases: FloatArray | None,
     df: FloatArray,
 ) -> Columns:
-    """Limits and p as the draws have them; floors unknown."""
+    """Return limits and p from the draws, with the floors still undefined."""
     names = ("low", "high", "p", *_TESTS[1:], "floor_mean", "floor_95")
-    made: Columns = {name: np.full(found.shape, np.nan) for name in names}
-    made["note"] = np.full(found.shape, f"no interval: {uncertainty.no_draws_reason}", dtype=object)
-    if drawn is not None:
-        scale: Any = "log" if _kind(block) == "ratio" else "linear"
+    columns: Columns = {column: np.full(biases.shape, np.nan) for column in names}
+    columns["note"] = np.full(
+        biases.shape, f"no interval: {uncertainty.no_draws_reason}", dtype=object
+    )
+    if draw_biases is not None:
+        scale: Any = "log" if _distance_kind(bias_values) == "ratio" else "linear"
         confidence = uncertainty.options.confidence
-        at = from_replicates(found, drawn, df, scale=scale, confidence=confidence)
-        for name in ("low", "high", "p"):
-            made[name] = np.array(getattr(at, name), ndmin=2)
-        none = np.strings.add("no interval: ", at.reason).astype(object)
-        made["note"] = np.where(np.isnan(df), uncertainty.options.minimums.no_interval_reason, none)
-    return made
+        interval = from_replicates(biases, draw_biases, df, scale=scale, confidence=confidence)
+        for column in ("low", "high", "p"):
+            columns[column] = np.array(getattr(interval, column), ndmin=2)
+        draw_reasons = np.strings.add("no interval: ", interval.reason).astype(object)
+        columns["note"] = np.where(
+            np.isnan(df), uncertainty.options.minimums.no_interval_reason, draw_reasons
+        )
+    return columns
 
 
-def _without_still(own: Columns, block: BiasValues) -> None:
-    """No limit and no p from draws in which the group, or what it is against, does not vary."""
-    silent = block.estimates.errors_by_key[: len(block.keys), :-1] == 0
-    for holds, what in (
-        (block.is_constant, "the group or its reference is the same in all replicates"),
-        (silent, "no errors, nor in any replicate"),
+def _drop_constant_draws(columns: Columns, bias_values: BiasValues) -> None:
+    """Clear limits and p where the group or its reference does not vary in the draws."""
+    has_no_errors = bias_values.estimates.errors_by_key[: len(bias_values.keys), :-1] == 0
+    for has_no_interval, reason in (
+        (bias_values.is_constant, "the group or its reference is the same in all replicates"),
+        (has_no_errors, "no errors, nor in any replicate"),
     ):
-        for name in ("low", "high", "p"):
-            own[name] = np.where(holds, np.nan, own[name])
-        own["note"] = np.where(holds, f"no interval: {what}", own["note"])
+        for column in ("low", "high", "p"):
+            columns[column] = np.where(has_no_interval, np.nan, columns[column])
+        columns["note"] = np.where(has_no_interval, f"no interval: {reason}", columns["note"])
 
 
-def _of_rates(
-    own: Columns,
+def _fill_closed_form(
+    columns: Columns,
     uncertainty: Uncertainty,
-    block: BiasValues,
-    names: Sequence[str],
+    bias_values: BiasValues,
+    groups: Sequence[str],
     metric: str,
-    rows: list[int],
-    at: list[int],
+    key_rows: list[int],
+    point_rows: list[int],
 ) -> None:
-    """Ratios of a rate in closed form, if there is one, in the place of what the draws say."""
-    if block.zero != "none":
+    """Replace limits and p from the draws by those in closed form, if a rate has any."""
+    if bias_values.zero != "none":
         return
-    left_out = None
-    if block.left_out_groups is not None:
-        left_out = np.zeros(len(uncertainty.point_indices), dtype=np.intp)
-        left_out[at] = block.left_out_groups[rows]
-    closed = uncertainty.reference_ratio(metric, block.reference, names, left_out)
-    if closed is None:
+    left_out_indices = None
+    if bias_values.left_out_groups is not None:
+        left_out_indices = np.zeros(len(uncertainty.point_indices), dtype=np.intp)
+        left_out_indices[point_rows] = bias_values.left_out_groups[key_rows]
+    closed_form = uncertainty.reference_ratio(
+        metric, bias_values.reference, groups, left_out_indices
+    )
+    if closed_form is None:
         return
-    ends = closed.low[at], closed.high[at]
-    if block.measure == "neg_log_ratio":
+    limits = closed_form.low[point_rows], closed_form.high[point_rows]
+    if bias_values.measure == "neg_log_ratio":
         with np.errstate(divide="ignore"):
-            ends = -np.log(ends[1]), -np.log(ends[0])
-    own["low"][rows], own["high"][rows] = ends
-    own["p"][rows] = closed.p[at]
-    itself = [at for at, group in enumerate(names) if group == block.reference]
-    for name in ("low", "high", "p"):
-        own[name][np.ix_(rows, itself)] = np.nan
+            limits = -np.log(limits[1]), -np.log(limits[0])
+    columns["low"][key_rows], columns["high"][key_rows] = limits
+    columns["p"][key_rows] = closed_form.p[point_rows]
+    reference_indices = [i for i, group in enumerate(groups) if group == bias_values.reference]
+    for column in ("low", "high", "p"):
+        columns[column][np.ix_(key_rows, reference_indices)] = np.nan
 
 
-def _places(uncertainty: Uncertainty, stack: Estimates, metric: str) -> tuple[list[int], list[int]]:
-    """Where a rate stands among keys, and at which operating point."""
-    places = [rate_point_index(key, uncertainty.point_indices) for key in stack.keys]
-    found = {i: at for i, at in enumerate(places) if at is not None and stack.keys[i][0] == metric}
-    return list(found), list(found.values())
+def _rate_positions(
+    uncertainty: Uncertainty, estimates: Estimates, metric: str
+) -> tuple[list[int], list[int]]:
+    """Return the positions of a rate among the keys, and its operating point at each."""
+    point_indices = [rate_point_index(key, uncertainty.point_indices) for key in estimates.keys]
+    point_by_row = {
+        row: point_index
+        for row, point_index in enumerate(point_indices)
+        if point_index is not None and estimates.keys[row][0] == metric
+    }
+    return list(point_by_row), list(point_by_row.values())
 
 
-def _finish(made: Columns, found: FloatArray, block: BiasValues) -> None:
-    """Nothing of what is undefined; no limit where no value can be."""
-    measure = MEASURES[block.measure]
+def _drop_undefined(columns: Columns, biases: FloatArray, bias_values: BiasValues) -> None:
+    """Clear the uncertainty of undefined values, and limits where no value can be."""
+    measure = MEASURES[bias_values.measure]
     if measure.scale == "ratio":
-        made["low"] = np.maximum(made["low"], measure.bounds[0])
-    if measure.bounds[0] == 1.0:  # at least 1 by construction: no test of being 1
-        made["p"] = np.full(found.shape, np.nan)
-    for name in ("low", "high", "p"):
-        made[name] = np.where(np.isnan(found), np.nan, made[name])
-    made["note"] = np.where(np.isnan(found) | ~np.isnan(made["high"]), "", made["note"])
+        columns["low"] = np.maximum(columns["low"], measure.bounds[0])
+    if measure.bounds[0] == 1.0:  # at least 1 by construction, so that being 1 cannot be tested
+        columns["p"] = np.full(biases.shape, np.nan)
+    for column in ("low", "high", "p"):
+        columns[column] = np.where(np.isnan(biases), np.nan, columns[column])
+    columns["note"] = np.where(np.isnan(biases) | ~np.isnan(columns["high"]), "", columns["note"])

@@ -2,7 +2,7 @@
 
 One draw of speakers serves all sets (`parivox.auditing.draws.draw_speakers`), so that
 the same replicate of two of them is resampled jointly where they share speakers, and
-independently where they do not. What is told of a pair is told from these differences.
+independently where they do not. Pairs are compared by the differences within replicates.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing.bias import (
-    bias_values,
     does_not_vary,
+    each_bias_measure,
     groups_by_attribute_value,
-    left_out,
+    mean_reasons,
     means_over_groups,
 )
 from parivox.auditing.estimates import key_columns
 from parivox.auditing.intervals import needs_test_speakers
-from parivox.auditing.meta import area_values, meta_values
+from parivox.auditing.meta import each_area_measure, each_meta_measure
 from parivox.auditing.result import system_name
 from parivox.core.intervals import NOTE_NO_TEST_SPEAKER
 from parivox.core.measures import MEASURES, RATES, base_metric
@@ -56,8 +56,10 @@ COMPARISON_MEASURES = {
 }
 """Measures of ``comparison.csv`` besides those of ``bias.csv`` and ``meta.csv``."""
 
-_FEWEST_GROUPS = 3
-_CUT_OFF = "tau_log is cut off at 0, so that its replicates mislead; spread is its square, uncut"
+_MIN_SPREAD_GROUPS = 3  # as for tau_log, of which the spread is the square
+_NO_TAU_INTERVAL = (
+    "tau_log is cut off at 0, so that its replicates mislead; spread is its square, uncut"
+)
 
 
 def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
@@ -68,7 +70,7 @@ def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
             "score files, for example a.csv b.csv"
         )
         raise ConfigError(msg)
-    if any(not one.has_speakers for one in sets):
+    if any(not trials.has_speakers for trials in sets):
         msg = (
             "--compare: counts do not tell who the speakers are, so that nothing can be said of "
             "differences; give the scores"
@@ -77,7 +79,7 @@ def check_comparable(sets: Sequence[TrialSet | TrialCounts]) -> None:
 
 
 class ComparedSet(NamedTuple):
-    """One system on one list, and what is compared of it: the cells of each grouping and level."""
+    """One system on one list with its cells of each grouping and stratum, which are compared."""
 
     system: System
     measured_cells: Sequence[Measured]
@@ -88,476 +90,586 @@ def add_comparisons(
 ) -> None:
     """Add the rows of every pair of systems and lists, in the order that they were given in.
 
-    With each pair comes what both have in common, in words. Operating points are compared by name:
-    at ``fpr=0.01`` each is at its own threshold. Raises ConfigError if they have none in common.
+    Each pair comes with a sentence on the speakers that both have in common. Operating points are
+    compared by name: at ``fpr=0.01`` each is at its own threshold. Raises ConfigError if they have
+    none in common.
 
     Notes
     -----
-    All of it are differences of the same replicate of both, on the linear scale and, where a
+    All rows are differences within the same replicate of both, on the linear scale and, where a
     value is a ratio to nothing or to par, on the logarithmic one. Intervals have as many degrees
-    of freedom as the fewer of both's speakers of the group, less one. A value that is the same
-    in every replicate of either has none: replicates of a group without errors have none
-    either.
+    of freedom as the group has speakers in the set where it has fewer, less one. There is no
+    interval for a value that is the same in every replicate of either set: replicates of a group
+    without errors have no errors either.
     """
-    for one, other, in_common in pairs:
-        both = one.system.points, other.system.points
-        texts = [[point.point.text for point in of.located] for of in both]
-        names = one.system.name, other.system.name
-        if not set(texts[0]) & set(texts[1]):
-            called = " and ".join(system_name(*name.values()) for name in names)
-            listed = " and ".join(", ".join(of) or "none" for of in texts)
+    for first, second, in_common in pairs:
+        points_of_both = first.system.points, second.system.points
+        point_texts = [
+            [located.point.text for located in points.located] for points in points_of_both
+        ]
+        names_of_both = first.system.name, second.system.name
+        if not set(point_texts[0]) & set(point_texts[1]):
+            names_in_words = " and ".join(system_name(*name.values()) for name in names_of_both)
+            points_in_words = " and ".join(", ".join(texts) or "none" for texts in point_texts)
             msg = (
-                f"--compare: {called} have no operating point in common ({listed}); name one for "
-                "both with --operating-point"
+                f"--compare: {names_in_words} have no operating point in common "
+                f"({points_in_words}); name one for both with --operating-point"
             )
             raise ConfigError(msg)
-        where = {**names[0], "speakers": in_common}
-        where |= {f"other_{key}": value for key, value in names[1].items()}
-        pairs_of_parts = [
-            (mine, theirs)
-            for mine in one.measured_cells
-            for theirs in other.measured_cells
-            if mine.where == theirs.where
+        audit_keys = {**names_of_both[0], "speakers": in_common}
+        audit_keys |= {f"other_{key}": value for key, value in names_of_both[1].items()}
+        cell_pairs = [
+            (first_cells, second_cells)
+            for first_cells in first.measured_cells
+            for second_cells in second.measured_cells
+            if first_cells.where == second_cells.where
         ]
-        called = " with ".join(system_name(*name.values()) for name in names)
-        for pair in with_progress(
-            pairs_of_parts, called, "groups", size=lambda one: len(one[0].names)
+        names_in_words = " with ".join(system_name(*name.values()) for name in names_of_both)
+        for cell_pair in with_progress(
+            cell_pairs, names_in_words, "groups", size=lambda cells: len(cells[0].names)
         ):
-            _compare_parts(rows, {**where, **pair[0].where}, pair, both, options)
+            _compare_cells(
+                rows, {**audit_keys, **cell_pair[0].where}, cell_pair, points_of_both, options
+            )
 
 
-def _compare_parts(
+def _compare_cells(
     rows: Rows,
-    where: Mapping[str, str],
+    audit_keys: Mapping[str, str],
     pair: tuple[Measured, Measured],
     points: tuple[OperatingPoints, OperatingPoints],
     options: Options,
 ) -> None:
-    """Every measure of the same cells of two sets."""
-    keys = _common(*(part.data for part in pair))
-    _add_pair(rows, where, pair, [_base_side(part, keys) for part in pair], options)
-    areas = [part.area for part in pair if part.area is not None]
-    if len(areas) < 2:
+    """Add every measure of the same cells of two sets."""
+    keys = _common_keys(*(measured.data for measured in pair))
+    _add_differences(
+        rows, audit_keys, pair, [_base_metrics(measured, keys) for measured in pair], options
+    )
+    area_estimates = [measured.area for measured in pair if measured.area is not None]
+    if len(area_estimates) < 2:
         return
-    all_errors = [_with_costs(part) for part in pair]
-    keys = _common(*all_errors)
-    errors = [of.with_keys(keys) for of in all_errors]
-    known = ~np.isnan(errors[0].groups) & ~np.isnan(errors[1].groups)
-    known_errors = [of.mask_groups(known) for of in errors]
-    in_both = np.ones(len(pair[0].names) - 1, dtype=bool)
-    for area in areas:
-        in_both &= ~np.isnan(area.groups[: len(area.keys) // 2]).all(axis=0)
-    sides = [
-        [
-            *_bias_sides(part, of, at, options),
-            *_area_sides(part, area.mask_groups(np.tile(in_both, (len(area.keys), 1))), options),
-            *_meta_sides(part, of_known, options),
-        ]
-        for part, of, at, area, of_known in zip(
-            pair, errors, points, areas, known_errors, strict=True
+    all_error_metrics = [_with_min_costs(measured) for measured in pair]
+    keys = _common_keys(*all_error_metrics)
+    error_metrics = [estimates.with_keys(keys) for estimates in all_error_metrics]
+    is_defined = ~np.isnan(error_metrics[0].groups) & ~np.isnan(error_metrics[1].groups)
+    defined_errors = [estimates.mask_groups(is_defined) for estimates in error_metrics]
+    has_value_in_both = np.ones(len(pair[0].names) - 1, dtype=bool)
+    for area_of_set in area_estimates:
+        has_value_in_both &= ~np.isnan(area_of_set.groups[: len(area_of_set.keys) // 2]).all(axis=0)
+    measures_of_sets = []
+    for i, measured in enumerate(pair):
+        area_of_set = area_estimates[i]
+        area_groups = np.tile(has_value_in_both, (len(area_of_set.keys), 1))
+        measures_of_sets.append(
+            [
+                *_bias_measures(measured, error_metrics[i], points[i], options),
+                *_area_measures(measured, area_of_set.mask_groups(area_groups), options),
+                *_meta_measures(measured, defined_errors[i], options),
+            ]
         )
-    ]
-    for two in zip(*sides, strict=True):
-        _add_pair(rows, where, pair, two, options)
-    _add_ranks(rows, where, pair, known_errors, options)
+    for measure_pair in zip(*measures_of_sets, strict=True):
+        _add_differences(rows, audit_keys, pair, measure_pair, options)
+    _add_accuracy_and_spread(rows, audit_keys, pair, defined_errors, options)
 
 
-def _with_costs(part: Measured) -> Estimates:
-    """Metrics that are errors, with each cost at its own smallest cost over all trials."""
-    errors = part.errors
-    for both, _ in part.cheapest:
-        if both.keys[0] not in errors.keys:
-            errors = errors.append_keys(both.select_keys([0]))
-    return errors
+def _with_min_costs(measured: Measured) -> Estimates:
+    """Return metrics that are errors, with each cost where it is smallest over all trials."""
+    error_metrics = measured.errors
+    for cost_estimates, _ in measured.cheapest:
+        if cost_estimates.keys[0] not in error_metrics.keys:
+            error_metrics = error_metrics.append_keys(cost_estimates.select_keys([0]))
+    return error_metrics
 
 
-def _common(one: Estimates, other: Estimates) -> list[Key]:
-    """The keys that both have."""
-    known = set(other.keys)
-    return [key for key in one.keys if key in known]
+def _common_keys(first: Estimates, second: Estimates) -> list[Key]:
+    """Return the keys that both have, in the order of the first."""
+    second_keys = set(second.keys)
+    return [key for key in first.keys if key in second_keys]
 
 
-# --- what of one set is compared: every measure, with its draws ----------------------------------
+# --- the measures of one set, with their draws ---------------------------------------------------
 
 
 class MeasureValues(NamedTuple):
     """Rows of one measure in one of two sets."""
 
-    columns: dict[str, Any]  # what they are of
+    columns: dict[str, Any]  # the names of the rows
     row_values: FloatArray  # [row]
     draw_values: FloatArray | None  # [draw, row]
     reasons: Sequence[str]  # why a value is undefined
     to_log: Callable[[FloatArray], FloatArray]
-    """What of values ``[..., row]`` is compared on the logarithmic scale."""
-    n_units: NDArray[np.int64]  # [row], who tell how certain it is
+    """Returns, for values ``[..., row]``, what is compared as logarithms; NaN for none."""
+    n_units: NDArray[np.int64]  # [row], over which the uncertainty is measured
     grows_with_noise: bool = False  # noise makes it larger (further from fair) even on average
-    not_resampled_reason: str = ""  # why it is not resampled, if that is its own nature
+    not_resampled_reason: str = ""  # why this measure is never resampled
     max_difference: float | FloatArray = np.inf  # no difference is larger
-    is_constant: NDArray[np.bool_] | bool = False  # part of it does not vary in the draws
+    is_constant: NDArray[np.bool_] | bool = False  # the group or its reference never varies
 
 
-def _base_side(part: Measured, keys: Sequence[Key]) -> MeasureValues:
-    """Base metrics of every cell."""
-    n, data, draws = len(part.names), part.data.with_keys(keys), part.draws
+def _base_metrics(measured: Measured, keys: Sequence[Key]) -> MeasureValues:
+    """Return the base metrics of every cell."""
+    n_cells, estimates, draws = len(measured.names), measured.data.with_keys(keys), measured.draws
     metrics = [base_metric(key[0]) for key in keys]
-    scale = np.repeat([one.scale for one in metrics], n)
+    scale = np.repeat([metric.scale for metric in metrics], n_cells)
 
-    def to_log(values: FloatArray) -> FloatArray:
-        far = np.where(scale == "one", 1 - values, values)
-        return np.where(scale == "linear", np.nan, far)
+    def to_log(measured_values: FloatArray) -> FloatArray:
+        distances = np.where(scale == "one", 1 - measured_values, measured_values)
+        return np.where(scale == "linear", np.nan, distances)
 
     return MeasureValues(
-        {**key_columns(keys, n), "group": list(part.names) * len(keys), "measure": "value"},
-        data.values.ravel(),
-        None if draws is None else _flat(draws.with_keys(keys).values),
-        [why for of in data.reasons for why in of],
+        {
+            **key_columns(keys, n_cells),
+            "group": list(measured.names) * len(keys),
+            "measure": "value",
+        },
+        estimates.values.ravel(),
+        None if draws is None else _one_row_per_draw(draws.with_keys(keys).values),
+        [reason for key_reasons in estimates.reasons for reason in key_reasons],
         to_log,
-        _speakers_behind(part, keys).ravel(),
-        max_difference=np.repeat([one.widest for one in metrics], n),
+        _n_units_behind(measured, keys).ravel(),
+        max_difference=np.repeat([metric.widest for metric in metrics], n_cells),
     )
 
 
-def _speakers_behind(part: Measured, keys: Sequence[Key]) -> NDArray[np.int64]:
-    """Speakers behind the metrics of some keys, ``[key, cell]``."""
-    n = len(part.names)
-    if part.uncertainty is None:
-        return np.zeros((len(keys), n), dtype=np.int64)
-    return part.uncertainty.n_units_behind([key[0] for key in keys])[:, -n:]
+def _n_units_behind(measured: Measured, keys: Sequence[Key]) -> NDArray[np.int64]:
+    """Return the number of speakers behind the metrics of some keys, ``[key, cell]``."""
+    n_cells = len(measured.names)
+    if measured.uncertainty is None:
+        return np.zeros((len(keys), n_cells), dtype=np.int64)
+    return measured.uncertainty.n_units_behind([key[0] for key in keys])[:, -n_cells:]
 
 
-def _flat(drawn: FloatArray) -> FloatArray:
-    return drawn.reshape(len(drawn), -1)
+def _one_row_per_draw(draw_values: FloatArray) -> FloatArray:
+    return draw_values.reshape(len(draw_values), -1)
 
 
-def _bias_sides(
-    part: Measured, errors: Estimates, points: OperatingPoints, options: Options
+def _bias_measures(
+    measured: Measured, error_metrics: Estimates, points: OperatingPoints, options: Options
 ) -> Iterator[MeasureValues]:
-    """Each bias measure of every group, and its means by attribute.
+    """Yield each bias measure of every group, and its means by attribute.
 
     ``neg_log_ratio`` is left out: it is the logarithm of ``ratio``, which is compared on that
     scale.
     """
-    assert part.cells is not None
-    groups = part.names[:-1]
-    n = len(groups)
-    shared = {
-        k: v for one in groups_by_attribute_value(part.cells.grouping) for k, v in one.items()
-    }
-    masks = list(shared.values())
-    for block in bias_values(errors, part.draws, part.cheapest, groups, points, options):
-        measure, value = MEASURES[block.measure], block.biases
+    assert measured.cells is not None
+    groups = measured.names[:-1]
+    n_groups = len(groups)
+    mask_by_name: dict[str, NDArray[np.bool_]] = {}
+    for attribute_masks in groups_by_attribute_value(measured.cells.grouping):
+        mask_by_name |= attribute_masks
+    masks = list(mask_by_name.values())
+    for bias_values in each_bias_measure(
+        error_metrics, measured.draws, measured.cheapest, groups, points, options
+    ):
+        measure, biases = MEASURES[bias_values.measure], bias_values.biases
         if measure.id == "neg_log_ratio":
             continue
-        speakers = _speakers_behind(part, block.keys)[:, :-1]
-        to_log = np.asarray if measure.scale == "ratio" else _no_log
-        where = {"reference": block.reference, "zero": block.zero}
-        grows = measure.bounds[0] == 1.0  # a minimum over noise
-        of_groups = {"group": list(groups) * len(block.keys), "measure": measure.id}
+        n_units = _n_units_behind(measured, bias_values.keys)[:, :-1]
+        to_log = np.asarray if measure.scale == "ratio" else _undefined_log
+        reference_columns = {"reference": bias_values.reference, "zero": bias_values.zero}
+        grows_with_noise = measure.bounds[0] == 1.0  # its reference is a minimum over noise
+        group_columns = {"group": list(groups) * len(bias_values.keys), "measure": measure.id}
         yield MeasureValues(
-            {**key_columns(block.keys, n), **of_groups, **where},
-            value.ravel(),
-            None if block.draw_biases is None else _flat(block.draw_biases),
-            block.reasons.ravel().tolist(),
+            {**key_columns(bias_values.keys, n_groups), **group_columns, **reference_columns},
+            biases.ravel(),
+            None if bias_values.draw_biases is None else _one_row_per_draw(bias_values.draw_biases),
+            bias_values.reasons.ravel().tolist(),
             to_log,
-            speakers.ravel(),
-            grows,
-            is_constant=block.is_constant.ravel(),
+            n_units.ravel(),
+            grows_with_noise,
+            is_constant=bias_values.is_constant.ravel(),
         )
         if not masks:
             continue
-        drawn = (
-            None
-            if block.draw_biases is None
-            else means_over_groups(block.draw_biases, masks, like=value)
-        )
-        odd = [left_out(value.reshape(-1, n)[:, mask]) for mask in masks]
-        fewest = np.stack([speakers[:, mask].min(axis=-1) for mask in masks], axis=-1)
-        of_means = {"group": list(shared) * len(block.keys), "measure": f"mean_{measure.id}"}
+        draw_means = bias_values.draw_biases
+        if draw_means is not None:
+            draw_means = means_over_groups(draw_means, masks, defined_like=biases)
+            draw_means = _one_row_per_draw(draw_means)
+        reasons_by_mask = [mean_reasons(biases.reshape(-1, n_groups)[:, mask]) for mask in masks]
+        min_n_units = np.stack([n_units[:, mask].min(axis=-1) for mask in masks], axis=-1)
+        mean_columns = {
+            "group": list(mask_by_name) * len(bias_values.keys),
+            "measure": f"mean_{measure.id}",
+        }
         yield MeasureValues(
-            {**key_columns(block.keys, len(masks)), **of_means, **where},
-            means_over_groups(value, masks).ravel(),
-            None if drawn is None else _flat(drawn),
-            [reason for of_key in zip(*odd, strict=True) for reason in of_key],
+            {**key_columns(bias_values.keys, len(masks)), **mean_columns, **reference_columns},
+            means_over_groups(biases, masks).ravel(),
+            draw_means,
+            [
+                reason
+                for key_reasons in zip(*reasons_by_mask, strict=True)
+                for reason in key_reasons
+            ],
             to_log,
-            fewest.ravel(),
-            grows,
+            min_n_units.ravel(),
+            grows_with_noise,
         )
 
 
-def _meta_sides(part: Measured, errors: Estimates, options: Options) -> Iterator[MeasureValues]:
-    """Each meta-measure of the groups that both sets have."""
-    for block in meta_values(errors, part.draws, options, defined=True):
-        to_log = np.asarray if block.measure.scale == "ratio" else _no_log
-        yield _meta_side(part, block, "of the {} groups that both have", to_log)
+def _meta_measures(
+    measured: Measured, error_metrics: Estimates, options: Options
+) -> Iterator[MeasureValues]:
+    """Yield each meta-measure of the groups that both sets have."""
+    for meta_values in each_meta_measure(
+        error_metrics, measured.draws, options, only_defined_groups=True
+    ):
+        to_log = np.asarray if meta_values.measure.scale == "ratio" else _undefined_log
+        yield _meta_measure(measured, meta_values, "of the {} groups that both have", to_log)
 
 
-def _area_sides(part: Measured, area: Estimates, options: Options) -> Iterator[MeasureValues]:
-    """Area under FDR of some groups, on either scale of FPR."""
-    grid = () if part.uncertainty is None else part.uncertainty.grid_draws
-    for block in area_values(area, grid, options):
-        yield _meta_side(part, block, "of {} groups", _no_log)
+def _area_measures(
+    measured: Measured, area_estimates: Estimates, options: Options
+) -> Iterator[MeasureValues]:
+    """Yield the area under FDR of some groups, on either scale of FPR."""
+    grid_draws = () if measured.uncertainty is None else measured.uncertainty.grid_draws
+    for area_values in each_area_measure(area_estimates, grid_draws, options):
+        yield _meta_measure(measured, area_values, "of {} groups", _undefined_log)
 
 
-def _meta_side(
-    part: Measured, block: MetaValues, some: str, to_log: Callable[[FloatArray], FloatArray]
+def _meta_measure(
+    measured: Measured,
+    meta_values: MetaValues,
+    note_template: str,
+    to_log: Callable[[FloatArray], FloatArray],
 ) -> MeasureValues:
-    """A meta-measure, which says so where it is of some groups only."""
-    found = block.summary
-    notes = ["" if n == len(part.names) - 1 else some.format(n) for n in np.ravel(found.groups)]
-    columns: dict[str, Any] = {**key_columns(block.keys), "group": "", "measure": block.measure.id}
+    """Return a meta-measure with a note where it is taken over some groups only."""
+    summary = meta_values.summary
+    notes = [
+        "" if n_groups == len(measured.names) - 1 else note_template.format(n_groups)
+        for n_groups in np.ravel(summary.groups)
+    ]
+    columns: dict[str, Any] = {
+        **key_columns(meta_values.keys),
+        "group": "",
+        "measure": meta_values.measure.id,
+    }
     return MeasureValues(
-        {**columns, "alpha": block.alphas, "zero": block.zero},
-        np.ravel(found.value),
-        block.draw_values,
-        [why or note for why, note in zip(np.ravel(found.reason).tolist(), notes, strict=True)],
+        {**columns, "alpha": meta_values.alphas, "zero": meta_values.zero},
+        np.ravel(summary.value),
+        meta_values.draw_values,
+        [
+            reason or note
+            for reason, note in zip(np.ravel(summary.reason).tolist(), notes, strict=True)
+        ],
         to_log,
-        _speakers_behind(part, block.keys)[:, -1],
+        _n_units_behind(measured, meta_values.keys)[:, -1],
         grows_with_noise=True,
-        max_difference=block.measure.widest,
+        max_difference=meta_values.measure.widest,
     )
 
 
-def _no_log(values: FloatArray) -> FloatArray:
-    """Of what has no ratio: a fair system has 0."""
-    return np.full(values.shape, np.nan)
+def _undefined_log(row_values: FloatArray) -> FloatArray:
+    """Return NaN for a measure that has no ratio, as it is 0 for a fair system."""
+    return np.full(row_values.shape, np.nan)
 
 
-# --- the two against each other ------------------------------------------------------------------
+# --- differences of two sets ---------------------------------------------------------------------
 
 
-def _add_pair(
+def _add_differences(
     rows: Rows,
-    where: Mapping[str, str],
+    audit_keys: Mapping[str, str],
     pair: tuple[Measured, Measured],
-    two: Sequence[MeasureValues],
+    measures: Sequence[MeasureValues],
     options: Options,
 ) -> None:
-    """The rows of one measure; what is undefined in both sets is left out."""
-    mine, theirs = two
-    values = mine.row_values, theirs.row_values
+    """Add the rows of one measure, except those that are undefined in both sets."""
+    first, second = measures
     with np.errstate(all="ignore"):
-        difference = values[0] - values[1]
-        logs = np.log(mine.to_log(values[0])) - np.log(theirs.to_log(values[1]))
-    table: dict[str, Any] = {
-        **mine.columns,
-        "value": values[0],
-        "other": values[1],
+        difference = first.row_values - second.row_values
+        first_log = np.log(first.to_log(first.row_values))
+        log_ratio = first_log - np.log(second.to_log(second.row_values))
+    columns: dict[str, Any] = {
+        **first.columns,
+        "value": first.row_values,
+        "other": second.row_values,
         "difference": difference,
-        "log_ratio": np.where(np.isfinite(logs), logs, np.nan),
+        "log_ratio": np.where(np.isfinite(log_ratio), log_ratio, np.nan),
     }
-    if mine.draw_values is None or theirs.draw_values is None:
-        why = mine.not_resampled_reason or next(
-            (part.why_none for part in pair if part.why_none), "not resampled"
-        )
-        notes = np.full(difference.shape, f"no interval: {why}")
+    if first.draw_values is None or second.draw_values is None:
+        reasons = [first.not_resampled_reason, *(measured.why_none for measured in pair)]
+        reason = next(filter(None, reasons), "not resampled")
+        notes = np.full(difference.shape, f"no interval: {reason}")
     else:
-        cells, notes = _intervals(
-            mine, theirs, mine.draw_values, theirs.draw_values, difference, logs, options
+        interval_cells, notes = _interval_columns(
+            first, second, first.draw_values, second.draw_values, difference, log_ratio, options
         )
-        table |= cells
-    if any(
-        part.uncertainty is not None and part.uncertainty.lacks_test_speakers.any() for part in pair
-    ):
-        lacking = np.array(list(map(needs_test_speakers, mine.columns["metric"])), dtype=bool)
-        notes = np.where(lacking & (notes != ""), NOTE_NO_TEST_SPEAKER, notes)
+        columns |= interval_cells
+    uncertainties = [measured.uncertainty for measured in pair if measured.uncertainty is not None]
+    if any(uncertainty.lacks_test_speakers.any() for uncertainty in uncertainties):
+        needs_them = np.array([needs_test_speakers(m) for m in first.columns["metric"]], dtype=bool)
+        notes = np.where(needs_them & (notes != ""), NOTE_NO_TEST_SPEAKER, notes)
     notes = np.where(np.isnan(difference), "", notes)
-    table["reason"] = [
-        "; ".join(dict.fromkeys(filter(None, several)))
-        for several in zip(mine.reasons, theirs.reasons, notes.tolist(), strict=True)
+    columns["reason"] = [
+        "; ".join(dict.fromkeys(filter(None, row_reasons)))
+        for row_reasons in zip(first.reasons, second.reasons, notes.tolist(), strict=True)
     ]
-    kept = np.flatnonzero(~(np.isnan(values[0]) & np.isnan(values[1]))).tolist()
-    chosen = {
-        name: [cells[i] for i in kept] if isinstance(cells, (list, tuple, np.ndarray)) else cells
-        for name, cells in table.items()
-    }
-    rows.add(**where, **chosen)
+    is_undefined = np.isnan(first.row_values) & np.isnan(second.row_values)
+    kept_rows = np.flatnonzero(~is_undefined).tolist()
+    kept_columns = {}
+    for name, cells in columns.items():
+        has_cell_per_row = isinstance(cells, (list, tuple, np.ndarray))
+        kept_columns[name] = [cells[i] for i in kept_rows] if has_cell_per_row else cells
+    rows.add(**audit_keys, **kept_columns)
 
 
-def _intervals(
-    mine: MeasureValues,
-    theirs: MeasureValues,
-    a: FloatArray,
-    b: FloatArray,
+def _interval_columns(
+    first: MeasureValues,
+    second: MeasureValues,
+    first_draws: FloatArray,
+    second_draws: FloatArray,
     difference: FloatArray,
-    logs: FloatArray,
+    log_ratio: FloatArray,
     options: Options,
 ) -> tuple[dict[str, FloatArray], NDArray[np.str_]]:
-    """What the replicates `a` and `b` tell of differences and log ratios, or why nothing."""
-    speakers = np.minimum(mine.n_units, theirs.n_units)
-    few = speakers < options.minimums.inference
-    df = np.where(few, np.nan, speakers - 1.0)
-    still = does_not_vary(a) | does_not_vary(b) | mine.is_constant | theirs.is_constant
+    """Return intervals of differences and log ratios from the draws of both, or why none."""
+    n_units = np.minimum(first.n_units, second.n_units)
+    has_few_units = n_units < options.minimums.inference
+    df = np.where(has_few_units, np.nan, n_units - 1.0)
+    is_constant = does_not_vary(first_draws) | does_not_vary(second_draws)
+    is_constant |= first.is_constant | second.is_constant
     with np.errstate(all="ignore"):
-        drawn = a - b, np.log(mine.to_log(a)) - np.log(theirs.to_log(b))
-    found, ends = [], []
-    for centre, again in zip((difference, logs), drawn, strict=True):
-        moving = np.where(still, np.nan, again)
-        one = from_replicates(centre, moving, df, scale="linear", confidence=options.confidence)
-        both = one.low, one.high
-        ends.append(_widened(both, centre, moving) if mine.grows_with_noise else both)
-        found.append(one)
-    plain, log = found
-    cells = {
-        "low": np.maximum(ends[0][0], -mine.max_difference),
-        "high": np.minimum(ends[0][1], mine.max_difference),
-        "log_low": ends[1][0],
-        "log_high": ends[1][1],
-        "p": np.where(np.isnan(log.p), plain.p, log.p),
+        draws_of_scales = (
+            first_draws - second_draws,
+            np.log(first.to_log(first_draws)) - np.log(second.to_log(second_draws)),
+        )
+    intervals, limits = [], []
+    for centre, draw_values in zip((difference, log_ratio), draws_of_scales, strict=True):
+        varying_draws = np.where(is_constant, np.nan, draw_values)
+        interval = from_replicates(
+            centre, varying_draws, df, scale="linear", confidence=options.confidence
+        )
+        interval_limits = interval.low, interval.high
+        if first.grows_with_noise:
+            interval_limits = _stretched_by_noise(interval_limits, centre, varying_draws)
+        limits.append(interval_limits)
+        intervals.append(interval)
+    linear, logarithmic = intervals
+    columns = {
+        "low": np.maximum(limits[0][0], -first.max_difference),
+        "high": np.minimum(limits[0][1], first.max_difference),
+        "log_low": limits[1][0],
+        "log_high": limits[1][1],
+        "p": np.where(np.isnan(logarithmic.p), linear.p, logarithmic.p),
     }
-    if mine.grows_with_noise:
-        cells["p"] = np.full(difference.shape, np.nan)
-    has_log = ~np.isnan(mine.to_log(mine.row_values)) & ~np.isnan(theirs.to_log(theirs.row_values))
+    if first.grows_with_noise:
+        columns["p"] = np.full(difference.shape, np.nan)
+    has_log = ~np.isnan(first.to_log(first.row_values)) & ~np.isnan(
+        second.to_log(second.row_values)
+    )
     notes = np.select(
         [
-            np.isnan(a).all(axis=0) | np.isnan(b).all(axis=0),
-            few,
-            still,
-            plain.reason != "",
-            has_log & (log.reason != ""),
+            np.isnan(first_draws).all(axis=0) | np.isnan(second_draws).all(axis=0),
+            has_few_units,
+            is_constant,
+            linear.reason != "",
+            has_log & (logarithmic.reason != ""),
         ],
         [
             "no interval: not resampled",
             options.minimums.no_interval_reason,
             "no interval: the same in all replicates",
-            np.strings.add("no interval: ", plain.reason),
-            np.strings.add("no interval of the log ratio: ", log.reason),
+            np.strings.add("no interval: ", linear.reason),
+            np.strings.add("no interval of the log ratio: ", logarithmic.reason),
         ],
         "",
     )
-    return cells, notes
+    return columns, notes
 
 
-def _widened(
-    ends: tuple[FloatArray, FloatArray], centre: FloatArray, drawn: FloatArray
+def _stretched_by_noise(
+    limits: tuple[FloatArray, FloatArray], centre: FloatArray, draw_values: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """An interval that reaches as far as it would without what noise adds to either system.
+    """Return the interval, stretched as far as it reaches without the noise of either system.
 
-    Noise makes fair systems look unfair, and the less accurate one less so. Replicates are
-    noisy twice; a fair system's measure, which is as large as the noise, therefore grows
-    sqrt(2) fold in them, by which it is told what the noise of the trials themselves has added.
-    Where groups do differ, that is less: so the interval is stretched, not moved.
+    Noise makes fair systems look unfair, and the less accurate one less so. Replicates have the
+    noise twice; a fair system's measure, which is as large as the noise, therefore grows by
+    sqrt(2) in them, which shows how much the noise of the trials themselves has added. Where
+    groups do differ, it has added less: so the interval is stretched, not moved.
     """
-    known = np.isfinite(drawn)
+    is_finite = np.isfinite(draw_values)
     with np.errstate(all="ignore"):
-        mean = np.where(known, drawn, 0).sum(axis=0) / known.sum(axis=0)
-        added = (mean - centre) / (np.sqrt(2) - 1)
-        return ends[0] - np.maximum(added, 0), ends[1] - np.minimum(added, 0)
+        mean = np.where(is_finite, draw_values, 0).sum(axis=0) / is_finite.sum(axis=0)
+        noise = (mean - centre) / (np.sqrt(2) - 1)
+        return limits[0] - np.maximum(noise, 0), limits[1] - np.minimum(noise, 0)
 
 
 # --- accuracy against spread ---------------------------------------------------------------------
 
 
-def _add_ranks(
+def _add_accuracy_and_spread(
     rows: Rows,
-    where: Mapping[str, str],
+    audit_keys: Mapping[str, str],
     pair: tuple[Measured, Measured],
     stacks: Sequence[Estimates],
     options: Options,
 ) -> None:
-    """Accuracy against spread: which set has less of which error, and which the fairer groups."""
-    both = [
-        (part, draws, of)
-        for part in pair
-        if (draws := part.draws) is not None and (of := part.uncertainty) is not None
+    """Add how often one set has fewer errors than the other, and how often it is the fairer one."""
+    resampled = [
+        (measured.draws, measured.uncertainty)
+        for measured in pair
+        if measured.draws is not None and measured.uncertainty is not None
     ]
-    if len(both) < 2:
+    if len(resampled) < 2:
         return
     keys = stacks[0].keys
-    passed = np.logical_and(*(of.meets_minimums(keys) for _, _, of in both))
-    passed &= ~np.isnan(stacks[0].groups)
-    enough = passed.sum(axis=-1) >= _FEWEST_GROUPS
-    some = ~np.isnan(stacks[0].groups).all(axis=-1)
-    few = key_columns([keys[i] for i in np.flatnonzero(some & ~enough).tolist()])
+    meets_minimums = np.logical_and(
+        *(uncertainty.meets_minimums(keys) for _, uncertainty in resampled)
+    )
+    meets_minimums &= ~np.isnan(stacks[0].groups)
+    has_enough_groups = meets_minimums.sum(axis=-1) >= _MIN_SPREAD_GROUPS
+    has_any_group = ~np.isnan(stacks[0].groups).all(axis=-1)
+    few_group_keys = np.flatnonzero(has_any_group & ~has_enough_groups).tolist()
+    few_group_columns = key_columns([keys[i] for i in few_group_keys])
     reason = "fewer than three groups pass the gates in both"
-    rows.add(**where, **few, measure="spread", reason=reason)
-    chosen = np.flatnonzero(enough)
-    if not chosen.size:
+    rows.add(**audit_keys, **few_group_columns, measure="spread", reason=reason)
+    key_indices = np.flatnonzero(has_enough_groups)
+    if not key_indices.size:
         return
-    keys, passed = [keys[i] for i in chosen.tolist()], passed[chosen]
+    keys, meets_minimums = [keys[i] for i in key_indices.tolist()], meets_minimums[key_indices]
     columns = key_columns(keys)
-    sizes = np.minimum(*(_speakers_behind(part, keys)[:, :-1] for part in pair))
-    speakers = np.where(passed, sizes, np.iinfo(np.int64).max).min(axis=-1)
-    reasons = [f"of the {n} groups that pass the gates" for n in passed.sum(axis=-1).tolist()]
-    at = [i for i, key in enumerate(keys) if key[0] in RATES]
-    of_rates = [reasons[i] for i in at], _no_log, speakers[at]
-    of_logs, variances, taus, pooled, spreads = [], [], [], [], []
-    for (_, draws, of), whole in zip(both, stacks, strict=True):
-        stack = whole.select_keys(chosen.tolist()).mask_groups(passed)
-        drawn = draws.with_keys(stack.keys)
-        spread, again = _spread(stack.groups, drawn.groups, passed, np.log)
-        named = {**columns, "measure": "spread"}
-        of_logs.append(MeasureValues(named, spread, again, reasons, _no_log, speakers))
-        pooled.append(drawn.pooled)
-        spreads.append(again)
-        if not at:  # groups pass the gates of other metrics only
+    group_n_units = np.minimum(*(_n_units_behind(measured, keys)[:, :-1] for measured in pair))
+    n_units = np.where(meets_minimums, group_n_units, np.iinfo(np.int64).max).min(axis=-1)
+    reasons = [
+        f"of the {n_groups} groups that pass the gates"
+        for n_groups in meets_minimums.sum(axis=-1).tolist()
+    ]
+    rate_indices = [i for i, key in enumerate(keys) if key[0] in RATES]
+    rate_arguments = [reasons[i] for i in rate_indices], _undefined_log, n_units[rate_indices]
+    log_spreads, variances, taus, pooled_draws, spread_draws = [], [], [], [], []
+    for (draws, uncertainty), all_estimates in zip(resampled, stacks, strict=True):
+        estimates = all_estimates.select_keys(key_indices.tolist()).mask_groups(meets_minimums)
+        draws_of_keys = draws.with_keys(estimates.keys)
+        spread, spread_of_draws = _noise_free_variance(
+            estimates.groups, draws_of_keys.groups, meets_minimums, np.log
+        )
+        spread_columns = {**columns, "measure": "spread"}
+        log_spreads.append(
+            MeasureValues(spread_columns, spread, spread_of_draws, reasons, _undefined_log, n_units)
+        )
+        pooled_draws.append(draws_of_keys.pooled)
+        spread_draws.append(spread_of_draws)
+        if not rate_indices:  # groups pass the gates of other metrics only
             continue
         # corrected variance of the rates, and tau_log, as the table of meta-measures has them
-        rates = stack.select_keys(at)
-        _, again = _spread(rates.groups, drawn.groups[:, at], passed[at], np.asarray)
-        of_rate_rows, found = key_columns(rates.keys), of.spread_beyond_noise(rates)
-        variance, tau = found["var_corrected"]["value"], found["tau_log"]["value"]
+        rates = estimates.select_keys(rate_indices)
+        _, spread_of_draws = _noise_free_variance(
+            rates.groups,
+            draws_of_keys.groups[:, rate_indices],
+            meets_minimums[rate_indices],
+            np.asarray,
+        )
+        rate_columns, beyond_noise = key_columns(rates.keys), uncertainty.spread_beyond_noise(rates)
+        variance, tau = beyond_noise["var_corrected"]["value"], beyond_noise["tau_log"]["value"]
         variances.append(
-            MeasureValues({**of_rate_rows, "measure": "var_corrected"}, variance, again, *of_rates)
+            MeasureValues(
+                {**rate_columns, "measure": "var_corrected"},
+                variance,
+                spread_of_draws,
+                *rate_arguments,
+            )
         )
         taus.append(
             MeasureValues(
-                {**of_rate_rows, "measure": "tau_log"},
+                {**rate_columns, "measure": "tau_log"},
                 tau,
                 None,
-                *of_rates,
-                not_resampled_reason=_CUT_OFF,
+                *rate_arguments,
+                not_resampled_reason=_NO_TAU_INTERVAL,
             )
         )
-    for two in filter(None, (taus, of_logs, variances)):
-        _add_pair(rows, where, pair, two, options)
-    better = np.stack([pooled[0] < pooled[1], spreads[0] < spreads[1]])
-    worse = np.stack([pooled[0] > pooled[1], spreads[0] > spreads[1]])
-    is_set = np.array([point.startswith(f"{metric}=") for metric, _, point in keys])
-    known = [~np.isnan(of).any(axis=0) for of in (pooled, spreads)]
-    for measure, one, other, is_known in (
-        ("p_more_accurate", better[0], worse[0], known[0]),
-        ("p_less_spread", better[1], worse[1], known[1]),
-        ("p_both", better.all(axis=0), worse.all(axis=0), known[0] & known[1]),
+    for measure_pair in filter(None, (taus, log_spreads, variances)):
+        _add_differences(rows, audit_keys, pair, measure_pair, options)
+    _add_win_shares(rows, audit_keys, keys, pooled_draws, spread_draws)
+
+
+def _add_win_shares(
+    rows: Rows,
+    audit_keys: Mapping[str, str],
+    keys: Sequence[Key],
+    pooled_draws: Sequence[FloatArray],
+    spread_draws: Sequence[FloatArray],
+) -> None:
+    """Add the shares of replicates in which either set is more accurate, fairer, or both.
+
+    Draws of both sets are ``[draw, key]``.
+    """
+    first_is_better = [
+        pooled_draws[0] < pooled_draws[1],
+        spread_draws[0] < spread_draws[1],
+    ]
+    second_is_better = [
+        pooled_draws[0] > pooled_draws[1],
+        spread_draws[0] > spread_draws[1],
+    ]
+    has_pooled, has_spread = (
+        ~np.isnan(draws).any(axis=0) for draws in (pooled_draws, spread_draws)
+    )
+    # fpr at fpr=0.01 is about the same in both sets, as their thresholds are set by it
+    is_target_rate = np.array([point.startswith(f"{metric}=") for metric, _, point in keys])
+    for measure, first_wins, second_wins, is_known in (
+        ("p_more_accurate", first_is_better[0], second_is_better[0], has_pooled),
+        ("p_less_spread", first_is_better[1], second_is_better[1], has_spread),
+        (
+            "p_both",
+            first_is_better[0] & first_is_better[1],
+            second_is_better[0] & second_is_better[1],
+            has_pooled & has_spread,
+        ),
     ):
-        enough = is_known.mean(axis=0) >= 1 - MAX_DROPPED_SHARE
-        is_no_rank = is_set & (measure != "p_less_spread")
-        n = np.maximum(is_known.sum(axis=0), 1)
+        has_enough_draws = is_known.mean(axis=0) >= 1 - MAX_DROPPED_SHARE
+        is_not_ranked = is_target_rate & (measure != "p_less_spread")
+        n_known = np.maximum(is_known.sum(axis=0), 1)
         shares = [
-            np.where(enough & ~is_no_rank, (way & is_known).sum(axis=0) / n, np.nan)
-            for way in (one, other)
+            np.where(
+                has_enough_draws & ~is_not_ranked,
+                (is_win & is_known).sum(axis=0) / n_known,
+                np.nan,
+            )
+            for is_win in (first_wins, second_wins)
         ]
         undefined = "undefined in more than 5 % of the replicates"
-        words = ["held by the operating point", undefined]
-        cells = {"measure": measure, "value": shares[0], "other": shares[1]}
-        cells["reason"] = np.select([is_no_rank, ~enough], words, "")
-        rows.add(**where, **columns, **cells)
+        rows.add(
+            **audit_keys,
+            **key_columns(keys),
+            measure=measure,
+            value=shares[0],
+            other=shares[1],
+            reason=np.select(
+                [is_not_ranked, ~has_enough_draws], ["held by the operating point", undefined], ""
+            ),
+        )
 
 
-def _spread(
-    values: FloatArray,
-    drawn: FloatArray,
-    chosen: NDArray[np.bool_],
+def _noise_free_variance(
+    group_values: FloatArray,
+    draw_values: FloatArray,
+    is_used: NDArray[np.bool_],
     scale: Callable[[FloatArray], FloatArray],
 ) -> tuple[FloatArray, FloatArray]:
-    """Variance of the groups, on a scale, less that of speakers, ``[key]`` and of each replicate.
+    """Return the variance of groups, on a scale, less that of speakers, ``[key]`` and by replicate.
 
-    A replicate holds the latter twice, as the trials have it and drawn once more (Lum, Zhang and
-    Bower 2022).
+    A replicate has the variance of speakers twice: that of the trials, and that of drawing them
+    once more (Lum, Zhang and Bower 2022).
     """
     with np.errstate(all="ignore"):
-        at, again = scale(values), scale(drawn)
-        known = np.isfinite(again)
-        n = known.sum(axis=0)
-        mean = np.where(known, again, 0).sum(axis=0) / n
-        noise = np.where(known, np.square(again - mean), 0).sum(axis=0) / (n - 1)
-        own = np.where(chosen, noise, 0).sum(axis=-1) / chosen.sum(axis=-1)
-        return _variance(at, chosen) - own, _variance(again, chosen) - 2 * own
+        scaled_values, scaled_draws = scale(group_values), scale(draw_values)
+        is_finite = np.isfinite(scaled_draws)
+        n_finite = is_finite.sum(axis=0)
+        mean = np.where(is_finite, scaled_draws, 0).sum(axis=0) / n_finite
+        noise = np.where(is_finite, np.square(scaled_draws - mean), 0).sum(axis=0) / (n_finite - 1)
+        mean_noise = np.where(is_used, noise, 0).sum(axis=-1) / is_used.sum(axis=-1)
+        return _group_variance(scaled_values, is_used) - mean_noise, _group_variance(
+            scaled_draws, is_used
+        ) - 2 * mean_noise
 
 
-def _variance(values: FloatArray, chosen: NDArray[np.bool_]) -> FloatArray:
-    """Over the chosen groups; NaN where one of them has no finite value."""
-    at = np.where(chosen, np.where(np.isfinite(values), values, np.nan), 0)
-    n = chosen.sum(axis=-1)
-    mean = at.sum(axis=-1, keepdims=True) / n[:, None]
-    variance: FloatArray = np.where(chosen, np.square(at - mean), 0).sum(axis=-1) / (n - 1)
+def _group_variance(group_values: FloatArray, is_used: NDArray[np.bool_]) -> FloatArray:
+    """Return the variance over the groups in use; NaN where one of them has no finite value."""
+    finite_values = np.where(is_used, np.where(np.isfinite(group_values), group_values, np.nan), 0)
+    n_used = is_used.sum(axis=-1)
+    mean = finite_values.sum(axis=-1, keepdims=True) / n_used[:, None]
+    variance: FloatArray = np.where(is_used, np.square(finite_values - mean), 0).sum(axis=-1) / (
+        n_used - 1
+    )
     return variance

@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 
 _QUANTILES = {"q05": 0.05, "q25": 0.25, "q50": 0.5, "q75": 0.75, "q95": 0.95}
 _NO_LLR = "scores are not declared to be log-likelihood ratios (--llr)"
-_FEW_BINS = 128
-MAX_CHUNK_VALUES = 1 << 20  # values of draws that measures are computed of at once
+_MIN_COARSE_BINS = 128
+MAX_CHUNK_VALUES = 1 << 20  # values of draws that measures are computed from at once, for memory
 
 
 # --- the metrics of one cell, of any leading axes ------------------------------------------------
 
 
 class MetricVariant(NamedTuple):
-    """A metric under one of its definitions, with the arguments that say which."""
+    """A metric under one of its definitions, with the arguments that select the definition."""
 
     measure: BaseMetric
     definition: str
@@ -60,16 +60,18 @@ class MetricVariant(NamedTuple):
 def metric_variants(
     needs: Iterable[str], points: OperatingPoints, options: Options
 ) -> Iterator[MetricVariant]:
-    """Metrics that need some of the trials, each by each definition, in the order of rows."""
-    asked = set(needs)
-    measures = (one for one in base_metrics().values() if one.needs in asked)
-    for _, alike in groupby(measures, key=lambda one: one.id if one.per == "held" else one.per):
-        same = list(alike)
-        for definition, arguments in _definitions(same[0], points, options):
-            for one in same:
-                is_of_llr = one.needs == "llr" and not one.made_of
-                base = {"base": options.log_base} if is_of_llr else {}
-                yield MetricVariant(one, definition, {**arguments, **base})
+    """Yield metrics that need some of the trials, each by each definition, in the order of rows."""
+    wanted_needs = set(needs)
+    metrics = (metric for metric in base_metrics().values() if metric.needs in wanted_needs)
+    for _, same_definitions in groupby(
+        metrics, key=lambda metric: metric.id if metric.per == "held" else metric.per
+    ):
+        metrics_alike = list(same_definitions)
+        for definition, arguments in _definitions(metrics_alike[0], points, options):
+            for metric in metrics_alike:
+                takes_llr = metric.needs == "llr" and not metric.made_of
+                base_argument = {"base": options.log_base} if takes_llr else {}
+                yield MetricVariant(metric, definition, {**arguments, **base_argument})
 
 
 def _definitions(
@@ -78,128 +80,136 @@ def _definitions(
     if measure.per == "cost":
         return [(cost.name, {"cost": cost}) for cost in options.costs]
     if measure.per == "eer":
-        return [(one, {"definition": one}) for one in options.eer]
+        return [(definition, {"definition": definition}) for definition in options.eer]
     if measure.per == "held":
         return [
-            (f"{level!r} {rule}", {"target": level, "rule": rule})
-            for level in points.target_rates("fpr" if measure.of == "target" else "fnr")
+            (f"{target_rate!r} {rule}", {"target": target_rate, "rule": rule})
+            for target_rate in points.target_rates("fpr" if measure.of == "target" else "fnr")
             for rule in options.rule
         ]
     return [("", {})]
 
 
 def metrics_at_thresholds(
-    at: Curve, points: OperatingPoints, options: Options
+    curve: Curve, points: OperatingPoints, options: Options
 ) -> list[tuple[MetricVariant, FloatArray]]:
-    """Metrics at common thresholds, each ``[..., threshold]``."""
-    return [(one, _at(at, one)) for one in metric_variants(["points"], points, options)]
+    """Return metrics at common thresholds, each ``[..., threshold]``."""
+    return [
+        (variant, _metric_at_thresholds(curve, variant))
+        for variant in metric_variants(["points"], points, options)
+    ]
 
 
 def score_metrics(
     counts: Counts, points: OperatingPoints, options: Options, *, coarse: bool = False
 ) -> dict[tuple[str, str], LocatedMetric]:
-    """Metrics of the scores, at the cell's own threshold if at any, each ``[...]``.
+    """Return metrics of the scores, at the cell's own threshold if at any, each ``[...]``.
 
-    Counts are of both classes of trials; `coarse` takes fewer bins of scores where that does.
+    `counts` have both classes of trials; with `coarse`, smooth metrics use bins twice as wide.
     """
     shape = counts.target.shape[:-1]
-    few = _coarser(counts) if coarse else counts
-    values: dict[tuple[str, str], LocatedMetric] = {}
-    together: dict[tuple[object, str], Any] = {}
-    for measure, definition, arguments in metric_variants(["counts", "llr"], points, options):
-        if measure.needs == "llr" and not options.llr:
+    coarse_counts = _coarser_counts(counts) if coarse else counts
+    metrics: dict[tuple[str, str], LocatedMetric] = {}
+    computed: dict[tuple[object, str], Any] = {}
+    for metric, definition, arguments in metric_variants(["counts", "llr"], points, options):
+        if metric.needs == "llr" and not options.llr:
             continue
-        made_of: tuple[Any, ...] = (few if measure.is_smooth else counts,)
-        if measure.made_of:
-            made_of = tuple(values[one, definition].value for one in measure.made_of)
-        asked = measure.compute, definition
-        if asked not in together:
-            together[asked] = _computed(measure, made_of, arguments)
-        found = together[asked]
-        value = _shaped(measure, getattr(found, measure.field, found), shape)
-        threshold = np.asarray(getattr(found, "threshold", np.nan), dtype=np.float64)
-        values[measure.id, definition] = LocatedMetric(value, threshold)
-    return values
+        inputs: tuple[Any, ...] = (coarse_counts if metric.is_smooth else counts,)
+        if metric.made_of:
+            inputs = tuple(
+                metrics[input_metric, definition].value for input_metric in metric.made_of
+            )
+        computation = metric.compute, definition
+        if computation not in computed:
+            computed[computation] = _compute(metric, inputs, arguments)
+        computed_metric = computed[computation]
+        metric_values = getattr(computed_metric, metric.field, computed_metric)
+        threshold = np.asarray(getattr(computed_metric, "threshold", np.nan), dtype=np.float64)
+        metrics[metric.id, definition] = LocatedMetric(
+            _checked_shape(metric, metric_values, shape), threshold
+        )
+    return metrics
 
 
-def _at(at: Curve, variant: MetricVariant) -> FloatArray:
-    """A metric at common thresholds, ``[..., threshold]``."""
-    found = _computed(variant.measure, (at,), variant.arguments)
-    return _shaped(variant.measure, found, at.fp.shape)
+def _metric_at_thresholds(curve: Curve, variant: MetricVariant) -> FloatArray:
+    """Return a metric at common thresholds, ``[..., threshold]``."""
+    computed = _compute(variant.measure, (curve,), variant.arguments)
+    return _checked_shape(variant.measure, computed, curve.fp.shape)
 
 
-def _computed(measure: BaseMetric, of: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
+def _compute(measure: BaseMetric, inputs: tuple[Any, ...], arguments: dict[str, Any]) -> Any:
     assert measure.compute is not None
     try:
-        return measure.compute(*of, **arguments)
+        return measure.compute(*inputs, **arguments)
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
         msg = f"metric {measure.id!r} failed: {error!r}"
         raise ConfigError(msg) from error
 
 
-def _shaped(measure: BaseMetric, found: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
-    value = np.asarray(found, dtype=np.float64)
-    if value.shape != shape:
+def _checked_shape(measure: BaseMetric, computed: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
+    metric_values = np.asarray(computed, dtype=np.float64)
+    if metric_values.shape != shape:
         msg = (
-            f"metric {measure.id!r} gave shape {value.shape} for counts of shape {shape}; return "
-            "one value for each cell and, at operating points, for each threshold"
+            f"metric {measure.id!r} gave shape {metric_values.shape} for counts of shape {shape}; "
+            "return one value for each cell and, at operating points, for each threshold"
         )
         raise ConfigError(msg)
-    return value
+    return metric_values
 
 
-def _coarser(counts: Counts) -> Counts:
-    """Counts in bins twice as wide, where there are very many."""
-    values = counts.values[::2]
-    if values.size < _FEW_BINS:
+def _coarser_counts(counts: Counts) -> Counts:
+    """Return counts in bins twice as wide, where there are very many bins."""
+    coarse_values = counts.values[::2]
+    if coarse_values.size < _MIN_COARSE_BINS:
         return counts
-    return Counts(values, *map(_by_twos, (counts.target, counts.nontarget)))
+    return Counts(coarse_values, *map(_pair_sums, (counts.target, counts.nontarget)))
 
 
-def _by_twos(trials: IntArray) -> IntArray:
-    """Each number with the next one, ``[..., value]``; the last may have none."""
+def _pair_sums(trials: IntArray) -> IntArray:
+    """Return the sums of each two neighbours, ``[..., value]``; the last may have no neighbour."""
     sums = trials[..., ::2].copy()
     sums[..., : trials.shape[-1] // 2] += trials[..., 1::2]
     return sums
 
 
 def user_metrics(
-    at: Curve, counts: Counts, points: OperatingPoints, metrics: Metrics
+    curve: Curve, counts: Counts, points: OperatingPoints, metrics: Metrics
 ) -> Iterator[tuple[Key, FloatArray, LocatedPoint | None]]:
-    """The user's metrics at the common thresholds, or else of the counts, each ``[...]``.
+    """Yield the user's metrics at the common thresholds, or else of the counts, each ``[...]``.
 
-    Raises ConfigError if one fails on the data; on draws it then has no values.
+    Raises ConfigError if one fails on the data; if it fails on draws, it has no values there.
     """
-    is_data = counts.target.ndim == 1
-    shape = at.fp.shape
+    are_data = counts.target.ndim == 1
+    shape = curve.fp.shape
     for name, function in metrics.items():
         try:
             with np.errstate(all="ignore"):
-                values = np.asarray(function(_as_group(at)), dtype=np.float64)
-                is_at_points = values.shape == (*shape[:-1], 1, shape[-1])
+                measured = np.asarray(function(_with_group_axis(curve)), dtype=np.float64)
+                is_at_points = measured.shape == (*shape[:-1], 1, shape[-1])
                 if not is_at_points:
-                    values = np.asarray(function(_as_group(counts.curve)), dtype=np.float64)
+                    curve_of_scores = _with_group_axis(counts.curve)
+                    measured = np.asarray(function(curve_of_scores), dtype=np.float64)
         except Exception as error:
-            if not is_data:
+            if not are_data:
                 continue
-            n = int(counts.n_target + counts.n_nontarget)
-            msg = f"metric {name!r} failed on a cell of {n} trials: {error!r}"
+            n_trials = int(counts.n_target + counts.n_nontarget)
+            msg = f"metric {name!r} failed on a cell of {n_trials} trials: {error!r}"
             raise ConfigError(msg) from error
         if is_at_points:
-            for i, found in enumerate(points.score_points):
-                yield (name, "", found.point.text), values[..., 0, i], found
-        elif values.shape == (*shape[:-1], 1):
-            yield (name, "", ""), values[..., 0], None
-        elif is_data:
+            for i, located in enumerate(points.score_points):
+                yield (name, "", located.point.text), measured[..., 0, i], located
+        elif measured.shape == (*shape[:-1], 1):
+            yield (name, "", ""), measured[..., 0], None
+        elif are_data:
             msg = (
-                f"metric {name!r} gave shape {values.shape} for counts of one group; return one "
+                f"metric {name!r} gave shape {measured.shape} for counts of one group; return one "
                 "value a group, or one a group and threshold"
             )
             raise ConfigError(msg)
 
 
-def _as_group(curve: Curve) -> Curve:
-    """The same curve with a group axis of length one."""
+def _with_group_axis(curve: Curve) -> Curve:
+    """Return the curve with a group axis of length one."""
     return Curve(
         curve.thresholds,
         curve.fp[..., None, :],
@@ -210,22 +220,24 @@ def _as_group(curve: Curve) -> Curve:
 
 
 def score_locations(counts: Counts) -> dict[tuple[str, str], FloatArray]:
-    """Mean and quantiles of the scores of either class, which shifts are differences of."""
-    found = {}
+    """Return mean and quantiles of the scores of either class; shifts are their differences."""
+    location_by_metric = {}
     for measure in base_metrics().values():
         if measure.needs == "pooled":
-            of: TrialClass = "target" if measure.of == "target" else "nontarget"
-            found[measure.id, "mean"] = location(counts, of=of)
-            quantiles = location(counts, of=of, quantile=list(_QUANTILES.values()))
-            found |= {(measure.id, name): quantiles[..., i] for i, name in enumerate(_QUANTILES)}
-    return found
+            trial_class: TrialClass = "target" if measure.of == "target" else "nontarget"
+            location_by_metric[measure.id, "mean"] = location(counts, of=trial_class)
+            quantiles = location(counts, of=trial_class, quantile=list(_QUANTILES.values()))
+            location_by_metric |= {
+                (measure.id, name): quantiles[..., i] for i, name in enumerate(_QUANTILES)
+            }
+    return location_by_metric
 
 
 # --- the data ------------------------------------------------------------------------------------
 
 
 class _Cell:
-    """The counts of one cell with the words for what they lack."""
+    """The counts of one cell, and why metrics of each class of trials are undefined."""
 
     def __init__(self, counts: Counts, no_curve: str = "") -> None:
         self.counts = counts
@@ -239,23 +251,23 @@ class _Cell:
 
     def base(
         self,
-        of: str,
-        value: float | FloatArray,
+        trial_class: str,
+        measured: float | FloatArray,
         reason: str = "",
         errors: Mapping[str, int] | None = None,
         threshold: float = math.nan,
     ) -> Base:
-        """One metric of some of the trials, whose errors are told if a threshold is known."""
-        value = math.nan if reason else float(value)
-        if math.isnan(value) and not reason:
+        """Return one metric of a class of trials, with its errors if there is a threshold."""
+        measured = math.nan if reason else float(measured)
+        if math.isnan(measured) and not reason:
             reason = self.lacks["both"] or "undefined on these scores"
-        wrong = None if errors is None else errors[of]
-        return Base(value, wrong, self.trials[of], threshold, reason)
+        n_errors = None if errors is None else errors[trial_class]
+        return Base(measured, n_errors, self.trials[trial_class], threshold, reason)
 
 
-def _errors(at: Curve, i: int) -> dict[str, int]:
-    """False accepts, false rejects and both at one of the thresholds."""
-    fp, fn = int(at.fp[i]), int(at.fn[i])
+def _errors_at(curve: Curve, index: int) -> dict[str, int]:
+    """Return false accepts, false rejects and both at one of the thresholds."""
+    fp, fn = int(curve.fp[index]), int(curve.fn[index])
     return {"nontarget": fp, "target": fn, "both": fp + fn}
 
 
@@ -268,89 +280,107 @@ def estimate_cell(
     *,
     no_curve: str = "",
 ) -> dict[Key, Base]:
-    """Every base metric of one cell but its score shifts.
+    """Return every base metric of one cell except its score shifts.
 
-    `metrics` are the user's own by name, `outcomes` what else was counted of the cell; `no_curve`
-    says why only the operating points can be told, and is empty if all can.
+    `metrics` are the user's own by name, `outcomes` the decisions, failures and times of the cell.
+    `no_curve` is why only the operating points have metrics; empty if all metrics are defined.
     """
     cell, scored = _Cell(counts, no_curve), points.score_points
-    at = counts.at([f.threshold for f in scored])
-    rows = dict(_rows_at(_Cell(counts), scored, at, points, options))
+    curve = counts.at([located.threshold for located in scored])
+    rows = dict(_metrics_at_points(_Cell(counts), scored, curve, points, options))
     if points.deployed_index is not None and outcomes.deployed is not None:
-        found = points.located[points.deployed_index]
-        levels = list(outcomes.thresholds or ())
-        own = replace(found, threshold=levels[0] if len(levels) == 1 else math.nan)
-        decided = outcomes.deployed
-        rows.update(_rows_at(_Cell(decided), [own], decided.at([1.0]), points, options))
+        deployed_point = points.located[points.deployed_index]
+        decision_thresholds = list(outcomes.thresholds or ())
+        # groups may have several thresholds, of which none is the cell's own
+        threshold = decision_thresholds[0] if len(decision_thresholds) == 1 else math.nan
+        located_decisions = [replace(deployed_point, threshold=threshold)]
+        decisions = outcomes.deployed
+        # decisions are scores of 1 and 0: at 1, those that were accepted
+        curve_of_decisions = decisions.at([1.0])
+        rows.update(
+            _metrics_at_points(
+                _Cell(decisions), located_decisions, curve_of_decisions, points, options
+            )
+        )
     if outcomes.failed is not None:
-        rows.update(failure_rates(rows, outcomes, [found.point.text for found in points.located]))
+        texts = [located.point.text for located in points.located]
+        rows.update(failure_rates(rows, outcomes, texts))
     if outcomes.seconds is not None:
         rows.update(times(outcomes.seconds))
-    rows.update(_rows_of_counts(cell, points, options))
+    rows.update(_metrics_of_scores(cell, points, options))
     if no_curve:
         rows.update({(name, "", ""): cell.base("both", math.nan, no_curve) for name in metrics})
         return rows
-    for key, value, at_point in user_metrics(at, counts, points, metrics):
+    for key, measured, at_point in user_metrics(curve, counts, points, metrics):
         reason, threshold = "", math.nan
         if at_point is not None:
             reason, threshold = at_point.reason, at_point.threshold
-        rows[key] = cell.base("both", value, reason, None, threshold)
+        rows[key] = cell.base("both", measured, reason, None, threshold)
     return rows
 
 
-def _rows_at(
-    cell: _Cell, found: Sequence[LocatedPoint], at: Curve, points: OperatingPoints, options: Options
+def _metrics_at_points(
+    cell: _Cell,
+    located_points: Sequence[LocatedPoint],
+    curve: Curve,
+    points: OperatingPoints,
+    options: Options,
 ) -> Iterator[tuple[Key, Base]]:
-    """Metrics at the common thresholds, or of the decisions that were made."""
-    values = metrics_at_thresholds(at, points, options)
-    for i, one in enumerate(found):
-        errors = None if one.reason else _errors(at, i)
-        for (measure, definition, _), value in values:
-            reason = one.reason or cell.lacks[measure.of]
-            base = cell.base(measure.of, value[..., i], reason, errors, one.threshold)
-            yield (measure.id, definition, one.point.text), base
+    """Yield metrics at the common thresholds, or of the decisions that were made."""
+    metrics = metrics_at_thresholds(curve, points, options)
+    for index, located in enumerate(located_points):
+        errors = None if located.reason else _errors_at(curve, index)
+        for (measure, definition, _), metric_values in metrics:
+            reason = located.reason or cell.lacks[measure.of]
+            base = cell.base(
+                measure.of, metric_values[..., index], reason, errors, located.threshold
+            )
+            yield (measure.id, definition, located.point.text), base
 
 
-def _rows_of_counts(
+def _metrics_of_scores(
     cell: _Cell, points: OperatingPoints, options: Options
 ) -> Iterator[tuple[Key, Base]]:
-    """Metrics at the cell's own threshold, and of the scores themselves."""
-    lacks = cell.lacks["both"]
-    values = {} if lacks else score_metrics(cell.counts, points, options)
-    at = cell.counts.at([float(one.threshold) for one in values.values()])
-    place = {asked: i for i, asked in enumerate(values)}
+    """Yield metrics at the cell's own threshold, and of the scores themselves."""
+    no_value_reason = cell.lacks["both"]
+    metrics = {} if no_value_reason else score_metrics(cell.counts, points, options)
+    curve = cell.counts.at([float(metric.threshold) for metric in metrics.values()])
+    index_by_metric = {definition_key: i for i, definition_key in enumerate(metrics)}
     for measure, definition, arguments in metric_variants(["counts", "llr"], points, options):
         key = measure.id, definition, ""
-        reason = lacks or (_NO_LLR if measure.needs == "llr" and not options.llr else "")
+        reason = no_value_reason
+        if not reason and measure.needs == "llr" and not options.llr:
+            reason = _NO_LLR
         if not reason and measure.per == "held":
-            n = cell.trials["nontarget" if measure.of == "target" else "target"]
-            level = arguments["target"]
-            if level * n < 1:
-                reason = f"unresolvable: {level!r} is below one error in {n} trials"
+            n_trials = cell.trials["nontarget" if measure.of == "target" else "target"]
+            target_rate = arguments["target"]
+            if target_rate * n_trials < 1:
+                reason = f"unresolvable: {target_rate!r} is below one error in {n_trials} trials"
         if reason:
             yield key, cell.base(measure.of, math.nan, reason)
             continue
-        value, threshold = values[measure.id, definition]
-        t = float(threshold)
-        errors = None if math.isnan(t) else _errors(at, place[measure.id, definition])
-        yield key, cell.base(measure.of, value, "", errors, t)
+        measured, threshold = metrics[measure.id, definition]
+        errors = None
+        if not math.isnan(float(threshold)):
+            errors = _errors_at(curve, index_by_metric[measure.id, definition])
+        yield key, cell.base(measure.of, measured, "", errors, float(threshold))
 
 
 def score_shifts(
     counts: Counts, reference: Mapping[tuple[str, str], FloatArray], *, no_curve: str = ""
 ) -> dict[Key, Base]:
-    """How a cell's scores lie against `locations` of the pooled row, in units of score.
+    """Return the shifts of a cell's scores from `score_locations` of the pooled row.
 
-    `no_curve` says why nothing can be told of scores; empty if it can.
+    They are in units of score. `no_curve` is why scores have no metrics; empty if they have.
     """
     cell = _Cell(counts, no_curve)
     rows: dict[Key, Base] = {}
-    for (metric, definition), here in score_locations(counts).items():
-        of = base_metric(metric).of
-        reason = cell.lacks[of]
-        # plain numbers, which warn of nothing where both are infinite
-        value = math.nan if reason else float(here) - float(reference[metric, definition])
-        rows[metric, definition, ""] = cell.base(of, value, reason)
+    for (metric, definition), cell_location in score_locations(counts).items():
+        trial_class = base_metric(metric).of
+        reason = cell.lacks[trial_class]
+        # as Python numbers: NumPy would warn where both are infinite
+        shift = math.nan if reason else float(cell_location) - float(reference[metric, definition])
+        rows[metric, definition, ""] = cell.base(trial_class, shift, reason)
     return rows
 
 
@@ -358,15 +388,15 @@ def score_shifts(
 
 
 def rate_point_index(key: Key, points: Mapping[str, int]) -> int | None:
-    """Place of the operating point that it is a rate at; None of anything else."""
+    """Return the index of the operating point of a rate; None for any other metric."""
     metric, definition, point = key
     return points.get(point) if metric in RATES and not definition else None
 
 
-def key_columns(keys: Sequence[Key], n: int = 1) -> dict[str, list[str]]:
-    """The columns of `n` rows of each key."""
+def key_columns(keys: Sequence[Key], n_rows: int = 1) -> dict[str, list[str]]:
+    """Return the columns that name `n_rows` rows of each key."""
     names = ("metric", "definition", "operating_point")
-    return {name: [key[i] for key in keys for _ in range(n)] for i, name in enumerate(names)}
+    return {name: [key[i] for key in keys for _ in range(n_rows)] for i, name in enumerate(names)}
 
 
 @frozen
@@ -377,12 +407,12 @@ class Estimates:
     values: FloatArray  # [..., key, cell], NaN where undefined
     rate_keys: Sequence[Key]  # those of the keys that are rates whose errors are known
     errors: FloatArray  # [..., rate, cell]
-    trials: FloatArray  # likewise
-    reasons: Sequence[Sequence[str]] = ()  # [key][cell], why undefined; none of draws
+    trials: FloatArray  # [..., rate, cell]
+    reasons: Sequence[Sequence[str]] = ()  # [key][cell], why undefined; draws have no reasons
 
     @classmethod
     def from_cells(cls, cells: Sequence[Mapping[Key, Base]]) -> Estimates:
-        """Those of the data, of each group and, last, the pooled row."""
+        """Return the estimates of the data, from each group and, last, the pooled row."""
         keys = list(cells[-1])
         rates = [key for key in keys if key[0] in RATES]
         shape = len(rates), len(cells)
@@ -398,87 +428,99 @@ class Estimates:
         )
 
     @classmethod
-    def join_cells(cls, parts: Sequence[Estimates]) -> Estimates:
-        """Cells of draws, one after the other; metrics that one of them lacks are NaN there."""
-        keys = parts[0].keys
-        every = [one if one.keys == keys else one.with_keys(keys) for one in parts]
+    def join_cells(cls, estimates_of_cells: Sequence[Estimates]) -> Estimates:
+        """Return cells of draws, one after another; metrics that some of them lack are NaN."""
+        keys = estimates_of_cells[0].keys
+        same_keys = [
+            estimates if estimates.keys == keys else estimates.with_keys(keys)
+            for estimates in estimates_of_cells
+        ]
         values, errors, trials = (
-            np.concatenate([getattr(one, name) for one in every], axis=-1)
+            np.concatenate([getattr(estimates, name) for estimates in same_keys], axis=-1)
             for name in ("values", "errors", "trials")
         )
-        return cls(keys, values, parts[0].rate_keys, errors, trials)
+        return cls(keys, values, estimates_of_cells[0].rate_keys, errors, trials)
 
     @property
     def groups(self) -> FloatArray:
-        """Values of the groups, ``[..., key, group]``."""
+        """Return the values of the groups, ``[..., key, group]``."""
         return self.values[..., :-1]
 
     @property
     def pooled(self) -> FloatArray:
-        """Values of all groups together, ``[..., key]``."""
+        """Return the values of all groups together, ``[..., key]``."""
         return self.values[..., -1]
 
     @property
     def errors_by_key(self) -> FloatArray:
-        """Errors of each key, ``[..., key, cell]``; NaN of what is no rate."""
-        found = np.full(self.values.shape, np.nan)
-        found[..., [self.keys.index(key) for key in self.rate_keys], :] = self.errors
-        return found
+        """Return the errors of each key, ``[..., key, cell]``; NaN for metrics that are no rate."""
+        errors = np.full(self.values.shape, np.nan)
+        errors[..., [self.keys.index(key) for key in self.rate_keys], :] = self.errors
+        return errors
 
     def cell_range(self, start: int, stop: int | None) -> Estimates:
-        """Cells from `start` to before `stop`."""
-        at = slice(start, stop)
+        """Return the cells from `start` to before `stop`."""
+        cell_slice = slice(start, stop)
         return Estimates(
-            *(self.keys, self.values[..., at], self.rate_keys),
-            *(self.errors[..., at], self.trials[..., at], [row[at] for row in self.reasons]),
+            keys=self.keys,
+            values=self.values[..., cell_slice],
+            rate_keys=self.rate_keys,
+            errors=self.errors[..., cell_slice],
+            trials=self.trials[..., cell_slice],
+            reasons=[key_reasons[cell_slice] for key_reasons in self.reasons],
         )
 
     def draw_chunks(self) -> Iterator[Estimates]:
-        """The same draws, some at a time: what is computed of many groups is large."""
-        n = max(MAX_CHUNK_VALUES // max(self.values[0].size, 1), 1)
-        for first in range(0, len(self.values), n):
-            some = slice(first, first + n)
-            of_draws = (self.values[some], self.rate_keys, self.errors[some], self.trials[some])
-            yield Estimates(self.keys, *of_draws)
+        """Yield some draws at a time, as intermediate arrays of many groups are large."""
+        chunk_size = max(MAX_CHUNK_VALUES // max(self.values[0].size, 1), 1)
+        for start in range(0, len(self.values), chunk_size):
+            chunk = slice(start, start + chunk_size)
+            yield Estimates(
+                keys=self.keys,
+                values=self.values[chunk],
+                rate_keys=self.rate_keys,
+                errors=self.errors[chunk],
+                trials=self.trials[chunk],
+            )
 
-    def select_keys(self, chosen: Sequence[int]) -> Estimates:
-        """Some of the keys; the rates stand in their order."""
-        if [*chosen] == [*range(len(self.keys))]:
+    def select_keys(self, key_indices: Sequence[int]) -> Estimates:
+        """Return some of the keys, with their rates in the same order."""
+        if [*key_indices] == [*range(len(self.keys))]:
             return self
-        keys = [self.keys[i] for i in chosen]
-        place = {key: i for i, key in enumerate(self.rate_keys)}
-        at = [place[key] for key in keys if key in place]
+        keys = [self.keys[i] for i in key_indices]
+        index_of_rate = {key: i for i, key in enumerate(self.rate_keys)}
+        rate_indices = [index_of_rate[key] for key in keys if key in index_of_rate]
         return Estimates(
             keys,
-            self.values[..., chosen, :],
-            [self.rate_keys[i] for i in at],
-            np.take(self.errors, at, axis=-2),
-            np.take(self.trials, at, axis=-2),
-            [self.reasons[i] for i in chosen] if self.reasons else (),
+            self.values[..., key_indices, :],
+            [self.rate_keys[i] for i in rate_indices],
+            np.take(self.errors, rate_indices, axis=-2),
+            np.take(self.trials, rate_indices, axis=-2),
+            [self.reasons[i] for i in key_indices] if self.reasons else (),
         )
 
     def error_metrics(self) -> Estimates:
-        """The keys of metrics that are errors, by which groups can be compared."""
+        """Return the metrics that are errors, by which groups can be compared."""
         return self.select_keys(
             [i for i, key in enumerate(self.keys) if base_metric(key[0]).is_error]
         )
 
     def with_metrics(self, *metrics: str) -> Estimates:
-        """The keys of some metrics."""
+        """Return the keys of some metrics."""
         return self.select_keys([i for i, key in enumerate(self.keys) if key[0] in metrics])
 
     def with_keys(self, keys: Sequence[Key]) -> Estimates:
-        """These keys in this order; those that are not there are undefined."""
-        place = {key: i for i, key in enumerate(self.keys)}
-        if all(key in place for key in keys):
-            return self.select_keys([place[key] for key in keys])
-        known = self.select_keys([place[key] for key in keys if key in place])
+        """Return estimates of these keys in this order, NaN for keys that are missing."""
+        key_index = {key: i for i, key in enumerate(self.keys)}
+        if all(key in key_index for key in keys):
+            return self.select_keys([key_index[key] for key in keys])
+        present = self.select_keys([key_index[key] for key in keys if key in key_index])
         values = np.full((*self.values.shape[:-2], len(keys), self.values.shape[-1]), np.nan)
-        values[..., [i for i, key in enumerate(keys) if key in place], :] = known.values
-        return replace(known, keys=keys, values=values, reasons=())
+        values[..., [i for i, key in enumerate(keys) if key in key_index], :] = present.values
+        return replace(present, keys=keys, values=values, reasons=())
 
     def append_keys(self, other: Estimates) -> Estimates:
-        """These keys, then those of another."""
+        """Return these keys, followed by those of other estimates of the same cells."""
         values, errors, trials = (
             np.concatenate((getattr(self, name), getattr(other, name)), axis=-2)
             for name in ("values", "errors", "trials")
@@ -487,37 +529,44 @@ class Estimates:
         return Estimates(keys, values, rates, errors, trials, [*self.reasons, *other.reasons])
 
     def mask_groups(self, groups: NDArray[np.bool_]) -> Estimates:
-        """Values of some groups, ``[key, group]``; the others are undefined."""
+        """Return the estimates with values of some groups only, ``[key, group]``; NaN elsewhere."""
         pooled = np.ones((*groups.shape[:-1], 1), dtype=bool)
-        kept = np.concatenate((groups, pooled), axis=-1)
-        return replace(self, values=np.where(kept, self.values, np.nan))
+        is_kept = np.concatenate((groups, pooled), axis=-1)
+        return replace(self, values=np.where(is_kept, self.values, np.nan))
 
     def mask_cells(self, cells: NDArray[np.bool_]) -> Estimates:
-        """Values, errors and trials of some cells, ``[key, cell]``; the others are undefined."""
-        place = {key: i for i, key in enumerate(self.keys)}
-        of_rates = cells[[place[key] for key in self.rate_keys]]
-        errors, trials = (np.where(of_rates, one, np.nan) for one in (self.errors, self.trials))
+        """Return values, errors and trials of some cells only, ``[key, cell]``; NaN elsewhere."""
+        key_index = {key: i for i, key in enumerate(self.keys)}
+        rate_cells = cells[[key_index[key] for key in self.rate_keys]]
+        errors, trials = (
+            np.where(rate_cells, counts, np.nan) for counts in (self.errors, self.trials)
+        )
         values = np.where(cells, self.values, np.nan)
         return replace(self, values=values, errors=errors, trials=trials)
 
     def without_group(self, group: NDArray[np.intp]) -> Estimates:
-        """The rates without one group, ``[key]``: neither its own nor in those of all together."""
-        kept = np.arange(self.values.shape[-1] - 1) != group[:, None]
-        errors, trials = (np.where(kept, one[..., :-1], 0) for one in (self.errors, self.trials))
+        """Return rates without one group, ``[key]``, which the pooled rate then leaves out too."""
+        is_kept = np.arange(self.values.shape[-1] - 1) != group[:, None]
         errors, trials = (
-            np.concatenate((one, np.nansum(one, axis=-1, keepdims=True)), axis=-1)
-            for one in (errors, trials)
+            np.where(is_kept, counts[..., :-1], 0) for counts in (self.errors, self.trials)
+        )
+        errors, trials = (
+            np.concatenate((counts, np.nansum(counts, axis=-1, keepdims=True)), axis=-1)
+            for counts in (errors, trials)
         )
         values = np.where(np.isnan(self.values), np.nan, bias.smoothed(errors, trials))
         return Estimates(self.keys, values, self.rate_keys, errors, trials, self.reasons)
 
     def lacks_group_values(self, other: Estimates) -> NDArray[np.bool_]:
-        """Where a group has no value that has one in others, ``[..., key]``."""
-        gone = np.isnan(self.groups) & ~np.isnan(other.groups)
-        return np.asarray(gone.any(axis=-1))
+        """Return where some group has a value in `other` but none here, ``[..., key]``."""
+        is_missing = np.isnan(self.groups) & ~np.isnan(other.groups)
+        return np.asarray(is_missing.any(axis=-1))
 
     def values_under_policy(self, zero: ZeroPolicy) -> FloatArray:
-        """Values under a rule for rates of 0, of which all must be then, ``[..., key, cell]``."""
+        """Return values under a rule for rates of 0, ``[..., key, cell]``.
+
+        All keys must be rates, except under the rule ``none``.
+        """
         if zero == "none":
             return self.values
         rates = bias.smoothed(self.errors, self.trials, zero)
@@ -526,31 +575,38 @@ class Estimates:
     def other_groups_values(
         self, zero: ZeroPolicy, points: OperatingPoints, options: Options
     ) -> FloatArray:
-        """What each group's value is of all trials but its own, ``[..., key, group]``.
+        """Return each metric on all trials except the group's own, ``[..., key, group]``.
 
-        Known of the rates and of what is computed of them; NaN for all else.
+        It is defined for the rates and for metrics computed from them; NaN for all others.
         """
-        errors, trials = (one[..., -1:] - one[..., :-1] for one in (self.errors, self.trials))
+        errors, trials = (
+            counts[..., -1:] - counts[..., :-1] for counts in (self.errors, self.trials)
+        )
         rates = bias.smoothed(errors, trials, zero)
-        found = np.full(self.groups.shape, np.nan)
-        found[..., [self.keys.index(key) for key in self.rate_keys], :] = rates
-        place = {key: i for i, key in enumerate(self.rate_keys)}
-        made_of_rates = {
-            (one.measure.id, one.definition): one
-            for one in metric_variants(["points"], points, options)
+        reference_values = np.full(self.groups.shape, np.nan)
+        reference_values[..., [self.keys.index(key) for key in self.rate_keys], :] = rates
+        rate_index = {key: i for i, key in enumerate(self.rate_keys)}
+        variant_by_metric = {
+            (variant.measure.id, variant.definition): variant
+            for variant in metric_variants(["points"], points, options)
         }
         for i, (metric, definition, point) in enumerate(self.keys):
-            asked = made_of_rates.get((metric, definition))
-            both = [place[key] for rate in RATES if (key := (rate, "", point)) in place]
-            if asked is None or metric in RATES or len(both) < len(RATES):
+            metric_variant = variant_by_metric.get((metric, definition))
+            point_keys: list[Key] = [(rate, "", point) for rate in RATES]
+            if metric_variant is None or metric in RATES or not rate_index.keys() >= {*point_keys}:
                 continue
-            # no error counts where the point was not found, nor then a rate
-            wrong = np.nan_to_num(errors[..., both, :]).astype(np.int64)[..., None]
-            n = np.nan_to_num(trials[..., both, :]).astype(np.int64)
-            curve = Curve(np.zeros(1), *np.moveaxis(wrong, -3, 0), *np.moveaxis(n, -2, 0)[::-1])
-            unknown = np.isnan(rates[..., both, :]).any(axis=-2)
-            found[..., i, :] = np.where(unknown, np.nan, _at(curve, asked)[..., 0])
-        return found
+            rate_indices = [rate_index[key] for key in point_keys]
+            # errors are NaN where the point has no threshold, and so are the rates
+            n_errors = np.nan_to_num(errors[..., rate_indices, :]).astype(np.int64)[..., None]
+            n_trials = np.nan_to_num(trials[..., rate_indices, :]).astype(np.int64)
+            fp, fn = np.moveaxis(n_errors, -3, 0)
+            n_nontarget, n_target = np.moveaxis(n_trials, -2, 0)
+            curve = Curve(np.zeros(1), fp, fn, n_target, n_nontarget)
+            is_unknown = np.isnan(rates[..., rate_indices, :]).any(axis=-2)
+            reference_values[..., i, :] = np.where(
+                is_unknown, np.nan, _metric_at_thresholds(curve, metric_variant)[..., 0]
+            )
+        return reference_values
 
 
 # --- the draws along a grid of operating points ---------------------------------------------------
@@ -559,40 +615,51 @@ class Estimates:
 class GridDraws(NamedTuple):
     """Both rates of groups at each point of a grid in some of the draws.
 
-    They are kept as errors, in numbers as narrow as hold them, and made of some draws at a time:
-    the rates of hundreds of groups in all draws would take gigabytes.
+    They are kept as errors, in the narrowest integers, and turned into rates for some draws at a
+    time: the rates of hundreds of groups in all draws would take gigabytes.
     """
 
     errors: NDArray[np.unsignedinteger[Any]]  # [draw, key, cell]
     trials: NDArray[np.unsignedinteger[Any]]  # [draw, rate, cell]
-    pooled: FloatArray  # [draw, key, level]: the rates of all groups of each level
+    pooled: FloatArray  # [draw, key, stratum]: the rates of all groups of each stratum
 
     @classmethod
-    def from_curves(cls, cells: Sequence[Curve], levels: Sequence[Curve]) -> GridDraws:
-        """Those of the groups of each level, and of the levels, at the points."""
-        errors = [_narrow(np.concatenate((one.fp, one.fn), axis=-1)) for one in cells]
-        trials = [_narrow(np.stack((one.n_nontarget, one.n_target), axis=-1)) for one in cells]
-        pooled = [np.concatenate((one.fpr, one.fnr), axis=-1) for one in levels]
-        return cls(*(np.stack(one, axis=-1) for one in (errors, trials, pooled)))
+    def from_curves(cls, cells: Sequence[Curve], strata: Sequence[Curve]) -> GridDraws:
+        """Return the draws from curves of the groups of each stratum, and of the strata."""
+        errors = [
+            _narrowest_integers(np.concatenate((curve.fp, curve.fn), axis=-1)) for curve in cells
+        ]
+        trials = [
+            _narrowest_integers(np.stack((curve.n_nontarget, curve.n_target), axis=-1))
+            for curve in cells
+        ]
+        pooled = [np.concatenate((curve.fpr, curve.fnr), axis=-1) for curve in strata]
+        return cls(
+            errors=np.stack(errors, axis=-1),
+            trials=np.stack(trials, axis=-1),
+            pooled=np.stack(pooled, axis=-1),
+        )
 
-    def stratum(self, at: int) -> GridDraws:
-        """The groups of one level."""
-        n = self.errors.shape[-1] // self.pooled.shape[-1]
-        own = slice(at * n, (at + 1) * n)
+    def stratum(self, stratum_index: int) -> GridDraws:
+        """Return the groups of one stratum."""
+        n_groups = self.errors.shape[-1] // self.pooled.shape[-1]
+        stratum_cells = slice(stratum_index * n_groups, (stratum_index + 1) * n_groups)
         return GridDraws(
-            self.errors[..., own], self.trials[..., own], self.pooled[..., at : at + 1]
+            self.errors[..., stratum_cells],
+            self.trials[..., stratum_cells],
+            self.pooled[..., stratum_index : stratum_index + 1],
         )
 
     def rates(self, keys: Sequence[Key]) -> Estimates:
-        """The groups of the one level and, last, all of them."""
+        """Return the rates of the groups of the one stratum and, last, of all of them."""
         trials = self.trials.astype(np.float64).repeat(len(keys) // len(RATES), axis=1)
         with np.errstate(invalid="ignore"):
             groups = self.errors / trials
-        nothing = np.empty((len(trials), 0, groups.shape[-1] + 1))
+        no_counts = np.empty((len(trials), 0, groups.shape[-1] + 1))
         values = np.concatenate((groups, self.pooled), axis=-1)
-        return Estimates(keys, values, [], nothing, nothing)
+        return Estimates(keys, values, [], no_counts, no_counts)
 
 
-def _narrow(numbers: IntArray) -> NDArray[np.unsignedinteger[Any]]:
-    """Whole numbers in the least memory that holds them."""
-    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+def _narrowest_integers(counts: IntArray) -> NDArray[np.unsignedinteger[Any]]:
+    """Return whole numbers in the narrowest unsigned type that holds them."""
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))

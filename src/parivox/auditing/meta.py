@@ -1,14 +1,15 @@
 """One number for all groups: the rows of ``meta.csv`` and of the sweep.
 
 A measure is a function of `parivox.auditing.estimates.Estimates` with any leading axes:
-of the data, of draws of the bootstrap over speakers (which tell how much it varies), and of draws
-of a fair system (its noise floor).
+of the data, of draws of the bootstrap over speakers (which show how much it varies), and of draws
+of a system with equal rates in all groups (its noise floor).
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -49,159 +50,186 @@ class MetaValues:
     measure: MetaMeasure
     zero: ZeroPolicy
     estimates: Estimates
-    """What it is computed of: for measures that join both rates, FPR at every operating point and
+    """What it is computed from: for measures that join both rates, FPR at every operating point and
     then FNR."""
     summary: MetaValue  # of the data, [row] or [alpha, point]
-    draw_values: FloatArray | None  # of each draw, [draw, row]; NaN where a group is gone
+    draw_values: FloatArray | None  # of each draw, [draw, row]; NaN where a group is missing
     keys: Sequence[Key]  # of each row, in the order of the values
-    alphas: Sequence[float | None]  # of each row; those of all alphas, each at every point
+    alphas: Sequence[float | None]  # of each row: for each alpha, all operating points
 
     @property
     def metrics(self) -> list[str]:
-        """Of each row."""
+        """Return the metric of each row."""
         return [key[0] for key in self.keys]
 
 
-def meta_values(
-    data: Estimates, draws: Estimates | None, options: Options, *, defined: bool = False
+def each_meta_measure(
+    error_metrics: Estimates,
+    draws: Estimates | None,
+    options: Options,
+    *,
+    only_defined_groups: bool = False,
 ) -> Iterator[MetaValues]:
-    """Every measure of the data (docs/methods/meta-measures.md), those of one metric first.
+    """Yield every measure (docs/methods/meta-measures.md), those of one metric first.
 
     Parameters
     ----------
-    data, draws
+    error_metrics, draws
         Base metrics that are errors, and the same in each draw.
-    defined
-        Take groups in the draws only where the data define them, as where some are left out.
+    only_defined_groups
+        Whether groups are used in the draws only where the data define them, as they must be where
+        some groups are left out of the data.
     """
-    rates, fpr, fnr = data.with_metrics(*RATES), data.with_metrics("fpr"), data.with_metrics("fnr")
-    again: dict[tuple[Key, ...], Estimates] = {}  # many measures are of the same metrics
-    for measure, zero in _under(options):
+    rates = error_metrics.with_metrics(*RATES)
+    fpr, fnr = error_metrics.with_metrics("fpr"), error_metrics.with_metrics("fnr")
+    draws_by_keys: dict[tuple[Key, ...], Estimates] = {}  # many measures have the same metrics
+    for measure, zero in _measures_and_policies(options):
         alphas: tuple[float | None, ...] = options.alpha if measure.takes == "alpha" else (None,)
         if measure.is_joint:
-            stack = fpr.append_keys(fnr) if fpr.keys and fnr.keys else fpr.select_keys([])
+            estimates = fpr.append_keys(fnr) if fpr.keys and fnr.keys else fpr.select_keys([])
             keys: Sequence[Key] = [(measure.metric, "", point) for _, _, point in fpr.keys]
         else:
-            stack = data if zero == "none" else rates
-            stack = stack.with_metrics(measure.metric) if measure.metric else stack
-            keys = stack.keys
-        if not stack.keys:
+            estimates = error_metrics if zero == "none" else rates
+            estimates = estimates.with_metrics(measure.metric) if measure.metric else estimates
+            keys = estimates.keys
+        if not estimates.keys:
             continue
-        drawn = None
+        draw_values = None
         if draws is not None:
-            asked = tuple(stack.keys)
-            if asked not in again:
-                known = draws.with_keys(asked)
-                again[asked] = known.mask_groups(~np.isnan(stack.groups)) if defined else known
-            drawn = _of_draws(measure, zero, options, again[asked])
-            lost: NDArray[np.bool_] = again[asked].lacks_group_values(stack)
-            if measure.is_joint:  # either rate
-                lost = np.tile(lost.reshape(len(lost), 2, -1).any(axis=1), len(alphas))
-            drawn = np.where(lost, np.nan, drawn)
-        found = _measured(measure, zero, options, stack)
-        of_rows = [alpha for alpha in alphas for _ in keys]
-        yield MetaValues(measure, zero, stack, found, drawn, [*keys] * len(alphas), of_rows)
+            wanted_keys = tuple(estimates.keys)
+            if wanted_keys not in draws_by_keys:
+                draws_of_keys = draws.with_keys(wanted_keys)
+                if only_defined_groups:
+                    draws_of_keys = draws_of_keys.mask_groups(~np.isnan(estimates.groups))
+                draws_by_keys[wanted_keys] = draws_of_keys
+            draws_of_keys = draws_by_keys[wanted_keys]
+            lacks_group: NDArray[np.bool_] = draws_of_keys.lacks_group_values(estimates)
+            if measure.is_joint:  # a group needs both rates
+                lacks_a_rate = lacks_group.reshape(len(lacks_group), 2, -1).any(axis=1)
+                lacks_group = np.tile(lacks_a_rate, len(alphas))
+            draw_values = _measured_draws(measure, zero, options, draws_of_keys)
+            draw_values = np.where(lacks_group, np.nan, draw_values)
+        summary = _compute_measure(measure, zero, options, estimates)
+        row_alphas = [alpha for alpha in alphas for _ in keys]
+        yield MetaValues(
+            measure, zero, estimates, summary, draw_values, [*keys] * len(alphas), row_alphas
+        )
 
 
-def _under(options: Options) -> Iterator[tuple[MetaMeasure, ZeroPolicy]]:
-    """Measures and rules for rates of 0, those of both rates last."""
-    for measure in sorted(meta_measures().values(), key=lambda one: one.is_joint):
+def _measures_and_policies(options: Options) -> Iterator[tuple[MetaMeasure, ZeroPolicy]]:
+    """Yield measures and their rules for rates of 0, measures that join both rates last."""
+    for measure in sorted(meta_measures().values(), key=lambda measure: measure.is_joint):
         if measure.takes not in {"grid", "draws"}:
             yield from ((measure, zero) for zero in options.zero if zero in measure.zero_policies)
 
 
-def _measured(
-    measure: MetaMeasure, zero: ZeroPolicy, options: Options, stack: Estimates
+def _compute_measure(
+    measure: MetaMeasure, zero: ZeroPolicy, options: Options, estimates: Estimates
 ) -> MetaValue:
-    """A measure ``[..., key]`` or, of both rates, ``[alpha, ..., point]`` or ``[..., point]``."""
-    n = len(stack.keys) // 2
+    """Return a measure, ``[..., key]``.
 
-    def parts(values: FloatArray) -> tuple[FloatArray, ...]:
-        return (values[..., :n, :], values[..., n:, :]) if measure.is_joint else (values,)
+    A measure that joins both rates is ``[..., point]`` or, with alpha, ``[alpha, ..., point]``.
+    """
+    n_points = len(estimates.keys) // 2
 
-    cells = stack.values_under_policy(zero)
-    values, more = parts(cells[..., :-1]), dict[str, Any]()
+    def by_rate(group_values: FloatArray) -> tuple[FloatArray, ...]:
+        if not measure.is_joint:
+            return (group_values,)
+        return group_values[..., :n_points, :], group_values[..., n_points:, :]
+
+    adjusted_values = estimates.values_under_policy(zero)
+    arguments = by_rate(adjusted_values[..., :-1])
+    keywords: dict[str, Any] = {}
     if zero == "nist":
-        more["denominator"] = values if measure.is_joint else values[0]
-        values = parts(stack.groups)
+        keywords["denominator"] = arguments if measure.is_joint else arguments[0]
+        arguments = by_rate(estimates.groups)
     if measure.takes == "alpha":
-        more["alpha"] = np.array(options.alpha)
+        keywords["alpha"] = np.array(options.alpha)
     if measure.takes == "average":
-        values = (*values, cells[..., -1])
-    return measure.evaluate(*values, **more)
+        arguments = (*arguments, adjusted_values[..., -1])
+    return measure.evaluate(*arguments, **keywords)
 
 
-def _of_draws(
+def _measured_draws(
     measure: MetaMeasure, zero: ZeroPolicy, options: Options, draws: Estimates
 ) -> FloatArray:
-    """A measure of each draw, ``[draw, row]``."""
-    rows = []
-    for some in draws.draw_chunks():
-        values = _measured(measure, zero, options, some).value
-        if values.ndim > 2:  # alpha comes first
-            values = np.moveaxis(values, 0, 1)
-        rows.append(values.reshape(len(values), -1))
-    return np.concatenate(rows)
+    """Return a measure of each draw, ``[draw, row]``."""
+    chunks = []
+    for chunk in draws.draw_chunks():
+        draw_values = _compute_measure(measure, zero, options, chunk).value
+        if draw_values.ndim > 2:  # the first axis is alpha, the second the draw
+            draw_values = np.moveaxis(draw_values, 0, 1)
+        chunks.append(draw_values.reshape(len(draw_values), -1))
+    return np.concatenate(chunks)
 
 
 # --- the area under FDR --------------------------------------------------------------------------
 
 
 def grid_estimates(cells: Cells, grid: Sequence[LocatedPoint]) -> Estimates:
-    """FPR of every cell on a grid of operating points, then FNR."""
-    thresholds = [one.threshold for one in grid]
-    at = [counts.at(thresholds) for counts in (*cells.groups, cells.pooled)]
-    keys = [(metric, "", one.point.text) for metric in RATES for one in grid]
+    """Return FPR of every cell on a grid of operating points, then FNR."""
+    thresholds = [located.threshold for located in grid]
+    cell_errors = [counts.at(thresholds) for counts in (*cells.groups, cells.pooled)]
+    keys = [(metric, "", located.point.text) for metric in RATES for located in grid]
 
-    def both(fpr: list[NDArray[Any]], fnr: list[NDArray[Any]]) -> NDArray[Any]:
-        """Both rates, one after the other, with the cells as last axis."""
+    def both_rates(fpr: list[NDArray[Any]], fnr: list[NDArray[Any]]) -> NDArray[Any]:
+        """Return both rates, one after the other, with the cells as last axis."""
         return np.concatenate((np.stack(fpr, axis=-1), np.stack(fnr, axis=-1)))
 
-    values = both([one.fpr for one in at], [one.fnr for one in at])
-    errors = both([one.fp for one in at], [one.fn for one in at])
-    trials = both(
-        [np.full(one.fp.shape, int(one.n_nontarget)) for one in at],
-        [np.full(one.fn.shape, int(one.n_target)) for one in at],
+    rates = both_rates([cell.fpr for cell in cell_errors], [cell.fnr for cell in cell_errors])
+    errors = both_rates([cell.fp for cell in cell_errors], [cell.fn for cell in cell_errors])
+    trials = both_rates(
+        [np.full(cell.fp.shape, int(cell.n_nontarget)) for cell in cell_errors],
+        [np.full(cell.fn.shape, int(cell.n_target)) for cell in cell_errors],
     )
-    values = np.where(np.tile(np.isnan(thresholds), 2)[:, None], np.nan, values)
-    reasons = [[""] * len(at)] * len(keys)
+    has_no_threshold = np.tile(np.isnan(thresholds), 2)
     return Estimates(
-        keys, values, keys, errors.astype(np.float64), trials.astype(np.float64), reasons
+        keys=keys,
+        values=np.where(has_no_threshold[:, None], np.nan, rates),
+        rate_keys=keys,
+        errors=errors.astype(np.float64),
+        trials=trials.astype(np.float64),
+        reasons=[[""] * len(cell_errors)] * len(keys),
     )
 
 
-def area_values(
-    area: Estimates, draws: Sequence[GridDraws], options: Options
+def each_area_measure(
+    area_estimates: Estimates, grid_draws: Sequence[GridDraws], options: Options
 ) -> Iterator[MetaValues]:
-    """Area under FDR over a grid of false positive rates, on either scale of FPR.
+    """Yield the area under FDR over a grid of false positive rates, on either scale of FPR.
 
-    It counts the fewest groups that have both rates at any of the points.
+    Its number of groups is the smallest that have both rates at any of the points.
     """
     measure = meta_measures()["au_fdr"]
-    heights, places = _heights(area, options)
-    groups = np.full(len(options.alpha), np.min(heights.groups))
-    parts = []
-    for some in draws:
-        again = some.rates(area.keys).mask_groups(~np.isnan(area.groups))
-        of_draws, at = _heights(again, options)
-        gone = again.lacks_group_values(area).any(axis=-1, keepdims=True)
-        # a copy: what it is part of holds the rates of every group
-        parts.append((np.where(gone, np.nan, of_draws.value), at.copy()))
+    fdr_of_points, pooled_fpr = _fdr_by_fpr(area_estimates, options)
+    groups = np.full(len(options.alpha), np.min(fdr_of_points.groups))
+    draw_curves = []
+    for chunk in grid_draws:
+        chunk_rates = chunk.rates(area_estimates.keys).mask_groups(~np.isnan(area_estimates.groups))
+        chunk_fdr, chunk_fpr = _fdr_by_fpr(chunk_rates, options)
+        lacks_group = chunk_rates.lacks_group_values(area_estimates).any(axis=-1, keepdims=True)
+        # copied, as a view would keep the rates of all groups in memory
+        draw_curves.append((np.where(lacks_group, np.nan, chunk_fdr.value), chunk_fpr.copy()))
     for axis in AXES:
-        found = replace(measure.evaluate(heights.value, places, axis=axis), groups=groups)
-        drawn = None
-        if parts:
-            each = [measure.evaluate(height, at, axis=axis).value.T for height, at in parts]
-            drawn = np.concatenate(each)
+        summary = replace(
+            measure.evaluate(fdr_of_points.value, pooled_fpr, axis=axis), groups=groups
+        )
+        draw_values = None
+        if draw_curves:
+            draw_areas = [
+                measure.evaluate(fdr_values, chunk_fpr, axis=axis).value.T
+                for fdr_values, chunk_fpr in draw_curves
+            ]
+            draw_values = np.concatenate(draw_areas)
         keys = [(measure.metric, axis, options.area_text)] * len(groups)
-        yield MetaValues(measure, "none", area, found, drawn, keys, options.alpha)
+        yield MetaValues(measure, "none", area_estimates, summary, draw_values, keys, options.alpha)
 
 
-def _heights(area: Estimates, options: Options) -> tuple[MetaValue, FloatArray]:
-    """FDR ``[alpha, ..., point]``, and the pooled FPR of each point."""
-    n = len(area.keys) // 2
-    fpr, fnr = area.groups[..., :n, :], area.groups[..., n:, :]
-    return fdr(fpr, fnr, alpha=np.array(options.alpha)), area.pooled[..., :n]
+def _fdr_by_fpr(area_estimates: Estimates, options: Options) -> tuple[MetaValue, FloatArray]:
+    """Return FDR ``[alpha, ..., point]``, and the pooled FPR of each point."""
+    n_points = len(area_estimates.keys) // 2
+    fpr, fnr = area_estimates.groups[..., :n_points, :], area_estimates.groups[..., n_points:, :]
+    return fdr(fpr, fnr, alpha=np.array(options.alpha)), area_estimates.pooled[..., :n_points]
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -217,300 +245,354 @@ class LeftOutGroups(NamedTuple):
 
     @classmethod
     def from_judged(
-        cls, groups: Sequence[str], data: Estimates, area: Estimates, judged: JudgedGroups
+        cls,
+        groups: Sequence[str],
+        error_metrics: Estimates,
+        area_estimates: Estimates,
+        judged: JudgedGroups,
     ) -> LeftOutGroups:
         """Name the groups that have a value and are not judged in all systems and lists."""
         names = np.array(groups, dtype=np.str_)
-        is_out = ~judged.metrics & ~np.isnan(data.groups)
-        is_out_of_area = (~judged.area & ~np.isnan(area.groups)).any(axis=0)
-        by_key = {key: names[mask].tolist() for key, mask in zip(data.keys, is_out, strict=True)}
-        return cls(by_key, names[is_out_of_area].tolist())
+        is_out = ~judged.metrics & ~np.isnan(error_metrics.groups)
+        is_out_of_area = (~judged.area & ~np.isnan(area_estimates.groups)).any(axis=0)
+        names_by_key = {
+            key: names[mask].tolist() for key, mask in zip(error_metrics.keys, is_out, strict=True)
+        }
+        return cls(names_by_key, names[is_out_of_area].tolist())
 
     def json_by_key(self, keys: Sequence[Key]) -> list[str]:
         """Return the names of the groups that are left out of each metric, as JSON."""
-        return [_as_json(self.names_by_key.get(key, ())) for key in keys]
+        return [_json_names(self.names_by_key.get(key, ())) for key in keys]
 
-    def json_by_row(self, block: MetaValues) -> list[str]:
+    def json_by_row(self, meta_values: MetaValues) -> list[str]:
         """Return the same of each row of a measure; of either rate where it joins both."""
-        if block.measure.takes == "grid":
-            return [_as_json(self.area_names)] * len(block.keys)
-        if not block.measure.is_joint:
-            return self.json_by_key(block.estimates.keys)
-        keys = block.estimates.keys
+        if meta_values.measure.takes == "grid":
+            return [_json_names(self.area_names)] * len(meta_values.keys)
+        if not meta_values.measure.is_joint:
+            return self.json_by_key(meta_values.estimates.keys)
+        keys = meta_values.estimates.keys
         n_points = len(keys) // 2
-        names = [
-            _as_json(
-                dict.fromkeys([*self.names_by_key.get(fpr, ()), *self.names_by_key.get(fnr, ())])
-            )
-            for fpr, fnr in zip(keys[:n_points], keys[n_points:], strict=True)
-        ]
-        return names * (len(block.keys) // max(n_points, 1))
+        names_by_point = []
+        for fpr, fnr in zip(keys[:n_points], keys[n_points:], strict=True):
+            names = [*self.names_by_key.get(fpr, ()), *self.names_by_key.get(fnr, ())]
+            names_by_point.append(_json_names(dict.fromkeys(names)))
+        n_alphas = len(meta_values.keys) // max(n_points, 1)
+        return names_by_point * n_alphas
 
 
-def _as_json(names: Iterable[str]) -> str:
+def _json_names(names: Iterable[str]) -> str:
     """Return a list of names as JSON, or nothing for none."""
-    listed = list(names)
-    return json.dumps(listed, ensure_ascii=False) if listed else ""
+    name_list = list(names)
+    return json.dumps(name_list, ensure_ascii=False) if name_list else ""
 
 
 def add_meta_rows(
     rows: Rows,
-    where: Mapping[str, Any],
+    audit_keys: Mapping[str, Any],
     groups: Sequence[str],
-    data: Estimates,
-    area: Estimates,
+    error_metrics: Estimates,
+    area_estimates: Estimates,
     draws: Estimates | None,
     options: Options,
     uncertainty: Uncertainty | None = None,
     judged: JudgedGroups | None = None,
 ) -> dict[Key, float]:
-    """One number for all groups, by each measure.
+    """Add one number for all groups, by each measure.
 
-    With intervals, once more for the groups that are judged in all systems and lists. Returned is
-    p of the heterogeneity of all groups, by rate.
+    With intervals, the measures are added again for the groups that are judged in all systems and
+    lists. Return p of the heterogeneity of all groups, by rate.
     """
-    start, of_all = len(rows.cells["value"]), {**where, "gated": False}
-    p = _all_measures(
-        rows, of_all, groups, data, area, draws, options, uncertainty, LeftOutGroups()
+    first_row = len(rows.cells["value"])
+    add_all = partial(
+        _add_all_measures,
+        rows,
+        groups=groups,
+        draws=draws,
+        options=options,
+        uncertainty=uncertainty,
+    )
+    heterogeneity_p = add_all(
+        {**audit_keys, "gated": False},
+        error_metrics=error_metrics,
+        area_estimates=area_estimates,
+        left_out=LeftOutGroups(),
     )
     if uncertainty is None or judged is None:
-        return p
-    if judged.metrics.all() and judged.area.all():  # the very same numbers
-        rows.add(**{name: column[start:] for name, column in rows.cells.items()} | {"gated": True})
-        return p
-    left_out = LeftOutGroups.from_judged(groups, data, area, judged)
-    gated = {**where, "gated": True}
-    data, area = data.mask_groups(judged.metrics), area.mask_groups(judged.area)
-    _all_measures(rows, gated, groups, data, area, draws, options, uncertainty, left_out)
-    return p
+        return heterogeneity_p
+    if judged.metrics.all() and judged.area.all():
+        # no group is left out: the same numbers, which need not be computed again
+        same_columns = {name: column[first_row:] for name, column in rows.cells.items()}
+        rows.add(**same_columns | {"gated": True})
+        return heterogeneity_p
+    add_all(
+        {**audit_keys, "gated": True},
+        error_metrics=error_metrics.mask_groups(judged.metrics),
+        area_estimates=area_estimates.mask_groups(judged.area),
+        left_out=LeftOutGroups.from_judged(groups, error_metrics, area_estimates, judged),
+    )
+    return heterogeneity_p
 
 
-def _all_measures(
+def _add_all_measures(
     rows: Rows,
-    where: Mapping[str, Any],
+    audit_keys: Mapping[str, Any],
     groups: Sequence[str],
-    data: Estimates,
-    area: Estimates,
+    error_metrics: Estimates,
+    area_estimates: Estimates,
     draws: Estimates | None,
     options: Options,
     uncertainty: Uncertainty | None,
     left_out: LeftOutGroups,
 ) -> dict[Key, float]:
-    """Rows of all groups, or of those that are judged; p of their heterogeneity by rate."""
-    is_gated = where["gated"]
-    p: dict[Key, float] = {}
-    for blocks in _some(meta_values(data, draws, options, defined=is_gated)):
-        more = None
+    """Add rows of all groups, or of those that are judged; return p of heterogeneity by rate."""
+    is_gated = audit_keys["gated"]
+    heterogeneity_p: dict[Key, float] = {}
+    for batch in _batches(
+        each_meta_measure(error_metrics, draws, options, only_defined_groups=is_gated)
+    ):
+        uncertainty_columns = None
         if uncertainty is not None:
-            more = _uncertain(uncertainty, blocks, options, is_gated=is_gated)
-        _add(rows, where, groups, blocks, left_out, more)
+            uncertainty_columns = _uncertainty_columns(
+                uncertainty, batch, options, is_gated=is_gated
+            )
+        _add_rows(rows, audit_keys, groups, batch, left_out, uncertainty_columns)
     if uncertainty is not None:
-        rates = data.with_metrics(*RATES)
-        # what is left once the noise of speakers is taken off
+        rates = error_metrics.with_metrics(*RATES)
+        # the spread that is left once the noise of speakers is subtracted
         # (docs/methods/noise-floors.md#tau-log)
-        beyond = uncertainty.spread_beyond_noise(rates)
-        p = dict(zip(rates.keys, beyond["heterogeneity"]["p"].tolist(), strict=True))
-        for measure, found in beyond.items():
+        spread_columns = uncertainty.spread_beyond_noise(rates)
+        heterogeneity_p = dict(
+            zip(rates.keys, spread_columns["heterogeneity"]["p"].tolist(), strict=True)
+        )
+        for measure, columns in spread_columns.items():
             rows.add(
-                **where,
+                **audit_keys,
                 **key_columns(rates.keys),
                 measure=measure,
                 zero="none",
                 higher_is_fairer=meta_measures()[measure].is_higher_fairer,
                 left_out=left_out.json_by_key(rates.keys),
-                **found,
+                **columns,
             )
-    grid = () if uncertainty is None else uncertainty.grid_draws
-    areas = [*area_values(area, grid, options)]
-    of_areas: Mapping[str, NDArray[Any]] | None = None
-    if uncertainty is not None and grid:
-        of_areas = _intervals(uncertainty, areas)
+    grid_draws = () if uncertainty is None else uncertainty.grid_draws
+    area_measures = [*each_area_measure(area_estimates, grid_draws, options)]
+    area_columns: Mapping[str, NDArray[Any]] | None = None
+    if uncertainty is not None and grid_draws:
+        area_columns = _interval_columns(uncertainty, area_measures)
     elif uncertainty is not None and uncertainty.lacks_test_speakers.any():
-        values = np.concatenate([np.ravel(one.summary.value) for one in areas])
-        of_areas = {"note": np.where(np.isnan(values), "", NOTE_NO_TEST_SPEAKER)}
-    _add(rows, where, groups, areas, left_out, of_areas)
-    return p
+        area_values = np.concatenate(
+            [np.ravel(area_measure.summary.value) for area_measure in area_measures]
+        )
+        area_columns = {"note": np.where(np.isnan(area_values), "", NOTE_NO_TEST_SPEAKER)}
+    _add_rows(rows, audit_keys, groups, area_measures, left_out, area_columns)
+    return heterogeneity_p
 
 
-def _some(blocks: Iterable[MetaValues]) -> Iterator[list[MetaValues]]:
-    """Blocks of about a million draws, whose intervals and floors are told at once."""
-    waiting: list[MetaValues] = []
-    for block in blocks:
-        waiting.append(block)
-        if (
-            sum(one.draw_values.size for one in waiting if one.draw_values is not None)
-            > MAX_CHUNK_VALUES
-        ):
-            yield waiting
-            waiting = []
-    if waiting:
-        yield waiting
+def _batches(measures: Iterable[MetaValues]) -> Iterator[list[MetaValues]]:
+    """Yield measures in batches of about a million draws, for which one call each is fastest."""
+    batch: list[MetaValues] = []
+    n_values = 0
+    for meta_values in measures:
+        batch.append(meta_values)
+        if meta_values.draw_values is not None:
+            n_values += meta_values.draw_values.size
+        if n_values > MAX_CHUNK_VALUES:
+            yield batch
+            batch, n_values = [], 0
+    if batch:
+        yield batch
 
 
-def _places(blocks: Sequence[MetaValues]) -> Iterator[tuple[MetaValues, slice]]:
-    """Each block, and where its rows stand among those of all."""
+def _with_row_slices(measures: Sequence[MetaValues]) -> Iterator[tuple[MetaValues, slice]]:
+    """Yield each measure with the slice of its rows among those of all measures."""
     end = 0
-    for block in blocks:
-        start, end = end, end + len(block.keys)
-        yield block, slice(start, end)
+    for meta_values in measures:
+        start, end = end, end + len(meta_values.keys)
+        yield meta_values, slice(start, end)
 
 
-def _add(
+def _add_rows(
     rows: Rows,
-    where: Mapping[str, Any],
+    audit_keys: Mapping[str, Any],
     groups: Sequence[str],
-    blocks: Sequence[MetaValues],
+    measures: Sequence[MetaValues],
     left_out: LeftOutGroups,
-    more: Mapping[str, NDArray[Any]] | None,
+    uncertainty_columns: Mapping[str, NDArray[Any]] | None,
 ) -> None:
-    """Add the rows of some measures, with more columns of all of them."""
-    for block, own in _places(blocks):
-        of_block = {name: column[own] for name, column in (more or {}).items()}
-        names = left_out.json_by_row(block)
-        rows.add(**where, **_columns(block, groups), left_out=names, **of_block)
+    """Add the rows of some measures with their columns of uncertainty."""
+    for meta_values, block_rows in _with_row_slices(measures):
+        row_columns = {
+            name: cells[block_rows] for name, cells in (uncertainty_columns or {}).items()
+        }
+        names = left_out.json_by_row(meta_values)
+        rows.add(**audit_keys, **_row_columns(meta_values, groups), left_out=names, **row_columns)
 
 
-def _columns(block: MetaValues, groups: Sequence[str]) -> dict[str, Any]:
-    """The columns that every row of a measure has."""
-    names = (*groups, "")  # index -1: no witness
-    found = block.summary
+def _row_columns(meta_values: MetaValues, groups: Sequence[str]) -> dict[str, Any]:
+    """Return the columns that every row of a measure has."""
+    group_names = (*groups, "")  # a measure without lowest or highest group has index -1
+    summary = meta_values.summary
     return {
-        **key_columns(block.keys),
-        "alpha": list(block.alphas),
-        "measure": block.measure.id,
-        "zero": block.zero,
-        "value": np.ravel(found.value),
-        "low_group": [names[i] for i in np.ravel(found.low).tolist()],
-        "high_group": [names[i] for i in np.ravel(found.high).tolist()],
-        "groups": np.ravel(found.groups),
-        "higher_is_fairer": block.measure.is_higher_fairer,
-        "reason": np.ravel(found.reason),
+        **key_columns(meta_values.keys),
+        "alpha": list(meta_values.alphas),
+        "measure": meta_values.measure.id,
+        "zero": meta_values.zero,
+        "value": np.ravel(summary.value),
+        "low_group": [group_names[i] for i in np.ravel(summary.low).tolist()],
+        "high_group": [group_names[i] for i in np.ravel(summary.high).tolist()],
+        "groups": np.ravel(summary.groups),
+        "higher_is_fairer": meta_values.measure.is_higher_fairer,
+        "reason": np.ravel(summary.reason),
     }
 
 
 def add_sweep_rows(
     rows: Rows,
-    where: Mapping[str, Any],
+    audit_keys: Mapping[str, Any],
     cells: Cells,
     grid: Sequence[LocatedPoint],
     options: Options,
 ) -> None:
-    """Meta-measures of the rates over a grid of operating points."""
-    thresholds = [one.threshold for one in grid]
-    both = grid_estimates(cells, grid)
-    blocks = [*meta_values(both.with_metrics("fpr"), None, options)]
-    blocks += meta_values(both.with_metrics("fnr"), None, options)
-    blocks += (one for one in meta_values(both, None, options) if one.measure.is_joint)
-    for block in blocks:
-        columns = _columns(block, cells.grouping.groups)
+    """Add meta-measures of the rates over a grid of operating points."""
+    thresholds = [located.threshold for located in grid]
+    rates = grid_estimates(cells, grid)
+    measures = [*each_meta_measure(rates.with_metrics("fpr"), None, options)]
+    measures += each_meta_measure(rates.with_metrics("fnr"), None, options)
+    for meta_values in each_meta_measure(rates, None, options):
+        if meta_values.measure.is_joint:
+            measures.append(meta_values)
+    for meta_values in measures:
+        columns = _row_columns(meta_values, cells.grouping.groups)
         columns.pop("definition")
-        times = len(block.keys) // len(thresholds)
-        rows.add(**where, threshold=thresholds * times, **columns)
+        n_alphas = len(meta_values.keys) // len(thresholds)
+        rows.add(**audit_keys, threshold=thresholds * n_alphas, **columns)
 
 
 # --- intervals and floors ------------------------------------------------------------------------
 
 
-def _uncertain(
-    uncertainty: Uncertainty, blocks: Sequence[MetaValues], options: Options, *, is_gated: bool
+def _uncertainty_columns(
+    uncertainty: Uncertainty, measures: Sequence[MetaValues], options: Options, *, is_gated: bool
 ) -> dict[str, NDArray[Any]]:
-    """The columns of uncertainty of some measures, of the rows of one after the other."""
-    value = np.concatenate([np.ravel(one.summary.value) for one in blocks])
-    made: dict[str, NDArray[Any]]
-    if blocks[0].draw_values is None:
-        nothing = np.full(value.shape, np.nan)
-        why = np.full(value.shape, f"no interval: {uncertainty.no_draws_reason}")
-        made = {"low": nothing, "high": nothing, "note": why}
+    """Return the columns of uncertainty of some measures, with the rows of one after another."""
+    row_values = np.concatenate([np.ravel(meta_values.summary.value) for meta_values in measures])
+    columns: dict[str, NDArray[Any]]
+    if measures[0].draw_values is None:
+        undefined = np.full(row_values.shape, np.nan)
+        notes = np.full(row_values.shape, f"no interval: {uncertainty.no_draws_reason}")
+        columns = {"low": undefined, "high": undefined, "note": notes}
     else:
-        made = _intervals(uncertainty, blocks)
-    made |= _floors(uncertainty, blocks, value, options, is_gated=is_gated)
-    missing = np.isnan(value)
+        columns = _interval_columns(uncertainty, measures)
+    columns |= _floor_columns(uncertainty, measures, row_values, options, is_gated=is_gated)
+    is_undefined = np.isnan(row_values)
     return {
-        name: np.where(missing, "" if name == "note" else np.nan, of) for name, of in made.items()
+        name: np.where(is_undefined, "" if name == "note" else np.nan, cells)
+        for name, cells in columns.items()
     }
 
 
-def _floors(
+def _floor_columns(
     uncertainty: Uncertainty,
-    blocks: Sequence[MetaValues],
-    value: FloatArray,
+    measures: Sequence[MetaValues],
+    row_values: FloatArray,
     options: Options,
     *,
     is_gated: bool,
 ) -> dict[str, FloatArray]:
-    """What a fair system would show, and p of what these groups do, of each row."""
-    nulls = uncertainty.equal_rates_draws
-    mean, q95, p = np.full((3, value.size), np.nan)
-    again: dict[tuple[Key | bool, ...], Estimates] = {}  # many measures are of the same rates
-    drawn, places, silent, are_higher = [], [], [], []
-    for block, own in _places(blocks):
-        measure, stack = block.measure, block.estimates
-        rates = [i for i, key in enumerate(stack.keys) if nulls.has_draws_of(key)]
-        if not rates or (measure.is_joint and len(rates) < len(stack.keys)):
+    """Return the floors of each row, and the share of equal-rates draws that are as unfair."""
+    equal_rates = uncertainty.equal_rates_draws
+    mean, q95, p = np.full((3, row_values.size), np.nan)
+    # many measures have the same rates
+    draws_by_keys: dict[tuple[Key | bool, ...], Estimates] = {}
+    floor_draws, row_positions, has_no_p, are_higher = [], [], [], []
+    for meta_values, block_rows in _with_row_slices(measures):
+        measure, estimates = meta_values.measure, meta_values.estimates
+        rate_rows = [i for i, key in enumerate(estimates.keys) if equal_rates.has_draws_of(key)]
+        if not rate_rows or (measure.is_joint and len(rate_rows) < len(estimates.keys)):
             continue
-        keys = [stack.keys[i] for i in rates]
-        asked: tuple[Key | bool, ...] = (*keys, measure.takes_logs)
-        if asked not in again:
-            null = nulls.rate_draws(keys, lifted=measure.takes_logs)
-            again[asked] = null.mask_groups(~np.isnan(stack.groups[rates])) if is_gated else null
-        drawn.append(_of_draws(measure, block.zero, options, again[asked]))
-        rows = np.arange(own.start, own.stop)
-        places.append(rows if measure.is_joint else rows[rates])
-        are_higher.append(np.full(places[-1].size, measure.is_higher_fairer))
-        # draws hold half an error for none, which the observed rates do not
-        holds_none = (stack.groups[rates] == 0).any(axis=-1)
+        keys = [estimates.keys[i] for i in rate_rows]
+        wanted_keys: tuple[Key | bool, ...] = (*keys, measure.takes_logs)
+        if wanted_keys not in draws_by_keys:
+            equal_rates_draws = equal_rates.rate_draws(keys, lifted=measure.takes_logs)
+            if is_gated:
+                is_defined = ~np.isnan(estimates.groups[rate_rows])
+                equal_rates_draws = equal_rates_draws.mask_groups(is_defined)
+            draws_by_keys[wanted_keys] = equal_rates_draws
+        floor_draws.append(
+            _measured_draws(measure, meta_values.zero, options, draws_by_keys[wanted_keys])
+        )
+        rows_of_block = np.arange(block_rows.start, block_rows.stop)
+        row_positions.append(rows_of_block if measure.is_joint else rows_of_block[rate_rows])
+        are_higher.append(np.full(row_positions[-1].size, measure.is_higher_fairer))
+        # draws have half an error in the place of none, observed rates do not: no comparable p
+        has_no_errors = (estimates.groups[rate_rows] == 0).any(axis=-1)
         if measure.is_joint:
-            holds_none = holds_none.reshape(2, -1).any(axis=0)
-        is_lifted = measure.takes_logs and block.zero == "none"
-        silent.append(np.tile(holds_none & is_lifted, places[-1].size // holds_none.size))
-    if drawn:
-        at = np.concatenate(places)
-        fair = np.concatenate(drawn, axis=1)
-        found = floor(value[at], fair, higher_is_fairer=np.concatenate(are_higher))
-        mean[at], q95[at] = found.mean, found.q95
-        p[at] = np.where(np.concatenate(silent), np.nan, found.p)
+            has_no_errors = has_no_errors.reshape(2, -1).any(axis=0)
+        is_lifted = measure.takes_logs and meta_values.zero == "none"
+        has_no_p.append(
+            np.tile(has_no_errors & is_lifted, row_positions[-1].size // has_no_errors.size)
+        )
+    if floor_draws:
+        positions = np.concatenate(row_positions)
+        all_floor_draws = np.concatenate(floor_draws, axis=1)
+        floors = floor(
+            row_values[positions], all_floor_draws, higher_is_fairer=np.concatenate(are_higher)
+        )
+        mean[positions], q95[positions] = floors.mean, floors.q95
+        p[positions] = np.where(np.concatenate(has_no_p), np.nan, floors.p)
     return {"floor_mean": mean, "floor_95": q95, "p": p}
 
 
-def _intervals(uncertainty: Uncertainty, blocks: Sequence[MetaValues]) -> dict[str, NDArray[Any]]:
-    """Limits of rows, on a logarithmic scale of how far they are from what is fair; why none."""
-    metrics = [metric for block in blocks for metric in block.metrics]
-    values, draws = [], []
-    for block in blocks:
-        assert block.draw_values is not None
-        values.append(_far(block.measure, np.ravel(block.summary.value)))
-        draws.append(_far(block.measure, block.draw_values))
-    found = from_replicates(
-        np.concatenate(values),
-        np.concatenate(draws, axis=1),
+def _interval_columns(
+    uncertainty: Uncertainty, measures: Sequence[MetaValues]
+) -> dict[str, NDArray[Any]]:
+    """Return limits of rows, on a logarithmic scale of the distance from fair, or why none."""
+    metrics = [metric for meta_values in measures for metric in meta_values.metrics]
+    distances, draw_distances = [], []
+    for meta_values in measures:
+        assert meta_values.draw_values is not None
+        distances.append(
+            _distance_from_fair(meta_values.measure, np.ravel(meta_values.summary.value))
+        )
+        draw_distances.append(_distance_from_fair(meta_values.measure, meta_values.draw_values))
+    intervals = from_replicates(
+        np.concatenate(distances),
+        np.concatenate(draw_distances, axis=1),
         uncertainty.n_units_behind(metrics)[:, -1] - 1.0,
         confidence=uncertainty.options.confidence,
     )
     low, high = np.full((2, len(metrics)), np.nan)
-    for block, own in _places(blocks):
-        ends = [_of_far(block.measure, end[own]) for end in (found.low, found.high)]
-        low[own], high[own] = np.clip((np.minimum(*ends), np.maximum(*ends)), *block.measure.bounds)
-    lacking = uncertainty.metrics_lack_test_speakers(metrics).any(axis=-1)
-    why = np.where(lacking, NOTE_NO_TEST_SPEAKER, np.strings.add("no interval: ", found.reason))
-    note = np.where(np.isnan(high), why, "")
-    return {"low": low, "high": high, "note": note}
+    for meta_values, block_rows in _with_row_slices(measures):
+        limits = [
+            _value_at_distance(meta_values.measure, end[block_rows])
+            for end in (intervals.low, intervals.high)
+        ]
+        low[block_rows], high[block_rows] = np.clip(
+            (np.minimum(*limits), np.maximum(*limits)), *meta_values.measure.bounds
+        )
+    lacks_speakers = uncertainty.metrics_lack_test_speakers(metrics).any(axis=-1)
+    reasons = np.where(
+        lacks_speakers, NOTE_NO_TEST_SPEAKER, np.strings.add("no interval: ", intervals.reason)
+    )
+    notes = np.where(np.isnan(high), reasons, "")
+    return {"low": low, "high": high, "note": notes}
 
 
-def _far(measure: MetaMeasure, values: FloatArray) -> FloatArray:
-    """How far values are from what is fair, at least 0."""
+def _distance_from_fair(measure: MetaMeasure, measured: FloatArray) -> FloatArray:
+    """Return how far values are from fair, at least 0."""
     if measure.scale == "one":
-        return 1 - values
+        return 1 - measured
     if measure.scale != "ratio":
-        return values
+        return measured
     with np.errstate(divide="ignore", invalid="ignore"):
-        return -np.log(values) if measure.is_higher_fairer else np.log(values)
+        return -np.log(measured) if measure.is_higher_fairer else np.log(measured)
 
 
-def _of_far(measure: MetaMeasure, far: FloatArray) -> FloatArray:
-    """The values that are so far from what is fair."""
+def _value_at_distance(measure: MetaMeasure, distance: FloatArray) -> FloatArray:
+    """Return the values at such distances from fair."""
     if measure.scale == "one":
-        return 1 - far
+        return 1 - distance
     if measure.scale != "ratio":
-        return far
+        return distance
     with np.errstate(over="ignore"):
-        return np.exp(-far if measure.is_higher_fairer else far)
+        return np.exp(-distance if measure.is_higher_fairer else distance)

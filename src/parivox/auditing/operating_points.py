@@ -1,4 +1,4 @@
-"""Operating points: what a user writes, and the threshold it stands for.
+"""Operating points: the rules a user writes, and the thresholds that they give on trials.
 
 See docs/methods/rates.md#operating-points.
 """
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 DEPLOYED = "deployed"
 SAME_TRIALS = "these trials"
-"""The source of a threshold that was found on the trials of which it is told."""
+"""The source of a threshold that was set on the audited trials themselves."""
 NO_SCORES = "decisions without scores"
 NO_TRIALS = {"fpr": "no nontarget trials", "fnr": "no target trials"}
-"""Why there is no rate of trials that there are none of."""
+"""Why a rate is undefined: the class of trials that it is a share of is empty."""
 MIN_EXPECTED_ERRORS = 30
-"""Expected errors below which an operating point is not taken by default.
+"""Expected errors below which the default audit leaves an operating point out.
 
 See docs/methods/verdicts.md#gates.
 """
@@ -42,7 +42,7 @@ See docs/methods/verdicts.md#gates.
 
 @dataclass(frozen=True)
 class LocatedPoint:
-    """The threshold of an operating point on one system's trials, and what it gives there."""
+    """The threshold of an operating point on one system's trials, and the rates it has there."""
 
     point: OperatingPoint
     threshold: float  # NaN where it cannot be found; the reason then says why
@@ -56,23 +56,23 @@ class LocatedPoint:
 class OperatingPoint:
     """One rule for one threshold, common to all groups of a system and list."""
 
-    text: str  # what the user wrote; names the point in every table
+    text: str  # as the user wrote it; names the point in every table
     rule: str  # "threshold", "fpr", "fnr", "eer", "min-cdet", "bayes" or "deployed"
-    rule_value: float = math.nan  # the threshold or the rate aimed at; NaN for the other rules
-    cost: CostModel | None = None  # that min-cdet and bayes refer to
-    log_base: float = math.e  # of the scores that bayes refers to
+    rule_value: float = math.nan  # the threshold or the target rate; NaN for the other rules
+    cost: CostModel | None = None  # the cost model of min-cdet and bayes
+    log_base: float = math.e  # of the log-likelihood ratios that bayes reads scores as
 
     @property
     def definition(self) -> str:
-        """What the point needs besides its name: the cost model or the rule of rounding."""
+        """Return the name of the cost model, or of the rule of rounding of a target rate."""
         if self.cost is not None:
             return self.cost.name
         return "conservative" if self.rule in {"fpr", "fnr"} else ""
 
     def threshold_or_reason(self, counts: Counts, *, no_curve: str = "") -> tuple[float, str]:
-        """The threshold on these trials; NaN with a reason where it cannot be found.
+        """Return the threshold on these trials; NaN with a reason where it cannot be found.
 
-        That of ``deployed`` is NaN without a reason: each trial may have its own.
+        The threshold of ``deployed`` is NaN without a reason: each trial may have its own.
         """
         if self.rule == DEPLOYED:
             return math.nan, ""
@@ -81,7 +81,7 @@ class OperatingPoint:
         return (math.nan, reason) if reason else (float(self.threshold(counts)), "")
 
     def threshold(self, counts: Counts) -> FloatArray | float:
-        """The threshold on trials that have one, ``[...]``."""
+        """Return the threshold on trials that have one, ``[...]``."""
         if self.rule == "threshold":
             return self.rule_value
         if self.rule == "fpr":
@@ -93,174 +93,189 @@ class OperatingPoint:
         assert self.cost is not None
         if self.rule == "bayes":
             return bayes_threshold(self.cost, self.log_base)
-        cheapest: FloatArray = min_cdet(counts, cost=self.cost).threshold
-        return cheapest
+        min_cost_threshold: FloatArray = min_cdet(counts, cost=self.cost).threshold
+        return min_cost_threshold
 
     def _unresolvable_reason(self, counts: Counts) -> str:
+        """Return why too few trials can show the target rate; empty where they can."""
         if self.rule in {"threshold", "bayes"}:
             return ""
-        target, nontarget = int(counts.n_target), int(counts.n_nontarget)
-        trials = {"fpr": nontarget, "fnr": target}.get(self.rule)
-        if not trials:
-            return missing_class_reason(target, nontarget)
-        if self.rule_value * trials < 1:
-            return f"{self.text} is below one error in {trials} trial{'s' * (trials != 1)}"
-        return ""
+        n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)
+        n_trials = {"fpr": n_nontarget, "fnr": n_target}.get(self.rule)
+        if not n_trials:
+            return missing_class_reason(n_target, n_nontarget)
+        if self.rule_value * n_trials >= 1:
+            return ""
+        trials = "1 trial" if n_trials == 1 else f"{n_trials} trials"
+        return f"{self.text} is below one error in {trials}"
 
 
 @frozen
 class OperatingPoints:
-    """Operating points as replicates see them."""
+    """The operating points of one system, and which thresholds are set anew in each replicate."""
 
-    located: Sequence[LocatedPoint]  # those that rows are told at
-    min_cost_points: Sequence[
-        LocatedPoint
-    ]  # those of the smallest cost, which subgroup bias is told at
-    area_points: Sequence[LocatedPoint]  # those that the area under FDR is taken over
-    are_thresholds_fixed: (
-        bool  # thresholds stay as they are: found on other trials, or as the user wants it
-    )
-    # test speakers of nontarget trials are unknown, so that thresholds cannot be found again
+    located: Sequence[LocatedPoint]
+    """Those of the tables."""
+    min_cost_points: Sequence[LocatedPoint]
+    """Where each cost is smallest over all trials, for subgroup bias."""
+    area_points: Sequence[LocatedPoint]
+    """The grid that the area under FDR is taken over."""
+    are_thresholds_fixed: bool
+    """Thresholds are the same in all replicates: set on other trials, or fixed by the user."""
     lack_test_speakers: bool = False
+    """Test speakers of nontarget trials are unknown, so that replicates cannot set thresholds."""
 
     @property
     def score_points(self) -> list[LocatedPoint]:
-        """Those that rows are told at and that have a threshold of scores."""
-        return [f for f in self.located if f.point.rule != DEPLOYED]
+        """Return the points of the tables that have one threshold for all scores."""
+        return [located for located in self.located if located.point.rule != DEPLOYED]
 
     @cached_property
     def all_score_points(self) -> list[LocatedPoint]:
-        """Those with a threshold of scores, the cheapest ones last."""
+        """Return all points with one threshold for all scores, those of smallest cost last."""
         return self.score_points + list(self.min_cost_points)
 
     @cached_property
     def deployed_index(self) -> int | None:
-        """Which one is the decisions that were made."""
-        rules = [f.point.rule for f in self.located]
+        """Return the index of ``deployed`` among the points, None without it."""
+        rules = [located.point.rule for located in self.located]
         return rules.index(DEPLOYED) if DEPLOYED in rules else None
 
     @property
     def fixed_thresholds(self) -> list[float]:
-        """Thresholds that may be the same in every replicate."""
-        are_kept = self.are_thresholds_fixed or self.lack_test_speakers
-        return [
-            f.threshold for f in (*self.all_score_points, *(self.area_points if are_kept else ()))
-        ]
+        """Return the thresholds that may be the same in every replicate."""
+        thresholds = [located.threshold for located in self.all_score_points]
+        if self.are_thresholds_fixed or self.lack_test_speakers:
+            thresholds += [located.threshold for located in self.area_points]
+        return thresholds
 
-    def thresholds(self, everything: Counts, points: Sequence[LocatedPoint]) -> FloatArray:
-        """The threshold of each point, ``[replicate, point]``, NaN where there is none.
+    def thresholds(self, all_trials: Counts, points: Sequence[LocatedPoint]) -> FloatArray:
+        """Return the threshold of each point, ``[replicate, point]``, NaN where there is none.
 
-        It is found again in each replicate, unless it was given or found on other trials, or nobody
-        knows of whom some of these are.
+        Each replicate of `all_trials` sets it anew, unless it was given or set on other trials, or
+        some test speakers are unknown.
         """
-        found = np.empty((everything.target.shape[0], len(points)))
-        of_fpr = []
-        for i, one in enumerate(points):
-            again = self._varies_by_draw(one) and not self.lack_test_speakers
-            if again and one.point.rule == "fpr":
-                of_fpr.append(i)
+        drawn_thresholds = np.empty((all_trials.target.shape[0], len(points)))
+        fpr_indices = []
+        for i, located in enumerate(points):
+            is_set_anew = self._varies_by_draw(located) and not self.lack_test_speakers
+            if is_set_anew and located.point.rule == "fpr":
+                fpr_indices.append(i)
             else:
-                found[:, i] = one.point.threshold(everything) if again else one.threshold
-        if of_fpr:  # at once, as the area under FDR is taken over a hundred
-            levels = [points[i].point.rule_value for i in of_fpr]
-            found[:, of_fpr] = threshold_at_fpr(everything.curve, levels)
-        return found
+                drawn_thresholds[:, i] = (
+                    located.point.threshold(all_trials) if is_set_anew else located.threshold
+                )
+        if fpr_indices:  # in one call, as the area under FDR is taken over a hundred points
+            fpr_targets = [points[i].point.rule_value for i in fpr_indices]
+            drawn_thresholds[:, fpr_indices] = threshold_at_fpr(all_trials.curve, fpr_targets)
+        return drawn_thresholds
 
     def moves_with_threshold(self, rate: str) -> NDArray[np.bool_]:
-        """At which points a rate of all trials moves with the threshold, ``[point]``.
+        """Return at which points a rate of all trials moves with the threshold, ``[point]``.
 
-        Found on these trials, it varies with them; but the rate that it is found by stays.
+        A threshold set on these trials varies with them, but the rate that it was set by does not.
         """
         return np.array(
-            [self._varies_by_draw(one) and one.point.rule != rate for one in self.located],
+            [
+                self._varies_by_draw(located) and located.point.rule != rate
+                for located in self.located
+            ],
             dtype=bool,
         )
 
-    def _varies_by_draw(self, one: LocatedPoint) -> bool:
-        is_given = one.point.rule in {"threshold", "bayes", DEPLOYED}
-        return not (self.are_thresholds_fixed or one.reason or is_given)
+    def _varies_by_draw(self, located: LocatedPoint) -> bool:
+        """Return whether the threshold was set on these trials, so that each draw has its own."""
+        is_given = located.point.rule in {"threshold", "bayes", DEPLOYED}
+        return not (self.are_thresholds_fixed or located.reason or is_given)
 
     def target_rates(self, rate: str) -> list[float]:
-        """At which values of a rate the other one is told, 1 % if none is an operating point."""
-        return [f.point.rule_value for f in self.located if f.point.rule == rate] or [0.01]
+        """Return the target rates at which the other rate is reported; 1 % without any."""
+        return [
+            located.point.rule_value for located in self.located if located.point.rule == rate
+        ] or [0.01]
 
 
 def locate_points(
     points: Sequence[OperatingPoint],
-    everything: Counts,
+    all_trials: Counts,
     cost: CostModel,
     *,
-    on: Counts | None = None,
+    development: Counts | None = None,
     no_curve: str = "",
     deployed: Outcomes = NO_OUTCOMES,
 ) -> list[LocatedPoint]:
-    """Find the threshold of each point and what it gives on all trials.
+    """Return each point with its threshold, and with the rates and cost it has on all trials.
 
     Parameters
     ----------
-    everything
-        All scored trials of the system, on which the rates are told.
+    all_trials
+        All scored trials of the system, whose rates are reported.
     cost
-        The cost model that each point's cost is told in.
-    on
-        Trials to find the thresholds on instead (a development list).
+        The cost model of the cost reported at each point.
+    development
+        Trials of a development list to set the thresholds on instead.
     no_curve
         Why no threshold can be found on the trials; empty if one can.
     deployed
         The decisions on all trials, for the point ``deployed``.
     """
-    source = everything if on is None else on
-    lacks = no_curve if on is None or no_curve == NO_SCORES else ""
-    found = []
+    threshold_trials = all_trials if development is None else development
+    no_threshold_reason = no_curve if development is None or no_curve == NO_SCORES else ""
+    located = []
     for point in points:
         if point.rule == DEPLOYED and deployed.deployed is not None:
-            levels = list(deployed.thresholds or ())
-            threshold = levels[0] if len(levels) == 1 else math.nan
+            decision_thresholds = list(deployed.thresholds or ())
+            threshold = decision_thresholds[0] if len(decision_thresholds) == 1 else math.nan
             counts, accepted, reason = deployed.deployed, 1.0, ""
         else:
-            threshold, reason = point.threshold_or_reason(source, no_curve=lacks)
-            counts, accepted = everything, threshold
-        rates = (math.nan,) * 3
+            threshold, reason = point.threshold_or_reason(
+                threshold_trials, no_curve=no_threshold_reason
+            )
+            counts, accepted = all_trials, threshold
+        fpr = fnr = cost_at_threshold = math.nan
         if not reason:
-            at = counts.at([accepted])
-            rates = float(at.fpr[0]), float(at.fnr[0]), float(cdet(at, cost)[0])
-        found.append(LocatedPoint(point, threshold, *rates, reason))
-    return found
+            errors = counts.at([accepted])
+            fpr, fnr = float(errors.fpr[0]), float(errors.fnr[0])
+            cost_at_threshold = float(cdet(errors, cost)[0])
+        located.append(LocatedPoint(point, threshold, fpr, fnr, cost_at_threshold, reason))
+    return located
 
 
-def is_far_from_target(aim: float, reached: float) -> bool:
-    """Whether a rate is off its target more than twofold, as odds.
+def is_far_from_target(target_rate: float, rate: float) -> bool:
+    """Return whether a rate is off its target more than twofold, as odds.
 
     Examples
     --------
     >>> is_far(0.01, 0.018), is_far(0.01, 0.03), is_far(0.6, 1.0)
     (False, True, True)
     """
-    one, other = reached * (1 - aim), aim * (1 - reached)
-    return max(one, other) > 2 * min(one, other)
+    rate_odds, target_odds = rate * (1 - target_rate), target_rate * (1 - rate)
+    return max(rate_odds, target_odds) > 2 * min(rate_odds, target_odds)
 
 
-def missed_targets(found: Sequence[LocatedPoint], everything: Counts) -> list[str]:
-    """Points whose rate is far from the one that they are named by, with the rate.
+def missed_targets(located_points: Sequence[LocatedPoint], all_trials: Counts) -> list[str]:
+    """Return a sentence on each point whose rate is far from the one that it is named by.
 
     Far is more than twofold, as odds, and by more trials than three standard errors of a count of
     single trials, and one trial: what chance or the steps of a rate explain is no miss.
     """
-    words = []
-    for one in found:
-        rule, aim = one.point.rule, one.point.rule_value
-        if one.reason or rule not in {"fpr", "fnr"}:
+    sentences = []
+    for located in located_points:
+        rule, target_rate = located.point.rule, located.point.rule_value
+        if located.reason or rule not in {"fpr", "fnr"}:
             continue
-        reached = one.fpr if rule == "fpr" else one.fnr
-        n = int(everything.n_nontarget if rule == "fpr" else everything.n_target)
-        room = 3 * math.sqrt(n * aim * (1 - aim)) + 1
-        if n and is_far_from_target(aim, reached) and abs(reached - aim) * n > room:
-            words.append(f"{one.point.text} comes to {100 * reached:.3g} %")
-    return words
+        rate = located.fpr if rule == "fpr" else located.fnr
+        n_trials = int(all_trials.n_nontarget if rule == "fpr" else all_trials.n_target)
+        max_chance_errors = 3 * math.sqrt(n_trials * target_rate * (1 - target_rate)) + 1
+        excess_errors = abs(rate - target_rate) * n_trials
+        is_far = is_far_from_target(target_rate, rate) and excess_errors > max_chance_errors
+        if n_trials and is_far:
+            sentences.append(f"{located.point.text} comes to {100 * rate:.3g} %")
+    return sentences
 
 
 def missing_class_reason(n_target: int, n_nontarget: int) -> str:
-    """Say which class of trials is missing, if one is."""
+    """Return which class of trials is missing; empty if neither is."""
     if n_target and n_nontarget:
         return ""
     if n_target:
@@ -288,16 +303,16 @@ def parse_point(
     >>> parse_point("fpr=0.01", []).level
     0.01
     """
-    head, equals, value = text.strip().partition("=")
+    head, equals, number = text.strip().partition("=")
     head = head.lower()
     if equals and head in {"threshold", "fpr", "fnr"}:
-        return OperatingPoint(text.strip(), head, _level(text, head, value))
-    name, colon, model = text.strip().partition(":")
+        return OperatingPoint(text.strip(), head, _rule_value(text, head, number))
+    name, colon, cost_name = text.strip().partition(":")
     name = name.lower()
     if name in {"eer", DEPLOYED} and not colon:
         return OperatingPoint(text.strip(), name)
     if name in {"min-cdet", "bayes"}:
-        cost = parse_cost(model) if model else costs[0]
+        cost = parse_cost(cost_name) if cost_name else costs[0]
         if len(cost.p_target) > 1:
             msg = (
                 f"operating point {text!r}: cost model {cost.name} averages several priors and has "
@@ -318,23 +333,23 @@ def parse_point(
     raise ConfigError(msg)
 
 
-def _level(text: str, head: str, value: str) -> float:
+def _rule_value(text: str, head: str, number: str) -> float:
     try:
-        level = float(value)
+        rule_value = float(number)
     except ValueError:
-        level = math.nan
-    if math.isnan(level) or (head != "threshold" and not 0 < level < 1):
+        rule_value = math.nan
+    if math.isnan(rule_value) or (head != "threshold" and not 0 < rule_value < 1):
         if head == "threshold":
-            wanted = f"the threshold must be a number (found {value!r}); example: threshold=0.5"
+            problem = f"the threshold must be a number (found {number!r}); example: threshold=0.5"
         else:
-            wanted = f"the rate must be between 0 and 1 (found {value!r}); example: {head}=0.01"
-        msg = f"operating point {text!r}: {wanted}"
+            problem = f"the rate must be between 0 and 1 (found {number!r}); example: {head}=0.01"
+        msg = f"operating point {text!r}: {problem}"
         raise ConfigError(msg)
-    return level
+    return rule_value
 
 
 def default_points(counts: Counts) -> list[OperatingPoint]:
-    """FPR 1 % and, where the trials can carry it, 0.1 %; FNR 1 % of targets alone.
+    """Return FPR 1 % and, with enough trials, 0.1 %; FNR 1 % for a list of targets alone.
 
     See docs/methods/index.md#the-default-audit.
     """
@@ -356,19 +371,19 @@ def parse_sweep(text: str) -> list[OperatingPoint]:
     ['fpr=0.001', 'fpr=0.01', 'fpr=0.1']
     """
     head, _, grid = text.strip().partition("=")
-    low, _, rest = grid.partition(":")
-    high, _, steps = rest.partition(":")
-    count = steps.removeprefix("log")
+    low, _, high_and_steps = grid.partition(":")
+    high, _, steps = high_and_steps.partition(":")
+    n_text = steps.removeprefix("log")
     try:
-        start, stop, n = float(low), float(high), int(count)
+        start, stop, n_points = float(low), float(high), int(n_text)
     except ValueError:
         start = stop = math.nan
-        n = 0
-    if head not in {"fpr", "fnr"} or not 0 < start < stop < 1 or n < 2:
+        n_points = 0
+    if head not in {"fpr", "fnr"} or not 0 < start < stop < 1 or n_points < 2:
         msg = f"sweep {text!r} is not of the form fpr=LOW:HIGH:logN, as in fpr=0.001:0.1:log100"
         raise ConfigError(msg)
-    make = np.geomspace if steps.startswith("log") else np.linspace
+    spaced = np.geomspace if steps.startswith("log") else np.linspace
     return [
-        OperatingPoint(f"{head}={float(f'{level:.12g}')!r}", head, float(f"{level:.12g}"))
-        for level in make(start, stop, n)
+        OperatingPoint(f"{head}={float(f'{rate:.12g}')!r}", head, float(f"{rate:.12g}"))
+        for rate in spaced(start, stop, n_points)
     ]

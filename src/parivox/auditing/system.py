@@ -159,7 +159,9 @@ def measure_system(
     def found(points: Sequence[OperatingPoint]) -> list[LocatedPoint]:
         """Points where the audit's own are found: on these or the development trials."""
         cost = options.costs[0]
-        at = locate_points(points, everything, cost, on=on, no_curve=no_curve, deployed=outcomes)
+        at = locate_points(
+            points, everything, cost, development=on, no_curve=no_curve, deployed=outcomes
+        )
         _check_edges(trials, at)
         return at
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.bias import add_bias_rows, bias_values
+from parivox.auditing.bias import add_bias_rows, each_bias_measure
 from parivox.auditing.bt4vt_rows import add_compat_ratios, compat_metrics
 from parivox.auditing.confounding import add_standardised_rows
 from parivox.auditing.curves import (
@@ -67,7 +67,7 @@ def add_rows(
         if one.cells is None or one.area is None:
             continue
         grouping, names, of = one.cells.grouping, one.names, one.uncertainty
-        blocks = bias_values(one.errors, one.draws, one.cheapest, names[:-1], points, options)
+        blocks = each_bias_measure(one.errors, one.draws, one.cheapest, names[:-1], points, options)
         ratios = add_bias_rows(rows["bias"], where, grouping, blocks, options, of)
         p_all = add_meta_rows(
             *(rows["meta"], where, names[:-1], one.errors, one.area, one.draws, options),

@@ -70,7 +70,7 @@ def test_a_mean_lacks_what_one_of_its_groups_lacks():
     masks = [np.array([True, True, False]), np.array([False, False, True])]
     like = np.array([[1.0, 2.0, 4.0], [1.0, np.nan, 4.0]])
     drawn = np.array([like, [[np.nan, 1.0, 1.0], [3.0, 7.0, np.inf]]])
-    found = means_over_groups(drawn, masks, like=like)
+    found = means_over_groups(drawn, masks, defined_like=like)
     assert found.tolist()[0] == [[1.5, 4.0], [1.0, 4.0]]
     assert np.isnan(found[1, 0, 0])
     assert found[1, 0, 1] == 1.0
