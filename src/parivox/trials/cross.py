@@ -1,8 +1,8 @@
-"""Cross lists: nontarget trials for every pair of groups, as a matrix of false accepts needs them.
+"""Build cross lists: nontarget trials for every pair of groups, for a matrix of false accepts.
 
 A cell holds the trials that one group enrols for and another, or the same, is tested in. With a
 budget, every cell has its exact number of trials, drawn without enumerating the pairs that there
-are: speakers take turns on either side of a cell, each with any of the others, and so do their
+are: speakers take turns on the sides of a cell, each with any of the others, and so do their
 utterances. No pair comes twice, in either order.
 """
 
@@ -41,7 +41,7 @@ ROWS = (
     "first any target trials, speaker by speaker in the order of their ids; then cell by cell in "
     "the order of two groups: those that the first enrols for, then those of the second"
 )
-ALL_ROWS = (
+COMPLETE_ROWS = (
     "first any target trials, speaker by speaker in the order of their ids; then every pair, by "
     "the utterance that is first in the order of speakers, recordings and ids; either side of a "
     "pair is the enrolment in turn"
@@ -90,7 +90,7 @@ def build_cross(
     >>> built.manifest["lists"]
     [{'target': 0, 'nontarget': 16}]
     """
-    asked = CrossOptions.of(
+    build_options = CrossOptions.of(
         utterances=utterances,
         by=by,
         speakers=speakers,
@@ -101,94 +101,115 @@ def build_cross(
         targets=targets,
         **options,
     )
-    pool = Pool.read(utterances, speakers, by=by, id=asked.id)
-    return build_lists(design(pool, asked), asked)
+    pool = Pool.read(utterances, speakers, by=by, id=build_options.id)
+    return build_lists(design(pool, build_options), build_options)
 
 
-def design(pool: Pool, asked: CrossOptions) -> Design:
-    """The design of cross lists: which cells there are, and how many trials each has."""
-    trials, per_cell, complete = asked.trials, asked.per_cell, asked.complete
-    if sum((trials is not None, per_cell is not None, complete)) != 1:
+def design(pool: Pool, options: CrossOptions) -> Design:
+    """Return the design of cross lists: which cells there are, and how many trials each has."""
+    is_given = [options.trials is not None, options.per_cell is not None, bool(options.complete)]
+    if is_given.count(True) != 1:
         msg = "how many trials? give one of --trials (in all), --per-cell and --complete"
         raise ConfigError(msg)
-    members, reasons = _members(pool)
-    cells = len(members) ** 2
-    targets = asked.targets
-    is_in = np.array([not reason for reason in reasons])
-    pairs = target_pairs(pool.utterance_starts, pool.recording_ends)
-    there = pairs.count_by_speaker(pool.utterance_starts)[is_in]
-    if few := int((there < targets).sum()):
+    members, reasons = _group_members(pool)
+    n_targets = options.targets
+    takes_part = np.array([not reason for reason in reasons])
+    target = target_pairs(pool.utterance_starts, pool.recording_ends)
+    n_possible = target.count_by_speaker(pool.utterance_starts)[takes_part]
+    if n_few := int((n_possible < n_targets).sum()):
         msg = (
-            f"--targets {targets:,}: {few:,} of {there.size:,} speakers in {pool.utterances.name} "
-            "have fewer target pairs across recordings; the largest for all of them is "
-            f"{there.min():,}"
+            f"--targets {n_targets:,}: {n_few:,} of {n_possible.size:,} speakers in "
+            f"{pool.utterances.name} have fewer target pairs across recordings; the largest for "
+            f"all of them is {n_possible.min():,}"
         )
         raise DataError(msg)
-    budget = None
-    if per_cell is not None:
-        budget = np.full(cells, per_cell)
-        _check_cells(pool, members, per_cell, f"--per-cell {per_cell:,}")
-    elif trials is not None:
-        if trials < cells:
-            msg = f"--trials {trials:,}: there are {cells:,} cells; give one for each, or more"
-            raise ConfigError(msg)
-        each, more = divmod(trials, cells)
-        budget = each + (np.arange(cells) < more)
-        _check_cells(pool, members, int(budget[0]), f"--trials {trials:,}")
+    cell_budgets = _cell_budgets(pool, members, options)
     notes = ["it is made for false accepts of every two groups; checks G1 to G4 are of other lists"]
-    if not targets:
+    if not n_targets:
         notes.append("there are no target trials, so nothing tells of false rejects")
-    kept, every = _every_pair(pool, is_in)
+    utterances, all_pairs = _all_pairs(pool, takes_part)
 
     def draw(draws: Draws) -> Iterator[TrialChunk]:
-        if targets:
-            numbers = draws.child(_TARGET).distinct_numbers(
-                pairs.count_by_speaker(pool.utterance_starts), targets * is_in
-            )
-            for at in range(0, numbers.size, TRIALS_PER_CHUNK):
-                enrol, test = pairs.utterances_at(numbers[at : at + TRIALS_PER_CHUNK])
+        if n_targets:
+            populations = target.count_by_speaker(pool.utterance_starts)
+            numbers = draws.child(_TARGET).distinct_numbers(populations, n_targets * takes_part)
+            for start in range(0, numbers.size, TRIALS_PER_CHUNK):
+                enrol, test = target.utterances_at(numbers[start : start + TRIALS_PER_CHUNK])
                 yield TrialChunk(enrol, test, np.ones(enrol.size, dtype=bool))
-        yield from _all(kept, every) if budget is None else _cells(pool, members, budget, draws)
+        if cell_budgets is None:
+            yield from _complete_chunks(utterances, all_pairs)
+        else:
+            yield from _cell_chunks(pool, members, cell_budgets, draws)
 
-    nontarget = every.n_pairs if budget is None else int(budget.sum())
+    n_nontarget = all_pairs.n_pairs if cell_budgets is None else int(cell_budgets.sum())
     return Design(
-        "cross",
-        pool,
-        {"trials": trials, "per_cell": per_cell, "complete": complete, "targets": targets},
-        draw,
-        targets * int(is_in.sum()) + nontarget,
-        ROWS if budget is not None else ALL_ROWS,
-        pool.speakers_by_group(is_in),
-        tuple(reasons),
-        tuple(notes),
+        kind="cross",
+        pool=pool,
+        parameters={
+            "trials": options.trials,
+            "per_cell": options.per_cell,
+            "complete": options.complete,
+            "targets": n_targets,
+        },
+        draw=draw,
+        n_trials=n_targets * int(takes_part.sum()) + n_nontarget,
+        row_order=COMPLETE_ROWS if cell_budgets is None else ROWS,
+        n_speakers_by_group=pool.speakers_by_group(takes_part),
+        exclusion_reasons=tuple(reasons),
+        notes=tuple(notes),
     )
 
 
-def _every_pair(pool: Pool, is_in: NDArray[np.bool_]) -> tuple[Ints, NumberedPairs]:
-    """Utterances of these speakers, and the pairs of two of them."""
-    kept = np.flatnonzero(is_in[pool.speaker_of_utterance])
-    owner = pool.speaker_of_utterance[kept]
-    last = np.full(kept.size, kept.size)
-    return kept, NumberedPairs(np.searchsorted(owner, owner, side="right"), last)
+def _cell_budgets(
+    pool: Pool, members: list[Ints], options: CrossOptions
+) -> NDArray[np.int64] | None:
+    """Return how many trials each cell has; None for every pair there is."""
+    n_cells = len(members) ** 2
+    if options.per_cell is not None:
+        _check_cells(pool, members, options.per_cell, f"--per-cell {options.per_cell:,}")
+        return np.full(n_cells, options.per_cell)
+    if options.trials is None:
+        return None
+    option = f"--trials {options.trials:,}"
+    if options.trials < n_cells:
+        msg = f"{option}: there are {n_cells:,} cells; give one for each, or more"
+        raise ConfigError(msg)
+    quotient, remainder = divmod(options.trials, n_cells)
+    # where trials do not come out even, the first cells have one more
+    budgets = np.full(n_cells, quotient)
+    budgets[:remainder] += 1
+    _check_cells(pool, members, int(budgets[0]), option)
+    return budgets
 
 
-def _all(utterances: Ints, pairs: NumberedPairs) -> Iterator[TrialChunk]:
-    for at in range(0, pairs.n_pairs, TRIALS_PER_CHUNK):
-        enrol, test = pairs.utterances_at(np.arange(at, min(at + TRIALS_PER_CHUNK, pairs.n_pairs)))
+def _all_pairs(pool: Pool, takes_part: NDArray[np.bool_]) -> tuple[Ints, NumberedPairs]:
+    """Return the utterances of these speakers, and the pairs of two of them."""
+    utterances = np.flatnonzero(takes_part[pool.speaker_of_utterance])
+    speaker = pool.speaker_of_utterance[utterances]
+    first_of_next_speaker = np.searchsorted(speaker, speaker, side="right")
+    return utterances, NumberedPairs(
+        first_of_next_speaker, np.full(utterances.size, utterances.size)
+    )
+
+
+def _complete_chunks(utterances: Ints, pairs: NumberedPairs) -> Iterator[TrialChunk]:
+    for start in range(0, pairs.n_pairs, TRIALS_PER_CHUNK):
+        numbers = np.arange(start, min(start + TRIALS_PER_CHUNK, pairs.n_pairs))
+        enrol, test = pairs.utterances_at(numbers)
         yield TrialChunk(utterances[enrol], utterances[test], np.zeros(enrol.size, dtype=bool))
 
 
-def _members(pool: Pool) -> tuple[list[Ints], list[str]]:
-    """Speakers of each group, and why others take no part."""
+def _group_members(pool: Pool) -> tuple[list[Ints], list[str]]:
+    """Return the speakers of each group, and why others take no part."""
     reasons = np.full(pool.n_utterances.size, "", dtype=object)
     reasons[pool.group_of_speaker < 0] = f"{pool.grouping} is not known"
     members = []
     for group in range(len(pool.groups)):
-        who = np.flatnonzero(pool.group_of_speaker == group)
-        if who.size > 1:
-            members.append(who)
+        speakers = np.flatnonzero(pool.group_of_speaker == group)
+        if speakers.size > 1:
+            members.append(speakers)
         else:
-            reasons[who] = "the one speaker of the group, who has no pairs within it"
+            reasons[speakers] = "the one speaker of the group, who has no pairs within it"
     if not members:
         msg = (
             f"{pool.utterances.name}: no group of {pool.grouping} has two speakers; group by "
@@ -198,73 +219,116 @@ def _members(pool: Pool) -> tuple[list[Ints], list[str]]:
     return members, reasons.tolist()
 
 
-def _check_cells(pool: Pool, members: list[Ints], most: int, asked: str) -> None:
+def _check_cells(pool: Pool, members: list[Ints], max_budget: int, option: str) -> None:
     """Refuse a budget at which two speakers of some cells meet more often than they have pairs."""
-    sizes = [np.sort(pool.n_utterances[who]) for who in members]
-    count = np.array([who.size for who in members])
-    fewest = np.array([one[0] for one in sizes])
-    fits = np.multiply.outer(fewest * count, fewest * count) // 2  # in both directions
-    np.fill_diagonal(fits, count * (count - 1) // 2 * [one[0] * one[1] for one in sizes])
-    least = int(fits.min())
-    if most > least:
-        where = " and ".join(
-            pool.groups[pool.group_of_speaker[members[at][0]]]
-            for at in dict.fromkeys(np.unravel_index(int(fits.argmin()), fits.shape))
+    sizes = [np.sort(pool.n_utterances[speakers]) for speakers in members]
+    n_speakers = np.array([speakers.size for speakers in members])
+    fewest = np.array([group_sizes[0] for group_sizes in sizes])
+    # the two speakers with the fewest utterances meet as often as all others do; a pair of
+    # utterances stands for both directions
+    capacities = np.multiply.outer(fewest * n_speakers, fewest * n_speakers) // 2
+    fewest_pairs = [group_sizes[0] * group_sizes[1] for group_sizes in sizes]
+    np.fill_diagonal(capacities, n_speakers * (n_speakers - 1) // 2 * fewest_pairs)
+    min_capacity = int(capacities.min())
+    if max_budget > min_capacity:
+        cell = np.unravel_index(int(capacities.argmin()), capacities.shape)
+        groups = " and ".join(
+            pool.groups[pool.group_of_speaker[members[index][0]]] for index in dict.fromkeys(cell)
         )
         msg = (
-            f"{asked}: speakers of {where} would need some pair of utterances twice, if all of "
-            f"them take part equally often; at most {least:,} trials fit into each cell, "
-            f"{least * len(members) ** 2:,} in all"
+            f"{option}: speakers of {groups} would need some pair of utterances twice, if all of "
+            f"them take part equally often; at most {min_capacity:,} trials fit into each cell, "
+            f"{min_capacity * len(members) ** 2:,} in all"
         )
         raise DataError(msg)
 
 
-def _cells(
-    pool: Pool, members: list[Ints], budget: NDArray[np.int64], draws: Draws
+def _cell_chunks(
+    pool: Pool, members: list[Ints], budgets: NDArray[np.int64], draws: Draws
 ) -> Iterator[TrialChunk]:
-    """Trials of each cell, in blocks."""
-    every = np.concatenate(members)
-    rank = np.lexsort((draws.child(_ORDER).words([0], [every.size]), pool.group_of_speaker[every]))
-    counts = np.array([who.size for who in members])
-    order = np.split(every[rank], np.cumsum(counts)[:-1])
-    n = counts.size
-    # who is next on either side after the cells within groups, and how often all have been there
-    own = budget[:: n + 1]
-    enrols, tests = own % counts, (1 + own // counts % (counts - 1) + own) % counts
-    turns = -(-own // counts)
-    fewest = [int(pool.n_utterances[who].min()) for who in members]
-    drawn: list[tuple[Ints, Ints]] = []
-    for g in range(n):
-        for h in range(g, n):
-            a, b = int(counts[g]), int(counts[h])
-            m, back = int(budget[g * n + h]), int(budget[h * n + g])
-            if g == h:
-                i, j = meet_each_other(a, m)
-                met = [(order[g][i], order[g][j], np.arange(m) // a)]
+    """Yield the trials of each cell, in chunks."""
+    turns = _GroupTurns(pool, members, budgets, draws.child(_ORDER))
+    n_groups = len(members)
+    chunk: list[tuple[Ints, Ints]] = []
+    for first in range(n_groups):
+        for second in range(first, n_groups):
+            if first == second:
+                meetings = turns.meetings_within(first)
             else:
-                i, j = meet(a, b, m)
-                met = [(order[g][(i + enrols[g]) % a], order[h][(j + tests[h]) % b], turns[h])]
-                if -(-m // (a * b)) - (-back // (a * b)) <= fewest[g] * fewest[h]:
-                    j, i = meet(b, a, back)
-                    j, i = j + enrols[h], i + tests[g]
-                else:  # the one way of meeting has to go on
-                    i, j = meet_back(a, b, back, m)
-                    i, j = i + enrols[g], j + tests[h]
-                met.append((order[h][j % b], order[g][i % a], turns[g]))
-                met = [
-                    (enrol, test, turn + np.arange(test.size) // size)
-                    for (enrol, test, turn), size in zip(met, (b, a), strict=True)
-                ]
-                for at, enrolled, tested in ((g, m, back), (h, back, m)):
-                    enrols[at] += enrolled
-                    tests[at] += tested
-                    turns[at] += -(-tested // counts[at])
-            meetings = Meetings(*(np.concatenate(one) for one in zip(*met, strict=True)))
-            drawn.append(
-                utterances_of(meetings, pool.utterance_starts, draws.child(_CELLS).child(g * n + h))
-            )
-            is_last = g == h == n - 1
-            if is_last or sum(one.size for one, _ in drawn) >= TRIALS_PER_CHUNK:
-                enrol, test = (np.concatenate(side) for side in zip(*drawn, strict=True))
+                meetings = turns.meetings_between(first, second)
+            cell_draws = draws.child(_CELLS).child(first * n_groups + second)
+            chunk.append(utterances_of(meetings, pool.utterance_starts, cell_draws))
+            is_last = first == second == n_groups - 1
+            if is_last or sum(enrol.size for enrol, _ in chunk) >= TRIALS_PER_CHUNK:
+                enrol, test = (np.concatenate(side) for side in zip(*chunk, strict=True))
                 yield TrialChunk(enrol, test, np.zeros(enrol.size, dtype=bool))
-                drawn = []
+                chunk = []
+
+
+class _GroupTurns:
+    """Who of each group is next on either side, so that everybody takes part equally often.
+
+    Cells are asked for in the order of two groups, as each goes on where those before left off.
+    """
+
+    def __init__(
+        self, pool: Pool, members: list[Ints], budgets: NDArray[np.int64], draws: Draws
+    ) -> None:
+        speakers = np.concatenate(members)
+        random_words = draws.words([0], [speakers.size])
+        order = np.lexsort((random_words, pool.group_of_speaker[speakers]))
+        self.n_speakers = np.array([group_members.size for group_members in members])
+        self.members = np.split(speakers[order], np.cumsum(self.n_speakers)[:-1])
+        self.fewest = [int(pool.n_utterances[group_members].min()) for group_members in members]
+        self.budgets = budgets.reshape(len(members), -1)  # [enrolment group, test group]
+        # who is next on either side after the cells within groups, and how often all were tested
+        within, n_speakers = np.diagonal(self.budgets), self.n_speakers
+        self.next_enrol = within % n_speakers
+        self.next_test = (1 + within // n_speakers % (n_speakers - 1) + within) % n_speakers
+        self.n_tests = -(-within // n_speakers)
+
+    def meetings_within(self, group: int) -> Meetings:
+        """Return the meetings of a group with itself."""
+        n_speakers, n_meetings = int(self.n_speakers[group]), int(self.budgets[group, group])
+        enrol, test = meet_each_other(n_speakers, n_meetings)
+        return Meetings(
+            self.members[group][enrol],
+            self.members[group][test],
+            np.arange(n_meetings) // n_speakers,
+        )
+
+    def meetings_between(self, first: int, second: int) -> Meetings:
+        """Return the meetings of two groups: the first enrols, then the second."""
+        n_first, n_second = int(self.n_speakers[first]), int(self.n_speakers[second])
+        n_forth, n_back = int(self.budgets[first, second]), int(self.budgets[second, first])
+        enrol, test = meet(n_first, n_second, n_forth)
+        forth_enrol = self.members[first][(enrol + self.next_enrol[first]) % n_first]
+        forth_test = self.members[second][(test + self.next_test[second]) % n_second]
+        n_rounds = -(-n_forth // (n_first * n_second)) - (-n_back // (n_first * n_second))
+        if n_rounds <= self.fewest[first] * self.fewest[second]:
+            enrol, test = meet(n_second, n_first, n_back)
+            enrol, test = enrol + self.next_enrol[second], test + self.next_test[first]
+        else:
+            # beginning anew, two speakers could meet more often than they have pairs of utterances
+            test, enrol = meet_back(n_first, n_second, n_back, n_forth)
+            test, enrol = test + self.next_enrol[first], enrol + self.next_test[second]
+        back_enrol = self.members[second][enrol % n_second]
+        back_test = self.members[first][test % n_first]
+        meetings = Meetings(
+            np.concatenate((forth_enrol, back_enrol)),
+            np.concatenate((forth_test, back_test)),
+            np.concatenate(
+                (
+                    self.n_tests[second] + np.arange(n_forth) // n_second,
+                    self.n_tests[first] + np.arange(n_back) // n_first,
+                )
+            ),
+        )
+        self._advance(first, n_enrolled=n_forth, n_tested=n_back)
+        self._advance(second, n_enrolled=n_back, n_tested=n_forth)
+        return meetings
+
+    def _advance(self, group: int, *, n_enrolled: int, n_tested: int) -> None:
+        self.next_enrol[group] += n_enrolled
+        self.next_test[group] += n_tested
+        self.n_tests[group] += -(-n_tested // self.n_speakers[group])

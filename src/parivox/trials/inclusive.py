@@ -1,4 +1,4 @@
-"""Inclusive lists: the same number of pairs, of the same difficulty, for everybody.
+"""Build inclusive lists: the same number of pairs, of the same difficulty, for everybody.
 
 Algorithm 1 of paper 002, made precise (docs/methods/trial-lists.md#inclusive-lists). Every speaker
 enrols for n target and n nontarget trials. Target pairs are unordered pairs of recordings, drawn
@@ -53,9 +53,11 @@ ROWS = (
     "speaker by speaker in the order of their ids; of each first the target trials, easy before "
     "hard, then the nontarget trials, hard before easy"
 )
-NOT_ASKED = "is of a group that was not asked for"
-_ROUNDS = 1_000
-_WHOLE = 1e-6
+OTHER_GROUP_REASON = "is of a group that was not asked for"
+_MAX_ROUNDS = 1_000
+"""How often repeated pairs are drawn again."""
+_WHOLE_TOLERANCE = 1e-6
+"""By how much a number of pairs may miss a whole number and count as exact."""
 _TARGET, _ORDER, _UTTERANCES = range(3)  # keys of the streams of one list
 
 
@@ -128,7 +130,7 @@ def build_inclusive(
     ----------
     Hutiri, Gorce & Ding 2022, Algorithm 1.
     """
-    asked = InclusiveOptions.of(
+    build_options = InclusiveOptions.of(
         utterances=utterances,
         by=by,
         per_speaker=per_speaker,
@@ -142,313 +144,393 @@ def build_inclusive(
         groups=groups,
         **options,
     )
-    pool = Pool.read(utterances, speakers, by=by, grade_by=asked.grade_by, id=asked.id)
-    return build_lists(design(pool, asked), asked)
+    pool = Pool.read(
+        utterances, speakers, by=by, grade_by=build_options.grade_by, id=build_options.id
+    )
+    return build_lists(design(pool, build_options), build_options)
 
 
-def design(pool: Pool, asked: InclusiveOptions) -> Design:
-    """The design of inclusive lists: who takes part, and how pairs are drawn.
+def design(pool: Pool, options: InclusiveOptions) -> Design:
+    """Return the design of inclusive lists: who takes part, and how pairs are drawn.
 
-    The pool is graded already: `grade_by` is asked for the manifest, and for the check.
+    The pool is graded already: `grade_by` is used for the manifest, and for the check.
     """
-    n = asked.per_speaker
-    grades = _target_grades(asked.target_grades)
-    mix, compat = asked.mix, asked.compat
-    shares = {pool.hardest: 1.0} if mix is None else parse_mix(mix, pool.hardest)
-    shares = {grade: shares[grade] for grade in sorted(shares, reverse=True) if shares[grade]}
-    if compat and (mix is not None or asked.balance_partners):
+    n_pairs = options.per_speaker
+    target_grades = _target_grades(options.target_grades)
+    mix = {pool.hardest: 1.0} if options.mix is None else parse_mix(options.mix, pool.hardest)
+    mix = {grade: mix[grade] for grade in sorted(mix, reverse=True) if mix[grade]}
+    is_literal = bool(options.compat)
+    if is_literal and (options.mix is not None or options.balance_partners):
         msg = "--compat hutiri2022: knows no mix and no balance of partners; leave them out"
         raise ConfigError(msg)
-    balanced = not compat if asked.balance_partners is None else bool(asked.balance_partners)
-    groups = group_positions(pool.groups, pool.grouping, asked.groups)
-    wanted = _PairsWanted(pool, groups, n, shares, balanced, bool(compat)).with_targets(grades)
-    reasons = wanted.reasons()
+    if options.balance_partners is None:
+        takes_turns = not is_literal
+    else:
+        takes_turns = bool(options.balance_partners)
+    groups = group_positions(pool.groups, pool.grouping, options.groups)
+    pair_design = _PairDesign(
+        pool, groups, n_pairs, mix, takes_turns=takes_turns, is_literal=is_literal
+    ).with_targets(target_grades)
+    reasons = pair_design.exclusion_reasons()
     if "" not in reasons:
-        known = [one for one in reasons if one != NOT_ASKED] or reasons
-        reason = max(sorted(set(known)), key=known.count)
-        mend = "; ".join(_fitting(wanted)) or "give other speakers"
-        msg = f"--per-speaker {n:,}: no speaker can take part ({reason}); {mend}"
-        raise DataError(msg)
-    is_in = np.array([not reason for reason in reasons])
-    grade_by = None if asked.grade_by is None else list(asked.grade_by)
-    notes = list(_notes(wanted, reasons.count("")))
+        raise _nobody_error(pair_design, reasons)
+    takes_part = np.array([not reason for reason in reasons])
+    grade_by = None if options.grade_by is None else list(options.grade_by)
+    notes = list(_notes(pair_design, reasons.count("")))
     if grade_by is None and not pool.has_usual_difficulty:
         notes.append(
             f"grades are of {' and '.join(pool.graded_by)}, those of the check of "
             f"{' and '.join(pool.usual_attributes)}: to have the same, name attributes with "
             "--grade-by"
         )
-    draw_nontargets = _by_turns if balanced else _at_random
+    draw_nontargets = _nontarget_pairs_in_turn if takes_turns else _random_nontarget_pairs
 
     def draw(draws: Draws) -> Iterator[TrialChunk]:
-        targets = _targets(wanted, is_in, draws.child(_TARGET))
-        return speaker_by_speaker(targets, draw_nontargets(wanted, is_in, draws))
+        targets = _target_pairs(pair_design, takes_part, draws.child(_TARGET))
+        return speaker_by_speaker(targets, draw_nontargets(pair_design, takes_part, draws))
 
+    mix_names = {f"cat{grade}": share for grade, share in mix.items()}
+    group_names = [pool.groups[position] for position in groups]
     return Design(
-        "inclusive",
-        pool,
-        {
-            "per_speaker": n,
+        kind="inclusive",
+        pool=pool,
+        parameters={
+            "per_speaker": n_pairs,
             "grade_by": grade_by,
-            "target_grades": list(grades),
-            "mix": None if compat else {f"cat{grade}": share for grade, share in shares.items()},
-            "balance_partners": balanced,
-            "compat": compat,
-            "groups": None if asked.groups is None else [pool.groups[i] for i in groups],
+            "target_grades": list(target_grades),
+            "mix": None if is_literal else mix_names,
+            "balance_partners": takes_turns,
+            "compat": options.compat,
+            "groups": None if options.groups is None else group_names,
         },
-        draw,
-        2 * n * int(is_in.sum()),
-        ROWS,
-        pool.speakers_by_group(is_in),
-        tuple("" if one == NOT_ASKED else one for one in reasons),
-        tuple(notes),
+        draw=draw,
+        n_trials=2 * n_pairs * int(takes_part.sum()),
+        row_order=ROWS,
+        n_speakers_by_group=pool.speakers_by_group(takes_part),
+        exclusion_reasons=tuple(
+            "" if reason == OTHER_GROUP_REASON else reason for reason in reasons
+        ),
+        notes=tuple(notes),
     )
 
 
-def _fitting(wanted: _PairsWanted) -> Iterator[str]:
-    """Numbers and grades at which somebody takes part, where nobody does."""
-    if most := wanted.most(1):
-        yield f"the largest that leaves anybody in is {most:,}"
+def _nobody_error(pair_design: _PairDesign, reasons: list[str]) -> DataError:
+    """Return the error that no speaker can take part: the most frequent reason, and what fits."""
+    reasons = [reason for reason in reasons if reason != OTHER_GROUP_REASON] or reasons
+    reason = max(sorted(set(reasons)), key=reasons.count)
+    hint = "; ".join(_fitting_options(pair_design)) or "give other speakers"
+    return DataError(
+        f"--per-speaker {pair_design.n_pairs:,}: no speaker can take part ({reason}); {hint}"
+    )
+
+
+def _fitting_options(pair_design: _PairDesign) -> Iterator[str]:
+    """Yield numbers and grades at which somebody takes part, where nobody does."""
+    if n_pairs := pair_design.max_pairs(1):
+        yield f"the largest that leaves anybody in is {n_pairs:,}"
         return
-    if most := wanted.with_targets((TRIVIAL,)).most(1):
-        yield f"pairs of one recording fit: --target-grades 1, --per-speaker up to {most:,}"
-    for grade in range(wanted.pool.hardest, 0, -1):
-        if most := replace(wanted, mix={grade: 1.0}).most(1):
-            yield f"--mix cat{grade}=1 fits, --per-speaker up to {most:,}"
+    if n_pairs := pair_design.with_targets((TRIVIAL,)).max_pairs(1):
+        yield f"pairs of one recording fit: --target-grades 1, --per-speaker up to {n_pairs:,}"
+    for grade in range(pair_design.pool.hardest, 0, -1):
+        if n_pairs := replace(pair_design, mix={grade: 1.0}).max_pairs(1):
+            yield f"--mix cat{grade}=1 fits, --per-speaker up to {n_pairs:,}"
 
 
-def _notes(wanted: _PairsWanted, speakers: int) -> Iterator[str]:
-    """Notes for the manifest: the largest number for these speakers, what the mix makes."""
-    n = wanted.n
-    yield f"up to --per-speaker {wanted.most(speakers):,} the same speakers take part"
-    counts = rounded_counts(n, wanted.mix)
-    if any(abs(counts.get(grade, 0) - n * x) > _WHOLE for grade, x in wanted.mix.items()):
-        each = ", ".join(f"{count:,} of grade {grade}" for grade, count in counts.items())
-        parts = [Fraction(x).limit_denominator(1000).denominator for x in wanted.mix.values()]
+def _notes(pair_design: _PairDesign, n_speakers: int) -> Iterator[str]:
+    """Yield notes for the manifest: the largest number for these speakers, what the mix makes."""
+    n_pairs, mix = pair_design.n_pairs, pair_design.mix
+    max_pairs = pair_design.max_pairs(n_speakers)
+    yield f"up to --per-speaker {max_pairs:,} the same speakers take part"
+    counts = rounded_counts(n_pairs, mix)
+    is_inexact = any(
+        abs(counts.get(grade, 0) - n_pairs * share) > _WHOLE_TOLERANCE
+        for grade, share in mix.items()
+    )
+    if is_inexact:
+        numbers = ", ".join(f"{count:,} of grade {grade}" for grade, count in counts.items())
+        denominators = [
+            Fraction(share).limit_denominator(1000).denominator for share in mix.values()
+        ]
         yield (
-            f"of {n:,} nontarget trials the mix makes {each} for each speaker; a multiple of "
-            f"{math.lcm(*parts):,} gives it exactly"
+            f"of {n_pairs:,} nontarget trials the mix makes {numbers} for each speaker; a multiple "
+            f"of {math.lcm(*denominators):,} gives it exactly"
         )
 
 
-def _target_grades(asked: Sequence[int] | str | int) -> tuple[int, ...]:
-    grades = asked.split(",") if isinstance(asked, str) else as_tuple(asked)
-    words = [str(one).strip() for one in grades]
-    known = {str(grade): grade for grade in (TRIVIAL, OTHER_RECORDING)}
-    if not words or not set(words) <= known.keys():
+def _target_grades(grades: Sequence[int] | str | int) -> tuple[int, ...]:
+    """Return the grades of target pairs that are asked for, rising."""
+    grade_list = grades.split(",") if isinstance(grades, str) else as_tuple(grades)
+    words = [str(grade).strip() for grade in grade_list]
+    known_grades = {str(grade): grade for grade in (TRIVIAL, OTHER_RECORDING)}
+    if not words or not set(words) <= known_grades.keys():
         msg = (
             f"--target-grades {','.join(words)}: target pairs are of grade 1 (one recording) or "
             "3 (two recordings); give 3, 1 or 1,3"
         )
         raise ConfigError(msg)
-    return tuple(sorted({known[one] for one in words}))
+    return tuple(sorted({known_grades[word] for word in words}))
 
 
-def _targets(wanted: _PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
-    """Target pairs, of shape (speaker, n)."""
-    drawn = []
-    for grade, n in wanted.target_counts.items():
-        pairs = wanted.target_pairs[grade]
-        numbers = draws.child(grade).distinct_numbers(
-            pairs.count_by_speaker(wanted.pool.utterance_starts), n * is_in
-        )
-        drawn.append([side.reshape(-1, n) for side in pairs.utterances_at(numbers)])
-    enrol, test = (np.concatenate(side, axis=1) for side in zip(*drawn, strict=True))
+def _target_pairs(pair_design: _PairDesign, takes_part: NDArray[np.bool_], draws: Draws) -> Sides:
+    """Draw target pairs, of shape (speaker, n)."""
+    sides_by_grade = []
+    for grade, n_pairs in pair_design.target_counts.items():
+        pairs = pair_design.target_pairs[grade]
+        populations = pairs.count_by_speaker(pair_design.pool.utterance_starts)
+        numbers = draws.child(grade).distinct_numbers(populations, n_pairs * takes_part)
+        sides_by_grade.append([side.reshape(-1, n_pairs) for side in pairs.utterances_at(numbers)])
+    enrol, test = (np.concatenate(side, axis=1) for side in zip(*sides_by_grade, strict=True))
     return enrol, test
 
 
-def _by_turns(wanted: _PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
-    """Nontarget pairs with partners in turn, of shape (speaker, n)."""
-    chosen, place = np.flatnonzero(is_in), np.cumsum(is_in) - 1
-    rank = draws.child(_ORDER).words([0], [chosen.size])
-    partner, turn = (np.empty((chosen.size, wanted.n), dtype=np.int64) for _ in range(2))
-    before = np.zeros(is_in.size, dtype=np.int64)
-    for part in wanted.parts(is_in):
-        n, sides = part.n, (part.members, part.partners)
-        a, b = (one[np.argsort(rank[place[one]], kind="stable")] for one in sides)
-        m = n * a.size
-        j = b[(meet_each_other(a.size, m) if part.is_one else meet(a.size, b.size, m))[1]]
-        cells = place[a][:, None], np.arange(part.column, part.column + n)
-        partner[cells] = j.reshape(n, -1).T
-        turn[cells] = (np.arange(m) // b.size + before[j]).reshape(n, -1).T
-        before += np.bincount(j, minlength=is_in.size)
-    meetings = Meetings(np.repeat(chosen, wanted.n), partner.ravel(), turn.ravel())
-    enrol, test = utterances_of(meetings, wanted.pool.utterance_starts, draws.child(_UTTERANCES))
+def _nontarget_pairs_in_turn(
+    pair_design: _PairDesign, takes_part: NDArray[np.bool_], draws: Draws
+) -> Sides:
+    """Draw nontarget pairs with partners in turn, of shape (speaker, n)."""
+    n_pairs = pair_design.n_pairs
+    speakers, rows = np.flatnonzero(takes_part), np.cumsum(takes_part) - 1
+    rank = draws.child(_ORDER).words([0], [speakers.size])
+    partner = np.empty((speakers.size, n_pairs), dtype=np.int64)
+    n_earlier_tests = np.empty_like(partner)
+    n_tests_so_far = np.zeros(takes_part.size, dtype=np.int64)
+    for block in pair_design.class_blocks(takes_part):
+        enrolled, tested = (
+            members[np.argsort(rank[rows[members]], kind="stable")]
+            for members in (block.members, block.partners)
+        )
+        n_meetings = block.n_per_speaker * enrolled.size
+        if block.within_class:
+            _, positions = meet_each_other(enrolled.size, n_meetings)
+        else:
+            _, positions = meet(enrolled.size, tested.size, n_meetings)
+        test_speaker = tested[positions]
+        turn = np.arange(n_meetings) // tested.size + n_tests_so_far[test_speaker]
+        columns = np.arange(block.column, block.column + block.n_per_speaker)
+        cells = rows[enrolled][:, None], columns
+        partner[cells] = test_speaker.reshape(block.n_per_speaker, -1).T
+        n_earlier_tests[cells] = turn.reshape(block.n_per_speaker, -1).T
+        n_tests_so_far += np.bincount(test_speaker, minlength=takes_part.size)
+    meetings = Meetings(np.repeat(speakers, n_pairs), partner.ravel(), n_earlier_tests.ravel())
+    starts = pair_design.pool.utterance_starts
+    enrol, test = utterances_of(meetings, starts, draws.child(_UTTERANCES))
     return enrol.reshape(partner.shape), test.reshape(partner.shape)
 
 
-def _at_random(wanted: _PairsWanted, is_in: NDArray[np.bool_], draws: Draws) -> Sides:
-    """Nontarget pairs with any of the partners' utterances, of shape (speaker, n)."""
-    pool, n = wanted.pool, wanted.n
-    chosen, place = np.flatnonzero(is_in), np.cumsum(is_in) - 1
-    parts = wanted.parts(is_in)
-    of = np.empty((chosen.size, n), dtype=np.int64)
-    for at, part in enumerate(parts):
-        of[place[part.members], part.column : part.column + part.n] = at
-    which = of.ravel()
-    enrol, test = np.empty_like(which), np.empty_like(which)
-    again, taken = np.arange(which.size), None
-    for round_ in range(1 if wanted.literal else _ROUNDS):
-        for at in np.unique(which[again]).tolist():
-            some = again[which[again] == at]
-            words = draws.child(_UTTERANCES).child(round_).words([at], [2 * some.size])
-            sides = _any_utterances(pool, parts[at], chosen[some // n], words.reshape(2, -1))
-            enrol[some], test[some] = sides
-        if not wanted.literal:
-            taken, left = without_repeats(
-                keys_of(enrol[again], test[again], len(pool.utterance_ids)), taken
+def _random_nontarget_pairs(
+    pair_design: _PairDesign, takes_part: NDArray[np.bool_], draws: Draws
+) -> Sides:
+    """Draw nontarget pairs with any of the partners' utterances, of shape (speaker, n)."""
+    pool, n_pairs = pair_design.pool, pair_design.n_pairs
+    speakers, rows = np.flatnonzero(takes_part), np.cumsum(takes_part) - 1
+    blocks = pair_design.class_blocks(takes_part)
+    block_of_cell = np.empty((speakers.size, n_pairs), dtype=np.int64)
+    for number, block in enumerate(blocks):
+        columns = slice(block.column, block.column + block.n_per_speaker)
+        block_of_cell[rows[block.members], columns] = number
+    block_of_trial = block_of_cell.ravel()
+    enrol, test = np.empty_like(block_of_trial), np.empty_like(block_of_trial)
+    redrawn, used_keys = np.arange(block_of_trial.size), None
+    for round_number in range(1 if pair_design.is_literal else _MAX_ROUNDS):
+        for number in np.unique(block_of_trial[redrawn]).tolist():
+            trials = redrawn[block_of_trial[redrawn] == number]
+            stream = draws.child(_UTTERANCES).child(round_number)
+            words = stream.words([number], [2 * trials.size]).reshape(2, -1)
+            enrol[trials], test[trials] = _random_utterances(
+                pool, blocks[number], speakers[trials // n_pairs], words
             )
-            again = again[left]
-        if wanted.literal or not again.size:
-            return enrol.reshape(-1, n), test.reshape(-1, n)
+        if pair_design.is_literal:  # the paper's listing lets pairs repeat
+            return enrol.reshape(-1, n_pairs), test.reshape(-1, n_pairs)
+        keys = keys_of(enrol[redrawn], test[redrawn], len(pool.utterance_ids))
+        used_keys, repeats = without_repeats(keys, used_keys)
+        redrawn = redrawn[repeats]
+        if not redrawn.size:
+            return enrol.reshape(-1, n_pairs), test.reshape(-1, n_pairs)
     msg = (
-        f"--per-speaker {n:,}: hardly any pair would be left over, so that {again.size:,} were not "
-        "found; ask for fewer, or let partners take turns"
+        f"--per-speaker {n_pairs:,}: hardly any pair would be left over, so that "
+        f"{redrawn.size:,} were not found; ask for fewer, or let partners take turns"
     )
     raise DataError(msg)
 
 
-def _any_utterances(pool: Pool, part: _Part, i: Ints, words: Words) -> Sides:
-    """Any utterance of each speaker, with any of the partners'."""
-    size, partners = pool.n_utterances[i], part.partners
+def _random_utterances(pool: Pool, block: _ClassBlock, enrol_speaker: Ints, words: Words) -> Sides:
+    """Draw any utterance of each speaker, with any of the partners'.
+
+    `words` are of shape (2, speaker): for the enrolment and for the test side.
+    """
+    n_utterances, partners = pool.n_utterances[enrol_speaker], block.partners
     ends = np.cumsum(pool.n_utterances[partners])
-    x = numbers_below(ends[-1] - part.is_one * size, words[1])
-    if part.is_one:  # pass over the speaker's own
-        first = (ends - pool.n_utterances[partners])[np.searchsorted(partners, i)]
-        x += size * (x >= first)
-    j = np.searchsorted(ends, x, side="right")
-    test = pool.utterance_starts[partners[j] + 1] - (ends[j] - x)
-    return pool.utterance_starts[i] + numbers_below(size, words[0]), test
+    limits = ends[-1] - n_utterances if block.within_class else ends[-1]
+    numbers = numbers_below(limits, words[1])
+    if block.within_class:  # pass over the speaker's own utterances
+        starts = ends - pool.n_utterances[partners]
+        own_start = starts[np.searchsorted(partners, enrol_speaker)]
+        numbers += n_utterances * (numbers >= own_start)
+    positions = np.searchsorted(ends, numbers, side="right")
+    test = pool.utterance_starts[partners[positions] + 1] - (ends[positions] - numbers)
+    return pool.utterance_starts[enrol_speaker] + numbers_below(n_utterances, words[0]), test
 
 
-class _Part(NamedTuple):
+class _ClassBlock(NamedTuple):
     """Nontarget trials of one grade that speakers of one class enrol for."""
 
     grade: int
-    n: int  # how many for each speaker
-    column: int  # where they stand among the nontarget trials of a speaker
+    n_per_speaker: int
+    column: int  # the first among the nontarget trials of a speaker
     members: Ints  # speakers who enrol
     partners: Ints  # speakers who are tested
-    is_one: bool  # whether these are the same
+    within_class: bool  # whether these are the same
 
 
 @dataclass(frozen=True, eq=False)
-class _PairsWanted:
+class _PairDesign:
     """Pairs that each speaker is to have, and who has enough of them."""
 
     pool: Pool
-    groups: Ints  # places of those that take part
-    n: int  # target pairs, and nontarget pairs
+    groups: Ints  # positions of those that take part
+    n_pairs: int  # target pairs, and nontarget pairs
     mix: Mapping[int, float]  # shares of the grades of nontarget pairs
-    balanced: bool  # whether partners take turns
-    literal: bool  # as the paper's listing: more than `n`, and pairs may repeat
+    takes_turns: bool  # whether partners do
+    is_literal: bool  # as the paper's listing: more than `n_pairs`, and pairs may repeat
     target_mix: Mapping[int, float] = field(default_factory=dict)
     target_pairs: Mapping[int, NumberedPairs] = field(default_factory=dict)  # all, by grade
 
-    def with_targets(self, grades: tuple[int, ...]) -> _PairsWanted:
-        """The same, with target pairs of these grades, in equal shares."""
-        pool, shares = self.pool, dict.fromkeys(grades, 1 / len(grades))
-        pairs = {
-            grade: target_pairs(pool.utterance_starts, pool.recording_ends, grade)
-            for grade in grades
-        }
-        return replace(self, target_mix=shares, target_pairs=pairs)
+    def with_targets(self, grades: tuple[int, ...]) -> _PairDesign:
+        """Return the same, with target pairs of these grades, in equal shares."""
+        starts, recording_ends = self.pool.utterance_starts, self.pool.recording_ends
+        return replace(
+            self,
+            target_mix=dict.fromkeys(grades, 1 / len(grades)),
+            target_pairs={grade: target_pairs(starts, recording_ends, grade) for grade in grades},
+        )
 
     @property
     def target_counts(self) -> dict[int, int]:
         """Target pairs of each speaker by grade."""
-        return rounded_counts(self.n, self.target_mix)
+        return rounded_counts(self.n_pairs, self.target_mix)
 
-    def most(self, speakers: int) -> int:
-        """The largest n at which so many speakers take part; 0 if there is none."""
+    def max_pairs(self, n_speakers: int) -> int:
+        """Return the largest number of pairs at which so many take part; 0 if there is none."""
 
-        def is_enough(n: int) -> bool:
-            return replace(self, n=n).reasons().count("") >= speakers
+        def has_enough(n_pairs: int) -> bool:
+            reasons = replace(self, n_pairs=n_pairs).exclusion_reasons()
+            return reasons.count("") >= n_speakers
 
-        low, high = 0, self.n
-        while is_enough(high):
+        low, high = 0, self.n_pairs
+        while has_enough(high):
             low, high = high, 2 * high
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if is_enough(middle) else (low, middle)
+            if has_enough(middle):
+                low = middle
+            else:
+                high = middle
         return low
 
-    def reasons(self) -> list[str]:
-        """Why each speaker takes no part; empty for those that do."""
-        pool, more = self.pool, int(self.literal)
+    def exclusion_reasons(self) -> list[str]:
+        """Return why each speaker takes no part; empty for those that do."""
+        pool = self.pool
         reasons = np.full(pool.n_utterances.size, "", dtype=object)
-        reasons[~np.isin(pool.group_of_speaker, self.groups)] = NOT_ASKED
+        reasons[~np.isin(pool.group_of_speaker, self.groups)] = OTHER_GROUP_REASON
         reasons[pool.group_of_speaker < 0] = f"{pool.grouping} is not known"
-        unknown = f"{' or '.join(pool.graded_by)} is not known"
-        reasons[(pool.difficulty_classes.class_of_speaker < 0) & (reasons != NOT_ASKED)] = unknown
-        for grade, n in self.target_counts.items():
-            there = self.target_pairs[grade].count_by_speaker(pool.utterance_starts)
-            words = f"fewer than {n + more:,} target pairs of grade {grade}"
-            reasons[(reasons == "") & (there < n + more)] = words
-        while short := self._short(reasons == ""):
+        has_no_class = pool.difficulty_classes.class_of_speaker < 0
+        reasons[has_no_class & (reasons != OTHER_GROUP_REASON)] = (
+            f"{' or '.join(pool.graded_by)} is not known"
+        )
+        for grade, n_target in self.target_counts.items():
+            minimum = n_target + 1 if self.is_literal else n_target
+            n_possible = self.target_pairs[grade].count_by_speaker(pool.utterance_starts)
+            words = f"fewer than {minimum:,} target pairs of grade {grade}"
+            reasons[(reasons == "") & (n_possible < minimum)] = words
+        # whoever leaves is no partner for others any more, who may then have too few
+        while short := self._short_of_nontargets(reasons == ""):
             for speaker, reason in short.items():
                 reasons[speaker] = reason
-        return [str(one) for one in reasons]
+        return [str(reason) for reason in reasons]
 
-    def parts(self, is_in: NDArray[np.bool_]) -> list[_Part]:
-        """Nontarget trials among these speakers, those of the hardest grade first."""
-        classes, parts, column = self.pool.difficulty_classes, [], 0
-        of = np.where(is_in, classes.class_of_speaker, -1)
-        for grade, n in rounded_counts(self.n, self.mix).items():
-            for one in np.unique(of[of >= 0]).tolist():
-                others = np.flatnonzero(classes.pair_grades[one] == grade)
-                partners = np.flatnonzero(np.isin(of, others))
-                members = np.flatnonzero(of == one)
-                parts.append(_Part(grade, n, column, members, partners, one in others))
-            column += n
-        return parts
-
-    def _short(self, is_in: NDArray[np.bool_]) -> dict[int, str]:
-        """Speakers among these who have too few nontarget pairs with the others."""
-        parts = self.parts(is_in)
-        alone = {
-            i: f"no partner of grade {part.grade}"
-            for part in parts
-            if part.partners.size <= part.is_one
-            for i in part.members.tolist()
-        }
-        if alone:
-            return alone
-        few = "fewer than {:,} distinct nontarget pairs of grade {}"
-        if not self.balanced:
-            return {
-                i: few.format(part.n + self.literal, part.grade)
-                for part in parts
-                for i in self._poor(part).tolist()
-            }
-        return {
-            i: few.format(n, grade)
-            for grade, n in rounded_counts(self.n, self.mix).items()
-            for i in self._crowded(is_in, grade, n).tolist()
-        }
-
-    def _poor(self, part: _Part) -> Ints:
-        """Those with fewer pairs than drawing takes: twice n, as partners draw from them too."""
-        sizes = self.pool.n_utterances
-        own = sizes[part.members]
-        there = own * (sizes[part.partners].sum() - part.is_one * own)
-        few = there < (part.n + 1 if self.literal else 2 * part.n)
-        return np.asarray(part.members[few])
-
-    def _crowded(self, is_in: NDArray[np.bool_], grade: int, n: int) -> Ints:
-        """Those with the fewest utterances, where two meet more often than they have pairs."""
+    def class_blocks(self, takes_part: NDArray[np.bool_]) -> list[_ClassBlock]:
+        """Return nontarget trials among these speakers, those of the hardest grade first."""
         classes = self.pool.difficulty_classes
-        who = np.flatnonzero(is_in)
-        who = who[np.lexsort((-who, self.pool.n_utterances[who], classes.class_of_speaker[who]))]
-        of = classes.class_of_speaker[who]
-        present, first, count = np.unique(of, return_index=True, return_counts=True)
-        sizes = self.pool.n_utterances[who]
-        fewest = sizes[first]
-        is_met = classes.pair_grades[np.ix_(present, present)] == grade
-        each = -(-n // (is_met @ count - is_met.diagonal()))  # how often one meets each partner
-        pairs = np.multiply.outer(fewest, fewest)
-        is_crowded = is_met & (pairs < np.add.outer(each, each))
-        own = fewest * sizes[np.minimum(first + 1, who.size - 1)]
-        np.fill_diagonal(is_crowded, is_met.diagonal() & (own * (count - 1) < 2 * n))
-        c, d = np.nonzero(is_crowded)
-        return np.asarray(who[np.unique(first[np.where(fewest[c] <= fewest[d], c, d)])])
+        class_of_speaker = np.where(takes_part, classes.class_of_speaker, -1)
+        blocks, column = [], 0
+        for grade, n_per_speaker in rounded_counts(self.n_pairs, self.mix).items():
+            for class_index in np.unique(class_of_speaker[class_of_speaker >= 0]).tolist():
+                partner_classes = np.flatnonzero(classes.pair_grades[class_index] == grade)
+                blocks.append(
+                    _ClassBlock(
+                        grade=grade,
+                        n_per_speaker=n_per_speaker,
+                        column=column,
+                        members=np.flatnonzero(class_of_speaker == class_index),
+                        partners=np.flatnonzero(np.isin(class_of_speaker, partner_classes)),
+                        within_class=class_index in partner_classes,
+                    )
+                )
+            column += n_per_speaker
+        return blocks
+
+    def _short_of_nontargets(self, takes_part: NDArray[np.bool_]) -> dict[int, str]:
+        """Return the speakers among these who have too few nontarget pairs with the others."""
+        blocks = self.class_blocks(takes_part)
+        reasons: dict[int, str] = {}
+        for block in blocks:
+            n_partners = block.partners.size - 1 if block.within_class else block.partners.size
+            if n_partners <= 0:
+                for speaker in block.members.tolist():
+                    reasons[speaker] = f"no partner of grade {block.grade}"
+        if reasons:
+            return reasons
+        too_few = "fewer than {:,} distinct nontarget pairs of grade {}"
+        if not self.takes_turns:
+            for block in blocks:
+                minimum = block.n_per_speaker + 1 if self.is_literal else block.n_per_speaker
+                for speaker in self._with_too_few_pairs(block).tolist():
+                    reasons[speaker] = too_few.format(minimum, block.grade)
+            return reasons
+        for grade, n_per_speaker in rounded_counts(self.n_pairs, self.mix).items():
+            for speaker in self._crowded_speakers(takes_part, grade, n_per_speaker).tolist():
+                reasons[speaker] = too_few.format(n_per_speaker, grade)
+        return reasons
+
+    def _with_too_few_pairs(self, block: _ClassBlock) -> Ints:
+        """Return those with fewer pairs than drawing takes.
+
+        That is twice as many as they enrol for, as partners draw from the same pairs too.
+        """
+        n_utterances = self.pool.n_utterances
+        n_enrol = n_utterances[block.members]
+        n_test = n_utterances[block.partners].sum()
+        if block.within_class:
+            n_test = n_test - n_enrol
+        minimum = block.n_per_speaker + 1 if self.is_literal else 2 * block.n_per_speaker
+        return np.asarray(block.members[n_enrol * n_test < minimum])
+
+    def _crowded_speakers(
+        self, takes_part: NDArray[np.bool_], grade: int, n_per_speaker: int
+    ) -> Ints:
+        """Return those with the fewest utterances, where two meet more often than they have pairs.
+
+        Only the speaker with the fewest utterances of a class is looked at, as everybody meets
+        everybody equally often.
+        """
+        classes, n_utterances = self.pool.difficulty_classes, self.pool.n_utterances
+        speakers = np.flatnonzero(takes_part)
+        class_of_speaker = classes.class_of_speaker
+        order = np.lexsort((-speakers, n_utterances[speakers], class_of_speaker[speakers]))
+        speakers = speakers[order]
+        present, first, class_sizes = np.unique(
+            class_of_speaker[speakers], return_index=True, return_counts=True
+        )
+        fewest = n_utterances[speakers[first]]
+        meets = classes.pair_grades[np.ix_(present, present)] == grade
+        n_partners = meets @ class_sizes - meets.diagonal()
+        n_meetings = -(-n_per_speaker // n_partners)  # with each partner, rounded up
+        n_pairs = np.multiply.outer(fewest, fewest)
+        is_crowded = meets & (n_pairs < np.add.outer(n_meetings, n_meetings))
+        # within a class, the two speakers with the fewest utterances
+        second = np.minimum(first + 1, speakers.size - 1)
+        n_pairs_within = fewest * n_utterances[speakers[second]]
+        is_crowded_within = n_pairs_within * (class_sizes - 1) < 2 * n_per_speaker
+        np.fill_diagonal(is_crowded, meets.diagonal() & is_crowded_within)
+        row, column = np.nonzero(is_crowded)
+        smaller = np.where(fewest[row] <= fewest[column], row, column)
+        return np.asarray(speakers[np.unique(first[smaller])])
