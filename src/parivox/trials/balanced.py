@@ -1,9 +1,9 @@
-"""Balanced lists: paper 003's design, without what nobody could see in it.
+"""Build balanced lists: paper 003's design, without what nobody could see in it.
 
 See docs/methods/trial-lists.md#balanced-lists.
 
 So many speakers of each group, so many utterances of each, as many nontarget as target pairs, all
-within the group. Mended by default:
+within the group. Changed by default:
 
 * Half of each group's speakers are women, or whatever values an attribute has.
 * Utterances are spread over as many recordings as there are, and target pairs are of two of them.
@@ -56,7 +56,7 @@ ROWS = (
 )
 NONE = "none"
 """Stands for no attribute to balance."""
-_GENDER = ("gender", "sex")
+_GENDER_COLUMNS = ("gender", "sex")
 _SPEAKERS, _SPREAD, _TARGET, _UTTERANCES = range(4)  # keys of the streams of one list
 
 
@@ -109,7 +109,7 @@ def build_balanced(
     >>> built.manifest["lists"]
     [{'target': 8, 'nontarget': 8}]
     """
-    asked = BalancedOptions.of(
+    build_options = BalancedOptions.of(
         utterances=utterances,
         by=by,
         speakers_per_group=speakers_per_group,
@@ -122,349 +122,406 @@ def build_balanced(
         **options,
     )
     table = read_utterances(utterances)
-    people = None if speakers is None else read_speakers(speakers, id=asked.id)
-    columns = table.attributes.columns if people is None else people.columns
-    balanced = _balance(balance, by, columns)
-    within = [one.text for one in parse_by(by)]
-    grade_by = within if balanced == NONE else [balanced, *within]
-    pool = Pool.read(table, people, by=by, grade_by=grade_by)
-    asked = replace(asked, balance=balanced)
-    return build_lists(design(pool, asked), asked)
+    speaker_table = None if speakers is None else read_speakers(speakers, id=build_options.id)
+    columns = table.attributes.columns if speaker_table is None else speaker_table.columns
+    balanced = _balanced_attribute(balance, by, columns)
+    grade_by = [attribute.text for attribute in parse_by(by)]
+    if balanced != NONE:
+        grade_by = [balanced, *grade_by]
+    pool = Pool.read(table, speaker_table, by=by, grade_by=grade_by)
+    build_options = replace(build_options, balance=balanced)
+    return build_lists(design(pool, build_options), build_options)
 
 
-def design(pool: Pool, asked: BalancedOptions) -> Design:
-    """The design of balanced lists: who can be drawn, and how.
+def design(pool: Pool, options: BalancedOptions) -> Design:
+    """Return the design of balanced lists: who can be drawn, and how.
 
-    Groups are balanced in what defines difficulty: `balance` is asked for the manifest.
+    Groups are balanced in what defines difficulty: `balance` is used for the manifest.
     """
-    groups = group_positions(pool.groups, pool.grouping, asked.groups)
-    speakers, utterances = asked.speakers_per_group, asked.utterances_per_speaker
-    wanted = _Wanted(pool, groups, speakers, utterances, asked.pairs)
-    wanted.check()
-    n = asked.pairs or wanted.most_pairs()
-    wanted = replace(wanted, pairs=n)
-    names = [pool.groups[i] for i in wanted.groups]
-    each = (
-        f"each of {wanted.speakers} speakers a group enrols for {n:,} target and {n:,} nontarget "
-        f"trials with {wanted.utterances} utterances"
+    request = _Request(
+        pool,
+        group_positions(pool.groups, pool.grouping, options.groups),
+        options.speakers_per_group,
+        options.utterances_per_speaker,
+        options.pairs,
     )
-    notes = [each]
-    least = CHECKS["G7"].threshold
-    if wanted.speakers < least:
+    request.check()
+    n_pairs = options.pairs or request.max_pairs()
+    request = replace(request, n_pairs=n_pairs)
+    names = [pool.groups[position] for position in request.groups]
+    sizes_note = (
+        f"each of {request.n_speakers} speakers a group enrols for {n_pairs:,} target and "
+        f"{n_pairs:,} nontarget trials with {request.n_utterances} utterances"
+    )
+    notes = [sizes_note]
+    min_speakers = CHECKS["G7"].threshold
+    if request.n_speakers < min_speakers:
         notes.append(
-            f"check G7 asks for {least:g} speakers in each group, more than the {wanted.speakers} "
-            "asked for"
+            f"check G7 asks for {min_speakers:g} speakers in each group, more than the "
+            f"{request.n_speakers} asked for"
         )
     return Design(
-        "balanced",
-        pool,
-        {
-            "speakers_per_group": wanted.speakers,
-            "utterances_per_speaker": wanted.utterances,
-            "pairs": n,
+        kind="balanced",
+        pool=pool,
+        parameters={
+            "speakers_per_group": request.n_speakers,
+            "utterances_per_speaker": request.n_utterances,
+            "pairs": n_pairs,
             "groups": names,
-            "balance": asked.balance,
+            "balance": options.balance,
         },
-        lambda draws: _drawn(wanted, n, draws),
-        2 * n * wanted.speakers * len(names),
-        ROWS,
-        dict.fromkeys(names, wanted.speakers),
-        tuple(wanted.reasons()),
-        tuple(notes),
+        draw=lambda draws: _draw_list(request, n_pairs, draws),
+        n_trials=2 * n_pairs * request.n_speakers * len(names),
+        row_order=ROWS,
+        n_speakers_by_group=dict.fromkeys(names, request.n_speakers),
+        exclusion_reasons=tuple(request.exclusion_reasons()),
+        notes=tuple(notes),
     )
 
 
-def _balance(asked: str | None, by: str, columns: Sequence[str]) -> str:
-    """The attribute to balance, or none."""
-    within = {plain(one.name) for one in parse_by(by)}
-    if asked is None:
-        usual = next((name for name in columns if plain(name) in _GENDER), NONE)
-        return NONE if plain(usual) in within else usual
-    if asked == NONE:
+def _balanced_attribute(balance: str | None, by: str, columns: Sequence[str]) -> str:
+    """Return the attribute to balance, or `NONE`."""
+    group_attributes = {plain(attribute.name) for attribute in parse_by(by)}
+    if balance is None:
+        gender_columns = [name for name in columns if plain(name) in _GENDER_COLUMNS]
+        usual = gender_columns[0] if gender_columns else NONE
+        return NONE if plain(usual) in group_attributes else usual
+    if balance == NONE:
         return NONE
-    if not isinstance(cast("Any", asked), str):
-        msg = f"balance={asked!r} is not text; name an attribute, as in balance='gender', or 'none'"
-        raise ConfigError(msg)
-    name = plain(parse_attribute(asked, "--balance").name)
-    if name in within:
+    if not isinstance(cast("Any", balance), str):
         msg = (
-            f"--balance {asked}: is what --by {by} makes groups of, so that there is nothing to "
+            f"balance={balance!r} is not text; name an attribute, as in balance='gender', or 'none'"
+        )
+        raise ConfigError(msg)
+    name = plain(parse_attribute(balance, "--balance").name)
+    if name in group_attributes:
+        msg = (
+            f"--balance {balance}: is what --by {by} makes groups of, so that there is nothing to "
             "balance; name another attribute, or none"
         )
         raise ConfigError(msg)
-    known = {plain(one): one for one in columns}
-    if name not in known:
+    columns_by_name = {plain(column): column for column in columns}
+    if name not in columns_by_name:
         msg = (
-            f"--balance {asked!r}: is not an attribute of speakers; "
-            f"{name_hint(name, known.values())}"
+            f"--balance {balance!r}: is not an attribute of speakers; "
+            f"{name_hint(name, columns_by_name.values())}"
         )
         raise ConfigError(msg)
-    return asked
+    return balance
 
 
-def _drawn(wanted: _Wanted, n: int, draws: Draws) -> Iterator[TrialChunk]:
-    """Draw one list, of n pairs of either class for each speaker."""
-    pool, utterances = wanted.pool, wanted.utterances
-    can = wanted.can(utterances, n)
-    able = [np.flatnonzero(can & (wanted.cell == at)) for at in range(wanted.cells)]
+def _draw_list(request: _Request, n_pairs: int, draws: Draws) -> Iterator[TrialChunk]:
+    """Draw one list, of so many pairs of either class for each speaker."""
+    pool, n_utterances = request.pool, request.n_utterances
+    can_take_part = request.can_take_part(n_utterances, n_pairs)
     words = draws.child(_SPEAKERS).words([0], [pool.n_utterances.size])
-    chosen = [who[np.argsort(words[who], kind="stable")][: wanted.each] for who in able]
-    every = np.sort(np.concatenate(chosen))
-    order, _ = _spread_over_recordings(
-        pool, draws.child(_SPREAD).words([0], [len(pool.utterance_ids)])
-    )
-    own = np.sort(order[numbers_within(pool.n_utterances) < utterances])
-    own = own[np.isin(pool.speaker_of_utterance[own], every)]
-    start = np.arange(every.size + 1) * utterances
-    recording = pool.recording_indices[own]
-    pairs = target_pairs(start, np.searchsorted(recording, recording, side="right"))
+    speakers_by_cell = []
+    for cell in range(request.n_cells):
+        candidates = np.flatnonzero(can_take_part & (request.cell_of_speaker == cell))
+        order = np.argsort(words[candidates], kind="stable")
+        speakers_by_cell.append(candidates[order][: request.n_speakers_per_cell])
+    speakers = np.sort(np.concatenate(speakers_by_cell))
+    utterances = _chosen_utterances(pool, speakers, n_utterances, draws.child(_SPREAD))
+    # each speaker has the same number of utterances, so that positions follow from it
+    starts = np.arange(speakers.size + 1) * n_utterances
+    recording = pool.recording_indices[utterances]
+    pairs = target_pairs(starts, np.searchsorted(recording, recording, side="right"))
     numbers = draws.child(_TARGET).distinct_numbers(
-        pairs.count_by_speaker(start), np.full(every.size, n), every
+        pairs.count_by_speaker(starts), np.full(speakers.size, n_pairs), speakers
     )
-    partner = np.empty((every.size, n), dtype=np.int64)
-    for who in chosen:
-        at = np.searchsorted(every, who)
-        j = meet_each_other(at.size, n * at.size)[1]
-        partner[at] = at[j].reshape(n, -1).T
-    turn = np.tile(np.arange(n), every.size)
-    meetings = Meetings(np.repeat(np.arange(every.size), n), partner.ravel(), turn)
-    sides = pairs.utterances_at(numbers), utterances_of(meetings, start, draws.child(_UTTERANCES))
-    target, nontarget = (
-        (own[one].reshape(-1, n), own[other].reshape(-1, n)) for one, other in sides
+    partner = np.empty((speakers.size, n_pairs), dtype=np.int64)
+    for cell_speakers in speakers_by_cell:
+        positions = np.searchsorted(speakers, cell_speakers)
+        _, test = meet_each_other(positions.size, n_pairs * positions.size)
+        partner[positions] = positions[test].reshape(n_pairs, -1).T
+    n_earlier_tests = np.tile(np.arange(n_pairs), speakers.size)
+    enrol_speaker = np.repeat(np.arange(speakers.size), n_pairs)
+    meetings = Meetings(enrol_speaker, partner.ravel(), n_earlier_tests)
+    target_sides = pairs.utterances_at(numbers)
+    nontarget_sides = utterances_of(meetings, starts, draws.child(_UTTERANCES))
+    target_enrol, target_test = (utterances[side].reshape(-1, n_pairs) for side in target_sides)
+    nontarget_enrol, nontarget_test = (
+        utterances[side].reshape(-1, n_pairs) for side in nontarget_sides
     )
-    return speaker_by_speaker(target, nontarget)
+    return speaker_by_speaker((target_enrol, target_test), (nontarget_enrol, nontarget_test))
+
+
+def _chosen_utterances(pool: Pool, speakers: Ints, n_utterances: int, draws: Draws) -> Ints:
+    """Draw so many utterances of each speaker, of as many recordings as there are; they rise."""
+    words = draws.words([0], [len(pool.utterance_ids)])
+    order, _ = _spread_over_recordings(pool, words)
+    utterances = np.sort(order[numbers_within(pool.n_utterances) < n_utterances])
+    return utterances[np.isin(pool.speaker_of_utterance[utterances], speakers)]
 
 
 @dataclass(frozen=True, eq=False)
-class _Wanted:
-    """Speakers, utterances and pairs wanted of some groups of a pool, and what these can give.
+class _Request:
+    """Speakers, utterances and pairs asked for of some groups of a pool, and what these can give.
 
     Of every group, equally many speakers of each stratum take part: of each value of the attributes
-    that are balanced, those which define difficulty beside the groups. A group and a stratum are a
-    cell.
+    that are balanced, which are those that define difficulty and do not make the groups. A group
+    and a stratum are a cell.
     """
 
     pool: Pool
-    groups: Ints  # places of those that take part
-    speakers: int
-    utterances: int
-    pairs: int | None  # None for any
+    groups: Ints  # positions of those that take part
+    n_speakers: int
+    n_utterances: int
+    n_pairs: int | None  # None for any
 
     @cached_property
     def balanced(self) -> tuple[str, ...]:
         """Attributes that are balanced."""
-        within = {one.text.lower() for one in parse_by(self.pool.grouping)}
-        return tuple(name for name in self.pool.graded_by if name.lower() not in within)
+        group_attributes = {attribute.text.lower() for attribute in parse_by(self.pool.grouping)}
+        return tuple(name for name in self.pool.graded_by if name.lower() not in group_attributes)
 
     @cached_property
     def strata(self) -> Ints:
-        """Values that are balanced, of shape (stratum, attribute)."""
-        values = self._values
-        known = np.isin(self.pool.group_of_speaker, self.groups) & (values >= 0).all(axis=1)
-        if not (self.balanced and known.any()):
+        """Codes that are balanced, of shape (stratum, attribute)."""
+        codes = self._balanced_codes
+        is_in_groups = np.isin(self.pool.group_of_speaker, self.groups)
+        is_known = is_in_groups & (codes >= 0).all(axis=1)
+        if not (self.balanced and is_known.any()):
             return np.empty((1, 0), dtype=np.int64)
-        return np.unique(values[known], axis=0).astype(np.int64)
+        return np.unique(codes[is_known], axis=0).astype(np.int64)
 
     @property
-    def _values(self) -> NDArray[np.int32]:
-        return self.pool.attribute_codes[
-            [self.pool.graded_by.index(one) for one in self.balanced]
-        ].T
+    def _balanced_codes(self) -> NDArray[np.int32]:
+        """Codes of the balanced attributes, of shape (speaker, attribute)."""
+        rows = [self.pool.graded_by.index(name) for name in self.balanced]
+        return self.pool.attribute_codes[rows].T
 
     @property
-    def each(self) -> int:
+    def n_speakers_per_cell(self) -> int:
         """Speakers wanted of each cell."""
-        return self.speakers // len(self.strata)
+        return self.n_speakers // len(self.strata)
 
     @property
-    def cells(self) -> int:
+    def n_cells(self) -> int:
         """How many cells there are."""
         return self.groups.size * len(self.strata)
 
     @cached_property
-    def cell(self) -> Ints:
+    def cell_of_speaker(self) -> Ints:
         """Cell of each speaker; -1 for those who cannot take part."""
-        pool, stratum = self.pool, np.full(self.pool.n_utterances.size, -1, dtype=np.int64)
-        for at, values in enumerate(self.strata):
-            stratum[(self._values[:, : values.size] == values).all(axis=1)] = at
-        place = np.searchsorted(self.groups, pool.group_of_speaker)
-        is_in = (
+        pool = self.pool
+        stratum_of_speaker = np.full(pool.n_utterances.size, -1, dtype=np.int64)
+        for stratum, codes in enumerate(self.strata):
+            is_in_stratum = (self._balanced_codes[:, : codes.size] == codes).all(axis=1)
+            stratum_of_speaker[is_in_stratum] = stratum
+        position = np.searchsorted(self.groups, pool.group_of_speaker)
+        has_cell = (
             np.isin(pool.group_of_speaker, self.groups)
             & (pool.difficulty_classes.class_of_speaker >= 0)
-            & (stratum >= 0)
+            & (stratum_of_speaker >= 0)
         )
-        return np.where(is_in, place * len(self.strata) + stratum, -1)
+        return np.where(has_cell, position * len(self.strata) + stratum_of_speaker, -1)
 
     @cached_property
-    def _across(self) -> Ints:
-        """Target pairs across recordings within the first utterances of a speaker, by how many."""
+    def _n_pairs_by_utterances(self) -> Ints:
+        """Target pairs across recordings within the first utterances of each speaker.
+
+        Shape (utterance,), speaker by speaker: pairs within those of the speaker up to this one.
+        """
         pool = self.pool
-        _, turn = _spread_over_recordings(pool, np.zeros(len(pool.utterance_ids), dtype=np.uint64))
-        total = np.cumsum(numbers_within(pool.n_utterances) - turn)
-        before = np.concatenate(([0], total))[pool.utterance_starts[:-1]]
-        return np.asarray(total - np.repeat(before, pool.n_utterances))
-
-    def across(self, utterances: int) -> Ints:
-        """Target pairs across recordings that so many utterances of each speaker give."""
-        pool = self.pool
-        return self._across[
-            pool.utterance_starts[:-1] + np.minimum(pool.n_utterances, utterances) - 1
-        ]
-
-    def can(self, utterances: int, pairs: int | None) -> NDArray[np.bool_]:
-        """Which speakers have so many utterances, with so many target pairs (or any)."""
-        is_rich = (self.pool.n_utterances >= utterances) & (self.across(utterances) >= (pairs or 1))
-        return is_rich & (self.cell >= 0)
-
-    def counts(self, utterances: int, pairs: int | None) -> Ints:
-        """How many can, of shape (group, stratum)."""
-        can = self.cell[self.can(utterances, pairs)]
-        return np.bincount(can, minlength=self.cells).reshape(self.groups.size, -1)
-
-    def _largest(self, values: Ints) -> int:
-        """The largest value that enough speakers of each cell reach; 0 if they are too few."""
-        each, cells = self.each, (values[self.cell == at] for at in range(self.cells))
-        return min(int(np.sort(one)[-each]) if one.size >= each else 0 for one in cells)
-
-    def most_speakers(self) -> int:
-        """The largest number of speakers in each group; 0 if there is none."""
-        each = int(self.counts(self.utterances, self.pairs).min())
-        is_enough = each > 1 and _nontarget_pairs(each, self.utterances) >= (self.pairs or 1)
-        return each * len(self.strata) if is_enough else 0
-
-    def most_utterances(self) -> int:
-        """The largest number of utterances for as many speakers; 0 if there is none."""
-        most = self._largest(self.pool.n_utterances)
-        sizes = np.unique(
-            self.pool.n_utterances[(self.cell >= 0) & (self.pool.n_utterances <= most)]
+        # the order of utterances of one recording does not matter for how many pairs there are
+        _, n_same_recording = _spread_over_recordings(
+            pool, np.zeros(len(pool.utterance_ids), dtype=np.uint64)
         )
-        for utterances in sizes[sizes > 1][::-1].tolist():
-            if _nontarget_pairs(self.each, utterances) < (self.pairs or 1):
+        totals = np.cumsum(numbers_within(pool.n_utterances) - n_same_recording)
+        before_speaker = np.concatenate(([0], totals))[pool.utterance_starts[:-1]]
+        return np.asarray(totals - np.repeat(before_speaker, pool.n_utterances))
+
+    def n_target_pairs(self, n_utterances: int) -> Ints:
+        """Count target pairs across recordings that so many utterances of each speaker give."""
+        pool = self.pool
+        last = pool.utterance_starts[:-1] + np.minimum(pool.n_utterances, n_utterances) - 1
+        return self._n_pairs_by_utterances[last]
+
+    def can_take_part(self, n_utterances: int, n_pairs: int | None) -> NDArray[np.bool_]:
+        """Return which speakers have so many utterances, with so many target pairs (or any)."""
+        has_utterances = self.pool.n_utterances >= n_utterances
+        has_pairs = self.n_target_pairs(n_utterances) >= (n_pairs or 1)
+        return has_utterances & has_pairs & (self.cell_of_speaker >= 0)
+
+    def n_candidates(self, n_utterances: int, n_pairs: int | None) -> Ints:
+        """Count the speakers who can take part, of shape (group, stratum)."""
+        cells = self.cell_of_speaker[self.can_take_part(n_utterances, n_pairs)]
+        return np.bincount(cells, minlength=self.n_cells).reshape(self.groups.size, -1)
+
+    def _largest_for_all_cells(self, numbers: Ints) -> int:
+        """Return the largest number that enough speakers of each cell reach; 0 for too few."""
+        n_needed = self.n_speakers_per_cell
+        largest = []
+        for cell in range(self.n_cells):
+            cell_numbers = np.sort(numbers[self.cell_of_speaker == cell])
+            has_enough = cell_numbers.size >= n_needed
+            largest.append(int(cell_numbers[-n_needed]) if has_enough else 0)
+        return min(largest)
+
+    def max_speakers(self) -> int:
+        """Return the largest number of speakers in each group; 0 if there is none."""
+        n_per_cell = int(self.n_candidates(self.n_utterances, self.n_pairs).min())
+        if n_per_cell < 2:
+            return 0
+        if _max_nontarget_pairs(n_per_cell, self.n_utterances) < (self.n_pairs or 1):
+            return 0
+        return n_per_cell * len(self.strata)
+
+    def max_utterances(self) -> int:
+        """Return the largest number of utterances for as many speakers; 0 if there is none."""
+        largest = self._largest_for_all_cells(self.pool.n_utterances)
+        is_candidate = (self.cell_of_speaker >= 0) & (self.pool.n_utterances <= largest)
+        numbers = np.unique(self.pool.n_utterances[is_candidate])
+        for n_utterances in numbers[numbers > 1][::-1].tolist():
+            if _max_nontarget_pairs(self.n_speakers_per_cell, n_utterances) < (self.n_pairs or 1):
                 return 0
-            if (self.counts(utterances, self.pairs) >= self.each).all():
-                return int(utterances)
+            n_candidates = self.n_candidates(n_utterances, self.n_pairs)
+            if (n_candidates >= self.n_speakers_per_cell).all():
+                return int(n_utterances)
         return 0
 
-    def most_pairs(self) -> int:
-        """The largest number of pairs for as many speakers and utterances; 0 if there is none."""
-        across = np.where(self.can(self.utterances, None), self.across(self.utterances), 0)
-        return min(self._largest(across), _nontarget_pairs(self.each, self.utterances))
+    def max_pairs(self) -> int:
+        """Return the largest number of pairs for these speakers and utterances; 0 for none."""
+        can_take_part = self.can_take_part(self.n_utterances, None)
+        n_target_pairs = np.where(can_take_part, self.n_target_pairs(self.n_utterances), 0)
+        max_nontarget = _max_nontarget_pairs(self.n_speakers_per_cell, self.n_utterances)
+        return min(self._largest_for_all_cells(n_target_pairs), max_nontarget)
 
-    def reasons(self) -> list[str]:
-        """Why speakers of these groups cannot be drawn; empty for those who can, and others."""
-        pool = self.pool
+    def exclusion_reasons(self) -> list[str]:
+        """Return why speakers of these groups cannot be drawn; empty for all others."""
+        pool, min_pairs = self.pool, self.n_pairs or 1
+        # later reasons replace earlier ones
         reasons = np.full(pool.n_utterances.size, "", dtype=object)
-        least = self.pairs or 1
-        is_poor = self.across(self.utterances) < least
-        reasons[is_poor] = f"fewer than {least:,} target pairs across recordings"
-        reasons[pool.n_utterances < self.utterances] = f"fewer than {self.utterances} utterances"
-        reasons[pool.difficulty_classes.class_of_speaker < 0] = (
-            f"{' or '.join(pool.graded_by)} is not known"
-        )
-        is_other = (pool.group_of_speaker >= 0) & ~np.isin(pool.group_of_speaker, self.groups)
-        reasons[is_other] = ""  # who is not asked for
-        reasons[pool.group_of_speaker < 0] = f"{pool.grouping} is not known"
-        return [str(one) for one in reasons]
+        has_few_pairs = self.n_target_pairs(self.n_utterances) < min_pairs
+        reasons[has_few_pairs] = f"fewer than {min_pairs:,} target pairs across recordings"
+        has_few_utterances = pool.n_utterances < self.n_utterances
+        reasons[has_few_utterances] = f"fewer than {self.n_utterances} utterances"
+        has_no_class = pool.difficulty_classes.class_of_speaker < 0
+        reasons[has_no_class] = f"{' or '.join(pool.graded_by)} is not known"
+        has_group = pool.group_of_speaker >= 0
+        reasons[has_group & ~np.isin(pool.group_of_speaker, self.groups)] = ""
+        reasons[~has_group] = f"{pool.grouping} is not known"
+        return [str(reason) for reason in reasons]
 
     def check(self) -> None:
-        """Refuse what the groups cannot give."""
-        n = len(self.strata)
-        if self.speakers % n or self.each < 2:
-            most = self.most_speakers()
-            names = " and ".join(self.balanced) or "one"
-            until = f" to {most:,}, the most that fit" if most else " on"
-            msg = (
-                f"--speakers-per-group {self.speakers}: cannot be shared out to {n} values of "
-                f"{names} with 2 speakers each; give a multiple of {n} from {2 * n}{until}, or "
-                "--balance none"
-            )
-            raise ConfigError(msg)
-        most = _nontarget_pairs(self.each, self.utterances)
-        if self.pairs is not None and self.pairs > most:
-            msg = (
-                f"--pairs {self.pairs:,}: {self.each} speakers who meet each other with "
-                f"{self.utterances} utterances give {most:,} nontarget pairs each at most; "
-                f"{self._fitting(np.empty(0, dtype=np.int64))}"
-            )
-            raise ConfigError(msg)
-        counts = self.counts(self.utterances, self.pairs)
-        is_short = counts < self.each
-        if not is_short.any():
-            return
-        lacking = ", ".join(
-            f"{self._named(*at)} has {counts[at]:,}" for at in zip(*is_short.nonzero(), strict=True)
-        )
-        needs = f"{self.utterances} utterances from two recordings or more"
-        if self.pairs:
-            needs = f"{self.utterances} utterances and {self.pairs:,} target pairs across "
-            needs += "recordings"
-        fits = self._fitting(self.groups[~is_short.any(axis=1)])
-        msg = (
-            f"{self.pool.utterances.name}: too few speakers with {needs}, of whom {self.each} are "
-            f"needed: {lacking}; {fits}"
-        )
-        raise DataError(msg)
+        """Refuse what the groups cannot give.
 
-    def _named(self, group: int, stratum: int) -> str:
-        codes = zip(self.balanced, self.strata[stratum], strict=True)
-        texts = (self.pool.attribute_texts[name][code] for name, code in codes)
+        Raises
+        ------
+        ConfigError
+            If the numbers contradict each other.
+        DataError
+            If a group has too few speakers.
+        """
+        n_strata = len(self.strata)
+        if self.n_speakers % n_strata or self.n_speakers_per_cell < 2:
+            max_speakers = self.max_speakers()
+            names = " and ".join(self.balanced) or "one"
+            until = f" to {max_speakers:,}, the most that fit" if max_speakers else " on"
+            msg = (
+                f"--speakers-per-group {self.n_speakers}: cannot be shared out to {n_strata} "
+                f"values of {names} with 2 speakers each; give a multiple of {n_strata} from "
+                f"{2 * n_strata}{until}, or --balance none"
+            )
+            raise ConfigError(msg)
+        max_pairs = _max_nontarget_pairs(self.n_speakers_per_cell, self.n_utterances)
+        if self.n_pairs is not None and self.n_pairs > max_pairs:
+            msg = (
+                f"--pairs {self.n_pairs:,}: {self.n_speakers_per_cell} speakers who meet each "
+                f"other with {self.n_utterances} utterances give {max_pairs:,} nontarget pairs "
+                f"each at most; {self._fitting_designs(np.empty(0, dtype=np.int64))}"
+            )
+            raise ConfigError(msg)
+        n_candidates = self.n_candidates(self.n_utterances, self.n_pairs)
+        is_short = n_candidates < self.n_speakers_per_cell
+        if is_short.any():
+            raise self._too_few_speakers_error(n_candidates, is_short)
+
+    def _too_few_speakers_error(self, n_candidates: Ints, is_short: NDArray[np.bool_]) -> DataError:
+        """Return the error that some cells have too few speakers, with the designs that fit."""
+        short_cells = ", ".join(
+            f"{self._cell_name(*cell)} has {n_candidates[cell]:,}"
+            for cell in zip(*is_short.nonzero(), strict=True)
+        )
+        if self.n_pairs:
+            needs = f"{self.n_utterances} utterances and {self.n_pairs:,} target pairs across recordings"
+        else:
+            needs = f"{self.n_utterances} utterances from two recordings or more"
+        fitting = self._fitting_designs(self.groups[~is_short.any(axis=1)])
+        return DataError(
+            f"{self.pool.utterances.name}: too few speakers with {needs}, of whom "
+            f"{self.n_speakers_per_cell} are needed: {short_cells}; {fitting}"
+        )
+
+    def _cell_name(self, group: int, stratum: int) -> str:
+        texts = [
+            self.pool.attribute_texts[name][code]
+            for name, code in zip(self.balanced, self.strata[stratum], strict=True)
+        ]
         return " ".join((self.pool.groups[self.groups[group]], *texts))
 
-    def _fitting(self, enough: Ints) -> str:
-        """The largest designs that fit: one number changed, or some groups left out."""
+    def _fitting_designs(self, groups_with_enough: Ints) -> str:
+        """Return the largest designs that fit: one number changed, or some groups left out."""
         designs = []
-        if speakers := self.most_speakers():
-            designs.append(f"--speakers-per-group {speakers} fits all groups")
-        if utterances := self.most_utterances():
-            designs.append(f"--utterances-per-speaker {utterances} fits all groups")
-        if self.pairs and (pairs := self.most_pairs()):
-            designs.append(f"--pairs {pairs} fits all groups")
-        if enough.size:
-            designs.append(f"{self.speakers} speakers fit {replace(self, groups=enough).option}")
-        return "; ".join(designs or self._fitting_some() or ["give other speakers"])
+        if max_speakers := self.max_speakers():
+            designs.append(f"--speakers-per-group {max_speakers} fits all groups")
+        if max_utterances := self.max_utterances():
+            designs.append(f"--utterances-per-speaker {max_utterances} fits all groups")
+        if self.n_pairs and (max_pairs := self.max_pairs()):
+            designs.append(f"--pairs {max_pairs} fits all groups")
+        if groups_with_enough.size:
+            option = replace(self, groups=groups_with_enough).groups_option
+            designs.append(f"{self.n_speakers} speakers fit {option}")
+        return "; ".join(designs or self._designs_for_some_groups() or ["give other speakers"])
 
-    def _fitting_some(self) -> list[str]:
-        """Designs of those groups that can take part at all, and of the two largest."""
+    def _designs_for_some_groups(self) -> list[str]:
+        """Return designs of those groups that can take part at all, and of the two largest."""
         designs = []
-        fewest = self.counts(self.utterances, self.pairs).min(axis=1)
-        rich = np.argsort(-fewest, kind="stable")[: (fewest > 1).sum()]
-        for k in dict.fromkeys((rich.size, min(2, rich.size))):
-            some = replace(self, groups=np.sort(self.groups[rich[:k]]))
-            if k and (most := some.most_speakers()):
-                designs.append(f"--speakers-per-group {most} fits {some.option}")
-        for each in () if designs else (self.each, 2):
-            is_rich = (self.counts(2, None) >= each).all(axis=1)
-            some = replace(self, groups=self.groups[is_rich])
-            some = replace(some, speakers=each * len(some.strata))
-            if is_rich.any() and (most := some.most_utterances()):
-                speakers = f"--speakers-per-group {some.speakers}"
-                return [f"{speakers} --utterances-per-speaker {most} fits {some.option}"]
-        return designs
+        n_per_group = self.n_candidates(self.n_utterances, self.n_pairs).min(axis=1)
+        n_usable = int((n_per_group > 1).sum())
+        largest_first = np.argsort(-n_per_group, kind="stable")[:n_usable]
+        for n_groups in dict.fromkeys((n_usable, min(2, n_usable))):
+            groups = np.sort(self.groups[largest_first[:n_groups]])
+            request = replace(self, groups=groups)
+            if n_groups and (max_speakers := request.max_speakers()):
+                designs.append(f"--speakers-per-group {max_speakers} fits {request.groups_option}")
+        if designs:
+            return designs
+        for n_per_cell in (self.n_speakers_per_cell, 2):
+            is_usable = (self.n_candidates(2, None) >= n_per_cell).all(axis=1)
+            request = replace(self, groups=self.groups[is_usable])
+            request = replace(request, n_speakers=n_per_cell * len(request.strata))
+            if is_usable.any() and (max_utterances := request.max_utterances()):
+                option = f"--speakers-per-group {request.n_speakers}"
+                option += f" --utterances-per-speaker {max_utterances}"
+                return [f"{option} fits {request.groups_option}"]
+        return []
 
     @property
-    def option(self) -> str:
+    def groups_option(self) -> str:
         """The option that names these groups."""
-        return "--groups " + ",".join(self.pool.groups[g] for g in self.groups)
+        return "--groups " + ",".join(self.pool.groups[position] for position in self.groups)
 
 
-def _nontarget_pairs(speakers: int, utterances: int) -> int:
-    """Nontarget pairs that each of so many speakers can have, if all meet equally often.
+def _max_nontarget_pairs(n_speakers: int, n_utterances: int) -> int:
+    """Return nontarget pairs that each of so many speakers can have, if all meet equally often.
 
-    >>> _nontarget_pairs(2, 24)
+    >>> _max_nontarget_pairs(2, 24)
     288
     """
-    return utterances**2 * (speakers - 1) // 2
+    return n_utterances**2 * (n_speakers - 1) // 2
 
 
 def _spread_over_recordings(pool: Pool, words: Words) -> tuple[Ints, Ints]:
-    """Utterances of each speaker in an order whose first are of as many recordings as there are.
+    """Order each speaker's utterances so that the first are of as many recordings as there are.
 
-    Random words, one for each utterance, decide where nothing else does. Returned are places,
+    Random words, one for each utterance, decide where nothing else does. Returned are positions,
     speaker by speaker, and how many before are of the same recording.
     """
-    within = np.lexsort((words, pool.recording_indices))
-    starts = np.searchsorted(pool.recording_indices, pool.recording_indices)
-    turn = np.empty(within.size, dtype=np.int64)
-    turn[within] = np.arange(within.size) - starts[within]
-    order = np.lexsort((words[starts], turn, pool.speaker_of_utterance))
-    return order, turn[order]
+    by_recording = np.lexsort((words, pool.recording_indices))
+    recording_starts = np.searchsorted(pool.recording_indices, pool.recording_indices)
+    n_before = np.empty(by_recording.size, dtype=np.int64)
+    n_before[by_recording] = np.arange(by_recording.size) - recording_starts[by_recording]
+    order = np.lexsort((words[recording_starts], n_before, pool.speaker_of_utterance))
+    return order, n_before[order]
