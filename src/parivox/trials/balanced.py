@@ -444,10 +444,10 @@ class _Request:
             f"{self._cell_name(*cell)} has {n_candidates[cell]:,}"
             for cell in zip(*is_short.nonzero(), strict=True)
         )
+        needs = f"{self.n_utterances} utterances from two recordings or more"
         if self.n_pairs:
-            needs = f"{self.n_utterances} utterances and {self.n_pairs:,} target pairs across recordings"
-        else:
-            needs = f"{self.n_utterances} utterances from two recordings or more"
+            needs = f"{self.n_utterances} utterances and {self.n_pairs:,} target pairs across "
+            needs += "recordings"
         fitting = self._fitting_designs(self.groups[~is_short.any(axis=1)])
         return DataError(
             f"{self.pool.utterances.name}: too few speakers with {needs}, of whom "
