@@ -92,7 +92,7 @@ class Trials:
         """Rates at fixed thresholds, `[replicate, group, point, fpr and fnr]`, and costs."""
         import numpy as np
 
-        from parivox.auditing.layout import Members, walk
+        from parivox.auditing.layout import Units, walk
         from parivox.auditing.operating_points import LocatedPoint, OperatingPoint
         from parivox.auditing.speaker_errors import count_speaker_errors
         from parivox.core.resampling import weighted
@@ -103,7 +103,7 @@ class Trials:
         ]
         blocks = walk(self.trials, self.layouts)
         rates = []
-        everyone = Members.of_list(self.trials, None)
+        everyone = Units.of_list(self.trials, None)
         for cells, _ in count_speaker_errors(self.trials, self.layouts, blocks, points, everyone):
             sums = [weighted(tally, weights) for tally in (cells.nontarget, cells.target)]
             with np.errstate(invalid="ignore"):  # of cells whose speakers were not drawn

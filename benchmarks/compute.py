@@ -39,18 +39,18 @@ def compute_from_trials(trials: Any, speakers: Any) -> object:
 
     from parivox.auditing.inputs import Design
     from parivox.auditing.options import Options
-    from parivox.auditing.schema import TABLES, Rows
-    from parivox.auditing.system import measure_system, measured_cells
+    from parivox.auditing.schema import TABLES, TableBuilder
+    from parivox.auditing.system import measure_system, metrics_by_grouping
     from parivox.auditing.system_rows import add_rows
     from parivox.data.requested_groupings import make_groupings
 
     options = Options(by=tuple(BY), operating_points=tuple(OPERATING_POINTS), intervals=False)
     used = np.unique(trials.utterance_speaker)
     groupings = make_groupings(speakers, options.by, speakers_in_use=used)
-    rows = {name: Rows(columns) for name, columns in TABLES.items()}
+    rows = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     design = Design(groupings=groupings, options=options, metrics={})
     system = measure_system(trials, design)
-    add_rows(system, ((part, None) for part in measured_cells(system)), rows)
+    add_rows(system, ((part, None) for part in metrics_by_grouping(system)), rows)
     return {name: block.table() for name, block in rows.items()}
 
 

@@ -17,7 +17,7 @@ from benchmarks.coverage.records import Row, interval_row, stream
 from scipy.special import ndtr, ndtri
 
 from parivox.auditing.curves import step_thresholds
-from parivox.auditing.layout import Members, blocks_of
+from parivox.auditing.layout import Units, speaker_blocks
 from parivox.auditing.operating_points import parse_point
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, moments
 from parivox.core.costs import parse_cost
@@ -83,7 +83,7 @@ def study(datasets: int, seed: int, wanted: Callable[[str], bool]) -> Iterator[l
             continue
         rng, rate = stream(seed, name), RATES[case.kind]
         group = case.group_of_speakers()
-        block = blocks_of(group, least=FEWEST if case.blocks else 1)
+        block = speaker_blocks(group, least=FEWEST if case.blocks else 1)
         n = datasets * (MORE if case.has_more else 1)
         found = collected(_limits(case, group, block, rng) for _ in range(n))
         where = {"cell": name, "kind": case.kind, "groups": case.groups, "shape": case.shape}
@@ -131,7 +131,7 @@ def in_blocks(
         code = every.cell * n + block[every.speaker]
         reach = n
     else:
-        members = Members(2 * n, block)
+        members = Units(2 * n, block)
         reach = members.n**2
         code = every.cell * reach + members.of_pairs(
             *(one.astype(np.int32) for one in (every.first_speaker, every.second_speaker))
@@ -201,7 +201,7 @@ def _at_found(name: str, groups: int, datasets: int, rng: np.random.Generator) -
     distance = -2 * float(ndtri(EER))
     true = float(ndtr(-ndtri(FPR) - distance))
     group = group_of_speakers(groups)
-    block = blocks_of(group)
+    block = speaker_blocks(group)
     every = [_found_again(group, block, distance, rng) for _ in range(datasets)]
     where = {"cell": name, "kind": "fnr", "groups": groups, "shape": "found again"}
     where |= {"rate": true, "level": LEVEL}

@@ -28,8 +28,8 @@ def both(simulate):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 1000)
         patch.setattr(spilled_rows, "PART_TRIALS", 900)
-        patch.setattr(score_counts, "BINS", BINS)
-        patch.setattr(cell_counts, "CHUNK", 100)
+        patch.setattr(score_counts, "N_BINS", BINS)
+        patch.setattr(cell_counts, "CHUNK_SIZE", 100)
         binned = pv.audit({"S": trials}, **options)
     return exact, binned
 
@@ -102,8 +102,8 @@ def long(simulate, monkeypatch):
 
     def audited(rows, blocks):
         for module in ("run", "speaker_sample"):
-            monkeypatch.setattr(f"parivox.auditing.{module}.MOST_ROWS", rows)
-        monkeypatch.setattr("parivox.auditing.run.DRAWN", blocks)
+            monkeypatch.setattr(f"parivox.auditing.{module}.MAX_COUNT_ROWS", rows)
+        monkeypatch.setattr("parivox.auditing.run.N_DRAWN_BLOCKS", blocks)
         audit = pv.audit({"S": trials}, **options, speaker_ids="offenders")
         for metric in ("fpr", "fnr"):
             where = {"metric": metric, "operating_point": "threshold=1.25"}

@@ -6,7 +6,7 @@ import pytest
 from tests.folders import OF_KEY
 
 import parivox as pv
-from parivox.auditing.inputs import gather
+from parivox.auditing.inputs import read_grouped_trials
 from parivox.auditing.run import speaker_count_thresholds
 from parivox.auditing.speaker_counts import count_by_speaker
 from parivox.errors import ConfigError, DataError
@@ -35,7 +35,7 @@ def added_up(parts, folder, points=(), **options):
     for i, part in enumerate(parts):
         tallies.append(folder / f"{i}.tally")
         asked = CountOptions.of(**options)
-        read = gather({("S", ""): part}, asked, None, may_lack=True)
+        read = read_grouped_trials({("S", ""): part}, asked, None, may_lack=True)
         (trials,) = read.sets
         count_by_speaker(trials, thresholds, [*read.groupings, *read.levels]).write(tallies[-1])
     return [*map(str, counts)], [*map(str, tallies)]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import parivox as pv
-from parivox.auditing.inspection import warnings_of
+from parivox.auditing.inspection import audit_warnings
 from parivox.data.attribute_warnings import (
     attribute_warnings,
     number_warnings,
@@ -48,7 +48,7 @@ def warned(scores, speakers=None, **options):
     audit = pv.audit(
         scores, speakers=people() if speakers is None else speakers, intervals=False, **asked
     )
-    found = list(warnings_of(audit))
+    found = list(audit_warnings(audit))
     limitations = " ".join(caveat.sentence for caveat in overview(audit).caveats)
     assert [odd.what for odd in found if odd.what not in limitations] == []
     return [odd.what for odd in found]

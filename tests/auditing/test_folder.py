@@ -15,7 +15,7 @@ import pytest
 
 import parivox as pv
 from parivox.auditing.folder import check_folder
-from parivox.auditing.inputs import by_name
+from parivox.auditing.inputs import sources_by_name
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, ParivoxError, printable
 from parivox.shown import NOTEBOOK_MODULE
@@ -306,16 +306,19 @@ def test_an_audit_is_told_in_a_line(small):
 def test_systems_need_names():
     for name in ("", "@x", ("", "x")):
         with pytest.raises(ConfigError, match="no name"):
-            by_name({name: "a.csv", "B": "b.csv"})
-    assert list(by_name({("a@b", ""): "a.csv", "a@b": "b.csv"})) == [("a@b", ""), ("a", "b")]
+            sources_by_name({name: "a.csv", "B": "b.csv"})
+    assert list(sources_by_name({("a@b", ""): "a.csv", "a@b": "b.csv"})) == [
+        ("a@b", ""),
+        ("a", "b"),
+    ]
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_lazy_frame_is_not_resolved(optional):
     pl = optional("polars")
     frame = pl.LazyFrame({"enrol": ["a/1"], "test": ["a/2"], "score": [1.0]})
-    assert list(by_name(frame)) == [("scores", "")]
-    assert list(by_name({"A": frame, "B": frame})) == [("A", ""), ("B", "")]
+    assert list(sources_by_name(frame)) == [("scores", "")]
+    assert list(sources_by_name({"A": frame, "B": frame})) == [("A", ""), ("B", "")]
 
 
 @pytest.mark.parametrize(

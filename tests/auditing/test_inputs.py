@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import parivox as pv
-from parivox.auditing.inputs import by_name, count_files, developments
+from parivox.auditing.inputs import development_sources, named_counts_files, sources_by_name
 from parivox.data.source_bytes import stem_of
 from parivox.errors import ConfigError
 
@@ -35,70 +35,73 @@ def test_a_system_is_named_after_its_file(path, name):
     [(["x/day-1.csv", "x/day-2.csv"], "day"), (["a.csv"], "a"), (["a.csv", "b.csv"], "scores")],
 )
 def test_a_list_in_several_files_is_named_after_what_their_names_share(paths, name):
-    assert by_name(paths) == {(name, ""): paths}
-    assert by_name({("V2", "H"): paths}) == {("V2", "H"): paths}
-    assert by_name({"V2@H": paths, "L": "l.csv"}) == {("V2", "H"): paths, ("L", ""): "l.csv"}
+    assert sources_by_name(paths) == {(name, ""): paths}
+    assert sources_by_name({("V2", "H"): paths}) == {("V2", "H"): paths}
+    assert sources_by_name({"V2@H": paths, "L": "l.csv"}) == {
+        ("V2", "H"): paths,
+        ("L", ""): "l.csv",
+    }
 
 
 def test_columns_of_texts_are_no_files():
     table = {"enrol": ["a/1", "a/1"], "test": ["a/2", "b/1"], "decision": ["accept", "reject"]}
-    assert by_name(table) == {("scores", ""): table}
+    assert sources_by_name(table) == {("scores", ""): table}
 
 
 def test_names_that_are_none_are_refused():
     with pytest.raises(ConfigError, match=r"scores are named by \('V', 'H', 'x'\); name them by"):
-        by_name({("V", "H", "x"): ["a.csv"]})
+        sources_by_name({("V", "H", "x"): ["a.csv"]})
     with pytest.raises(ConfigError, match="scores: are an empty list; name at least one file"):
-        by_name([])
+        sources_by_name([])
 
 
 def test_a_table_has_no_name():
-    assert by_name(ROWS) == {("scores", ""): ROWS}
+    assert sources_by_name(ROWS) == {("scores", ""): ROWS}
 
 
 def test_cells_of_a_table_are_no_names_of_files(monkeypatch):
     asked = []
     monkeypatch.setattr("os.path.isfile", lambda path: bool(asked.append(path)))
-    assert count_files(ROWS) is None
+    assert named_counts_files(ROWS) is None
     assert asked == []
 
 
 def test_names_before_files():
-    found = by_name({"V2@H": "h.csv", "V2@E": "e.csv", "L": "l.csv"})
+    found = sources_by_name({"V2@H": "h.csv", "V2@E": "e.csv", "L": "l.csv"})
     assert found == {("V2", "H"): "h.csv", ("V2", "E"): "e.csv", ("L", ""): "l.csv"}
 
 
 def test_dataframes_and_mappings_are_told_apart(optional):
     pl, pd, pa = optional("polars"), optional("pandas"), optional("pyarrow")
     for table in (ROWS, pl.DataFrame(ROWS), pd.DataFrame(ROWS), pa.table(ROWS)):
-        assert list(by_name(table)) == [("scores", "")]
-        assert list(by_name({"A": table, "B@x": table})) == [("A", ""), ("B", "x")]
+        assert list(sources_by_name(table)) == [("scores", "")]
+        assert list(sources_by_name({"A": table, "B@x": table})) == [("A", ""), ("B", "x")]
     series = {name: pl.Series(values) for name, values in ROWS.items()}
-    assert list(by_name(series)) == [("scores", "")]
+    assert list(sources_by_name(series)) == [("scores", "")]
     columns = {name: pd.Series(values) for name, values in ROWS.items()}
-    assert list(by_name(columns)) == [("scores", "")]
+    assert list(sources_by_name(columns)) == [("scores", "")]
 
 
 def test_the_same_name_twice_is_refused():
     with pytest.raises(ConfigError, match="twice"):
-        by_name({"A": "a.csv", "A@": "b.csv"})
+        sources_by_name({"A": "a.csv", "A@": "b.csv"})
 
 
 def test_development_scores_of_one_system_serve_all_of_its_lists():
-    sources = by_name({"A@x": "1.csv", "A@y": "2.csv"})
-    assert developments("dev.csv", sources) == {("A", "x"): "dev.csv", ("A", "y"): "dev.csv"}
-    assert developments({"A": "dev.csv"}, sources) == developments("dev.csv", sources)
-    assert developments(None, sources) == {}
+    sources = sources_by_name({"A@x": "1.csv", "A@y": "2.csv"})
+    assert development_sources("dev.csv", sources) == {("A", "x"): "dev.csv", ("A", "y"): "dev.csv"}
+    assert development_sources({"A": "dev.csv"}, sources) == development_sources("dev.csv", sources)
+    assert development_sources(None, sources) == {}
 
 
 def test_of_several_systems_each_needs_its_own():
-    sources = by_name({"A": "1.csv", "B": "2.csv"})
-    found = developments({"B": "b.csv", "A": "a.csv"}, sources)
+    sources = sources_by_name({"A": "1.csv", "B": "2.csv"})
+    found = development_sources({"B": "b.csv", "A": "a.csv"}, sources)
     assert found == {("A", ""): "a.csv", ("B", ""): "b.csv"}
     with pytest.raises(ConfigError, match="several systems"):
-        developments("dev.csv", sources)
+        development_sources("dev.csv", sources)
     with pytest.raises(ConfigError, match="A"):
-        developments({"A": "a.csv"}, sources)
+        development_sources({"A": "a.csv"}, sources)
 
 
 @pytest.fixture(scope="module")

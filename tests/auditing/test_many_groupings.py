@@ -5,7 +5,7 @@ import pytest
 
 import parivox as pv
 from parivox.auditing import cell_counts, schema, speaker_errors
-from parivox.auditing.schema import Rows
+from parivox.auditing.schema import TableBuilder
 
 N = 24
 
@@ -44,7 +44,7 @@ def test_some_at_a_time_are_as_all_at_once(data, monkeypatch, options, systems, 
 
     wanted = audited()
     for module in (cell_counts, speaker_errors):
-        monkeypatch.setattr(module, "LAYOUTS_AT_ONCE", 1)
+        monkeypatch.setattr(module, "MAX_LAYOUTS_TOGETHER", 1)
     monkeypatch.setattr(schema, "_MANY_ROWS", 5)
     assert audited() == wanted
 
@@ -52,7 +52,7 @@ def test_some_at_a_time_are_as_all_at_once(data, monkeypatch, options, systems, 
 def test_rows_that_are_put_away_come_back_in_order(monkeypatch):
     monkeypatch.setattr(schema, "_MANY_ROWS", 3)
     columns = {"group": "str", "value": "float", "n": "int", "is_small": "bool"}
-    rows, whole = Rows(columns), Rows(columns)
+    rows, whole = TableBuilder(columns), TableBuilder(columns)
     for k in range(8):
         for one in (rows, whole):
             one.add(group=[f"g{k}", ""], value=[k / 3, float("nan")], n=[k, None])

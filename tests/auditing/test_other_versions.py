@@ -59,13 +59,13 @@ def absent_from(folder):
         for option in Options().recorded()
         if option not in record["options"]
     }
-    for table, columns in schema.ADDED.items():
+    for table, columns in schema.ADDED_COLUMNS.items():
         parquet, csv = folder / f"{table}.parquet", folder / f"{table}.csv"
         if parquet.exists():
             held = pl.read_parquet_schema(parquet)
         elif csv.exists():
             held = pl.read_csv(csv, infer_schema=False).columns
-        elif table in schema.FIRST:
+        elif table in schema.FIRST_COLUMNS:
             continue  # nothing was asked of it
         else:
             reasons[table] = MISSING.format(version, "table")
@@ -295,7 +295,9 @@ def test_an_old_audit_is_written_again_as_it_was(old, tmp_path):
     for path in old.glob("*.csv"):
         again = tmp_path / "again" / path.name
         before, now = (pl.read_csv(file, infer_schema=False) for file in (path, again))
-        later = [name for name in schema.ADDED.get(path.stem, ()) if name not in before.columns]
+        later = [
+            name for name in schema.ADDED_COLUMNS.get(path.stem, ()) if name not in before.columns
+        ]
         if not later:
             assert again.read_bytes() == path.read_bytes(), path.name
             continue
@@ -409,7 +411,9 @@ def test_the_schema_has_the_columns_of_the_tables():
     path = importlib.resources.files("parivox.auditing") / "audit.schema.json"
     held = json.loads(path.read_text("utf-8"))
     kinds = {"str": "texts", "float": "numbers", "int": "counts", "bool": "flags"}
-    tables = {name: columns for name, columns in schema.FIRST.items() if name not in schema.CURVES}
+    tables = {
+        name: columns for name, columns in schema.FIRST_COLUMNS.items() if name not in schema.CURVES
+    }
     assert {*held["properties"]["tables"]["properties"]} == {*tables}
     assert {*held["properties"]["tables"]["required"]} == {*tables} - {*schema.ON_REQUEST}
     for name, columns in tables.items():

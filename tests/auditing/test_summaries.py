@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import parivox as pv
 from parivox.auditing.bias import add_mean_rows
-from parivox.auditing.schema import TABLES, Rows
+from parivox.auditing.schema import TABLES, TableBuilder
 from parivox.data.grouping import Grouping
 from parivox.papers.paper001_tables import paper_name, table4
 
@@ -20,7 +20,7 @@ KEY = ("metric", "definition", "operating_point", "reference", "zero")
 
 def bias(*blocks, parts=PARTS, **columns):
     """Rows of ``bias`` with one block of values a measure, one value a group."""
-    rows = Rows(TABLES["bias"])
+    rows = TableBuilder(TABLES["bias"])
     given = {"metric": "fnr", "definition": "", "operating_point": "eer", **WHERE, **columns}
     for i, values in enumerate(blocks):
         rows.add(
@@ -94,7 +94,7 @@ def test_rows_before_the_start_are_none_of_the_grouping():
 def test_a_single_attribute_and_no_groups_have_no_summary():
     rows = bias([1.0, 2.0, 3.0, 4.0])
     assert summaries(rows, attributes=("gender",), parts=[(a + b,) for a, b in PARTS]) == []
-    assert summaries(Rows(TABLES["bias"]), parts=[]) == []
+    assert summaries(TableBuilder(TABLES["bias"]), parts=[]) == []
 
 
 def test_an_audit_summarises_each_measure_against_each_reference(small):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parivox.auditing.layout import Layout, Members, cell_layouts, walk
+from parivox.auditing.layout import Layout, Units, cell_layouts, walk
 from parivox.auditing.operating_points import LocatedPoint, OperatingPoint
 from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
 from parivox.auditing.speaker_errors import count_speaker_errors
@@ -64,7 +64,7 @@ def errors(trials, groupings, n_speakers):
     points = [OperatingPoint(f"threshold={t}", "threshold", t) for t in THRESHOLDS.tolist()]
     points.append(OperatingPoint("deployed", "deployed"))
     found = [LocatedPoint(one, one.rule_value, *(np.nan,) * 3, "") for one in points]
-    members = Members(n_speakers)
+    members = Units(n_speakers)
     return [
         array.tolist()
         for both in count_speaker_errors(trials, layouts, walk(trials, layouts), found, members)

@@ -250,8 +250,8 @@ def test_lists_beyond_memory_are_read_alike(monkeypatch, blocks):
     monkeypatch.setattr(spilled_rows, "IN_MEMORY_TRIALS", 500)
     monkeypatch.setattr(spilled_rows, "PART_TRIALS", 400)
     if blocks:
-        monkeypatch.setattr("parivox.auditing.run.MOST_BY_THEMSELVES", 50)
-        monkeypatch.setattr("parivox.auditing.run.BLOCKS", 54)
+        monkeypatch.setattr("parivox.auditing.run.MAX_SEPARATE_SPEAKERS", 50)
+        monkeypatch.setattr("parivox.auditing.run.N_SPEAKER_BLOCKS", 54)
     parts = pv.audit(log, **options)
     assert rates(parts, f"threshold={AT}") == rates(whole, f"threshold={AT}")
     for one, other in zip(whole.groups.rows(), parts.groups.rows(), strict=True):

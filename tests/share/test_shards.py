@@ -130,11 +130,11 @@ def test_a_file_called_as_a_column_is_merged(lists, tmp_path, name):
 def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
     lists, tmp_path, monkeypatch, fewest
 ):
-    monkeypatch.setattr("parivox.share.shard_plan.MOST_EXACT", 100)
-    monkeypatch.setattr("parivox.auditing.speaker_sample.MOST_EXACT", 100)
-    monkeypatch.setattr("parivox.share.shard_run.MOST_BY_THEMSELVES", 10)
-    monkeypatch.setattr("parivox.share.shard_run.BLOCKS", 12)
-    monkeypatch.setattr("parivox.auditing.layout.FEWEST_BLOCKS", fewest)
+    monkeypatch.setattr("parivox.share.shard_plan.MAX_EXACT_TRIALS", 100)
+    monkeypatch.setattr("parivox.auditing.speaker_sample.MAX_EXACT_TRIALS", 100)
+    monkeypatch.setattr("parivox.share.shard_run.MAX_SEPARATE_SPEAKERS", 10)
+    monkeypatch.setattr("parivox.share.shard_run.N_SPEAKER_BLOCKS", 12)
+    monkeypatch.setattr("parivox.auditing.layout.MIN_BLOCKS_PER_GROUP", fewest)
     folder = tmp_path / "run"
     points = {"operating_points": ["threshold=1.25", "fpr=0.01"]}
     made = planned(lists, folder, **points)
@@ -166,10 +166,10 @@ def test_of_long_lists_scores_are_counted_in_bins_and_speakers_in_blocks(
 @pytest.mark.parametrize("in_bins", [False, True])
 def test_speakers_who_are_in_no_trial_make_no_blocks(lists, tmp_path, monkeypatch, in_bins):
     """A table of all customers is long whatever was tried of them."""
-    monkeypatch.setattr("parivox.share.shard_run.MOST_BY_THEMSELVES", 24 if in_bins else 10)
+    monkeypatch.setattr("parivox.share.shard_run.MAX_SEPARATE_SPEAKERS", 24 if in_bins else 10)
     if in_bins:
-        monkeypatch.setattr("parivox.share.shard_plan.MOST_EXACT", 100)
-        monkeypatch.setattr("parivox.auditing.speaker_sample.MOST_EXACT", 100)
+        monkeypatch.setattr("parivox.share.shard_plan.MAX_EXACT_TRIALS", 100)
+        monkeypatch.setattr("parivox.auditing.speaker_sample.MAX_EXACT_TRIALS", 100)
     people = pl.read_csv(lists / "s.csv")
     more = people.with_columns(id="more" + pl.col("id"))
     shutil.copy(lists / "all.parquet", tmp_path)

@@ -35,14 +35,14 @@ if TYPE_CHECKING:
         count_trials as count_trials,
     )
     from parivox.auditing.counts.merging import (
-        of_list as of_list,
+        counts_with_groupings as counts_with_groupings,
     )
     from parivox.auditing.counts.merging import (
-        read_all as read_all,
+        read_counts_files as read_counts_files,
     )
     from parivox.auditing.counts.trial_counts import TrialCounts as TrialCounts
     from parivox.auditing.data_table import (
-        POINTS as POINTS,
+        POINT_WARNINGS as POINT_WARNINGS,
     )
     from parivox.auditing.data_table import (
         UNKNOWN_GROUP as UNKNOWN_GROUP,
@@ -63,25 +63,28 @@ if TYPE_CHECKING:
         check_format as check_format,
     )
     from parivox.auditing.inputs import (
-        Gathered as Gathered,
+        GroupedTrials as GroupedTrials,
     )
     from parivox.auditing.inputs import (
-        attributes_of as attributes_of,
+        apply_groups_file as apply_groups_file,
     )
     from parivox.auditing.inputs import (
-        by_name as by_name,
+        read_grouped_trials as read_grouped_trials,
     )
     from parivox.auditing.inputs import (
-        gather as gather,
+        read_one_system as read_one_system,
     )
     from parivox.auditing.inputs import (
-        gather_one as gather_one,
+        requested_attributes as requested_attributes,
     )
     from parivox.auditing.inputs import (
-        groups_file_of as groups_file_of,
+        sources_by_name as sources_by_name,
     )
     from parivox.auditing.inputs import (
         split_name as split_name,
+    )
+    from parivox.auditing.inspection import (
+        audit_warnings as audit_warnings,
     )
     from parivox.auditing.inspection import (
         can_be_audited as can_be_audited,
@@ -89,18 +92,15 @@ if TYPE_CHECKING:
     from parivox.auditing.inspection import (
         inspect as inspect,
     )
-    from parivox.auditing.inspection import (
-        warnings_of as warnings_of,
-    )
     from parivox.auditing.intervals import THRESHOLD_VARIES as THRESHOLD_VARIES
     from parivox.auditing.layout import (
-        BLOCKS as BLOCKS,
+        MAX_SEPARATE_SPEAKERS as MAX_SEPARATE_SPEAKERS,
     )
     from parivox.auditing.layout import (
-        MOST_BY_THEMSELVES as MOST_BY_THEMSELVES,
+        N_SPEAKER_BLOCKS as N_SPEAKER_BLOCKS,
     )
     from parivox.auditing.layout import (
-        blocks_instead as blocks_instead,
+        blocks_replacing_speakers as blocks_replacing_speakers,
     )
     from parivox.auditing.layout import (
         finest_groups as finest_groups,
@@ -144,7 +144,7 @@ if TYPE_CHECKING:
     from parivox.auditing.outcomes import ATTEMPTS as ATTEMPTS
     from parivox.auditing.pairing import correlation as correlation
     from parivox.auditing.private import (
-        OF_CHOICES as OF_CHOICES,
+        CHOICE_ROLES as CHOICE_ROLES,
     )
     from parivox.auditing.private import (
         PRIVATE as PRIVATE,
@@ -156,10 +156,10 @@ if TYPE_CHECKING:
         Audit as Audit,
     )
     from parivox.auditing.result import (
-        in_memory as in_memory,
+        load as load,
     )
     from parivox.auditing.result import (
-        load as load,
+        loaded_audit as loaded_audit,
     )
     from parivox.auditing.result import (
         system_name as system_name,
@@ -180,7 +180,7 @@ if TYPE_CHECKING:
         TABLES as TABLES,
     )
     from parivox.auditing.schema import (
-        Rows as Rows,
+        TableBuilder as TableBuilder,
     )
     from parivox.auditing.speaker_counts import (
         SpeakerCounts as SpeakerCounts,
@@ -188,32 +188,32 @@ if TYPE_CHECKING:
     from parivox.auditing.speaker_counts import (
         count_by_speaker as count_by_speaker,
     )
-    from parivox.auditing.speaker_sample import MOST_EXACT as MOST_EXACT
+    from parivox.auditing.speaker_sample import MAX_EXACT_TRIALS as MAX_EXACT_TRIALS
     from parivox.auditing.system import check_polarity as check_polarity
 
 _HOMES = {
     "parivox.auditing.cell_counts": ("group_counts",),
     "parivox.auditing.counts.counting": ("count", "count_trials"),
-    "parivox.auditing.counts.merging": ("of_list", "read_all"),
+    "parivox.auditing.counts.merging": ("counts_with_groupings", "read_counts_files"),
     "parivox.auditing.counts.trial_counts": ("TrialCounts",),
-    "parivox.auditing.data_table": ("POINTS", "UNKNOWN_GROUP", "WITHOUT_TRIALS"),
+    "parivox.auditing.data_table": ("POINT_WARNINGS", "UNKNOWN_GROUP", "WITHOUT_TRIALS"),
     "parivox.auditing.fairness_criteria": ("Criteria", "criteria"),
     "parivox.auditing.folder": ("check_folder", "check_format"),
     "parivox.auditing.inputs": (
-        "Gathered",
-        "attributes_of",
-        "by_name",
-        "gather",
-        "gather_one",
-        "groups_file_of",
+        "GroupedTrials",
+        "requested_attributes",
+        "sources_by_name",
+        "read_grouped_trials",
+        "read_one_system",
+        "apply_groups_file",
         "split_name",
     ),
-    "parivox.auditing.inspection": ("can_be_audited", "inspect", "warnings_of"),
+    "parivox.auditing.inspection": ("can_be_audited", "inspect", "audit_warnings"),
     "parivox.auditing.intervals": ("THRESHOLD_VARIES",),
     "parivox.auditing.layout": (
-        "BLOCKS",
-        "MOST_BY_THEMSELVES",
-        "blocks_instead",
+        "N_SPEAKER_BLOCKS",
+        "MAX_SEPARATE_SPEAKERS",
+        "blocks_replacing_speakers",
         "finest_groups",
     ),
     "parivox.auditing.limits": ("LIMITS", "failing"),
@@ -229,12 +229,12 @@ _HOMES = {
     "parivox.auditing.options": ("Options", "parse_minimums"),
     "parivox.auditing.outcomes": ("ATTEMPTS",),
     "parivox.auditing.pairing": ("correlation",),
-    "parivox.auditing.private": ("OF_CHOICES", "PRIVATE", "are_comparable"),
-    "parivox.auditing.result": ("Audit", "in_memory", "load", "system_name"),
+    "parivox.auditing.private": ("CHOICE_ROLES", "PRIVATE", "are_comparable"),
+    "parivox.auditing.result": ("Audit", "loaded_audit", "load", "system_name"),
     "parivox.auditing.run": ("audit", "audit_counted", "speaker_count_thresholds"),
-    "parivox.auditing.schema": ("CURVES", "Rows", "TABLES"),
+    "parivox.auditing.schema": ("CURVES", "TableBuilder", "TABLES"),
     "parivox.auditing.speaker_counts": ("SpeakerCounts", "count_by_speaker"),
-    "parivox.auditing.speaker_sample": ("MOST_EXACT",),
+    "parivox.auditing.speaker_sample": ("MAX_EXACT_TRIALS",),
     "parivox.auditing.system": ("check_polarity",),
 }
 

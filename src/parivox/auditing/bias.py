@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.cell_counts import Cells
+    from parivox.auditing.cell_counts import GroupCounts
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import LocatedPoint, OperatingPoints
     from parivox.auditing.options import Options
-    from parivox.auditing.schema import Key, Rows
+    from parivox.auditing.schema import Key, TableBuilder
     from parivox.core.counts import FloatArray
     from parivox.core.registry import ZeroPolicy
     from parivox.data.grouping import Grouping
@@ -197,7 +197,7 @@ def _groups_and_reference(
 
 
 def min_cost_estimates(
-    estimates: Estimates, cells: Cells, min_cost_point: LocatedPoint
+    estimates: Estimates, cells: GroupCounts, min_cost_point: LocatedPoint
 ) -> Estimates:
     """Return a cost of each group where that of all trials is smallest, then its own smallest."""
     cost = min_cost_point.point.cost
@@ -265,7 +265,7 @@ class ReferenceRatios:
 
 
 def add_bias_rows(
-    rows: Rows,
+    rows: TableBuilder,
     audit_keys: Mapping[str, Any],
     grouping: Grouping,
     all_bias_values: Iterable[BiasValues],
@@ -408,7 +408,7 @@ def groups_by_attribute_value(grouping: Grouping) -> list[dict[str, Bools]]:
 
 
 def add_mean_rows(
-    rows: Rows,
+    rows: TableBuilder,
     audit_keys: Mapping[str, Any],
     first_row: int,
     grouping: Grouping,

@@ -6,7 +6,7 @@ import math
 from itertools import product
 from typing import TYPE_CHECKING
 
-from parivox.auditing.schema import Base
+from parivox.auditing.schema import BaseValue
 from parivox.core.bt4vt import (
     LocatedValue,
     bt4vt_cdet_at,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from parivox.auditing.options import Options
-    from parivox.auditing.schema import Key, Rows
+    from parivox.auditing.schema import Key, TableBuilder
     from parivox.core.counts import Counts
 
 DIFFERENCES = (
@@ -34,7 +34,7 @@ DIFFERENCES = (
 POINT = "min-cdet"
 
 
-def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict[Key, Base]:
+def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict[Key, BaseValue]:
     """EER, raw costs and rates of one cell by bt4vt's rules, as fractions.
 
     Where the exact value is another one, the reason says it. The operating point is bt4vt's: its
@@ -42,14 +42,14 @@ def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict
     the others. The cell's own minimum of each cost has none.
     """
     target, nontarget = int(counts.n_target), int(counts.n_nontarget)
-    rows: dict[Key, Base] = {}
+    rows: dict[Key, BaseValue] = {}
 
     def add(key: Key, found: LocatedValue, exact: float, n: int) -> None:
         value = float(found.value)
         reason = "" if value == exact else f"exact: {exact:.9g}"
         if math.isnan(value):
             reason = "bt4vt needs trials of both classes"
-        rows[key] = Base(value, None, n, float(found.threshold), reason)
+        rows[key] = BaseValue(value, None, n, float(found.threshold), reason)
 
     trials = target + nontarget
     exact = float(eer(counts)) if target and nontarget else math.nan
@@ -72,11 +72,11 @@ def compat_metrics(counts: Counts, everything: Counts, options: Options) -> dict
 
 
 def add_compat_ratios(
-    rows: Rows,
+    rows: TableBuilder,
     where: Mapping[str, Any],
     groups: Sequence[str],
-    own: Sequence[Mapping[Key, Base]],
-    references: Mapping[str, Mapping[Key, Base]],
+    own: Sequence[Mapping[Key, BaseValue]],
+    references: Mapping[str, Mapping[Key, BaseValue]],
 ) -> None:
     """bt4vt's ratios of groups to all trials, and to groups that are named as references."""
     for (group, bases), (reference, others) in product(

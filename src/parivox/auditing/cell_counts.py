@@ -14,15 +14,15 @@ import numpy as np
 
 from parivox.auditing.layout import (
     ALLOCATIONS,
-    LAYOUTS_AT_ONCE,
+    MAX_LAYOUTS_TOGETHER,
     Layout,
     cell_layouts,
     cells_of_side,
     walk,
 )
-from parivox.auditing.outcomes import MICRO, NO_OUTCOMES, SECONDS, Outcomes, Share
+from parivox.auditing.outcomes import MICROSECONDS, NO_OUTCOMES, SECONDS, FailureShare, Outcomes
 from parivox.auditing.participants import Participants
-from parivox.auditing.score_counts import CHUNK, Binned, Exact
+from parivox.auditing.score_counts import CHUNK_SIZE, BinnedCounts, ExactCounts
 from parivox.core.counts import Counts
 from parivox.data.trial_checks import ACQUIRE, ENROL
 from parivox.errors import ConfigError, name_hint
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from parivox.data.grouping import Grouping
     from parivox.data.trial_set import TrialSet
 
-STAGES = (ACQUIRE, ENROL)
+FAILURE_STAGES = (ACQUIRE, ENROL)
 _SLICE = 4_000_000  # utterances counted at once
 
 
 @frozen
-class Level:
+class Stratum:
     """All scored trials, or those within one level of a grouping."""
 
     name: str  # as the column `within` has it, `channel=a`; empty for all trials
@@ -55,7 +55,7 @@ class Level:
 
 
 @frozen
-class Cells:
+class GroupCounts:
     """Counts of each group of one grouping under one allocation, within one level."""
 
     grouping: Grouping
@@ -67,7 +67,7 @@ class Cells:
     # trials that count for no group: of a speaker, recording or trial whose group is unknown;
     # between two groups
     left_out: IntArray
-    level: Level
+    level: Stratum
     outcomes: Sequence[Outcomes]  # of each group and, last, of all groups
     # of each group, why nothing is known of it; empty for those that were counted
     missing: Sequence[str]
@@ -77,8 +77,8 @@ class Cells:
 class CellCounts:
     """All counts of one system on one list."""
 
-    levels: list[Level]  # all trials first, then each level that the audit is repeated within
-    cells: list[Cells] = field(default_factory=list)  # those of all trials first
+    levels: list[Stratum]  # all trials first, then each level that the audit is repeated within
+    cells: list[GroupCounts] = field(default_factory=list)  # those of all trials first
     # trials that are in no level, by the name of the grouping that the levels are of
     outside: dict[str, int] = field(default_factory=dict)
     # which recordings were attempted and failed; None for counts, or if no failure is told of
@@ -136,23 +136,23 @@ def count_cells(
         Counts of these very trials, by which scores are counted instead.
     """
     layouts = cell_layouts(groupings, allocations, within)
-    scores: Exact | Binned
+    scores: ExactCounts | BinnedCounts
     if trials.is_held:
-        scores = Exact(layouts, trials.bins.width)
+        scores = ExactCounts(layouts, trials.bins.width)
     else:
-        scores = Binned(layouts, trials.score_range, thresholds)
+        scores = BinnedCounts(layouts, trials.score_range, thresholds)
     outcomes = [
         (OutcomeCounts(trials, one.cells), OutcomeCounts(trials, one.levels)) for one in layouts
     ]
     people = _People(trials, layouts) if trials.has_speakers else trials
     left_out = np.zeros((len(layouts), 2), dtype=np.int64)
-    at_once = 0 if trials.is_held else CHUNK
+    at_once = 0 if trials.is_held else CHUNK_SIZE
     for here in walk(
         *(trials, layouts),
-        failed=STAGES,
+        failed=FAILURE_STAGES,
         keep_conflicts=keep_conflicts,
         at_once=at_once,
-        layouts_at_once=LAYOUTS_AT_ONCE,
+        layouts_at_once=MAX_LAYOUTS_TOGETHER,
     ):
         for i, at in here.at.items():
             for into, cells in zip(outcomes[i], (at.cells, [at.level]), strict=True):
@@ -209,7 +209,7 @@ def group_counts(counts: TrialCounts, *, allocate: str = "both") -> dict[str, di
 
 def _by_cell(
     layouts: Sequence[Layout],
-    scores: Exact | Binned,
+    scores: ExactCounts | BinnedCounts,
     outcomes: Sequence[tuple[OutcomeCounts, OutcomeCounts]],
     people: _People | TrialCounts,
     left_out: IntArray,
@@ -217,13 +217,13 @@ def _by_cell(
     """What was counted of each layout, by cell."""
     counts = scores.finish()
     counted = CellCounts([], bound=scores.bound, width=scores.width)
-    levels_of: dict[int, list[Level]] = {}
+    levels_of: dict[int, list[Stratum]] = {}
     for one, outside, (each, pooled), both in zip(layouts, left_out, counts, outcomes, strict=True):
         speakers = people.speakers(one)
         many, few = people.with_shares(one, *(made.finish() for made in both))
         if one.grouping is None:
             named = zip(one.names(), pooled, speakers, few, strict=True)
-            levels = [Level(name, of, who[-1], became) for name, of, who, became in named]
+            levels = [Stratum(name, of, who[-1], became) for name, of, who, became in named]
             levels_of[id(one.within)] = levels
             counted.levels += levels
             if one.within is not None:
@@ -231,7 +231,7 @@ def _by_cell(
             continue
         for k, level in enumerate(levels_of[id(one.within)]):
             own = slice(k * one.groups, (k + 1) * one.groups)
-            cells = Cells(
+            cells = GroupCounts(
                 one.grouping,
                 one.allocation,
                 each[own],
@@ -247,7 +247,10 @@ def _by_cell(
 
 
 def _add_scores(
-    scores: Exact | Binned, left_out: IntArray, here: PlacedTrials, layouts: Sequence[Layout]
+    scores: ExactCounts | BinnedCounts,
+    left_out: IntArray,
+    here: PlacedTrials,
+    layouts: Sequence[Layout],
 ) -> None:
     """Count trials by score, and those that count in no cell of a layout."""
     scores.add(here)
@@ -294,12 +297,12 @@ class Attempts:
         enrolments, recordings = (int((failed & ~met).sum()) for failed, met in pairs)
         return enrolments, recordings
 
-    def shares(self, layout: Layout) -> tuple[list[Share | None], list[Share | None]]:
+    def shares(self, layout: Layout) -> tuple[list[FailureShare | None], list[FailureShare | None]]:
         """Failed enrolments, and failed test recordings, of each cell.
 
         None where a recording has no group of its own.
         """
-        made: list[list[Share | None]] = []
+        made: list[list[FailureShare | None]] = []
         for side, tried, failed in zip(("enrol", "test"), self.tried, self.failed, strict=True):
             cell = cells_of_side(layout, self.trials, side)
             if cell is None:
@@ -311,7 +314,7 @@ class Attempts:
                 for row, which in enumerate((failed, tried)):
                     chosen = cell[part][which[part] & (cell[part] >= 0)]
                     each[row] += np.bincount(chosen, minlength=layout.cells)
-            made.append([Share(*both) for both in each.T.tolist()])
+            made.append([FailureShare(*both) for both in each.T.tolist()])
         return made[0], made[1]
 
 
@@ -372,12 +375,12 @@ class _People:
         ]
 
 
-def _whole(shares: Sequence[Share | None]) -> Share | None:
+def _whole(shares: Sequence[FailureShare | None]) -> FailureShare | None:
     """The share of all groups of a level."""
     known = [one for one in shares if one is not None]
     if len(known) < len(shares):
         return None
-    return Share(sum(one.count for one in known), sum(one.of for one in known))
+    return FailureShare(sum(one.count for one in known), sum(one.of for one in known))
 
 
 # --- what became of the trials ----------------------------------------------------------------
@@ -423,7 +426,7 @@ class OutcomeCounts:
                 if self.times is not None:
                     code = np.searchsorted(SECONDS, took, "right") - 1
                     _add(self.times, cell, code, known)
-                    took, timed = np.rint(took * MICRO), known
+                    took, timed = np.rint(took * MICROSECONDS), known
                 else:
                     timed = part.more["timed"]
                 for i, what in enumerate((took, timed)):
@@ -444,7 +447,11 @@ class OutcomeCounts:
                 levels = {level: n for level, n in named if n and level == level}  # noqa: PLR0124
             if self.seconds is not None:
                 total, trials = self.seconds[i].tolist()
-                seconds = total / MICRO, trials, None if self.times is None else self.times[i]
+                seconds = (
+                    total / MICROSECONDS,
+                    trials,
+                    None if self.times is None else self.times[i],
+                )
             failed = None if self.failed is None else self.failed[i]
             made.append(Outcomes(deployed, levels, failed, seconds))
         return made

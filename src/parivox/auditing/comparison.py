@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from parivox.auditing.meta import MetaValues
     from parivox.auditing.operating_points import OperatingPoints
     from parivox.auditing.options import Options
-    from parivox.auditing.schema import Key, Rows
-    from parivox.auditing.system import Measured, System
+    from parivox.auditing.schema import Key, TableBuilder
+    from parivox.auditing.system import CellMetrics, System
     from parivox.core.counts import FloatArray
     from parivox.data.trial_set import TrialSet
 
@@ -82,11 +82,11 @@ class ComparedSet(NamedTuple):
     """One system on one list with its cells of each grouping and stratum, which are compared."""
 
     system: System
-    measured_cells: Sequence[Measured]
+    measured_cells: Sequence[CellMetrics]
 
 
 def add_comparisons(
-    rows: Rows, pairs: Iterable[tuple[ComparedSet, ComparedSet, str]], options: Options
+    rows: TableBuilder, pairs: Iterable[tuple[ComparedSet, ComparedSet, str]], options: Options
 ) -> None:
     """Add the rows of every pair of systems and lists, in the order that they were given in.
 
@@ -134,9 +134,9 @@ def add_comparisons(
 
 
 def _compare_cells(
-    rows: Rows,
+    rows: TableBuilder,
     audit_keys: Mapping[str, str],
-    pair: tuple[Measured, Measured],
+    pair: tuple[CellMetrics, CellMetrics],
     points: tuple[OperatingPoints, OperatingPoints],
     options: Options,
 ) -> None:
@@ -172,7 +172,7 @@ def _compare_cells(
     _add_accuracy_and_spread(rows, audit_keys, pair, defined_errors, options)
 
 
-def _with_min_costs(measured: Measured) -> Estimates:
+def _with_min_costs(measured: CellMetrics) -> Estimates:
     """Return metrics that are errors, with each cost where it is smallest over all trials."""
     error_metrics = measured.errors
     for cost_estimates, _ in measured.cheapest:
@@ -206,7 +206,7 @@ class MeasureValues(NamedTuple):
     is_constant: NDArray[np.bool_] | bool = False  # the group or its reference never varies
 
 
-def _base_metrics(measured: Measured, keys: Sequence[Key]) -> MeasureValues:
+def _base_metrics(measured: CellMetrics, keys: Sequence[Key]) -> MeasureValues:
     """Return the base metrics of every cell."""
     n_cells, estimates, draws = len(measured.names), measured.data.with_keys(keys), measured.draws
     metrics = [base_metric(key[0]) for key in keys]
@@ -231,7 +231,7 @@ def _base_metrics(measured: Measured, keys: Sequence[Key]) -> MeasureValues:
     )
 
 
-def _n_units_behind(measured: Measured, keys: Sequence[Key]) -> NDArray[np.int64]:
+def _n_units_behind(measured: CellMetrics, keys: Sequence[Key]) -> NDArray[np.int64]:
     """Return the number of speakers behind the metrics of some keys, ``[key, cell]``."""
     n_cells = len(measured.names)
     if measured.uncertainty is None:
@@ -244,7 +244,7 @@ def _one_row_per_draw(draw_values: FloatArray) -> FloatArray:
 
 
 def _bias_measures(
-    measured: Measured, error_metrics: Estimates, points: OperatingPoints, options: Options
+    measured: CellMetrics, error_metrics: Estimates, points: OperatingPoints, options: Options
 ) -> Iterator[MeasureValues]:
     """Yield each bias measure of every group, and its means by attribute.
 
@@ -307,7 +307,7 @@ def _bias_measures(
 
 
 def _meta_measures(
-    measured: Measured, error_metrics: Estimates, options: Options
+    measured: CellMetrics, error_metrics: Estimates, options: Options
 ) -> Iterator[MeasureValues]:
     """Yield each meta-measure of the groups that both sets have."""
     for meta_values in each_meta_measure(
@@ -318,7 +318,7 @@ def _meta_measures(
 
 
 def _area_measures(
-    measured: Measured, area_estimates: Estimates, options: Options
+    measured: CellMetrics, area_estimates: Estimates, options: Options
 ) -> Iterator[MeasureValues]:
     """Yield the area under FDR of some groups, on either scale of FPR."""
     grid_draws = () if measured.uncertainty is None else measured.uncertainty.grid_draws
@@ -327,7 +327,7 @@ def _area_measures(
 
 
 def _meta_measure(
-    measured: Measured,
+    measured: CellMetrics,
     meta_values: MetaValues,
     note_template: str,
     to_log: Callable[[FloatArray], FloatArray],
@@ -367,9 +367,9 @@ def _undefined_log(row_values: FloatArray) -> FloatArray:
 
 
 def _add_differences(
-    rows: Rows,
+    rows: TableBuilder,
     audit_keys: Mapping[str, str],
-    pair: tuple[Measured, Measured],
+    pair: tuple[CellMetrics, CellMetrics],
     measures: Sequence[MeasureValues],
     options: Options,
 ) -> None:
@@ -498,9 +498,9 @@ def _stretched_by_noise(
 
 
 def _add_accuracy_and_spread(
-    rows: Rows,
+    rows: TableBuilder,
     audit_keys: Mapping[str, str],
-    pair: tuple[Measured, Measured],
+    pair: tuple[CellMetrics, CellMetrics],
     stacks: Sequence[Estimates],
     options: Options,
 ) -> None:
@@ -584,7 +584,7 @@ def _add_accuracy_and_spread(
 
 
 def _add_win_shares(
-    rows: Rows,
+    rows: TableBuilder,
     audit_keys: Mapping[str, str],
     keys: Sequence[Key],
     pooled_draws: Sequence[FloatArray],

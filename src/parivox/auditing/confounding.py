@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
-    from parivox.auditing.schema import Rows
+    from parivox.auditing.schema import TableBuilder
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import IntArray
     from parivox.data.grouping import Grouping
@@ -207,7 +207,7 @@ def _chance(p: float) -> str:
 
 
 def add_standardised_rows(
-    rows: Rows,
+    rows: TableBuilder,
     where: Mapping[str, Any],
     grouping: Grouping,
     strata: Grouping,

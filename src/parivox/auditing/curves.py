@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.intervals import RateIntervals
-    from parivox.auditing.layout import Layout, Members, PlacedTrials
+    from parivox.auditing.layout import Layout, PlacedTrials, Units
     from parivox.auditing.options import Options
-    from parivox.auditing.schema import Rows
+    from parivox.auditing.schema import TableBuilder
     from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.core.counts import Counts, FloatArray, IntArray
     from parivox.data.trial_set import TrialSet
@@ -204,7 +204,7 @@ def threshold_bands(
     trials: TrialSet | SpeakerCounts,
     layouts: Sequence[Layout],
     placed: Callable[[], Iterable[PlacedTrials]],
-    members: Members,
+    members: Units,
     thresholds: FloatArray,
     options: Options,
     pairs: int,
@@ -254,7 +254,7 @@ def _stacked(parts: Sequence[Band]) -> Band:
 
 
 def add_band_rows(
-    rows: Rows, where: Mapping[str, str], groups: Sequence[str], parts: Sequence[Band]
+    rows: TableBuilder, where: Mapping[str, str], groups: Sequence[str], parts: Sequence[Band]
 ) -> None:
     """Rows of the last cells, the last of them the pooled one, in rising order of thresholds."""
     band = _stacked([{name: of[:, -len(groups) :] for name, of in one.items()} for one in parts])

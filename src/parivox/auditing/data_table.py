@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
     from parivox.auditing.outcomes import Outcomes
-    from parivox.auditing.schema import Rows
+    from parivox.auditing.schema import TableBuilder
     from parivox.auditing.system import System
     from parivox.core.counts import Counts
     from parivox.data.grouping import Grouping
@@ -54,7 +54,7 @@ _ONE_SIDE = "both sides must have one value; enrol.x or test.x takes that of one
 WITHOUT_TRIALS = "speakers of groups without any trial"
 """They are in no other table: groups are of what occurs in trials."""
 UNKNOWN_GROUP = "whose group is unknown"
-POINTS = "operating points"
+POINT_WARNINGS = "operating points"
 """The source of what is odd about thresholds."""
 MISSED = "missed operating points"
 INFINITE = "infinite thresholds"
@@ -64,14 +64,14 @@ _SEPARATES, _MOST_ERRORS = 0.8, 0.9
 """AUC from which on scores tell trials apart; rate above which a given threshold does not."""
 LONG = "trials of a list too long for memory"
 _WITHOUT = "neither the list nor ids and scores are checked; audit a random part of it to have them"
-MOST_NAMED = 10
+MAX_NAMED_GROUPS = 10
 """Of more groups without trials than these, the others are counted."""
-MOST_THRESHOLDS = 50
+MAX_LISTED_THRESHOLDS = 50
 """Of more deployed thresholds than these, only the lowest and the highest are told."""
 
 
-def account_for(
-    rows: Rows,
+def add_trial_accounts(
+    rows: TableBuilder,
     trials: TrialSet | TrialCounts,
     people: Speakers | None,
     groupings: Sequence[Grouping],
@@ -117,7 +117,7 @@ def account_for(
         (USELESS, useless),
     ):
         if points:
-            add(source=POINTS, item=item, count=len(points), note=", ".join(points))
+            add(source=POINT_WARNINGS, item=item, count=len(points), note=", ".join(points))
 
 
 def _of_read(
@@ -151,8 +151,8 @@ def _of_read(
         add(source="scores", item="recordings", count=used)
 
 
-def note_oddities(
-    rows: Rows,
+def add_data_warnings(
+    rows: TableBuilder,
     trials: TrialSet | TrialCounts,
     groupings: Sequence[Grouping],
     everything: Counts,
@@ -209,7 +209,7 @@ def _of_attributes(
             yield from age_warnings(grouping.attributes[0].partition(":")[0], ages)
 
 
-def note_same_scores(rows: Rows, one: System, other: System) -> None:
+def add_same_score_warnings(rows: TableBuilder, one: System, other: System) -> None:
     """Add that two systems have the same scores, but perhaps for their scale, if they have."""
     first, second = one.trials, other.trials
     if first.list != second.list or not (first.is_scored and second.is_scored):
@@ -286,9 +286,9 @@ def _of_people(
             count = int((grouping.of_speaker[trials.in_use] < 0).sum())
             add_of(source="speakers", item=item, count=count)
             if unused := grouping.unused:
-                note = ", ".join(list(unused)[:MOST_NAMED])
-                if len(unused) > MOST_NAMED:
-                    note += f" and {len(unused) - MOST_NAMED} more"
+                note = ", ".join(list(unused)[:MAX_NAMED_GROUPS])
+                if len(unused) > MAX_NAMED_GROUPS:
+                    note += f" and {len(unused) - MAX_NAMED_GROUPS} more"
                 count = sum(unused.values())
                 n_groups = float(len(unused))
                 add_of(
@@ -399,7 +399,7 @@ def _thresholds(add: Callable[..., None], tally: CellCounts) -> None:
         if not shown:
             continue
         of = suffix
-        if len(shown) > MOST_THRESHOLDS:
+        if len(shown) > MAX_LISTED_THRESHOLDS:
             of += f"; lowest and highest of {len(shown):,}"
             shown = {at: shown[at] for at in (min(shown), max(shown))}
         add(
@@ -413,8 +413,8 @@ def _thresholds(add: Callable[..., None], tally: CellCounts) -> None:
         )
 
 
-def with_and_without(
-    rows: Rows,
+def add_conflict_effects(
+    rows: TableBuilder,
     trials: TrialSet,
     groupings: Sequence[Grouping],
     tally: CellCounts,

@@ -28,7 +28,7 @@ from parivox.auditing.estimates import (
     score_metrics,
     user_metrics,
 )
-from parivox.auditing.layout import group_of_blocks
+from parivox.auditing.layout import block_groups
 from parivox.auditing.speaker_counts import SpeakerCounts
 from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
@@ -142,7 +142,7 @@ def _ordered(
     for grouping in groupings:
         codes = grouping.of_speaker
         if codes is not None:
-            codes = codes[:n] if block is None else group_of_blocks(codes, block, used)
+            codes = codes[:n] if block is None else block_groups(codes, block, used)
             strata = _finer(strata, codes)
     strata[~in_use] = -1
     return np.lexsort(keys.T), strata

@@ -17,7 +17,7 @@ import numpy as np
 
 from parivox.auditing.operating_points import NO_TRIALS, missing_class_reason
 from parivox.auditing.outcomes import NO_OUTCOMES, failure_rates, times
-from parivox.auditing.schema import Base, Key
+from parivox.auditing.schema import BaseValue, Key
 from parivox.core import bias
 from parivox.core.counts import Counts, Curve
 from parivox.core.measures import RATES, LocatedMetric, base_metric, base_metrics
@@ -256,13 +256,13 @@ class _Cell:
         reason: str = "",
         errors: Mapping[str, int] | None = None,
         threshold: float = math.nan,
-    ) -> Base:
+    ) -> BaseValue:
         """Return one metric of a class of trials, with its errors if there is a threshold."""
         measured = math.nan if reason else float(measured)
         if math.isnan(measured) and not reason:
             reason = self.lacks["both"] or "undefined on these scores"
         n_errors = None if errors is None else errors[trial_class]
-        return Base(measured, n_errors, self.trials[trial_class], threshold, reason)
+        return BaseValue(measured, n_errors, self.trials[trial_class], threshold, reason)
 
 
 def _errors_at(curve: Curve, index: int) -> dict[str, int]:
@@ -279,7 +279,7 @@ def estimate_cell(
     outcomes: Outcomes = NO_OUTCOMES,
     *,
     no_curve: str = "",
-) -> dict[Key, Base]:
+) -> dict[Key, BaseValue]:
     """Return every base metric of one cell except its score shifts.
 
     `metrics` are the user's own by name, `outcomes` the decisions, failures and times of the cell.
@@ -325,7 +325,7 @@ def _metrics_at_points(
     curve: Curve,
     points: OperatingPoints,
     options: Options,
-) -> Iterator[tuple[Key, Base]]:
+) -> Iterator[tuple[Key, BaseValue]]:
     """Yield metrics at the common thresholds, or of the decisions that were made."""
     metrics = metrics_at_thresholds(curve, points, options)
     for index, located in enumerate(located_points):
@@ -340,7 +340,7 @@ def _metrics_at_points(
 
 def _metrics_of_scores(
     cell: _Cell, points: OperatingPoints, options: Options
-) -> Iterator[tuple[Key, Base]]:
+) -> Iterator[tuple[Key, BaseValue]]:
     """Yield metrics at the cell's own threshold, and of the scores themselves."""
     no_value_reason = cell.lacks["both"]
     metrics = {} if no_value_reason else score_metrics(cell.counts, points, options)
@@ -368,13 +368,13 @@ def _metrics_of_scores(
 
 def score_shifts(
     counts: Counts, reference: Mapping[tuple[str, str], FloatArray], *, no_curve: str = ""
-) -> dict[Key, Base]:
+) -> dict[Key, BaseValue]:
     """Return the shifts of a cell's scores from `score_locations` of the pooled row.
 
     They are in units of score. `no_curve` is why scores have no metrics; empty if they have.
     """
     cell = _Cell(counts, no_curve)
-    rows: dict[Key, Base] = {}
+    rows: dict[Key, BaseValue] = {}
     for (metric, definition), cell_location in score_locations(counts).items():
         trial_class = base_metric(metric).of
         reason = cell.lacks[trial_class]
@@ -411,7 +411,7 @@ class Estimates:
     reasons: Sequence[Sequence[str]] = ()  # [key][cell], why undefined; draws have no reasons
 
     @classmethod
-    def from_cells(cls, cells: Sequence[Mapping[Key, Base]]) -> Estimates:
+    def from_cells(cls, cells: Sequence[Mapping[Key, BaseValue]]) -> Estimates:
         """Return the estimates of the data, from each group and, last, the pooled row."""
         keys = list(cells[-1])
         rates = [key for key in keys if key[0] in RATES]

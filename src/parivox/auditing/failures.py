@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parivox.auditing.draws import with_stranger_weights
-from parivox.auditing.layout import Layout, Members, cell_layouts, cells_of_side, walk
+from parivox.auditing.layout import Layout, Units, cell_layouts, cells_of_side, walk
 from parivox.auditing.outcomes import ATTEMPTS, SHARES
 from parivox.auditing.speaker_errors import count_speaker_errors
 from parivox.core.cluster_errors import ErrorsBySpeaker, moments, safe_divide
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from parivox.auditing.layout import PlacedTrials
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import SampleSizeMinimums
-    from parivox.auditing.schema import Key, Rows
+    from parivox.auditing.schema import Key, TableBuilder
     from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.cluster_errors import ErrorsByPair
@@ -82,7 +82,7 @@ def count_failures(
     trials: TrialSet | SpeakerCounts,
     layouts: Sequence[Layout],
     placed: Callable[[], Iterable[PlacedTrials]],
-    members: Members,
+    members: Units,
     found: Sequence[LocatedPoint],
     scored: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
     counts: CellCounts,
@@ -107,7 +107,7 @@ def count_failures(
             attempted.append(count_speaker_errors(trials, layouts, blocks, found, members))
     are_many = attempts.trials.utterance_speaker.size > MAX_COUNTED_RECORDINGS
     made = []
-    of_recordings = Members.of_list(attempts.trials, design.block)
+    of_recordings = Units.of_list(attempts.trials, design.block)
     own = cell_layouts(design.groupings, design.options.allocate, design.within)
     for i, one in enumerate(own):
         parts = []
@@ -192,7 +192,7 @@ def _by_attempts(
 
 
 def add_cause_rows(
-    rows: Rows,
+    rows: TableBuilder,
     name: Mapping[str, str],
     attempts: Attempts | None,
     design: Design,
@@ -204,7 +204,7 @@ def add_cause_rows(
     causes = None if attempts is None else attempts.trials.causes
     if attempts is None or causes is None:
         return
-    options, members = design.options, Members.of_list(attempts.trials, design.block)
+    options, members = design.options, Units.of_list(attempts.trials, design.block)
     names = np.array([*causes.names, ""], dtype=object)
     stages = list(zip(("enrol", "acquire"), causes[1:], strict=True))
     for grouping, (at, (stage, told)) in product((None, *design.groupings), enumerate(stages)):
@@ -244,7 +244,7 @@ def add_cause_rows(
 def _tally(
     layout: Layout,
     attempts: Attempts,
-    members: Members,
+    members: Units,
     at: int,
     groups: int,
     kind: NDArray[np.integer[Any]] | None = None,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing.result import Audit, load
-from parivox.auditing.schema import Rows
+from parivox.auditing.schema import TableBuilder
 from parivox.core.measures import BOTH, RATES, meta_measures
 from parivox.errors import ConfigError
 from parivox.runtime.disk import atomic_folder, explain_write_errors
@@ -154,7 +154,7 @@ def criteria(audit: Audit | str | os.PathLike[str]) -> Criteria:
         msg = "the sweep has no rates as they are, which these are of; audit with --zero none"
         raise ConfigError(msg)
     swept, floors = _by_scope(rows), _by_scope(of.meta.where(zero="none", gated=False).rows())
-    making = {name: Rows(columns) for name, columns in TABLES.items()}
+    making = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     own = TABLES["thresholds"].keys() - _KEY
     joint = [one for one in meta_measures().values() if one.terms]
     for scope, found in swept.items():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from parivox.auditing.options import Options
 from parivox.auditing.private import PRIVATE, PrivateKey
-from parivox.auditing.schema import CURVES, FIRST, ON_REQUEST, SCHEMA_VERSION, TABLES
+from parivox.auditing.schema import CURVES, FIRST_COLUMNS, ON_REQUEST, SCHEMA_VERSION, TABLES
 from parivox.data.formats.dataframes import UndecodedTable, check_decodes
 from parivox.data.table import Table
 from parivox.errors import ConfigError, DataError, ParivoxError, utf8_text
@@ -251,12 +251,14 @@ def _check_curves(home: Path) -> None:
 
 
 def _curve(path: Path, name: str, options: Mapping[str, Any], other: _OtherVersion) -> Table:
-    if (name in ON_REQUEST and not options[name]) or (name not in FIRST and not path.is_file()):
+    if (name in ON_REQUEST and not options[name]) or (
+        name not in FIRST_COLUMNS and not path.is_file()
+    ):
         return other.no_table(name)
     table = Table.read(path)
     if table.columns == tuple(TABLES[name]):
         return table
-    if not FIRST.get(name, {}).keys() <= {*table.columns}:
+    if not FIRST_COLUMNS.get(name, {}).keys() <= {*table.columns}:
         msg = f"{path}: its columns are not those of version {SCHEMA_VERSION}; audit again"
         raise DataError(msg)
     return other.table(name, table.to_dict())
@@ -277,7 +279,7 @@ class _OtherVersion:
         self.set_aside(f"{name}.{column}" for column in cells.keys() - columns.keys())
         blank = {}
         for column, kind in columns.items():
-            if column not in cells and column not in FIRST.get(name, ()):
+            if column not in cells and column not in FIRST_COLUMNS.get(name, ()):
                 self.found[f"{name}.{column}"] = self.missing.format("column")
                 blank[column] = ["" if kind == "str" else None] * n_rows
         for column, kind in columns.items():
@@ -288,7 +290,7 @@ class _OtherVersion:
 
     def no_table(self, name: str) -> Table:
         """A table that was not written: nothing was asked of it, or it came later."""
-        if name not in FIRST:
+        if name not in FIRST_COLUMNS:
             self.found[name] = self.missing.format("table")
         elif name not in ON_REQUEST:
             raise KeyError(name)

@@ -60,7 +60,7 @@ def split_name(name: object) -> tuple[str, str]:
     return utf8_text(str(system)), utf8_text(str(list_))
 
 
-def by_name(scores: Any) -> dict[tuple[str, str], Any]:
+def sources_by_name(scores: Any) -> dict[tuple[str, str], Any]:
     """Score sources by system and list."""
     if isinstance(scores, (list, tuple)) and not scores:
         msg = "scores: are an empty list; name at least one file"
@@ -97,7 +97,7 @@ def _is_source(value: object) -> bool:
     return hasattr(value, "__arrow_c_stream__") and hasattr(value, "schema")
 
 
-def count_files(scores: Any) -> NamedFiles | None:
+def named_counts_files(scores: Any) -> NamedFiles | None:
     """Files of counts with the names that the user gives them; None where there are none.
 
     Raises
@@ -136,7 +136,7 @@ def count_files(scores: Any) -> NamedFiles | None:
     return named
 
 
-def developments(
+def development_sources(
     threshold_from: Any, sources: Mapping[tuple[str, str], Any]
 ) -> dict[tuple[str, str], Any]:
     """Development scores of each system, if there are any."""
@@ -161,7 +161,7 @@ def developments(
 
 
 @frozen
-class Gathered:
+class GroupedTrials:
     """Trials, or counts of them, with what they are grouped by."""
 
     sets: Sequence[TrialSet] | Sequence[TrialCounts]  # one for each system and list
@@ -226,7 +226,7 @@ class Design:
     primary_point: str = ""  # the operating point named to be primary; none: each system's first
 
 
-def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:
+def apply_groups_file(asked: Asked) -> tuple[Asked, GroupsFile | None]:
     """The groups file, and the options with what it says where nothing is given."""
     if asked.groups is None:
         return asked, None
@@ -238,7 +238,7 @@ def groups_file_of(asked: Asked) -> tuple[Asked, GroupsFile | None]:
     return replace(asked, **said), file
 
 
-def attributes_of(asked: ReadOptions, standardise: Sequence[str] = ()) -> list[Attribute]:
+def requested_attributes(asked: ReadOptions, standardise: Sequence[str] = ()) -> list[Attribute]:
     """Attributes that trials are grouped, standardised or chosen by."""
     return [
         *attributes_asked(asked.by or ()),
@@ -248,7 +248,7 @@ def attributes_of(asked: ReadOptions, standardise: Sequence[str] = ()) -> list[A
     ]
 
 
-def gather(
+def read_grouped_trials(
     sources: Mapping[tuple[str, str], Any],
     asked: ReadOptions,
     file: GroupsFile | None,
@@ -256,7 +256,7 @@ def gather(
     standardise: tuple[str, ...] = (),
     rules: RuleFile | None = None,
     may_lack: bool = False,
-) -> Gathered:
+) -> GroupedTrials:
     """Read every file, join them, and group the trials.
 
     Rates are standardised over the levels of the attributes `standardise`; `rules` decide trials
@@ -276,7 +276,7 @@ def gather(
     }
     models = None if asked.models is None else read_models(asked.models)
     failures = None if asked.failures is None else read_failures(asked.failures)
-    attributes = attributes_of(asked, standardise)
+    attributes = requested_attributes(asked, standardise)
     attributes += () if rules is None else attributes_asked([rules.by], "by")
     sets = []
     for (system, list_), source in sources.items():
@@ -309,21 +309,21 @@ def gather(
     strata = make_groupings(people, standardise, **made, option="--standardise")
     chosen_by = "user" if asked.by else "every attribute with 2 to 50 values"
     design = ListDesign.for_list_file(asked.trials)
-    return Gathered(sets, groupings, levels, chosen_by, people, how, strata, design)
+    return GroupedTrials(sets, groupings, levels, chosen_by, people, how, strata, design)
 
 
-def gather_one(
+def read_one_system(
     scores: Any, asked: ReadOptions, why: str, *, may_lack: bool = False, **others: Any
-) -> Gathered:
+) -> GroupedTrials:
     """Read one system, and group its trials by one grouping of its speakers.
 
     `others` are further scores of it by name, and `why` says why counts will not do.
     """
-    asked, file = groups_file_of(asked)
-    if count_files(scores) is not None:
+    asked, file = apply_groups_file(asked)
+    if named_counts_files(scores) is not None:
         msg = f"counts do not tell who the speakers are, {why}"
         raise ConfigError(msg)
-    sources = by_name(scores)
+    sources = sources_by_name(scores)
     if len(sources) > 1:
         msg = f"one system is asked for, but {len(sources)} are given; give one file"
         raise ConfigError(msg)
@@ -332,12 +332,12 @@ def gather_one(
         msg = f"--by names {n}; name one, as in --by gender or --by gender+nationality"
         raise ConfigError(msg)
     sources |= {(name, ""): source for name, source in others.items() if source is not None}
-    return gather(sources, asked, file, may_lack=may_lack)
+    return read_grouped_trials(sources, asked, file, may_lack=may_lack)
 
 
-def gather_counts(named: NamedFiles, asked: AuditOptions) -> Gathered:
+def read_grouped_counts(named: NamedFiles, asked: AuditOptions) -> GroupedTrials:
     """Read files of counts, whose groups are in them, and add up those of one system."""
-    from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for files of counts only
+    from parivox.auditing.counts.merging import read_counts_files  # noqa: PLC0415 - for files of counts only
 
     known = _OF_SPEAKERS if any(holds_tally(path) for _, path in named) else ()
     for name, one in option_fields(AuditOptions).items():
@@ -354,11 +354,11 @@ def gather_counts(named: NamedFiles, asked: AuditOptions) -> Gathered:
         msg = "--distance: cannot be used with counts; give it to parivox count"
         raise ConfigError(msg)
     with stage("reading the counts"):
-        sets = read_all(named)
+        sets = read_counts_files(named)
     first = sets[0]
     how = {"orientation": None, "conflicts": "error"}
     if asked.speakers is None:
-        return Gathered(sets, first.groupings, first.within, first.chosen_by, None, how)
+        return GroupedTrials(sets, first.groupings, first.within, first.chosen_by, None, how)
     people = read_speakers(asked.speakers, id=asked.id, conflicts=asked.conflicts)
     for counts in sets:
         if counts.tally is not None and counts.tally.sites:
@@ -374,7 +374,7 @@ def gather_counts(named: NamedFiles, asked: AuditOptions) -> Gathered:
             )
             raise ConfigError(msg)
     groupings = [_as_in_table(one, people, first.tally) for one in first.groupings]
-    return Gathered(sets, groupings, first.within, first.chosen_by, people, how)
+    return GroupedTrials(sets, groupings, first.within, first.chosen_by, people, how)
 
 
 def _as_in_table(counted: Grouping, people: Speakers, tally: SpeakerCounts | None) -> Grouping:

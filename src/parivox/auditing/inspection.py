@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing.data_table import POINTS
+from parivox.auditing.data_table import POINT_WARNINGS
 from parivox.auditing.missing_scores import MISSING_SCORES
 from parivox.data.inspection import inspect_files
 from parivox.data.inspection.findings import CountsFindings, FileFindings, LabelFindings
@@ -85,9 +85,9 @@ def can_be_audited(found: Inspection) -> bool:
     )
 
 
-def warnings_of(audit: Audit) -> Iterator[DataWarning]:
+def audit_warnings(audit: Audit) -> Iterator[DataWarning]:
     """Yield the data warnings of an audit: of data, of missing scores, of operating points."""
-    for source in (ODDITIES, MISSING_SCORES, POINTS):
+    for source in (ODDITIES, MISSING_SCORES, POINT_WARNINGS):
         for row in audit.data.where(source=source).rows():
             item = row["item"]
             if item.startswith(RANGE_OF_NUMBERS):  # which the inspection shows with the column
@@ -124,10 +124,10 @@ class _Counts:
 
     def refused(self, paths: Sequence[Any]) -> str:
         """What an audit of several says against them; empty for nothing."""
-        from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for files of counts only
+        from parivox.auditing.counts.merging import read_counts_files  # noqa: PLC0415 - for files of counts only
 
         try:
-            read_all([(None, path) for path in paths])
+            read_counts_files([(None, path) for path in paths])
         except DataError as error:
             return str(error)
         return ""

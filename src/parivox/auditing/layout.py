@@ -31,11 +31,11 @@ ALLOCATIONS = ("both", "enrol", "test", "either")
 CROSS = "cross"
 """Every pair of groups, enrolment first, is a cell: the matrix between groups."""
 _NONE = np.int32(-1)
-MOST_BY_THEMSELVES = 5_000
+MAX_SEPARATE_SPEAKERS = 5_000
 """Of more speakers who are tallied, blocks are taken."""
-BLOCKS, FEWEST_BLOCKS = 1_200, 20
+N_SPEAKER_BLOCKS, MIN_BLOCKS_PER_GROUP = 1_200, 20
 """Blocks in all, about, and of each group at least."""
-DRAWN = 256
+N_DRAWN_BLOCKS = 256
 """Blocks in all, about, that curves of very many trials are drawn again from."""
 
 
@@ -97,13 +97,13 @@ def groups_of_trials(enrol: Codes, test: Codes, allocation: str, groups: int = 0
     return [enrol, np.where(enrol == test, _NONE, test)]
 
 
-LAYOUTS_AT_ONCE = 16
+MAX_LAYOUTS_TOGETHER = 16
 """Layouts that trials are placed in at a time, where all are not needed together."""
-GROUPINGS_KEPT = 64
+MAX_CACHED_GROUPINGS = 64
 """Groupings whose group of each recording is kept for the next block of trials."""
 
 
-class Placed(NamedTuple):
+class TrialCells(NamedTuple):
     """Where the trials of one block count in one layout."""
 
     # cell of each, `level * groups + group`, -1 for none; a second array where one counts twice
@@ -115,7 +115,7 @@ class PlacedTrials(NamedTuple):
     """Trials of one partition with where each counts."""
 
     part: Trials
-    at: dict[int, Placed]  # by the number of the layout
+    at: dict[int, TrialCells]  # by the number of the layout
     sides: dict[int, Sides]  # groups of both sides, -1 for none, by the identity of the grouping
     have_failed: bool  # whether these are trials without score, of recordings that failed
     # whether these trials come for the first time: again, they are placed in other layouts
@@ -163,7 +163,7 @@ def walk(
     pairs = [(layout.grouping, layout.within) for layout in layouts]
     groupings = {id(one): one for pair in pairs for one in pair if one is not None}
 
-    @lru_cache(maxsize=GROUPINGS_KEPT)
+    @lru_cache(maxsize=MAX_CACHED_GROUPINGS)
     def sides_by(key: int) -> Callable[[Trials], Sides]:
         return trials.sides(groupings[key])
 
@@ -189,7 +189,7 @@ def walk(
 
 def _placed(
     layout: Layout, sides: dict[int, Sides], n: int, lacks_speaker: NDArray[np.bool_] | None
-) -> Placed:
+) -> TrialCells:
     """Where `n` trials count in a layout, from the groups of both sides by each grouping.
 
     Those without a test speaker are in the level of the enrolled one.
@@ -199,7 +199,7 @@ def _placed(
     if grouping is not None:
         cells = groups_of_trials(*sides[id(grouping)], layout.allocation, len(grouping.groups))
     elif layout.within is None:
-        return Placed(cells, everyone)
+        return TrialCells(cells, everyone)
     if layout.within is not None:
         enrol, test = sides[id(layout.within)]
         if lacks_speaker is not None:
@@ -211,8 +211,8 @@ def _placed(
     for cell in cells[1:]:
         known = known | (cell >= 0)
     if layout.within is None:
-        return Placed(cells, known + _NONE)
-    return Placed(cells, np.where(known, level, _NONE))
+        return TrialCells(cells, known + _NONE)
+    return TrialCells(cells, np.where(known, level, _NONE))
 
 
 def cells_of_side(layout: Layout, trials: TrialSet, side: str) -> Codes | None:
@@ -234,8 +234,12 @@ def cells_of_side(layout: Layout, trials: TrialSet, side: str) -> Codes | None:
     return cell
 
 
-def blocks_of(
-    group: IntArray, blocks: int = BLOCKS, *, least: int = 1, order: IntArray | None = None
+def speaker_blocks(
+    group: IntArray,
+    blocks: int = N_SPEAKER_BLOCKS,
+    *,
+    least: int = 1,
+    order: IntArray | None = None,
 ) -> NDArray[np.int32]:
     """The block of each speaker, from its group: at random, the same for the same groups.
 
@@ -250,7 +254,7 @@ def blocks_of(
     """
     n = np.bincount(group)
     wanted = np.rint(blocks * n / max(group.size, 1)).astype(np.int64)
-    size = np.minimum(np.maximum(wanted, FEWEST_BLOCKS), n // least)
+    size = np.minimum(np.maximum(wanted, MIN_BLOCKS_PER_GROUP), n // least)
     if order is None:
         order = np.random.default_rng(group.size).permutation(group.size)
     order = np.lexsort((order, group))
@@ -274,7 +278,7 @@ def finest_groups(groupings: Sequence[Grouping], n: int) -> IntArray:
     return finest
 
 
-def blocks_among(
+def blocks_of_many_speakers(
     finest: IntArray, used: NDArray[np.intp], most: int, blocks: int
 ) -> NDArray[np.int32] | None:
     """The block of each speaker, from its finest group; None if no more than `most` are `used`.
@@ -284,19 +288,19 @@ def blocks_among(
     if used.size <= most:
         return None
     block = np.zeros(finest.size, dtype=np.int32)
-    block[used] = blocks_of(np.unique(finest[used], return_inverse=True)[1], blocks)
+    block[used] = speaker_blocks(np.unique(finest[used], return_inverse=True)[1], blocks)
     return block
 
 
-def blocks_instead(
+def blocks_replacing_speakers(
     finest: IntArray, used: NDArray[np.intp], most: int, blocks: int
 ) -> NDArray[np.int32] | None:
     """`blocks_among` that are told of in the place of speakers; None, too, if each has but one."""
-    block = blocks_among(finest, used, most, blocks)
+    block = blocks_of_many_speakers(finest, used, most, blocks)
     return None if block is None or int(block.max()) + 1 == used.size else block
 
 
-def group_of_blocks(of_speaker: NDArray[Any], block: NDArray[Any], used: NDArray[np.intp]) -> Codes:
+def block_groups(of_speaker: NDArray[Any], block: NDArray[Any], used: NDArray[np.intp]) -> Codes:
     """The group of each block, from that of the speakers in it who are `used`; -1 for none."""
     group = np.full(int(block.max(initial=-1)) + 1, -1, dtype=np.int32)
     np.maximum.at(group, block[used], of_speaker[used].astype(np.int32))
@@ -304,7 +308,7 @@ def group_of_blocks(of_speaker: NDArray[Any], block: NDArray[Any], used: NDArray
 
 
 @frozen
-class Members:
+class Units:
     """Who the speakers of a list are: each by itself or, of very many, in blocks.
 
     Blocks are samples of the speakers of a cell, so that its rate varies over blocks as it does
@@ -316,7 +320,7 @@ class Members:
     block: NDArray[np.int32] | None = None
 
     @classmethod
-    def of_list(cls, trials: TrialSet, block: NDArray[np.int32] | None) -> Members:
+    def of_list(cls, trials: TrialSet, block: NDArray[np.int32] | None) -> Units:
         """Speakers of a list, or the blocks that they are in."""
         if block is None:
             return cls(int(trials.utterance_speaker.max(initial=-1)) + 1)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
     from parivox.auditing.result import Audit
-    from parivox.auditing.schema import Rows
+    from parivox.auditing.schema import TableBuilder
     from parivox.core.cluster_errors import ErrorsBySpeaker
     from parivox.core.counts import FloatArray
     from parivox.options.limits import Limit
@@ -74,7 +74,7 @@ _NOT_TOLD = "nothing is told of failures"
 
 
 def add_limit_rows(
-    rows: Rows,
+    rows: TableBuilder,
     where: Mapping[str, Any],
     names: Sequence[str],
     found: Sequence[LocatedPoint],
@@ -170,7 +170,7 @@ def _judged(
 
 
 def add_error_burden_rows(
-    rows: Rows,
+    rows: TableBuilder,
     where: Mapping[str, Any],
     names: Sequence[str],
     found: Sequence[LocatedPoint],
@@ -227,7 +227,7 @@ def _of_people(
 
 
 def _people_rows(
-    rows: Rows,
+    rows: TableBuilder,
     where: Mapping[str, Any],
     names: Sequence[str],
     found: Sequence[LocatedPoint],

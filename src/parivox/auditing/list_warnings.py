@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.layout import GROUPINGS_KEPT
+from parivox.auditing.layout import MAX_CACHED_GROUPINGS
 from parivox.core.separation import auc
 from parivox.data.value_warnings import DataWarning
 
@@ -63,7 +63,7 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[D
     of_speakers = [grouping for grouping in groupings if grouping.of_speaker is not None]
     within_between = np.zeros((len(of_speakers), 2), dtype=np.int64)
 
-    @lru_cache(maxsize=GROUPINGS_KEPT)
+    @lru_cache(maxsize=MAX_CACHED_GROUPINGS)
     def group_of_utterance(place: int) -> Codes:
         return trials.of_utterances(_codes(of_speakers[place]))
 

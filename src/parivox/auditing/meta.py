@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.cell_counts import Cells
+    from parivox.auditing.cell_counts import GroupCounts
     from parivox.auditing.estimates import GridDraws
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.judged_groups import JudgedGroups
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
-    from parivox.auditing.schema import Key, Rows
+    from parivox.auditing.schema import Key, TableBuilder
     from parivox.core.counts import FloatArray
     from parivox.core.measures import MetaMeasure
     from parivox.core.registry import ZeroPolicy
@@ -166,7 +166,7 @@ def _measured_draws(
 # --- the area under FDR --------------------------------------------------------------------------
 
 
-def grid_estimates(cells: Cells, grid: Sequence[LocatedPoint]) -> Estimates:
+def grid_estimates(cells: GroupCounts, grid: Sequence[LocatedPoint]) -> Estimates:
     """Return FPR of every cell on a grid of operating points, then FNR."""
     thresholds = [located.threshold for located in grid]
     cell_errors = [counts.at(thresholds) for counts in (*cells.groups, cells.pooled)]
@@ -287,7 +287,7 @@ def _json_names(names: Iterable[str]) -> str:
 
 
 def add_meta_rows(
-    rows: Rows,
+    rows: TableBuilder,
     audit_keys: Mapping[str, Any],
     groups: Sequence[str],
     error_metrics: Estimates,
@@ -334,7 +334,7 @@ def add_meta_rows(
 
 
 def _add_all_measures(
-    rows: Rows,
+    rows: TableBuilder,
     audit_keys: Mapping[str, Any],
     groups: Sequence[str],
     error_metrics: Estimates,
@@ -412,7 +412,7 @@ def _with_row_slices(measures: Sequence[MetaValues]) -> Iterator[tuple[MetaValue
 
 
 def _add_rows(
-    rows: Rows,
+    rows: TableBuilder,
     audit_keys: Mapping[str, Any],
     groups: Sequence[str],
     measures: Sequence[MetaValues],
@@ -447,9 +447,9 @@ def _row_columns(meta_values: MetaValues, groups: Sequence[str]) -> dict[str, An
 
 
 def add_sweep_rows(
-    rows: Rows,
+    rows: TableBuilder,
     audit_keys: Mapping[str, Any],
-    cells: Cells,
+    cells: GroupCounts,
     grid: Sequence[LocatedPoint],
     options: Options,
 ) -> None:

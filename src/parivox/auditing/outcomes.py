@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parivox.auditing.schema import Base
+from parivox.auditing.schema import BaseValue
 from parivox.frozen import frozen
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SECONDS = np.concatenate(([0.0], np.geomspace(1e-3, 1e6, 4501)))
 """Lower edges of the bins of seconds, half a percent wide."""
 _INVERTED, _SURE = 0.1, 4
-MICRO = 1e6
+MICROSECONDS = 1e6
 """Seconds are added up in whole millionths."""
 ATTEMPTS, SHARES = "attempts", "shares"
 """Rules: failed trials counted as rejections; or rates of comparisons joined with FTE and FTA."""
@@ -36,7 +36,7 @@ _QUANTILES = {"q50": 0.5, "q95": 0.95}
 
 
 @dataclass(frozen=True)
-class Share:
+class FailureShare:
     """So many of so many."""
 
     count: int
@@ -54,8 +54,8 @@ class Outcomes:
     # sum, number of trials, and the trials in each bin of `SECONDS`, if known of each
     seconds: tuple[float, int, IntArray | None] | None = None
     # failed ones of all that were attempted; None also where they cannot be told by group
-    enrolments: Share | None = None
-    recordings: Share | None = None  # likewise test recordings
+    enrolments: FailureShare | None = None
+    recordings: FailureShare | None = None  # likewise test recordings
     # why these rates cannot be told, if it is for another reason; whether there are any failures at
     # all is then told by whether the count is 0
     no_shares: str = ""
@@ -94,8 +94,8 @@ def are_rates_inverted(accepted: tuple[float, float], n_trials: tuple[int, int])
 
 
 def failure_rates(
-    rows: Mapping[Key, Base], outcomes: Outcomes, points: Sequence[str]
-) -> Iterator[tuple[Key, Base]]:
+    rows: Mapping[Key, BaseValue], outcomes: Outcomes, points: Sequence[str]
+) -> Iterator[tuple[Key, BaseValue]]:
     """FTE, FTA and, at each operating point, FRR, FAR, GFRR and GFAR by either rule.
 
     `rows` have FPR and FNR at the operating points.
@@ -127,40 +127,43 @@ def failure_rates(
             yield (metric, SHARES, point), joined
 
 
-def _share(share: Share | None, no_shares: str) -> Base:
+def _share(share: FailureShare | None, no_shares: str) -> BaseValue:
     if no_shares:
-        return Base(math.nan, None, 0, math.nan, no_shares)
+        return BaseValue(math.nan, None, 0, math.nan, no_shares)
     if share is None:
-        return Base(math.nan, None, 0, math.nan, _BY_TRIAL)
+        return BaseValue(math.nan, None, 0, math.nan, _BY_TRIAL)
     if not share.of:
-        return Base(math.nan, 0, 0, math.nan, "none was attempted")
-    return Base(share.count / share.of, share.count, share.of, math.nan, "")
+        return BaseValue(math.nan, 0, 0, math.nan, "none was attempted")
+    return BaseValue(share.count / share.of, share.count, share.of, math.nan, "")
 
 
-def _counted(base: Base, lost: int, *, adds: bool, lacks_rows: bool) -> Base:
+def _counted(base: BaseValue, lost: int, *, adds: bool, lacks_rows: bool) -> BaseValue:
     """A rate of all attempts: those that failed are rejections."""
     trials = base.trials + lost
     if base.errors is None or not trials:
         return base._replace(value=math.nan, reason=base.reason or "no trials", trials=trials)
     errors = base.errors + (lost if adds else 0)
     if lacks_rows:
-        return Base(math.nan, None, trials, base.threshold, _NO_ROWS)
-    return Base(errors / trials, errors, trials, base.threshold, "")
+        return BaseValue(math.nan, None, trials, base.threshold, _NO_ROWS)
+    return BaseValue(errors / trials, errors, trials, base.threshold, "")
 
 
-def _joined(base: Base, failed: Sequence[Base], *, adds: bool) -> Base:
+def _joined(base: BaseValue, failed: Sequence[BaseValue], *, adds: bool) -> BaseValue:
     """A rate of comparisons joined with the shares of recordings that failed."""
     made = math.prod(1 - share.value for share in failed)
     value = base.value * made + (1 - made if adds else 0.0)
     reason = next((one.reason for one in (base, *failed) if one.reason), "")
-    return Base(math.nan if reason else value, None, base.trials, base.threshold, reason)
+    return BaseValue(math.nan if reason else value, None, base.trials, base.threshold, reason)
 
 
-def times(seconds: tuple[float, int, IntArray | None]) -> Iterator[tuple[Key, Base]]:
+def times(seconds: tuple[float, int, IntArray | None]) -> Iterator[tuple[Key, BaseValue]]:
     """Mean and quantiles of the seconds that trials took, these within half a percent."""
     total, n, grid = seconds
     reason = "" if n else "no trial tells its seconds"
-    yield ("seconds", "mean", ""), Base(total / n if n else math.nan, None, n, math.nan, reason)
+    yield (
+        ("seconds", "mean", ""),
+        BaseValue(total / n if n else math.nan, None, n, math.nan, reason),
+    )
     for name, share in _QUANTILES.items():
         value, why = math.nan, reason or "not known from counts alone"
         if n and grid is not None:
@@ -168,4 +171,4 @@ def times(seconds: tuple[float, int, IntArray | None]) -> Iterator[tuple[Key, Ba
             up_to = np.cumsum(grid)
             at = int(np.searchsorted(up_to, share * up_to[-1]))
             value, why = float(SECONDS[min(at + 1, SECONDS.size - 1)]), ""
-        yield ("seconds", name, ""), Base(value, None, n, math.nan, why)
+        yield ("seconds", name, ""), BaseValue(value, None, n, math.nan, why)

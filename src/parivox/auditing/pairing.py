@@ -28,9 +28,9 @@ from parivox.frozen import frozen
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from parivox.auditing.schema import Rows
+    from parivox.auditing.schema import TableBuilder
     from parivox.auditing.speaker_errors import SpeakerErrors
-    from parivox.auditing.system import Measured, System
+    from parivox.auditing.system import CellMetrics, System
     from parivox.core.counts import FloatArray
 
 N_DRAWS = 1000
@@ -86,7 +86,7 @@ class Pairing:
             list_sha256.hexdigest(), *held, weights, keyed, whole.pooled_errors, of_all, thresholds
         )
 
-    def member_hashes(self, one: Measured) -> list[str]:
+    def member_hashes(self, one: CellMetrics) -> list[str]:
         """Return a hash of who is in each cell, by the key; empty where groups are no speakers'.
 
         Two audits of a list have the same hash of a group if it has the same people.
@@ -108,7 +108,7 @@ class Pairing:
 
 
 def add_pairing_rows(
-    rows: Rows, where: Mapping[str, Any], one: Measured, pairing: Pairing | None
+    rows: TableBuilder, where: Mapping[str, Any], one: CellMetrics, pairing: Pairing | None
 ) -> None:
     """Draws of both rates of every cell at every operating point, but within levels."""
     uncertainty, draws = one.uncertainty, one.draws

@@ -27,7 +27,7 @@ _SIZE = 32
 _LEAST_DISTINCT = 8
 """Different bytes of a key that can be random."""
 _LARGEST = 4096  # bytes of the file
-OF_CHOICES = ("groups", "thresholds")
+CHOICE_ROLES = ("groups", "thresholds")
 """Roles of files that hold what was chosen, and nothing about people."""
 
 
@@ -113,7 +113,7 @@ def sealed_provenance(
 
 
 def _sealed(entry: Mapping[str, Any], key: PrivateKey) -> dict[str, Any]:
-    if entry.get("role") in OF_CHOICES:
+    if entry.get("role") in CHOICE_ROLES:
         return dict(entry)
     sealed = {name: value for name, value in entry.items() if name not in {"sha256", "ids_sha256"}}
     if "ids_sha256" in entry:

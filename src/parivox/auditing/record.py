@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.inputs import Gathered
+    from parivox.auditing.inputs import GroupedTrials
     from parivox.auditing.options import Options
     from parivox.auditing.system import System
     from parivox.data.groups_file import GroupsFile
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from parivox.data.trial_set import TrialSet
 
 
-def record_of(
+def audit_record(
     options: Options,
-    read: Gathered,
+    read: GroupedTrials,
     systems: Sequence[System],
     file: GroupsFile | None,
     rules: RuleFile | None,
@@ -106,8 +106,8 @@ def _input(trials: TrialSet | TrialCounts) -> dict[str, Any]:
     return found
 
 
-def provenance_of(
-    read: Gathered, systems: Sequence[System], *files: GroupsFile | RuleFile | None
+def provenance_entries(
+    read: GroupedTrials, systems: Sequence[System], *files: GroupsFile | RuleFile | None
 ) -> list[dict[str, Any]]:
     """Every file that was read, once."""
     development = [one.development for one in systems if one.development is not None]
@@ -118,7 +118,7 @@ def provenance_of(
     return [e for i, e in enumerate(every) if e["role"] not in shared or e not in every[:i]]
 
 
-def _list_checks(trials: TrialSet, people: Speakers, read: Gathered) -> list[dict[str, Any]]:
+def _list_checks(trials: TrialSet, people: Speakers, read: GroupedTrials) -> list[dict[str, Any]]:
     """Checks that the trial list fails, as the check of that list has it; "inf" for infinite.
 
     Lists too large for memory are not checked.

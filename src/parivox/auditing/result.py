@@ -163,7 +163,7 @@ def _storable(value: Any) -> Any:
     return [_storable(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
-def in_memory(audit: Audit | str | os.PathLike[str]) -> Audit:
+def loaded_audit(audit: Audit | str | os.PathLike[str]) -> Audit:
     """An audit, or the one that a folder holds."""
     if isinstance(audit, Audit):
         return audit

@@ -12,37 +12,42 @@ import numpy as np
 
 from parivox.auditing.comparison import ComparedSet, add_comparisons, check_comparable
 from parivox.auditing.data_table import (
-    account_for,
-    note_oddities,
-    note_same_scores,
-    with_and_without,
+    add_conflict_effects,
+    add_data_warnings,
+    add_same_score_warnings,
+    add_trial_accounts,
 )
 from parivox.auditing.draws import MAX_DRAWN_SPEAKERS, draw_speakers
 from parivox.auditing.inputs import (
     Design,
-    by_name,
-    count_files,
-    developments,
-    gather,
-    gather_counts,
-    groups_file_of,
+    apply_groups_file,
+    development_sources,
+    named_counts_files,
+    read_grouped_counts,
+    read_grouped_trials,
+    sources_by_name,
 )
 from parivox.auditing.judged_groups import judged_groups
 from parivox.auditing.layout import (
-    BLOCKS,
-    DRAWN,
-    MOST_BY_THEMSELVES,
-    blocks_among,
-    blocks_instead,
+    MAX_SEPARATE_SPEAKERS,
+    N_DRAWN_BLOCKS,
+    N_SPEAKER_BLOCKS,
+    block_groups,
+    blocks_of_many_speakers,
+    blocks_replacing_speakers,
     finest_groups,
-    group_of_blocks,
 )
 from parivox.auditing.options import OFFENDERS, REFERENCES, Options
-from parivox.auditing.record import provenance_of, record_of
+from parivox.auditing.record import audit_record, provenance_entries
 from parivox.auditing.result import Audit, system_name
-from parivox.auditing.schema import TABLES, Rows
-from parivox.auditing.speaker_sample import MOST_ROWS
-from parivox.auditing.system import measure_system, measured_cells, steps_of, why_no_intervals
+from parivox.auditing.schema import TABLES, TableBuilder
+from parivox.auditing.speaker_sample import MAX_COUNT_ROWS
+from parivox.auditing.system import (
+    counted_thresholds,
+    measure_system,
+    metrics_by_grouping,
+    no_intervals_reason,
+)
 from parivox.auditing.system_rows import add_rows
 from parivox.auditing.trial_table import check_trial_table, check_trials_known, write_trial_table
 from parivox.core.measures import MEASURES
@@ -66,9 +71,9 @@ if TYPE_CHECKING:
 
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.draws import SpeakerDraws
-    from parivox.auditing.inputs import Gathered
+    from parivox.auditing.inputs import GroupedTrials
     from parivox.auditing.judged_groups import JudgedGroups
-    from parivox.auditing.system import Measured, System
+    from parivox.auditing.system import CellMetrics, System
     from parivox.core.counts import Curve, FloatArray
     from parivox.data.groups_file import GroupsFile
     from parivox.data.rule_file import RuleFile
@@ -168,7 +173,9 @@ def audit(
 
 @reports_progress
 @in_encoding_given
-def audit_counted(scores: Any, counted: Callable[[Gathered], TrialCounts], **options: Any) -> Audit:
+def audit_counted(
+    scores: Any, counted: Callable[[GroupedTrials], TrialCounts], **options: Any
+) -> Audit:
     """Audit the scores of one system whose parts were counted and tallied before.
 
     Scores are counted, and errors told by speaker, from what the parts add up to; all else that an
@@ -202,7 +209,7 @@ def _audited(study: _Study, table: Path | None = None) -> Audit:
 
 def _rows_of(
     study: _Study, table: Path | None
-) -> tuple[dict[str, Rows], dict[str, Any], list[dict[str, Any]]]:
+) -> tuple[dict[str, TableBuilder], dict[str, Any], list[dict[str, Any]]]:
     """The rows of each table, how they were made, and what was read."""
     read, design, files = study.read, study.design, (study.file, study.rules)
     checked, development_of = design.options, study.development_of
@@ -221,32 +228,32 @@ def _rows_of(
         with stage(f"measuring {system_name(trials_of.system, trials_of.list)}"):
             system = _with_primary(_measured(trials_of, read, design, development_of))
             # one system alone is measured grouping by grouping, as many take much room
-            cells = [] if len(read.sets) == 1 else list(measured_cells(system))
+            cells = [] if len(read.sets) == 1 else list(metrics_by_grouping(system))
             measured.append(ComparedSet(system, cells))
     systems = [system for system, _ in measured]
     # systems are compared on the same groups, so that all are measured before any row is made
     judged = judged_groups([parts for _, parts in measured])
-    rows = {name: Rows(columns) for name, columns in TABLES.items()}
+    rows = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     for (system, parts), judged_parts in zip(measured, judged, strict=True):
         with stage(f"measuring {system_name(system.trials.system, system.trials.list)}"):
             pairs = zip(parts, judged_parts, strict=True) if parts else _each_judged(system)
             add_rows(system, pairs, rows)
             _account(rows["data"], system, read)
     for one, other in combinations(systems, 2):
-        note_same_scores(rows["data"], one, other)
+        add_same_score_warnings(rows["data"], one, other)
     if table is not None:
         with stage(f"writing {table}"):
             write_trial_table(table, systems, checked.seed)
     if common is not None:
         with stage("comparing"):
             add_comparisons(rows["comparison"], _pairs(measured, common), checked)
-    record = record_of(checked, read, systems, *files)
-    return rows, record, provenance_of(read, systems, *files)
+    record = audit_record(checked, read, systems, *files)
+    return rows, record, provenance_entries(read, systems, *files)
 
 
-def _each_judged(system: System) -> Iterator[tuple[Measured, JudgedGroups | None]]:
+def _each_judged(system: System) -> Iterator[tuple[CellMetrics, JudgedGroups | None]]:
     """The cells of one grouping after the other, with the groups that are judged in them."""
-    for part in measured_cells(system):
+    for part in metrics_by_grouping(system):
         ((judged,),) = judged_groups([[part]])
         yield part, judged
 
@@ -254,7 +261,7 @@ def _each_judged(system: System) -> Iterator[tuple[Measured, JudgedGroups | None
 class _Study(NamedTuple):
     """What an audit is of, and what it is measured by."""
 
-    read: Gathered
+    read: GroupedTrials
     file: GroupsFile | None
     rules: RuleFile | None
     design: Design  # without draws
@@ -263,11 +270,13 @@ class _Study(NamedTuple):
 
 def _study(scores: Any, asked: AuditOptions) -> _Study:
     """Read what is audited, and check that the options fit it."""
-    asked, file = groups_file_of(asked)
+    asked, file = apply_groups_file(asked)
     rules = None if asked.thresholds is None else read_rules(asked.thresholds)
     metrics = _own_metrics(asked.metrics)
-    files = count_files(scores)
-    if rules is not None and (files is not None or len({one for one, _ in by_name(scores)}) > 1):
+    files = named_counts_files(scores)
+    if rules is not None and (
+        files is not None or len({one for one, _ in sources_by_name(scores)}) > 1
+    ):
         why = (
             "several systems have no threshold in common"
             if files is None
@@ -277,13 +286,13 @@ def _study(scores: Any, asked: AuditOptions) -> _Study:
         raise ConfigError(msg)
     if files is None:
         checked = _checked(asked, file)
-        sources = by_name(scores)
-        development_of = developments(asked.threshold_from, sources)
-        read = gather(sources, asked, file, standardise=asked.standardise, rules=rules)
+        sources = sources_by_name(scores)
+        development_of = development_sources(asked.threshold_from, sources)
+        read = read_grouped_trials(sources, asked, file, standardise=asked.standardise, rules=rules)
         if not asked.allocate and any(one.n_without_test_speaker for one in read.sets):
             checked = _checked(replace(asked, allocate=("enrol",)), file)
     else:
-        read = gather_counts(files, asked)
+        read = read_grouped_counts(files, asked)
         checked = _checked(
             asked,
             file,
@@ -293,7 +302,7 @@ def _study(scores: Any, asked: AuditOptions) -> _Study:
             llr_base=read.llr_base(asked),
         )
         names = {(one.system, one.list): one for one in read.sets}
-        development_of = developments(asked.threshold_from, names)
+        development_of = development_sources(asked.threshold_from, names)
     _check_groups(read, checked)
     _check_speakers_known(read, checked)
     read, primary_point = _primary_first(read, checked)
@@ -310,7 +319,7 @@ def _study(scores: Any, asked: AuditOptions) -> _Study:
 
 def _measured(
     trials: TrialSet | TrialCounts,
-    read: Gathered,
+    read: GroupedTrials,
     design: Design,
     development_of: Mapping[tuple[str, str], Any],
 ) -> System:
@@ -345,7 +354,7 @@ def speaker_count_thresholds(counts: Any, **options: Any) -> FloatArray:
     study = _study(counts, asked)
     (trials,) = study.read.sets
     system = _measured(trials, study.read, study.design, study.development_of)
-    return steps_of(system)
+    return counted_thresholds(system)
 
 
 def _trial_table(scores: Any, asked: AuditOptions) -> Path | None:
@@ -368,15 +377,15 @@ def _checked(asked: AuditOptions, file: GroupsFile | None, **of_counts: Any) -> 
     return Options(**{**vars(asked), "reference": reference, **of_counts})
 
 
-def _account(data: Rows, system: System, read: Gathered) -> None:
+def _account(data: TableBuilder, system: System, read: GroupedTrials) -> None:
     """Add what became of the trials of one system."""
     trials, tally, points = system.trials, system.tally, system.points.located
     options = system.design.options
-    account_for(data, trials, read.people, read.groupings, tally, points, options)
+    add_trial_accounts(data, trials, read.people, read.groupings, tally, points, options)
     every = [*read.groupings, *read.levels]
-    note_oddities(data, trials, every, tally.everything, system.development, options)
+    add_data_warnings(data, trials, every, tally.everything, system.development, options)
     if options.conflicts == "set-aside" and trials.has_speakers:
-        with_and_without(data, trials, read.groupings, tally, points, options)
+        add_conflict_effects(data, trials, read.groupings, tally, points, options)
 
 
 def _pairs(
@@ -389,7 +398,7 @@ def _pairs(
         whole = compared[i].system
         design = replace(whole.design, strata=())
         some = measure_system(trials, design, whole.development, "similarity", is_along=False)
-        restricted[i] = ComparedSet(some, list(measured_cells(some)))
+        restricted[i] = ComparedSet(some, list(metrics_by_grouping(some)))
     for i, j in combinations(range(len(compared)), 2):
         of = restricted if common.is_restricted(i, j) else compared
         yield of[i], of[j], common.in_words(i, j)
@@ -402,7 +411,7 @@ def _each(source: Any) -> list[Any]:
     return list(source) if isinstance(source, (list, tuple)) else [source]
 
 
-def _check_speakers_known(read: Gathered, options: Options) -> None:
+def _check_speakers_known(read: GroupedTrials, options: Options) -> None:
     """Refuse options that need to know the speakers where counts are audited."""
     if all(one.by_speaker is not None for one in read.sets):
         _check_ids_known(read, options)
@@ -417,7 +426,7 @@ def _check_speakers_known(read: Gathered, options: Options) -> None:
     _check_ids_known(read, options)
 
 
-def _check_ids_known(read: Gathered, options: Options) -> None:
+def _check_ids_known(read: GroupedTrials, options: Options) -> None:
     """Refuse to name speakers where counts are audited."""
     if options.speaker_ids == OFFENDERS and not all(one.has_speakers for one in read.sets):
         msg = f"--speaker-ids {OFFENDERS}: counts hold no ids of speakers; give the scores"
@@ -425,7 +434,7 @@ def _check_ids_known(read: Gathered, options: Options) -> None:
 
 
 def _blocks(
-    read: Gathered, options: Options
+    read: GroupedTrials, options: Options
 ) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
     """What is taken in blocks where lists do not fit in memory; None for what is not.
 
@@ -438,17 +447,19 @@ def _blocks(
         return None, None
     used = np.unique(np.concatenate([one.in_use for one in every if one is not None]))
     finest = finest_groups([*read.groupings, *read.levels, *read.strata], len(read.people.ids))
-    block = blocks_instead(finest, used, MOST_BY_THEMSELVES, BLOCKS)
-    if max(one.n_trials for one in large) <= MOST_ROWS:
+    block = blocks_replacing_speakers(finest, used, MAX_SEPARATE_SPEAKERS, N_SPEAKER_BLOCKS)
+    if max(one.n_trials for one in large) <= MAX_COUNT_ROWS:
         return block, None
     if block is None:
-        return None, blocks_among(finest, used, DRAWN, DRAWN)
-    of_blocks = group_of_blocks(finest, block, used).astype(np.int64)
-    return block, blocks_among(of_blocks, np.arange(of_blocks.size), DRAWN, DRAWN)
+        return None, blocks_of_many_speakers(finest, used, N_DRAWN_BLOCKS, N_DRAWN_BLOCKS)
+    of_blocks = block_groups(finest, block, used).astype(np.int64)
+    return block, blocks_of_many_speakers(
+        of_blocks, np.arange(of_blocks.size), N_DRAWN_BLOCKS, N_DRAWN_BLOCKS
+    )
 
 
 def _draws(
-    read: Gathered,
+    read: GroupedTrials,
     options: Options,
     block: NDArray[np.int32] | None,
     together: NDArray[np.int32] | None,
@@ -464,12 +475,12 @@ def _draws(
     return draw_speakers(known, read.groupings, options, block, together)
 
 
-def _development(source: Any, system: str, read: Gathered) -> TrialSet | TrialCounts:
+def _development(source: Any, system: str, read: GroupedTrials) -> TrialSet | TrialCounts:
     """Trials, or counts of them, to find thresholds on."""
     if holds_counts(source):
-        from parivox.auditing.counts.merging import read_all  # noqa: PLC0415 - for counts only
+        from parivox.auditing.counts.merging import read_counts_files  # noqa: PLC0415 - for counts only
 
-        return read_all([((system, "development"), source)])[0]
+        return read_counts_files([((system, "development"), source)])[0]
     return read_trials(
         source,
         system=system,
@@ -480,7 +491,7 @@ def _development(source: Any, system: str, read: Gathered) -> TrialSet | TrialCo
     )
 
 
-def _check_groups(read: Gathered, options: Options) -> None:
+def _check_groups(read: GroupedTrials, options: Options) -> None:
     """Refuse references that are no groups, and more groups than intervals can be held of."""
     known = sorted({group for grouping in read.groupings for group in grouping.groups})
     _check_references(options, known)
@@ -488,7 +499,7 @@ def _check_groups(read: Gathered, options: Options) -> None:
         if one.group and one.group not in known:
             msg = f"--limit: {one.group!r} is not a group; {name_hint(one.group, known)}"
             raise ConfigError(msg)
-    if not options.intervals or all(why_no_intervals(one) for one in read.sets):
+    if not options.intervals or all(no_intervals_reason(one) for one in read.sets):
         return
     named = "" if options.by else f" ({read.chosen_by})"
     times = len(options.allocate) * (1 + sum(len(one.groups) for one in read.levels))
@@ -518,7 +529,7 @@ def _check_references(options: Options, known: Sequence[str]) -> None:
             raise ConfigError(msg)
 
 
-def _primary_first(read: Gathered, options: Options) -> tuple[Gathered, str]:
+def _primary_first(read: GroupedTrials, options: Options) -> tuple[GroupedTrials, str]:
     """The primary grouping before all others, and the operating point if one is named."""
     primary, point = options.primary_of(read.names(read.groupings))
     groupings = sorted(read.groupings, key=lambda one: one.name != primary)

@@ -39,7 +39,7 @@ _FLOOR = {"floor_mean": "float", "floor_95": "float"}
 _P = {"p": "float", "p_holm": "float", "p_bh": "float"}
 _WHY = {"reason": "str", "within": "str"}
 
-FIRST: dict[str, dict[str, str]] = {
+FIRST_COLUMNS: dict[str, dict[str, str]] = {
     "groups": {
         **_GROUP,
         **_METRIC,
@@ -221,7 +221,7 @@ FIRST: dict[str, dict[str, str]] = {
 }
 """Columns that each table has had since this version of the schema, in order, with their kinds."""
 _BEST_GUESS = {"best_guess": "float", "best_guess_low": "float", "best_guess_high": "float"}
-ADDED: dict[str, dict[str, str]] = {
+ADDED_COLUMNS: dict[str, dict[str, str]] = {
     "groups": _BEST_GUESS,
     "meta": {"left_out": "str"},
     "verdicts": {**_BEST_GUESS, "power": "float", "confirmatory": "bool", "because_of": "str"},
@@ -238,7 +238,10 @@ ADDED: dict[str, dict[str, str]] = {
     },
 }
 """Columns, or tables, that came later: columns stand at the end, and audits may lack them."""
-TABLES = {name: FIRST.get(name, {}) | ADDED.get(name, {}) for name in (*FIRST, *ADDED)}
+TABLES = {
+    name: FIRST_COLUMNS.get(name, {}) | ADDED_COLUMNS.get(name, {})
+    for name in (*FIRST_COLUMNS, *ADDED_COLUMNS)
+}
 """Columns of each table, in order, with their kinds: str, float, int or bool."""
 
 CURVES = ("det", "bins", "bands", "sweep", "pairing")
@@ -250,7 +253,7 @@ Key = tuple[str, str, str]
 """Metric, definition, operating point."""
 
 
-class Base(NamedTuple):
+class BaseValue(NamedTuple):
     """One base metric of one cell; ``errors`` is None where no threshold is involved."""
 
     value: float
@@ -263,7 +266,7 @@ class Base(NamedTuple):
 _MANY_ROWS = 20_000
 
 
-class Rows:
+class TableBuilder:
     """Rows of one table, added in blocks; `columns` are those of the table, with their kinds.
 
     Examples

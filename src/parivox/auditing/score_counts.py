@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray, IntArray
     from parivox.data.trial_checks import Trials
 
-BINS = 1 << 16
-CHUNK = 1 << 18
+N_BINS = 1 << 16
+CHUNK_SIZE = 1 << 18
 
-Counted = tuple[list[Counts], list[Counts]]
+LayoutCounts = tuple[list[Counts], list[Counts]]
 """Counts of each cell, and of each level: every trial that counts in one of its cells, once."""
 
 
@@ -45,12 +45,12 @@ class _Sorted(NamedTuple):
         return cls(rising, columns, Counts.from_sorted(*columns))
 
 
-class Exact:
+class ExactCounts:
     """Counts per distinct score: one sort of the scores, then stable sorts by cell."""
 
     def __init__(self, layouts: Sequence[Layout], width: float = 0.0) -> None:
         self.layouts, self.width, self.bound = layouts, width, 0.0
-        self.counted: dict[int, Counted] = {}
+        self.counted: dict[int, LayoutCounts] = {}
         self._sorted: _Sorted | None = None
 
     def add(self, here: PlacedTrials) -> None:
@@ -69,7 +69,7 @@ class Exact:
                 cells = _split(*columns, [cell.take(rising) for cell in at.cells], n_cells)
             self.counted[i] = cells, pooled
 
-    def finish(self) -> list[Counted]:
+    def finish(self) -> list[LayoutCounts]:
         """Counts of every layout."""
         counted = [self.counted[i] for i in range(len(self.layouts))]
         if self.width:  # each score stands for a bin
@@ -104,7 +104,7 @@ def _split(
     ]
 
 
-class Binned:
+class BinnedCounts:
     """Counts per bin, block by block."""
 
     def __init__(
@@ -138,7 +138,7 @@ class Binned:
             if levels is not None:
                 _count(levels, at.level, code)
 
-    def finish(self) -> list[Counted]:
+    def finish(self) -> list[LayoutCounts]:
         """Counts of every layout."""
         made = []
         for layout, cells, counted in zip(self.layouts, self.cells, self.levels, strict=True):
@@ -174,7 +174,7 @@ def _count(into: NDArray[np.integer], cell: Codes, code: NDArray[np.int64]) -> N
 
 def _edges(limits: tuple[float, float], thresholds: Iterable[float]) -> FloatArray:
     """Lower bin edges: an even grid over the finite scores, the infinities, and thresholds."""
-    grid = np.linspace(*limits, BINS)
+    grid = np.linspace(*limits, N_BINS)
     extra = np.array([t for t in thresholds if not np.isnan(t)], dtype=np.float64)
     return np.unique(np.concatenate(([-np.inf], grid, [np.inf], extra)))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from parivox.auditing.estimates import Estimates
     from parivox.auditing.nulls import EqualRatesDraws
     from parivox.auditing.options import Options
-    from parivox.auditing.schema import Key, Rows
+    from parivox.auditing.schema import Key, TableBuilder
     from parivox.core.cluster_errors import Moments
     from parivox.core.counts import FloatArray
     from parivox.data.grouping import Grouping
@@ -105,7 +105,7 @@ def best_guesses(
 
 
 def add_interaction_rows(
-    rows: Rows,
+    rows: TableBuilder,
     where: Mapping[str, Any],
     grouping: Grouping,
     rates: Estimates,

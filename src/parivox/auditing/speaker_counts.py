@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing.layout import FEWEST_BLOCKS, Layout, Members, group_of_blocks, walk
+from parivox.auditing.layout import MIN_BLOCKS_PER_GROUP, Layout, Units, block_groups, walk
 from parivox.core.cluster_errors import CodeSums, RowCodec, needs_adding_up, sum_by_code
 from parivox.core.counts import EdgeSearch
 from parivox.data.counts_file import (
@@ -264,7 +264,7 @@ class SpeakerCounts:
             if one.of_speaker is not None:
                 n = np.bincount(one.of_speaker[one.of_speaker >= 0], minlength=len(one.groups))
                 both = zip(one.groups, n.tolist(), strict=True)
-                few = {name: of for name, of in both if 0 < of < FEWEST_BLOCKS}
+                few = {name: of for name, of in both if 0 < of < MIN_BLOCKS_PER_GROUP}
                 found |= {f"{name} ({one.name})": of for name, of in few.items()}
         return found
 
@@ -274,12 +274,12 @@ class SpeakerCounts:
         return np.append(-np.inf, self.thresholds)
 
     @property
-    def members(self) -> Members:
+    def members(self) -> Units:
         """Who the speakers are."""
         n = self.is_used.size
         if self.are_blocks:  # as many again for the strangers of pairs within a block
-            return Members(2 * n, np.arange(n, dtype=np.int32))
-        return Members(n)
+            return Units(2 * n, np.arange(n, dtype=np.int32))
+        return Units(n)
 
     # what is asked of trials: rows are trials that weigh their number
 
@@ -495,7 +495,7 @@ def count_by_speaker(
     made: list[Grouping] = []
     for one in groupings:
         if one.of_speaker is not None:
-            group = group_of_blocks(one.of_speaker, member, used)
+            group = block_groups(one.of_speaker, member, used)
             one = replace(one, of_speaker=group)  # noqa: PLW2901 - the same by member
         made.append(one)
     of_member = np.zeros((n, PIECES), dtype=np.int64)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing.layout import CROSS, LAYOUTS_AT_ONCE, Layout, walk
+from parivox.auditing.layout import CROSS, MAX_LAYOUTS_TOGETHER, Layout, walk
 from parivox.auditing.operating_points import DEPLOYED
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, index_codes
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.layout import Members, PlacedTrials
+    from parivox.auditing.layout import PlacedTrials, Units
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.core.counts import IntArray
@@ -57,7 +57,7 @@ def count_speaker_errors(
     layouts: Sequence[Layout],
     blocks: Iterable[PlacedTrials],
     found: Sequence[LocatedPoint],
-    members: Members,
+    members: Units,
 ) -> list[tuple[SpeakerErrors, SpeakerErrors]]:
     """Tally the trials of every layout, by cell (``level * groups + group``) and by level.
 
@@ -117,7 +117,7 @@ def count_matrices(
     """
     layouts = [Layout(g, CROSS, w) for w in (None, *within) for g in groupings]
     sums = [np.zeros((2, len(found), one.cells), dtype=np.int64) for one in layouts]
-    for here in walk(trials, layouts, at_once=_AT_ONCE, layouts_at_once=LAYOUTS_AT_ONCE):
+    for here in walk(trials, layouts, at_once=_AT_ONCE, layouts_at_once=MAX_LAYOUTS_TOGETHER):
         accepted = _Acceptances.of(trials, here, found)
         nontarget = np.flatnonzero(~here.part.target)
         for i, at in here.at.items():
@@ -223,9 +223,7 @@ class _Class(NamedTuple):
     codes: IntArray  # those that occur, rising
 
 
-def _by_class(
-    trials: TrialSet | SpeakerCounts, here: PlacedTrials, members: Members
-) -> list[_Class]:
+def _by_class(trials: TrialSet | SpeakerCounts, here: PlacedTrials, members: Units) -> list[_Class]:
     """Nontarget trials by pair, target trials by speaker."""
     part, speaker = here.part, trials.utterance_speaker
     target, nontarget = np.flatnonzero(part.target), np.flatnonzero(~part.target)
@@ -274,7 +272,7 @@ class _Piece(NamedTuple):
 class _Gathering:
     """The tallies of one layout in the making, block by block: nontarget trials, then target."""
 
-    def __init__(self, n_cells: int, members: Members) -> None:
+    def __init__(self, n_cells: int, members: Units) -> None:
         self.n_cells, self.in_blocks = n_cells, members.are_blocks
         self.reach = members.n * members.n, members.n
         self.pieces: tuple[list[_Piece], list[_Piece]] = [], []

@@ -18,7 +18,7 @@ from parivox.auditing.draws import MIN_SPLIT_SPEAKERS, CellDraws, resample_cells
 from parivox.auditing.estimates import Estimates
 from parivox.auditing.failures import add_failure_rates, count_failures
 from parivox.auditing.intervals import Uncertainty, needs_test_speakers, rate_intervals
-from parivox.auditing.layout import Layout, Members, cell_layouts, walk
+from parivox.auditing.layout import Layout, Units, cell_layouts, walk
 from parivox.auditing.nulls import draw_equal_rates
 from parivox.auditing.shrinkage import best_guesses
 from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
@@ -46,18 +46,18 @@ if TYPE_CHECKING:
     from parivox.data.grouping import Grouping
     from parivox.data.trial_set import TrialSet
 
-MOST_EXACT = 1 << 21
+MAX_EXACT_TRIALS = 1 << 21
 """Trials up to which a tally has every bin of replicates, so that nothing differs by it."""
-MOST_ROWS = 1 << 23
+MAX_COUNT_ROWS = 1 << 23
 """Rows of a tally from which curves are drawn again: with more, memory would not do."""
-AT_ONCE = 1 << 22
+ROWS_PER_CHUNK = 1 << 22
 """Rows of a tally whose errors are counted together: few pairs are in two of such parts."""
-COARSER = (COARSE_STEP, 2 * COARSE_STEP, 4 * COARSE_STEP)
+COARSE_STEPS = (COARSE_STEP, 2 * COARSE_STEP, 4 * COARSE_STEP)
 """In probits: steps of such a tally, the finest that there is room for."""
 
 
 @frozen
-class Sample:
+class SpeakerSample:
     """Everything that the uncertainty of one system on one list is told from."""
 
     levels: list[Uncertainty]  # of all trials and each level, as their own only group
@@ -72,7 +72,7 @@ class Sample:
     """Cross-group matrices, where these were counted without another pass over the trials."""
 
 
-def steps(
+def speaker_count_steps(
     everything: Counts, points: OperatingPoints, nodes: FloatArray, n_trials: int, bins: int
 ) -> FloatArray:
     """Thresholds of the tally that `sample_speakers` needs, rising.
@@ -80,7 +80,7 @@ def steps(
     Those of the operating points, those at which intervals are told beside them, and the bins of
     scores in replicates, of which long lists have fewer.
     """
-    if n_trials > MOST_EXACT:
+    if n_trials > MAX_EXACT_TRIALS:
         edges = step_thresholds(everything, points.fixed_thresholds)
     else:
         edges = curve_edges(everything, bins=bins or BINS, thresholds=points.fixed_thresholds)
@@ -89,7 +89,7 @@ def steps(
     return np.unique(every[~np.isnan(every)] + 0.0)
 
 
-class Tallied(NamedTuple):
+class TrialSource(NamedTuple):
     """Trials of one list by who takes part in them."""
 
     rows: (
@@ -102,7 +102,7 @@ class Tallied(NamedTuple):
 
 def tally_list(
     trials: TrialSet, design: Design, everything: Counts, points: OperatingPoints, nodes: FloatArray
-) -> Tallied:
+) -> TrialSource:
     """The tally of a list at the steps that `sample_speakers` needs.
 
     Where it would be too long with all of them, those of curves have a tally of their own, of
@@ -120,28 +120,34 @@ def tally_list(
 
     def fits(at: FloatArray, block: NDArray[np.int32] | None) -> bool:
         n = trials.in_use.size if block is None else int(block.max(initial=0)) + 1
-        return expected_rows(everything, at, n, sided) <= MOST_ROWS
+        return expected_rows(everything, at, n, sided) <= MAX_COUNT_ROWS
 
     if together is None:
-        at = steps(everything, points, nodes, trials.n_trials, design.options.bins)
+        at = speaker_count_steps(everything, points, nodes, trials.n_trials, design.options.bins)
         if fits(at, design.block):
-            return Tallied(partial(tallied, at, design.block))
+            return TrialSource(partial(tallied, at, design.block))
     else:
         block = together if design.block is None else together[design.block]
-        for coarse in COARSER:
+        for coarse in COARSE_STEPS:
             at = np.union1d(step_thresholds(everything, points.fixed_thresholds, coarse), kept)
             if fits(at, block):
-                return Tallied(partial(tallied, kept, design.block), partial(tallied, at, block))
-    return Tallied(partial(tallied, kept, design.block), why="too many trials to hold in memory")
+                return TrialSource(
+                    partial(tallied, kept, design.block), partial(tallied, at, block)
+                )
+    return TrialSource(
+        partial(tallied, kept, design.block), why="too many trials to hold in memory"
+    )
 
 
-def expected_rows(everything: Counts, steps: FloatArray, n: int, sided: Sequence[int]) -> float:
+def expected_rows(
+    everything: Counts, speaker_count_steps: FloatArray, n: int, sided: Sequence[int]
+) -> float:
     """Rows of a tally of `n` members, were scores and sides independent of who is compared.
 
     `sided` are numbers of groups that a recording or trial may be in, by several groupings.
     """
     ways = float(np.prod([float(size) ** 2 for size in sided]))
-    up_to = np.searchsorted(everything.values, steps)
+    up_to = np.searchsorted(everything.values, speaker_count_steps)
     rows = 0.0
     for trials, pairs in ((everything.target, n), (everything.nontarget, n * (n - 1))):
         share = np.diff(np.concatenate(([0], np.cumsum(trials)))[[0, *up_to, -1]])
@@ -150,8 +156,12 @@ def expected_rows(everything: Counts, steps: FloatArray, n: int, sided: Sequence
 
 
 def sample_speakers(
-    tallied: Tallied, design: Design, tally: CellCounts, points: OperatingPoints, nodes: FloatArray
-) -> Sample:
+    tallied: TrialSource,
+    design: Design,
+    tally: CellCounts,
+    points: OperatingPoints,
+    nodes: FloatArray,
+) -> SpeakerSample:
     """Tally who is behind the trials at every threshold, and draw replicates of them.
 
     `tally` are the counts, in whose order the uncertainty of cells comes, and `nodes` thresholds
@@ -168,7 +178,7 @@ def sample_speakers(
         members = trials.members
         nodes = nodes[np.isin(nodes, trials.thresholds)]
     else:
-        members = Members.of_list(trials, None)
+        members = Units.of_list(trials, None)
     own = design if design.block is None else _of_members(design, trials)
     layouts = cell_layouts(own.groupings, options.allocate, own.within)
     n = len(layouts)
@@ -226,7 +236,7 @@ def sample_speakers(
             into.append(one)
     assert (len(levels), len(cells)) == (len(tally.levels), len(tally.cells))
     strata = list(zip(layouts[n:], (of for of, _ in errors[n:]), strict=True))
-    return Sample(levels, cells, bound, strata, between, matrices)
+    return SpeakerSample(levels, cells, bound, strata, between, matrices)
 
 
 class _Placement:
@@ -244,7 +254,7 @@ class _Placement:
 
     def blocks(self, some: Sequence[int]) -> Iterator[PlacedTrials]:
         """Some of the trials at a time, in some of the layouts."""
-        yield from self._in(some, AT_ONCE)
+        yield from self._in(some, ROWS_PER_CHUNK)
 
     def whole(self, some: Sequence[int]) -> PlacedTrials:
         """All trials at once, where they are held, in some of the layouts."""
@@ -283,7 +293,7 @@ def _uncertainty(
     points: OperatingPoints,
     design: Design,
     why: str,
-    members: Members,
+    members: Units,
     of_pooled: Mapping[str, Moments] | None,
 ) -> Uncertainty:
     """Intervals and draws of the cells of one level of a layout."""

@@ -28,9 +28,14 @@ from parivox.auditing.operating_points import (
     locate_points,
 )
 from parivox.auditing.outcomes import are_inverted
-from parivox.auditing.schema import Base
+from parivox.auditing.schema import BaseValue
 from parivox.auditing.speaker_counts import SpeakerCounts
-from parivox.auditing.speaker_sample import Tallied, sample_speakers, steps, tally_list
+from parivox.auditing.speaker_sample import (
+    TrialSource,
+    sample_speakers,
+    speaker_count_steps,
+    tally_list,
+)
 from parivox.core.costs import bayes_threshold
 from parivox.core.measures import base_metric
 from parivox.core.separation import auc
@@ -41,14 +46,14 @@ from parivox.runtime.progress import stage
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from parivox.auditing.cell_counts import CellCounts, Cells, Level
+    from parivox.auditing.cell_counts import CellCounts, GroupCounts, Stratum
     from parivox.auditing.counts.trial_counts import TrialCounts
     from parivox.auditing.inputs import Design
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.outcomes import Outcomes
     from parivox.auditing.schema import Key
-    from parivox.auditing.speaker_sample import Sample
+    from parivox.auditing.speaker_sample import SpeakerSample
     from parivox.core.counts import Counts, FloatArray
     from parivox.data.trial_set import TrialSet
 
@@ -67,7 +72,7 @@ class System:
     points: OperatingPoints  # the operating points with their thresholds
     grid: list[LocatedPoint]  # operating points of the sweep
     shared: FloatArray  # thresholds that every cell is counted at, rising; none without scores
-    sample: Sample | None  # who the speakers are; None where unknown, or not asked for
+    sample: SpeakerSample | None  # who the speakers are; None where unknown, or not asked for
     why_none: str  # why nothing is said of uncertainty although it was asked for
 
     @property
@@ -182,10 +187,10 @@ def measure_system(
     if trials.is_scored and is_along:
         audited = [one.threshold for one in points.located if _is_exact_at(trials, one)]
         shared = shared_thresholds(everything, audited)
-    why_none, sample = why_no_intervals(trials) if options.intervals else "", None
+    why_none, sample = no_intervals_reason(trials) if options.intervals else "", None
     rows = (counted or trials).by_speaker
     if rows is not None and options.intervals and not why_none:
-        at, tallied = band_thresholds(shared, trials.n_trials), Tallied(rows)
+        at, tallied = band_thresholds(shared, trials.n_trials), TrialSource(rows)
         if isinstance(rows, SpeakerCounts):
             _check_steps(rows, points.located)
         elif design.block is not None or not rows.is_held:
@@ -196,14 +201,14 @@ def measure_system(
     )
 
 
-def steps_of(system: System) -> FloatArray:
+def counted_thresholds(system: System) -> FloatArray:
     """Thresholds of the tally that an audit of a system's counts needs, to say how sure it is."""
     n, bins = system.trials.n_trials, system.design.options.bins
     found = band_thresholds(system.shared, n)
-    return steps(system.tally.everything, system.points, found, n, bins)
+    return speaker_count_steps(system.tally.everything, system.points, found, n, bins)
 
 
-def why_no_intervals(trials: TrialSet | TrialCounts) -> str:
+def no_intervals_reason(trials: TrialSet | TrialCounts) -> str:
     """Why nothing can be said of the uncertainty of some trials; empty if it can."""
     return "" if trials.by_speaker is not None else "counts do not tell who the speakers are"
 
@@ -219,13 +224,13 @@ def _is_exact_at(trials: TrialSet | TrialCounts, found: LocatedPoint) -> bool:
 
 
 @frozen
-class Measured:
+class CellMetrics:
     """Base metrics of the cells of one grouping, or of all trials, within one level."""
 
-    level: Level  # the trials that they are of
-    cells: Cells | None  # their counts; None of all trials, which are the level's
+    level: Stratum  # the trials that they are of
+    cells: GroupCounts | None  # their counts; None of all trials, which are the level's
     names: tuple[str, ...]  # the groups, then "pooled"; of all trials, "all" alone
-    bases: list[dict[Key, Base]]  # of each cell, with their errors and thresholds
+    bases: list[dict[Key, BaseValue]]  # of each cell, with their errors and thresholds
     data: Estimates  # the same as arrays [key, cell]
     cheapest: Sequence[tuple[Estimates, FloatArray | None]]
     """Each cost at its own smallest cost over all trials, with threshold bias cross-fitted over
@@ -264,19 +269,22 @@ class Measured:
         return self.uncertainty.draw_estimates.cell_range(-len(self.names), None)
 
 
-def measured_cells(system: System) -> Iterator[Measured]:
+def metrics_by_grouping(system: System) -> Iterator[CellMetrics]:
     """Base metrics of all trials and each level, then of the cells of every grouping."""
     tally, no_curve, sample = system.tally, system.no_curve, system.sample
 
     def measured(
-        level: Level, cells: Cells | None, bases: list[dict[Key, Base]], of: Uncertainty | None
-    ) -> Measured:
+        level: Stratum,
+        cells: GroupCounts | None,
+        bases: list[dict[Key, BaseValue]],
+        of: Uncertainty | None,
+    ) -> CellMetrics:
         why = system.why_none if of is None else of.no_draws_reason
         if of is not None and of.draw_estimates is not None:
             bases = without_optimism(bases, of.draw_estimates.cell_range(-len(bases), None))
         data = Estimates.from_cells(bases)
         if cells is None:
-            return Measured(level, None, ("all",), bases, data, (), None, of, why)
+            return CellMetrics(level, None, ("all",), bases, data, (), None, of, why)
         cheapest = [
             (min_cost_estimates(data, cells, found), None if of is None else of.crossfitted_bias[k])
             for k, found in enumerate(system.points.min_cost_points)
@@ -285,10 +293,10 @@ def measured_cells(system: System) -> Iterator[Measured]:
             grid_estimates(cells, system.points.area_points),
             (*cells.grouping.groups, "pooled"),
         )
-        return Measured(level, cells, names, bases, data, cheapest, area, of, why)
+        return CellMetrics(level, cells, names, bases, data, cheapest, area, of, why)
 
     # groupings often pool the very same trials, or all of them: those are measured once
-    whole: dict[int, dict[Key, Base]] = {}
+    whole: dict[int, dict[Key, BaseValue]] = {}
     located: dict[int, Mapping[tuple[str, str], FloatArray]] = {}
     for i, level in enumerate(tally.levels):
         bases = whole[id(level.counts)] = _estimated(system, level.counts, level.outcomes)
@@ -303,7 +311,7 @@ def measured_cells(system: System) -> Iterator[Measured]:
         reference = located[same]
         pooled = {**whole[same], **score_shifts(cells.pooled, reference, no_curve=no_curve)}
         groups = [
-            withheld(pooled, why)
+            suppressed_values(pooled, why)
             if why
             else {
                 **_estimated(system, counts, outcomes),
@@ -317,7 +325,7 @@ def measured_cells(system: System) -> Iterator[Measured]:
         yield measured(cells.level, cells, [*groups, pooled], of)
 
 
-def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, Base]:
+def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, BaseValue]:
     """Base metrics of one cell."""
     trials, options = system.trials, system.design.options
     found = estimate_cell(
@@ -328,13 +336,13 @@ def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, 
         key = "act_cdet_norm", cost.name, ""
         if not found[key].reason and not all(map(trials.bins.has, levels)):
             reason = f"its threshold is not an edge of {trials.bins.in_words()}"
-            found[key] = Base(np.nan, None, found[key].trials, np.nan, reason)
+            found[key] = BaseValue(np.nan, None, found[key].trials, np.nan, reason)
     return found
 
 
 def without_optimism(
-    bases: Sequence[Mapping[Key, Base]], draws: Estimates
-) -> list[dict[Key, Base]]:
+    bases: Sequence[Mapping[Key, BaseValue]], draws: Estimates
+) -> list[dict[Key, BaseValue]]:
     """Metrics of each cell, less what fitting them to their own trials has won or lost.
 
     Each replicate differs from the data as the data do from all speakers: by the mean of this the
@@ -352,9 +360,9 @@ def without_optimism(
     return corrected
 
 
-def withheld(pooled: Mapping[Key, Base], why: str) -> dict[Key, Base]:
+def suppressed_values(pooled: Mapping[Key, BaseValue], why: str) -> dict[Key, BaseValue]:
     """Every base metric of a group of which nothing is known."""
-    return dict.fromkeys(pooled, Base(np.nan, None, 0, np.nan, why))
+    return dict.fromkeys(pooled, BaseValue(np.nan, None, 0, np.nan, why))
 
 
 # --- what is refused ------------------------------------------------------------------------

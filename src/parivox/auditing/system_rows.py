@@ -26,7 +26,7 @@ from parivox.auditing.options import OFFENDERS
 from parivox.auditing.pairing import Pairing, add_pairing_rows
 from parivox.auditing.shrinkage import add_interaction_rows
 from parivox.auditing.speaker_errors import count_matrices
-from parivox.auditing.system import withheld
+from parivox.auditing.system import suppressed_values
 from parivox.auditing.verdicts import add_offender_rows, add_trend_rows, add_verdict_rows
 from parivox.core.measures import RATES
 from parivox.runtime.progress import stage
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing.cell_counts import Level
+    from parivox.auditing.cell_counts import Stratum
     from parivox.auditing.judged_groups import JudgedGroups
     from parivox.auditing.operating_points import LocatedPoint
-    from parivox.auditing.schema import Base, Key, Rows
-    from parivox.auditing.system import Measured, System
+    from parivox.auditing.schema import BaseValue, Key, TableBuilder
+    from parivox.auditing.system import CellMetrics, System
     from parivox.core.counts import Counts
 
 
 def add_rows(
     system: System,
-    parts: Iterable[tuple[Measured, JudgedGroups | None]],
-    rows: Mapping[str, Rows],
+    parts: Iterable[tuple[CellMetrics, JudgedGroups | None]],
+    rows: Mapping[str, TableBuilder],
 ) -> None:
     """Add this system's rows to every table but ``data``.
 
@@ -106,7 +106,7 @@ def add_rows(
         _compat(rows, system)
 
 
-def _make_room(one: Measured, rows: Mapping[str, Rows]) -> None:
+def _make_room(one: CellMetrics, rows: Mapping[str, TableBuilder]) -> None:
     """Put rows away, and forget the curves of cells that nobody looks at again."""
     for table in rows.values():
         table.settle()
@@ -116,8 +116,8 @@ def _make_room(one: Measured, rows: Mapping[str, Rows]) -> None:
 
 
 def _told(
-    parts: Iterable[tuple[Measured, JudgedGroups | None]], n_cells: int
-) -> Iterator[tuple[Measured, JudgedGroups | None]]:
+    parts: Iterable[tuple[CellMetrics, JudgedGroups | None]], n_cells: int
+) -> Iterator[tuple[CellMetrics, JudgedGroups | None]]:
     """The same, and a stage that tells for how many of the cells there are rows."""
     with stage("measures and verdicts", n_cells, "groups") as at:
         for one, judged in parts:
@@ -125,7 +125,9 @@ def _told(
             at.add(len(one.names))
 
 
-def _group_rows(rows: Rows, system: System, one: Measured, where: Mapping[str, str]) -> None:
+def _group_rows(
+    rows: TableBuilder, system: System, one: CellMetrics, where: Mapping[str, str]
+) -> None:
     """Rows of every cell; without counts, nothing is known of it but why."""
     speakers = [one.level.speakers] if one.cells is None else one.cells.speakers
     if one.uncertainty is not None:
@@ -138,10 +140,10 @@ def _group_rows(rows: Rows, system: System, one: Measured, where: Mapping[str, s
 
 
 def _add_cells(
-    rows: Rows,
+    rows: TableBuilder,
     where: Mapping[str, str],
     names: Sequence[str],
-    bases: Sequence[Mapping[Key, Base]],
+    bases: Sequence[Mapping[Key, BaseValue]],
     counts: Sequence[Counts | None],
     speakers: Sequence[int | None],
     more: Mapping[str, Any],
@@ -170,7 +172,7 @@ def _add_cells(
 
 
 def _curves(
-    rows: Mapping[str, Rows], system: System, one: Measured, where: Mapping[str, str]
+    rows: Mapping[str, TableBuilder], system: System, one: CellMetrics, where: Mapping[str, str]
 ) -> None:
     """Curves and, but within levels, trials and intervals along the threshold; offenders."""
     key = {name: of for name, of in where.items() if name != "within"}
@@ -199,7 +201,7 @@ def _curves(
                 add_offender_rows(rows["offenders"], key, names, of, found, ids)
 
 
-def _operating_points(rows: Rows, system: System, level: Level) -> None:
+def _operating_points(rows: TableBuilder, system: System, level: Stratum) -> None:
     """The thresholds, and what each gives on all trials or within a level."""
     found = system.points.located
     source = SAME_TRIALS if system.development is None else "development trials"
@@ -221,7 +223,7 @@ def _operating_points(rows: Rows, system: System, level: Level) -> None:
     )
 
 
-def _again(system: System, found: LocatedPoint, level: Level) -> LocatedPoint:
+def _again(system: System, found: LocatedPoint, level: Stratum) -> LocatedPoint:
     """A point at its threshold on the trials of one level."""
     point = found.point
     if point.rule != DEPLOYED:
@@ -232,7 +234,7 @@ def _again(system: System, found: LocatedPoint, level: Level) -> LocatedPoint:
     return replace(here, point=found.point)
 
 
-def _matrices(rows: Rows, system: System) -> None:
+def _matrices(rows: TableBuilder, system: System) -> None:
     """False accepts between groups."""
     design = system.design
     matrices = None if system.sample is None else system.sample.matrices
@@ -269,7 +271,7 @@ def _matrices(rows: Rows, system: System) -> None:
             rows.settle()
 
 
-def _compat(rows: Mapping[str, Rows], system: System) -> None:
+def _compat(rows: Mapping[str, TableBuilder], system: System) -> None:
     """Add another tool's numbers, under that tool's allocation."""
     options, level = system.design.options, system.tally.levels[0]
     everything = level.counts
@@ -282,7 +284,7 @@ def _compat(rows: Mapping[str, Rows], system: System) -> None:
         where |= {"grouping": cells.grouping.name, "allocation": "enrol"}
         missing = list(zip(cells.groups, cells.missing, strict=True))
         own = [
-            withheld(whole, why) if why else compat_metrics(counts, everything, options)
+            suppressed_values(whole, why) if why else compat_metrics(counts, everything, options)
             for counts, why in missing
         ]
         known = [None if why else counts for counts, why in missing]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from parivox.auditing.intervals import Uncertainty
     from parivox.auditing.operating_points import LocatedPoint
     from parivox.auditing.options import Options
-    from parivox.auditing.schema import Key, Rows
+    from parivox.auditing.schema import Key, TableBuilder
     from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import FloatArray
     from parivox.core.intervals import Interval
@@ -70,7 +70,7 @@ _LEAST_P = 0.001  # smaller ones are not told apart
 
 
 def add_verdict_rows(
-    rows: Rows,
+    rows: TableBuilder,
     where: Mapping[str, Any],
     groups: Sequence[str],
     found: Sequence[LocatedPoint],
@@ -354,7 +354,7 @@ def _with_all(words: str, p: float, *, is_shown: bool) -> str:
 
 
 def add_offender_rows(
-    rows: Rows,
+    rows: TableBuilder,
     where: Mapping[str, str],
     groups: Sequence[str],
     tallied: SpeakerErrors,
@@ -395,7 +395,7 @@ def add_offender_rows(
 
 
 def add_trend_rows(
-    rows: Rows,
+    rows: TableBuilder,
     where: Mapping[str, Any],
     grouping: Grouping,
     found: Sequence[LocatedPoint],

@@ -67,11 +67,11 @@ def _warnings_of_audit(found: Inspection) -> Iterator[DataWarning]:
 
     The audit is made without intervals, which takes seconds.
     """
-    from parivox.auditing import warnings_of  # noqa: PLC0415 - what takes time to load
+    from parivox.auditing import audit_warnings  # noqa: PLC0415 - what takes time to load
     from parivox.cli.audit import audit_of  # noqa: PLC0415
 
     words = shlex.split(found.next)[1:]
     audited = audit_of([*words, "--no-intervals", "--quiet"], argparse.Namespace())
     columns = (odd for file in found.files for column in file.columns for odd in column.odd)
     known = {odd.what for odd in (*columns, *(odd for file in found.files for odd in file.odd))}
-    yield from (odd for odd in warnings_of(audited) if odd.what not in known)
+    yield from (odd for odd in audit_warnings(audited) if odd.what not in known)

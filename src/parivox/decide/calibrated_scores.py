@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from parivox.auditing import by_name, gather, groups_file_of
+from parivox.auditing import apply_groups_file, read_grouped_trials, sources_by_name
 from parivox.data.source_bytes import in_encoding_given
 from parivox.data.trial_rows import chunks_of_trials
 from parivox.data.trial_set import TrialSet
@@ -174,8 +174,8 @@ def apply_calibrator(
 
 def _groups_of(scores: Any, found: Calibrator, asked: HeldOutOptions) -> pl.DataFrame:
     """The group of each utterance on the calibrator's side."""
-    asked, file = groups_file_of(replace(asked, by=(found.by,)))
-    read = gather(by_name(scores), asked, file)
+    asked, file = apply_groups_file(replace(asked, by=(found.by,)))
+    read = read_grouped_trials(sources_by_name(scores), asked, file)
     (trials,), (grouping,) = read.sets, read.groupings
     assert isinstance(trials, TrialSet)
     if not {*found.groups} & {*grouping.groups}:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing import Rows, check_polarity
+from parivox.auditing import TableBuilder, check_polarity
 from parivox.core.calibration import Isotonic, Logistic, isotonic, logistic, optimism, unfit
 from parivox.core.counts import Counts
 from parivox.core.crossfit import held_out, jackknife, level_apart
@@ -455,7 +455,7 @@ def _cells(
 
 
 def _rules(said: Mapping[str, CrossFitRatios], judged: _Judged) -> Table:
-    rows = Rows(TABLES["rules"])
+    rows = TableBuilder(TABLES["rules"])
     own = [sum(line is not one.lines[0][-1] for line in one.lines[0][:-1]) for one in said.values()]
     rows.add(rule=[*said], own=own, **_told(judged.mean, slice(None)))
     return rows.table()
@@ -481,7 +481,7 @@ def _groups(
     p: FloatArray,
     reasons: Sequence[str],
 ) -> Table:
-    rows = Rows(TABLES["groups"])
+    rows = TableBuilder(TABLES["groups"])
     n = len(material.groups)
     trials = [
         np.append(np.bincount(material.group[rows], minlength=n + 1)[:n], rows.sum())
@@ -515,7 +515,7 @@ def _groups(
 def _reliability(
     material: FittingTrials, said: Mapping[str, CrossFitRatios], judged: _Judged, confidence: float
 ) -> Table:
-    rows = Rows(TABLES["reliability"])
+    rows = TableBuilder(TABLES["reliability"])
     with np.errstate(invalid="ignore"):  # without a class in some fold
         limits = jackknife(judged.so[0], judged.so[1:], confidence)
     for r, rule in enumerate(said):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing import finest_groups, gather_one
+from parivox.auditing import finest_groups, read_one_system
 from parivox.core.cluster_errors import ErrorsByPair, ErrorsBySpeaker, index_codes
 from parivox.core.counts import Counts
 from parivox.core.crossfit import deal, held_out, outside, sides
@@ -173,7 +173,7 @@ def read_inputs(
 ) -> tuple[TrialSet, Sequence[TrialSet], Grouping]:
     """The trials, the same with other scores if there are any, and the one grouping."""
     why = "of whom some are held out; give the scores"
-    read = gather_one(scores, asked, why, **{NORMALISED: asked.normalised})
+    read = read_one_system(scores, asked, why, **{NORMALISED: asked.normalised})
     sets = [one for one in read.sets if isinstance(one, TrialSet)]
     for one in sets:
         check_test_speakers(one, "all speakers must be known to hold some of them out")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing import ATTEMPTS, Rows, in_memory, system_name
+from parivox.auditing import ATTEMPTS, TableBuilder, loaded_audit, system_name
 from parivox.core.verdict import INCONCLUSIVE_REASONS, exceeds, holm
 from parivox.decide.policy_file import BASELINE, read_policy
 from parivox.decide.releases import GONE, NEW, PAIRED, UNPAIRED, compare
@@ -159,13 +159,13 @@ def gate(
     >>> gate("audit/", policy).outcome  # doctest: +SKIP
     'cannot_tell'
     """
-    held, said = in_memory(audit), read_policy(policy)
-    before = None if baseline is None else in_memory(baseline)
+    held, said = loaded_audit(audit), read_policy(policy)
+    before = None if baseline is None else loaded_audit(baseline)
     if not held.record["options"]["intervals"] or not len(held.verdicts):
         msg = "the audit has no verdicts, as of --no-intervals or counts; audit scores again"
         raise DataError(msg)
     judge = _Judge(held, said, before)
-    rows = {name: Rows(columns) for name, columns in TABLES.items()}
+    rows = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     date = today or dt.date.today()  # noqa: DTZ011 - the day where the policy is read
     for one in said.conditions:
         found = judge.outcomes(one)

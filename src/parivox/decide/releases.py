@@ -17,10 +17,10 @@ import numpy as np
 
 from parivox.auditing import (
     Audit,
-    Rows,
+    TableBuilder,
     are_comparable,
     correlation,
-    in_memory,
+    loaded_audit,
     parse_minimums,
     system_name,
 )
@@ -124,7 +124,7 @@ def compare(
         raise ConfigError(msg)
     called = _names(audits) if names is None else names
     releases = [_Release.of(one, name) for one, name in zip(audits, called, strict=True)]
-    rows = {name: Rows(columns) for name, columns in TABLES.items()}
+    rows = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     systems = _systems(releases)
     pairs = [(i, i + 1) for i in range(len(releases) - 1)]
     pairs += [(0, len(releases) - 1)] * (len(releases) > 2)
@@ -208,7 +208,7 @@ class _Release(NamedTuple):
     @classmethod
     def of(cls, source: Audit | str | os.PathLike[str], name: str) -> _Release:
         """Raises DataError if it has no intervals."""
-        audit = in_memory(source)
+        audit = loaded_audit(source)
         if not audit.record["options"]["intervals"] or not len(audit.verdicts):
             msg = f"{name}: has no intervals, as of --no-intervals or counts; audit scores again"
             raise DataError(msg)

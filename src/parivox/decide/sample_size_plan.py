@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing import Rows, in_memory, system_name
+from parivox.auditing import TableBuilder, loaded_audit, system_name
 from parivox.core.planning import (
     FEWEST_SPEAKERS,
     Sample,
@@ -214,9 +214,9 @@ def plan(
         trials_per_speaker=trials_per_speaker,
         policy=None if policy is None else read_policy(policy),
     )
-    making = {name: Rows(columns) for name, columns in TABLES.items()}
+    making = {name: TableBuilder(columns) for name, columns in TABLES.items()}
     families = (
-        without_pilot(asked) if pilot is None else pilot_groups(in_memory(pilot).groups, asked)
+        without_pilot(asked) if pilot is None else pilot_groups(loaded_audit(pilot).groups, asked)
     )
     told: list[tuple[dict[str, str], PilotGroups]] = []
     for key, groups in families:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing import Rows, check_polarity, missing_class_reason
+from parivox.auditing import TableBuilder, check_polarity, missing_class_reason
 from parivox.core.costs import parse_cost
 from parivox.core.crossfit import Limits, held_out
 from parivox.data.rule_file import RuleFile
@@ -314,7 +314,7 @@ def _fitted(
 
 
 def _rules(rules: Sequence[str], judged: RuleJudgements, whole: FloatArray) -> Table:
-    rows = Rows(TABLES["rules"])
+    rows = TableBuilder(TABLES["rules"])
     mean = judged.mean_cost
     rows.add(
         rule=list(rules),
@@ -334,7 +334,7 @@ def _groups(
     groups: Sequence[str],
     reasons: Sequence[str],
 ) -> Table:
-    rows = Rows(TABLES["groups"])
+    rows = TableBuilder(TABLES["groups"])
     for r, rule in enumerate(rules):
         cells: dict[str, Any] = {}
         for rate in RATES:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing import Rows, gather_one, load
+from parivox.auditing import TableBuilder, load, read_one_system
 from parivox.data.site_key import KDF, NO_KDF, SiteKey, key_file
 from parivox.data.source_bytes import in_encoding_given
 from parivox.data.table import Table
@@ -287,7 +287,7 @@ def _counted(scores: Any, asked: MonitorOptions, name: str) -> Monitor:
 
 def _read(scores: Any, asked: MonitorOptions) -> tuple[TrialSet, Grouping]:
     """The trials of a day, and the one grouping of their speakers."""
-    read = gather_one(scores, asked, "who come again; give the trials", may_lack=True)
+    read = read_one_system(scores, asked, "who come again; give the trials", may_lack=True)
     (found,), (grouping,) = read.sets, read.groupings
     assert isinstance(found, TrialSet)
     if not found.has_decisions:
@@ -419,7 +419,7 @@ def _day(
 def _made(stream: Stream, rows: list[dict[str, Any]], more: Mapping[str, Any]) -> Monitor:
     first = stream.dates[0]
     week = np.array([(one - first).days // DAYS_PER_WEEK for one in stream.dates])
-    weeks = Rows(WEEK_COLUMNS)
+    weeks = TableBuilder(WEEK_COLUMNS)
     for one in np.unique(week).tolist():
         at = week == one
         weeks.add(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from parivox.auditing import (
     LIMITS,
-    POINTS,
+    POINT_WARNINGS,
     SAME_TRIALS,
     UNKNOWN_GROUP,
     WITHOUT_TRIALS,
@@ -315,7 +315,7 @@ def data_notes(audit: Audit, name: Row) -> list[str]:
 def _aside(row: Row) -> str:
     if row["item"] == WITHOUT_TRIALS:
         return _of_unused_groups(row)
-    if row["source"] == POINTS:
+    if row["source"] == POINT_WARNINGS:
         return f"{row['item']}: {row['note']}"
     where = f" [{row['grouping']}]" if row["grouping"] else ""
     note = f" ({row['note']})" if row["note"] else ""
@@ -357,7 +357,7 @@ def _of_unused_groups(row: Row) -> str:
 
 def unusual_points(audit: Audit) -> list[str]:
     """Operating points that miss their rate or have an infinite threshold, for each system."""
-    return list(_of_systems(audit, POINTS))
+    return list(_of_systems(audit, POINT_WARNINGS))
 
 
 def threshold_sources(audit: Audit) -> set[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from parivox.auditing import POINTS, TABLES, WITHOUT_TRIALS, Audit
+from parivox.auditing import POINT_WARNINGS, TABLES, WITHOUT_TRIALS, Audit
 from parivox.report.context import Context, read_context
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class _Labels:
 
     def told(self, of: str, words: str) -> str:
         """Words on a grouping, or on operating points, with labels in them."""
-        if of == POINTS:
+        if of == POINT_WARNINGS:
             return _in_words(words, self.points)
         own = {name: to for (grouping, name), to in self.groups.items() if grouping == of}
         return _in_words(words, own)

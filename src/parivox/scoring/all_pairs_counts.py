@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parivox.auditing import (
+    apply_groups_file,
     count_by_speaker,
     count_trials,
-    gather,
-    groups_file_of,
+    read_grouped_trials,
     speaker_count_thresholds,
 )
 from parivox.data.counts_file import holds_counts, holds_tally
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing import Gathered, SpeakerCounts, TrialCounts
+    from parivox.auditing import GroupedTrials, SpeakerCounts, TrialCounts
     from parivox.core.counts import FloatArray, IntArray
     from parivox.data.score_bins import Bins
     from parivox.data.trial_set import TrialSet
@@ -222,8 +222,8 @@ def score_all_pairs(
         withhold=0,
         orientation="similarity",
     )
-    asked, file = groups_file_of(asked)
-    read = gather({("", ""): _ring(way)}, asked, file, may_lack=True)
+    asked, file = apply_groups_file(asked)
+    read = read_grouped_trials({("", ""): _ring(way)}, asked, file, may_lack=True)
     pairs = _Pairs(read, way, bins, across_recordings=across_recordings)
     every = [*read.groupings, *read.levels]
     at = np.array(bins.thresholds)
@@ -276,7 +276,7 @@ class _Pairs:
 
     def __init__(
         self,
-        read: Gathered,
+        read: GroupedTrials,
         way: Way,
         bins: Bins,
         *,
@@ -367,7 +367,7 @@ class _Pairs:
         """Such trials as a list."""
         return self.ring.weighing([one for one in parts if len(one)], self.sha256, data)
 
-    def gathered(self, units: ByUnit) -> Gathered:
+    def gathered(self, units: ByUnit) -> GroupedTrials:
         """What was read, with all pairs in the place of the ring."""
         parts = [*self.of_units(units)]
         n = sum(int(one.more["count"].sum()) for one in parts)

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parivox.auditing import audit, audit_counted, of_list, read_all, speaker_count_thresholds
+from parivox.auditing import (
+    audit,
+    audit_counted,
+    counts_with_groupings,
+    read_counts_files,
+    speaker_count_thresholds,
+)
 from parivox.data.formats.format import pair_location
 from parivox.data.groups_file import read_groups_file
 from parivox.data.score_extent import pair_in_two_parts
@@ -37,7 +43,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
-    from parivox.auditing import Audit, Gathered, TrialCounts
+    from parivox.auditing import Audit, GroupedTrials, TrialCounts
     from parivox.data.score_extent import TrialLocation
     from parivox.runtime.progress import Progress
     from parivox.share.shard_plan import Plan
@@ -55,7 +61,7 @@ def find_thresholds(folder: str | os.PathLike[str]) -> None:
         of a list of which each score is counted.
     """
     plan = read_plan(folder)
-    (counts,) = read_all([(None, one) for one in _files(plan, COUNTS_FILE)])
+    (counts,) = read_counts_files([(None, one) for one in _files(plan, COUNTS_FILE)])
     _check_apart(plan, counts.n_trials)
     counts.write_over(plan.folder / COUNTS_FILE)
     found = speaker_count_thresholds(str(plan.folder / COUNTS_FILE), **plan.audited())
@@ -114,18 +120,18 @@ def merge(
     return replace(made, provenance=_provenance(plan, made.provenance))
 
 
-def _counted(plan: Plan, files: Sequence[str], read: Gathered) -> TrialCounts:
+def _counted(plan: Plan, files: Sequence[str], read: GroupedTrials) -> TrialCounts:
     """What all parts add up to, which must be the list that was read."""
     (trials,) = read.sets
     assert isinstance(trials, TrialSet)
     for path, entry in zip(plan.scores, trials.provenance, strict=False):
         plan.check_scores(path, entry["sha256"])
-    (counts,) = read_all([(None, one) for one in files])
+    (counts,) = read_counts_files([(None, one) for one in files])
     assert counts.tally is not None
     keys = counts.tally.keys[:, : trials.score_keys.shape[1]]
     if counts.n_trials != trials.n_trials or (keys != trials.score_keys).any():
         raise _of_other_trials(plan, counts.n_trials, trials.n_trials, _in_two_parts(plan))
-    return of_list(counts, trials, read.groupings, read.levels)
+    return counts_with_groupings(counts, trials, read.groupings, read.levels)
 
 
 def _check_apart(plan: Plan, counted: int) -> None:

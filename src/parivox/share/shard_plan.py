@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from parivox.auditing import MOST_EXACT, Options, attributes_of, gather, groups_file_of, split_name
+from parivox.auditing import (
+    MAX_EXACT_TRIALS,
+    Options,
+    apply_groups_file,
+    read_grouped_trials,
+    requested_attributes,
+    split_name,
+)
 from parivox.data.counts_file import holds_counts, holds_tally
 from parivox.data.formats import check_same_columns
 from parivox.data.kaldi import kaldi_table
@@ -47,7 +54,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from parivox.auditing import Gathered
+    from parivox.auditing import GroupedTrials
     from parivox.core.counts import FloatArray
 
 PLAN_VERSION = "1"
@@ -249,7 +256,7 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
         twice = next(one for one in paths if paths.count(one) > 1)
         msg = f"{twice}: is named twice, so that its trials would count twice; name it once"
         raise ConfigError(msg)
-    attributes = attributes_of(groups_file_of(asked)[0])
+    attributes = requested_attributes(apply_groups_file(asked)[0])
     called = dict(zip(paths, called_apart(paths), strict=True))
     inputs: list[dict[str, Any]] = []
     reach: list[tuple[float, float]] = []
@@ -355,11 +362,11 @@ def _plan_of(home: Path, found: Mapping[str, Any]) -> Plan:
     )
 
 
-def gather_trials(plan: Plan, rows: FileRows | list[str]) -> tuple[Gathered, CountOptions]:
+def gather_trials(plan: Plan, rows: FileRows | list[str]) -> tuple[GroupedTrials, CountOptions]:
     """Trials of a plan, some rows or all files, and how they are counted."""
-    asked, file = groups_file_of(plan.counted())
+    asked, file = apply_groups_file(plan.counted())
     with read_as(asked.encoding, asked.quotes, asked.columns):
-        return gather({plan.name: rows}, asked, file, may_lack=True), asked
+        return read_grouped_trials({plan.name: rows}, asked, file, may_lack=True), asked
 
 
 def _try(plan: Plan, inputs: Sequence[Mapping[str, Any]]) -> None:
@@ -500,7 +507,7 @@ def _cut(sizes: Sequence[int], shards: int) -> Iterator[tuple[int, int, int]]:
 
 def _step(rows: int, reach: Sequence[tuple[float, float]]) -> str:
     """Width of bins: a power of ten; none for lists of which each score can be counted."""
-    if rows <= MOST_EXACT:
+    if rows <= MAX_EXACT_TRIALS:
         return ""
     width = max(high for _, high in reach) - min(low for low, _ in reach)
     return f"{10.0 ** ceil(log10(max(width, 1e-9) / N_SCORE_BINS)):.15f}".rstrip("0").rstrip(".")

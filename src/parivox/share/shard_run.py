@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parivox.auditing import (
-    BLOCKS,
-    MOST_BY_THEMSELVES,
-    blocks_instead,
+    MAX_SEPARATE_SPEAKERS,
+    N_SPEAKER_BLOCKS,
+    blocks_replacing_speakers,
     count_by_speaker,
     count_trials,
     finest_groups,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from parivox.auditing import Gathered
+    from parivox.auditing import GroupedTrials
     from parivox.data.speakers import Speakers
     from parivox.options.audit import CountOptions
     from parivox.runtime.progress import Progress
@@ -102,7 +102,7 @@ def run_shard(
 class _Part(NamedTuple):
     """The trials of one part."""
 
-    read: Gathered
+    read: GroupedTrials
     asked: CountOptions  # how they are counted
     trials: TrialSet
     people: Speakers
@@ -136,7 +136,9 @@ def _tally(plan: Plan, number: int, found: TallyInputs) -> _Part:
     groupings = [*part.read.groupings, *part.read.levels]
     if plan.step:  # of the speakers of all parts, so that blocks are the same in each
         finest = finest_groups(groupings, len(part.people.ids))
-        block = blocks_instead(finest, found.speakers, MOST_BY_THEMSELVES, BLOCKS)
+        block = blocks_replacing_speakers(
+            finest, found.speakers, MAX_SEPARATE_SPEAKERS, N_SPEAKER_BLOCKS
+        )
     made = count_by_speaker(part.trials, found.thresholds, groupings, block)
     made.write(plan.home(number) / SPEAKER_COUNTS_FILE)
     return part

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from parivox.auditing.cell_counts import STAGES, Attempts, count_cells
+from parivox.auditing.cell_counts import FAILURE_STAGES, Attempts, count_cells
 from parivox.auditing.counts.pseudonyms import check_form, speaker_counts_to_share
 from parivox.auditing.counts.suppression import NONE, SHOWN, hide, hide_levels, words
 from parivox.auditing.counts.trial_counts import (
@@ -28,9 +28,9 @@ from parivox.auditing.counts.trial_counts import (
     TrialCounts,
     check_links,
 )
-from parivox.auditing.inputs import by_name, gather, groups_file_of
+from parivox.auditing.inputs import apply_groups_file, read_grouped_trials, sources_by_name
 from parivox.auditing.layout import Layout, groups_of_trials, walk
-from parivox.auditing.outcomes import MICRO
+from parivox.auditing.outcomes import MICROSECONDS
 from parivox.auditing.participants import Participants
 from parivox.auditing.system import check_polarity
 from parivox.core.cluster_errors import index_codes, sum_by_code
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counts.suppression import Bools
-    from parivox.auditing.inputs import Gathered
+    from parivox.auditing.inputs import GroupedTrials
     from parivox.auditing.layout import Codes, PlacedTrials, Sides
-    from parivox.auditing.outcomes import Share
+    from parivox.auditing.outcomes import FailureShare
     from parivox.data.grouping import Grouping
     from parivox.data.score_bins import Bins
     from parivox.data.speakers import Speakers
@@ -151,15 +151,15 @@ def _counted(scores: Any, asked: CountOptions) -> TrialCounts:
     if asked.blocks is not None:
         asked = replace(asked, withhold=max(asked.withhold, asked.blocks))
     site = None if asked.key is None else SiteKey.read(asked.key)
-    asked, file = groups_file_of(asked)
+    asked, file = apply_groups_file(asked)
     bins = parse_bins(asked.step, as_tuple(asked.thresholds))
-    sources = by_name(scores)
+    sources = sources_by_name(scores)
     if len(sources) > 1:
         msg = f"parivox count takes one score file, here are {len(sources)}; count each by itself"
         raise ConfigError(msg)
     (name, source), *_ = sources.items()
     is_named = source is not scores
-    read = gather({name if is_named else ("", ""): source}, asked, file, may_lack=True)
+    read = read_grouped_trials({name if is_named else ("", ""): source}, asked, file, may_lack=True)
     check_form(read, asked, is_exact=bins.is_exact)
     with stage("counting"):
         made = count_trials(read, asked, bins)
@@ -172,7 +172,7 @@ def _counted(scores: Any, asked: CountOptions) -> TrialCounts:
 
 
 def _remembered(
-    counts: TrialCounts, read: Gathered, asked: CountOptions, site: SiteKey
+    counts: TrialCounts, read: GroupedTrials, asked: CountOptions, site: SiteKey
 ) -> TrialCounts:
     """The counts, with their entry for the record next to the key, added before they are written.
 
@@ -207,7 +207,7 @@ def _members(groupings: Sequence[Grouping], in_use: NDArray[np.intp], least: int
 
 
 def count_trials(
-    read: Gathered, asked: CountOptions, bins: Bins, rows: TrialSet | None = None
+    read: GroupedTrials, asked: CountOptions, bins: Bins, rows: TrialSet | None = None
 ) -> TrialCounts:
     """The counts of one list, without groups and levels of too few speakers.
 
@@ -384,7 +384,7 @@ class _Blocks:
         used = [np.zeros((*code.shape, n + 1), dtype=np.bool_) for code in self.codes]
         sizes = [2, *(one.size for one in self.place[1:])]
         in_level = [np.zeros((size, n + 1), dtype=np.bool_) for size in sizes]
-        for here in walk(self, self.layouts(), failed=STAGES) if self.least else ():
+        for here in walk(self, self.layouts(), failed=FAILURE_STAGES) if self.least else ():
             (block,) = here.at
             more = here.part.more
             for utterance, group in (
@@ -476,7 +476,7 @@ class _Blocks:
         ]
         layouts = [Layout(one, "" if one is None else "both", of) for _, of, one in blocks]
         people = [_Sides(one, self.n) for one in layouts]
-        for here in walk(self, layouts, failed=STAGES):
+        for here in walk(self, layouts, failed=FAILURE_STAGES):
             if attempts is not None and 0 in here.at:  # each block has every trial
                 attempts.add(here)
             if not here.have_failed:
@@ -513,7 +513,7 @@ class _Blocks:
         layout = Layout(grouping, "", self.outer[at])
         n, places = layout.groups, self.place[at].tolist()
         found: dict[str, list[list[list[int] | None]]] = {"enrolments": [], "recordings": []}
-        none: list[Share | None] = [None] * layout.cells
+        none: list[FailureShare | None] = [None] * layout.cells
         both = (none, none) if attempts is None else attempts.shares(layout)
         for rows, shares in zip(found.values(), both, strict=True):
             for level in (level for level in range(layout.levels) if places[level] >= 0):
@@ -607,7 +607,7 @@ def _weights(part: Trials) -> list[NDArray[np.int64]]:
     count, took = part.more.get("count"), part.more.get("seconds")
     if took is None or "failed" in part.more:
         return [] if count is None else [count]
-    micro = np.rint(np.nan_to_num(took) * MICRO).astype(np.int64)
+    micro = np.rint(np.nan_to_num(took) * MICROSECONDS).astype(np.int64)
     one = np.ones(len(part), dtype=np.int64) if count is None else count
     return [one, micro, (~np.isnan(took)).astype(np.int64)]
 

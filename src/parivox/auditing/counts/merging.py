@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 APART = "only of each file by itself"
 
 
-def read_all(named: NamedFiles) -> list[TrialCounts]:
+def read_counts_files(named: NamedFiles) -> list[TrialCounts]:
     """Read files of counts, and add up those of one system and list.
 
     Raises
@@ -84,7 +84,7 @@ def read_all(named: NamedFiles) -> list[TrialCounts]:
     return made
 
 
-def of_list(
+def counts_with_groupings(
     counts: TrialCounts,
     trials: TrialSet,
     groupings: Sequence[Grouping],

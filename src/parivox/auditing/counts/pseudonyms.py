@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parivox.auditing.counts.suppression import shown
-from parivox.auditing.layout import blocks_of
+from parivox.auditing.layout import speaker_blocks
 from parivox.auditing.speaker_counts import count_by_speaker
 from parivox.errors import ConfigError, DataError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from parivox.auditing.counts.trial_counts import TrialCounts
-    from parivox.auditing.inputs import Gathered
+    from parivox.auditing.inputs import GroupedTrials
     from parivox.auditing.speaker_counts import SpeakerCounts
     from parivox.core.counts import FloatArray
     from parivox.data.grouping import Grouping
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parivox.options.audit import CountOptions
 
 
-def check_form(read: Gathered, asked: CountOptions, *, is_exact: bool) -> None:
+def check_form(read: GroupedTrials, asked: CountOptions, *, is_exact: bool) -> None:
     """Refuse to tell more by a tally than its form is for."""
     if asked.key is None:
         if asked.blocks is not None:
@@ -64,7 +64,7 @@ def check_form(read: Gathered, asked: CountOptions, *, is_exact: bool) -> None:
 
 
 def speaker_counts_to_share(
-    read: Gathered, counts: TrialCounts, key: SiteKey, least: int | None
+    read: GroupedTrials, counts: TrialCounts, key: SiteKey, least: int | None
 ) -> SpeakerCounts:
     """The tally of counts, in the same bins: of names, or of blocks of at least so many speakers.
 
@@ -83,7 +83,7 @@ def speaker_counts_to_share(
     if least is not None:
         finest = _finest(groupings, used)
         _check_sizes(finest, groupings, used, least, people)
-        own = blocks_of(finest, least=least, order=np.argsort(np.argsort(names)))
+        own = speaker_blocks(finest, least=least, order=np.argsort(np.argsort(names)))
         order = np.lexsort((names, own))
         starts = np.flatnonzero(np.diff(own[order], prepend=-1))
         names = np.array([key.name_of_block(one) for one in np.split(names[order], starts[1:])])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from parivox.auditing.layout import walk
-from parivox.auditing.outcomes import Share
+from parivox.auditing.outcomes import FailureShare
 from parivox.auditing.participants import Participants
 from parivox.data.counts_file import KEY, VERSION, CountRows, write_file, write_over
 from parivox.data.metadata import described
@@ -285,7 +285,7 @@ class TrialCounts:
 
         def shared(outcomes: Outcomes, level: int, group: int) -> Outcomes:
             enrolments, recordings = (
-                None if one is None else Share(*one)
+                None if one is None else FailureShare(*one)
                 for one in (failed[kind][level][group] for kind in ("enrolments", "recordings"))
             )
             return replace(

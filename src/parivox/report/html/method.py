@@ -11,7 +11,7 @@ import hashlib
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parivox.auditing import OF_CHOICES, PRIVATE, SAME_TRIALS, Options, system_name
+from parivox.auditing import CHOICE_ROLES, PRIVATE, SAME_TRIALS, Options, system_name
 from parivox.options.audit import AuditOptions
 from parivox.options.kinds import option_fields
 from parivox.report import findings
@@ -140,7 +140,7 @@ def _hashes(audit: Audit, context: Context | None) -> Sheet:
         kind = ", ".join(
             str(entry[key]) for key in ("role", "format", "compression") if entry.get(key)
         )
-        if entry.get("role") in OF_CHOICES and entry.get("sha256"):
+        if entry.get("role") in CHOICE_ROLES and entry.get("sha256"):
             made.add(f"File {i} ({kind}): bytes", entry["sha256"])
         for key, covered in (("ids_hmac", "speaker ids"), ("bytes_hmac", "bytes")):
             if entry.get(key):
