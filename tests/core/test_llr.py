@@ -107,5 +107,5 @@ def test_cells_together_are_as_cells_alone_however_the_hull_is_found(stacked, mo
     assert np.isnan(wanted).tolist() == [False, True, False, False]
     together = stacked(parts)
     assert min_cllr(together) == pytest.approx(wanted, rel=1e-12, nan_ok=True)
-    monkeypatch.setattr("parivox.core.llr._PASSES", 1)
+    monkeypatch.setattr("parivox.core.llr._MAX_HULL_PASSES", 1)
     assert min_cllr(together) == pytest.approx(wanted, rel=1e-12, nan_ok=True)

@@ -224,7 +224,7 @@ def test_all_that_is_made_of_blocks_is_told_as_of_blocks(in_blocks, monkeypatch)
     # the other two cells together, 80 speakers: sum R^2 = 80, sum Q / 2 = 40, N - N_s = 390
     jackknife, unbiased = 79 / 80 * 80 / 390**2, 78 / 77 * 79 / 80 * 40 / 390**2
     assert rest.variance[0] == pytest.approx(unbiased if in_blocks else 0.75 * jackknife)
-    monkeypatch.setattr("parivox.core.cluster_errors._AT_ONCE", 0)
+    monkeypatch.setattr("parivox.core.cluster_errors._MAX_ERRORS_AT_ONCE", 0)
     assert moments(three).in_blocks == in_blocks
 
 
@@ -331,7 +331,7 @@ def test_no_trials_at_all():
 def test_points_taken_one_by_one_are_the_same(kind, monkeypatch):
     tally = kind(np.random.default_rng(2), points=3)
     want = moments(tally)
-    monkeypatch.setattr("parivox.core.cluster_errors._AT_ONCE", 0)
+    monkeypatch.setattr("parivox.core.cluster_errors._MAX_ERRORS_AT_ONCE", 0)
     found = moments(tally)
     for name, value in vars(want).items():
         np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)

@@ -93,7 +93,7 @@ def test_others_are_the_union_of_the_other_cells(rng):
 def test_others_in_small_pieces_and_with_trials_of_each_point(kind, monkeypatch):
     tally = kind(np.random.default_rng(5))
     assert_unions(replace(tally, trials=tally.trials * np.array([[1], [3]])))
-    monkeypatch.setattr(ratios, "_AT_ONCE", 1)
+    monkeypatch.setattr(ratios, "_MAX_TABLE_SIZE", 1)
     assert_unions(tally)
 
 

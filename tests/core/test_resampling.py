@@ -72,7 +72,7 @@ def test_weights_do_not_depend_on_how_many_replicates_or_at_once(monkeypatch):
     groups = np.repeat([0, 1], [7, 300])
     whole = speaker_weights(groups, 100, seed=4)
     assert np.array_equal(speaker_weights(groups, 30, seed=4), whole[:30])
-    monkeypatch.setattr("parivox.core.resampling._DRAWN", 700)
+    monkeypatch.setattr("parivox.core.resampling._SPEAKERS_AT_ONCE", 700)
     assert np.array_equal(speaker_weights(groups, 100, seed=4), whole)
 
 
@@ -305,7 +305,7 @@ def test_intervals_of_very_many_quantities_are_those_of_each(monkeypatch):
     drawn = np.random.default_rng(0).lognormal(size=(50, 3, 40))
     drawn[0, 1, 7] = np.nan
     whole = from_replicates(drawn[0], drawn, np.full(40, 9.0))
-    monkeypatch.setattr(resampling, "_AT_ONCE", 1000)
+    monkeypatch.setattr(resampling, "_NUMBERS_AT_ONCE", 1000)
     some = from_replicates(drawn[0], drawn, np.full(40, 9.0))
     for name in ("low", "high", "p", "se", "dropped"):
         np.testing.assert_allclose(getattr(some, name), getattr(whole, name), rtol=1e-13)

@@ -11,8 +11,8 @@ from parivox.core.cluster_errors import CodeSums, sum_by_code
 @pytest.mark.parametrize("largest", [3, 1 << 30])
 @pytest.mark.parametrize("waiting", [1, 200, 1 << 23])
 def test_sums_do_not_depend_on_how_tables_come(size, largest, waiting, monkeypatch):
-    monkeypatch.setattr(cluster_errors, "_WAITING", waiting)
-    monkeypatch.setattr(cluster_errors, "_RANGE", 16)
+    monkeypatch.setattr(cluster_errors, "_MAX_WAITING_ROWS", waiting)
+    monkeypatch.setattr(cluster_errors, "_CODES_PER_RANGE", 16)
     draw = np.random.default_rng(1)
     sums, every = CodeSums(size), []
     for n in (0, 90, 1, 200, 200, 30):

@@ -34,7 +34,7 @@ from parivox.core.costs import cdet, min_cdet
 from parivox.core.counts import Counts, Curve
 from parivox.core.measures import RATES
 from parivox.core.resampled_curves import (
-    BINS,
+    N_BINS,
     ResampledCurves,
     bin_means,
     curve_edges,
@@ -246,7 +246,7 @@ def replicate_edges(
         return (
             curve_edges(everything, bins=bins, thresholds=points.fixed_thresholds) if bins else None
         )
-    edges = curve_edges(everything, bins=bins or BINS, thresholds=points.fixed_thresholds)
+    edges = curve_edges(everything, bins=bins or N_BINS, thresholds=points.fixed_thresholds)
     return edges if np.isin(edges, trials.edges).all() else trials.edges
 
 

@@ -24,7 +24,7 @@ from parivox.auditing.shrinkage import best_guesses
 from parivox.auditing.speaker_counts import SpeakerCounts, count_by_speaker
 from parivox.auditing.speaker_errors import SpeakerErrors, count_matrices, count_speaker_errors
 from parivox.core.measures import RATES
-from parivox.core.resampled_curves import BINS, curve_edges
+from parivox.core.resampled_curves import N_BINS, curve_edges
 from parivox.frozen import frozen
 from parivox.runtime.progress import stage, with_progress
 
@@ -83,7 +83,7 @@ def speaker_count_steps(
     if n_trials > MAX_EXACT_TRIALS:
         edges = step_thresholds(everything, points.fixed_thresholds)
     else:
-        edges = curve_edges(everything, bins=bins or BINS, thresholds=points.fixed_thresholds)
+        edges = curve_edges(everything, bins=bins or N_BINS, thresholds=points.fixed_thresholds)
     found = [one.threshold for one in points.score_points]
     every = np.concatenate((edges, nodes, np.array(found, dtype=np.float64)))
     return np.unique(every[~np.isnan(every)] + 0.0)

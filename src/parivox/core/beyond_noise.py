@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 
 # A spread is told of three groups and more; two groups have a ratio.
-_GROUPS = 3
-_ALIKE = 1e-24  # of a squared mean: rates that vary by no more do so by rounding
-_MOST_LOST = 0.05  # share of draws in which a group may be undefined
+_MIN_GROUPS = 3
+_MIN_RELATIVE_VARIANCE = 1e-24  # of a squared mean: rates that vary by no more do so by rounding
+_MAX_UNDEFINED_SHARE = 0.05  # share of draws in which a group may be undefined
 
 
 class TauLog(NamedTuple):
@@ -73,8 +73,10 @@ def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
     >>> round(float(found.value), 6), round(float(found.p), 6)
     (0.632754, 0.333333)
     """
-    observed, fair = _log_variance(rates), _log_variance(null)
-    return TauLog(_beyond(observed, fair)[()], permutation_p(observed, fair))
+    observed, null_variance = _log_variance(rates), _log_variance(null)
+    return TauLog(
+        _sd_beyond_noise(observed, null_variance)[()], permutation_p(observed, null_variance)
+    )
 
 
 def tau_log_null(null: ArrayLike) -> FloatArray:
@@ -83,11 +85,11 @@ def tau_log_null(null: ArrayLike) -> FloatArray:
     Of shape (replicate, ...), 0 or above, lower is fairer; NaN with fewer than three groups or a
     rate of 0.
     """
-    fair = _log_variance(null)
-    return _beyond(fair, fair)
+    null_variance = _log_variance(null)
+    return _sd_beyond_noise(null_variance, null_variance)
 
 
-LEAST_EXPECTED = 2.0
+MIN_EXPECTED_ERRORS = 2.0
 """Errors expected of a group from which it counts in the heterogeneity."""
 
 
@@ -113,12 +115,17 @@ def expect_errors(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.bool_]:
     >>> expect_errors([0, 4, 96], [50, 500, 9450]).tolist()
     [False, True, True]
     """
-    e, n = (np.asarray(x, dtype=np.float64) for x in (errors, trials))
-    known = np.isfinite(e) & np.isfinite(n)
-    total, of_all = (np.where(known, x, 0).sum(axis=-1, keepdims=True) for x in (n, e))
+    group_errors, group_trials = (
+        np.asarray(counts, dtype=np.float64) for counts in (errors, trials)
+    )
+    is_known = np.isfinite(group_errors) & np.isfinite(group_trials)
+    all_trials, all_errors = (
+        np.where(is_known, counts, 0).sum(axis=-1, keepdims=True)
+        for counts in (group_trials, group_errors)
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
-        expected = n * of_all / total
-    return np.asarray(expected >= LEAST_EXPECTED)
+        expected = group_trials * all_errors / all_trials
+    return np.asarray(expected >= MIN_EXPECTED_ERRORS)
 
 
 def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
@@ -148,25 +155,25 @@ def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
     >>> round(float(found.value), 6), found.draws.round(6).tolist()
     (27.0, [3.0, 3.0, 0.0])
     """
-    seen, drawn = (np.asarray(x, dtype=np.float64) for x in (rates, null))
-    kept = ~np.isnan(drawn)
-    n = kept.sum(axis=0)
-    mean = np.where(kept, drawn, 0).sum(axis=0) / np.maximum(n, 1)
-    variance = np.where(kept, drawn - mean, 0) ** 2
-    variance = variance.sum(axis=0) / np.maximum(n, 1)
-    counts = ~np.isnan(seen) & (variance > _ALIKE * mean**2)
-    weights = np.where(counts, 1 / np.where(counts, variance, 1), 0)
-    n_groups = counts.sum(axis=-1)
+    observed, draws = (np.asarray(group_rates, dtype=np.float64) for group_rates in (rates, null))
+    is_defined = ~np.isnan(draws)
+    n_draws = is_defined.sum(axis=0)
+    mean = np.where(is_defined, draws, 0).sum(axis=0) / np.maximum(n_draws, 1)
+    variance = np.where(is_defined, draws - mean, 0) ** 2
+    variance = variance.sum(axis=0) / np.maximum(n_draws, 1)
+    is_used = ~np.isnan(observed) & (variance > _MIN_RELATIVE_VARIANCE * mean**2)
+    weights = np.where(is_used, 1 / np.where(is_used, variance, 1), 0)
+    n_groups = is_used.sum(axis=-1)
 
-    def unlike(values: FloatArray) -> FloatArray:
+    def weighted_mean_square(rates_of_groups: FloatArray) -> FloatArray:
         """Weighted mean square off the weighted mean."""
-        x = np.where(counts, values, 0)
+        group_rates = np.where(is_used, rates_of_groups, 0)
         total = np.maximum(weights.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
-        off = x - (weights * x).sum(axis=-1, keepdims=True) / total
-        spread = (weights * off**2).sum(axis=-1) / np.maximum(n_groups - 1, 1)
+        deviations = group_rates - (weights * group_rates).sum(axis=-1, keepdims=True) / total
+        spread = (weights * deviations**2).sum(axis=-1) / np.maximum(n_groups - 1, 1)
         return np.where(n_groups > 1, spread, np.nan)[()]
 
-    return Heterogeneity(unlike(seen), unlike(drawn))
+    return Heterogeneity(weighted_mean_square(observed), weighted_mean_square(draws))
 
 
 def welch(rates: ArrayLike, se: ArrayLike, df: ArrayLike) -> FloatArray:
@@ -193,19 +200,23 @@ def welch(rates: ArrayLike, se: ArrayLike, df: ArrayLike) -> FloatArray:
     """
     from scipy.special import fdtrc  # noqa: PLC0415 - takes time to load
 
-    rate, error, known = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (rates, se, df)))
-    counts = (rate > 0) & (error > 0) & (known > 0)
-    n = counts.sum(axis=-1)
-    x = np.log(np.where(counts, rate, 1))
-    w = np.where(counts, (rate / np.where(counts, error, 1)) ** 2, 0)
-    total = np.maximum(w.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
-    off = x - (w * x).sum(axis=-1, keepdims=True) / total
-    between = np.maximum(n - 1, 1)
-    lost = np.where(counts, (1 - w / total) ** 2 / np.where(counts, known, 1), 0).sum(axis=-1)
-    wide = 1 + 2 * (n - 2) / np.maximum(n**2 - 1, 1) * lost
-    f = (w * off**2).sum(axis=-1) / between / wide
-    within = np.maximum(n**2 - 1, 1) / (3 * np.where(n > 1, lost, 1))
-    return np.asarray(np.where(n > 1, fdtrc(between, within, f), np.nan))[()]
+    group_rates, standard_errors, group_df = np.broadcast_arrays(
+        *(np.asarray(log_rates, np.float64) for log_rates in (rates, se, df))
+    )
+    is_used = (group_rates > 0) & (standard_errors > 0) & (group_df > 0)
+    n_groups = is_used.sum(axis=-1)
+    log_rates = np.log(np.where(is_used, group_rates, 1))
+    weights = np.where(is_used, (group_rates / np.where(is_used, standard_errors, 1)) ** 2, 0)
+    total = np.maximum(weights.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
+    deviations = log_rates - (weights * log_rates).sum(axis=-1, keepdims=True) / total
+    df_between = np.maximum(n_groups - 1, 1)
+    weight_losses = np.where(
+        is_used, (1 - weights / total) ** 2 / np.where(is_used, group_df, 1), 0
+    ).sum(axis=-1)
+    correction = 1 + 2 * (n_groups - 2) / np.maximum(n_groups**2 - 1, 1) * weight_losses
+    f_statistic = (weights * deviations**2).sum(axis=-1) / df_between / correction
+    df_within = np.maximum(n_groups**2 - 1, 1) / (3 * np.where(n_groups > 1, weight_losses, 1))
+    return np.asarray(np.where(n_groups > 1, fdtrc(df_between, df_within, f_statistic), np.nan))[()]
 
 
 def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.95) -> SpreadLimits:
@@ -235,29 +246,42 @@ def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.9
     >>> bool(0.8 < found.low < 1.0 < found.high < 1.3)
     True
     """
-    x, e = (np.asarray(a, dtype=np.float64) for a in (values, noise))
-    known = ~np.isnan(x)
-    n = known.sum(axis=-1)
+    observed_values, noise_draws = (
+        np.asarray(array, dtype=np.float64) for array in (values, noise)
+    )
+    is_known = ~np.isnan(observed_values)
+    n_groups = is_known.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        seen, drawn = _centred(x, known), _centred(e, known)
-        observed = (seen**2).sum(axis=-1) / (n - 1)
-        direction = np.where(observed > 0, 1 / np.sqrt(observed), 0)[..., None] * seen
-        along = (direction * drawn).sum(axis=-1) / (n - 1)
-        alone = (drawn**2).sum(axis=-1) / (n - 1)
-    lost = np.isnan(alone)
-    refused = (n < _GROUPS) | (lost.mean(axis=0) > _MOST_LOST) | ~np.isfinite(observed)
-    share = (1 - confidence) / 2
-    average = np.where(lost, 0, alone).sum(axis=0) / np.maximum((~lost).sum(axis=0), 1)
-    low = _solved(observed, along, alone, is_low=True)
-    high = _solved(np.maximum(observed, average), along, alone, is_low=False)
-    kept = (~lost).sum(axis=0)
-    ends = []
-    for found, at in ((low, share), (high, 1 - share)):
-        rising = np.sort(np.where(lost, np.inf, found), axis=0)
-        place = np.rint(np.maximum(kept - 1, 0) * at).astype(np.intp)
-        end = np.take_along_axis(rising, place[None], axis=0)[0]
-        ends.append(np.where(refused, np.nan, end)[()])
-    return SpreadLimits(*ends)
+        centred_values, centred_noise = (
+            _centre(observed_values, is_known),
+            _centre(noise_draws, is_known),
+        )
+        observed = (centred_values**2).sum(axis=-1) / (n_groups - 1)
+        direction = np.where(observed > 0, 1 / np.sqrt(observed), 0)[..., None] * centred_values
+        covariance = (direction * centred_noise).sum(axis=-1) / (n_groups - 1)
+        noise_variance = (centred_noise**2).sum(axis=-1) / (n_groups - 1)
+    is_undefined = np.isnan(noise_variance)
+    is_refused = (
+        (n_groups < _MIN_GROUPS)
+        | (is_undefined.mean(axis=0) > _MAX_UNDEFINED_SHARE)
+        | ~np.isfinite(observed)
+    )
+    tail = (1 - confidence) / 2
+    mean_noise_variance = np.where(is_undefined, 0, noise_variance).sum(axis=0) / np.maximum(
+        (~is_undefined).sum(axis=0), 1
+    )
+    low_spreads = _solve_spread(observed, covariance, noise_variance, is_low=True)
+    high_spreads = _solve_spread(
+        np.maximum(observed, mean_noise_variance), covariance, noise_variance, is_low=False
+    )
+    n_defined = (~is_undefined).sum(axis=0)
+    limits = []
+    for spreads, quantile in ((low_spreads, tail), (high_spreads, 1 - tail)):
+        rising = np.sort(np.where(is_undefined, np.inf, spreads), axis=0)
+        rank = np.rint(np.maximum(n_defined - 1, 0) * quantile).astype(np.intp)
+        limit = np.take_along_axis(rising, rank[None], axis=0)[0]
+        limits.append(np.where(is_refused, np.nan, limit)[()])
+    return SpreadLimits(*limits)
 
 
 def corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray:
@@ -271,7 +295,7 @@ def corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray:
     >>> round(float(corrected_variance([0.8, 0.7, 0.9, 0.75], [50, 30, 40, 20])), 9)
     0.001835417
     """
-    variance, noise, _ = _parts(rates, trials)
+    variance, noise, _ = _variance_components(rates, trials)
     return (variance - noise)[()]
 
 
@@ -286,7 +310,7 @@ def double_corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray
     >>> round(float(double_corrected_variance([0.8, 0.7, 0.9, 0.75], [50, 30, 40, 20])), 9)
     -0.00341525
     """
-    variance, noise, second = _parts(rates, trials)
+    variance, noise, second = _variance_components(rates, trials)
     return (variance - 2 * noise + second)[()]
 
 
@@ -298,10 +322,17 @@ def resampled_rates(
     Of shape (replicate, ..., group), NaN where the rate is. Trials, effective ones, are rounded and
     at least 1.
     """
-    b, n = np.broadcast_arrays(np.asarray(rates, dtype=np.float64), _whole(trials))
-    known = ~np.isnan(b)
-    drawn = rng.binomial(n, np.where(known, b, 0), size=(replicates, *b.shape)) / n
-    return np.where(known, drawn, np.nan)
+    group_rates, group_trials = np.broadcast_arrays(
+        np.asarray(rates, dtype=np.float64), _whole_trials(trials)
+    )
+    is_known = ~np.isnan(group_rates)
+    draws = (
+        rng.binomial(
+            group_trials, np.where(is_known, group_rates, 0), size=(replicates, *group_rates.shape)
+        )
+        / group_trials
+    )
+    return np.where(is_known, draws, np.nan)
 
 
 def spread_of_draws(
@@ -319,57 +350,66 @@ def spread_of_draws(
     >>> bool(found.low < 0.08 < found.high)
     True
     """
-    found = double_corrected_variance(drawn, _whole(trials))
-    share = (1 - confidence) / 2
-    return SpreadQuantiles(*np.quantile(found, [0.5, share, 1 - share], axis=0))
+    variances = double_corrected_variance(drawn, _whole_trials(trials))
+    tail = (1 - confidence) / 2
+    return SpreadQuantiles(*np.quantile(variances, [0.5, tail, 1 - tail], axis=0))
 
 
 def _log_variance(rates: ArrayLike) -> FloatArray:
     """Variance of ln rates over groups; NaN with fewer than three groups or a rate of 0."""
-    b = np.asarray(rates, dtype=np.float64)
+    group_rates = np.asarray(rates, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        groups = GroupSet.from_values(np.log(b))
-        return np.where(groups.n_groups >= _GROUPS, groups.sd(1) ** 2, np.nan)
+        groups = GroupSet.from_values(np.log(group_rates))
+        return np.where(groups.n_groups >= _MIN_GROUPS, groups.sd(1) ** 2, np.nan)
 
 
-def _beyond(observed: FloatArray, fair: FloatArray) -> FloatArray:
+def _sd_beyond_noise(observed: FloatArray, null_variance: FloatArray) -> FloatArray:
     """Root of what variances exceed the mean over the draws of a fair system by."""
-    drawn = ~np.isnan(fair)
+    is_defined = ~np.isnan(null_variance)
     with np.errstate(invalid="ignore"):
-        noise = np.where(drawn, fair, 0).sum(axis=0) / drawn.sum(axis=0)
-    found: FloatArray = np.sqrt(np.maximum(observed - noise, 0))
-    return found
+        noise = np.where(is_defined, null_variance, 0).sum(axis=0) / is_defined.sum(axis=0)
+    spread: FloatArray = np.sqrt(np.maximum(observed - noise, 0))
+    return spread
 
 
-def _parts(rates: ArrayLike, trials: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _variance_components(
+    rates: ArrayLike, trials: ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Variance between groups, mean variance of a rate, mean of that over trials."""
-    b, n = np.asarray(rates, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    noise = b * (1 - b) / n
+    group_rates, group_trials = (
+        np.asarray(rates, dtype=np.float64),
+        np.asarray(trials, dtype=np.float64),
+    )
+    noise = group_rates * (1 - group_rates) / group_trials
     return (
-        GroupSet.from_values(b).sd(1) ** 2,
+        GroupSet.from_values(group_rates).sd(1) ** 2,
         GroupSet.from_values(noise).mean(),
-        GroupSet.from_values(noise / n).mean(),
+        GroupSet.from_values(noise / group_trials).mean(),
     )
 
 
-def _whole(trials: ArrayLike) -> FloatArray:
+def _whole_trials(trials: ArrayLike) -> FloatArray:
     """Trials as whole numbers of at least 1."""
-    n = np.asarray(trials, dtype=np.float64)
-    return np.maximum(np.rint(np.where(np.isnan(n), 1, n)), 1).astype(np.int64)
+    group_trials = np.asarray(trials, dtype=np.float64)
+    return np.maximum(np.rint(np.where(np.isnan(group_trials), 1, group_trials)), 1).astype(
+        np.int64
+    )
 
 
-def _centred(values: FloatArray, known: FloatArray) -> FloatArray:
+def _centre(group_values: FloatArray, is_known: FloatArray) -> FloatArray:
     """Off the mean of the groups that are known; 0 for the others."""
-    at = np.where(known, values, 0)
-    mean = at.sum(axis=-1, keepdims=True) / known.sum(axis=-1)[..., None]
-    return np.where(known, at - mean, 0)
+    known_values = np.where(is_known, group_values, 0)
+    mean = known_values.sum(axis=-1, keepdims=True) / is_known.sum(axis=-1)[..., None]
+    return np.where(is_known, known_values - mean, 0)
 
 
-def _solved(
-    observed: FloatArray, along: FloatArray, alone: FloatArray, *, is_low: bool
+def _solve_spread(
+    observed: FloatArray, covariance: FloatArray, noise_variance: FloatArray, *, is_low: bool
 ) -> FloatArray:
     """The spread with which each draw of noise gives the observed variance; 0 for none."""
-    inside = along**2 + observed - alone
-    found = np.maximum(np.sqrt(np.maximum(inside, 0)) - along, 0)
-    none = (alone >= observed) if is_low else (inside < 0)  # noise alone gives as much, or more
-    return np.where(none, 0.0, found)
+    discriminant = covariance**2 + observed - noise_variance
+    spread = np.maximum(np.sqrt(np.maximum(discriminant, 0)) - covariance, 0)
+    has_no_solution = (
+        (noise_variance >= observed) if is_low else (discriminant < 0)
+    )  # noise alone gives as much, or more
+    return np.where(has_no_solution, 0.0, spread)

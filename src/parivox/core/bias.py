@@ -61,17 +61,17 @@ class BiasValue:
         """Without a last axis of length one: where each group has a reference of its own."""
         shape = self.value.shape
 
-        def conditions() -> Mapping[str, NDArray[np.bool_]]:
-            found = self._conditions()
-            return {name: np.broadcast_to(holds, shape)[..., 0] for name, holds in found.items()}
+        def flat_conditions() -> Mapping[str, NDArray[np.bool_]]:
+            reasons = self._conditions()
+            return {name: np.broadcast_to(holds, shape)[..., 0] for name, holds in reasons.items()}
 
-        return BiasValue(self.value[..., 0], conditions)
+        return BiasValue(self.value[..., 0], flat_conditions)
 
     @cached_property
     def reason(self) -> NDArray[np.str_]:
         """The first reason that holds of each value."""
         conditions = self._conditions()
-        holds = [np.broadcast_to(each, self.value.shape) for each in conditions.values()]
+        holds = [np.broadcast_to(condition, self.value.shape) for condition in conditions.values()]
         return first_reason(holds, list(conditions))
 
 
@@ -101,15 +101,20 @@ def smoothed(errors: ArrayLike, trials: ArrayLike, zero: ZeroPolicy = "none") ->
     if zero not in ZERO_POLICIES:
         msg = f"zero policy is {zero!r}; it is one of {', '.join(ZERO_POLICIES)}"
         raise ConfigError(msg)
-    k, n = np.asarray(errors, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    error_array, trial_array = (
+        np.asarray(errors, dtype=np.float64),
+        np.asarray(trials, dtype=np.float64),
+    )
     with np.errstate(invalid="ignore", divide="ignore"):
         if zero == "none":
-            rate = k / n
+            rate = error_array / trial_array
         elif zero == "jeffreys":
-            rate = (k + 0.5) / (n + 1)
+            rate = (error_array + 0.5) / (trial_array + 1)
         else:
-            rate = np.where(k == 0, -np.expm1(np.log(0.05) / n), k / n)
-        return np.where(n > 0, rate, np.nan)[()]
+            rate = np.where(
+                error_array == 0, -np.expm1(np.log(0.05) / trial_array), error_array / trial_array
+            )
+        return np.where(trial_array > 0, rate, np.nan)[()]
 
 
 def reference(values: ArrayLike, kind: Reference) -> FloatArray:
@@ -137,17 +142,21 @@ def reference(values: ArrayLike, kind: Reference) -> FloatArray:
     if kind not in _REFERENCES:
         msg = f"reference is {kind!r}; it is one of {', '.join(_REFERENCES)}"
         raise ConfigError(msg)
-    x = np.asarray(values, dtype=np.float64)
-    used = ~np.isnan(x)
-    n = used.sum(axis=-1)
+    group_values = np.asarray(values, dtype=np.float64)
+    is_defined = ~np.isnan(group_values)
+    n_groups = is_defined.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         if kind == "macro":
-            found = np.where(used, x, 0).sum(axis=-1) / n
+            reference_values = np.where(is_defined, group_values, 0).sum(axis=-1) / n_groups
         elif kind == "geomean":
-            found = np.exp(np.log(np.where(used, x, 1)).sum(axis=-1) / n)
+            reference_values = np.exp(
+                np.log(np.where(is_defined, group_values, 1)).sum(axis=-1) / n_groups
+            )
         else:
-            found = np.where(used, x, np.inf).min(axis=-1, initial=np.inf)
-    return np.where(n > 0, found, np.nan)[()]
+            reference_values = np.where(is_defined, group_values, np.inf).min(
+                axis=-1, initial=np.inf
+            )
+    return np.where(n_groups > 0, reference_values, np.nan)[()]
 
 
 def difference(values: ArrayLike, to: ArrayLike) -> BiasValue:
@@ -161,9 +170,9 @@ def difference(values: ArrayLike, to: ArrayLike) -> BiasValue:
     >>> difference([0.5, 0.25], 0.25).value.tolist()
     [0.25, 0.0]
     """
-    x, ref = _aligned(values, to)
+    group_values, reference_values = _aligned(values, to)
     with np.errstate(invalid="ignore"):
-        return _with_reasons(x - ref, x, ref)
+        return _with_reasons(group_values - reference_values, group_values, reference_values)
 
 
 def ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
@@ -179,16 +188,16 @@ def ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
     >>> found.value.tolist(), found.reason.tolist()
     ([inf, nan], ['zero_reference', 'zero_over_zero'])
     """
-    x, ref = _aligned(values, to)
+    group_values, reference_values = _aligned(values, to)
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = x / ref
+        quotients = group_values / reference_values
     return _with_reasons(
-        value,
-        x,
-        ref,
+        quotients,
+        group_values,
+        reference_values,
         lambda: {
-            "zero_over_zero": (x == 0) & (ref == 0),
-            "zero_reference": (x > 0) & (ref == 0),
+            "zero_over_zero": (group_values == 0) & (reference_values == 0),
+            "zero_reference": (group_values > 0) & (reference_values == 0),
         },
     )
 
@@ -205,17 +214,17 @@ def neg_log_ratio(values: ArrayLike, to: ArrayLike) -> BiasValue:
     >>> neg_log_ratio([1.0, 0.0], 1.0).reason.tolist()
     ['', 'zero_cell']
     """
-    x, ref = _aligned(values, to)
+    group_values, reference_values = _aligned(values, to)
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = 0.0 - np.log(x / ref)
+        log_ratios = 0.0 - np.log(group_values / reference_values)
     return _with_reasons(
-        value,
-        x,
-        ref,
+        log_ratios,
+        group_values,
+        reference_values,
         lambda: {
-            "zero_over_zero": (x == 0) & (ref == 0),
-            "zero_cell": (x == 0) & (ref > 0),
-            "zero_reference": (x > 0) & (ref == 0),
+            "zero_over_zero": (group_values == 0) & (reference_values == 0),
+            "zero_cell": (group_values == 0) & (reference_values > 0),
+            "zero_reference": (group_values > 0) & (reference_values == 0),
         },
     )
 
@@ -233,44 +242,47 @@ def threshold_bias(costs: ArrayLike, own_minima: ArrayLike) -> BiasValue:
     >>> threshold_bias([0.12, 0.04, 0.0], [0.04, 0.0, 0.0]).value.tolist()
     [3.0, inf, 1.0]
     """
-    cost, own = np.broadcast_arrays(
+    group_costs, group_minima = np.broadcast_arrays(
         np.asarray(costs, dtype=np.float64), np.asarray(own_minima, dtype=np.float64)
     )
-    both_zero = (cost == 0) & (own == 0)
+    both_zero = (group_costs == 0) & (group_minima == 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where(both_zero, 1.0, cost / own)
+        quotients = np.where(both_zero, 1.0, group_costs / group_minima)
     # the same cost reached by two sums may differ in its last bit
-    value = np.where((value < 1) & (value > 1 - 1e-12), 1.0, value)
+    quotients = np.where((quotients < 1) & (quotients > 1 - 1e-12), 1.0, quotients)
     return _with_reasons(
-        value,
-        cost,
-        own,
-        lambda: {"zero_over_zero": both_zero, "zero_own_min": (cost > 0) & (own == 0)},
+        quotients,
+        group_costs,
+        group_minima,
+        lambda: {
+            "zero_over_zero": both_zero,
+            "zero_own_min": (group_costs > 0) & (group_minima == 0),
+        },
     )
 
 
 def _aligned(values: ArrayLike, to: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    x = np.asarray(values, dtype=np.float64)
-    return x, np.asarray(to, dtype=np.float64)[..., None]
+    group_values = np.asarray(values, dtype=np.float64)
+    return group_values, np.asarray(to, dtype=np.float64)[..., None]
 
 
 def _with_reasons(
-    value: FloatArray,
-    x: FloatArray,
-    ref: FloatArray,
+    measure_values: FloatArray,
+    group_values: FloatArray,
+    reference_values: FloatArray,
     reasons: Callable[[], Mapping[str, NDArray[np.bool_]]] = dict,
 ) -> BiasValue:
     """Attach to every value its first applicable reason."""
 
     def conditions() -> Mapping[str, NDArray[np.bool_]]:
         return {
-            "undefined_value": np.isnan(x),
-            "undefined_reference": np.isnan(ref),
+            "undefined_value": np.isnan(group_values),
+            "undefined_reference": np.isnan(reference_values),
             **reasons(),
-            "infinite_value": np.isinf(x) | np.isinf(ref),
+            "infinite_value": np.isinf(group_values) | np.isinf(reference_values),
         }
 
-    return BiasValue(value, conditions)
+    return BiasValue(measure_values, conditions)
 
 
 _AGAINST = (

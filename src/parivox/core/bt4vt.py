@@ -70,17 +70,21 @@ def bt4vt_curve(counts: Counts) -> Curve:
             "give them cell by cell"
         )
         raise DataError(msg)
-    whole = counts.curve
+    full_curve = counts.curve
     if counts.n_target == 0 or counts.n_nontarget == 0:
-        keep = np.arange(0)
+        kept_points = np.arange(0)
     else:
         occurs = np.concatenate(([True], (counts.target + counts.nontarget)[::-1] > 0))
-        keep = np.flatnonzero(occurs)
-        start = np.searchsorted(whole.fp[keep], 0, side="right") - 1
-        end = int(np.argmax(whole.fn[keep] == 0))
-        keep = keep[start : end + 1]
+        kept_points = np.flatnonzero(occurs)
+        start = np.searchsorted(full_curve.fp[kept_points], 0, side="right") - 1
+        end = int(np.argmax(full_curve.fn[kept_points] == 0))
+        kept_points = kept_points[start : end + 1]
     return Curve(
-        whole.thresholds[keep], whole.fp[keep], whole.fn[keep], whole.n_target, whole.n_nontarget
+        full_curve.thresholds[kept_points],
+        full_curve.fp[kept_points],
+        full_curve.fn[kept_points],
+        full_curve.n_target,
+        full_curve.n_nontarget,
     )
 
 
@@ -98,8 +102,10 @@ def bt4vt_eer(counts: Counts) -> LocatedValue:
     fpr, fnr, thresholds = _rising(counts)
     if not thresholds.size:
         return LocatedValue(np.nan, np.nan)
-    at = np.argmin(np.abs(fnr - fpr))
-    return LocatedValue(float(max(fpr[at], fnr[at])), float(thresholds[at]))
+    nearest_index = np.argmin(np.abs(fnr - fpr))
+    return LocatedValue(
+        float(max(fpr[nearest_index], fnr[nearest_index])), float(thresholds[nearest_index])
+    )
 
 
 def bt4vt_min_cdet(counts: Counts, *, cost: CostModel) -> LocatedValue:
@@ -120,8 +126,8 @@ def bt4vt_min_cdet(counts: Counts, *, cost: CostModel) -> LocatedValue:
     if not thresholds.size:
         return LocatedValue(np.nan, np.nan)
     cdet = _cdet(fpr, fnr, cost)
-    at = np.argmin(cdet)
-    return LocatedValue(float(cdet[at]), float(thresholds[at]))
+    cheapest_index = np.argmin(cdet)
+    return LocatedValue(float(cdet[cheapest_index]), float(thresholds[cheapest_index]))
 
 
 def bt4vt_rates_at(counts: Counts, threshold: float) -> CurvePoint:
@@ -140,8 +146,10 @@ def bt4vt_rates_at(counts: Counts, threshold: float) -> CurvePoint:
     if not thresholds.size:
         return CurvePoint(np.nan, np.nan, np.nan)
     with np.errstate(invalid="ignore"):  # inf - inf is NaN, which argmin takes for the smallest
-        at = np.argmin(np.abs(thresholds - threshold))
-    return CurvePoint(float(fpr[at]), float(fnr[at]), float(thresholds[at]))
+        nearest_index = np.argmin(np.abs(thresholds - threshold))
+    return CurvePoint(
+        float(fpr[nearest_index]), float(fnr[nearest_index]), float(thresholds[nearest_index])
+    )
 
 
 def bt4vt_cdet_at(counts: Counts, threshold: float, *, cost: CostModel) -> LocatedValue:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-_STEPS, _FAR, _ENOUGH = 100, 1e-2, 1e-12
+_MAX_NEWTON_STEPS, _MIN_CHECKED_FALL, _CONVERGED_FALL = 100, 1e-2, 1e-12
 """Steps of Newton's at most; by how much one may change the cost unseen, and the last at most."""
 
 
 _OPTIMISTIC_SHARE = 0.7
 """Of what lies between minimum Cllr and that of maps of other speakers; by simulation."""
-_MOST_BINS = 4096
+_MAX_BINS = 4096
 """Of scores, in which the optimism is found."""
 
 
@@ -81,33 +81,47 @@ def logistic(counts: Counts, start: Logistic | None = None) -> Logistic:
     if unfit(counts):
         return Logistic(np.nan, np.nan)
     low, high = counts.values[0], counts.values[-1]
-    middle, half = (low + high) / 2, (high - low) / 2
-    x = (counts.values - middle) / half
-    of_target, of_nontarget = counts.target / counts.n_target, counts.nontarget / counts.n_nontarget
-    weight = of_target + of_nontarget
+    centre, half_range = (low + high) / 2, (high - low) / 2
+    scaled_scores = (counts.values - centre) / half_range
+    target_weight, nontarget_weight = (
+        counts.target / counts.n_target,
+        counts.nontarget / counts.n_nontarget,
+    )
+    weight = target_weight + nontarget_weight
 
-    def cost(at: FloatArray) -> float:
-        z = at[0] * x + at[1]
-        softplus = np.logaddexp(0, z)
-        return float(of_nontarget @ softplus + of_target @ (softplus - z))
+    def cost(coefficients: FloatArray) -> float:
+        log_odds = coefficients[0] * scaled_scores + coefficients[1]
+        softplus = np.logaddexp(0, log_odds)
+        return float(nontarget_weight @ softplus + target_weight @ (softplus - log_odds))
 
-    at = np.zeros(2)
+    coefficients = np.zeros(2)
     if start is not None:
-        at = np.array([start.slope * half, start.offset + start.slope * middle])
-    for _ in range(_STEPS):
-        p = expit(at[0] * x + at[1])
-        pull = np.array([(p * weight - of_target) @ x, (p * weight - of_target).sum()])
-        bend = p * (1 - p) * weight
-        across = bend @ x
-        step = np.linalg.solve([[bend @ (x * x), across], [across, bend.sum()]], pull)
-        falls_by = step @ pull / 2
-        while falls_by > _FAR and cost(at - step) > cost(at):
+        coefficients = np.array([start.slope * half_range, start.offset + start.slope * centre])
+    for _ in range(_MAX_NEWTON_STEPS):
+        posterior = expit(coefficients[0] * scaled_scores + coefficients[1])
+        gradient = np.array(
+            [
+                (posterior * weight - target_weight) @ scaled_scores,
+                (posterior * weight - target_weight).sum(),
+            ]
+        )
+        curvature = posterior * (1 - posterior) * weight
+        mixed_curvature = curvature @ scaled_scores
+        step = np.linalg.solve(
+            [
+                [curvature @ (scaled_scores * scaled_scores), mixed_curvature],
+                [mixed_curvature, curvature.sum()],
+            ],
+            gradient,
+        )
+        expected_fall = step @ gradient / 2
+        while expected_fall > _MIN_CHECKED_FALL and cost(coefficients - step) > cost(coefficients):
             step /= 2
-        at = at - step
-        if falls_by < _ENOUGH:
+        coefficients = coefficients - step
+        if expected_fall < _CONVERGED_FALL:
             break
-    slope = float(at[0] / half)
-    return Logistic(slope, float(at[1] - slope * middle))
+    slope = float(coefficients[0] / half_range)
+    return Logistic(slope, float(coefficients[1] - slope * centre))
 
 
 def isotonic(counts: Counts, start: Isotonic | None = None) -> Isotonic:  # noqa: ARG001 - as `logistic`
@@ -127,22 +141,28 @@ def isotonic(counts: Counts, start: Isotonic | None = None) -> Isotonic:  # noqa
 
     if unfit(counts, Isotonic):
         return Isotonic(np.full(1, np.nan), np.full(1, np.nan))
-    ends = np.ones(1)
+    one_trial = np.ones(1)
     target, nontarget = (
-        np.concatenate((ends, one, ends)) for one in (counts.target, counts.nontarget)
+        np.concatenate((one_trial, trials_of_class, one_trial))
+        for trials_of_class in (counts.target, counts.nontarget)
     )
     trials = target + nontarget
     blocks = isotonic_regression(target / trials, weights=trials).blocks
     llrs = np.log(np.add.reduceat(target, blocks[:-1]) / np.add.reduceat(nontarget, blocks[:-1]))
     llrs -= np.log(counts.n_target / counts.n_nontarget)
     # from the first to the last score of each block; the trials added have none
-    first, last = np.maximum(blocks[:-1] - 1, 0), np.minimum(blocks[1:] - 2, counts.values.size - 1)
-    places = np.stack((first, last), axis=1)[first <= last].ravel()
-    is_new = np.diff(places, prepend=-1) > 0
-    return Isotonic(counts.values[places][is_new], np.repeat(llrs[first <= last], 2)[is_new])
+    first_score, last_score = (
+        np.maximum(blocks[:-1] - 1, 0),
+        np.minimum(blocks[1:] - 2, counts.values.size - 1),
+    )
+    score_indices = np.stack((first_score, last_score), axis=1)[first_score <= last_score].ravel()
+    is_new = np.diff(score_indices, prepend=-1) > 0
+    return Isotonic(
+        counts.values[score_indices][is_new], np.repeat(llrs[first_score <= last_score], 2)[is_new]
+    )
 
 
-def unfit(counts: Counts, of: type[Line] = Logistic) -> str:
+def unfit(counts: Counts, kind: type[Line] = Logistic) -> str:
     """Why counts carry no calibration; empty where they do.
 
     Examples
@@ -157,7 +177,7 @@ def unfit(counts: Counts, of: type[Line] = Logistic) -> str:
         return "infinite scores"
     if counts.values.size < 2:
         return "all scores are equal"
-    if of is Logistic:
+    if kind is Logistic:
         target, nontarget = counts.values[counts.target > 0], counts.values[counts.nontarget > 0]
         if target[0] >= nontarget[-1]:
             return "every target trial outscores all nontarget trials: the slope has no limit"
@@ -166,7 +186,7 @@ def unfit(counts: Counts, of: type[Line] = Logistic) -> str:
     return ""
 
 
-def optimism(values: ArrayLike, targets: ArrayLike, sets: ArrayLike) -> float:
+def optimism(scores_or_llrs: ArrayLike, targets: ArrayLike, sets: ArrayLike) -> float:
     """By how many bits minimum Cllr is too small, as it is found on the trials it is judged on.
 
     Monotone maps found without the speakers of a trial make Cllr as much too large as that makes it
@@ -197,9 +217,9 @@ def optimism(values: ArrayLike, targets: ArrayLike, sets: ArrayLike) -> float:
     0.05
     """
     is_target = np.asarray(targets, dtype=np.bool_)
-    code, n_bins = _bins(np.asarray(values, dtype=np.float64), is_target)
+    bin_code, n_bins = _bin_codes(np.asarray(scores_or_llrs, dtype=np.float64), is_target)
     fold_sets, set_code = np.unique(np.asarray(sets), return_inverse=True)
-    cell = (set_code * 2 + is_target) * n_bins + code
+    cell = (set_code * 2 + is_target) * n_bins + bin_code
     counts = np.bincount(cell, minlength=fold_sets.size * 2 * n_bins).reshape(-1, 2, n_bins)
     scores = np.arange(n_bins, dtype=np.float64)
     llrs = np.zeros((fold_sets.size, n_bins))  # nothing is said where nothing can be learned
@@ -207,21 +227,21 @@ def optimism(values: ArrayLike, targets: ArrayLike, sets: ArrayLike) -> float:
         nontarget, target = counts[(fold_sets & fold_set) == 0].sum(axis=0)
         is_seen = (target + nontarget) > 0
         if is_seen.sum() > 1 and target.any() and nontarget.any():
-            seen = Counts(scores[is_seen], target[is_seen], nontarget[is_seen])
-            llrs[i] = isotonic(seen).llr(scores)
+            training_counts = Counts(scores[is_seen], target[is_seen], nontarget[is_seen])
+            llrs[i] = isotonic(training_counts).llr(scores)
     nontarget, target = counts.swapaxes(0, 1).reshape(2, -1)
     order = np.argsort(llrs.ravel(), kind="stable")
     held_out_counts = Counts(llrs.ravel()[order], target[order], nontarget[order])
-    least = min_cllr(Counts(scores, *counts.sum(axis=0)[::-1]))
-    return max(_OPTIMISTIC_SHARE * float(cllr(held_out_counts) - least), 0.0)
+    min_cllr_value = min_cllr(Counts(scores, *counts.sum(axis=0)[::-1]))
+    return max(_OPTIMISTIC_SHARE * float(cllr(held_out_counts) - min_cllr_value), 0.0)
 
 
-def _bins(values: FloatArray, is_target: NDArray[np.bool_]) -> tuple[IntArray, int]:
+def _bin_codes(scores: FloatArray, is_target: NDArray[np.bool_]) -> tuple[IntArray, int]:
     """The place of each value among all, or among bins in which both classes are alike dense."""
-    distinct, code = np.unique(values, return_inverse=True)
-    if distinct.size > _MOST_BINS:
+    distinct_scores, code = np.unique(scores, return_inverse=True)
+    if distinct_scores.size > _MAX_BINS:
         weight = np.where(is_target, 1 / max(is_target.sum(), 1), 1 / max((~is_target).sum(), 1))
         share = np.cumsum(np.bincount(code, weight))
-        code = (share / share[-1] * _MOST_BINS).astype(np.int64).clip(max=_MOST_BINS - 1)[code]
+        code = (share / share[-1] * _MAX_BINS).astype(np.int64).clip(max=_MAX_BINS - 1)[code]
         code = np.unique(code, return_inverse=True)[1]
     return code, int(code.max(initial=-1)) + 1

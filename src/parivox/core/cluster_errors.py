@@ -1,9 +1,9 @@
-"""Errors and trials by speaker, and what they tell of how sure a rate is.
+"""Errors and trials by speaker or pair of speakers, and the variance of rates that follows.
 
 Trials that share a speaker are dependent, so that speakers, not trials, are the sample
-(docs/methods/uncertainty.md#why-speakers). Target trials are tallied by speaker, nontarget trials
+(docs/methods/uncertainty.md#why-speakers). Target trials are counted by speaker, nontarget trials
 by unordered pair of speakers, each within its cell (a group under one allocation);
-`moments` reduces a tally to a few sums of the deviations by speaker and by pair
+`moments` reduces such a table to a few sums of the deviations by speaker and by pair
 (docs/methods/uncertainty.md#residuals-and-variances).
 
 Layout: one flat axis of *entries* in rising order of their cells, one for each speaker, or
@@ -28,31 +28,33 @@ if TYPE_CHECKING:
 
 _Number = TypeVar("_Number", bound="np.integer[Any] | np.floating[Any]")
 
-_DENSE = 1 << 25
-"""Codes that are marked one by one; beyond, they are sorted."""
-_FEW = 8
-"""Codes for each that is counted one by one; where there are more, they are sorted."""
-_NEAR = 9
-"""Bits of a code that tell those of one block apart."""
-_AT_ONCE = 2**22
-"""Numbers of errors above which operating points are taken one by one, to save memory."""
-_SPARSE = 4
-"""Where fewer than one number in so many is not 0, those alone are added up."""
-_BLOCK = 1 << 16
-"""Numbers, so that all that is made of them stays near the processor."""
-_RANGE = 1 << 19
-"""Codes that are added up at once."""
-_WAITING = 1 << 23
-"""Rows of several tables that are kept before they are added up."""
-_SURE = 10
-"""Degrees of freedom of a variance above which blocks need less of the jackknife."""
+# Codes below this are marked in one array of flags, which takes as many bytes; above, they are
+# sorted.
+_MAX_MARKED_CODES = 1 << 25
+# Where there are at most this many possible codes for each code that is there, an array of all
+# possible codes is counted into; where there are more, codes are sorted.
+_MAX_RANGE_PER_CODE = 8
+# Codes that agree but for these last bits form a block.
+_CODE_BLOCK_BITS = 9
+# With more numbers of errors than this, operating points are taken one by one, to save memory.
+_MAX_ERRORS_AT_ONCE = 2**22
+# Where fewer than one number in four is not 0, only those are added up.
+_SPARSE_DIVISOR = 4
+# Numbers at a time, so that all intermediate arrays stay in the processor's cache.
+_CHUNK_SIZE = 1 << 16
+# Codes that are added up at once.
+_CODES_PER_RANGE = 1 << 19
+# Rows of several tables that are kept before they are added up.
+_MAX_WAITING_ROWS = 1 << 23
+# Degrees of freedom of a variance above which speaker blocks need less of the jackknife.
+_STEADY_DF = 10
 
 
 class _ClusterErrors:
-    """What tallies by speaker and by pair have in common."""
+    """What tables of errors by speaker and by pair of speakers have in common."""
 
     speaker_fields: ClassVar[tuple[str, ...]]
-    """Fields that name the speakers of an entry."""
+    """Names of the fields that hold the speakers of an entry."""
 
     cell: NDArray[np.integer[Any]]
     errors: NDArray[np.generic]
@@ -60,36 +62,38 @@ class _ClusterErrors:
     n_cells: int
     in_blocks: bool
 
-    def sum_by_cell(self, values: NDArray[np.generic]) -> FloatArray:
-        """Sums over the entries of each cell: ``[..., entry]`` to ``[..., cell]``."""
-        return reduce_by_cell(values, self.cell, self.n_cells)
+    def sum_by_cell(self, entry_values: NDArray[np.generic]) -> FloatArray:
+        """Return sums over the entries of each cell: ``[..., entry]`` to ``[..., cell]``."""
+        return reduce_by_cell(entry_values, self.cell, self.n_cells)
 
     def select(self, entries: slice | NDArray[Any] = slice(None), **changed: Any) -> Self:
-        """Some of the entries, with other fields as they are given."""
-        names = [
+        """Return some of the entries, with the fields in `changed` replaced."""
+        field_names = [
             name
             for name in ("cell", *self.speaker_fields, "errors", "trials")
             if name not in changed
         ]
-        kept = {name: getattr(self, name)[..., entries] for name in names}
-        made: Self = replace(cast("Any", self), **kept, **changed)
-        return made
+        columns = {name: getattr(self, name)[..., entries] for name in field_names}
+        selection: Self = replace(cast("Any", self), **columns, **changed)
+        return selection
 
     def cell_range(self, start: int, stop: int) -> Self:
-        """Cells `start` to `stop`, the latter excluded."""
-        here = slice(*np.searchsorted(self.cell, [start, stop]).tolist())
-        return self.select(here, cell=self.cell[here] - start, n_cells=stop - start)
+        """Return cells `start` to `stop`, the latter excluded."""
+        entries = slice(*np.searchsorted(self.cell, [start, stop]).tolist())
+        return self.select(entries, cell=self.cell[entries] - start, n_cells=stop - start)
 
-    def operating_point(self, point: int) -> Self:
-        """One operating point of those on the only leading axis."""
-        trials = self.trials if self.trials.ndim == 1 else np.asarray(self.trials[point])
-        return self.select(errors=self.errors[point], trials=trials)
+    def operating_point(self, point_index: int) -> Self:
+        """Return one operating point of those on the only leading axis."""
+        trials = self.trials if self.trials.ndim == 1 else np.asarray(self.trials[point_index])
+        return self.select(errors=self.errors[point_index], trials=trials)
 
-    def excluding_cell(self, cell: NDArray[np.integer[Any]]) -> Self:
-        """Without the errors and trials of one cell, another one at each operating point."""
-        gone = self.cell == cell[:, None]
-        kept = {name: np.where(gone, 0, getattr(self, name)) for name in ("errors", "trials")}
-        return self.select(**kept)
+    def excluding_cell(self, excluded_cells: NDArray[np.integer[Any]]) -> Self:
+        """Return a copy without the errors and trials of one cell at each operating point."""
+        is_excluded = self.cell == excluded_cells[:, None]
+        columns = {
+            name: np.where(is_excluded, 0, getattr(self, name)) for name in ("errors", "trials")
+        }
+        return self.select(**columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +124,7 @@ class ErrorsBySpeaker(_ClusterErrors):
 
     @property
     def has_unknown_speakers(self) -> NDArray[np.bool_]:
-        """Whether some speakers of each cell are unknown, shape (cell,): none is."""
+        """Whether some speakers of each cell are unknown, shape (cell,): always False."""
         return np.zeros(self.n_cells, dtype=np.bool_)
 
     @property
@@ -128,9 +132,9 @@ class ErrorsBySpeaker(_ClusterErrors):
         """Cell and speaker of each entry."""
         return self.cell, self.speaker
 
-    def sum_by_speaker(self, values: NDArray[np.generic]) -> FloatArray:
-        """The values themselves: each entry is one speaker's."""
-        return np.asarray(values, dtype=np.float64)
+    def sum_by_speaker(self, entry_values: NDArray[np.generic]) -> FloatArray:
+        """Return the values unchanged, as each entry is one speaker's."""
+        return np.asarray(entry_values, dtype=np.float64)
 
     @cached_property
     def n_speakers(self) -> IntArray:
@@ -166,26 +170,35 @@ class ErrorsByPair(_ClusterErrors):
     n_cells: int
     in_blocks: bool = False
 
-    def sum_by_speaker(self, values: NDArray[np.generic]) -> FloatArray:
-        """Sums over the pairs with each speaker of a cell: ``[..., entry]`` to ``[..., member]``.
+    def sum_by_speaker(self, entry_values: NDArray[np.generic]) -> FloatArray:
+        """Return sums over the pairs of each speaker: ``[..., entry]`` to ``[..., member]``.
 
-        Members are (cell, speaker), in rising order; see `members`.
+        Members are (cell, speaker), in rising order; see `cell_speakers`.
         """
-        n = self.cell_speakers[0].size
-        lead = values.shape[:-1]
-        rows = int(np.prod(lead))  # not -1, as there may be no entries
-        flat = np.ascontiguousarray(values, dtype=np.float64).reshape(rows, values.shape[-1])
-        found, twice = np.empty((rows, n)), np.flatnonzero(self.is_unknown_pair)
-        for i, row in enumerate(flat):
-            some, ends = row, self._ends
-            if np.count_nonzero(row) < row.size // _SPARSE:
-                used = np.flatnonzero(row)
-                some, ends = row.take(used), (ends[0].take(used), ends[1].take(used))
-            found[i] = np.bincount(ends[0], some, minlength=n)
-            found[i] += np.bincount(ends[1], some, minlength=n)
-            if twice.size:  # nobody is known on the other side
-                found[i] -= np.bincount(self._ends[1].take(twice), row.take(twice), minlength=n)
-        return found.reshape(*lead, n)
+        n_members = self.cell_speakers[0].size
+        leading_shape = entry_values.shape[:-1]
+        n_rows = int(np.prod(leading_shape))  # not -1, as there may be no entries
+        contiguous = np.ascontiguousarray(entry_values, dtype=np.float64)
+        rows = contiguous.reshape(n_rows, entry_values.shape[-1])
+        sums = np.empty((n_rows, n_members))
+        unknown_pairs = np.flatnonzero(self.is_unknown_pair)
+        for i, row in enumerate(rows):
+            amounts = row
+            first_members, second_members = self._pair_members
+            # errors are rare, so that most of their numbers are 0 and need not be added
+            if np.count_nonzero(row) < row.size // _SPARSE_DIVISOR:
+                nonzero = np.flatnonzero(row)
+                amounts = row.take(nonzero)
+                first_members = first_members.take(nonzero)
+                second_members = second_members.take(nonzero)
+            sums[i] = np.bincount(first_members, amounts, minlength=n_members)
+            sums[i] += np.bincount(second_members, amounts, minlength=n_members)
+            # a pair whose test speaker is unknown names its speaker twice, but counts once
+            if unknown_pairs.size:
+                twice_counted = self._pair_members[1].take(unknown_pairs)
+                unknown_amounts = row.take(unknown_pairs)
+                sums[i] -= np.bincount(twice_counted, unknown_amounts, minlength=n_members)
+        return sums.reshape(*leading_shape, n_members)
 
     @cached_property
     def is_unknown_pair(self) -> NDArray[np.bool_]:
@@ -195,15 +208,15 @@ class ErrorsByPair(_ClusterErrors):
     @cached_property
     def has_unknown_speakers(self) -> NDArray[np.bool_]:
         """Whether some test speakers of each cell are unknown, shape (cell,)."""
-        found = np.zeros(self.n_cells, dtype=np.bool_)
-        found[self.cell[self.is_unknown_pair]] = True
-        return found
+        is_incomplete = np.zeros(self.n_cells, dtype=np.bool_)
+        is_incomplete[self.cell[self.is_unknown_pair]] = True
+        return is_incomplete
 
     @cached_property
     def cell_speakers(self) -> tuple[IntArray, IntArray]:
-        """Cell and speaker of each member: who takes part in a pair of which cell."""
-        codes, _ = self._coded
-        return codes // self._span, codes % self._span
+        """Cell and speaker of each member: each speaker once in each cell where it has pairs."""
+        codes, _ = self._member_codes
+        return codes // self._n_speaker_codes, codes % self._n_speaker_codes
 
     @cached_property
     def n_speakers(self) -> IntArray:
@@ -216,138 +229,165 @@ class ErrorsByPair(_ClusterErrors):
         return np.bincount(self.cell[~self.is_unknown_pair], minlength=self.n_cells)
 
     @cached_property
-    def _span(self) -> int:
+    def _n_speaker_codes(self) -> int:
         return int(self.second_speaker.max(initial=0)) + 1
 
     @cached_property
-    def _coded(self) -> tuple[IntArray, NDArray[np.integer[Any]]]:
-        first = self.cell.astype(np.int64) * self._span
-        ends = np.concatenate((first + self.first_speaker, first + self.second_speaker))
-        return index_codes(ends, self.n_cells * self._span)
+    def _member_codes(self) -> tuple[IntArray, NDArray[np.integer[Any]]]:
+        """Rising codes of the members, and the member of each entry's first and second speaker.
+
+        The second array has shape (2 * entry,): all first speakers, then all second ones.
+        """
+        cell_offsets = self.cell.astype(np.int64) * self._n_speaker_codes
+        codes = np.concatenate(
+            (cell_offsets + self.first_speaker, cell_offsets + self.second_speaker)
+        )
+        return index_codes(codes, self.n_cells * self._n_speaker_codes)
 
     @cached_property
-    def _ends(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
-        where = self._coded[1]
-        return where[: self.cell.size], where[self.cell.size :]
+    def _pair_members(self) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
+        """Members that the first and the second speaker of each entry are, shapes (entry,)."""
+        member_indices = self._member_codes[1]
+        return member_indices[: self.cell.size], member_indices[self.cell.size :]
 
 
 def index_codes(
     codes: NDArray[np.integer[Any]], size: int
 ) -> tuple[IntArray, NDArray[np.integer[Any]]]:
-    """Codes below `size` that occur, rising, and the place of each code among them.
+    """Return the codes below `size` that occur, rising, and the index of each code among them.
 
     Examples
     --------
-    >>> distinct, place = index_codes(np.array([7, 2, 7]), 9)
-    >>> distinct.tolist(), place.tolist()
+    >>> distinct, indices = index_codes(np.array([7, 2, 7]), 9)
+    >>> distinct.tolist(), indices.tolist()
     ([2, 7], [1, 0, 1])
     """
-    if size > _DENSE:
+    if size > _MAX_MARKED_CODES:
         return np.unique(codes, return_inverse=True)
     occurs = np.zeros(size, dtype=np.bool_)
     occurs[codes] = True
-    used = np.flatnonzero(occurs)
-    number = np.empty(size, dtype=np.int32)
-    number[used] = np.arange(used.size, dtype=np.int32)
-    return used, number.take(codes)
+    distinct_codes = np.flatnonzero(occurs)
+    code_indices = np.empty(size, dtype=np.int32)
+    code_indices[distinct_codes] = np.arange(distinct_codes.size, dtype=np.int32)
+    return distinct_codes, code_indices.take(codes)
 
 
 def sum_by_code(
     codes: NDArray[np.integer[Any]], size: int, *weights: IntArray
 ) -> tuple[IntArray, list[IntArray]]:
-    """Codes below `size` that occur, rising, and how often each does, or sums of weights of it.
+    """Return the codes below `size` that occur, rising, with their number or sums of weights.
+
+    The second part holds one array for each of `weights`; without weights, one array of how often
+    each code occurs. Four ways give the same answer; which is fastest depends on how many codes
+    are possible and how many are there.
 
     Examples
     --------
-    >>> distinct, (n,) = sum_by_code(np.array([7, 2, 7]), 9)
-    >>> distinct.tolist(), n.tolist()
+    >>> distinct, (counts,) = sum_by_code(np.array([7, 2, 7]), 9)
+    >>> distinct.tolist(), counts.tolist()
     ([2, 7], [1, 2])
     """
-    if not weights and size <= _FEW * codes.size:
-        n = np.bincount(codes)
-        used = np.flatnonzero(n)
-        return used, [n[used]]
-    if not weights and size >> _NEAR < min(_FEW * codes.size, _DENSE):
-        # codes come together: blocks of them that occur are counted as wholes
-        blocks, place = index_codes(codes >> _NEAR, (size >> _NEAR) + 1)
-        if blocks.size << _NEAR <= _FEW * codes.size:
-            at = np.left_shift(place, _NEAR, dtype=np.int64)
-            at |= codes & ((1 << _NEAR) - 1)
-            n = np.bincount(at)
-            used = np.flatnonzero(n)
-            return blocks.take(used >> _NEAR) << _NEAR | used & ((1 << _NEAR) - 1), [n.take(used)]
+    if not weights and size <= _MAX_RANGE_PER_CODE * codes.size:
+        counts = np.bincount(codes)
+        used_codes = np.flatnonzero(counts)
+        return used_codes, [counts[used_codes]]
+    n_blocks = size >> _CODE_BLOCK_BITS
+    max_range = _MAX_RANGE_PER_CODE * codes.size
+    if not weights and n_blocks < min(max_range, _MAX_MARKED_CODES):
+        # codes that occur lie near each other: only blocks of codes that occur are counted into
+        blocks, block_indices = index_codes(codes >> _CODE_BLOCK_BITS, n_blocks + 1)
+        if blocks.size << _CODE_BLOCK_BITS <= max_range:
+            last_bits = (1 << _CODE_BLOCK_BITS) - 1
+            block_codes = np.left_shift(block_indices, _CODE_BLOCK_BITS, dtype=np.int64)
+            block_codes |= codes & last_bits
+            counts = np.bincount(block_codes)
+            used_codes = np.flatnonzero(counts)
+            first_bits = blocks.take(used_codes >> _CODE_BLOCK_BITS) << _CODE_BLOCK_BITS
+            return first_bits | used_codes & last_bits, [counts.take(used_codes)]
     if len(weights) == 1:
-        bits = int(weights[0].sum()).bit_length()  # of no code is the sum larger
-        if bits <= _room(size):  # sorted as one number
+        bits = int(weights[0].sum()).bit_length()  # the sum of no single code is larger
+        if bits <= _spare_bits(size):  # code and weight fit one number, which is sorted
             packed = np.left_shift(codes, bits, dtype=np.int64)
             packed |= weights[0]
-            packed = _added_up(packed, bits)
+            packed = _sum_packed(packed, bits)
             return packed >> bits, [packed & ((1 << bits) - 1)]
     if size <= 1 << 32:  # which is sorted in half the time
         codes = codes.astype(np.uint32)
     if not weights:
-        found, n = count_distinct(codes)
-        return found.astype(np.int64), [n]
+        distinct_codes, counts = count_distinct(codes)
+        return distinct_codes.astype(np.int64), [counts]
     order = np.argsort(codes, kind="stable")
     rising = codes[order]
-    starts = _starts(rising)
-    return rising[starts].astype(np.int64), [np.add.reduceat(one[order], starts) for one in weights]
+    starts = _run_starts(rising)
+    return rising[starts].astype(np.int64), [
+        np.add.reduceat(weight[order], starts) for weight in weights
+    ]
 
 
 def count_distinct(numbers: NDArray[_Number]) -> tuple[NDArray[_Number], IntArray]:
-    """Numbers that occur, rising, and how often each does.
+    """Return the numbers that occur, rising, and how often each does.
 
-    By sorting, as hashing takes ten times as long where most of them differ.
+    They are sorted, as hashing takes ten times as long where most of them differ.
 
     Examples
     --------
-    >>> [one.tolist() for one in count_distinct(np.array([0.5, 0.1, 0.5]))]
+    >>> [array.tolist() for array in count_distinct(np.array([0.5, 0.1, 0.5]))]
     [[0.1, 0.5], [1, 2]]
     """
     rising = np.sort(numbers)
-    starts = _starts(rising)
+    starts = _run_starts(rising)
     return rising[starts], np.diff(starts, append=rising.size)
 
 
-def _room(size: int) -> int:
-    """Bits of a number that holds a code below `size` besides."""
+def _spare_bits(size: int) -> int:
+    """Return how many bits of an int64 are left beside a code below `size`."""
     return 63 - (size - 1).bit_length()
 
 
-def _added_up(packed: IntArray, bits: int) -> IntArray:
-    """Of numbers whose last bits are weights: each code that occurs, rising, with the sum of it."""
-    packed.sort(kind="stable")  # sums of sums come in runs
-    starts = _starts(packed, bits)
+def _sum_packed(packed: IntArray, bits: int) -> IntArray:
+    """Return each code that occurs, rising, with the sum of its weights in its last bits.
+
+    The numbers given are codes with weights in their last `bits`; they are overwritten.
+    """
+    # stable, which is fastest here: the numbers are sorted tables one after the other
+    packed.sort(kind="stable")
+    starts = _run_starts(packed, bits)
     if starts.size == packed.size:
         return packed
-    found = packed.take(starts)
+    sums = packed.take(starts)
     packed &= (1 << bits) - 1
-    # most codes are there once: differences of running sums take half the time of `reduceat`
+    # most codes occur once: differences of running sums take half the time of `reduceat`
     np.cumsum(packed, out=packed)
-    found -= packed.take(starts)
-    found[-1] += packed[-1]
+    sums -= packed.take(starts)
+    sums[-1] += packed[-1]
     starts -= 1
-    found[:-1] += packed.take(starts[1:])
-    return found
+    sums[:-1] += packed.take(starts[1:])
+    return sums
 
 
-def _starts(rising: NDArray[Any], bits: int = 0) -> NDArray[np.intp]:
-    """Where numbers that rise differ from the one before, but for their last bits."""
+def _run_starts(rising: NDArray[Any], bits: int = 0) -> NDArray[np.intp]:
+    """Return where rising numbers differ from the one before, their last `bits` left aside."""
     is_first = np.ones(rising.size, dtype=np.bool_)
-    for start in range(1, rising.size, _BLOCK):
-        one = rising[start - 1 : start + _BLOCK]
-        one = one >> bits if bits else one
-        np.not_equal(one[1:], one[:-1], out=is_first[start : start + _BLOCK])
+    for chunk_start in range(1, rising.size, _CHUNK_SIZE):
+        numbers = rising[chunk_start - 1 : chunk_start + _CHUNK_SIZE]
+        if bits:
+            numbers = numbers >> bits
+        chunk_is_first = is_first[chunk_start : chunk_start + _CHUNK_SIZE]
+        np.not_equal(numbers[1:], numbers[:-1], out=chunk_is_first)
     return np.flatnonzero(is_first)
 
 
 def collapse_constant(column: NDArray[Any]) -> NDArray[Any]:
-    """The cells of a column, but one of them where it is known that all are the same."""
+    """Return a column, or its first cell alone where it is one number broadcast to many rows."""
+    # a broadcast number has stride 0: reading it once saves as many reads as there are rows
     return column[:1] if column.strides == (0,) else column
 
 
 class RowCodec:
-    """Bit fields of one number that tells rows of whole numbers apart, and orders them.
+    """Codes rows of whole numbers as one number each, and rows of these codes.
+
+    Columns are bit fields of the code, the first column in the highest bits: codes are in the
+    order of the rows, and equal where rows are.
 
     Parameters
     ----------
@@ -356,10 +396,10 @@ class RowCodec:
 
     Examples
     --------
-    >>> fields = RowCodec({"step": (0, 5), "accepted": (-1, 1)})
-    >>> codes = fields.encode({"step": np.array([4, 5]), "accepted": np.array([1, -1])})
-    >>> kinds = dict.fromkeys(fields.bits, np.dtype(np.int8))
-    >>> codes.tolist(), fields.decode([codes], 2, kinds)["accepted"].tolist()
+    >>> codec = RowCodec({"step": (0, 5), "accepted": (-1, 1)})
+    >>> codes = codec.encode({"step": np.array([4, 5]), "accepted": np.array([1, -1])})
+    >>> dtypes = dict.fromkeys(codec.bits, np.dtype(np.int8))
+    >>> codes.tolist(), codec.decode([codes], 2, dtypes)["accepted"].tolist()
     ([18, 20], [1, -1])
     """
 
@@ -372,60 +412,69 @@ class RowCodec:
     def from_tables(
         cls, tables: Sequence[Mapping[str, NDArray[Any]]], names: Iterable[str]
     ) -> RowCodec:
-        """The fields of tables of which some have rows."""
-        every = {
-            name: [collapse_constant(one[name]) for one in tables if one[name].size]
-            for name in names
-        }
-        return cls(
-            {
-                name: (min(int(one.min()) for one in some), max(int(one.max()) for one in some))
-                for name, some in every.items()
-            }
-        )
+        """Return a codec for the rows of tables, at least one of which has rows."""
+        ranges = {}
+        for name in names:
+            columns = [collapse_constant(table[name]) for table in tables if table[name].size]
+            lowest = min(int(column.min()) for column in columns)
+            highest = max(int(column.max()) for column in columns)
+            ranges[name] = (lowest, highest)
+        return cls(ranges)
 
     def encode(self, columns: Mapping[str, NDArray[Any]]) -> IntArray:
-        """One number for each row, below ``2 ** width``."""
-        some = [(columns[name], self.lowest[name], n) for name, n in self.bits.items() if n]
-        codes = np.zeros(next(columns[name].size for name in self.bits), dtype=np.int64)
-        for start in range(0, codes.size, _BLOCK):
-            here, part = slice(start, start + _BLOCK), codes[start : start + _BLOCK]
-            for column, low, n in some:
-                each = collapse_constant(column[here])
-                part <<= n
-                part |= each - low if low else each
+        """Return one number for each row, below ``2 ** width``."""
+        # a column that does not vary takes no bits
+        fields = [
+            (columns[name], self.lowest[name], bits) for name, bits in self.bits.items() if bits
+        ]
+        first_name = next(iter(self.bits))
+        codes = np.zeros(columns[first_name].size, dtype=np.int64)
+        for start in range(0, codes.size, _CHUNK_SIZE):
+            chunk = slice(start, start + _CHUNK_SIZE)
+            chunk_codes = codes[chunk]
+            for column, low, bits in fields:
+                numbers = collapse_constant(column[chunk])
+                chunk_codes <<= bits
+                chunk_codes |= numbers - low if low else numbers
         return codes
 
     def decode(
-        self, codes: Iterable[IntArray], n: int, kinds: Mapping[str, np.dtype[Any]]
+        self, codes: Iterable[IntArray], n: int, dtypes: Mapping[str, np.dtype[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """Columns of `n` numbers, some at a time; one that does not vary takes no memory."""
-        made = {
-            name: np.broadcast_to(kinds[name].type(low), n) for name, low in self.lowest.items()
+        """Return columns of `n` numbers from chunks of codes.
+
+        A column that does not vary is one number broadcast to `n` rows, which takes no memory.
+        """
+        decoded = {
+            name: np.broadcast_to(dtypes[name].type(lowest), n)
+            for name, lowest in self.lowest.items()
         }
         fields: list[tuple[NDArray[Any], int, int, int]] = []
-        above = self.width
+        shift = self.width
         for name, bits in self.bits.items():
-            above -= bits
+            shift -= bits
             if bits:
-                made[name] = np.empty(n, dtype=kinds[name])
+                decoded[name] = np.empty(n, dtype=dtypes[name])
                 mask = (1 << bits) - 1 if fields else 0  # nothing is above the first
-                fields.append((made[name], above, mask, self.lowest[name]))
-        at = 0
-        for some in codes:
-            for start in range(0, some.size, _BLOCK):
-                part = some[start : start + _BLOCK]
-                here = slice(at, at := at + part.size)
-                for column, shift, mask, low in fields:
-                    each = part >> shift if shift else part
-                    column[here] = each & mask if mask else each
-                    if low:
-                        column[here] += low
-        return made
+                fields.append((decoded[name], shift, mask, self.lowest[name]))
+        n_decoded = 0
+        for code_chunk in codes:
+            for start in range(0, code_chunk.size, _CHUNK_SIZE):
+                chunk_codes = code_chunk[start : start + _CHUNK_SIZE]
+                rows = slice(n_decoded, n_decoded := n_decoded + chunk_codes.size)
+                for column, field_shift, mask, lowest in fields:
+                    numbers = chunk_codes >> field_shift if field_shift else chunk_codes
+                    column[rows] = numbers & mask if mask else numbers
+                    if lowest:
+                        column[rows] += lowest
+        return decoded
 
 
 class CodeSums:
-    """Sums by code of tables that come in turn, which are lost.
+    """Sums by code of tables that are added one after the other.
+
+    Arrays handed to `add` may be overwritten. Where code and sum fit one number, both are kept
+    packed in it; else they are kept in two arrays.
 
     Examples
     --------
@@ -434,123 +483,132 @@ class CodeSums:
     >>> sums.add(np.array([2, 3]), np.array([10, 20]))
     >>> sums.n_codes
     3
-    >>> [one.tolist() for one in sums.total()]
+    >>> [array.tolist() for array in sums.total()]
     [[2, 3, 7], [11, 20, 2]]
     """
 
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._bits = _room(size)
-        self._most = 0  # no sum is larger
-        # packed: the sum so far as ranges of codes, each of which stays near the processor, and
-        # what waits
+    def __init__(self, n_possible_codes: int) -> None:
+        self.size = n_possible_codes
+        self._bits = _spare_bits(n_possible_codes)
+        self._max_sum = 0  # no sum is larger
+        # packed: the sums so far in ranges of codes, each of which fits the processor's cache
         self._ranges: list[IntArray] = []
+        # packed: tables that are not added up yet
         self._waiting: list[IntArray] = []
-        # all of it, where sums have no room beside codes
-        self._apart: list[tuple[IntArray, IntArray]] = []
+        # codes and sums in two arrays, where a sum may no longer fit the bits beside its code
+        self._unpacked: list[tuple[IntArray, IntArray]] = []
 
     def add(self, codes: NDArray[np.integer[Any]], weights: IntArray | None = None) -> None:
-        """Add codes, each as often as it is there or with its weight."""
-        if weights is None or (codes[1:] <= codes[:-1]).any():
-            codes, (weights,) = sum_by_code(
-                codes, self.size, *([] if weights is None else [weights])
-            )
-        self._most += int(weights.max(initial=0))
-        if self._apart or self._most.bit_length() > self._bits:
-            self._apart = [*self.ranges(), (codes.astype(np.int64, copy=False), weights)]
+        """Add codes, each as often as it occurs or with its weight."""
+        if weights is None:
+            codes, (weights,) = sum_by_code(codes, self.size)
+        elif (codes[1:] <= codes[:-1]).any():
+            codes, (weights,) = sum_by_code(codes, self.size, weights)
+        self._max_sum += int(weights.max(initial=0))
+        if self._unpacked or self._max_sum.bit_length() > self._bits:
+            self._unpacked = [*self.ranges(), (codes.astype(np.int64, copy=False), weights)]
             return
-        whole: IntArray = codes.astype(np.int64, copy=False)
-        whole <<= self._bits
-        whole |= weights
-        self._waiting.append(whole)
+        packed: IntArray = codes.astype(np.int64, copy=False)
+        packed <<= self._bits
+        packed |= weights
+        self._waiting.append(packed)
         if needs_adding_up([sum(map(len, self._ranges)), *map(len, self._waiting)]):
             self._add_up()
 
     @property
     def n_codes(self) -> int:
-        """Codes that occur."""
+        """How many codes occur."""
         self._add_up()
-        return sum(map(len, self._ranges)) + sum(one.size for one, _ in self._apart)
+        return sum(map(len, self._ranges)) + sum(codes.size for codes, _ in self._unpacked)
 
     def ranges(self) -> Iterator[tuple[IntArray, IntArray]]:
-        """Codes that occur, rising, and the sum of each, so many at a time; once only."""
+        """Yield codes that occur, rising, and the sum of each, a range at a time; once only."""
         self._add_up()
-        while self._apart:
-            yield self._apart.pop()
+        while self._unpacked:
+            yield self._unpacked.pop()
         while self._ranges:
             sums = self._ranges.pop(0)
             yield sums >> self._bits, sums & ((1 << self._bits) - 1)
 
     def total(self) -> tuple[IntArray, IntArray]:
-        """Codes that occur, rising, and the sum of each; once only."""
+        """Return the codes that occur, rising, and the sum of each; once only."""
         codes, sums = (np.empty(self.n_codes, dtype=np.int64) for _ in range(2))
-        at = 0
-        for some, their in self.ranges():
-            here = slice(at, at := at + some.size)
-            codes[here], sums[here] = some, their
+        n_filled = 0
+        for range_codes, range_sums in self.ranges():
+            positions = slice(n_filled, n_filled := n_filled + range_codes.size)
+            codes[positions], sums[positions] = range_codes, range_sums
         return codes, sums
 
     def _add_up(self) -> None:
-        """Add what waits to the sum so far."""
-        if len(self._apart) > 1:
-            codes, weights = map(np.concatenate, zip(*self._apart, strict=True))
-            found, (sums,) = sum_by_code(codes, self.size, weights)
-            self._apart = [(found, sums)]
+        """Add the waiting tables to the sums so far."""
+        if len(self._unpacked) > 1:
+            codes, weights = map(np.concatenate, zip(*self._unpacked, strict=True))
+            distinct_codes, (sums,) = sum_by_code(codes, self.size, weights)
+            self._unpacked = [(distinct_codes, sums)]
         if not self._waiting:
             return
-        n, longest = sum(map(len, self._waiting)), max(self._waiting, key=len)
-        cuts = longest[:: max(longest.size * _RANGE // max(n, 1), 1)][1:]
-        before = self._ranges or [longest[:0]] * (cuts.size + 1)
+        n_waiting = sum(map(len, self._waiting))
+        longest = max(self._waiting, key=len)
+        # the longest table stands for all of them where ranges are cut
+        bounds = longest[:: max(longest.size * _CODES_PER_RANGE // max(n_waiting, 1), 1)][1:]
+        old_ranges = self._ranges or [longest[:0]] * (bounds.size + 1)
         if self._ranges:
-            cuts = np.array([one[0] for one in before[1:]], dtype=np.int64)
-        cuts = cuts >> self._bits << self._bits
-        ends = [[0, *np.searchsorted(one, cuts).tolist(), one.size] for one in self._waiting]
+            bounds = np.array([table[0] for table in old_ranges[1:]], dtype=np.int64)
+        bounds = bounds >> self._bits << self._bits  # codes with weight 0: before any of theirs
+        table_bounds = [
+            [0, *np.searchsorted(table, bounds).tolist(), table.size] for table in self._waiting
+        ]
         self._ranges = []
-        for k in range(cuts.size + 1):
-            tables = [
-                one[end[k] : end[k + 1]] for one, end in zip(self._waiting, ends, strict=True)
+        for range_index in range(bounds.size + 1):
+            pieces = [
+                table[bounds_of_table[range_index] : bounds_of_table[range_index + 1]]
+                for table, bounds_of_table in zip(self._waiting, table_bounds, strict=True)
             ]
-            packed = np.concatenate([before[k], *tables])
-            before[k] = longest[:0]
-            packed = _added_up(packed, self._bits)
+            packed = np.concatenate([old_ranges[range_index], *pieces])
+            old_ranges[range_index] = longest[:0]  # gives its memory back
+            packed = _sum_packed(packed, self._bits)
             self._ranges += [
-                packed[start : start + _RANGE] for start in range(0, packed.size, _RANGE)
+                packed[start : start + _CODES_PER_RANGE]
+                for start in range(0, packed.size, _CODES_PER_RANGE)
             ]
         self._waiting = []
 
 
 def needs_adding_up(sizes: Sequence[int]) -> bool:
-    """Whether so many rows wait that they are added to the sum so far, the first."""
-    return sum(sizes[1:]) > max(_WAITING, sizes[0])
+    """Whether enough rows wait to be added up; `sizes` are those of the sum so far and of tables.
+
+    At least as many as the sum so far has: each row is then added up a few times only.
+    """
+    return sum(sizes[1:]) > max(_MAX_WAITING_ROWS, sizes[0])
 
 
 def reduce_by_cell(
-    values: ArrayLike,
+    entry_values: ArrayLike,
     cell: NDArray[np.integer[Any]],
     n_cells: int,
-    of: np.ufunc = np.add,
-    empty: float = 0.0,
+    reducer: np.ufunc = np.add,
+    default: float = 0.0,
 ) -> FloatArray:
-    """Sums over the entries of each cell, or what else joins them, such as ``np.maximum``.
+    """Return sums over the entries of each cell, or another reduction, such as ``np.maximum``.
 
-    From values ``[..., entry]``, whose cells rise, to ``[..., cell]``; `empty` without entries.
+    From values ``[..., entry]``, whose cells rise, to ``[..., cell]``; `default` without entries.
 
     Examples
     --------
     >>> reduce_by_cell([1, 2, 4], np.array([0, 0, 2]), 3).tolist()
     [3.0, 0.0, 4.0]
     """
-    entries = np.asarray(values, dtype=np.float64)
-    found = np.full((*entries.shape[:-1], n_cells), empty)
+    numbers = np.asarray(entry_values, dtype=np.float64)
+    reduced = np.full((*numbers.shape[:-1], n_cells), default)
     if cell.size:
-        first = np.flatnonzero(np.concatenate(([True], cell[1:] != cell[:-1])))
-        found[..., cell[first]] = of.reduceat(entries, first, axis=-1)
-    return found
+        starts = np.flatnonzero(np.concatenate(([True], cell[1:] != cell[:-1])))
+        reduced[..., cell[starts]] = reducer.reduceat(numbers, starts, axis=-1)
+    return reduced
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Sums over the speakers, and pairs of speakers, of each cell, and what they tell.
+    """Sums over the speakers, and pairs of speakers, of each cell, and variances from them.
 
     With r = errors - rate * trials, of one speaker's target trials or of one pair's nontarget
     trials; R_s is the sum of r, Q_s of r ** 2, N_s of trials over the pairs with speaker s. For
@@ -576,7 +634,7 @@ class Moments:
     largest_errors: FloatArray
     """Largest number of errors in which one speaker takes part."""
     has_common_speaker: NDArray[np.bool_]
-    """One speaker takes part in every trial, so that nothing tells of other speakers."""
+    """One speaker takes part in every trial, so that other speakers cannot be compared."""
     pairs: FloatArray
     pair_squares: FloatArray
     """Sum over pairs of r ** 2."""
@@ -597,7 +655,7 @@ class Moments:
 
     @cached_property
     def jackknife(self) -> FloatArray:
-        """V_J, V_jk: each speaker left out in turn; NaN where `shared`."""
+        """V_J, V_jk: each speaker left out in turn; NaN where `has_common_speaker`."""
         return np.where(
             self.has_common_speaker,
             np.nan,
@@ -684,11 +742,11 @@ class Moments:
         """
         over_speakers = self.jackknife
         if self.sides == 2:
-            least = min_jackknife_share(self.df, in_blocks=self.in_blocks)
-            blend = np.fmax(self.unbiased, least * self.jackknife)
-            over_speakers = np.where(self.speakers > 3, blend, self.jackknife)
-        alike = (self.variance_binomial == 0) & ~self.has_common_speaker
-        return np.where(alike, 0, np.maximum(over_speakers, self.variance_binomial))
+            min_share = min_jackknife_share(self.df, in_blocks=self.in_blocks)
+            pair_variance = np.fmax(self.unbiased, min_share * self.jackknife)
+            over_speakers = np.where(self.speakers > 3, pair_variance, self.jackknife)
+        is_constant = (self.variance_binomial == 0) & ~self.has_common_speaker
+        return np.where(is_constant, 0, np.maximum(over_speakers, self.variance_binomial))
 
     @cached_property
     def largest_share(self) -> FloatArray:
@@ -697,7 +755,7 @@ class Moments:
 
 
 def min_jackknife_share(df: FloatArray, *, in_blocks: bool) -> FloatArray:
-    """Share of the jackknife's variance that the variance over pairs is never below.
+    """Return the share of the jackknife's variance that the variance over pairs is never below.
 
     See docs/methods/uncertainty.md#residuals-and-variances. The unbiased variance of few, uneven
     speakers is too noisy to be taken alone: three quarters. Of blocks of speakers, which are even,
@@ -719,7 +777,7 @@ def min_jackknife_share(df: FloatArray, *, in_blocks: bool) -> FloatArray:
     """
     if not in_blocks:
         return np.full(df.shape, 0.75)
-    return np.asarray(0.5 + 0.25 * np.fmin(safe_divide(_SURE, df) ** 2, 1))
+    return np.asarray(0.5 + 0.25 * np.fmin(safe_divide(_STEADY_DF, df) ** 2, 1))
 
 
 def moments(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
@@ -734,70 +792,93 @@ def moments(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
     >>> found.rate.round(6).tolist(), found.robust.round(9).tolist()
     ([0.045], [0.000825167])
     """
-    if tally.errors.ndim > 1 and tally.errors.size > _AT_ONCE:
+    if tally.errors.ndim > 1 and tally.errors.size > _MAX_ERRORS_AT_ONCE:
         return moments_by_point(moments, tally)
     cell, n_cells = tally.cell_speakers[0], tally.n_cells
-    e, n = np.asarray(tally.errors, np.float64), np.asarray(tally.trials, np.float64)
-    errors, trials = tally.sum_by_cell(e), tally.sum_by_cell(n)
-    wrong, own = tally.sum_by_speaker(e), tally.sum_by_speaker(n)
+    errors_of_entry = np.asarray(tally.errors, np.float64)
+    trials_of_entry = np.asarray(tally.trials, np.float64)
+    errors = tally.sum_by_cell(errors_of_entry)
+    trials = tally.sum_by_cell(trials_of_entry)
+    # [..., member]: each speaker of each cell
+    speaker_errors = tally.sum_by_speaker(errors_of_entry)
+    speaker_trials = tally.sum_by_speaker(trials_of_entry)
     # Deviations times N are whole numbers, exact below 2**53: equal rates leave exactly 0.
-    r = safe_divide(wrong * trials[..., cell] - errors[..., cell] * own, trials[..., cell], 0)
-    left = trials_without_speaker(trials[..., cell], own)
-    sums = [reduce_by_cell(each, cell, n_cells) for each in (own > 0, r**2, r**4, own**2)]
-    deleted = reduce_by_cell(safe_divide(r, left, 0) ** 2, cell, n_cells)
-    largest = reduce_by_cell(wrong, cell, n_cells, np.maximum)
-    shared = reduce_by_cell((left == 0) & (own > 0), cell, n_cells, np.maximum) > 0
-    of_pairs = [np.array(np.nan)] * 4
+    deviations = speaker_errors * trials[..., cell] - errors[..., cell] * speaker_trials
+    residuals = safe_divide(deviations, trials[..., cell], 0)
+    other_trials = trials_without_speaker(trials[..., cell], speaker_trials)
+    speaker_sums = [
+        reduce_by_cell(terms, cell, n_cells)
+        for terms in (speaker_trials > 0, residuals**2, residuals**4, speaker_trials**2)
+    ]
+    deleted_squares = reduce_by_cell(safe_divide(residuals, other_trials, 0) ** 2, cell, n_cells)
+    largest_errors = reduce_by_cell(speaker_errors, cell, n_cells, np.maximum)
+    is_common_speaker = (other_trials == 0) & (speaker_trials > 0)
+    has_common_speaker = reduce_by_cell(is_common_speaker, cell, n_cells, np.maximum) > 0
+    pair_sums = [np.array(np.nan)] * 4
     if isinstance(tally, ErrorsByPair):
-        whole = trials.take(tally.cell, axis=-1)
-        scaled = errors.take(tally.cell, axis=-1)
-        scaled *= n
-        np.subtract(e * whole, scaled, out=scaled)
-        squares = safe_divide(scaled, whole, 0)
-        squares *= squares
-        parts = (n > 0, squares, n**2)
-        halves = safe_divide(tally.sum_by_speaker(squares), 2 * left**2, 0)
-        of_pairs = [*map(tally.sum_by_cell, parts), reduce_by_cell(halves, cell, n_cells)]
+        # in place: there may be many more pairs than speakers
+        cell_trials = trials.take(tally.cell, axis=-1)
+        residual_products = errors.take(tally.cell, axis=-1)
+        residual_products *= trials_of_entry
+        np.subtract(errors_of_entry * cell_trials, residual_products, out=residual_products)
+        squared_residuals = safe_divide(residual_products, cell_trials, 0)
+        squared_residuals *= squared_residuals
+        pair_terms = (trials_of_entry > 0, squared_residuals, trials_of_entry**2)
+        pair_deleted = safe_divide(tally.sum_by_speaker(squared_residuals), 2 * other_trials**2, 0)
+        pair_sums = [
+            *map(tally.sum_by_cell, pair_terms),
+            reduce_by_cell(pair_deleted, cell, n_cells),
+        ]
     shape = np.broadcast_shapes(errors.shape, trials.shape)
-    every = (errors, trials, *sums, deleted, largest, shared, *of_pairs)
+    all_sums = (
+        errors,
+        trials,
+        *speaker_sums,
+        deleted_squares,
+        largest_errors,
+        has_common_speaker,
+        *pair_sums,
+    )
     return Moments(
         2 if isinstance(tally, ErrorsByPair) else 1,
         tally.in_blocks,
-        *(np.broadcast_to(each, shape) for each in every),
+        *(np.broadcast_to(terms, shape) for terms in all_sums),
     )
 
 
 def moments_by_point(
-    of: Callable[[ErrorsBySpeaker | ErrorsByPair], Moments], tally: ErrorsBySpeaker | ErrorsByPair
+    moments_of: Callable[[ErrorsBySpeaker | ErrorsByPair], Moments],
+    tally: ErrorsBySpeaker | ErrorsByPair,
 ) -> Moments:
-    """Moments of each operating point by itself, put together."""
+    """Return the moments of all operating points, each computed by itself to save memory."""
     shape = np.broadcast_shapes(tally.errors.shape, tally.trials.shape)
-    both = (np.broadcast_to(x, shape) for x in (tally.errors, tally.trials))
-    _ = tally.cell_speakers  # found once: copies keep what is cached of the layout
-    found = []
-    rows = int(np.prod(shape[:-1]))  # not -1, as there may be no entries
-    for errors, trials in zip(*(x.reshape(rows, shape[-1]) for x in both), strict=True):
+    n_points = int(np.prod(shape[:-1]))  # not -1, as there may be no entries
+    point_errors = np.broadcast_to(tally.errors, shape).reshape(n_points, shape[-1])
+    point_trials = np.broadcast_to(tally.trials, shape).reshape(n_points, shape[-1])
+    _ = tally.cell_speakers  # computed once here: copies below keep this cached property
+    point_moments = []
+    for errors, trials in zip(point_errors, point_trials, strict=True):
         point = copy(tally)
         vars(point).update(errors=errors, trials=trials)
-        found.append(of(point))
-    whole = (*shape[:-1], tally.n_cells)
-    sums: dict[str, Any] = {
-        one.name: np.stack([getattr(each, one.name) for each in found]).reshape(whole)
-        for one in fields(Moments)
-        if isinstance(getattr(found[0], one.name), np.ndarray)
-    }
-    return replace(found[0], **sums)
+        point_moments.append(moments_of(point))
+    sums: dict[str, Any] = {}
+    for name in [moments_field.name for moments_field in fields(Moments)]:
+        arrays = [getattr(moments_of_point, name) for moments_of_point in point_moments]
+        if isinstance(arrays[0], np.ndarray):
+            sums[name] = np.stack(arrays).reshape(*shape[:-1], tally.n_cells)
+    return replace(point_moments[0], **sums)
 
 
-def trials_without_speaker(total: FloatArray, own: FloatArray) -> FloatArray:
-    """Trials without those of one speaker; what rounding leaves of none, where weighted, is 0."""
-    left = total - own
-    return np.where(left > 1e-12 * total, left, 0.0)
+def trials_without_speaker(total: FloatArray, speaker_trials: FloatArray) -> FloatArray:
+    """Return the trials of a cell without those of one speaker."""
+    other_trials = total - speaker_trials
+    # weighted trials leave a rounding error where one speaker has all of them
+    return np.where(other_trials > 1e-12 * total, other_trials, 0.0)
 
 
 def safe_divide(a: ArrayLike, b: ArrayLike, otherwise: float = np.nan) -> FloatArray:
-    """Quotients where the divisor is greater than 0."""
-    above, below = np.asarray(a, np.float64), np.asarray(b, np.float64)
-    found = np.full(np.broadcast(above, below).shape, otherwise, dtype=np.float64)
-    np.divide(above, below, out=found, where=below > 0)
-    return found
+    """Return quotients where the divisor is greater than 0, and `otherwise` elsewhere."""
+    numerator, denominator = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    quotients = np.full(np.broadcast(numerator, denominator).shape, otherwise, dtype=np.float64)
+    np.divide(numerator, denominator, out=quotients, where=denominator > 0)
+    return quotients

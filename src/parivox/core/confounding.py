@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 ClusterErrorsT = TypeVar("ClusterErrorsT", bound=ErrorsBySpeaker | ErrorsByPair)
 
-LEAST_EXPECTED = 5
+MIN_EXPECTED_SPEAKERS = 5
 """Speakers expected in every cell, if nothing goes together, for the chi-square distribution."""
-DRAWS = 1_999
+N_PERMUTED_TABLES = 1_999
 """Tables drawn otherwise: p is told to 0.0005."""
-_FEWEST_SPEAKERS = 5
-_STEPS, _LONGEST_STEP, _SETTLED = 50, 2.0, 1e-9
-_RANK = 1e-9
+_MIN_SPEAKERS = 5
+_MAX_NEWTON_STEPS, _MAX_STEP, _CONVERGED_STEP = 50, 2.0, 1e-9
+_MIN_INFORMATION_SHARE = 1e-9
 """Share of the information on the slope that must be left without any one speaker."""
 
 
@@ -117,22 +117,31 @@ def trend(tally: ErrorsBySpeaker | ErrorsByPair, x: ArrayLike, confidence: float
         raise ConfigError(msg)
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - SciPy only where it is needed
 
-    known = _KnownTrials.of(tally, np.asarray(x, dtype=np.float64))
-    reason = _undefined(known)
+    known_trials = _KnownTrials.of(tally, np.asarray(x, dtype=np.float64))
+    reason = _undefined_reasons(known_trials)
     defined = reason == ""
-    level, slope, settled = _fit(known, defined)
-    reason = np.where(defined & ~settled, "not_converged", reason)
+    intercept, slope, has_converged = _fit_logistic(known_trials, defined)
+    reason = np.where(defined & ~has_converged, "not_converged", reason)
     defined = reason == ""
-    variance, df = _variance(known, level, slope)
-    few = defined & ~(np.isfinite(variance) & np.isfinite(df))
-    reason = np.where(few, "few_apart", reason)
+    variance, df = _slope_variance(known_trials, intercept, slope)
+    is_unstable = defined & ~(np.isfinite(variance) & np.isfinite(df))
+    reason = np.where(is_unstable, "few_apart", reason)
     with np.errstate(invalid="ignore", divide="ignore"):
-        slope = np.where(defined, slope / known.scale, np.nan)
-        se = np.where(defined & ~few, np.sqrt(variance) / known.scale, np.nan)
-        df = np.where(defined & ~few, df, np.nan)
-        half = stdtrit(df, (1 + confidence) / 2) * se
+        slope = np.where(defined, slope / known_trials.scale, np.nan)
+        se = np.where(defined & ~is_unstable, np.sqrt(variance) / known_trials.scale, np.nan)
+        df = np.where(defined & ~is_unstable, df, np.nan)
+        half_width = stdtrit(df, (1 + confidence) / 2) * se
         p = 2 * stdtr(df, -np.abs(slope) / se)
-    return Trend(slope, slope - half, slope + half, se, df, p, known.tally.n_speakers, reason)
+    return Trend(
+        slope,
+        slope - half_width,
+        slope + half_width,
+        se,
+        df,
+        p,
+        known_trials.tally.n_speakers,
+        reason,
+    )
 
 
 class _KnownTrials(NamedTuple):
@@ -148,33 +157,33 @@ class _KnownTrials(NamedTuple):
 
     @classmethod
     def of(cls, tally: ErrorsBySpeaker | ErrorsByPair, x: FloatArray) -> _KnownTrials:
-        value = np.mean([x[getattr(tally, name)] for name in tally.speaker_fields], axis=0)
+        entry_x = np.mean([x[getattr(tally, name)] for name in tally.speaker_fields], axis=0)
         errors = np.asarray(tally.errors, dtype=np.float64)
         trials = np.asarray(tally.trials, dtype=np.float64)
-        kept = ~np.isnan(value) & (trials > 0)
-        errors, trials, value = errors[..., kept], trials[kept], value[kept]
-        known = tally.select(kept, errors=errors, trials=trials)
-        cell, total = known.cell, known.sum_by_cell(trials)
-        centred = value - safe_divide(known.sum_by_cell(trials * value), total)[cell]
+        is_known = ~np.isnan(entry_x) & (trials > 0)
+        errors, trials, entry_x = errors[..., is_known], trials[is_known], entry_x[is_known]
+        known_tally = tally.select(is_known, errors=errors, trials=trials)
+        cell, total = known_tally.cell, known_tally.sum_by_cell(trials)
+        centred = entry_x - safe_divide(known_tally.sum_by_cell(trials * entry_x), total)[cell]
         # equal numbers leave a rest in their last bits, which is no spread
-        lowest, highest = (sign * _highest(known, sign * value) for sign in (-1, 1))
-        scale = np.sqrt(safe_divide(known.sum_by_cell(trials * centred**2), total))
+        lowest, highest = (sign * _max_by_cell(known_tally, sign * entry_x) for sign in (-1, 1))
+        scale = np.sqrt(safe_divide(known_tally.sum_by_cell(trials * centred**2), total))
         scale = np.where(lowest == highest, 0.0, scale)
-        return cls(known, errors, trials, safe_divide(centred, scale[cell], 0), scale)
+        return cls(known_tally, errors, trials, safe_divide(centred, scale[cell], 0), scale)
 
 
-def _undefined(known: _KnownTrials) -> NDArray[np.str_]:
-    tally, wrong, trials, x, scale = known
-    right = trials - wrong
-    errors, total = tally.sum_by_cell(wrong), tally.sum_by_cell(trials)
+def _undefined_reasons(known_trials: _KnownTrials) -> NDArray[np.str_]:
+    tally, errors_of_entry, trials, x, scale = known_trials
+    correct_of_entry = trials - errors_of_entry
+    errors, total = tally.sum_by_cell(errors_of_entry), tally.sum_by_cell(trials)
 
-    def highest(of: FloatArray, sign: int) -> FloatArray:
-        return _highest(tally, np.where(of > 0, sign * x, -np.inf))
+    def highest(counts: FloatArray, sign: int) -> FloatArray:
+        return _max_by_cell(tally, np.where(counts > 0, sign * x, -np.inf))
 
-    above = -highest(wrong, -1) >= highest(right, 1)
-    below = highest(wrong, 1) <= -highest(right, -1)
+    above = -highest(errors_of_entry, -1) >= highest(correct_of_entry, 1)
+    below = highest(errors_of_entry, 1) <= -highest(correct_of_entry, -1)
     reasons = {
-        "few_speakers": tally.n_speakers < _FEWEST_SPEAKERS,
+        "few_speakers": tally.n_speakers < _MIN_SPEAKERS,
         "one_value": scale == 0,
         "no_errors": errors == 0,
         "all_errors": errors == total,
@@ -184,83 +193,124 @@ def _undefined(known: _KnownTrials) -> NDArray[np.str_]:
     return np.select(conditions, list(reasons), default="")
 
 
-def _fit(
-    known: _KnownTrials, defined: NDArray[np.bool_]
+def _fit_logistic(
+    known_trials: _KnownTrials, defined: NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
     """Level and slope by Newton's method, shortened where it would leap; whether it settled."""
-    tally, x = known.tally, known.x
-    errors, total = tally.sum_by_cell(known.errors), tally.sum_by_cell(known.trials)
-    level = np.log(np.where(defined, errors, 1.0) / np.where(defined, total - errors, 1.0))
-    slope, step = np.zeros(level.shape), np.zeros(level.shape)
-    for _ in range(_STEPS):
-        residual, information = _scores(known, level, slope)
-        a, b, c = (tally.sum_by_cell(information * x**k) for k in range(3))
-        u, v = (tally.sum_by_cell(residual * x**k) for k in range(2))
-        det = a * c - b * b
+    tally, x = known_trials.tally, known_trials.x
+    errors, total = tally.sum_by_cell(known_trials.errors), tally.sum_by_cell(known_trials.trials)
+    intercept = np.log(np.where(defined, errors, 1.0) / np.where(defined, total - errors, 1.0))
+    slope, step = np.zeros(intercept.shape), np.zeros(intercept.shape)
+    for _ in range(_MAX_NEWTON_STEPS):
+        residual, information = _residuals_and_information(known_trials, intercept, slope)
+        information_0, information_1, information_2 = (
+            tally.sum_by_cell(information * x**power) for power in range(3)
+        )
+        score_0, score_1 = (tally.sum_by_cell(residual * x**power) for power in range(2))
+        determinant = information_0 * information_2 - information_1 * information_1
         steps = np.where(
-            defined, [safe_divide(c * u - b * v, det), safe_divide(a * v - b * u, det)], 0.0
+            defined,
+            [
+                safe_divide(information_2 * score_0 - information_1 * score_1, determinant),
+                safe_divide(information_0 * score_1 - information_1 * score_0, determinant),
+            ],
+            0.0,
         )
         # a flat likelihood would leap out of sight, and is not settled either
         step = np.nan_to_num(np.abs(steps).max(axis=0), nan=np.inf)
-        short = np.minimum(1.0, _LONGEST_STEP / np.maximum(step, _SETTLED))
-        level = level + np.nan_to_num(steps[0] * short)
-        slope = slope + np.nan_to_num(steps[1] * short)
-        if (step < _SETTLED).all():
+        shrinkage = np.minimum(1.0, _MAX_STEP / np.maximum(step, _CONVERGED_STEP))
+        intercept = intercept + np.nan_to_num(steps[0] * shrinkage)
+        slope = slope + np.nan_to_num(steps[1] * shrinkage)
+        if (step < _CONVERGED_STEP).all():
             break
-    return level, slope, step < _SETTLED
+    return intercept, slope, step < _CONVERGED_STEP
 
 
-def _scores(
-    known: _KnownTrials, level: FloatArray, slope: FloatArray
+def _residuals_and_information(
+    known_trials: _KnownTrials, intercept: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Residual errors and binomial variance of each entry."""
-    cell = known.tally.cell
-    log_odds = level[..., cell] + slope[..., cell] * known.x
-    p = 0.5 * (1 + np.tanh(0.5 * log_odds))
-    return known.errors - known.trials * p, known.trials * p * (1 - p)
+    cell = known_trials.tally.cell
+    log_odds = intercept[..., cell] + slope[..., cell] * known_trials.x
+    error_probability = 0.5 * (1 + np.tanh(0.5 * log_odds))
+    return (
+        known_trials.errors - known_trials.trials * error_probability,
+        known_trials.trials * error_probability * (1 - error_probability),
+    )
 
 
-def _variance(
-    known: _KnownTrials, level: FloatArray, slope: FloatArray
+def _slope_variance(
+    known_trials: _KnownTrials, intercept: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Variance of the slope over speakers, and its degrees of freedom."""
-    tally, x = known.tally, known.x
-    cell, n_cells, s = tally.cell_speakers[0], tally.n_cells, tally.n_speakers.astype(np.float64)
-    residual, information = _scores(known, level, slope)
+    tally, x = known_trials.tally, known_trials.x
+    cell, n_cells, n_speakers = (
+        tally.cell_speakers[0],
+        tally.n_cells,
+        tally.n_speakers.astype(np.float64),
+    )
+    residual, information = _residuals_and_information(known_trials, intercept, slope)
     powers = [np.ones(x.shape), x, x**2]
 
-    def summed(values: FloatArray) -> FloatArray:
-        return reduce_by_cell(values, cell, n_cells)
+    def sum_by_cell(member_values: FloatArray) -> FloatArray:
+        return reduce_by_cell(member_values, cell, n_cells)
 
-    whole = [tally.sum_by_cell(information * power) for power in powers]
-    own = [tally.sum_by_speaker(information * power) for power in powers]
-    a, b, c = (total[..., cell] - part for total, part in zip(whole, own, strict=True))
-    u, v = (tally.sum_by_speaker(residual * power) for power in powers[:2])
-    det = a * c - b * b
-    det = np.where(det > _RANK * a * c, det, np.nan)
+    cell_moments = [tally.sum_by_cell(information * power) for power in powers]
+    speaker_moments = [tally.sum_by_speaker(information * power) for power in powers]
+    information_0, information_1, information_2 = (
+        total[..., cell] - centred_information
+        for total, centred_information in zip(cell_moments, speaker_moments, strict=True)
+    )
+    score_0, score_1 = (tally.sum_by_speaker(residual * power) for power in powers[:2])
+    determinant = information_0 * information_2 - information_1 * information_1
+    determinant = np.where(
+        determinant > _MIN_INFORMATION_SHARE * information_0 * information_2, determinant, np.nan
+    )
     # how far the slope moves, to first order, when a speaker is left out
-    moved = (a * v - b * u) / det
-    middle = safe_divide(whole[1], whole[0])
-    independent = safe_divide(1, whole[2] - middle * whole[1])
-    off = middle[..., cell]
-    part = own[2] - 2 * off * own[1] + off**2 * own[0]
-    by_part = np.fmax(safe_divide(summed(part) ** 2, summed(part**2)) - 1, 1)
-    kurt = np.fmax(safe_divide(s * summed(moved**4), summed(moved**2) ** 2) - 3, 0)
-    df = np.minimum(by_part, safe_divide(2, safe_divide(kurt, s) + safe_divide(2, s - 2)))
-    apart = safe_divide(s - 1, s) * summed(moved**2)
-    variance = np.maximum(apart, independent)
+    slope_changes = (information_0 * score_1 - information_1 * score_0) / determinant
+    mean_x = safe_divide(cell_moments[1], cell_moments[0])
+    independent = safe_divide(1, cell_moments[2] - mean_x * cell_moments[1])
+    speaker_mean_x = mean_x[..., cell]
+    centred_information = (
+        speaker_moments[2]
+        - 2 * speaker_mean_x * speaker_moments[1]
+        + speaker_mean_x**2 * speaker_moments[0]
+    )
+    df_of_information = np.fmax(
+        safe_divide(sum_by_cell(centred_information) ** 2, sum_by_cell(centred_information**2)) - 1,
+        1,
+    )
+    kurtosis = np.fmax(
+        safe_divide(n_speakers * sum_by_cell(slope_changes**4), sum_by_cell(slope_changes**2) ** 2)
+        - 3,
+        0,
+    )
+    df = np.minimum(
+        df_of_information,
+        safe_divide(2, safe_divide(kurtosis, n_speakers) + safe_divide(2, n_speakers - 2)),
+    )
+    jackknife = safe_divide(n_speakers - 1, n_speakers) * sum_by_cell(slope_changes**2)
+    variance = np.maximum(jackknife, independent)
     if isinstance(tally, ErrorsByPair):
-        q0, q1, q2 = (tally.sum_by_speaker(residual**2 * power) for power in powers)
-        twice = (a * a * q2 - 2 * a * b * q1 + b * b * q0) / det**2
-        unbiased = safe_divide((s - 2) * (s - 1), (s - 3) * s) * summed(moved**2 - twice / 2)
-        least = min_jackknife_share(df, in_blocks=tally.in_blocks) * apart
-        variance = np.maximum(np.maximum(unbiased, least), independent)
+        pair_squares_0, pair_squares_1, pair_squares_2 = (
+            tally.sum_by_speaker(residual**2 * power) for power in powers
+        )
+        pair_squares = (
+            information_0 * information_0 * pair_squares_2
+            - 2 * information_0 * information_1 * pair_squares_1
+            + information_1 * information_1 * pair_squares_0
+        ) / determinant**2
+        unbiased = safe_divide(
+            (n_speakers - 2) * (n_speakers - 1), (n_speakers - 3) * n_speakers
+        ) * sum_by_cell(slope_changes**2 - pair_squares / 2)
+        min_share = min_jackknife_share(df, in_blocks=tally.in_blocks) * jackknife
+        variance = np.maximum(np.maximum(unbiased, min_share), independent)
     return variance, df
 
 
-def _highest(tally: ErrorsBySpeaker | ErrorsByPair, values: FloatArray) -> FloatArray:
+def _max_by_cell(tally: ErrorsBySpeaker | ErrorsByPair, entry_values: FloatArray) -> FloatArray:
     """Largest of the values of each cell's entries; -inf without entries."""
-    return reduce_by_cell(values, tally.cell, tally.n_cells, np.maximum, -np.inf)
+    return reduce_by_cell(entry_values, tally.cell, tally.n_cells, np.maximum, -np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,59 +371,68 @@ def standardised(
     groups, strata = np.asarray(group, dtype=np.intp), np.asarray(stratum, dtype=np.intp)
     trials = tally.sum_by_cell(tally.trials)
     table = np.zeros((groups.max(initial=-1) + 1, strata.max(initial=-1) + 1))
-    usable = np.zeros(table.shape, dtype=bool)
+    is_usable = np.zeros(table.shape, dtype=bool)
     table[groups, strata] = trials
-    usable[groups, strata] = (trials > 0) & ~np.atleast_2d(moments(tally).has_common_speaker).any(
-        axis=0
-    )
+    is_usable[groups, strata] = (trials > 0) & ~np.atleast_2d(
+        moments(tally).has_common_speaker
+    ).any(axis=0)
     total = table.sum(axis=1)
-    used = usable[total > 0].all(axis=0) & (total > 0).any()
-    weight = np.where(used, 1.0, 0.0)
+    is_used = is_usable[total > 0].all(axis=0) & (total > 0).any()
+    weight = np.where(is_used, 1.0, 0.0)
     weight = safe_divide(weight, weight.sum(), 0)
-    left_out = safe_divide(table @ ~used, total)
-    by_trial = safe_divide(weight[strata], trials, 0)
-    counts_as = safe_divide(1, np.bincount(groups, weight[strata] * by_trial, minlength=total.size))
+    left_out = safe_divide(table @ ~is_used, total)
+    trial_weight = safe_divide(weight[strata], trials, 0)
+    effective_trials = safe_divide(
+        1, np.bincount(groups, weight[strata] * trial_weight, minlength=total.size)
+    )
     reason = np.select(
-        [total == 0, np.full(total.shape, not used.any())],
+        [total == 0, np.full(total.shape, not is_used.any())],
         ["no_trials", "no_common_stratum"],
         default="",
     )
-    return Standardised(_on_groups(tally, groups, by_trial, counts_as), weight, left_out, reason)
+    return Standardised(
+        _weighted_groups(tally, groups, trial_weight, effective_trials), weight, left_out, reason
+    )
 
 
-def _on_groups(
-    tally: ClusterErrorsT, group: NDArray[np.intp], by_trial: FloatArray, counts_as: FloatArray
+def _weighted_groups(
+    tally: ClusterErrorsT,
+    group: NDArray[np.intp],
+    trial_weight: FloatArray,
+    effective_trials: FloatArray,
 ) -> ClusterErrorsT:
     """One cell per group, whose rate, residuals and trials are the weighted sums of its cells'."""
-    n_groups = counts_as.size
-    kept = by_trial[tally.cell] > 0
-    cell = tally.cell[kept]
-    people = [getattr(tally, name)[kept] for name in tally.speaker_fields]
-    shape = (max(n_groups, 1), *(int(each.max(initial=0)) + 1 for each in people))
-    codes, where = np.unique(
-        np.ravel_multi_index((group[cell], *people), shape), return_inverse=True
+    n_groups = effective_trials.size
+    is_kept = trial_weight[tally.cell] > 0
+    cell = tally.cell[is_kept]
+    speaker_columns = [getattr(tally, name)[is_kept] for name in tally.speaker_fields]
+    shape = (max(n_groups, 1), *(int(speakers.max(initial=0)) + 1 for speakers in speaker_columns))
+    codes, entry_codes = np.unique(
+        np.ravel_multi_index((group[cell], *speaker_columns), shape), return_inverse=True
     )
-    order = np.argsort(where, kind="stable")
-    groups, *people = np.unravel_index(codes, shape)
-    by_group = np.argsort(group, kind="stable")
+    order = np.argsort(entry_codes, kind="stable")
+    groups, *speaker_columns = np.unravel_index(codes, shape)
+    group_order = np.argsort(group, kind="stable")
 
-    def joined(values: NDArray[np.generic]) -> FloatArray:
-        scaled = values * (by_trial[cell] * counts_as[group[cell]])
-        return reduce_by_cell(scaled[..., order], where[order], codes.size)
+    def weighted_sums(entry_values: NDArray[np.generic]) -> FloatArray:
+        weighted = entry_values * (trial_weight[cell] * effective_trials[group[cell]])
+        return reduce_by_cell(weighted[..., order], entry_codes[order], codes.size)
 
-    def over_strata(values: FloatArray) -> FloatArray:
-        return reduce_by_cell(values[..., by_group], group[by_group], n_groups)
+    def over_strata(entry_values: FloatArray) -> FloatArray:
+        return reduce_by_cell(entry_values[..., group_order], group[group_order], n_groups)
 
     total = tally.sum_by_cell(tally.trials)
-    rate, share = safe_divide(tally.sum_by_cell(tally.errors), total, 0), by_trial * total
+    rate, share = safe_divide(tally.sum_by_cell(tally.errors), total, 0), trial_weight * total
     # shares of a group add up to 1 but for their last bit, which a rate of 1 would show
     common = safe_divide(over_strata(share * rate), over_strata(share), 0)
-    trials = joined(tally.trials[kept])
-    residual = tally.errors[..., kept] - rate[..., cell] * tally.trials[kept]
+    trials = weighted_sums(tally.trials[is_kept])
+    residual = tally.errors[..., is_kept] - rate[..., cell] * tally.trials[is_kept]
     # on the group's own rate again, so that residuals taken from this tally are these
-    errors = joined(residual) + common[..., groups] * trials
-    who: dict[str, Any] = dict(zip(tally.speaker_fields, people, strict=True))
-    return replace(tally, cell=groups, errors=errors, trials=trials, n_cells=n_groups, **who)
+    errors = weighted_sums(residual) + common[..., groups] * trials
+    speaker_fields: dict[str, Any] = dict(zip(tally.speaker_fields, speaker_columns, strict=True))
+    return replace(
+        tally, cell=groups, errors=errors, trials=trials, n_cells=n_groups, **speaker_fields
+    )
 
 
 @dataclass(frozen=True)
@@ -415,20 +474,22 @@ def association(table: ArrayLike, *, seed: int | tuple[int, ...] = 0) -> Associa
     rows, columns = counts.shape
     if min(rows, columns) < 2:
         return Association(np.nan, np.nan, "permutation")
-    n = int(counts.sum())
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n
-    observed = math.fsum(_deviations(counts, expected).flat)  # whatever the order of values
-    freedom = (rows - 1) * (columns - 1)
-    left = max(0.0, observed / n - freedom / (n - 1))
-    most = min(size - (size - 1) ** 2 / (n - 1) for size in (rows, columns)) - 1
-    strength = min(1.0, np.sqrt(left / most)) if most > 0 else np.nan
-    if expected.min() >= LEAST_EXPECTED:
+    n_speakers = int(counts.sum())
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n_speakers
+    observed = math.fsum(_chi_square_terms(counts, expected).flat)  # whatever the order of values
+    df = (rows - 1) * (columns - 1)
+    corrected_phi2 = max(0.0, observed / n_speakers - df / (n_speakers - 1))
+    max_phi2 = min(size - (size - 1) ** 2 / (n_speakers - 1) for size in (rows, columns)) - 1
+    strength = min(1.0, np.sqrt(corrected_phi2 / max_phi2)) if max_phi2 > 0 else np.nan
+    if expected.min() >= MIN_EXPECTED_SPEAKERS:
         from scipy.special import chdtrc  # noqa: PLC0415 - imported only where needed
 
-        return Association(float(strength), float(chdtrc(freedom, observed)), "chi-square")
-    dealt = _dealt_anew(counts, np.random.default_rng(seed))
-    drawn = _deviations(dealt, expected).sum(axis=(-2, -1))
-    return Association(float(strength), float(permutation_p(observed, drawn)), "permutation")
+        return Association(float(strength), float(chdtrc(df, observed)), "chi-square")
+    permuted = _permuted_tables(counts, np.random.default_rng(seed))
+    permuted_statistics = _chi_square_terms(permuted, expected).sum(axis=(-2, -1))
+    return Association(
+        float(strength), float(permutation_p(observed, permuted_statistics)), "permutation"
+    )
 
 
 def determines(table: ArrayLike) -> bool:
@@ -444,25 +505,27 @@ def determines(table: ArrayLike) -> bool:
     return bool(((np.asarray(table) > 0).sum(axis=1) <= 1).all())
 
 
-def _deviations(counts: IntArray, expected: FloatArray) -> FloatArray:
+def _chi_square_terms(counts: IntArray, expected: FloatArray) -> FloatArray:
     """What each cell adds to Pearson's statistic of tables ``[..., value, value]``."""
     return np.asarray((counts - expected) ** 2 / expected)
 
 
-def _dealt_anew(counts: IntArray, rng: np.random.Generator) -> IntArray:
+def _permuted_tables(counts: IntArray, rng: np.random.Generator) -> IntArray:
     """Tables of the same margins, as permuted speakers make them; ``[draw, value, value]``.
 
     Cell by cell, given those before: the cost is that of the cells, not of the speakers.
     """
     rows, columns = counts.shape
-    left = np.tile(counts.sum(axis=0), (DRAWS, 1))
-    found = np.empty((DRAWS, rows, columns), dtype=np.int64)
+    remaining_columns = np.tile(counts.sum(axis=0), (N_PERMUTED_TABLES, 1))
+    tables = np.empty((N_PERMUTED_TABLES, rows, columns), dtype=np.int64)
     for i, total in enumerate(counts.sum(axis=1).tolist()):
-        due = np.full(DRAWS, total)
-        others = left.sum(axis=1)
+        row_remainder = np.full(N_PERMUTED_TABLES, total)
+        later_columns = remaining_columns.sum(axis=1)
         for j in range(columns):
-            others = others - left[:, j]
-            found[:, i, j] = rng.hypergeometric(left[:, j], others, due)
-            due = due - found[:, i, j]
-        left -= found[:, i]
-    return found
+            later_columns = later_columns - remaining_columns[:, j]
+            tables[:, i, j] = rng.hypergeometric(
+                remaining_columns[:, j], later_columns, row_remainder
+            )
+            row_remainder = row_remainder - tables[:, i, j]
+        remaining_columns -= tables[:, i]
+    return tables

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from parivox.core.counts import Counts, Curve, FloatArray, IntArray
 
 # Weighted sums of products of trial numbers below this are exact in int64.
-_EXACT = 2**62
-_LOGARITHMS = {2: math.log2, math.e: math.log, 10: math.log10}
+_MAX_INT64_SUM = 2**62
+_LOGARITHM_BY_BASE = {2: math.log2, math.e: math.log, 10: math.log10}
 """Exact where a cost ratio is a power of the base."""
 
 
@@ -122,9 +122,13 @@ class MinCost:
     """The same cost, not normalised."""
 
 
-_PARTITIONS = "the evaluation averages rates over partitions of its trials; here they are pooled"
-_KNOWN = "the evaluation averages FPR over known and unknown nontarget speakers; here pooled"
-_UNCONFIRMED = "unconfirmed: taken from secondary sources"
+_PARTITIONS_NOTE = (
+    "the evaluation averages rates over partitions of its trials; here they are pooled"
+)
+_KNOWN_SPEAKERS_NOTE = (
+    "the evaluation averages FPR over known and unknown nontarget speakers; here pooled"
+)
+_UNCONFIRMED_NOTE = "unconfirmed: taken from secondary sources"
 
 COST_MODELS: dict[str, CostModel] = {
     model.name: model
@@ -132,15 +136,15 @@ COST_MODELS: dict[str, CostModel] = {
         CostModel("voxsrc", (0.05,)),
         CostModel("sre08", (0.01,), c_miss=10.0),
         CostModel("sre10_core", (0.001,)),
-        CostModel("sre12", (0.01, 0.001), note=_KNOWN),
-        CostModel("sre16", (0.01, 0.005), note=_PARTITIONS),
-        CostModel("sre18_cmn2", (0.01, 0.005), note=_PARTITIONS),
+        CostModel("sre12", (0.01, 0.001), note=_KNOWN_SPEAKERS_NOTE),
+        CostModel("sre16", (0.01, 0.005), note=_PARTITIONS_NOTE),
+        CostModel("sre18_cmn2", (0.01, 0.005), note=_PARTITIONS_NOTE),
         CostModel("sre18_vast", (0.05,)),
-        CostModel("sre19_cts", (0.01, 0.005), note=_PARTITIONS),
+        CostModel("sre19_cts", (0.01, 0.005), note=_PARTITIONS_NOTE),
         CostModel("sre19_mm", (0.05,)),
         CostModel("cts2020", (0.05,)),
-        CostModel("sre21", (0.01, 0.05), note=_PARTITIONS),
-        CostModel("sre24", (0.01, 0.05), note=_UNCONFIRMED),
+        CostModel("sre21", (0.01, 0.05), note=_PARTITIONS_NOTE),
+        CostModel("sre24", (0.01, 0.05), note=_UNCONFIRMED_NOTE),
         CostModel("sitw16", (0.01,)),
         CostModel("ffsvc20", (0.01,)),
     )
@@ -163,7 +167,7 @@ def parse_cost(text: str) -> CostModel:
     if text in COST_MODELS:
         return COST_MODELS[text]
     try:
-        p_target, c_miss, c_fa = (float(part) for part in text.split(","))
+        p_target, c_miss, c_fa = (float(number) for number in text.split(","))
     except ValueError:
         msg = (
             f"cost {text!r} is neither a known name nor 'p_target,c_miss,c_fa'; "
@@ -227,12 +231,20 @@ def min_cdet(
     (0.5, 2.0, 0, 1)
     """
     counts = as_counts(scores, labels)
-    minima = [_minimum(counts.curve, part, normalised=normalised) for part in cost.parts]
+    minima = [
+        _minimum(counts.curve, single_prior_model, normalised=normalised)
+        for single_prior_model in cost.parts
+    ]
     if len(minima) == 1:
         return minima[0]
-    value, raw = (np.mean([getattr(m, of) for m in minima], axis=0) for of in ("value", "raw"))
+    mean_cost, mean_raw_cost = (
+        np.mean([getattr(minimum, attribute) for minimum in minima], axis=0)
+        for attribute in ("value", "raw")
+    )
     nowhere = np.full_like(minima[0].fp, -1)
-    return MinCost(value, np.full_like(value, np.nan)[()], nowhere[()], nowhere[()], raw)
+    return MinCost(
+        mean_cost, np.full_like(mean_cost, np.nan)[()], nowhere[()], nowhere[()], mean_raw_cost
+    )
 
 
 def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> FloatArray:
@@ -267,23 +279,32 @@ def equalised_min_cdet(partitions: Iterable[Counts], *, cost: CostModel) -> Floa
     >>> float(equalised_min_cdet(parts, cost=parse_cost("0.5,1,1")))
     0.0
     """
-    parts = list(partitions)
-    if not parts:
+    partition_counts = list(partitions)
+    if not partition_counts:
         msg = "no partitions are given; an equalised cost is an average over one or more"
         raise ConfigError(msg)
-    scores = np.unique(np.concatenate([one.values for one in parts]))[::-1]
-    curves = [one.at(np.append(np.inf, scores)) for one in parts]
-    fnr, fpr = (_mean_of_known([getattr(one, rate) for one in curves]) for rate in ("fnr", "fpr"))
-    weights = [rate_weights(part, normalised=True) for part in cost.parts]
-    minima: list[FloatArray] = [(miss * fnr + fa * fpr).min(axis=-1) for miss, fa in weights]
+    scores = np.unique(
+        np.concatenate([counts_or_curve.values for counts_or_curve in partition_counts])
+    )[::-1]
+    curves = [counts_or_curve.at(np.append(np.inf, scores)) for counts_or_curve in partition_counts]
+    fnr, fpr = (
+        _mean_of_defined([getattr(counts_or_curve, rate) for counts_or_curve in curves])
+        for rate in ("fnr", "fpr")
+    )
+    weights = [
+        rate_weights(single_prior_model, normalised=True) for single_prior_model in cost.parts
+    ]
+    minima: list[FloatArray] = [
+        (miss * fnr + false_accept * fpr).min(axis=-1) for miss, false_accept in weights
+    ]
     return np.asarray(np.mean(minima, axis=0))[()]
 
 
-def _mean_of_known(rates: list[FloatArray]) -> FloatArray:
+def _mean_of_defined(rates: list[FloatArray]) -> FloatArray:
     """Mean of rates, without those that are NaN; NaN where all are."""
-    every = np.array(rates)
-    known = np.isfinite(every).sum(axis=0)
-    mean: FloatArray = np.nansum(every, axis=0) / np.where(known, known, np.nan)
+    stacked = np.array(rates)
+    n_defined = np.isfinite(stacked).sum(axis=0)
+    mean: FloatArray = np.nansum(stacked, axis=0) / np.where(n_defined, n_defined, np.nan)
     return mean
 
 
@@ -308,8 +329,12 @@ def act_cdet(
     """
     counts = as_counts(scores, labels)
     actual: list[FloatArray] = [
-        cdet(counts.at(bayes_threshold(part, base)), part, normalised=normalised)[..., 0]
-        for part in cost.parts
+        cdet(
+            counts.at(bayes_threshold(single_prior_model, base)),
+            single_prior_model,
+            normalised=normalised,
+        )[..., 0]
+        for single_prior_model in cost.parts
     ]
     return np.asarray(np.mean(actual, axis=0))[()]
 
@@ -329,8 +354,8 @@ def bayes_threshold(cost: CostModel, base: float = math.e) -> float:
     >>> round(bayes_threshold(parse_cost("voxsrc")), 6)
     2.944439
     """
-    if base in _LOGARITHMS:
-        return _LOGARITHMS[base](cost.beta)
+    if base in _LOGARITHM_BY_BASE:
+        return _LOGARITHM_BY_BASE[base](cost.beta)
     return math.log(cost.beta) / math.log(base)
 
 
@@ -341,21 +366,21 @@ def _minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
     miss_units, false_units = int(miss * scale), int(false_accept * scale)
     common = math.gcd(miss_units, false_units)
     miss_units, false_units = miss_units // common, false_units // common
-    most = int(targets.max(initial=0)) * int(nontargets.max(initial=0))
+    max_product = int(targets.max(initial=0)) * int(nontargets.max(initial=0))
     per_miss: IntArray | FloatArray = nontargets.astype(np.float64)
     per_false: IntArray | FloatArray = targets.astype(np.float64) * (false_units / miss_units)
-    if (miss_units + false_units) * most < _EXACT:
+    if (miss_units + false_units) * max_product < _MAX_INT64_SUM:
         per_miss, per_false = nontargets * miss_units, targets * false_units
     total = curve.fn * np.asarray(per_miss)[..., None]
     total += curve.fp * np.asarray(per_false)[..., None]
     # the first minimum, so the largest threshold
-    at = np.argmin(total, axis=-1)
-    fp = np.take_along_axis(curve.fp, at[..., None], axis=-1)[..., 0]
-    fn = np.take_along_axis(curve.fn, at[..., None], axis=-1)[..., 0]
+    cheapest = np.argmin(total, axis=-1)
+    fp = np.take_along_axis(curve.fp, cheapest[..., None], axis=-1)[..., 0]
+    fn = np.take_along_axis(curve.fn, cheapest[..., None], axis=-1)[..., 0]
     defined = (targets > 0) & (nontargets > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         fnr, fpr = fn / targets, fp / nontargets
-        value, raw = (
+        min_cost, raw = (
             weights[0] * fnr + weights[1] * fpr
             for weights in (
                 rate_weights(cost, normalised=normalised),
@@ -363,8 +388,8 @@ def _minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
             )
         )
     return MinCost(
-        np.where(defined, value, np.nan)[()],
-        np.where(defined, curve.thresholds[at], np.nan)[()],
+        np.where(defined, min_cost, np.nan)[()],
+        np.where(defined, curve.thresholds[cheapest], np.nan)[()],
         np.where(defined, fp, -1)[()],
         np.where(defined, fn, -1)[()],
         np.where(defined, raw, np.nan)[()],
@@ -375,14 +400,14 @@ def _minimum(curve: Curve, cost: CostModel, *, normalised: bool) -> MinCost:
 def rate_weights(cost: CostModel, *, normalised: bool) -> tuple[float, float]:
     """Weights of FNR and FPR, averaged over the priors before rounding to floats."""
     miss = false_accept = Fraction(0)
-    for part in cost.parts:
-        both = part.weights
-        scale = min(both) if normalised else 1
-        miss += both[0] / scale
-        false_accept += both[1] / scale
+    for single_prior_model in cost.parts:
+        model_weights = single_prior_model.weights
+        scale = min(model_weights) if normalised else 1
+        miss += model_weights[0] / scale
+        false_accept += model_weights[1] / scale
     return float(miss / len(cost.parts)), float(false_accept / len(cost.parts))
 
 
-def _as_written(number: float) -> Fraction:
+def _as_written(written_number: float) -> Fraction:
     """The number that a person wrote: 0.05 means 1/20, not its binary neighbour."""
-    return Fraction(repr(float(number)))
+    return Fraction(repr(float(written_number)))

@@ -1,8 +1,8 @@
-"""The waist: integer counts of target and nontarget trials per score value.
+"""Integer counts of target and nontarget trials per score value, and error curves from them.
 
-Everything above this module turns files into `Counts`; everything below reads
-`Counts` and the `Curve` cumulated from them, and knows no files, tables or
-names. Counts of disjoint sets of trials add up.
+The narrow waist of the package: readers turn files into `Counts`; all metrics read `Counts` and
+the `Curve` cumulated from them, and know no files, tables or names. Counts of disjoint sets of
+trials add up.
 
 Axes: ``[..., group, value]`` and ``[..., group, threshold]``; leading axes are free.
 """
@@ -26,61 +26,73 @@ if TYPE_CHECKING:
     IntArray: TypeAlias = NDArray[np.int64]
 
 
-_CELLS = 1 << 16
-_AT_ONCE = 1 << 16
-"""Scores, so that all that is made of them stays near the processor."""
-_CROWDED, _FEW = 8, 32
-_STRETCH = 2**13  # longer ones are handed to threads, which wait for each other
+_N_GRID_CELLS = 1 << 16
+# Scores at a time, so that all intermediate arrays stay in the processor's cache.
+_CHUNK_SIZE = 1 << 16
+# A grid helps to search among edges unless some cell is crowded or there are hardly any edges.
+_MAX_EDGES_PER_CELL = 8
+_MIN_GRID_EDGES = 32
+# NumPy hands longer dot products to threads, which wait for each other.
+_SCORES_PER_PASS = 2**13
 
 
 class ScoreGrid:
-    """Even cells from a low number to a high one: a higher one is in no lower cell.
+    """Even cells from a low to a high score; a higher score is never in a lower cell.
 
-    Whatever is rounded. There are none where the two are the same, or not finite.
+    This holds however scores are rounded. There are no cells where the two scores are equal or
+    not finite.
     """
 
     def __init__(self, low: float, high: float) -> None:
         self.low = low
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            self.scale = np.float64(_CELLS) / np.subtract(high, low)
+            self.scale = np.float64(_N_GRID_CELLS) / np.subtract(high, low)
         self.has_cells = bool(0 < self.scale < np.inf)
 
     def cell_indices(self, scores: FloatArray) -> NDArray[np.int32]:
-        """Cell of each score, the first or the last of those that lie beyond."""
+        """Return the cell of each score; scores beyond the grid are in its first or last cell."""
         with np.errstate(over="ignore"):
             cells: FloatArray = (scores - self.low) * self.scale
-        return cells.clip(0, _CELLS - 1).astype(np.int32)
+        return cells.clip(0, _N_GRID_CELLS - 1).astype(np.int32)
 
     def index_scores(self, scores: FloatArray) -> tuple[FloatArray, NDArray[np.int32]] | None:
-        """Scores that occur, rising, and the place of each; None where two share a cell.
+        """Return the scores that occur, rising, and each one's index; None if two share a cell.
 
         Examples
         --------
-        >>> values, place = ScoreGrid(0.0, 0.5).index_scores(np.array([0.5, 0.0, 0.25, 0.5]))
-        >>> values.tolist(), place.tolist()
+        >>> values, indices = ScoreGrid(0.0, 0.5).index_scores(np.array([0.5, 0.0, 0.25, 0.5]))
+        >>> values.tolist(), indices.tolist()
         ([0.0, 0.25, 0.5], [2, 0, 1, 2])
         """
-        found, cell = np.full(_CELLS, np.nan), np.empty(scores.size, dtype=np.int32)
-        parts = [slice(start, start + _AT_ONCE) for start in range(0, scores.size, _AT_ONCE)]
-        for here in parts:
-            cell[here] = self.cell_indices(scores[here])
-            found[cell[here]] = scores[here]
-            if here is parts[0] and not np.array_equal(found.take(cell[here]), scores[here]):
+        score_of_cell = np.full(_N_GRID_CELLS, np.nan)
+        cell_indices = np.empty(scores.size, dtype=np.int32)
+        chunks = [slice(start, start + _CHUNK_SIZE) for start in range(0, scores.size, _CHUNK_SIZE)]
+        for chunk in chunks:
+            cell_indices[chunk] = self.cell_indices(scores[chunk])
+            score_of_cell[cell_indices[chunk]] = scores[chunk]
+            # two scores in one cell mostly show in the first chunk, which saves the others
+            if chunk is chunks[0] and not _holds(score_of_cell, cell_indices[chunk], scores[chunk]):
                 return None
-        if not all(np.array_equal(found.take(cell[here]), scores[here]) for here in parts):
+        # a later chunk may have overwritten the score of an earlier one
+        if not all(_holds(score_of_cell, cell_indices[chunk], scores[chunk]) for chunk in chunks):
             return None
-        used = np.flatnonzero(~np.isnan(found))
-        number = np.zeros(_CELLS, dtype=np.int32)
-        number[used] = np.arange(used.size)
-        for here in parts:
-            cell[here] = number.take(cell[here])
-        return found[used] + 0.0, cell  # zero has no sign
+        used_cells = np.flatnonzero(~np.isnan(score_of_cell))
+        value_indices = np.zeros(_N_GRID_CELLS, dtype=np.int32)
+        value_indices[used_cells] = np.arange(used_cells.size)
+        for chunk in chunks:
+            cell_indices[chunk] = value_indices.take(cell_indices[chunk])
+        return score_of_cell[used_cells] + 0.0, cell_indices  # zero has no sign
+
+
+def _holds(score_of_cell: FloatArray, cell_indices: NDArray[np.int32], scores: FloatArray) -> bool:
+    """Return whether the cell of every score holds this very score."""
+    return np.array_equal(score_of_cell.take(cell_indices), scores)
 
 
 class EdgeSearch:
-    """How many of some rising edges are at or below each score: what a binary search finds.
+    """Finds how many of some rising edges are at or below each score, as a binary search does.
 
-    An even grid over the edges tells it at once, but for the few edges in a score's own cell.
+    An even grid over the edges answers at once, except for the few edges in a score's own cell.
 
     Examples
     --------
@@ -92,31 +104,31 @@ class EdgeSearch:
 
     def __init__(self, edges: FloatArray) -> None:
         self.edges = edges
-        inside = edges[np.isfinite(edges)]
-        self.grid = ScoreGrid(*inside[[0, -1]] if inside.size else (0.0, 0.0))
+        finite_edges = edges[np.isfinite(edges)]
+        self.grid = ScoreGrid(*finite_edges[[0, -1]] if finite_edges.size else (0.0, 0.0))
         self.max_edges_per_cell = 0
-        if edges.size > _FEW and self.grid.has_cells:
-            cell = self.grid.cell_indices(edges)
-            self.max_edges_per_cell = int(np.bincount(cell).max())
-            self.first_edge_indices = np.searchsorted(cell, np.arange(_CELLS))
+        if edges.size > _MIN_GRID_EDGES and self.grid.has_cells:
+            edge_cells = self.grid.cell_indices(edges)
+            self.max_edges_per_cell = int(np.bincount(edge_cells).max())
+            self.first_edge_indices = np.searchsorted(edge_cells, np.arange(_N_GRID_CELLS))
 
     def step_indices(self, scores: FloatArray) -> NDArray[np.intp]:
-        """Steps of scores, none of which is NaN; shapes (score,)."""
-        if not 0 < self.max_edges_per_cell <= _CROWDED:
+        """Return the number of edges at or below each score, none NaN; shapes (score,)."""
+        if not 0 < self.max_edges_per_cell <= _MAX_EDGES_PER_CELL:
             return np.searchsorted(self.edges, scores, side="right")
-        found = np.empty(scores.size, dtype=np.intp)
-        above = np.append(self.edges, np.nan)  # which nothing reaches
-        for start in range(0, scores.size, _AT_ONCE):
-            some = scores[start : start + _AT_ONCE]
-            at = self.first_edge_indices.take(self.grid.cell_indices(some))
+        steps = np.empty(scores.size, dtype=np.intp)
+        next_edges = np.append(self.edges, np.nan)  # no score reaches NaN
+        for start in range(0, scores.size, _CHUNK_SIZE):
+            chunk = scores[start : start + _CHUNK_SIZE]
+            chunk_steps = self.first_edge_indices.take(self.grid.cell_indices(chunk))
             for _ in range(self.max_edges_per_cell):
-                at += above.take(at) <= some
-            found[start : start + _AT_ONCE] = at
-        return found
+                chunk_steps += next_edges.take(chunk_steps) <= chunk
+            steps[start : start + _CHUNK_SIZE] = chunk_steps
+        return steps
 
 
 _LABELS = (-1, 0, 1)
-_ORDER = (
+_ARGUMENT_ORDER = (
     "scores come first and labels second, unlike scikit-learn's y_true, y_score; scores of 0 and 1 "
     "are given as floats"
 )
@@ -193,16 +205,19 @@ class Counts:
         >>> counts.values.tolist(), counts.target.tolist(), counts.nontarget.tolist()
         ([0.2, 0.9], [1, 1], [1, 0])
         """
-        given, label = np.asarray(scores), np.asarray(labels)
+        raw_scores, label = np.asarray(scores), np.asarray(labels)
         try:
-            score = given.astype(np.float64)
+            score = raw_scores.astype(np.float64)
         except ValueError:
-            msg = f"scores are not numbers, as {given.ravel()[:1].tolist()}: {_ORDER}"
+            msg = f"scores are not numbers, as {raw_scores.ravel()[:1].tolist()}: {_ARGUMENT_ORDER}"
             raise DataError(msg) from None
-        is_bool = [one.dtype.kind == "b" for one in (given, label)]
-        may_be_labels = is_bool[0] or (given.dtype.kind in "iu" and not is_bool[1])
-        if may_be_labels and given.size and np.isin(given, _LABELS).all():
-            msg = f"scores hold {given.max()} and the like alone, as labels do: {_ORDER}"
+        is_bool = [argument.dtype.kind == "b" for argument in (raw_scores, label)]
+        may_be_labels = is_bool[0] or (raw_scores.dtype.kind in "iu" and not is_bool[1])
+        if may_be_labels and raw_scores.size and np.isin(raw_scores, _LABELS).all():
+            msg = (
+                f"scores hold {raw_scores.max()} and the like alone, as labels do: "
+                f"{_ARGUMENT_ORDER}"
+            )
             raise DataError(msg)
         if score.ndim != 1 or score.shape != label.shape:
             msg = (
@@ -214,12 +229,13 @@ class Counts:
             msg = f"score {int(np.isnan(score).argmax())} is NaN; leave such trials out first"
             raise DataError(msg)
         target = label == 1
-        odd = ~(target | (label == 0) | (label == -1))
-        if odd.any():
-            at = int(odd.argmax())
-            (found,) = label[at : at + 1].tolist()
+        is_unknown_label = ~(target | (label == 0) | (label == -1))
+        if is_unknown_label.any():
+            label_index = int(is_unknown_label.argmax())
+            (unknown_label,) = label[label_index : label_index + 1].tolist()
             msg = (
-                f"label {at} is {found!r}; labels are 1 or True (target), 0, -1 or False; {_ORDER}"
+                f"label {label_index} is {unknown_label!r}; labels are 1 or True (target), 0, -1 "
+                f"or False; {_ARGUMENT_ORDER}"
             )
             raise DataError(msg)
         order = np.argsort(score)
@@ -235,30 +251,34 @@ class Counts:
         """
         is_first = np.ones(score.size, dtype=np.bool_)
         np.not_equal(score[1:], score[:-1], out=is_first[1:])
-        first = np.flatnonzero(is_first)
+        starts = np.flatnonzero(is_first)
         running = np.zeros(score.size + 1, dtype=np.int64)
         np.cumsum(target if weight is None else target * weight, dtype=np.int64, out=running[1:])
-        n_target = _to_next(running.take(first), running[-1])
+        n_target = _distances_to_next(running.take(starts), running[-1])
         if weight is None:
-            n = _to_next(first, score.size)
+            n_nontarget = _distances_to_next(starts, score.size)
         else:
             np.cumsum(weight, out=running[1:])
-            n = _to_next(running.take(first), running[-1])
-        values = score.take(first)
-        values += 0.0  # which makes -0.0 and 0.0 one value with one spelling
-        n -= n_target
-        return cls(values, n_target, n)
+            n_nontarget = _distances_to_next(running.take(starts), running[-1])
+        distinct_scores = score.take(starts)
+        distinct_scores += 0.0  # makes -0.0 and 0.0 one value with one spelling
+        n_nontarget -= n_target
+        return cls(distinct_scores, n_target, n_nontarget)
 
     def __add__(self, other: Counts) -> Counts:
         """Counts of both sets of trials, on the union of their values."""
         values = np.union1d(self.values, other.values)
-        here, there = (np.searchsorted(values, c.values) for c in (self, other))
+        self_positions = np.searchsorted(values, self.values)
+        other_positions = np.searchsorted(values, other.values)
         summed = []
-        for mine, theirs in ((self.target, other.target), (self.nontarget, other.nontarget)):
-            lead = np.broadcast_shapes(mine.shape[:-1], theirs.shape[:-1])
-            total = np.zeros((*lead, values.size), dtype=np.int64)
-            total[..., here] += mine
-            total[..., there] += theirs
+        for self_trials, other_trials in (
+            (self.target, other.target),
+            (self.nontarget, other.nontarget),
+        ):
+            leading_shape = np.broadcast_shapes(self_trials.shape[:-1], other_trials.shape[:-1])
+            total = np.zeros((*leading_shape, values.size), dtype=np.int64)
+            total[..., self_positions] += self_trials
+            total[..., other_positions] += other_trials
             summed.append(total)
         return Counts(values, *summed)
 
@@ -279,25 +299,22 @@ class Counts:
         Infinite scores make it infinite, both infinities NaN.
         """
         with np.errstate(invalid="ignore", divide="ignore"):
-            of_target, of_nontarget = (
-                np.asarray(sum_over_trials(self.values, trials, lambda v: v) / total)
-                for trials, total in (
-                    (self.target, self.n_target),
-                    (self.nontarget, self.n_nontarget),
-                )
-            )
-        return of_target, of_nontarget
+            target_sum = sum_over_trials(self.values, self.target, lambda score: score)
+            nontarget_sum = sum_over_trials(self.values, self.nontarget, lambda score: score)
+            target_mean = np.asarray(target_sum / self.n_target)
+            nontarget_mean = np.asarray(nontarget_sum / self.n_nontarget)
+        return target_mean, nontarget_mean
 
     @cached_property
     def curve(self) -> Curve:
         """The whole error curve: one threshold per value and +inf (accept nothing)."""
-        fp, fn = _above(self.nontarget), _above(self.target)
+        fp, fn = _counts_above(self.nontarget), _counts_above(self.target)
         np.subtract(self.n_target[..., None], fn, out=fn)
         thresholds = np.concatenate(([np.inf], self.values[::-1]))
         return Curve(thresholds, fp, fn, self.n_target, self.n_nontarget)
 
     def forget_curve(self) -> None:
-        """Give back the room of the curve, which is computed anew when it is asked for."""
+        """Give back the memory of the curve, which is computed anew when it is asked for."""
         vars(self).pop("curve", None)
 
     def at(self, thresholds: ArrayLike) -> Curve:
@@ -320,14 +337,17 @@ class Counts:
         >>> counts.at([[0.4], [0.9]]).fp.tolist()
         [[1], [0]]
         """
-        t = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-        accepted = self.values.size - np.searchsorted(self.values, t, side="left")
-        fp, fn = (_at(errors, accepted) for errors in (self.curve.fp, self.curve.fn))
-        return Curve(t, fp, fn, self.n_target, self.n_nontarget)
+        score_thresholds = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+        # points of the curve are numbered from +inf, so by how many values they accept
+        n_rejected_values = np.searchsorted(self.values, score_thresholds, side="left")
+        n_accepted_values = self.values.size - n_rejected_values
+        fp = _take_points(self.curve.fp, n_accepted_values)
+        fn = _take_points(self.curve.fn, n_accepted_values)
+        return Curve(score_thresholds, fp, fn, self.n_target, self.n_nontarget)
 
 
 def as_counts(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Counts:
-    """Counts as they are, or counted from scores and labels."""
+    """Return `Counts` unchanged, or count scores and labels."""
     if isinstance(scores, Counts):
         return scores
     if labels is None:
@@ -337,13 +357,13 @@ def as_counts(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Co
 
 
 def sum_over_trials(
-    values: FloatArray, trials: IntArray, of: Callable[[FloatArray], FloatArray]
+    scores: FloatArray, trials: IntArray, function: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """Sum of a function of the score over all trials.
+    """Return the sum of a function of the score over all trials.
 
-    Of scores ``[value]`` and trials with each, ``[..., value]``; a score without trials adds
-    nothing, even if `of` is infinite. `of` takes a stretch of the scores and returns the same
-    length, with leading axes if it likes.
+    Scores are ``[value]``, trials with each score ``[..., value]``; a score without trials adds
+    nothing, even if the function is infinite. The function takes some of the scores and returns
+    the same length, with leading axes if it likes.
 
     Examples
     --------
@@ -351,45 +371,49 @@ def sum_over_trials(
     7.0
     """
     total = np.zeros(trials.shape[:-1])
-    # stretches that fit the cache: several times faster than one pass over a million values
+    # parts that fit the cache: several times faster than one pass over a million values
     with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, values.size, _STRETCH):
-            stretch = slice(start, start + _STRETCH)
-            n, each = trials[..., stretch], of(values[stretch])
-            if np.isfinite(each).all():
-                total = total + np.vecdot(n, each)
+        for start in range(0, scores.size, _SCORES_PER_PASS):
+            score_slice = slice(start, start + _SCORES_PER_PASS)
+            trials_of_pass = trials[..., score_slice]
+            terms = function(scores[score_slice])
+            if np.isfinite(terms).all():
+                total = total + np.vecdot(trials_of_pass, terms)
             else:
-                total = total + np.where(n > 0, n * each, 0.0).sum(axis=-1)
+                products = np.where(trials_of_pass > 0, trials_of_pass * terms, 0.0)
+                total = total + products.sum(axis=-1)
     return total
 
 
-def _to_next(rising: IntArray, end: int) -> IntArray:
-    """How far each number is from the next one, the last from the end."""
-    found = np.empty(rising.size, dtype=np.int64)
-    np.subtract(rising[1:], rising[:-1], out=found[:-1])
-    found[-1:] = end - rising[-1:]
-    return found
+def _distances_to_next(rising: IntArray, end: int) -> IntArray:
+    """Return how far each number is from the next one, and the last one from the end."""
+    distances = np.empty(rising.size, dtype=np.int64)
+    np.subtract(rising[1:], rising[:-1], out=distances[:-1])
+    distances[-1:] = end - rising[-1:]
+    return distances
 
 
-def _above(per_value: IntArray) -> IntArray:
-    """Trials with at least each threshold's score, from +inf down."""
+def _counts_above(per_value: IntArray) -> IntArray:
+    """Return the trials with at least each threshold's score, from +inf down."""
     total = np.empty((*per_value.shape[:-1], per_value.shape[-1] + 1), dtype=np.int64)
     total[..., 0] = 0
     np.cumsum(per_value[..., ::-1], axis=-1, dtype=np.int64, out=total[..., 1:])
     return total
 
 
-def _at(errors: IntArray, index: NDArray[np.intp]) -> IntArray:
-    """Errors at points of a curve: the same of each cell, or its own."""
+def _take_points(errors: IntArray, index: NDArray[np.intp]) -> IntArray:
+    """Return errors at points of a curve: the same points for all cells, or each cell's own."""
     if index.ndim == 1 or errors.ndim == 1:
         return errors[..., index]
-    lead = np.broadcast_shapes(errors.shape[:-1], index.shape[:-1])
-    whole = np.broadcast_to(errors, (*lead, errors.shape[-1]))
-    return np.take_along_axis(whole, np.broadcast_to(index, (*lead, index.shape[-1])), axis=-1)
+    leading_shape = np.broadcast_shapes(errors.shape[:-1], index.shape[:-1])
+    broadcast_errors = np.broadcast_to(errors, (*leading_shape, errors.shape[-1]))
+    return np.take_along_axis(
+        broadcast_errors, np.broadcast_to(index, (*leading_shape, index.shape[-1])), axis=-1
+    )
 
 
 def _rate(errors: IntArray, trials: IntArray) -> FloatArray:
-    if trials.all():  # as almost always
+    if trials.all():  # as almost always: the division then needs no mask
         return np.asarray(errors / trials[..., None])
     with np.errstate(invalid="ignore"):
         return np.where(trials[..., None] > 0, errors / trials[..., None], np.nan)

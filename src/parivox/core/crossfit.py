@@ -38,11 +38,11 @@ def deal(group: ArrayLike, folds: int, seed: int = 0) -> IntArray:
     >>> np.bincount(fold).tolist(), np.unique(fold[4:]).tolist()
     ([2, 2, 2, 2, 2], [0, 1, 2, 3, 4])
     """
-    of = np.asarray(group)
+    groups = np.asarray(group)
     rng = np.random.default_rng(seed)
-    order = np.lexsort((rng.permutation(of.size), of))
-    fold = np.empty(of.size, dtype=np.int64)
-    fold[order] = rng.permutation(folds)[np.arange(of.size) % folds]
+    order = np.lexsort((rng.permutation(groups.size), groups))
+    fold = np.empty(groups.size, dtype=np.int64)
+    fold[order] = rng.permutation(folds)[np.arange(groups.size) % folds]
     return fold
 
 
@@ -54,11 +54,11 @@ def held_out(folds: int, most: int = 2) -> IntArray:
     >>> held_out(3).tolist()
     [0, 1, 2, 4, 3, 5, 6]
     """
-    sets = (some for n in range(most + 1) for some in combinations(range(folds), n))
-    return np.array([sum(1 << fold for fold in some) for some in sets], dtype=np.int64)
+    sets = (fold_set for n in range(most + 1) for fold_set in combinations(range(folds), n))
+    return np.array([sum(1 << fold for fold in fold_set) for fold_set in sets], dtype=np.int64)
 
 
-def sides(one: ArrayLike, other: ArrayLike) -> IntArray:
+def sides(enrol_folds: ArrayLike, test_folds: ArrayLike) -> IntArray:
     """The folds of both speakers of each trial, as bits.
 
     Examples
@@ -66,7 +66,7 @@ def sides(one: ArrayLike, other: ArrayLike) -> IntArray:
     >>> sides([0, 2], [1, 2]).tolist()
     [3, 4]
     """
-    return np.asarray(np.left_shift(1, one) | np.left_shift(1, other), dtype=np.int64)
+    return np.asarray(np.left_shift(1, enrol_folds) | np.left_shift(1, test_folds), dtype=np.int64)
 
 
 def standard_error(without: ArrayLike) -> FloatArray:
@@ -79,9 +79,11 @@ def standard_error(without: ArrayLike) -> FloatArray:
     >>> round(float(standard_error([0.2, 0.3, 0.3, 0.4])), 4)
     0.1225
     """
-    again = np.asarray(without, np.float64)
-    n = len(again)
-    variance = (n - 1) / n * ((again - again.mean(axis=0)) ** 2).sum(axis=0)
+    leave_one_out = np.asarray(without, np.float64)
+    n_folds = len(leave_one_out)
+    variance = (
+        (n_folds - 1) / n_folds * ((leave_one_out - leave_one_out.mean(axis=0)) ** 2).sum(axis=0)
+    )
     return np.asarray(np.sqrt(variance))[()]
 
 
@@ -109,16 +111,22 @@ def level_apart(difference: ArrayLike, without: ArrayLike) -> FloatArray:
     """
     from scipy.special import fdtrc  # noqa: PLC0415 - takes time to load
 
-    centre, again = np.asarray(difference, np.float64), np.asarray(without, np.float64)
-    n, m = len(again), centre.shape[-1]
-    off = again - again.mean(axis=0)
-    covariance = (n - 1) / n * np.einsum("k...i,k...j->...ij", off, off)
-    is_told = np.isfinite(centre).all(axis=-1) & np.isfinite(covariance).all(axis=(-2, -1))
-    is_told &= np.linalg.matrix_rank(np.where(is_told[..., None, None], covariance, 0)) == m
-    safe = np.where(is_told[..., None, None], covariance, np.eye(m))
-    t2 = (centre * np.linalg.solve(safe, centre[..., None])[..., 0]).sum(axis=-1)
-    p = fdtrc(m, n - m, (n - m) / (m * (n - 1)) * t2)
-    return np.asarray(np.where(is_told, p, np.nan))[()]
+    centre, leave_one_out = np.asarray(difference, np.float64), np.asarray(without, np.float64)
+    n_folds, n_numbers = len(leave_one_out), centre.shape[-1]
+    deviations = leave_one_out - leave_one_out.mean(axis=0)
+    covariance = (n_folds - 1) / n_folds * np.einsum("k...i,k...j->...ij", deviations, deviations)
+    is_defined = np.isfinite(centre).all(axis=-1) & np.isfinite(covariance).all(axis=(-2, -1))
+    is_defined &= (
+        np.linalg.matrix_rank(np.where(is_defined[..., None, None], covariance, 0)) == n_numbers
+    )
+    safe_covariance = np.where(is_defined[..., None, None], covariance, np.eye(n_numbers))
+    t_squared = (centre * np.linalg.solve(safe_covariance, centre[..., None])[..., 0]).sum(axis=-1)
+    p_value = fdtrc(
+        n_numbers,
+        n_folds - n_numbers,
+        (n_folds - n_numbers) / (n_numbers * (n_folds - 1)) * t_squared,
+    )
+    return np.asarray(np.where(is_defined, p_value, np.nan))[()]
 
 
 def jackknife(
@@ -159,21 +167,21 @@ def jackknife(
     """
     from scipy.special import stdtrit  # noqa: PLC0415 - takes time to load
 
-    centre, again = np.asarray(value, np.float64), np.asarray(without, np.float64)
-    n = len(again)
-    variance = standard_error(again) ** 2
+    estimate, leave_one_out = np.asarray(value, np.float64), np.asarray(without, np.float64)
+    n_folds = len(leave_one_out)
+    variance = standard_error(leave_one_out) ** 2
     if moved is not None:
-        others = np.asarray(moved, np.float64)
-        left_out = ~np.isfinite(others)
-        left_out[np.arange(n), np.arange(n)] = True
-        squares = np.ma.array(others, mask=left_out).var(axis=1).filled(0)
-        twice = (n - 1) * (n - 2) / n * squares.sum(axis=0)
-        variance = np.maximum(variance - twice, variance / 2)
-    reach = stdtrit(n - 1, 0.5 + confidence / 2) * np.sqrt(variance)
-    return Limits((centre - reach)[()], (centre + reach)[()])
+        moves = np.asarray(moved, np.float64)
+        left_out = ~np.isfinite(moves)
+        left_out[np.arange(n_folds), np.arange(n_folds)] = True
+        squares = np.ma.array(moves, mask=left_out).var(axis=1).filled(0)
+        twice_counted = (n_folds - 1) * (n_folds - 2) / n_folds * squares.sum(axis=0)
+        variance = np.maximum(variance - twice_counted, variance / 2)
+    half_width = stdtrit(n_folds - 1, 0.5 + confidence / 2) * np.sqrt(variance)
+    return Limits((estimate - half_width)[()], (estimate + half_width)[()])
 
 
-def outside(bits: NDArray[np.integer[Any]], held: int) -> NDArray[np.bool_]:
+def outside(bits: NDArray[np.integer[Any]], held_out_folds: int) -> NDArray[np.bool_]:
     """Whether the speakers of each trial are all outside the folds that are held out.
 
     Examples
@@ -181,4 +189,4 @@ def outside(bits: NDArray[np.integer[Any]], held: int) -> NDArray[np.bool_]:
     >>> outside(sides([0, 2], [1, 2]), 0b011).tolist()
     [False, True]
     """
-    return np.asarray((bits & held) == 0)
+    return np.asarray((bits & held_out_folds) == 0)

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     Exact: TypeAlias = NDArray[Any]  # of Python integers, or of quotients of them
     Point: TypeAlias = tuple[Exact, Exact]  # false accepts and false rejects
 
-# Sums of two products of trial numbers below this fit int64; above, floats serve.
-_EXACT = 2**61
+# Sums of two products of trial numbers below this fit int64; larger ones are computed with floats.
+_MAX_INT64_PRODUCT = 2**61
 
 
 def eer(
@@ -75,14 +75,14 @@ def eer(
     >>> float(eer([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]))
     0.5
     """
-    if definition not in _RULES:
+    if definition not in _EER_BY_DEFINITION:
         msg = f"EER definition is {definition!r}; it is one of {', '.join(DEFINITIONS)}"
         raise ConfigError(msg)
     counts = as_counts(scores, labels)
     defined = (counts.n_target > 0) & (counts.n_nontarget > 0)
     value = np.full(defined.shape, np.nan)
     if defined.any():
-        value[defined] = _RULES[definition](_Crossing(counts.curve, defined))
+        value[defined] = _EER_BY_DEFINITION[definition](_Crossing(counts.curve, defined))
     return value[()]
 
 
@@ -94,49 +94,54 @@ class _Crossing:
     """
 
     def __init__(self, curve: Curve, defined: NDArray[np.bool_]) -> None:
-        at = crossing(curve)[defined]
-        size = curve.fp.shape[-1]
+        crossing_index = crossing(curve)[defined]
+        n_points = curve.fp.shape[-1]
         self.cells = np.flatnonzero(defined)
-        self.fp, self.fn = curve.fp.reshape(-1, size), curve.fn.reshape(-1, size)
+        self.fp, self.fn = curve.fp.reshape(-1, n_points), curve.fn.reshape(-1, n_points)
         self.targets: Exact = curve.n_target[defined].astype(object)
         self.nontargets: Exact = curve.n_nontarget[defined].astype(object)
-        self.before, self.after = self._point(at - 1), self._point(at)
+        self.before, self.after = self._point(crossing_index - 1), self._point(crossing_index)
 
-    def _point(self, at: IntArray) -> Point:
-        return self.fp[self.cells, at].astype(object), self.fn[self.cells, at].astype(object)
+    def _point(self, point_index: IntArray) -> Point:
+        return self.fp[self.cells, point_index].astype(object), self.fn[
+            self.cells, point_index
+        ].astype(object)
 
     def curves(self) -> Iterator[tuple[IntArray | FloatArray, IntArray | FloatArray, int, int]]:
-        """FP, FN, nontargets and targets of one cell after the other."""
+        """Yield FP, FN, nontargets and targets of one cell after the other."""
         for cell, nontargets, targets in zip(
             self.cells, self.nontargets, self.targets, strict=True
         ):
             fp, fn = self.fp[cell], self.fn[cell]
-            if nontargets * targets >= _EXACT:
+            if nontargets * targets >= _MAX_INT64_PRODUCT:
                 yield fp.astype(np.float64), fn.astype(np.float64), nontargets, targets
             else:
                 yield fp, fn, nontargets, targets
 
     def excess(self, point: Point) -> Exact:
-        """FNR - FPR in units of 1 / (targets * nontargets)."""
+        """Return FNR - FPR in units of 1 / (targets * nontargets)."""
         return np.asarray(point[1] * self.nontargets - point[0] * self.targets)
 
     def larger(self, point: Point) -> Exact:
-        """The larger of both rates."""
+        """Return the larger of both rates."""
         return np.maximum(point[0] / self.nontargets, point[1] / self.targets)
 
     def mean(self, point: Point) -> Exact:
-        """The mean of both rates."""
-        both = point[0] * self.targets + point[1] * self.nontargets
-        return np.asarray(both / (2 * self.targets * self.nontargets))
+        """Return the mean of both rates."""
+        error_products = point[0] * self.targets + point[1] * self.nontargets
+        return np.asarray(error_products / (2 * self.targets * self.nontargets))
 
     def nearest(self) -> Point:
-        """Point with the smallest abs(FPR - FNR), ties to the smaller threshold."""
+        """Return the point with the smallest abs(FPR - FNR), ties to the smaller threshold."""
         nearer = self.excess(self.before) < -self.excess(self.after)
-        fp, fn = (np.where(nearer, *both) for both in zip(self.before, self.after, strict=True))
+        fp, fn = (
+            np.where(nearer, *counts_around)
+            for counts_around in zip(self.before, self.after, strict=True)
+        )
         return fp, fn
 
     def line(self, before: Point, after: Point) -> Exact:
-        """FPR where the straight line between two points meets FPR = FNR."""
+        """Return the FPR where the straight line between two points meets FPR = FNR."""
         start, end = self.excess(before), self.excess(after)
         return np.asarray((start * after[0] - end * before[0]) / ((start - end) * self.nontargets))
 
@@ -144,71 +149,91 @@ class _Crossing:
 def _nearest_of_thinned(
     fp: IntArray | FloatArray, fn: IntArray | FloatArray, nontargets: int, targets: int
 ) -> tuple[int, int]:
-    own = np.concatenate(([True], (np.diff(fp) != 0) | (np.diff(fn) != 0)))
-    own[0] = False  # scikit-learn thins before it adds "accept nothing"
-    fp, fn = fp[own], fn[own]
-    bends = (np.diff(fp, 2) != 0) | (np.diff(fn, 2) != 0)
-    keep = np.ones(fp.size, dtype=bool)
-    keep[1:-1] = bends
-    fp, fn = np.append(0, fp[keep]), np.append(targets, fn[keep])
-    at = int(np.argmin(np.abs(fn * nontargets - fp * targets)))
-    return int(fp[at]), int(fn[at])
+    is_distinct = np.concatenate(([True], (np.diff(fp) != 0) | (np.diff(fn) != 0)))
+    is_distinct[0] = False  # scikit-learn thins before it adds "accept nothing"
+    fp, fn = fp[is_distinct], fn[is_distinct]
+    is_corner = (np.diff(fp, 2) != 0) | (np.diff(fn, 2) != 0)
+    is_kept = np.ones(fp.size, dtype=bool)
+    is_kept[1:-1] = is_corner
+    fp, fn = np.append(0, fp[is_kept]), np.append(targets, fn[is_kept])
+    nearest_index = int(np.argmin(np.abs(fn * nontargets - fp * targets)))
+    return int(fp[nearest_index]), int(fn[nearest_index])
 
 
-def _kaldi(c: _Crossing) -> Exact:
+def _kaldi(crossing_points: _Crossing) -> Exact:
     """EER = k / targets at the first target rank k (from 0) that beats its nontarget rank.
 
     Target k is outscored by the nontargets accepted together with it or before; k beats its rank
     if these are no more than k * nontargets / targets, and the last one always does. The
     first such k lies between the two points around FPR = FNR, or is the first of them.
     """
-    k = -(-c.after[0] * c.targets // c.nontargets)
-    return np.asarray(np.minimum(np.minimum(k, c.before[1]), c.targets - 1) / c.targets)
+    target_rank = -(
+        -crossing_points.after[0] * crossing_points.targets // crossing_points.nontargets
+    )
+    return np.asarray(
+        np.minimum(np.minimum(target_rank, crossing_points.before[1]), crossing_points.targets - 1)
+        / crossing_points.targets
+    )
 
 
-def _nist_sre16(c: _Crossing) -> Exact:
+def _nist_sre16(crossing_points: _Crossing) -> Exact:
     """Within a tie targets fall first, so the path between two points is a corner."""
-    corner = (c.after[0], c.before[1])
-    return np.where(c.excess(corner) <= 0, c.before[1] / c.targets, c.after[0] / c.nontargets)
+    corner = (crossing_points.after[0], crossing_points.before[1])
+    return np.where(
+        crossing_points.excess(corner) <= 0,
+        crossing_points.before[1] / crossing_points.targets,
+        crossing_points.after[0] / crossing_points.nontargets,
+    )
 
 
-def _rocch(c: _Crossing) -> Exact:
-    edges = [_hull_edge(*curve) for curve in c.curves()]
-    return c.line(_points(left for left, _ in edges), _points(right for _, right in edges))
+def _rocch(crossing_points: _Crossing) -> Exact:
+    edges = [_hull_edge(*curve) for curve in crossing_points.curves()]
+    return crossing_points.line(
+        _points(left for left, _ in edges), _points(right for _, right in edges)
+    )
 
 
 def _hull_edge(
     fp: IntArray | FloatArray, fn: IntArray | FloatArray, nontargets: int, targets: int
 ) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The hull's edge across FPR = FNR, found by pulling its two ends to the farthest point."""
-    left, right = (0, targets), (nontargets, 0)
+    """Return the hull's edge across FPR = FNR.
+
+    The two ends are pulled to the farthest point beyond the line between them until there is none.
+    """
+    low_fp_end, high_fp_end = (0, targets), (nontargets, 0)
     while True:
-        across, down = right[0] - left[0], left[1] - right[1]
-        distance = across * fn + down * fp
-        at = int(np.argmin(distance))
-        if distance[at] >= across * left[1] + down * left[0]:
-            return left, right
-        farthest = (int(fp[at]), int(fn[at]))
+        fp_span, fn_span = high_fp_end[0] - low_fp_end[0], low_fp_end[1] - high_fp_end[1]
+        distance = fp_span * fn + fn_span * fp
+        farthest_index = int(np.argmin(distance))
+        if distance[farthest_index] >= fp_span * low_fp_end[1] + fn_span * low_fp_end[0]:
+            return low_fp_end, high_fp_end
+        farthest = (int(fp[farthest_index]), int(fn[farthest_index]))
         if farthest[1] * nontargets >= farthest[0] * targets:
-            left = farthest
-            fp, fn = fp[at:], fn[at:]
+            low_fp_end = farthest
+            fp, fn = fp[farthest_index:], fn[farthest_index:]
         else:
-            right = farthest
-            fp, fn = fp[: at + 1], fn[: at + 1]
+            high_fp_end = farthest
+            fp, fn = fp[: farthest_index + 1], fn[: farthest_index + 1]
 
 
-def _pyeer(c: _Crossing) -> Exact:
-    either = np.minimum(c.mean(c.before), c.mean(c.after))
-    return np.where(c.excess(c.after) == 0, c.mean(c.after), either)
+def _pyeer(crossing_points: _Crossing) -> Exact:
+    smaller_mean = np.minimum(
+        crossing_points.mean(crossing_points.before), crossing_points.mean(crossing_points.after)
+    )
+    return np.where(
+        crossing_points.excess(crossing_points.after) == 0,
+        crossing_points.mean(crossing_points.after),
+        smaller_mean,
+    )
 
 
 def _points(points: Iterable[tuple[int, int]]) -> Point:
-    """Points of single cells as arrays."""
+    """Return points of single cells as arrays."""
     fp, fn = np.array(list(points), dtype=object).T
     return fp, fn
 
 
-_RULES: dict[str, Callable[[_Crossing], Exact]] = {
+_EER_BY_DEFINITION: dict[str, Callable[[_Crossing], Exact]] = {
     "linear": lambda c: c.line(c.before, c.after),
     "nearest_max": lambda c: c.larger(c.nearest()),
     "clova": lambda c: c.larger(_points(_nearest_of_thinned(*curve) for curve in c.curves())),
@@ -220,4 +245,4 @@ _RULES: dict[str, Callable[[_Crossing], Exact]] = {
     "pyeer": _pyeer,
 }
 
-DEFINITIONS: tuple[str, ...] = tuple(_RULES)
+DEFINITIONS: tuple[str, ...] = tuple(_EER_BY_DEFINITION)

@@ -47,13 +47,13 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray, IntArray
 
 
-_FEWEST_SPEAKERS = 5
+_MIN_SPEAKERS = 5
 """As for every inference (docs/methods/verdicts.md#gates)."""
-_LEAST_SPREAD, _MOST_SPREAD = 1e-6, 0.99
+_MIN_CORRELATION, _MAX_CORRELATION = 1e-6, 0.99
 """Correlation within speakers that still gives a proper beta distribution."""
-_LEVELS = 40
+_N_ERROR_COUNTS = 40
 """Error counts at which the worst tenth under equal rates is summed."""
-_AT_ONCE = 1 << 16  # numbers held of them at a time
+_NUMBERS_AT_ONCE = 1 << 16  # numbers held of them at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,9 @@ def share_above(tally: ErrorsBySpeaker, limit: float, confidence: float = 0.95) 
     if not 0 < limit < 1:
         msg = f"limit is {limit}; it must lie between 0 and 1, both excluded, such as 0.05"
         raise ConfigError(msg)
-    return _over_speakers(tally, lambda a, b: betaincc(a, b, limit), 1 / limit, confidence)
+    return _beta_mean_over_speakers(
+        tally, lambda a, b: betaincc(a, b, limit), 1 / limit, confidence
+    )
 
 
 def locked_out_people(
@@ -132,13 +134,13 @@ def locked_out_people(
     """
     from scipy.special import betaln  # noqa: PLC0415 - SciPy only where it is needed
 
-    n = checked_attempts(attempts)
+    n_attempts = checked_attempts(attempts)
 
-    def of_all(a: FloatArray, b: FloatArray) -> FloatArray:
-        found: FloatArray = np.exp(betaln(a + n, b) - betaln(a, b))
-        return found
+    def all_attempts_rejected(a: FloatArray, b: FloatArray) -> FloatArray:
+        chance: FloatArray = np.exp(betaln(a + n_attempts, b) - betaln(a, b))
+        return chance
 
-    return _over_speakers(tally, of_all, n, confidence)
+    return _beta_mean_over_speakers(tally, all_attempts_rejected, n_attempts, confidence)
 
 
 def worst_tenth(tally: ErrorsBySpeaker) -> WorstTenth:
@@ -171,7 +173,7 @@ def worst_tenth(tally: ErrorsBySpeaker) -> WorstTenth:
     total = tally.sum_by_cell(errors)
     with np.errstate(invalid="ignore", divide="ignore"):
         observed = tally.sum_by_cell(worst_first * (rank < tenth[tally.cell])) / total
-        expected = _worst_of_equals(tally, total, tenth) / total
+        expected = _expected_worst_tenth_errors(tally, total, tenth) / total
     reason = np.select([tally.n_speakers == 0, total == 0], ["no_trials", "no_errors"], default="")
     return WorstTenth(tenth, observed, np.minimum(expected, 1.0), reason)
 
@@ -205,8 +207,8 @@ def let_in(fpr: ArrayLike, attempts: int) -> FloatArray:
     """
     rate: FloatArray = np.asarray(fpr, dtype=np.float64)
     with np.errstate(divide="ignore"):
-        kept_out: FloatArray = checked_attempts(attempts) * np.log1p(-rate)
-    return np.abs(np.expm1(kept_out))
+        log_chance_rejected: FloatArray = checked_attempts(attempts) * np.log1p(-rate)
+    return np.abs(np.expm1(log_chance_rejected))
 
 
 def attempts_until(fpr: ArrayLike, probability: float = 0.95) -> FloatArray:
@@ -240,48 +242,56 @@ def checked_attempts(attempts: int) -> int:
     return int(attempts)
 
 
-def _worst_of_equals(tally: ErrorsBySpeaker, errors: FloatArray, tenth: IntArray) -> FloatArray:
+def _expected_worst_tenth_errors(
+    tally: ErrorsBySpeaker, errors: FloatArray, tenth: IntArray
+) -> FloatArray:
     """Expected errors of the worst tenth if all speakers of a cell had its rate."""
     from scipy.special import bdtr, betainc  # noqa: PLC0415 - SciPy only where it is needed
 
     # speakers with equal trials are alike here
     shape = (max(tally.n_cells, 1), int(tally.trials.max(initial=0)) + 1)
-    kinds, alike = np.unique(
+    kind_codes, speakers_of_kind = np.unique(
         np.ravel_multi_index((tally.cell, tally.trials.astype(np.int64)), shape),
         return_counts=True,
     )
-    cell, trials = np.unravel_index(kinds, shape)
-    people = np.maximum(tally.n_speakers, 1)
+    cell, trials = np.unravel_index(kind_codes, shape)
+    n_speakers = np.maximum(tally.n_speakers, 1)
     rate = errors / np.maximum(tally.sum_by_cell(tally.trials), 1)
     mean = rate[..., cell] * trials
-    most = np.minimum(mean + 9 * np.sqrt(mean) + 20, trials)
-    highest = np.zeros(errors.shape)
-    for place in np.ndindex(*errors.shape[:-1]):
-        np.maximum.at(highest[place], cell, most[place])
+    max_errors = np.minimum(mean + 9 * np.sqrt(mean) + 20, trials)
+    highest_count = np.zeros(errors.shape)
+    for leading_index in np.ndindex(*errors.shape[:-1]):
+        np.maximum.at(highest_count[leading_index], cell, max_errors[leading_index])
     # every count up to 64, beyond that evenly spread ones that stand for their neighbours
-    step = np.maximum(highest / _LEVELS, 1.0)
-    found = np.zeros(errors.shape)
-    at_once = max(_AT_ONCE // max(mean.size, 1), 1)
-    for first in range(0, _LEVELS, at_once):
-        levels = np.arange(first, min(first + at_once, _LEVELS)).reshape(-1, *[1] * errors.ndim)
-        count = (0.5 + step * (levels + 0.5))[..., cell]
-        is_there = count <= trials
-        reach = np.zeros(count.shape)
-        betainc(count, trials - count + 1, rate[..., cell], out=reach, where=is_there)
-        share = np.clip(reduce_by_cell(reach * alike, cell, tally.n_cells) / people, 0.0, 1.0)
+    step = np.maximum(highest_count / _N_ERROR_COUNTS, 1.0)
+    expected_errors = np.zeros(errors.shape)
+    counts_at_once = max(_NUMBERS_AT_ONCE // max(mean.size, 1), 1)
+    for first_count in range(0, _N_ERROR_COUNTS, counts_at_once):
+        count_indices = np.arange(
+            first_count, min(first_count + counts_at_once, _N_ERROR_COUNTS)
+        ).reshape(-1, *[1] * errors.ndim)
+        count = (0.5 + step * (count_indices + 0.5))[..., cell]
+        is_possible = count <= trials
+        chance_of_count = np.zeros(count.shape)
+        betainc(count, trials - count + 1, rate[..., cell], out=chance_of_count, where=is_possible)
+        share = np.clip(
+            reduce_by_cell(chance_of_count * speakers_of_kind, cell, tally.n_cells) / n_speakers,
+            0.0,
+            1.0,
+        )
         # mean of min(tenth, M), where M speakers of `people` have that count
-        for each in step * (
-            people * share * bdtr(tenth - 1, people - 1, share)
-            + tenth * (1 - bdtr(tenth, people, share))
+        for terms in step * (
+            n_speakers * share * bdtr(tenth - 1, n_speakers - 1, share)
+            + tenth * (1 - bdtr(tenth, n_speakers, share))
         ):
-            found += each
-    return found
+            expected_errors += terms
+    return expected_errors
 
 
-def _over_speakers(
+def _beta_mean_over_speakers(
     tally: ErrorsBySpeaker,
-    known: Callable[[FloatArray, FloatArray], FloatArray],
-    fewest: float,
+    posterior_mean: Callable[[FloatArray, FloatArray], FloatArray],
+    min_trials: float,
     confidence: float,
 ) -> SpeakerShares:
     """Mean over each cell's speakers of what is `known` under their beta distributions.
@@ -295,57 +305,64 @@ def _over_speakers(
         raise ConfigError(msg)
     errors = np.asarray(tally.errors, dtype=np.float64)
     trials = np.asarray(tally.trials, dtype=np.float64)
-    speakers, total = tally.n_speakers, tally.sum_by_cell(trials)
-    wrong = tally.sum_by_cell(errors)
+    n_speakers, cell_trials = tally.n_speakers, tally.sum_by_cell(trials)
+    cell_errors = tally.sum_by_cell(errors)
     reason = np.select(
         [
-            np.broadcast_to(why, wrong.shape)
-            for why in (
-                speakers == 0,
-                speakers < _FEWEST_SPEAKERS,
-                (total < speakers * fewest) | (total <= speakers),
-                wrong == 0,
-                wrong == total,
+            np.broadcast_to(condition, cell_errors.shape)
+            for condition in (
+                n_speakers == 0,
+                n_speakers < _MIN_SPEAKERS,
+                (cell_trials < n_speakers * min_trials) | (cell_trials <= n_speakers),
+                cell_errors == 0,
+                cell_errors == cell_trials,
             )
         ],
         ["no_trials", "few_speakers", "few_trials", "no_errors", "all_errors"],
         default="",
     )
     defined = reason == ""
-    t = stdtrit(np.maximum(speakers - 1.0, 1.0), (1 + confidence) / 2)
+    t = stdtrit(np.maximum(n_speakers - 1.0, 1.0), (1 + confidence) / 2)
     rates = rate_interval(moments(tally), confidence)
-    spread, its_error = _spread(tally, errors, trials)
+    correlation_estimate, correlation_error = _speaker_correlation(tally, errors, trials)
 
     # speakers with equal errors and trials, at one point and in one cell, are alike
-    place = np.arange(defined.size).reshape(defined.shape)[..., tally.cell]
-    keys = np.broadcast_arrays(place, errors.astype(np.int64), trials.astype(np.int64))
+    point_and_cell = np.arange(defined.size).reshape(defined.shape)[..., tally.cell]
+    keys = np.broadcast_arrays(point_and_cell, errors.astype(np.int64), trials.astype(np.int64))
     shape = (max(defined.size, 1), *(int(key.max(initial=0)) + 1 for key in keys[1:]))
-    kinds, alike = np.unique(
+    kind_codes, speakers_of_kind = np.unique(
         np.ravel_multi_index([key.ravel() for key in keys], shape), return_counts=True
     )
-    at, k, n = np.unravel_index(kinds, shape)
+    kind_cell, kind_errors, kind_trials = np.unravel_index(kind_codes, shape)
 
-    def mean(rate: FloatArray, correlation: FloatArray) -> FloatArray:
-        rho = np.where(defined, np.clip(correlation, _LEAST_SPREAD, _MOST_SPREAD), 0.5)
-        safe = np.where(defined, rate, 0.5)
-        weight = 1 / rho - 1
-        a, b = (safe * weight).ravel()[at], ((1 - safe) * weight).ravel()[at]
-        each = known(a + k, b + n - k)
-        found = np.bincount(at, each * alike, minlength=defined.size).reshape(defined.shape)
-        return np.where(defined, found / np.maximum(speakers, 1), np.nan)
+    def mean_chance(rate: FloatArray, correlation: FloatArray) -> FloatArray:
+        bounded_correlation = np.where(
+            defined, np.clip(correlation, _MIN_CORRELATION, _MAX_CORRELATION), 0.5
+        )
+        bounded_rate = np.where(defined, rate, 0.5)
+        weight = 1 / bounded_correlation - 1
+        alpha, beta = (
+            (bounded_rate * weight).ravel()[kind_cell],
+            ((1 - bounded_rate) * weight).ravel()[kind_cell],
+        )
+        chances = posterior_mean(alpha + kind_errors, beta + kind_trials - kind_errors)
+        means = np.bincount(kind_cell, chances * speakers_of_kind, minlength=defined.size).reshape(
+            defined.shape
+        )
+        return np.where(defined, means / np.maximum(n_speakers, 1), np.nan)
 
-    value = mean(rates.rate, spread)
-    corners = [value] + [
-        mean(rate, spread + sign * t * its_error)
+    estimate = mean_chance(rates.rate, correlation_estimate)
+    corners = [estimate] + [
+        mean_chance(rate, correlation_estimate + sign * t * correlation_error)
         for rate in (rates.low, rates.high)
         for sign in (-1, 1)
     ]
-    low, _ = _wilson(np.min(corners, axis=0), speakers, t)
-    _, high = _wilson(np.max(corners, axis=0), speakers, t)
-    return SpeakerShares(value, low, high, reason)
+    low, _ = _wilson(np.min(corners, axis=0), n_speakers, t)
+    _, high = _wilson(np.max(corners, axis=0), n_speakers, t)
+    return SpeakerShares(estimate, low, high, reason)
 
 
-def _spread(
+def _speaker_correlation(
     tally: ErrorsBySpeaker, errors: FloatArray, trials: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Correlation of errors within speakers by analysis of variance, and its standard error.
@@ -353,32 +370,51 @@ def _spread(
     The error is the larger of the jackknife's over speakers and that of equal rates, which
     keeps speakers who look alike by luck from being called alike.
     """
-    parts = (np.ones(trials.shape), trials, trials**2, errors, errors**2 / trials)
-    sums = [tally.sum_by_cell(part) for part in parts]
+    speaker_terms = (np.ones(trials.shape), trials, trials**2, errors, errors**2 / trials)
+    cell_sums = [tally.sum_by_cell(terms) for terms in speaker_terms]
 
     def estimate(
-        s: FloatArray, n: FloatArray, n2: FloatArray, k: FloatArray, q: FloatArray
+        n_speakers: FloatArray,
+        trials_of_cell: FloatArray,
+        squared_trials: FloatArray,
+        errors_of_cell: FloatArray,
+        squared_errors: FloatArray,
     ) -> FloatArray:
-        between = (q - k**2 / n) / (s - 1)
-        within = (k - q) / (n - s)
-        return (between - within) / (between + ((n - n2 / n) / (s - 1) - 1) * within)
-
-    with np.errstate(invalid="ignore", divide="ignore"):
-        spread = estimate(*sums)
-        without = estimate(
-            *(total[..., tally.cell] - part for total, part in zip(sums, parts, strict=True))
+        between = (squared_errors - errors_of_cell**2 / trials_of_cell) / (n_speakers - 1)
+        within = (errors_of_cell - squared_errors) / (trials_of_cell - n_speakers)
+        return (between - within) / (
+            between
+            + ((trials_of_cell - squared_trials / trials_of_cell) / (n_speakers - 1) - 1) * within
         )
-        s, n, n2, k, _ = sums
-        apart = np.nan_to_num(without - spread[..., tally.cell])
-        jackknife = (s - 1) / s * tally.sum_by_cell(apart**2)
-        each, rate = (n - n2 / n) / (s - 1), k / n
-        equal = (2 + 1 / (each * rate * (1 - rate))) / (s - 1) / each**2
-        return spread, np.sqrt(np.maximum(jackknife, equal))
 
-
-def _wilson(share: FloatArray, n: IntArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     with np.errstate(invalid="ignore", divide="ignore"):
-        z = t**2 / n
-        middle = (share + z / 2) / (1 + z)
-        half = np.sqrt(z * (share * (1 - share) + z / 4)) / (1 + z)
-    return np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0)
+        correlation = estimate(*cell_sums)
+        leave_one_out = estimate(
+            *(
+                total[..., tally.cell] - terms
+                for total, terms in zip(cell_sums, speaker_terms, strict=True)
+            )
+        )
+        n_speakers, trials_of_cell, squared_trials, errors_of_cell, _ = cell_sums
+        jackknife_changes = np.nan_to_num(leave_one_out - correlation[..., tally.cell])
+        jackknife_variance = (n_speakers - 1) / n_speakers * tally.sum_by_cell(jackknife_changes**2)
+        effective_size, rate = (
+            (trials_of_cell - squared_trials / trials_of_cell) / (n_speakers - 1),
+            errors_of_cell / trials_of_cell,
+        )
+        equal_rates_variance = (
+            (2 + 1 / (effective_size * rate * (1 - rate))) / (n_speakers - 1) / effective_size**2
+        )
+        return correlation, np.sqrt(np.maximum(jackknife_variance, equal_rates_variance))
+
+
+def _wilson(
+    share: FloatArray, n_speakers: IntArray, t: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled_quantile = t**2 / n_speakers
+        centre = (share + scaled_quantile / 2) / (1 + scaled_quantile)
+        half_width = np.sqrt(scaled_quantile * (share * (1 - share) + scaled_quantile / 4)) / (
+            1 + scaled_quantile
+        )
+    return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, 1.0)

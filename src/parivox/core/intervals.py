@@ -31,15 +31,15 @@ if TYPE_CHECKING:
 
 # Speaker variance grows with the rate as [R (1 - R)] ** 1.5
 # (docs/methods/uncertainty.md#intervals-of-rates).
-_GROWTH = 1.5
+_RATE_EXPONENT = 1.5
 # Bisections of the way from a rate to 0 or 1.
-_STEPS = 60
+_N_BISECTIONS = 60
 # One speaker in ten is of a kind that fewer than 29 speakers lack with probability .05 or more.
-_FEW_SPEAKERS = 29
-_SURE_DF = 5  # degrees of freedom from which a variance is known well enough
-_HANDFUL = 5  # fewer errors: no nearer than Clopper and Pearson's limits
-_FAR = 5  # an upper limit so many times the rate says nothing of the lower one
-_FEW_CELLS = 3  # other cells that a pooled floor needs
+_MIN_SPEAKERS_FOR_RARE_KIND = 29
+_MIN_STEADY_DF = 5  # degrees of freedom from which a variance is known well enough
+_MAX_FEW_ERRORS = 5  # fewer errors: no nearer than Clopper and Pearson's limits
+_MAX_LIMIT_RATIO = 5  # an upper limit so many times the rate says nothing of the lower one
+_MIN_FLOOR_CELLS = 3  # other cells that a pooled floor needs
 
 
 UNKNOWN_SPEAKERS = "unknown_test_speakers"
@@ -71,21 +71,21 @@ class Interval:
     without an interval.
     """
 
-    def without_limits(self, cells: NDArray[np.bool_], why: str) -> Interval:
+    def without_limits(self, cells: NDArray[np.bool_], note: str) -> Interval:
         """The same without limits in these cells, and why; those without trials say so already."""
         return replace(
             self,
             low=np.where(cells, np.nan, self.low),
             high=np.where(cells, np.nan, self.high),
             method=np.where(cells, "", self.method),
-            note=np.where(cells & (self.note != "no trials"), why, self.note),
+            note=np.where(cells & (self.note != "no trials"), note, self.note),
         )
 
-    def without_spread(self, cells: NDArray[np.bool_], why: str) -> Interval:
+    def without_spread(self, cells: NDArray[np.bool_], note: str) -> Interval:
         """The same `without` limits in these cells, nor what they are made of."""
-        known = {name: getattr(self, name) for name in ("deff", "n_eff", "df", "se")}
-        columns = {name: np.where(cells, np.nan, of) for name, of in known.items()}
-        return replace(self.without_limits(cells, why), **columns)
+        spread_columns = {name: getattr(self, name) for name in ("deff", "n_eff", "df", "se")}
+        columns = {name: np.where(cells, np.nan, column) for name, column in spread_columns.items()}
+        return replace(self.without_limits(cells, note), **columns)
 
 
 def rate_interval(
@@ -131,7 +131,7 @@ def rate_interval(
 
 
 def intervals_at_once(
-    several: Sequence[tuple[Moments, ArrayLike | None]], confidence: float = 0.95
+    moments_and_floors: Sequence[tuple[Moments, ArrayLike | None]], confidence: float = 0.95
 ) -> list[Interval]:
     """`rate_interval` of several, each with its pooled floor, whose limits are sought together.
 
@@ -147,68 +147,95 @@ def intervals_at_once(
     True
     """
     variances = [
-        m.variance if floor is None else _floored(m, np.asarray(floor, dtype=np.float64))
-        for m, floor in several
+        cell_moments.variance
+        if floor is None
+        else _raise_to_pooled(cell_moments, np.asarray(floor, dtype=np.float64))
+        for cell_moments, floor in moments_and_floors
     ]
-    parts = [
-        np.broadcast_arrays(m.rate, variance, m.df)
-        for (m, _), variance in zip(several, variances, strict=True)
+    aligned = [
+        np.broadcast_arrays(cell_moments.rate, variance, cell_moments.df)
+        for (cell_moments, _), variance in zip(moments_and_floors, variances, strict=True)
     ]
-    rate, spread, df = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
-    cuts = np.cumsum([m.rate.shape[-1] for m, _ in several])[:-1]
-    ends = (np.split(each, cuts, axis=-1) for each in limits(rate, spread, df, confidence))
+    rate, variance_of_all, df = (
+        np.concatenate(array, axis=-1) for array in zip(*aligned, strict=True)
+    )
+    split_points = np.cumsum(
+        [cell_moments.rate.shape[-1] for cell_moments, _ in moments_and_floors]
+    )[:-1]
+    limits_of_moments = (
+        np.split(array, split_points, axis=-1)
+        for array in limits(rate, variance_of_all, df, confidence)
+    )
     return [
-        _interval(m, variance, low, high, confidence)
-        for (m, _), variance, low, high in zip(several, variances, *ends, strict=True)
+        _interval(cell_moments, variance, low, high, confidence)
+        for (cell_moments, _), variance, low, high in zip(
+            moments_and_floors, variances, *limits_of_moments, strict=True
+        )
     ]
 
 
 def _interval(
-    m: Moments, variance: FloatArray, low: FloatArray, high: FloatArray, confidence: float
+    cell_moments: Moments,
+    variance: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    confidence: float,
 ) -> Interval:
     """Of rates that lie between these limits, as far as their own spread tells."""
-    raised = variance > m.variance
-    low, high = _at_least_exact(m, low, high, confidence)
-    same = (variance == 0) & (m.trials > 0)
+    is_raised = variance > cell_moments.variance
+    low, high = _widen_to_exact(cell_moments, low, high, confidence)
+    has_no_spread = (variance == 0) & (cell_moments.trials > 0)
     # Cells without spread add nothing to the pooled design effect: it is that of the others.
-    weight = np.where(variance > 0, m.trials**2, 0)
-    spread = (np.where(weight > 0, weight * v, 0) for v in (variance, m.variance_binomial))
-    lent = safe_divide(*(each.sum(axis=-1, keepdims=True) for each in spread))
-    most = np.maximum(m.speaker_concentration * m.trials / m.sides, 1)
-    deff = np.where(
-        same, np.fmin(np.maximum(lent, 1), most), safe_divide(variance, m.variance_binomial)
+    weight = np.where(variance > 0, cell_moments.trials**2, 0)
+    weighted_variances = (
+        np.where(weight > 0, weight * variance_array, 0)
+        for variance_array in (variance, cell_moments.variance_binomial)
     )
-    n_eff = safe_divide(m.trials, deff)
-    reach = np.minimum(safe_divide(_reach(confidence), n_eff), 1)
-    low = np.where(same, np.where(m.rate > 0, 1 - reach, 0), low)
-    high = np.where(same, np.where(m.rate > 0, 1, reach), high)
-    known = ~np.isnan(high)
-    varied = known & ~same
-    speakers = m.speakers.astype(np.int64).astype(np.str_)
-    rare = np.strings.add(speakers, " speakers cannot exclude a rare badly served kind of speaker")
-    borrowed = same & known & (lent < most)
+    pooled_deff = safe_divide(*(array.sum(axis=-1, keepdims=True) for array in weighted_variances))
+    max_deff = np.maximum(
+        cell_moments.speaker_concentration * cell_moments.trials / cell_moments.sides, 1
+    )
+    deff = np.where(
+        has_no_spread,
+        np.fmin(np.maximum(pooled_deff, 1), max_deff),
+        safe_divide(variance, cell_moments.variance_binomial),
+    )
+    n_eff = safe_divide(cell_moments.trials, deff)
+    zero_error_reach = np.minimum(safe_divide(_zero_error_trials(confidence), n_eff), 1)
+    low = np.where(has_no_spread, np.where(cell_moments.rate > 0, 1 - zero_error_reach, 0), low)
+    high = np.where(has_no_spread, np.where(cell_moments.rate > 0, 1, zero_error_reach), high)
+    has_limits = ~np.isnan(high)
+    has_spread = has_limits & ~has_no_spread
+    speakers = cell_moments.speakers.astype(np.int64).astype(np.str_)
+    rare_speaker_note = np.strings.add(
+        speakers, " speakers cannot exclude a rare badly served kind of speaker"
+    )
+    has_pooled_deff = has_no_spread & has_limits & (pooled_deff < max_deff)
     notes: list[tuple[NDArray[np.bool_], str | NDArray[np.str_]]] = [
-        (m.trials == 0, "no trials"),
-        (m.has_common_speaker, "one speaker takes part in all trials"),
-        (same & (m.rate == 0), "no errors"),
-        (same & (m.rate == 1), "nothing but errors"),
-        (borrowed, "design effect of the other groups"),
-        (same & known & ~borrowed, "each speaker counted as one trial"),
-        (raised, "variance raised to that of the other groups"),
-        (varied & ((m.df < _SURE_DF) | (m.largest_share > 0.5)), "interval may be short"),
-        (varied & (high > _FAR * m.rate), "upper limit only"),
-        (known & (m.speakers < _FEW_SPEAKERS), rare),
+        (cell_moments.trials == 0, "no trials"),
+        (cell_moments.has_common_speaker, "one speaker takes part in all trials"),
+        (has_no_spread & (cell_moments.rate == 0), "no errors"),
+        (has_no_spread & (cell_moments.rate == 1), "nothing but errors"),
+        (has_pooled_deff, "design effect of the other groups"),
+        (has_no_spread & has_limits & ~has_pooled_deff, "each speaker counted as one trial"),
+        (is_raised, "variance raised to that of the other groups"),
+        (
+            has_spread & ((cell_moments.df < _MIN_STEADY_DF) | (cell_moments.largest_share > 0.5)),
+            "interval may be short",
+        ),
+        (has_spread & (high > _MAX_LIMIT_RATIO * cell_moments.rate), "upper limit only"),
+        (has_limits & (cell_moments.speakers < _MIN_SPEAKERS_FOR_RARE_KIND), rare_speaker_note),
     ]
     return Interval(
-        m.rate,
+        cell_moments.rate,
         low,
         high,
-        np.where(varied, deff, np.nan),
+        np.where(has_spread, deff, np.nan),
         n_eff,
-        np.where(varied, m.df, np.nan),
-        np.where(varied, np.sqrt(variance), np.nan),
-        _joined(notes, m.rate.shape),
-        np.select([varied, known], ["speakers", "zero-errors"], ""),
+        np.where(has_spread, cell_moments.df, np.nan),
+        np.where(has_spread, np.sqrt(variance), np.nan),
+        _join_notes(notes, cell_moments.rate.shape),
+        np.select([has_spread, has_limits], ["speakers", "zero-errors"], ""),
     )
 
 
@@ -231,19 +258,23 @@ def limits(
     if not 0 < confidence < 1:
         msg = f"confidence is {confidence}; it lies between 0 and 1, such as 0.95"
         raise ConfigError(msg)
-    r, v, d = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (rate, variance, df)))
-    reach = stdtrit(d, 0.5 + confidence / 2) * safe_divide(np.sqrt(v), _growth(r))
-    out = np.stack((np.zeros(r.shape), np.ones(r.shape)))
-    inside = np.stack((r, r))
-    for _ in range(_STEPS):
-        middle = (out + inside) / 2
-        beyond = np.abs(r - middle) > reach * _growth(middle)
-        out, inside = np.where(beyond, middle, out), np.where(beyond, inside, middle)
-    low, high = np.where(reach > 0, out, np.nan)
+    rates, variances, t_df = np.broadcast_arrays(
+        *(np.asarray(array, np.float64) for array in (rate, variance, df))
+    )
+    n_growths = stdtrit(t_df, 0.5 + confidence / 2) * safe_divide(
+        np.sqrt(variances), _se_growth(rates)
+    )
+    outer = np.stack((np.zeros(rates.shape), np.ones(rates.shape)))
+    inner = np.stack((rates, rates))
+    for _ in range(_N_BISECTIONS):
+        middle = (outer + inner) / 2
+        is_beyond = np.abs(rates - middle) > n_growths * _se_growth(middle)
+        outer, inner = np.where(is_beyond, middle, outer), np.where(is_beyond, inner, middle)
+    low, high = np.where(n_growths > 0, outer, np.nan)
     return low[()], high[()]
 
 
-def level(interval: Interval, at: ArrayLike) -> FloatArray:
+def level(interval: Interval, rates: ArrayLike) -> FloatArray:
     """Level, 1 - confidence, at which a limit of the interval lies at given rates.
 
     Of shape (..., cell), in [0, 1]: 1 at the rate itself. NaN without an interval, which may be of
@@ -251,24 +282,32 @@ def level(interval: Interval, at: ArrayLike) -> FloatArray:
     """
     from scipy.special import betainc, stdtr  # noqa: PLC0415 - takes time to load
 
-    q = np.asarray(at, dtype=np.float64)
-    away = np.abs(interval.rate - q)
+    rate_array = np.asarray(rates, dtype=np.float64)
+    distance = np.abs(interval.rate - rate_array)
     with np.errstate(invalid="ignore", divide="ignore"):
-        quantile = away / interval.se * (_growth(interval.rate) / _growth(q))
-        by_spread = 2 * stdtr(interval.df, -np.where(away > 0, quantile, 0))
+        quantile = distance / interval.se * (_se_growth(interval.rate) / _se_growth(rate_array))
+        level_by_spread = 2 * stdtr(interval.df, -np.where(distance > 0, quantile, 0))
         trials = interval.n_eff * interval.deff
         errors = interval.rate * trials
-        for k, rate, below in (
-            (errors, q, q < interval.rate),
-            (trials - errors, 1 - q, q > interval.rate),
+        for error_count, rate, is_on_side in (
+            (errors, rate_array, rate_array < interval.rate),
+            (trials - errors, 1 - rate_array, rate_array > interval.rate),
         ):
-            exact = below & (k < _HANDFUL - 0.5)
-            if exact.any():
-                tail = betainc(k, trials - k + 1, rate, out=np.zeros(exact.shape), where=exact)
-                by_spread = np.where(exact, np.fmax(by_spread, np.minimum(2 * tail, 1)), by_spread)
-    by_rule = np.exp(-away * interval.n_eff / _reach(1 - np.exp(-1)))
-    found = np.where(interval.method == "zero-errors", by_rule, by_spread)
-    return np.where(interval.method == "", np.nan, found)
+            needs_exact = is_on_side & (error_count < _MAX_FEW_ERRORS - 0.5)
+            if needs_exact.any():
+                tail = betainc(
+                    error_count,
+                    trials - error_count + 1,
+                    rate,
+                    out=np.zeros(needs_exact.shape),
+                    where=needs_exact,
+                )
+                level_by_spread = np.where(
+                    needs_exact, np.fmax(level_by_spread, np.minimum(2 * tail, 1)), level_by_spread
+                )
+    level_by_rule = np.exp(-distance * interval.n_eff / _zero_error_trials(1 - np.exp(-1)))
+    levels = np.where(interval.method == "zero-errors", level_by_rule, level_by_spread)
+    return np.where(interval.method == "", np.nan, levels)
 
 
 def kappa2(moments: Moments) -> FloatArray:
@@ -278,8 +317,8 @@ def kappa2(moments: Moments) -> FloatArray:
     sum of the speakers' shares of the trials, weighted by speakers - 1
     (docs/methods/uncertainty.md#pooled-floor). NaN if no cell has both errors and successes.
     """
-    excess, scale, _ = _excess(moments)
-    return safe_divide(excess.sum(axis=-1), scale.sum(axis=-1))[()]
+    excess, rate_scale, _ = _pooled_variance_terms(moments)
+    return safe_divide(excess.sum(axis=-1), rate_scale.sum(axis=-1))[()]
 
 
 def other_kappa2(moments: Moments) -> FloatArray:
@@ -288,10 +327,13 @@ def other_kappa2(moments: Moments) -> FloatArray:
     Of target trials; of shape (..., cell), NaN unless at least 3 other cells have errors and
     successes.
     """
-    excess, scale, used = _excess(moments)
-    parts = (x.sum(axis=-1, keepdims=True) - x for x in (excess, scale, used))
-    excess, scale, used = parts
-    return np.where(used >= _FEW_CELLS, safe_divide(np.fmax(excess, 0), scale), np.nan)
+    excess, scale, n_used = _pooled_variance_terms(moments)
+    other_terms = (
+        cell_terms.sum(axis=-1, keepdims=True) - cell_terms
+        for cell_terms in (excess, scale, n_used)
+    )
+    excess, scale, n_used = other_terms
+    return np.where(n_used >= _MIN_FLOOR_CELLS, safe_divide(np.fmax(excess, 0), scale), np.nan)
 
 
 def wilson(
@@ -310,14 +352,18 @@ def wilson(
     """
     from scipy.special import stdtrit  # noqa: PLC0415 - takes time to load
 
-    k, n = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(trials, np.float64))
-    z2 = stdtrit(df, 0.5 + confidence / 2) ** 2
-    rate = safe_divide(k, n)
-    middle = (k + z2 / 2) / (n + z2)
-    half = np.sqrt(z2 * (rate * (1 - rate) * n + z2 / 4)) / (n + z2)
-    low = np.where(k == 0, 0, np.maximum(middle - half, 0))
-    high = np.where(k == n, 1, np.minimum(middle + half, 1))
-    return np.where(n > 0, low, np.nan)[()], np.where(n > 0, high, np.nan)[()]
+    error_array, trial_array = np.broadcast_arrays(
+        np.asarray(errors, np.float64), np.asarray(trials, np.float64)
+    )
+    squared_quantile = stdtrit(df, 0.5 + confidence / 2) ** 2
+    rate = safe_divide(error_array, trial_array)
+    centre = (error_array + squared_quantile / 2) / (trial_array + squared_quantile)
+    half_width = np.sqrt(
+        squared_quantile * (rate * (1 - rate) * trial_array + squared_quantile / 4)
+    ) / (trial_array + squared_quantile)
+    low = np.where(error_array == 0, 0, np.maximum(centre - half_width, 0))
+    high = np.where(error_array == trial_array, 1, np.minimum(centre + half_width, 1))
+    return np.where(trial_array > 0, low, np.nan)[()], np.where(trial_array > 0, high, np.nan)[()]
 
 
 def clopper_pearson(
@@ -331,8 +377,16 @@ def clopper_pearson(
     >>> float(low), round(float(high), 6)
     (0.0, 0.003682)
     """
-    k, n = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(trials, np.float64))
-    return _beta(k, n, (k, n - k + 1), (k + 1, n - k), confidence)
+    error_array, trial_array = np.broadcast_arrays(
+        np.asarray(errors, np.float64), np.asarray(trials, np.float64)
+    )
+    return _beta_limits(
+        error_array,
+        trial_array,
+        (error_array, trial_array - error_array + 1),
+        (error_array + 1, trial_array - error_array),
+        confidence,
+    )
 
 
 def jeffreys(
@@ -346,86 +400,104 @@ def jeffreys(
     >>> float(low), round(float(high), 6)
     (0.0, 0.002508)
     """
-    k, n = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(trials, np.float64))
-    shape = (k + 0.5, n - k + 0.5)
-    return _beta(k, n, shape, shape, confidence)
+    error_array, trial_array = np.broadcast_arrays(
+        np.asarray(errors, np.float64), np.asarray(trials, np.float64)
+    )
+    shape = (error_array + 0.5, trial_array - error_array + 0.5)
+    return _beta_limits(error_array, trial_array, shape, shape, confidence)
 
 
-def _beta(
-    k: FloatArray,
-    n: FloatArray,
-    below: tuple[FloatArray, FloatArray],
-    above: tuple[FloatArray, FloatArray],
+def _beta_limits(
+    errors: FloatArray,
+    trials: FloatArray,
+    lower_shape: tuple[FloatArray, FloatArray],
+    upper_shape: tuple[FloatArray, FloatArray],
     confidence: float,
 ) -> tuple[FloatArray, FloatArray]:
     """Quantiles of two beta distributions, at the ends 0 and 1."""
     from scipy.special import betaincinv  # noqa: PLC0415 - takes time to load
 
     tail = (1 - confidence) / 2
-    low = np.where(k == 0, 0, betaincinv(*below, tail))
-    high = np.where(k == n, 1, betaincinv(*above, 1 - tail))
-    return np.where(n > 0, low, np.nan)[()], np.where(n > 0, high, np.nan)[()]
+    low = np.where(errors == 0, 0, betaincinv(*lower_shape, tail))
+    high = np.where(errors == trials, 1, betaincinv(*upper_shape, 1 - tail))
+    return np.where(trials > 0, low, np.nan)[()], np.where(trials > 0, high, np.nan)[()]
 
 
-def _at_least_exact(
-    m: Moments, low: FloatArray, high: FloatArray, confidence: float
+def _widen_to_exact(
+    cell_moments: Moments, low: FloatArray, high: FloatArray, confidence: float
 ) -> tuple[FloatArray, FloatArray]:
     """Limits no nearer than independent trials allow, where a handful of errors has no spread."""
-    errors, trials = np.broadcast_arrays(m.errors, m.trials)
-    none_below, none_above = clopper_pearson(errors, trials, confidence)
-    few = (errors > 0) & (errors < _HANDFUL - 0.5) & ~np.isnan(low)
-    few_right = (errors < trials) & (trials - errors < _HANDFUL - 0.5) & ~np.isnan(high)
+    errors, trials = np.broadcast_arrays(cell_moments.errors, cell_moments.trials)
+    exact_low, exact_high = clopper_pearson(errors, trials, confidence)
+    has_few_errors = (errors > 0) & (errors < _MAX_FEW_ERRORS - 0.5) & ~np.isnan(low)
+    has_few_correct = (
+        (errors < trials) & (trials - errors < _MAX_FEW_ERRORS - 0.5) & ~np.isnan(high)
+    )
     return (
-        np.where(few, np.fmin(low, none_below), low),
-        np.where(few_right, np.fmax(high, none_above), high),
+        np.where(has_few_errors, np.fmin(low, exact_low), low),
+        np.where(has_few_correct, np.fmax(high, exact_high), high),
     )
 
 
-def _excess(m: Moments) -> tuple[FloatArray, FloatArray, IntArray]:
+def _pooled_variance_terms(cell_moments: Moments) -> tuple[FloatArray, FloatArray, IntArray]:
     """What the pooled speaker variance is the ratio of, by cell, and which cells count."""
-    _check_target(m)
-    used = m.variance > 0
-    above = safe_divide(m.variance - m.variance_binomial, m.speaker_concentration)
+    _check_target(cell_moments)
+    is_used = cell_moments.variance > 0
+    speaker_variance = safe_divide(
+        cell_moments.variance - cell_moments.variance_binomial, cell_moments.speaker_concentration
+    )
     return (
-        np.where(used, (m.speakers - 1) * above, 0),
-        np.where(used, (m.speakers - 1) * (m.rate * (1 - m.rate)) ** _GROWTH, 0),
-        used.astype(np.int64),
+        np.where(is_used, (cell_moments.speakers - 1) * speaker_variance, 0),
+        np.where(
+            is_used,
+            (cell_moments.speakers - 1)
+            * (cell_moments.rate * (1 - cell_moments.rate)) ** _RATE_EXPONENT,
+            0,
+        ),
+        is_used.astype(np.int64),
     )
 
 
-def _floored(m: Moments, kappa2: FloatArray) -> FloatArray:
+def _raise_to_pooled(cell_moments: Moments, kappa2: FloatArray) -> FloatArray:
     """Variances of target trials drawn up to what a pooled speaker variance makes them."""
-    _check_target(m)
+    _check_target(cell_moments)
     pooled = (
-        m.variance_binomial + kappa2 * (m.rate * (1 - m.rate)) ** _GROWTH * m.speaker_concentration
+        cell_moments.variance_binomial
+        + kappa2
+        * (cell_moments.rate * (1 - cell_moments.rate)) ** _RATE_EXPONENT
+        * cell_moments.speaker_concentration
     )
-    drawn = (2 * pooled + (m.speakers - 1) * m.variance) / (m.speakers + 1)
-    return np.where(np.isnan(drawn), m.variance, np.maximum(m.variance, drawn))
+    blended = (2 * pooled + (cell_moments.speakers - 1) * cell_moments.variance) / (
+        cell_moments.speakers + 1
+    )
+    return np.where(
+        np.isnan(blended), cell_moments.variance, np.maximum(cell_moments.variance, blended)
+    )
 
 
-def _growth(rate: FloatArray) -> FloatArray:
+def _se_growth(rate: FloatArray) -> FloatArray:
     """[R (1 - R)] ** 0.75, how the standard error of a rate grows with it."""
     root = np.sqrt(rate * (1 - rate))
     return np.asarray(root * np.sqrt(root))
 
 
-def _reach(confidence: float) -> float:
+def _zero_error_trials(confidence: float) -> float:
     """Trials by which a rate without errors is away from its limit: 3 at 95 %."""
     return float(3 * np.log1p(-confidence) / np.log(0.05))
 
 
-def _check_target(m: Moments) -> None:
-    if m.sides != 1:
+def _check_target(cell_moments: Moments) -> None:
+    if cell_moments.sides != 1:
         msg = "pooled speaker variance is asked for nontarget trials; it is for target trials only"
         raise ConfigError(msg)
 
 
-def _joined(
+def _join_notes(
     notes: list[tuple[NDArray[np.bool_], str | NDArray[np.str_]]], shape: tuple[int, ...]
 ) -> NDArray[np.str_]:
     """The texts that hold for each cell, joined by "; "."""
-    found = np.full(shape, "")
+    joined = np.full(shape, "")
     for holds, text in notes:
-        mark = np.where(found == "", "", "; ")
-        found = np.where(holds, np.strings.add(np.strings.add(found, mark), text), found)
-    return found
+        separator = np.where(joined == "", "", "; ")
+        joined = np.where(holds, np.strings.add(np.strings.add(joined, separator), text), joined)
+    return joined

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import Counts, FloatArray, IntArray
 
-_PASSES = 50
+_MAX_HULL_PASSES = 50
 
 
 def cllr(
@@ -39,11 +39,11 @@ def cllr(
     1.0
     """
     counts = as_counts(scores, labels)
-    values = counts.values * math.log(base)
+    natural_llrs = counts.values * math.log(base)
     with np.errstate(invalid="ignore", divide="ignore"):
-        of_target = sum_over_trials(values, counts.target, lambda s: _softplus(-s))
-        of_nontarget = sum_over_trials(values, counts.nontarget, _softplus)
-        nats = of_target / counts.n_target + of_nontarget / counts.n_nontarget
+        target_loss = sum_over_trials(natural_llrs, counts.target, lambda s: _softplus(-s))
+        nontarget_loss = sum_over_trials(natural_llrs, counts.nontarget, _softplus)
+        nats = target_loss / counts.n_target + nontarget_loss / counts.n_nontarget
     return np.asarray(nats / (2 * np.log(2)))[()]
 
 
@@ -61,15 +61,15 @@ def min_cllr(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> Flo
     """
     counts = as_counts(scores, labels)
     n_target, n_nontarget = (n.reshape(-1) for n in (counts.n_target, counts.n_nontarget))
-    targets, nontargets, cell = _blocks(counts)
-    mixed = (targets > 0) & (nontargets > 0)  # blocks of one class cost nothing
-    targets, nontargets, cell = targets[mixed], nontargets[mixed], cell[mixed]
-    of_target, of_nontarget = targets / n_target[cell], nontargets / n_nontarget[cell]
-    log_ratio = np.log(of_target) - np.log(of_nontarget)
-    loss = of_target * np.logaddexp(0, -log_ratio) + of_nontarget * np.logaddexp(0, log_ratio)
+    targets, nontargets, cell = _posterior_blocks(counts)
+    is_mixed = (targets > 0) & (nontargets > 0)  # blocks of one class cost nothing
+    targets, nontargets, cell = targets[is_mixed], nontargets[is_mixed], cell[is_mixed]
+    target_share, nontarget_share = targets / n_target[cell], nontargets / n_nontarget[cell]
+    log_ratio = np.log(target_share) - np.log(nontarget_share)
+    loss = target_share * np.logaddexp(0, -log_ratio) + nontarget_share * np.logaddexp(0, log_ratio)
     bits = np.bincount(cell, loss, minlength=n_target.size) / (2 * np.log(2))
-    value = np.where((n_target > 0) & (n_nontarget > 0), bits, np.nan)
-    return value.reshape(counts.n_target.shape)[()]
+    bits_or_nan = np.where((n_target > 0) & (n_nontarget > 0), bits, np.nan)
+    return bits_or_nan.reshape(counts.n_target.shape)[()]
 
 
 def calibration_loss(
@@ -89,12 +89,12 @@ def calibration_loss(
     return cllr(counts, base=base) - min_cllr(counts)
 
 
-def _softplus(s: FloatArray) -> FloatArray:
+def _softplus(llrs: FloatArray) -> FloatArray:
     """ln(1 + exp(s)) without overflow."""
-    return np.asarray(np.log1p(np.exp(-np.abs(s))) + np.maximum(s, 0.0))
+    return np.asarray(np.log1p(np.exp(-np.abs(llrs))) + np.maximum(llrs, 0.0))
 
 
-def _blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
+def _posterior_blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
     """Targets and nontargets of the blocks of equal posterior, and the cell of each block.
 
     Blocks end at the vertices of the lower convex hull of (nontargets, targets) cumulated over
@@ -103,50 +103,62 @@ def _blocks(counts: Counts) -> tuple[IntArray, IntArray, IntArray]:
     of any ordinary curve. All cells stand in one row, each with its last point kept; targets
     that outscore all nontargets of their cell are left out.
     """
-    curve, size = counts.curve, counts.values.size
+    curve, n_values = counts.curve, counts.values.size
     # only a nontarget followed by a target can turn the curve upwards
     at_nontarget = np.flatnonzero(counts.nontarget > 0)
-    cell = at_nontarget // max(size, 1)
+    cell = at_nontarget // max(n_values, 1)
     # what is rejected at the next higher threshold; thresholds fall, from +inf
-    at = (2 * size + 1) * cell + (size - 1) - at_nontarget
-    y = curve.fn.reshape(-1).take(at)
+    curve_index = (2 * n_values + 1) * cell + (n_values - 1) - at_nontarget
+    targets_below = curve.fn.reshape(-1).take(curve_index)
     is_last = np.append(cell[1:] != cell[:-1], True)[: cell.size]
-    ends = np.flatnonzero(np.append(y[1:] != y[:-1], True)[: cell.size] | is_last)
-    y, cell, is_last, at = y[ends], cell[ends], is_last[ends], at[ends]
-    x = counts.n_nontarget.reshape(-1)[cell] - curve.fp.reshape(-1)[at]
+    vertices = np.flatnonzero(
+        np.append(targets_below[1:] != targets_below[:-1], True)[: cell.size] | is_last
+    )
+    targets_below, cell, is_last, curve_index = (
+        targets_below[vertices],
+        cell[vertices],
+        is_last[vertices],
+        curve_index[vertices],
+    )
+    nontargets_below = counts.n_nontarget.reshape(-1)[cell] - curve.fp.reshape(-1)[curve_index]
     # each cell starts where the one before it ended
-    x, y = (np.append(0, one + _before(one, is_last)) for one in (x, y))
-    for _ in range(_PASSES):
-        across, up = np.diff(x), np.diff(y)
-        keep = up[:-1] * across[1:] < up[1:] * across[:-1]
-        keep |= is_last[:-1]
-        if keep.all():
+    nontargets_below, targets_below = (
+        np.append(0, cumulative + _totals_before(cumulative, is_last))
+        for cumulative in (nontargets_below, targets_below)
+    )
+    for _ in range(_MAX_HULL_PASSES):
+        nontarget_steps, target_steps = np.diff(nontargets_below), np.diff(targets_below)
+        is_vertex = (
+            target_steps[:-1] * nontarget_steps[1:] < target_steps[1:] * nontarget_steps[:-1]
+        )
+        is_vertex |= is_last[:-1]
+        if is_vertex.all():
             break
-        keep = np.append(keep, True)
-        cell, is_last = cell[keep], is_last[keep]
-        keep = np.append(True, keep)
-        x, y = x[keep], y[keep]
+        is_vertex = np.append(is_vertex, True)
+        cell, is_last = cell[is_vertex], is_last[is_vertex]
+        is_vertex = np.append(True, is_vertex)
+        nontargets_below, targets_below = nontargets_below[is_vertex], targets_below[is_vertex]
     else:
-        return _pooled(np.diff(y), np.diff(x), cell)
-    return np.diff(y), np.diff(x), cell
+        return _pool_violators(np.diff(targets_below), np.diff(nontargets_below), cell)
+    return np.diff(targets_below), np.diff(nontargets_below), cell
 
 
-def _before(total: IntArray, is_last: NDArray[np.bool_]) -> IntArray:
+def _totals_before(total: IntArray, is_last: NDArray[np.bool_]) -> IntArray:
     """Sum of the totals of all earlier cells, at each point."""
-    ended = np.cumsum(np.append(0, total[is_last]))
-    return np.asarray(ended[np.cumsum(is_last) - is_last])
+    totals_of_ended = np.cumsum(np.append(0, total[is_last]))
+    return np.asarray(totals_of_ended[np.cumsum(is_last) - is_last])
 
 
-def _pooled(
+def _pool_violators(
     target: IntArray, nontarget: IntArray, cell: IntArray
 ) -> tuple[IntArray, IntArray, IntArray]:
     """The same, cell by cell, by pooling adjacent violators."""
     from scipy.optimize import isotonic_regression  # noqa: PLC0415 - 0.4 s, rarely needed
 
-    first = []
+    block_starts = []
     for start, end in pairwise([*np.flatnonzero(np.diff(cell, prepend=-1)).tolist(), cell.size]):
         trials = target[start:end] + nontarget[start:end]
         blocks = isotonic_regression(target[start:end] / trials, weights=trials).blocks
-        first.append(start + blocks[:-1])
-    starts = np.concatenate(first)
+        block_starts.append(start + blocks[:-1])
+    starts = np.concatenate(block_starts)
     return np.add.reduceat(target, starts), np.add.reduceat(nontarget, starts), cell[starts]

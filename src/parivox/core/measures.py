@@ -81,9 +81,9 @@ class LocatedMetric(NamedTuple):
 
 def _actual_cost(counts: Counts, *, cost: CostModel, base: float) -> LocatedMetric:
     """The cost at the Bayes threshold, which is one where the model has one prior."""
-    value = act_cdet(counts, cost=cost, base=base)
+    mean_cost = act_cdet(counts, cost=cost, base=base)
     threshold = bayes_threshold(cost, base) if len(cost.p_target) == 1 else np.nan
-    return LocatedMetric(value, np.full(np.shape(value), threshold))
+    return LocatedMetric(mean_cost, np.full(np.shape(mean_cost), threshold))
 
 
 _BASE_METRICS = (

@@ -48,9 +48,9 @@ def fdr(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValue:
     >>> round(float(fdr([0.001, 0.005], [0.02, 0.12], alpha=0.5).value), 9)
     0.948
     """
-    f, q = _joint(fpr, fnr)
-    value = 1 - _weighted(alpha, f.range(), q.range())
-    return _joined(value, f)
+    fpr_groups, fnr_groups = _shared_groups(fpr, fnr)
+    discrepancy_rate = 1 - _weighted_sum(alpha, fpr_groups.range(), fnr_groups.range())
+    return _joint_value(discrepancy_rate, fpr_groups)
 
 
 def ir(
@@ -71,20 +71,23 @@ def ir(
     >>> round(float(ir([0.001, 0.004], [0.01, 0.09], alpha=0.5).value), 9)
     6.0
     """
-    f, q = _joint(fpr, fnr)
-    below = denominator or (fpr, fnr)
-    (of_fpr, why_fpr), (of_fnr, why_fnr) = (
-        group_set.worst_to_best(rates) for group_set, rates in zip((f, q), below, strict=True)
+    fpr_groups, fnr_groups = _shared_groups(fpr, fnr)
+    denominators = denominator or (fpr, fnr)
+    (fpr_ratio, fpr_reason), (fnr_ratio, fnr_reason) = (
+        group_set.worst_to_best(rates)
+        for group_set, rates in zip((fpr_groups, fnr_groups), denominators, strict=True)
     )
-    weight = _leading(alpha, of_fpr)
+    weight = _alpha_axes(alpha, fpr_ratio)
     with np.errstate(invalid="ignore"):
-        terms = np.where(weight > 0, of_fpr**weight, 1.0)
-        terms = terms * np.where(weight < 1, of_fnr ** (1 - weight), 1.0)
-    none = np.full_like(why_fpr, "")
+        terms = np.where(weight > 0, fpr_ratio**weight, 1.0)
+        terms = terms * np.where(weight < 1, fnr_ratio ** (1 - weight), 1.0)
+    no_reason = np.full_like(fpr_reason, "")
     reason = _first_reason(
-        np.where(weight > 0, why_fpr, none), np.where(weight < 1, why_fnr, none), first="zero_cell"
+        np.where(weight > 0, fpr_reason, no_reason),
+        np.where(weight < 1, fnr_reason, no_reason),
+        preferred="zero_cell",
     )
-    return _joined(terms, f, reason)
+    return _joint_value(terms, fpr_groups, reason)
 
 
 def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValue:
@@ -98,11 +101,13 @@ def garbe(fpr: ArrayLike, fnr: ArrayLike, *, alpha: ArrayLike = 0.5) -> MetaValu
     >>> round(float(garbe([0.001, 0.003], [0.01, 0.01], alpha=0.5).value), 9)
     0.25
     """
-    f, q = _joint(fpr, fnr)
-    value = _weighted(alpha, f.gini(), q.gini())
-    weight = _leading(alpha, f.gini())
-    silent = ((weight > 0) & (f.high_value == 0)) | ((weight < 1) & (q.high_value == 0))
-    return _joined(value, f, np.where(silent, "no_errors", ""))
+    fpr_groups, fnr_groups = _shared_groups(fpr, fnr)
+    aggregation_rate = _weighted_sum(alpha, fpr_groups.gini(), fnr_groups.gini())
+    weight = _alpha_axes(alpha, fpr_groups.gini())
+    has_no_errors = ((weight > 0) & (fpr_groups.high_value == 0)) | (
+        (weight < 1) & (fnr_groups.high_value == 0)
+    )
+    return _joint_value(aggregation_rate, fpr_groups, np.where(has_no_errors, "no_errors", ""))
 
 
 def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
@@ -116,8 +121,8 @@ def eo_diff(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
     >>> round(float(eo_diff([0.001, 0.005], [0.02, 0.12]).value), 9)
     0.1
     """
-    f, q = _joint(fpr, fnr)
-    return _joined(np.maximum(f.range(), q.range()), f)
+    fpr_groups, fnr_groups = _shared_groups(fpr, fnr)
+    return _joint_value(np.maximum(fpr_groups.range(), fnr_groups.range()), fpr_groups)
 
 
 def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
@@ -131,11 +136,13 @@ def eo_ratio(fpr: ArrayLike, fnr: ArrayLike) -> MetaValue:
     >>> round(float(eo_ratio([0.001, 0.005], [0.02, 0.12]).value), 9)
     0.2
     """
-    f, q = _joint(fpr, fnr)
-    of_fpr, why_fpr = f.best_to_worst()
-    of_tpr, why_tpr = GroupSet.from_values(1 - np.moveaxis(q.values, 0, -1)).best_to_worst()
-    reason = _first_reason(why_fpr, why_tpr, first="zero_over_zero")
-    return _joined(np.minimum(of_fpr, of_tpr), f, reason)
+    fpr_groups, fnr_groups = _shared_groups(fpr, fnr)
+    fpr_ratio, fpr_reason = fpr_groups.best_to_worst()
+    tpr_ratio, tpr_reason = GroupSet.from_values(
+        1 - np.moveaxis(fnr_groups.values, 0, -1)
+    ).best_to_worst()
+    reason = _first_reason(fpr_reason, tpr_reason, preferred="zero_over_zero")
+    return _joint_value(np.minimum(fpr_ratio, tpr_ratio), fpr_groups, reason)
 
 
 def au_fdr(
@@ -171,61 +178,69 @@ def au_fdr(
     if axis not in {"linear", "log10"}:
         msg = f"axis is {axis!r}; it is linear or log10"
         raise ConfigError(msg)
-    height, place = np.broadcast_arrays(
+    fdr_values, fpr_values = np.broadcast_arrays(
         np.asarray(fdr, dtype=np.float64), np.asarray(fpr, dtype=np.float64)
     )
-    defined = ~np.isnan(place) & ~np.isnan(height) & ((axis == "linear") | (place > 0))
-    order = np.argsort(np.where(defined, place, np.inf), axis=-1, kind="stable")
-    x, y, kept = (np.take_along_axis(a, order, axis=-1) for a in (place, height, defined))
-    x = np.log10(np.where(kept, x, 1)) if axis == "log10" else x
+    is_defined = (
+        ~np.isnan(fpr_values) & ~np.isnan(fdr_values) & ((axis == "linear") | (fpr_values > 0))
+    )
+    order = np.argsort(np.where(is_defined, fpr_values, np.inf), axis=-1, kind="stable")
+    fpr_rising, fdr_rising, is_used = (
+        np.take_along_axis(array, order, axis=-1) for array in (fpr_values, fdr_values, is_defined)
+    )
+    fpr_rising = np.log10(np.where(is_used, fpr_rising, 1)) if axis == "log10" else fpr_rising
     # the points that are left out come last, so that neighbours are both defined or are not told
-    step = np.where(kept[..., 1:], np.diff(x), 0)
-    middle = np.where(kept[..., 1:], y[..., 1:] + y[..., :-1], 0) / 2
+    step = np.where(is_used[..., 1:], np.diff(fpr_rising), 0)
+    mean_fdr = np.where(is_used[..., 1:], fdr_rising[..., 1:] + fdr_rising[..., :-1], 0) / 2
     span = step.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = np.where(span > 0, (step * middle).sum(axis=-1) / span, np.nan)
-    none = np.full(value.shape, -1, dtype=np.int64)
-    reason = np.where(np.isnan(value), "too_few_points", "")
-    return MetaValue(value[()], none[()], none[()], none[()], reason[()])
+        area = np.where(span > 0, (step * mean_fdr).sum(axis=-1) / span, np.nan)
+    no_groups = np.full(area.shape, -1, dtype=np.int64)
+    reason = np.where(np.isnan(area), "too_few_points", "")
+    return MetaValue(area[()], no_groups[()], no_groups[()], no_groups[()], reason[()])
 
 
-def _joint(fpr: ArrayLike, fnr: ArrayLike) -> tuple[GroupSet, GroupSet]:
+def _shared_groups(fpr: ArrayLike, fnr: ArrayLike) -> tuple[GroupSet, GroupSet]:
     """Both rates on the groups that have both."""
-    f, q = np.broadcast_arrays(np.asarray(fpr, dtype=np.float64), np.asarray(fnr, dtype=np.float64))
-    both = ~np.isnan(f) & ~np.isnan(q)
-    return GroupSet.from_values(f, both), GroupSet.from_values(q, both)
+    fpr_values, fnr_values = np.broadcast_arrays(
+        np.asarray(fpr, dtype=np.float64), np.asarray(fnr, dtype=np.float64)
+    )
+    has_both = ~np.isnan(fpr_values) & ~np.isnan(fnr_values)
+    return GroupSet.from_values(fpr_values, has_both), GroupSet.from_values(fnr_values, has_both)
 
 
-def _joined(value: FloatArray, groups: GroupSet, reason: NDArray[np.str_] | str = "") -> MetaValue:
+def _joint_value(
+    measure_values: FloatArray, groups: GroupSet, reason: NDArray[np.str_] | str = ""
+) -> MetaValue:
     """Result of a measure on two rates: no witnesses, and `alpha` axes in front."""
-    found = groups.meta(value, reason)
-    none = np.full(np.shape(value), -1, dtype=np.int64)
-    n = np.broadcast_to(found.groups, np.shape(value))
-    return MetaValue(found.value, none[()], none[()], n[()], found.reason)
+    joint = groups.meta(measure_values, reason)
+    no_groups = np.full(np.shape(measure_values), -1, dtype=np.int64)
+    n_groups = np.broadcast_to(joint.groups, np.shape(measure_values))
+    return MetaValue(joint.value, no_groups[()], no_groups[()], n_groups[()], joint.reason)
 
 
-def _leading(alpha: ArrayLike, like: FloatArray) -> FloatArray:
+def _alpha_axes(alpha: ArrayLike, rates: FloatArray) -> FloatArray:
     weight = np.asarray(alpha, dtype=np.float64)
     if not ((weight >= 0) & (weight <= 1)).all():
         msg = f"alpha is {weight.tolist()}; it must lie between 0 and 1"
         raise ConfigError(msg)
-    return weight.reshape(weight.shape + (1,) * np.ndim(like))
+    return weight.reshape(weight.shape + (1,) * np.ndim(rates))
 
 
-def _weighted(alpha: ArrayLike, of_fpr: FloatArray, of_fnr: FloatArray) -> FloatArray:
-    weight = _leading(alpha, of_fpr)
-    return weight * of_fpr + (1 - weight) * of_fnr
+def _weighted_sum(alpha: ArrayLike, fpr_term: FloatArray, fnr_term: FloatArray) -> FloatArray:
+    weight = _alpha_axes(alpha, fpr_term)
+    return weight * fpr_term + (1 - weight) * fnr_term
 
 
 def _first_reason(
-    one: NDArray[np.str_], other: NDArray[np.str_], *, first: str
+    fpr_reason: NDArray[np.str_], fnr_reason: NDArray[np.str_], *, preferred: str
 ) -> NDArray[np.str_]:
     """Either reason, the one named `first` before any other."""
-    return np.where((one == first) | (other == ""), one, other)
+    return np.where((fpr_reason == preferred) | (fnr_reason == ""), fpr_reason, fnr_reason)
 
 
-_SMOOTH: tuple[ZeroPolicy, ...] = ("none", "jeffreys")
-_RATIOS: tuple[ZeroPolicy, ...] = ("none", "jeffreys", "nist")
+_SMOOTHING_POLICIES: tuple[ZeroPolicy, ...] = ("none", "jeffreys")
+_RATIO_POLICIES: tuple[ZeroPolicy, ...] = ("none", "jeffreys", "nist")
 _PEREIRA, _NIST, _HOWARD = (
     "de Freitas Pereira and Marcel 2022",
     "NIST (Grother)",
@@ -246,7 +261,7 @@ META_MEASURES = (
         fairer="higher",
         scale="one",
         bounds=UNIT_INTERVAL,
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         shown="first",
         compute=fdr,
     ),
@@ -258,7 +273,7 @@ META_MEASURES = (
         source=_PEREIRA,
         metric="fpr",
         bounds=UNIT_INTERVAL,
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         compute=spread.value_range,
     ),
     MetaMeasure(
@@ -269,7 +284,7 @@ META_MEASURES = (
         source=_PEREIRA,
         metric="fnr",
         bounds=UNIT_INTERVAL,
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         compute=spread.value_range,
     ),
     MetaMeasure(
@@ -282,7 +297,7 @@ META_MEASURES = (
         terms=("ir_fpd", "ir_fnd"),
         scale="ratio",
         takes_logs=True,
-        zero_policies=_RATIOS,
+        zero_policies=_RATIO_POLICIES,
         shown="first",
         compute=ir,
     ),
@@ -295,7 +310,7 @@ META_MEASURES = (
         metric="fpr",
         scale="ratio",
         takes_logs=True,
-        zero_policies=_RATIOS,
+        zero_policies=_RATIO_POLICIES,
         compute=spread.max_min,
     ),
     MetaMeasure(
@@ -307,7 +322,7 @@ META_MEASURES = (
         metric="fnr",
         scale="ratio",
         takes_logs=True,
-        zero_policies=_RATIOS,
+        zero_policies=_RATIO_POLICIES,
         compute=spread.max_min,
     ),
     MetaMeasure(
@@ -319,7 +334,7 @@ META_MEASURES = (
         takes="alpha",
         terms=("gini", "gini"),
         bounds=UNIT_INTERVAL,
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         shown="first",
         compute=garbe,
     ),
@@ -329,7 +344,7 @@ META_MEASURES = (
         says="Gini coefficient over groups, 1 if one group has all errors",
         source=_HOWARD,
         bounds=UNIT_INTERVAL,
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         compute=spread.gini,
     ),
     MetaMeasure(
@@ -339,7 +354,7 @@ META_MEASURES = (
         source=_HUTIRI,
         takes="average",
         takes_logs=True,
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         compute=spread.nrb,
     ),
     MetaMeasure(
@@ -348,7 +363,7 @@ META_MEASURES = (
         says="sum over groups of abs(ln(value / pooled value))",
         source=_HUTIRI,
         takes="average",
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         shown="tables",
         compute=spread.rb,
     ),
@@ -360,7 +375,7 @@ META_MEASURES = (
         source=_FOUR_FIFTHS,
         scale="ratio",
         takes_logs=True,
-        zero_policies=_RATIOS,
+        zero_policies=_RATIO_POLICIES,
         shown="quoted",
         compute=spread.max_min,
     ),
@@ -374,7 +389,7 @@ META_MEASURES = (
         scale="ratio",
         bounds=UNIT_INTERVAL,
         takes_logs=True,
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         shown="tables",
         compute=spread.min_max,
     ),
@@ -386,7 +401,7 @@ META_MEASURES = (
         source=_IR8429,
         scale="ratio",
         takes_logs=True,
-        zero_policies=_RATIOS,
+        zero_policies=_RATIO_POLICIES,
         compute=spread.max_geomean,
     ),
     MetaMeasure(
@@ -396,7 +411,7 @@ META_MEASURES = (
         says="largest value over the mean",
         source=_IR8429,
         scale="ratio",
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         compute=spread.max_mean,
     ),
     MetaMeasure(
@@ -405,7 +420,7 @@ META_MEASURES = (
         short="SD",
         says="standard deviation over groups",
         source="common",
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         compute=spread.sd,
     ),
     MetaMeasure(
@@ -414,7 +429,7 @@ META_MEASURES = (
         short="CV",
         says="standard deviation over groups in units of their mean",
         source="common",
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         compute=spread.cv,
     ),
     MetaMeasure(
@@ -425,7 +440,7 @@ META_MEASURES = (
         source="fairlearn",
         metric=BOTH,
         bounds=UNIT_INTERVAL,
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         compute=eo_diff,
     ),
     MetaMeasure(
@@ -439,7 +454,7 @@ META_MEASURES = (
         scale="ratio",
         bounds=UNIT_INTERVAL,
         takes_logs=True,
-        zero_policies=_SMOOTH,
+        zero_policies=_SMOOTHING_POLICIES,
         compute=eo_ratio,
     ),
     MetaMeasure(

@@ -34,15 +34,17 @@ if TYPE_CHECKING:
     from parivox.core.cluster_errors import ErrorsBySpeaker, Moments
     from parivox.core.counts import FloatArray, IntArray
 
-_UNEQUAL = 2  # permutation from here on rejects too often: trials per speaker, largest : smallest
-_MANY_SPEAKERS = 20_000  # permuting more takes seconds, and they leave little to choose
-_LEVEL = 0.95
-_UNDEFINED = 0.05  # share of draws that may lack a value
-_AT_ONCE = 1 << 22  # numbers held at a time while permuting
-_ERRORS, _GROUPS, _SPEAKERS = 20, 2, 4  # fewer tell nothing of how speakers vary
-_LEAST_DF = 3
+_MAX_TRIALS_RATIO = (
+    2  # permutation from here on rejects too often: trials per speaker, largest : smallest
+)
+_MAX_PERMUTED_SPEAKERS = 20_000  # permuting more takes seconds, and they leave little to choose
+_FLOOR_QUANTILE = 0.95
+_MAX_UNDEFINED_SHARE = 0.05  # share of draws that may lack a value
+_NUMBERS_AT_ONCE = 1 << 22  # numbers held at a time while permuting
+_MIN_ERRORS, _MIN_GROUPS, _MIN_SPEAKERS = 20, 2, 4  # fewer tell nothing of how speakers vary
+_MIN_DF = 3
 _ROUNDING = 1e-12
-_LEAST_VARIANCE = 1e-14  # of a rate, so that the gamma's shape is finite
+_MIN_VARIANCE = 1e-14  # of a rate, so that the gamma's shape is finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +68,8 @@ class EqualRatesDraws:
         """`rates` by `without_zeros`, for measures of logarithms and ratios."""
         return self._where_drawn(without_zeros(self.errors, self.trials))
 
-    def _where_drawn(self, values: FloatArray) -> FloatArray:
-        return np.where((self.reason == "")[..., None], values, np.nan)
+    def _where_drawn(self, rates: FloatArray) -> FloatArray:
+        return np.where((self.reason == "")[..., None], rates, np.nan)
 
 
 class NoiseFloor(NamedTuple):
@@ -100,12 +102,12 @@ def floor(
     >>> float(found.mean), float(found.q95), float(found.p)
     (0.25, 0.4, 0.6)
     """
-    unfair = np.where(higher_is_fairer, -1.0, 1.0)
-    draws = unfair * np.asarray(null, dtype=np.float64)
-    mean, q95, share = draw_summary(draws)
-    p = permutation_p(unfair * np.asarray(observed, dtype=np.float64), draws)
-    p = np.where(share <= _UNDEFINED, p, np.nan)[()]
-    return NoiseFloor(unfair * mean, unfair * q95, p, share[()])
+    sign = np.where(higher_is_fairer, -1.0, 1.0)
+    signed_draws = sign * np.asarray(null, dtype=np.float64)
+    mean, q95, undefined_share = draw_summary(signed_draws)
+    p = permutation_p(sign * np.asarray(observed, dtype=np.float64), signed_draws)
+    p = np.where(undefined_share <= _MAX_UNDEFINED_SHARE, p, np.nan)[()]
+    return NoiseFloor(sign * mean, sign * q95, p, undefined_share[()])
 
 
 def draw_summary(draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -115,17 +117,20 @@ def draw_summary(draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]
     """
     if not draws.shape[0]:
         draws = np.full((1, *draws.shape[1:]), np.nan)
-    missing = np.isnan(draws)
-    n = (~missing).sum(axis=0)
-    share = missing.mean(axis=0)
+    is_missing = np.isnan(draws)
+    n_defined = (~is_missing).sum(axis=0)
+    undefined_share = is_missing.mean(axis=0)
     # one of the draws, not a value between two: no arithmetic with infinite ones
     rising = np.sort(draws, axis=0)
-    last = np.maximum(np.ceil(_LEVEL * n).astype(np.intp) - 1, 0)
-    q95 = np.take_along_axis(rising, last[None], axis=0)[0]
+    quantile_rank = np.maximum(np.ceil(_FLOOR_QUANTILE * n_defined).astype(np.intp) - 1, 0)
+    q95 = np.take_along_axis(rising, quantile_rank[None], axis=0)[0]
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(missing, 0, draws).sum(axis=0) / n
-    mean, q95 = (np.where(share <= _UNDEFINED, each, np.nan)[()] for each in (mean, q95))
-    return mean, q95, share
+        mean = np.where(is_missing, 0, draws).sum(axis=0) / n_defined
+    mean, q95 = (
+        np.where(undefined_share <= _MAX_UNDEFINED_SHARE, summary, np.nan)[()]
+        for summary in (mean, q95)
+    )
+    return mean, q95, undefined_share
 
 
 def without_zeros(errors: ArrayLike, trials: ArrayLike) -> FloatArray:
@@ -150,12 +155,19 @@ def null_method(tally: ErrorsBySpeaker) -> Literal["permutation", "gamma_multino
     docs/methods/noise-floors.md#permutation; at 8 : 1 it rejects 0.19 at 0.05), and where there are
     up to 20,000 speakers.
     """
-    if np.unique(tally.speaker).size < tally.speaker.size or tally.speaker.size > _MANY_SPEAKERS:
+    if (
+        np.unique(tally.speaker).size < tally.speaker.size
+        or tally.speaker.size > _MAX_PERMUTED_SPEAKERS
+    ):
         return "gamma_multinomial"
     with np.errstate(invalid="ignore"):
-        each = (tally.sum_by_cell(tally.trials) / tally.n_speakers)[..., tally.n_speakers > 0]
-    alike = each.max(initial=0) <= _UNEQUAL * each.min(initial=np.inf)
-    return "permutation" if alike else "gamma_multinomial"
+        mean_trials = (tally.sum_by_cell(tally.trials) / tally.n_speakers)[
+            ..., tally.n_speakers > 0
+        ]
+    has_similar_trials = mean_trials.max(initial=0) <= _MAX_TRIALS_RATIO * mean_trials.min(
+        initial=np.inf
+    )
+    return "permutation" if has_similar_trials else "gamma_multinomial"
 
 
 def permuted(
@@ -177,24 +189,30 @@ def permuted(
     if np.unique(tally.speaker).size < tally.speaker.size:
         msg = "a speaker is in several groups; speakers can be permuted only if each is in one"
         raise ConfigError(msg)
-    n = tally.cell.size
-    stratum = np.zeros(n) if strata is None else np.unique(strata, return_inverse=True)[1]
+    n_entries = tally.cell.size
+    stratum = np.zeros(n_entries) if strata is None else np.unique(strata, return_inverse=True)[1]
     # Seats are entries in order of strata: whoever is j-th in a shuffle within strata takes the
     # seat, and so the group, of the j-th entry. The seats are then put in order of groups.
     seats = np.argsort(stratum, kind="stable")
-    in_order = np.argsort(tally.cell[seats], kind="stable")
-    errors, trials = _same_axes(tally.errors, tally.trials)
-    found = [np.empty((replicates, *each.shape[:-1], tally.n_cells)) for each in (errors, trials)]
-    step = max(1, _AT_ONCE // max(1, errors[..., :1].size * n))
-    for first in range(0, replicates, step):
-        here = slice(first, min(first + step, replicates))
-        shuffled = np.argsort(stratum + rng.random((here.stop - first, n)), axis=-1)[:, in_order]
-        for values, into in zip((errors, trials), found, strict=True):
-            into[here] = np.moveaxis(tally.sum_by_cell(values[..., shuffled]), -2, 0)
-    free = np.unique(np.stack((stratum, tally.cell)), axis=1)[0]
-    fixed = np.unique(free).size == free.size
-    reason = np.select([errors.sum(axis=-1) == 0, fixed], ["no_errors", "fixed_groups"], default="")
-    return EqualRatesDraws(found[0].astype(np.int64), found[1], reason)
+    seat_order = np.argsort(tally.cell[seats], kind="stable")
+    errors, trials = _align_axes(tally.errors, tally.trials)
+    totals = [
+        np.empty((replicates, *counts.shape[:-1], tally.n_cells)) for counts in (errors, trials)
+    ]
+    replicates_per_chunk = max(1, _NUMBERS_AT_ONCE // max(1, errors[..., :1].size * n_entries))
+    for start in range(0, replicates, replicates_per_chunk):
+        chunk = slice(start, min(start + replicates_per_chunk, replicates))
+        shuffled = np.argsort(stratum + rng.random((chunk.stop - start, n_entries)), axis=-1)[
+            :, seat_order
+        ]
+        for entry_counts, chunk_totals in zip((errors, trials), totals, strict=True):
+            chunk_totals[chunk] = np.moveaxis(tally.sum_by_cell(entry_counts[..., shuffled]), -2, 0)
+    strata_of_cells = np.unique(np.stack((stratum, tally.cell)), axis=1)[0]
+    has_no_exchange = np.unique(strata_of_cells).size == strata_of_cells.size
+    reason = np.select(
+        [errors.sum(axis=-1) == 0, has_no_exchange], ["no_errors", "fixed_groups"], default=""
+    )
+    return EqualRatesDraws(totals[0].astype(np.int64), totals[1], reason)
 
 
 def gamma_multinomial(
@@ -214,25 +232,35 @@ def gamma_multinomial(
     0.07 of fair systems in simulation; but 0.10 to 0.14 for max/min and standard deviations of
     logarithms if speakers vary four times as much in every other group.
     """
-    fair = _shared_variation(moments)
-    errors = np.zeros((replicates, *fair.errors.shape), dtype=np.int64)
+    shared_variation = _shared_variation(moments)
+    errors = np.zeros((replicates, *shared_variation.errors.shape), dtype=np.int64)
     seed = int(rng.integers(2**63))
-    for point in np.ndindex(fair.reason.shape):
-        if not fair.reason[point]:
-            errors[(slice(None), *point)] = _draw(fair, point, replicates, seed)
-    trials = fair.trials.astype(np.int64)
-    dealt = fair.mirrored & (fair.reason == "")
-    return EqualRatesDraws(np.where(dealt[..., None], trials - errors, errors), trials, fair.reason)
+    for point_index in np.ndindex(shared_variation.reason.shape):
+        if not shared_variation.reason[point_index]:
+            errors[(slice(None), *point_index)] = _draw_errors(
+                shared_variation, point_index, replicates, seed
+            )
+    trials = shared_variation.trials.astype(np.int64)
+    is_mirrored = shared_variation.mirrored & (shared_variation.reason == "")
+    return EqualRatesDraws(
+        np.where(is_mirrored[..., None], trials - errors, errors), trials, shared_variation.reason
+    )
 
 
-def _same_axes(
+def _align_axes(
     errors: NDArray[np.generic], trials: NDArray[np.generic]
 ) -> tuple[FloatArray, FloatArray]:
     """Both as floats with the axes of their broadcast, an axis of one where all are alike."""
-    e, n = np.asarray(errors, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-    axes = max(e.ndim, n.ndim)
-    e, n = (each.reshape((1,) * (axes - each.ndim) + each.shape) for each in (e, n))
-    return e, n
+    error_array, trial_array = (
+        np.asarray(errors, dtype=np.float64),
+        np.asarray(trials, dtype=np.float64),
+    )
+    n_axes = max(error_array.ndim, trial_array.ndim)
+    error_array, trial_array = (
+        array.reshape((1,) * (n_axes - array.ndim) + array.shape)
+        for array in (error_array, trial_array)
+    )
+    return error_array, trial_array
 
 
 class _SharedVariation(NamedTuple):
@@ -252,92 +280,125 @@ def _shared_variation(moments: Moments) -> _SharedVariation:
     See docs/methods/noise-floors.md#gamma-multinomial-draws.
     """
     errors, trials = moments.errors, moments.trials
-    total, of = errors.sum(axis=-1), trials.sum(axis=-1)
-    mirrored = 2 * total > of
-    known = (moments.speakers >= _SPEAKERS) & np.isfinite(moments.jackknife)
-    telling = np.where(known, moments.speakers - 1, 0)
-    few = np.minimum(total, of - total) < _ERRORS
+    total_errors, total_trials = errors.sum(axis=-1), trials.sum(axis=-1)
+    is_mirrored = 2 * total_errors > total_trials
+    has_known_variance = (moments.speakers >= _MIN_SPEAKERS) & np.isfinite(moments.jackknife)
+    weights = np.where(has_known_variance, moments.speakers - 1, 0)
+    has_few_errors = np.minimum(total_errors, total_trials - total_errors) < _MIN_ERRORS
     reason = np.select(
-        [total == 0, few, (telling > 0).sum(axis=-1) < _GROUPS],
+        [total_errors == 0, has_few_errors, (weights > 0).sum(axis=-1) < _MIN_GROUPS],
         ["no_errors", "few_errors", "few_groups"],
         default="",
     )
-    excess = _of_speakers(moments, telling) if moments.sides == 1 else _of_pairs(moments, telling)
+    excess = (
+        _excess_of_speakers(moments, weights)
+        if moments.sides == 1
+        else _excess_of_pairs(moments, weights)
+    )
     return _SharedVariation(
-        np.where(mirrored[..., None], trials - errors, errors),
+        np.where(is_mirrored[..., None], trials - errors, errors),
         trials,
         np.where(trials > 0, excess, 0),
-        _degrees(moments),
-        mirrored,
+        _speaker_variance_df(moments),
+        is_mirrored,
         reason,
     )
 
 
-def _of_speakers(moments: Moments, weights: FloatArray) -> FloatArray:
+def _excess_of_speakers(moments: Moments, weights: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
-        each = (moments.jackknife - moments.variance_binomial) / moments.speaker_concentration
-    return np.asarray(_mean(np.maximum(each, 0), weights) * moments.speaker_concentration)
+        speaker_variance = (
+            moments.jackknife - moments.variance_binomial
+        ) / moments.speaker_concentration
+    return np.asarray(
+        _weighted_mean(np.maximum(speaker_variance, 0), weights) * moments.speaker_concentration
+    )
 
 
-def _of_pairs(moments: Moments, weights: FloatArray) -> FloatArray:
+def _excess_of_pairs(moments: Moments, weights: FloatArray) -> FloatArray:
     """Speakers and pairs of speakers apart: the share of each differs with a group's trials.
 
     A pair's own trials are dependent, too: their variance beyond the binomial one is expected to
     be that of a pair's rate times ``fp - 1/N``; the binomial one of a group holds ``1/N`` of it.
     """
-    beyond = moments.unbiased - moments.variance_binomial
-    by_speakers = (
+    excess = moments.unbiased - moments.variance_binomial
+    speaker_weight = (
         moments.speaker_concentration - 2 * moments.pair_concentration
     )  # 0 if each speaker is in one pair only
-    repeated = moments.pair_concentration - safe_divide(
+    repeated_share = moments.pair_concentration - safe_divide(
         1, moments.trials
     )  # 0 if each pair has one trial
-    pairs = np.where(weights > 0, moments.pairs, 0)
-    of_pair = safe_divide(moments.pair_variance, np.where(repeated > _ROUNDING, repeated, 0))
-    total = _mean(of_pair, pairs)
-    first = np.maximum(_mean(safe_divide(beyond - moments.pair_variance, by_speakers), weights), 0)
-    pair = np.maximum(total - 2 * first, 0)
-    each = safe_divide(
-        beyond + safe_divide(total, moments.trials) - pair * moments.pair_concentration,
+    pair_weights = np.where(weights > 0, moments.pairs, 0)
+    pair_variance_of_cell = safe_divide(
+        moments.pair_variance, np.where(repeated_share > _ROUNDING, repeated_share, 0)
+    )
+    mean_pair_variance = _weighted_mean(pair_variance_of_cell, pair_weights)
+    initial_speaker = np.maximum(
+        _weighted_mean(safe_divide(excess - moments.pair_variance, speaker_weight), weights), 0
+    )
+    pair_variance = np.maximum(mean_pair_variance - 2 * initial_speaker, 0)
+    cell_variance = safe_divide(
+        excess
+        + safe_divide(mean_pair_variance, moments.trials)
+        - pair_variance * moments.pair_concentration,
         moments.speaker_concentration,
     )
-    speaker = _mean(np.maximum(each, 0), weights)
-    whole = speaker * moments.speaker_concentration + pair * moments.pair_concentration
-    return np.asarray(whole - safe_divide(2 * speaker + pair, moments.trials))
+    speaker_variance = _weighted_mean(np.maximum(cell_variance, 0), weights)
+    total_variance = (
+        speaker_variance * moments.speaker_concentration
+        + pair_variance * moments.pair_concentration
+    )
+    return np.asarray(
+        total_variance - safe_divide(2 * speaker_variance + pair_variance, moments.trials)
+    )
 
 
-def _mean(values: FloatArray, weights: FloatArray) -> FloatArray:
+def _weighted_mean(cell_values: FloatArray, weights: FloatArray) -> FloatArray:
     """Weighted mean over cells, kept as an axis of one; 0 where no cell tells."""
-    w = np.where(np.isfinite(values), weights, 0)
-    total = w.sum(axis=-1, keepdims=True)
-    summed = (w * np.where(w > 0, values, 0)).sum(axis=-1, keepdims=True)
-    return np.asarray(summed / np.where(total, total, 1))
+    used_weights = np.where(np.isfinite(cell_values), weights, 0)
+    total_weight = used_weights.sum(axis=-1, keepdims=True)
+    weighted_sum = (used_weights * np.where(used_weights > 0, cell_values, 0)).sum(
+        axis=-1, keepdims=True
+    )
+    return np.asarray(weighted_sum / np.where(total_weight, total_weight, 1))
 
 
-def _degrees(moments: Moments) -> FloatArray:
+def _speaker_variance_df(moments: Moments) -> FloatArray:
     """How well the variance between speakers is known: fewer if few carry most of it."""
-    n = moments.speakers.sum(axis=-1)
+    n_speakers = moments.speakers.sum(axis=-1)
     squares, fourths = moments.squares.sum(axis=-1), moments.fourths.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        heavy = np.where(squares > 0, np.maximum(n * fourths / squares**2 - 3, 0), 0)
-        df = 2 / (heavy / n + 2 / np.maximum(moments.speakers - 1, 0).sum(axis=-1))
-    return np.asarray(np.maximum(np.nan_to_num(df), _LEAST_DF))
+        excess_kurtosis = np.where(
+            squares > 0, np.maximum(n_speakers * fourths / squares**2 - 3, 0), 0
+        )
+        df = 2 / (
+            excess_kurtosis / n_speakers + 2 / np.maximum(moments.speakers - 1, 0).sum(axis=-1)
+        )
+    return np.asarray(np.maximum(np.nan_to_num(df), _MIN_DF))
 
 
-def _draw(fair: _SharedVariation, point: tuple[int, ...], replicates: int, seed: int) -> IntArray:
+def _draw_errors(
+    shared_variation: _SharedVariation, point_index: tuple[int, ...], replicates: int, seed: int
+) -> IntArray:
     """Errors of each draw and cell at one operating point."""
     rng = np.random.default_rng(seed)
-    errors, trials, df = fair.errors[point], fair.trials[point], fair.df[point]
+    errors, trials, df = (
+        shared_variation.errors[point_index],
+        shared_variation.trials[point_index],
+        shared_variation.df[point_index],
+    )
     total = int(errors.sum())
     rate = total / trials.sum()
     # the variance between speakers is itself uncertain, alike for all groups
-    stretch = df / rng.chisquare(df, (replicates, 1))
-    shape = rate**2 / np.maximum(stretch * fair.excess[point], _LEAST_VARIANCE)
+    variance_factor = df / rng.chisquare(df, (replicates, 1))
+    gamma_shape = rate**2 / np.maximum(
+        variance_factor * shared_variation.excess[point_index], _MIN_VARIANCE
+    )
     # ln of a gamma variable by way of shape + 1: a small shape does not end in zeros only
-    log_x = np.log(rng.standard_gamma(shape + 1)) - np.log(shape)
-    log_x -= rng.standard_exponential(shape.shape) / shape
+    log_gamma = np.log(rng.standard_gamma(gamma_shape + 1)) - np.log(gamma_shape)
+    log_gamma -= rng.standard_exponential(gamma_shape.shape) / gamma_shape
     with np.errstate(divide="ignore"):
-        log_x += np.log(trials)
-    share = np.exp(log_x - log_x.max(axis=-1, keepdims=True))
-    dealt = rng.multinomial(total, share / share.sum(axis=-1, keepdims=True))
-    return np.asarray(np.minimum(dealt, trials), dtype=np.int64)
+        log_gamma += np.log(trials)
+    share = np.exp(log_gamma - log_gamma.max(axis=-1, keepdims=True))
+    drawn_errors = rng.multinomial(total, share / share.sum(axis=-1, keepdims=True))
+    return np.asarray(np.minimum(drawn_errors, trials), dtype=np.int64)

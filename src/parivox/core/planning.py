@@ -36,20 +36,20 @@ EXPECTED_ERRORS = 30
 """Independent errors from which a rate is known to within 30 % at 90 % confidence (Doddington)."""
 FEWEST_SPEAKERS = 5
 """No plan has fewer: below, nothing is inferred about a group (docs/methods/verdicts.md#gates)."""
-_TOLD = 0.75
+_MIN_DEFF_SHARE = 0.75
 # An audit takes at least this share of the jackknife's variance of an FPR
 # (docs/methods/uncertainty.md#residuals-and-variances), which counts what is not of speakers twice:
 # design effects below 3 are told too large.
-_GROWTH = {1: 0.5, 2: 0.9}
+_ICC_EXPONENTS = {1: 0.5, 2: 0.9}
 # By sides: the power of rate * (1 - rate) with which correlations grow.
-_HIDDEN = 60
+_HALF_KURTOSIS_SPEAKERS = 60
 # Speakers of whom a sample shows half of their excess kurtosis, by simulation
 # (docs/methods/planning.md#power).
-_HANDFUL = 4.5
+_MAX_FEW_ERRORS = 4.5
 # Errors below which an audit's lower limit is no nearer than Clopper and Pearson's.
 _MOST_SPEAKERS = 1e9
-_STEPS, _ZOOMS = 50, 4
-_FARTHEST = np.log(1000)
+_GRID_STEPS, _N_GRID_ZOOMS = 50, 4
+_MAX_LOG_RATIO = np.log(1000)
 
 
 class Sample(NamedTuple):
@@ -80,8 +80,8 @@ def design_effect(trials_per_speaker: ArrayLike, icc: ArrayLike, *, sides: int =
     >>> float(design_effect(24, 0.09)), float(design_effect(24, 0.09, sides=2))
     (3.07, 5.14)
     """
-    others = np.maximum(_numbers(trials_per_speaker) - 1, 0)
-    return np.asarray(1 + sides * others * np.maximum(icc, 0))[()]
+    other_trials = np.maximum(_float_array(trials_per_speaker) - 1, 0)
+    return np.asarray(1 + sides * other_trials * np.maximum(icc, 0))[()]
 
 
 def icc_of(deff: ArrayLike, trials_per_speaker: ArrayLike, *, sides: int = 1) -> FloatArray:
@@ -95,10 +95,10 @@ def icc_of(deff: ArrayLike, trials_per_speaker: ArrayLike, *, sides: int = 1) ->
     >>> round(float(icc_of(3.07, 24)), 9), float(icc_of(1.0, 1))
     (0.09, nan)
     """
-    others = _numbers(trials_per_speaker) - 1
-    others = np.where(others > 0, others, np.nan)
-    true = np.minimum(deff, _numbers(deff) / _TOLD - 1) if sides == 2 else deff
-    return np.asarray(np.maximum(np.subtract(true, 1), 0) / (sides * others))[()]
+    other_trials = _float_array(trials_per_speaker) - 1
+    other_trials = np.where(other_trials > 0, other_trials, np.nan)
+    true_deff = np.minimum(deff, _float_array(deff) / _MIN_DEFF_SHARE - 1) if sides == 2 else deff
+    return np.asarray(np.maximum(np.subtract(true_deff, 1), 0) / (sides * other_trials))[()]
 
 
 def icc_at(icc: ArrayLike, rate: ArrayLike, to: ArrayLike, *, sides: int = 1) -> FloatArray:
@@ -115,9 +115,11 @@ def icc_at(icc: ArrayLike, rate: ArrayLike, to: ArrayLike, *, sides: int = 1) ->
     >>> round(float(icc_at(0.1, 0.2, 0.5)), 9), round(float(icc_at(0.1, 0.5, 0.2)), 9)
     (0.125, 0.08)
     """
-    spread, known = (np.multiply(p, np.subtract(1, p)) for p in (to, rate))
+    variance_sought, variance_known = (np.multiply(p, np.subtract(1, p)) for p in (to, rate))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(_numbers(icc) * (spread / known) ** _GROWTH[sides])[()]
+        return np.asarray(
+            _float_array(icc) * (variance_sought / variance_known) ** _ICC_EXPONENTS[sides]
+        )[()]
 
 
 def power_to_detect(
@@ -142,24 +144,29 @@ def power_to_detect(
     """
     from scipy.special import ndtr  # noqa: PLC0415 - a tenth of a second to import
 
-    rate = _numbers(rate)
-    own = rate * _numbers(ratio)
+    rate = _float_array(rate)
+    group_rate = rate * _float_array(ratio)
     with np.errstate(invalid="ignore", divide="ignore"):
-        own = np.where((own > 0) & (own < 1), own, np.nan)
-        icc = icc_at(group.icc, rate, own, sides=group.sides)
-        one = _spread(group, own, icc, confidence)
-        other = _LogRateSpread(*np.zeros((4, 1)))
+        group_rate = np.where((group_rate > 0) & (group_rate < 1), group_rate, np.nan)
+        icc = icc_at(group.icc, rate, group_rate, sides=group.sides)
+        group_spread = _log_rate_spread(group, group_rate, icc, confidence)
+        reference_spread = _LogRateSpread(*np.zeros((4, 1)))
         if reference is not None:
-            other = _spread(reference, rate, reference.icc, confidence)
-        away = np.log(_numbers(ratio) / _numbers(limit))
-        own_reach = np.where(away > 0, one.below, one.above)
-        reach = np.where(away > 0, other.above, other.below)
-        wide = np.hypot(own_reach, reach)
-        distance = np.abs(away)
-        varies = own_reach**4 * one.varies + reach**4 * other.varies
-        varies *= np.minimum(distance / wide, 1) ** 2 / wide**2
-        found = ndtr((distance - wide) / np.sqrt(one.true**2 + other.true**2 + varies))
-    return np.asarray(found)[()]
+            reference_spread = _log_rate_spread(reference, rate, reference.icc, confidence)
+        log_distance = np.log(_float_array(ratio) / _float_array(limit))
+        group_reach = np.where(log_distance > 0, group_spread.below, group_spread.above)
+        reference_reach = np.where(log_distance > 0, reference_spread.above, reference_spread.below)
+        total_reach = np.hypot(group_reach, reference_reach)
+        distance = np.abs(log_distance)
+        reach_variance = (
+            group_reach**4 * group_spread.varies + reference_reach**4 * reference_spread.varies
+        )
+        reach_variance *= np.minimum(distance / total_reach, 1) ** 2 / total_reach**2
+        chance = ndtr(
+            (distance - total_reach)
+            / np.sqrt(group_spread.true**2 + reference_spread.true**2 + reach_variance)
+        )
+    return np.asarray(chance)[()]
 
 
 def detectable_ratio(
@@ -186,23 +193,31 @@ def detectable_ratio(
     nan
     """
     shape = np.broadcast_shapes(*map(np.shape, (rate, *group, *reference)))
-    true = np.broadcast_to(_numbers(rate), shape)
+    reference_rate = np.broadcast_to(_float_array(rate), shape)
 
     def reaches(log_ratio: FloatArray) -> NDArray[np.bool_]:
-        found = power_to_detect(np.exp(log_ratio), true, group, reference, confidence=confidence)
-        return np.asarray(found >= power)
+        chance = power_to_detect(
+            np.exp(log_ratio), reference_rate, group, reference, confidence=confidence
+        )
+        return np.asarray(chance >= power)
 
-    possible = np.where((true > 0) & (true < 1), true, np.nan)
-    near, far = np.zeros(shape), np.full(shape, -_FARTHEST) if better else -np.log(possible)
-    there_is = np.zeros(shape, dtype=np.bool_)
-    for _ in range(_ZOOMS):
-        grid = near + np.multiply.outer(np.linspace(0, 1, _STEPS + 1), far - near)
+    valid_rate = np.where((reference_rate > 0) & (reference_rate < 1), reference_rate, np.nan)
+    nearest, farthest = (
+        np.zeros(shape),
+        np.full(shape, -_MAX_LOG_RATIO) if better else -np.log(valid_rate),
+    )
+    is_possible = np.zeros(shape, dtype=np.bool_)
+    for _ in range(_N_GRID_ZOOMS):
+        grid = nearest + np.multiply.outer(np.linspace(0, 1, _GRID_STEPS + 1), farthest - nearest)
         is_enough = reaches(grid)
-        there_is |= is_enough.any(axis=0)
+        is_possible |= is_enough.any(axis=0)
         # the first one: with still fewer errors, a better group is harder to detect again
-        first = np.where(is_enough.any(axis=0), is_enough.argmax(axis=0), _STEPS)
-        near, far = (np.take_along_axis(grid, at[None], axis=0)[0] for at in (first - 1, first))
-    return np.where(there_is, np.exp(far), np.nan)[()]
+        first_index = np.where(is_enough.any(axis=0), is_enough.argmax(axis=0), _GRID_STEPS)
+        nearest, farthest = (
+            np.take_along_axis(grid, grid_index[None], axis=0)[0]
+            for grid_index in (first_index - 1, first_index)
+        )
+    return np.where(is_possible, np.exp(farthest), np.nan)[()]
 
 
 def speakers_needed(
@@ -232,18 +247,18 @@ def speakers_needed(
     """
 
     def reaches(speakers: FloatArray) -> NDArray[np.bool_]:
-        own = icc if own_icc is None else own_icc
-        one = Sample(speakers, trials_per_speaker, own, sides)
-        rest = Sample(speakers * _numbers(others), trials_per_speaker, icc, sides)
-        known = None if np.isinf(others).all() else rest
-        found = power_to_detect(ratio, rate, one, known, confidence=confidence, limit=limit)
-        return np.asarray(found >= power)
+        group_icc = icc if own_icc is None else own_icc
+        group = Sample(speakers, trials_per_speaker, group_icc, sides)
+        others_together = Sample(speakers * _float_array(others), trials_per_speaker, icc, sides)
+        reference = None if np.isinf(others).all() else others_together
+        chance = power_to_detect(ratio, rate, group, reference, confidence=confidence, limit=limit)
+        return np.asarray(chance >= power)
 
-    least = least_speakers(
+    start_speakers = least_speakers(
         ratio, rate, trials_per_speaker, icc, others=others, sides=sides, power=power,
         confidence=confidence, limit=limit,
     )  # fmt: skip
-    high = np.maximum(least, FEWEST_SPEAKERS)
+    high = np.maximum(start_speakers, FEWEST_SPEAKERS)
     low = np.full_like(high, FEWEST_SPEAKERS - 1)
     while (is_short := ~reaches(high) & (high < _MOST_SPEAKERS)).any():  # NaN is not short
         low, high = np.where(is_short, high, low), np.where(is_short, 2 * high, high)
@@ -273,17 +288,17 @@ def least_speakers(
     >>> float(least_speakers(2, 0.1, 230, 0.12))
     27.0
     """
-    rate = _numbers(rate)
-    own = rate * _numbers(ratio)
+    rate = _float_array(rate)
+    group_rate = rate * _float_array(ratio)
     with np.errstate(invalid="ignore", divide="ignore"):
         deff = design_effect(trials_per_speaker, icc, sides=sides)
-        errors = (1 - own) / own + (1 - rate) / (rate * _numbers(others))
-        variance = deff * errors * sides / _numbers(trials_per_speaker)
-        found = np.ceil(
+        errors = (1 - group_rate) / group_rate + (1 - rate) / (rate * _float_array(others))
+        variance = deff * errors * sides / _float_array(trials_per_speaker)
+        speakers = np.ceil(
             _quantiles(power, confidence) ** 2 * variance / np.log(np.divide(ratio, limit)) ** 2
         )
-    is_defined = (rate > 0) & (rate < 1) & (own > 0) & (own < 1)
-    return np.where(is_defined & np.isfinite(found), found, np.nan)[()]
+    is_defined = (rate > 0) & (rate < 1) & (group_rate > 0) & (group_rate < 1)
+    return np.where(is_defined & np.isfinite(speakers), speakers, np.nan)[()]
 
 
 def supported_rate(trials: ArrayLike, deff: ArrayLike = 1) -> FloatArray:
@@ -297,8 +312,8 @@ def supported_rate(trials: ArrayLike, deff: ArrayLike = 1) -> FloatArray:
     0.001
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = EXPECTED_ERRORS * _numbers(deff) / _numbers(trials)
-    return np.where(found <= 1, found, np.nan)[()]
+        smallest_rate = EXPECTED_ERRORS * _float_array(deff) / _float_array(trials)
+    return np.where(smallest_rate <= 1, smallest_rate, np.nan)[()]
 
 
 def trials_needed(rate: ArrayLike, deff: ArrayLike = 1) -> FloatArray:
@@ -309,7 +324,7 @@ def trials_needed(rate: ArrayLike, deff: ArrayLike = 1) -> FloatArray:
     >>> float(trials_needed(0.001)), float(trials_needed(0.001, deff=4))
     (30000.0, 120000.0)
     """
-    return np.asarray(EXPECTED_ERRORS * _numbers(deff) / _numbers(rate))[()]
+    return np.asarray(EXPECTED_ERRORS * _float_array(deff) / _float_array(rate))[()]
 
 
 def relative_half_width(
@@ -325,12 +340,12 @@ def relative_half_width(
     from scipy.special import ndtri  # noqa: PLC0415 - a tenth of a second to import
 
     with np.errstate(divide="ignore"):
-        variance = _numbers(deff) / _numbers(errors)
+        variance = _float_array(deff) / _float_array(errors)
     return np.asarray(ndtri((1 + confidence) / 2) * np.sqrt(variance))[()]
 
 
-def _numbers(values: ArrayLike) -> FloatArray:
-    return np.asarray(values, dtype=np.float64)
+def _float_array(numbers: ArrayLike) -> FloatArray:
+    return np.asarray(numbers, dtype=np.float64)
 
 
 def _quantiles(power: float, confidence: float) -> float:
@@ -348,38 +363,55 @@ class _LogRateSpread(NamedTuple):
     varies: FloatArray  # squared coefficient of variation of either distance
 
 
-def _spread(sample: Sample, rate: FloatArray, icc: ArrayLike, confidence: float) -> _LogRateSpread:
+def _log_rate_spread(
+    sample: Sample, rate: FloatArray, icc: ArrayLike, confidence: float
+) -> _LogRateSpread:
     """What typical samples show (docs/methods/planning.md#power)."""
-    n = _numbers(sample.speakers)
-    n = np.where(n > 1, n, np.nan)
+    n_speakers = _float_array(sample.speakers)
+    n_speakers = np.where(n_speakers > 1, n_speakers, np.nan)
     deff = design_effect(sample.trials_per_speaker, icc, sides=sample.sides)
     independent = rate * (1 - rate) / sample.trials()
-    kurtosis = _kurtosis(rate, _numbers(sample.trials_per_speaker), icc)
-    seen = np.maximum(kurtosis * n / (n + _HIDDEN) - 6 / (n + 1), 0)
-    df = np.minimum(2 / (seen / n + 2 / (n - 1)), sample.df)
-    told = np.maximum(deff, _TOLD * (deff + 1)) if sample.sides == 2 else deff
-    low, high = limits(rate, told * independent, df, confidence)
+    kurtosis = _kurtosis(rate, _float_array(sample.trials_per_speaker), icc)
+    sample_kurtosis = np.maximum(
+        kurtosis * n_speakers / (n_speakers + _HALF_KURTOSIS_SPEAKERS) - 6 / (n_speakers + 1), 0
+    )
+    df = np.minimum(2 / (sample_kurtosis / n_speakers + 2 / (n_speakers - 1)), sample.df)
+    reported_deff = np.maximum(deff, _MIN_DEFF_SHARE * (deff + 1)) if sample.sides == 2 else deff
+    low, high = limits(rate, reported_deff * independent, df, confidence)
     errors = rate * sample.trials()
-    exact = clopper_pearson(errors, sample.trials(), confidence)[0]
-    low = np.where(errors < _HANDFUL, np.fmin(low, exact), low)
+    exact_low = clopper_pearson(errors, sample.trials(), confidence)[0]
+    low = np.where(errors < _MAX_FEW_ERRORS, np.fmin(low, exact_low), low)
     return _LogRateSpread(
         np.sqrt(deff * independent) / rate,
         np.log(rate / low),
         np.log(high / rate),
-        np.minimum((kurtosis / n + 2 / (n - 1)) / 4, 1),
+        np.minimum((kurtosis / n_speakers + 2 / (n_speakers - 1)) / 4, 1),
     )
 
 
 def _kurtosis(rate: FloatArray, trials: FloatArray, icc: ArrayLike) -> FloatArray:
     """Excess kurtosis of a speaker's errors, beta-binomial, at least 0."""
-    total = 1 / np.clip(icc, 1e-9, 0.99) - 1
-    factorial = [np.asarray(1.0)]
+    concentration = 1 / np.clip(icc, 1e-9, 0.99) - 1
+    factorial_moments = [np.asarray(1.0)]
     for i in range(4):
-        factorial.append(
-            factorial[-1] * np.maximum(trials - i, 0) * (rate * total + i) / (total + i)
+        factorial_moments.append(
+            factorial_moments[-1]
+            * np.maximum(trials - i, 0)
+            * (rate * concentration + i)
+            / (concentration + i)
         )
-    _, f1, f2, f3, f4 = factorial
-    raw = (f1, f1 + f2, f1 + 3 * f2 + f3, f1 + 7 * f2 + 6 * f3 + f4)
-    variance = raw[1] - raw[0] ** 2
-    fourth = raw[3] - 4 * raw[2] * raw[0] + 6 * raw[1] * raw[0] ** 2 - 3 * raw[0] ** 4
+    _, factorial_1, factorial_2, factorial_3, factorial_4 = factorial_moments
+    raw_moments = (
+        factorial_1,
+        factorial_1 + factorial_2,
+        factorial_1 + 3 * factorial_2 + factorial_3,
+        factorial_1 + 7 * factorial_2 + 6 * factorial_3 + factorial_4,
+    )
+    variance = raw_moments[1] - raw_moments[0] ** 2
+    fourth = (
+        raw_moments[3]
+        - 4 * raw_moments[2] * raw_moments[0]
+        + 6 * raw_moments[1] * raw_moments[0] ** 2
+        - 3 * raw_moments[0] ** 4
+    )
     return np.asarray(np.maximum(fourth / variance**2 - 3, 0))

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 RateRule: TypeAlias = Literal["conservative", "nearest", "interp"]
 RULES = ("conservative", "nearest", "interp")
 
-# Products of trial numbers below this fit int64 with room for a sign and a sum.
-_EXACT = 2.0**62
-# Parts of a curve whose ends are looked at together, at least; of few cells all that so many make.
-_FANS, _AT_ONCE = 16, 1 << 10
+# Products of trial numbers below this fit int64 with room for a sign and a sum; larger ones are
+# computed with Python's integers.
+_MAX_INT64_PRODUCT = 2.0**62
+# A search looks at the ends of this many parts of each curve at once, and at more of them where
+# there are few cells.
+_MIN_PARTS, _PARTS_OF_ALL_CELLS = 16, 1 << 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +85,11 @@ def fnr_at_fpr(
     (0.0, 0.4, 0.5)
     """
     curve = as_counts(scores, labels).curve
-    held = _ErrorCounts(curve.fp, curve.n_nontarget)
-    asked = _ErrorCounts(curve.fn, curve.n_target)
-    return _rate_at(held, asked, curve.thresholds, target, rule, extrapolate=allow_extrapolation)
+    held_errors = _ErrorCounts(curve.fp, curve.n_nontarget)
+    sought_errors = _ErrorCounts(curve.fn, curve.n_target)
+    return _rate_at(
+        held_errors, sought_errors, curve.thresholds, target, rule, extrapolate=allow_extrapolation
+    )
 
 
 def fpr_at_fnr(
@@ -111,10 +115,12 @@ def fpr_at_fnr(
     (0.0, 0.9, 0.5)
     """
     curve = as_counts(scores, labels).curve
-    held = _ErrorCounts(curve.fn[..., ::-1], curve.n_target)
-    asked = _ErrorCounts(curve.fp[..., ::-1], curve.n_nontarget)
+    held_errors = _ErrorCounts(curve.fn[..., ::-1], curve.n_target)
+    sought_errors = _ErrorCounts(curve.fp[..., ::-1], curve.n_nontarget)
     rising = curve.thresholds[::-1]
-    return _rate_at(held, asked, rising, target, rule, extrapolate=allow_extrapolation)
+    return _rate_at(
+        held_errors, sought_errors, rising, target, rule, extrapolate=allow_extrapolation
+    )
 
 
 def threshold_at_fpr(curve: Curve, target: ArrayLike) -> FloatArray:
@@ -143,8 +149,8 @@ def threshold_at_fnr(curve: Curve, target: ArrayLike) -> FloatArray:
     >>> float(threshold_at_fnr(as_counts([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).curve, 0.1))
     0.4
     """
-    held = _ErrorCounts(curve.fn[..., ::-1], curve.n_target)
-    return _threshold_at(held, curve.thresholds[::-1], target)
+    held_errors = _ErrorCounts(curve.fn[..., ::-1], curve.n_target)
+    return _threshold_at(held_errors, curve.thresholds[::-1], target)
 
 
 def threshold_at_eer(curve: Curve) -> FloatArray:
@@ -160,12 +166,14 @@ def threshold_at_eer(curve: Curve) -> FloatArray:
     """
     after = crossing(curve)
     before = np.maximum(after - 1, 0)
-    around = _excess(curve, np.stack((before, after), axis=-1))
-    nearer_before = around[..., :1] <= -around[..., 1:]
-    nearest = np.where(nearer_before, around[..., :1], around[..., 1:])
-    at = _along(curve.fn, lambda i: _excess(curve, i) <= nearest)
+    differences = _rate_difference(curve, np.stack((before, after), axis=-1))
+    nearer_before = differences[..., :1] <= -differences[..., 1:]
+    smallest_difference = np.where(nearer_before, differences[..., :1], differences[..., 1:])
+    point_index = _first_point_where(
+        curve.fn, lambda i: _rate_difference(curve, i) <= smallest_difference
+    )
     defined = (curve.n_target > 0) & (curve.n_nontarget > 0)
-    return _scalar(np.where(defined, curve.thresholds[at], np.nan))
+    return _without_axes(np.where(defined, curve.thresholds[point_index], np.nan))
 
 
 def hter(curve: Curve) -> FloatArray:
@@ -193,7 +201,7 @@ def crossing(curve: Curve) -> IntArray:
     >>> int(crossing(as_counts([0.9, 0.4, 0.5, 0.1], [1, 1, 0, 0]).curve))
     2
     """
-    return _along(curve.fn, lambda i: _excess(curve, i) <= 0)
+    return _first_point_where(curve.fn, lambda i: _rate_difference(curve, i) <= 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,14 +211,16 @@ class _ErrorCounts:
     errors: IntArray
     trials: IntArray
 
-    def rate(self, at: IntArray) -> FloatArray:
+    def rate(self, point_indices: IntArray) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(self.trials > 0, _take(self.errors, at) / self.trials, np.nan)
+            return np.where(
+                self.trials > 0, _take_one(self.errors, point_indices) / self.trials, np.nan
+            )
 
 
 def _rate_at(
-    held: _ErrorCounts,
-    asked: _ErrorCounts,
+    held_errors: _ErrorCounts,
+    sought_errors: _ErrorCounts,
     thresholds: FloatArray,
     target: float,
     rule: RateRule,
@@ -220,129 +230,176 @@ def _rate_at(
     if rule not in RULES:
         msg = f"rule is {rule!r}; it is one of {', '.join(RULES)}"
         raise ConfigError(msg)
-    x = _fraction(target)
-    below = _last_within(held, x)
+    target_rate = _checked_fraction(target)
+    below = _last_index_within(held_errors, target_rate)
     above = np.minimum(below + 1, thresholds.size - 1)
     # the best point of the next higher rate of the held error
-    next_errors = _take(held.errors, above)[..., None]
-    above = _along(held.errors, lambda i: take_at(held.errors, i) > next_errors) - 1
-    resolvable = held.trials > 0
+    next_errors = _take_one(held_errors.errors, above)[..., None]
+    above = (
+        _first_point_where(
+            held_errors.errors, lambda i: take_at(held_errors.errors, i) > next_errors
+        )
+        - 1
+    )
+    resolvable = held_errors.trials > 0
     if not extrapolate:
-        resolvable &= x * held.trials >= 1
+        resolvable &= target_rate * held_errors.trials >= 1
     if rule == "interp":
-        low, high = held.rate(below), held.rate(above)
+        rate_below, rate_above = held_errors.rate(below), held_errors.rate(above)
         with np.errstate(invalid="ignore", divide="ignore"):
-            weight = np.where(high > low, (x - low) / (high - low), 0.0)
-        start, end = asked.rate(below), asked.rate(above)
-        value, threshold = start + weight * (end - start), np.full(below.shape, np.nan)
-        achieved = np.where(high > low, x, low)
+            weight = np.where(
+                rate_above > rate_below, (target_rate - rate_below) / (rate_above - rate_below), 0.0
+            )
+        sought_below, sought_above = sought_errors.rate(below), sought_errors.rate(above)
+        sought_rate, threshold = (
+            sought_below + weight * (sought_above - sought_below),
+            np.full(below.shape, np.nan),
+        )
+        achieved = np.where(rate_above > rate_below, target_rate, rate_below)
     else:
-        at = below
+        point_index = below
         if rule == "nearest":
-            at = np.where(_nearer_above(held, below, above, x), above, below)
-        value, threshold, achieved = asked.rate(at), thresholds[at], held.rate(at)
-    value, threshold, achieved = (
-        _scalar(np.where(resolvable, a, np.nan)) for a in (value, threshold, achieved)
+            point_index = np.where(
+                _is_nearer_above(held_errors, below, above, target_rate), above, below
+            )
+        sought_rate, threshold, achieved = (
+            sought_errors.rate(point_index),
+            thresholds[point_index],
+            held_errors.rate(point_index),
+        )
+    sought_rate, threshold, achieved = (
+        _without_axes(np.where(resolvable, numbers, np.nan))
+        for numbers in (sought_rate, threshold, achieved)
     )
-    return RateAtTarget(value, threshold, achieved)
+    return RateAtTarget(sought_rate, threshold, achieved)
 
 
-def _threshold_at(held: _ErrorCounts, thresholds: FloatArray, target: ArrayLike) -> FloatArray:
-    """The last threshold with a rate of errors <= each target."""
-    asked = np.asarray(target, dtype=np.float64)
-    for one in asked.flat:
-        _fraction(one)
-    held = _ErrorCounts(
-        held.errors, np.reshape(held.trials, np.shape(held.trials) + (1,) * asked.ndim)
+def _threshold_at(
+    held_errors: _ErrorCounts, thresholds: FloatArray, target: ArrayLike
+) -> FloatArray:
+    """Return the last threshold with a rate of errors <= each target."""
+    target_rates = np.asarray(target, dtype=np.float64)
+    for rate in target_rates.flat:
+        _checked_fraction(rate)
+    held_errors = _ErrorCounts(
+        held_errors.errors,
+        np.reshape(held_errors.trials, np.shape(held_errors.trials) + (1,) * target_rates.ndim),
     )
-    at = thresholds[_last_within(held, asked)]
-    return _scalar(np.where(held.trials > 0, at, np.nan))
+    thresholds_found = thresholds[_last_index_within(held_errors, target_rates)]
+    return _without_axes(np.where(held_errors.trials > 0, thresholds_found, np.nan))
 
 
-def _nearer_above(held: _ErrorCounts, below: IntArray, above: IntArray, x: float) -> IntArray:
-    """Whether the point above the target is as near or nearer, in exact arithmetic."""
-    exact = Fraction(repr(x))
-    both = (_take(held.errors, below) + _take(held.errors, above)).astype(object)
-    nearer = both * exact.denominator <= 2 * exact.numerator * held.trials.astype(object)
+def _is_nearer_above(
+    held_errors: _ErrorCounts, below: IntArray, above: IntArray, target_rate: float
+) -> IntArray:
+    """Return whether the point above the target is as near or nearer, in exact arithmetic."""
+    exact_target = Fraction(repr(target_rate))
+    doubled_middle = (
+        _take_one(held_errors.errors, below) + _take_one(held_errors.errors, above)
+    ).astype(object)
+    nearer = (
+        doubled_middle * exact_target.denominator
+        <= 2 * exact_target.numerator * held_errors.trials.astype(object)
+    )
     return np.asarray(np.asarray(nearer, dtype=bool) & (above != below))
 
 
-def _last_within(held: _ErrorCounts, x: float | FloatArray) -> IntArray:
-    """Last index with errors / trials <= x, where errors rise along the axis.
+def _last_index_within(error_counts: _ErrorCounts, target_rates: float | FloatArray) -> IntArray:
+    """Return the last index with errors / trials <= target, where errors rise along the axis.
 
-    Of several x trials have a last axis of length 1.
+    With several targets, trials have a last axis of length 1.
     """
-    most = np.asarray(np.floor(x * held.trials)).astype(np.int64) + 1
-    for _ in range(2):  # x * trials may round across an integer either way
-        most = most - (most / np.maximum(held.trials, 1) > x)
-    if held.errors.ndim == 1:
-        return np.asarray(np.searchsorted(held.errors, most, side="right") - 1)
-    if np.ndim(x):
-        curves, asked = (each.reshape(-1, each.shape[-1]) for each in (held.errors, most))
-        found = [np.searchsorted(*both, side="right") for both in zip(curves, asked, strict=True)]
-        return np.reshape(found, most.shape) - 1
-    return _along(held.errors, lambda i: take_at(held.errors, i) > most[..., None]) - 1
+    min_excessive_errors = (
+        np.asarray(np.floor(target_rates * error_counts.trials)).astype(np.int64) + 1
+    )
+    for _ in range(2):  # target * trials may round across an integer either way
+        min_excessive_errors = min_excessive_errors - (
+            min_excessive_errors / np.maximum(error_counts.trials, 1) > target_rates
+        )
+    if error_counts.errors.ndim == 1:
+        return np.asarray(
+            np.searchsorted(error_counts.errors, min_excessive_errors, side="right") - 1
+        )
+    if np.ndim(target_rates):
+        curves, limits = (
+            array.reshape(-1, array.shape[-1])
+            for array in (error_counts.errors, min_excessive_errors)
+        )
+        positions = [
+            np.searchsorted(*curve_and_limits, side="right")
+            for curve_and_limits in zip(curves, limits, strict=True)
+        ]
+        return np.reshape(positions, min_excessive_errors.shape) - 1
+    return (
+        _first_point_where(
+            error_counts.errors,
+            lambda i: take_at(error_counts.errors, i) > min_excessive_errors[..., None],
+        )
+        - 1
+    )
 
 
-def _excess(curve: Curve, at: IntArray) -> IntArray:
-    """FNR - FPR in units of 1 / (targets * nontargets): exact, falling along the curve."""
-    fn, fp = take_at(curve.fn, at), take_at(curve.fp, at)
+def _rate_difference(curve: Curve, point_indices: IntArray) -> IntArray:
+    """Return FNR - FPR in units of 1 / (targets * nontargets): exact, falls along the curve."""
+    fn, fp = take_at(curve.fn, point_indices), take_at(curve.fp, point_indices)
     targets, nontargets = curve.n_target, curve.n_nontarget
-    if float(targets.max(initial=0)) * float(nontargets.max(initial=0)) >= _EXACT:
+    if float(targets.max(initial=0)) * float(nontargets.max(initial=0)) >= _MAX_INT64_PRODUCT:
         fn, fp = fn.astype(object), fp.astype(object)
     return np.asarray(fn * nontargets[..., None] - fp * targets[..., None])
 
 
-def _along(curve: IntArray, holds: Callable[[IntArray], NDArray[np.bool_]]) -> IntArray:
-    """First index of the last axis of a curve where a condition that stays true holds."""
-    return first_where(holds, curve.shape[:-1], curve.shape[-1])
+def _first_point_where(
+    curve_errors: IntArray, holds: Callable[[IntArray], NDArray[np.bool_]]
+) -> IntArray:
+    """Return the first index of a curve's last axis where a condition that stays true holds."""
+    return first_where(holds, curve_errors.shape[:-1], curve_errors.shape[-1])
 
 
 def first_where(
     holds: Callable[[IntArray], NDArray[np.bool_]], shape: tuple[int, ...], size: int
 ) -> IntArray:
-    """First of so many indices where a condition that stays true holds; their number if never.
+    """Return the first of `size` indices where a condition that stays true holds; else `size`.
 
-    The condition is asked at indices of shape (*shape, k). Of a curve of a million points it is
-    asked at a few hundred: at the ends of some parts, then within one part.
+    The condition is evaluated at indices of shape (*shape, k). On a curve of a million points it
+    is evaluated at a few hundred: at the ends of some parts, then within one part.
     """
-    fans = max(_FANS, min(_AT_ONCE // max(math.prod(shape), 1), size))
-    ahead, stride = np.arange(1, fans + 1), 1
-    while stride * fans < size:
-        stride *= fans
-    # so many indices are known to fail it
-    failed = np.zeros((*shape, 1), dtype=np.int64)
+    n_parts = max(_MIN_PARTS, min(_PARTS_OF_ALL_CELLS // max(math.prod(shape), 1), size))
+    part_ends, stride = np.arange(1, n_parts + 1), 1
+    while stride * n_parts < size:
+        stride *= n_parts
+    # this many indices are known not to meet the condition
+    n_failed = np.zeros((*shape, 1), dtype=np.int64)
     while stride:
-        at = failed + (stride * ahead - 1)
-        fails = at < size
-        fails &= ~np.asarray(holds(np.minimum(at, size - 1)), dtype=np.bool_)
-        failed += stride * np.count_nonzero(fails, axis=-1, keepdims=True)
-        stride //= fans
-    return failed[..., 0]
+        indices = n_failed + (stride * part_ends - 1)
+        fails = indices < size
+        fails &= ~np.asarray(holds(np.minimum(indices, size - 1)), dtype=np.bool_)
+        n_failed += stride * np.count_nonzero(fails, axis=-1, keepdims=True)
+        stride //= n_parts
+    return n_failed[..., 0]
 
 
-def take_at(along: IntArray, at: IntArray) -> IntArray:
-    """Values at several indices of each cell, ``(..., k)``."""
-    if along.ndim == 1:
-        return along[at]
-    if along.ndim == 2:  # as below, in a third of the time
-        return along[np.arange(len(along))[:, None], at]
-    return np.take_along_axis(along, at, axis=-1)
+def take_at(curve_errors: IntArray, point_indices: IntArray) -> IntArray:
+    """Return the errors at several indices of each cell, ``(..., k)``."""
+    if curve_errors.ndim == 1:
+        return curve_errors[point_indices]
+    if curve_errors.ndim == 2:  # the same as below, in a third of the time
+        return curve_errors[np.arange(len(curve_errors))[:, None], point_indices]
+    return np.take_along_axis(curve_errors, point_indices, axis=-1)
 
 
-def _take(along: IntArray, at: IntArray) -> IntArray:
-    """Value at one index of each cell, ``(...)``."""
-    return np.asarray(take_at(along, np.asarray(at)[..., None])[..., 0])
+def _take_one(curve_errors: IntArray, point_index: IntArray) -> IntArray:
+    """Return the errors at one index of each cell, ``(...)``."""
+    return np.asarray(take_at(curve_errors, np.asarray(point_index)[..., None])[..., 0])
 
 
-def _fraction(target: float) -> float:
-    x = float(target)
-    if not 0 <= x <= 1:
+def _checked_fraction(target: float) -> float:
+    fraction = float(target)
+    if not 0 <= fraction <= 1:
         msg = f"the target rate is {target}; it must be a fraction from 0 to 1"
         raise ConfigError(msg)
-    return x
+    return fraction
 
 
-def _scalar(value: FloatArray) -> FloatArray:
-    """A NumPy scalar instead of an array without axes."""
-    return np.asarray(value, dtype=np.float64)[()]
+def _without_axes(array: FloatArray) -> FloatArray:
+    """Return a NumPy scalar instead of an array without axes."""
+    return np.asarray(array, dtype=np.float64)[()]

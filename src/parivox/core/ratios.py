@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
 
 # Numbers that `others` holds at once in a table of (cell, kind of speaker).
-_AT_ONCE = 2**20
+_MAX_TABLE_SIZE = 2**20
 # Halvings of the angle on which p depends.
-_STEPS = 45
-_REASONS = [
+_N_BISECTIONS = 45
+_UNDEFINED_REASONS = [
     *("undefined_value", "undefined_reference", "zero_over_zero", "zero_reference"),
     "no_interval",
 ]
@@ -56,7 +56,7 @@ class Ratio:
     """
 
 
-def ratio_interval(one: Interval, other: Interval, *, with_p: bool = True) -> Ratio:
+def ratio_interval(numerator: Interval, denominator: Interval, *, with_p: bool = True) -> Ratio:
     """Ratio of two independent rates by the MOVER method, at the level of their intervals.
 
     Of numerators and references of one confidence, whose shapes (..., cell) broadcast. On the scale
@@ -68,22 +68,34 @@ def ratio_interval(one: Interval, other: Interval, *, with_p: bool = True) -> Ra
     the distances of both rates to theirs are the sides of a right triangle on the logarithm of the
     ratio, so that one angle is all that is sought.
     """
-    r1, r2 = np.broadcast_arrays(one.rate, other.rate)
+    group_rate, reference_rate = np.broadcast_arrays(numerator.rate, denominator.rate)
     with np.errstate(invalid="ignore", divide="ignore"):
-        value = r1 / r2
-        down = np.hypot(np.log(r1 / one.low), np.log(other.high / r2))
-        up = np.hypot(np.log(one.high / r1), np.log(r2 / other.low))
-        low = np.where(r1 == 0, 0, value * np.exp(-down))
-        high = np.where(r1 == 0, one.high / other.low, value * np.exp(up))
-    missing = np.isnan(one.high) | np.isnan(other.high)
+        value = group_rate / reference_rate
+        distance_below = np.hypot(
+            np.log(group_rate / numerator.low), np.log(denominator.high / reference_rate)
+        )
+        distance_above = np.hypot(
+            np.log(numerator.high / group_rate), np.log(reference_rate / denominator.low)
+        )
+        low = np.where(group_rate == 0, 0, value * np.exp(-distance_below))
+        high = np.where(
+            group_rate == 0, numerator.high / denominator.low, value * np.exp(distance_above)
+        )
+    lacks_limits = np.isnan(numerator.high) | np.isnan(denominator.high)
     reason = np.select(
-        [np.isnan(r1), np.isnan(r2), (r1 == 0) & (r2 == 0), r2 == 0, missing],
-        _REASONS,
+        [
+            np.isnan(group_rate),
+            np.isnan(reference_rate),
+            (group_rate == 0) & (reference_rate == 0),
+            reference_rate == 0,
+            lacks_limits,
+        ],
+        _UNDEFINED_REASONS,
         "",
     )
     defined = reason == ""
-    p = _p(one, other) if with_p else np.nan
-    low, high, p = (np.where(defined, x, np.nan) for x in (low, high, p))
+    p = _p_value(numerator, denominator) if with_p else np.nan
+    low, high, p = (np.where(defined, array, np.nan) for array in (low, high, p))
     return Ratio(value, low, high, p, reason)
 
 
@@ -93,9 +105,12 @@ def to_pooled(ratio: Ratio, share: ArrayLike) -> Ratio:
     rho / (w rho + 1 - w), where w is the group's share of all trials, ``[..., cell]``, in [0, 1];
     at most 1 / w. p stays as it is.
     """
-    w = np.asarray(share, dtype=np.float64)
+    group_share = np.asarray(share, dtype=np.float64)
     with np.errstate(divide="ignore"):
-        value, low, high = (1 / (w + (1 - w) / x) for x in (ratio.value, ratio.low, ratio.high))
+        value, low, high = (
+            1 / (group_share + (1 - group_share) / limit)
+            for limit in (ratio.value, ratio.low, ratio.high)
+        )
     return Ratio(value, low, high, ratio.p, ratio.reason)
 
 
@@ -110,8 +125,8 @@ def disjoint(tally: ErrorsBySpeaker | ErrorsByPair) -> bool:
     >>> disjoint(ErrorsByPair(cell, np.array([0, 0]), np.array([1, 2]), ones, ones, 2))
     False
     """
-    who = tally.cell_speakers[1]
-    return bool(np.unique(who).size == who.size) and not tally.has_unknown_speakers.any()
+    speakers = tally.cell_speakers[1]
+    return bool(np.unique(speakers).size == speakers.size) and not tally.has_unknown_speakers.any()
 
 
 def others(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
@@ -133,11 +148,11 @@ def others(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
         )
         raise ConfigError(msg)
     if tally.trials.ndim > 1:
-        return moments_by_point(_others, tally)
-    of_trials = _OtherTrials.of(tally)
+        return moments_by_point(_other_moments, tally)
+    other_trials = _OtherTrials.of(tally)
     if tally.errors.ndim == 1:
-        return _others(tally, of_trials)
-    return moments_by_point(partial(_others, of_trials=of_trials), tally)
+        return _other_moments(tally, other_trials)
+    return moments_by_point(partial(_other_moments, known_trials=other_trials), tally)
 
 
 def worst(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
@@ -150,10 +165,11 @@ def worst(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
     >>> int(worst([5, 30, 6, 3], [100, 300, 20, 100]))
     1
     """
-    e, n = (
-        _sum_of_others(np.nan_to_num(np.asarray(one, dtype=np.float64))) for one in (errors, trials)
+    other_errors, other_trials = (
+        _sum_of_others(np.nan_to_num(np.asarray(counts, dtype=np.float64)))
+        for counts in (errors, trials)
     )
-    return np.asarray(safe_divide(e, n, np.inf).argmin(axis=-1))
+    return np.asarray(safe_divide(other_errors, other_trials, np.inf).argmin(axis=-1))
 
 
 class _OtherTrials(NamedTuple):
@@ -171,57 +187,86 @@ class _OtherTrials(NamedTuple):
     def of(cls, tally: ErrorsBySpeaker | ErrorsByPair) -> _OtherTrials:
         """Those of trials of shape (entry,)."""
         cell, n_cells = tally.cell_speakers[0], tally.n_cells
-        n = np.asarray(tally.trials, np.float64)
-        own, nothing = tally.sum_by_speaker(n), np.full(n_cells, np.nan)
-        trials = _sum_of_others(tally.sum_by_cell(n))
+        trials_of_entry = np.asarray(tally.trials, np.float64)
+        speaker_trials, nan_cells = tally.sum_by_speaker(trials_of_entry), np.full(n_cells, np.nan)
+        trials = _sum_of_others(tally.sum_by_cell(trials_of_entry))
         speakers, squares = (
-            _sum_of_others(reduce_by_cell(each, cell, n_cells)) for each in (own > 0, own**2)
+            _sum_of_others(reduce_by_cell(terms, cell, n_cells))
+            for terms in (speaker_trials > 0, speaker_trials**2)
         )
         if not isinstance(tally, ErrorsByPair):
-            return cls(trials, speakers, squares, nothing, nothing, own, nothing)
-        pairs, of_pairs = (_sum_of_others(tally.sum_by_cell(each)) for each in (n > 0, n**2))
-        return cls(trials, speakers, squares, pairs, of_pairs, own, tally.sum_by_speaker(n**2))
+            return cls(trials, speakers, squares, nan_cells, nan_cells, speaker_trials, nan_cells)
+        pairs, pair_squares = (
+            _sum_of_others(tally.sum_by_cell(terms))
+            for terms in (trials_of_entry > 0, trials_of_entry**2)
+        )
+        return cls(
+            trials,
+            speakers,
+            squares,
+            pairs,
+            pair_squares,
+            speaker_trials,
+            tally.sum_by_speaker(trials_of_entry**2),
+        )
 
 
-def _others(
-    tally: ErrorsBySpeaker | ErrorsByPair, of_trials: _OtherTrials | None = None
+def _other_moments(
+    tally: ErrorsBySpeaker | ErrorsByPair, known_trials: _OtherTrials | None = None
 ) -> Moments:
     """`others` at one operating point."""
-    known = of_trials or _OtherTrials.of(tally)
+    other_trials = known_trials or _OtherTrials.of(tally)
     cell, n_cells = tally.cell_speakers[0], tally.n_cells
-    e, n = np.asarray(tally.errors, np.float64), np.asarray(tally.trials, np.float64)
-    errors, taken = _sum_of_others(tally.sum_by_cell(e)), tally.sum_by_speaker(e)
-    largest = _max_of_others(reduce_by_cell(taken, cell, n_cells, np.maximum))
-    per_speaker = [np.asarray(known.own > 0, np.float64)]
+    errors_of_entry, trials_of_entry = (
+        np.asarray(tally.errors, np.float64),
+        np.asarray(tally.trials, np.float64),
+    )
+    errors, speaker_errors = (
+        _sum_of_others(tally.sum_by_cell(errors_of_entry)),
+        tally.sum_by_speaker(errors_of_entry),
+    )
+    largest = _max_of_others(reduce_by_cell(speaker_errors, cell, n_cells, np.maximum))
+    speaker_numbers = [np.asarray(other_trials.own > 0, np.float64)]
     pair_residuals = np.full(n_cells, np.nan)
     if isinstance(tally, ErrorsByPair):
-        parts = (e**2, e * n)
-        per_speaker += [*map(tally.sum_by_speaker, parts), known.own_pair_squares]
-        ee, en = (_sum_of_others(tally.sum_by_cell(each)) for each in parts)
-        rate = safe_divide(errors, known.trials, 0)
-        pair_residuals = ee - 2 * rate * en + rate**2 * known.pair_squares
-    kinds = _SpeakerKinds.of(cell, known.own, taken, per_speaker)
-    step = max(1, _AT_ONCE // max(1, kinds.trials.size))
+        pair_products = (errors_of_entry**2, errors_of_entry * trials_of_entry)
+        speaker_numbers += [
+            *map(tally.sum_by_speaker, pair_products),
+            other_trials.own_pair_squares,
+        ]
+        error_squares, error_trials = (
+            _sum_of_others(tally.sum_by_cell(products)) for products in pair_products
+        )
+        rate = safe_divide(errors, other_trials.trials, 0)
+        pair_residuals = (
+            error_squares - 2 * rate * error_trials + rate**2 * other_trials.pair_squares
+        )
+    kinds = _SpeakerKinds.of(cell, other_trials.own, speaker_errors, speaker_numbers)
+    cells_per_chunk = max(1, _MAX_TABLE_SIZE // max(1, kinds.trials.size))
     chunks = [
-        kinds.without(range(at, min(at + step, n_cells)), errors, known.trials)
-        for at in range(0, n_cells, step)
+        kinds.without(
+            range(first_cell, min(first_cell + cells_per_chunk, n_cells)),
+            errors,
+            other_trials.trials,
+        )
+        for first_cell in range(0, n_cells, cells_per_chunk)
     ]
     squares, fourths, deleted, shared, pair_deleted = map(np.concatenate, zip(*chunks, strict=True))
     return Moments(
         2 if isinstance(tally, ErrorsByPair) else 1,
         tally.in_blocks,
         errors,
-        known.trials,
-        known.speakers,
+        other_trials.trials,
+        other_trials.speakers,
         squares,
         fourths,
-        known.squares,
+        other_trials.squares,
         deleted,
         largest,
         shared > 0,
-        known.pairs,
+        other_trials.pairs,
         pair_residuals,
-        known.pair_squares,
+        other_trials.pair_squares,
         pair_deleted,
     )
 
@@ -243,74 +288,102 @@ class _SpeakerKinds(NamedTuple):
         errors: FloatArray,
         per_speaker: list[FloatArray],
     ) -> _SpeakerKinds:
-        levels, rank = np.unique(trials, return_inverse=True)
-        counts, below = np.unique(errors, return_inverse=True)
-        codes, kind = np.unique(rank * counts.size + below, return_inverse=True)
-        of_rank, of_below = np.divmod(codes, max(1, counts.size))
-        return cls(cell, kind, counts[of_below], levels[of_rank], per_speaker)
+        distinct_trials, trial_indices = np.unique(trials, return_inverse=True)
+        distinct_errors, error_indices = np.unique(errors, return_inverse=True)
+        kind_codes, kind_indices = np.unique(
+            trial_indices * distinct_errors.size + error_indices, return_inverse=True
+        )
+        kind_trial_indices, kind_error_indices = np.divmod(kind_codes, max(1, distinct_errors.size))
+        return cls(
+            cell,
+            kind_indices,
+            distinct_errors[kind_error_indices],
+            distinct_trials[kind_trial_indices],
+            per_speaker,
+        )
 
     def without(self, cells: range, errors: FloatArray, trials: FloatArray) -> list[FloatArray]:
         """Sums over the speakers of all cells but one, for some cells.
 
         `errors` and `trials` are those of all cells but each.
         """
-        first, last = np.searchsorted(self.cell, [cells.start, cells.stop])
-        at = (self.cell[first:last] - cells.start) * self.trials.size + self.kind[first:last]
+        first_entry, end_entry = np.searchsorted(self.cell, [cells.start, cells.stop])
+        table_indices = (
+            self.cell[first_entry:end_entry] - cells.start
+        ) * self.trials.size + self.kind[first_entry:end_entry]
 
-        def rest(values: FloatArray) -> FloatArray:
-            table = np.bincount(at, values[first:last], minlength=len(cells) * self.trials.size)
-            whole = np.bincount(self.kind, values, minlength=self.trials.size)
-            return np.asarray(whole - table.reshape(len(cells), -1))
-
-        e, n = (x[cells.start : cells.stop, None] for x in (errors, trials))
-        r, left = (
-            safe_divide(self.errors * n - e * self.trials, n, 0),
-            trials_without_speaker(n, self.trials),
-        )
-        count, *squares = map(rest, self.per_speaker)
-        pair_deleted = np.full(len(cells), np.nan)
-        if squares:
-            ee, en, nn = squares
-            q = np.where(
-                count > 0, ee - 2 * safe_divide(e, n, 0) * en + safe_divide(e, n, 0) ** 2 * nn, 0
+        def sum_of_other_cells(speaker_values: FloatArray) -> FloatArray:
+            own_sums = np.bincount(
+                table_indices,
+                speaker_values[first_entry:end_entry],
+                minlength=len(cells) * self.trials.size,
             )
-            pair_deleted = safe_divide(q, 2 * left**2, 0).sum(axis=-1)
+            total_sums = np.bincount(self.kind, speaker_values, minlength=self.trials.size)
+            return np.asarray(total_sums - own_sums.reshape(len(cells), -1))
+
+        other_errors, other_trials = (
+            counts[cells.start : cells.stop, None] for counts in (errors, trials)
+        )
+        residuals, remaining_trials = (
+            safe_divide(self.errors * other_trials - other_errors * self.trials, other_trials, 0),
+            trials_without_speaker(other_trials, self.trials),
+        )
+        n_speakers, *pair_sums = map(sum_of_other_cells, self.per_speaker)
+        pair_deleted = np.full(len(cells), np.nan)
+        if pair_sums:
+            error_squares, error_trials, trial_squares = pair_sums
+            pair_residuals = np.where(
+                n_speakers > 0,
+                error_squares
+                - 2 * safe_divide(other_errors, other_trials, 0) * error_trials
+                + safe_divide(other_errors, other_trials, 0) ** 2 * trial_squares,
+                0,
+            )
+            pair_deleted = safe_divide(pair_residuals, 2 * remaining_trials**2, 0).sum(axis=-1)
         return [
-            (count * r**2).sum(axis=-1),
-            (count * r**4).sum(axis=-1),
-            (count * safe_divide(r, left, 0) ** 2).sum(axis=-1),
-            ((count > 0) & (left == 0)).sum(axis=-1, dtype=np.float64),
+            (n_speakers * residuals**2).sum(axis=-1),
+            (n_speakers * residuals**4).sum(axis=-1),
+            (n_speakers * safe_divide(residuals, remaining_trials, 0) ** 2).sum(axis=-1),
+            ((n_speakers > 0) & (remaining_trials == 0)).sum(axis=-1, dtype=np.float64),
             pair_deleted,
         ]
 
 
-def _sum_of_others(values: FloatArray) -> FloatArray:
-    return np.asarray(values.sum(axis=-1, keepdims=True) - values)
+def _sum_of_others(cell_values: FloatArray) -> FloatArray:
+    return np.asarray(cell_values.sum(axis=-1, keepdims=True) - cell_values)
 
 
-def _max_of_others(values: FloatArray) -> FloatArray:
+def _max_of_others(cell_values: FloatArray) -> FloatArray:
     """Largest value of the other cells; 0 if there are none."""
-    own = np.arange(values.shape[-1]) == values.argmax(axis=-1)[..., None]
-    second = np.where(own, 0, values).max(axis=-1, keepdims=True)
-    return np.asarray(np.where(own, second, values.max(axis=-1, keepdims=True)))
+    is_largest = np.arange(cell_values.shape[-1]) == cell_values.argmax(axis=-1)[..., None]
+    second_largest = np.where(is_largest, 0, cell_values).max(axis=-1, keepdims=True)
+    return np.asarray(np.where(is_largest, second_largest, cell_values.max(axis=-1, keepdims=True)))
 
 
-def _p(one: Interval, other: Interval) -> FloatArray:
+def _p_value(numerator: Interval, denominator: Interval) -> FloatArray:
     """The level at which a limit of the ratio is 1, by bisection of the angle; see there."""
-    pairs = zip(vars(one).values(), vars(other).values(), strict=True)
-    both = Interval(*(np.stack(np.broadcast_arrays(*pair)) for pair in pairs))
-    r1, r2 = both.rate
-    none = r1 == 0
+    pairs = zip(vars(numerator).values(), vars(denominator).values(), strict=True)
+    stacked = Interval(*(np.stack(np.broadcast_arrays(*pair)) for pair in pairs))
+    group_rate, reference_rate = stacked.rate
+    has_no_errors = group_rate == 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        log = np.where((r1 > 0) & (r2 > 0), np.log(r1) - np.log(r2), 0)
-    low, high = np.zeros(r1.shape), np.ones(r1.shape)
-    for _ in range(_STEPS):
+        log_ratio = np.where(
+            (group_rate > 0) & (reference_rate > 0), np.log(group_rate) - np.log(reference_rate), 0
+        )
+    low, high = np.zeros(group_rate.shape), np.ones(group_rate.shape)
+    for _ in range(_N_BISECTIONS):
         middle = (low + high) / 2
         angle = middle * (np.pi / 2)
         # with a rate of 0 there is no logarithm, but both limits are one rate
-        at_one = np.where(none, (1 - middle) * r2, r1 * np.exp(-log * np.cos(angle)))
-        at_other = np.where(none, at_one, r2 * np.exp(log * np.sin(angle)))
-        levels = level(both, np.stack((at_one, at_other)))
-        beyond = levels[0] > levels[1]
-        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+        rate_of_group = np.where(
+            has_no_errors,
+            (1 - middle) * reference_rate,
+            group_rate * np.exp(-log_ratio * np.cos(angle)),
+        )
+        rate_of_reference = np.where(
+            has_no_errors, rate_of_group, reference_rate * np.exp(log_ratio * np.sin(angle))
+        )
+        levels = level(stacked, np.stack((rate_of_group, rate_of_reference)))
+        is_beyond = levels[0] > levels[1]
+        low, high = np.where(is_beyond, low, middle), np.where(is_beyond, middle, high)
     return np.asarray(np.maximum(*levels))

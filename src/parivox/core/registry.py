@@ -183,22 +183,22 @@ def register(measure: _M) -> _M:
 
 def base_metrics() -> dict[str, BaseMetric]:
     """The base metrics by their ids."""
-    return {name: one for name, one in MEASURES.items() if isinstance(one, BaseMetric)}
+    return {name: measure for name, measure in MEASURES.items() if isinstance(measure, BaseMetric)}
 
 
 def base_metric(name: str) -> BaseMetric:
     """One of them; what is not registered is a metric of the user's own."""
-    found = MEASURES.get(name)
-    if isinstance(found, BaseMetric):
-        return found
+    measure = MEASURES.get(name)
+    if isinstance(measure, BaseMetric):
+        return measure
     return BaseMetric(id=name, label=name, says="a metric of your own", needs="counts")
 
 
 def bias_measures() -> dict[str, BiasMeasure]:
     """The bias measures by their ids."""
-    return {name: one for name, one in MEASURES.items() if isinstance(one, BiasMeasure)}
+    return {name: measure for name, measure in MEASURES.items() if isinstance(measure, BiasMeasure)}
 
 
 def meta_measures() -> dict[str, MetaMeasure]:
     """The meta-measures by their ids."""
-    return {name: one for name, one in MEASURES.items() if isinstance(one, MetaMeasure)}
+    return {name: measure for name, measure in MEASURES.items() if isinstance(measure, MetaMeasure)}

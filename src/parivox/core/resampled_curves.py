@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
     Codes: TypeAlias = NDArray[np.integer[Any]]
 
-BINS = 1 << 12
+N_BINS = 1 << 12
 
 # of one chunk of replicates: counts, and weights of pairs
-_CELLS, _PAIRS = 1 << 22, 1 << 23
-_AT_ONCE = 1 << 14  # pairs whose weights are made at once
-_CHUNK = 160  # replicates in a chunk: more would leave the cache
+_MAX_COUNTS, _MAX_PAIR_WEIGHTS = 1 << 22, 1 << 23
+_PAIRS_AT_ONCE = 1 << 14  # pairs whose weights are made at once
+_MAX_REPLICATES = 160  # replicates in a chunk: more would leave the cache
 
 
-def curve_edges(counts: Counts, *, bins: int = BINS, thresholds: ArrayLike = ()) -> FloatArray:
+def curve_edges(counts: Counts, *, bins: int = N_BINS, thresholds: ArrayLike = ()) -> FloatArray:
     """Lower edges of bins that all cells share, dense where errors are rare.
 
     Parameters
@@ -60,25 +60,34 @@ def curve_edges(counts: Counts, *, bins: int = BINS, thresholds: ArrayLike = ())
     if bins < 4:
         msg = f"bins is {bins}; it must be 4 or more"
         raise ConfigError(msg)
-    every, target, nontarget = (
-        np.cumsum(n) for n in (counts.target + counts.nontarget, counts.target, counts.nontarget)
+    cumulative_trials, cumulative_target, cumulative_nontarget = (
+        np.cumsum(n_trials)
+        for n_trials in (counts.target + counts.nontarget, counts.target, counts.nontarget)
     )
-    n, n_target, n_nontarget = (
-        int(one[-1]) if one.size else 0 for one in (every, target, nontarget)
+    n_trials, n_target, n_nontarget = (
+        int(cumulative[-1]) if cumulative.size else 0
+        for cumulative in (cumulative_trials, cumulative_target, cumulative_nontarget)
     )
     # trials in rising order of score; false accepts come from above
-    tails = (
-        (every, np.linspace(0, n - 1, bins // 2)),
-        (target, np.geomspace(1, max(n_target, 1), bins // 4) - 1),
-        (nontarget, n_nontarget - np.rint(np.geomspace(1, max(n_nontarget, 1), bins // 4))),
+    rank_grids = (
+        (cumulative_trials, np.linspace(0, n_trials - 1, bins // 2)),
+        (cumulative_target, np.geomspace(1, max(n_target, 1), bins // 4) - 1),
+        (
+            cumulative_nontarget,
+            n_nontarget - np.rint(np.geomspace(1, max(n_nontarget, 1), bins // 4)),
+        ),
     )
-    at = [np.searchsorted(up_to, np.rint(place), "right") for up_to, place in tails if up_to.any()]
-    at.append(np.flatnonzero(every)[:1])
+    value_indices = [
+        np.searchsorted(cumulative, np.rint(trial_ranks), "right")
+        for cumulative, trial_ranks in rank_grids
+        if cumulative.any()
+    ]
+    value_indices.append(np.flatnonzero(cumulative_trials)[:1])
     finite = np.flatnonzero(np.isfinite(counts.values) & (counts.target + counts.nontarget > 0))
-    at += [finite[:1], np.flatnonzero(every == n)[:1]]
-    fixed = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-    found = counts.values[np.concatenate(at).astype(np.intp)]
-    return np.unique(np.concatenate((found, fixed[~np.isnan(fixed)]))) + 0.0
+    value_indices += [finite[:1], np.flatnonzero(cumulative_trials == n_trials)[:1]]
+    extra_edges = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+    edge_scores = counts.values[np.concatenate(value_indices).astype(np.intp)]
+    return np.unique(np.concatenate((edge_scores, extra_edges[~np.isnan(extra_edges)]))) + 0.0
 
 
 def bin_means(counts: Counts, edges: FloatArray) -> FloatArray:
@@ -96,13 +105,17 @@ def bin_means(counts: Counts, edges: FloatArray) -> FloatArray:
     >>> bin_means(Counts.from_scores([0.1, 0.3, 0.9], [0, 1, 1]), np.array([0, 0.5])).tolist()
     [0.2, 0.9]
     """
-    at = np.searchsorted(edges, counts.values, side="right") - 1
-    n = counts.target + counts.nontarget
-    high = np.append(edges, np.inf)[1:]
+    bin_indices = np.searchsorted(edges, counts.values, side="right") - 1
+    n_trials = counts.target + counts.nontarget
+    upper_edges = np.append(edges, np.inf)[1:]
     with np.errstate(invalid="ignore"):
-        total = np.bincount(at, counts.values * n, minlength=edges.size)
-        mean = total / np.bincount(at, n, minlength=edges.size)
-        mean = np.clip(mean, edges, np.where(np.isfinite(high), np.nextafter(high, -np.inf), high))
+        total = np.bincount(bin_indices, counts.values * n_trials, minlength=edges.size)
+        mean = total / np.bincount(bin_indices, n_trials, minlength=edges.size)
+        mean = np.clip(
+            mean,
+            edges,
+            np.where(np.isfinite(upper_edges), np.nextafter(upper_edges, -np.inf), upper_edges),
+        )
     return np.where(np.isfinite(mean), mean, edges)
 
 
@@ -170,8 +183,8 @@ class ResampledCurves:
         self,
         score: FloatArray,
         target: NDArray[np.bool_],
-        one: Codes,
-        other: Codes,
+        enrol_speaker: Codes,
+        test_speaker: Codes,
         layouts: Sequence[tuple[Sequence[Codes], int]],
         edges: FloatArray | None,
         times: IntArray | None = None,
@@ -179,53 +192,72 @@ class ResampledCurves:
     ) -> None:
         from scipy.sparse import csr_array  # noqa: PLC0415 - only what resamples pays for it
 
-        number = np.ones(score.size, dtype=np.int64) if times is None else times
-        self.values, value = _binned(score, number, edges, means)
-        n = self.values.size
+        trials_of_trial = np.ones(score.size, dtype=np.int64) if times is None else times
+        self.values, bin_index = _binned(score, trials_of_trial, edges, means)
+        n_values = self.values.size
         codes = [code for cells, _ in layouts for code in cells]
-        atom_codes, atom = _atoms(codes, target.size)
-        span = int(max(one.max(initial=0), other.max(initial=0))) + 1
-        pairs, pair = _distinct(
-            np.minimum(one, other).astype(np.int64) * span + np.maximum(one, other), span * span
+        combination_cells, combination = _cell_combinations(codes, target.size)
+        span = int(max(enrol_speaker.max(initial=0), test_speaker.max(initial=0))) + 1
+        pairs, pair = _index_keys(
+            np.minimum(enrol_speaker, test_speaker).astype(np.int64) * span
+            + np.maximum(enrol_speaker, test_speaker),
+            span * span,
         )
         self.pair = pairs // span, pairs % span
         # rows: class, atom, value
-        n_atoms = atom_codes.shape[1]
-        rows, row = _distinct((target * np.int64(n_atoms) + atom) * n + value, 2 * n_atoms * n)
-        del value, atom  # as long as there are trials
-        of_row = np.bincount(row, number, minlength=rows.size)
-        most = int(of_row.max(initial=1))
-        number = number.astype(_narrowest(most))
-        self.trials = csr_array((number, (row, pair)), shape=(rows.size, pairs.size))
-        del number, row, pair
-        of_class, of_atom, of_value = rows // n // n_atoms, rows // n % n_atoms, rows % n
+        n_combinations = combination_cells.shape[1]
+        rows, row = _index_keys(
+            (target * np.int64(n_combinations) + combination) * n_values + bin_index,
+            2 * n_combinations * n_values,
+        )
+        del bin_index, combination  # as long as there are trials
+        trials_of_row = np.bincount(row, trials_of_trial, minlength=rows.size)
+        max_row_trials = int(trials_of_row.max(initial=1))
+        trials_of_trial = trials_of_trial.astype(_narrowest_integer(max_row_trials))
+        self.trials = csr_array((trials_of_trial, (row, pair)), shape=(rows.size, pairs.size))
+        del trials_of_trial, row, pair
+        row_class, row_combination, row_value = (
+            rows // n_values // n_combinations,
+            rows // n_values % n_combinations,
+            rows % n_values,
+        )
         # cells: layout, cell, value; first all nontarget, then all target rows
-        first = np.concatenate(([0], np.cumsum([n_cells for _, n_cells in layouts])))
-        where = [i for i, (cells, _) in enumerate(layouts) for _ in cells]
-        keys, members = [], []
-        for i, code in zip(where, atom_codes, strict=True):
-            cell = code[of_atom]
-            inside = np.flatnonzero(cell >= 0)
-            keys.append((first[i] + cell[inside]) * n + of_value[inside])
-            members.append(inside)
-        key, member = (np.concatenate([np.zeros(0, np.int64), *a]) for a in (keys, members))
-        used, at = _distinct(key, int(first[-1]) * n)
-        self.size = used.size
+        layout_starts = np.concatenate(([0], np.cumsum([n_cells for _, n_cells in layouts])))
+        layout_of_code = [
+            layout_index for layout_index, (cells, _) in enumerate(layouts) for _ in cells
+        ]
+        keys, member_rows = [], []
+        for layout_index, code in zip(layout_of_code, combination_cells, strict=True):
+            cell = code[row_combination]
+            rows_inside = np.flatnonzero(cell >= 0)
+            keys.append(
+                (layout_starts[layout_index] + cell[rows_inside]) * n_values
+                + row_value[rows_inside]
+            )
+            member_rows.append(rows_inside)
+        key, member_row = (
+            np.concatenate([np.zeros(0, np.int64), *arrays]) for arrays in (keys, member_rows)
+        )
+        cell_value_keys, cell_value_index = _index_keys(key, int(layout_starts[-1]) * n_values)
+        self.size = cell_value_keys.size
         self.cells = csr_array(
-            (np.ones(at.size, dtype=np.int32), (at + of_class[member] * self.size, member)),
+            (
+                np.ones(cell_value_index.size, dtype=np.int32),
+                (cell_value_index + row_class[member_row] * self.size, member_row),
+            ),
             shape=(2 * self.size, rows.size),
         )
-        self.used = used % n
-        self.ends = np.searchsorted(used, np.arange(first[-1] + 1) * n)
-        self.first = first
-        self._most = int((self.cells @ of_row).max(initial=1)), most
+        self.used = cell_value_keys % n_values
+        self.ends = np.searchsorted(cell_value_keys, np.arange(layout_starts[-1] + 1) * n_values)
+        self.first = layout_starts
+        self._most = int((self.cells @ trials_of_row).max(initial=1)), max_row_trials
 
     def original(self) -> list[list[Counts]]:
         """Counts of each cell of each layout, as they are, of shape (value,)."""
-        everyone = np.ones((1, int(self.pair[1].max(initial=0)) + 1), dtype=np.int64)
-        ((_, cells),) = self.replicates(everyone)
+        weights_of_one = np.ones((1, int(self.pair[1].max(initial=0)) + 1), dtype=np.int64)
+        ((_, cells),) = self.replicates(weights_of_one)
         return [
-            [Counts(one.values, one.target[0], one.nontarget[0]) for one in layout]
+            [Counts(counts.values, counts.target[0], counts.nontarget[0]) for counts in layout]
             for layout in cells
         ]
 
@@ -247,37 +279,48 @@ class ResampledCurves:
             Which replicates, and by layout and cell the counts of shape (replicate, value), on
             the values in use in that cell.
         """
-        heaviest = int(weights.max(initial=1)) ** 2
+        max_pair_weight = int(weights.max(initial=1)) ** 2
         cells, trials = (
-            matrix.astype(_narrowest(most * heaviest), copy=False)
-            for matrix, most in zip((self.cells, self.trials), self._most, strict=True)
+            matrix.astype(_narrowest_integer(max_count * max_pair_weight), copy=False)
+            for matrix, max_count in zip((self.cells, self.trials), self._most, strict=True)
         )
-        one, other = self.pair
-        at_once = min(_CELLS // max(2 * self.size, 1), _PAIRS // max(one.size, 1), _CHUNK)
-        step = chunk or max(at_once, 1)
-        apart = (one != other)[:, None]
-        for first in range(0, len(weights), step):
-            part = slice(first, min(first + step, len(weights)))
-            of_speaker = np.ascontiguousarray(weights[part].T, dtype=trials.dtype)
-            of_pair = of_speaker[one]
-            for start in range(0, one.size, _AT_ONCE):
-                some = slice(start, start + _AT_ONCE)
-                twice = of_pair[some]
-                np.multiply(twice, of_speaker[other[some]], out=twice, where=apart[some])
-            yield part, self._by_cell(cells @ (trials @ of_pair))
-
-    def _by_cell(self, found: NDArray[np.signedinteger[Any]]) -> list[list[Counts]]:
-        """From sums ``[class and value of a cell, replicate]`` to counts."""
-        nontarget, target = found[: self.size].T, found[self.size :].T
-        every = [
-            Counts(
-                self.values[self.used[here]],
-                target[:, here].astype(np.int64, order="C"),
-                nontarget[:, here].astype(np.int64, order="C"),
+        pair_first, pair_second = self.pair
+        default_chunk = min(
+            _MAX_COUNTS // max(2 * self.size, 1),
+            _MAX_PAIR_WEIGHTS // max(pair_first.size, 1),
+            _MAX_REPLICATES,
+        )
+        replicates_per_chunk = chunk or max(default_chunk, 1)
+        are_different = (pair_first != pair_second)[:, None]
+        for start_replicate in range(0, len(weights), replicates_per_chunk):
+            chunk_slice = slice(
+                start_replicate, min(start_replicate + replicates_per_chunk, len(weights))
             )
-            for here in map(slice, self.ends[:-1].tolist(), self.ends[1:].tolist())
+            speaker_weights = np.ascontiguousarray(weights[chunk_slice].T, dtype=trials.dtype)
+            pair_weights = speaker_weights[pair_first]
+            for start_pair in range(0, pair_first.size, _PAIRS_AT_ONCE):
+                pair_slice = slice(start_pair, start_pair + _PAIRS_AT_ONCE)
+                chunk_weights = pair_weights[pair_slice]
+                np.multiply(
+                    chunk_weights,
+                    speaker_weights[pair_second[pair_slice]],
+                    out=chunk_weights,
+                    where=are_different[pair_slice],
+                )
+            yield chunk_slice, self._by_cell(cells @ (trials @ pair_weights))
+
+    def _by_cell(self, sums: NDArray[np.signedinteger[Any]]) -> list[list[Counts]]:
+        """From sums ``[class and value of a cell, replicate]`` to counts."""
+        nontarget, target = sums[: self.size].T, sums[self.size :].T
+        cell_counts = [
+            Counts(
+                self.values[self.used[cell_slice]],
+                target[:, cell_slice].astype(np.int64, order="C"),
+                nontarget[:, cell_slice].astype(np.int64, order="C"),
+            )
+            for cell_slice in map(slice, self.ends[:-1].tolist(), self.ends[1:].tolist())
         ]
-        return [every[start:end] for start, end in pairwise(self.first.tolist())]
+        return [cell_counts[start:end] for start, end in pairwise(self.first.tolist())]
 
 
 def _binned(
@@ -285,42 +328,53 @@ def _binned(
 ) -> tuple[FloatArray, Codes]:
     """Value of each bin in use, rising, and the bin of each trial."""
     if edges is None:
-        values, code = np.unique(score + 0.0, return_inverse=True)
-        return values, code
-    code = np.searchsorted(edges, score, side="right") - 1
-    if code.min(initial=0) < 0:
+        distinct_scores, bin_codes = np.unique(score + 0.0, return_inverse=True)
+        return distinct_scores, bin_codes
+    bin_codes = np.searchsorted(edges, score, side="right") - 1
+    if bin_codes.min(initial=0) < 0:
         msg = f"the first edge is {edges[0]}; it must be at or below every score"
         raise ConfigError(msg)
     if means is None:
-        nobody = np.zeros(score.size, dtype=np.int64)
+        no_trials = np.zeros(score.size, dtype=np.int64)
         order = np.argsort(score)
-        means = bin_means(Counts(score[order], times[order], nobody), edges)
-    used, place = _distinct(code, edges.size)
-    return means[used], place
+        means = bin_means(Counts(score[order], times[order], no_trials), edges)
+    used, bin_indices = _index_keys(bin_codes, edges.size)
+    return means[used], bin_indices
 
 
-def _atoms(codes: Sequence[Codes], size: int) -> tuple[IntArray, NDArray[np.int32]]:
+def _cell_combinations(codes: Sequence[Codes], size: int) -> tuple[IntArray, NDArray[np.int32]]:
     """Combinations of codes that occur, ``[code, atom]``, and that of each trial."""
-    key, found = np.zeros(size, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
+    combination_of_trial, combination_cells = (
+        np.zeros(size, dtype=np.int32),
+        np.zeros((0, 1), dtype=np.int64),
+    )
     for code in codes:
         span = int(code.max(initial=-1)) + 2
-        used, key = _distinct(key * np.int64(span) + code + 1, found.shape[1] * span)
-        found = np.vstack((found[:, used // span], used % span - 1))
-    return found, key
+        used_keys, combination_of_trial = _index_keys(
+            combination_of_trial * np.int64(span) + code + 1, combination_cells.shape[1] * span
+        )
+        combination_cells = np.vstack(
+            (combination_cells[:, used_keys // span], used_keys % span - 1)
+        )
+    return combination_cells, combination_of_trial
 
 
-def _distinct(key: Codes, span: int) -> tuple[IntArray, NDArray[np.int32]]:
+def _index_keys(key: Codes, span: int) -> tuple[IntArray, NDArray[np.int32]]:
     """Distinct keys, rising, and the place of each key among them; keys are in [0, span)."""
     if span > 16 * key.size + (1 << 20):
-        distinct, at = np.unique(key, return_inverse=True)
-        return distinct.astype(np.int64, copy=False), at.astype(np.int32)
+        distinct, key_indices = np.unique(key, return_inverse=True)
+        return distinct.astype(np.int64, copy=False), key_indices.astype(np.int32)
     is_used = np.zeros(span, dtype=np.bool_)
     is_used[key] = True
-    place = np.cumsum(is_used, dtype=np.int32)
-    place -= 1
-    return np.flatnonzero(is_used), place.take(key)
+    key_indices_ = np.cumsum(is_used, dtype=np.int32)
+    key_indices_ -= 1
+    return np.flatnonzero(is_used), key_indices_.take(key)
 
 
-def _narrowest(most: int) -> type[np.signedinteger[Any]]:
+def _narrowest_integer(largest: int) -> type[np.signedinteger[Any]]:
     """Narrowest integers that hold `most`: what is narrower is faster."""
-    return next(t for t in (np.int16, np.int32, np.int64) if most <= np.iinfo(t).max)
+    return next(
+        integer_type
+        for integer_type in (np.int16, np.int32, np.int64)
+        if largest <= np.iinfo(integer_type).max
+    )

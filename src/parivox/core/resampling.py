@@ -40,10 +40,10 @@ MIN_STRATUM_SPEAKERS = 5
 MAX_DROPPED_SHARE = 0.05
 """Share of undefined replicates above which no interval is given."""
 
-_ROUNDING, _LEAST = 1e-12, 1e-15
-_DRAWN = 1 << 22  # speakers drawn at once
-_AT_ONCE = 1 << 22  # replicates of quantities that intervals are made of at once
-_CHUNK = 128  # replicates weighted at once: their weights fit the cache
+_RELATIVE_ROUNDING, _MIN_SPREAD = 1e-12, 1e-15
+_SPEAKERS_AT_ONCE = 1 << 22  # speakers drawn at once
+_NUMBERS_AT_ONCE = 1 << 22  # replicates of quantities that intervals are made of at once
+_REPLICATES_AT_ONCE = 128  # replicates weighted at once: their weights fit the cache
 
 
 def pool_small_strata(strata: ArrayLike, least: int = MIN_STRATUM_SPEAKERS) -> NDArray[np.int64]:
@@ -60,12 +60,12 @@ def pool_small_strata(strata: ArrayLike, least: int = MIN_STRATUM_SPEAKERS) -> N
     """
     stratum = np.array(strata, dtype=np.int64)
     sizes = np.bincount(stratum[stratum >= 0])
-    small = (sizes > 0) & (sizes < least)
-    others = np.flatnonzero(sizes >= least)
-    if 0 < sizes[small].sum() < least and others.size:
-        small[others[np.argmin(sizes[others])]] = True
-    if small.sum() > 1:
-        stratum[(stratum >= 0) & small[stratum]] = sizes.size
+    is_small = (sizes > 0) & (sizes < least)
+    large_strata = np.flatnonzero(sizes >= least)
+    if 0 < sizes[is_small].sum() < least and large_strata.size:
+        is_small[large_strata[np.argmin(sizes[large_strata])]] = True
+    if is_small.sum() > 1:
+        stratum[(stratum >= 0) & is_small[stratum]] = sizes.size
     return stratum
 
 
@@ -91,15 +91,22 @@ def speaker_weights(strata: ArrayLike, replicates: int, seed: int) -> NDArray[np
     order = order[np.searchsorted(stratum[order], 0) :]
     starts = np.flatnonzero(np.diff(stratum[order], prepend=-1))
     for start, end in pairwise([*starts.tolist(), order.size]):
-        members, size = order[start:end], end - start
-        own = np.random.default_rng((seed, int(stratum[members[0]])))
-        step = max(_DRAWN // size, 1)
-        for first in range(0, replicates, step):
-            n = min(step, replicates - first)
-            drawn = own.integers(0, size, (n, size)) + size * np.arange(n)[:, None]
+        stratum_speakers, size = order[start:end], end - start
+        stratum_rng = np.random.default_rng((seed, int(stratum[stratum_speakers[0]])))
+        replicates_per_chunk = max(_SPEAKERS_AT_ONCE // size, 1)
+        for start_replicate in range(0, replicates, replicates_per_chunk):
+            n_replicates = min(replicates_per_chunk, replicates - start_replicate)
+            draw_codes = (
+                stratum_rng.integers(0, size, (n_replicates, size))
+                + size * np.arange(n_replicates)[:, None]
+            )
             # more than 255 draws of one speaker will not be seen: the chance is below 1 / 255!
-            times = np.bincount(drawn.ravel(), minlength=n * size).reshape(n, size)
-            weights[first : first + n, members] = times
+            draw_counts = np.bincount(draw_codes.ravel(), minlength=n_replicates * size).reshape(
+                n_replicates, size
+            )
+            weights[start_replicate : start_replicate + n_replicates, stratum_speakers] = (
+                draw_counts
+            )
     return weights
 
 
@@ -134,51 +141,70 @@ def weighted(
     >>> [found.tolist() for found in weighted(tally, np.array([[1, 1], [2, 0]]))]
     [[[4.0], [2.0]], [[40.0], [20.0]]]
     """
-    errors, trials = (np.asarray(a, dtype=np.float64) for a in (tally.errors, tally.trials))
-    trials = trials.reshape(*[1] * (errors.ndim - trials.ndim), *trials.shape)
-    found = tuple(
-        np.empty((len(weights), *values.shape[:-1], tally.n_cells)) for values in (errors, trials)
+    errors, trials = (
+        np.asarray(counts, dtype=np.float64) for counts in (tally.errors, tally.trials)
     )
-    sums = [_WeightedSums(tally, values) for values in (errors, trials)]
-    for first in range(0, len(weights), _CHUNK):
-        part = slice(first, first + _CHUNK)
-        of_speaker = np.ascontiguousarray(weights[part].T, dtype=np.float64)
-        for into, one in zip(found, sums, strict=True):
-            into[part] = one.weighted(of_speaker).T.reshape(-1, *into.shape[1:])
-    return found[0], found[1]
+    trials = trials.reshape(*[1] * (errors.ndim - trials.ndim), *trials.shape)
+    totals = tuple(
+        np.empty((len(weights), *entry_values.shape[:-1], tally.n_cells))
+        for entry_values in (errors, trials)
+    )
+    weighted_sums = [_WeightedSums(tally, entry_values) for entry_values in (errors, trials)]
+    for start in range(0, len(weights), _REPLICATES_AT_ONCE):
+        chunk = slice(start, start + _REPLICATES_AT_ONCE)
+        chunk_weights = np.ascontiguousarray(weights[chunk].T, dtype=np.float64)
+        for chunk_totals, entry_sums in zip(totals, weighted_sums, strict=True):
+            chunk_totals[chunk] = entry_sums.weighted(chunk_weights).T.reshape(
+                -1, *chunk_totals.shape[1:]
+            )
+    return totals[0], totals[1]
 
 
 class _WeightedSums:
     """Sums over the entries of each cell and leading axis, ready to be weighted."""
 
-    def __init__(self, tally: ErrorsBySpeaker | ErrorsByPair, values: FloatArray) -> None:
+    def __init__(self, tally: ErrorsBySpeaker | ErrorsByPair, entry_values: FloatArray) -> None:
         from scipy.sparse import csr_array  # noqa: PLC0415 - only what resamples pays for it
 
-        n_lead = math.prod(values.shape[:-1])
-        flat = values.reshape(n_lead, -1) if values.size else np.zeros((n_lead, 0))
-        lead, entry = np.nonzero(flat)
+        n_lead = math.prod(entry_values.shape[:-1])
+        flat_values = (
+            entry_values.reshape(n_lead, -1) if entry_values.size else np.zeros((n_lead, 0))
+        )
+        lead_index, entry_index = np.nonzero(flat_values)
         self.rows = n_lead * tally.n_cells
-        row, value = lead * tally.n_cells + tally.cell[entry], flat[lead, entry]
+        row, nonzero_values = (
+            lead_index * tally.n_cells + tally.cell[entry_index],
+            flat_values[lead_index, entry_index],
+        )
         if isinstance(tally, ErrorsBySpeaker):
             self.cell, self.speaker = np.arange(self.rows), None
-            across, size, n = tally.speaker[entry], self.rows, int(tally.speaker.max(initial=-1))
-        else:
-            n = int(tally.second_speaker.max(initial=-1))
-            members, row = np.unique(
-                row * (n + 1) + tally.first_speaker[entry], return_inverse=True
+            column, n_matrix_rows, max_speaker = (
+                tally.speaker[entry_index],
+                self.rows,
+                int(tally.speaker.max(initial=-1)),
             )
-            self.cell, self.speaker = members // (n + 1), members % (n + 1)
-            across, size = tally.second_speaker[entry], members.size
-        self.n_speakers = n + 1
-        self.matrix = csr_array((value, (row, across)), shape=(size, self.n_speakers))
+        else:
+            max_speaker = int(tally.second_speaker.max(initial=-1))
+            row_members, row = np.unique(
+                row * (max_speaker + 1) + tally.first_speaker[entry_index], return_inverse=True
+            )
+            self.cell, self.speaker = (
+                row_members // (max_speaker + 1),
+                row_members % (max_speaker + 1),
+            )
+            column, n_matrix_rows = tally.second_speaker[entry_index], row_members.size
+        self.n_speakers = max_speaker + 1
+        self.matrix = csr_array(
+            (nonzero_values, (row, column)), shape=(n_matrix_rows, self.n_speakers)
+        )
 
-    def weighted(self, of_speaker: FloatArray) -> FloatArray:
+    def weighted(self, speaker_weights: FloatArray) -> FloatArray:
         """From weights ``[speaker, replicate]`` to sums ``[row, replicate]``."""
-        found = self.matrix @ of_speaker[: self.n_speakers]
+        sums = self.matrix @ speaker_weights[: self.n_speakers]
         if self.speaker is None:
-            return np.asarray(found)
-        found *= of_speaker[self.speaker]
-        return reduce_by_cell(found.T, self.cell, self.rows).T
+            return np.asarray(sums)
+        sums *= speaker_weights[self.speaker]
+        return reduce_by_cell(sums.T, self.cell, self.rows).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,37 +269,47 @@ def from_replicates(
         raise ConfigError(msg)
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - most of the import's time
 
-    centre, drawn, freedom = (np.asarray(a, dtype=np.float64) for a in (estimate, replicates, df))
-    shape = np.broadcast_shapes(centre.shape, drawn.shape[1:], freedom.shape)
-    drawn = np.broadcast_to(drawn, (len(drawn), *shape))
-    centre, freedom = np.broadcast_to(centre, shape), np.broadcast_to(freedom, shape)
-    if drawn.size > _AT_ONCE and shape and shape[-1] > 1:  # what lies between is as large
-        parts = zip(*(np.array_split(a, 2, axis=-1) for a in (centre, drawn, freedom)), strict=True)
-        one, other = (from_replicates(*part, scale=scale, confidence=confidence) for part in parts)
+    log_or_estimate, draws, t_df = (
+        np.asarray(array, dtype=np.float64) for array in (estimate, replicates, df)
+    )
+    shape = np.broadcast_shapes(log_or_estimate.shape, draws.shape[1:], t_df.shape)
+    draws = np.broadcast_to(draws, (len(draws), *shape))
+    log_or_estimate, t_df = np.broadcast_to(log_or_estimate, shape), np.broadcast_to(t_df, shape)
+    if draws.size > _NUMBERS_AT_ONCE and shape and shape[-1] > 1:  # what lies between is as large
+        halves = zip(
+            *(np.array_split(array, 2, axis=-1) for array in (log_or_estimate, draws, t_df)),
+            strict=True,
+        )
+        first_half, second_half = (
+            from_replicates(*half_arrays, scale=scale, confidence=confidence)
+            for half_arrays in halves
+        )
         return BootstrapInterval(
             *(
-                np.concatenate((getattr(one, field.name), getattr(other, field.name)), axis=-1)
+                np.concatenate(
+                    (getattr(first_half, field.name), getattr(second_half, field.name)), axis=-1
+                )
                 for field in fields(BootstrapInterval)
             )
         )
     is_log = scale == "log"
     if is_log:
-        centre, drawn = _log(centre), _log(drawn)
-    finite = np.isfinite(drawn)
-    is_whole = bool(finite.all())  # as almost always: then nothing is to be left out
-    kept = finite.sum(axis=0)
-    dropped = (len(drawn) - kept) / len(drawn)
-    lowest = (drawn if is_whole else np.where(finite, drawn, np.inf)).min(axis=0)
-    highest = (drawn if is_whole else np.where(finite, drawn, -np.inf)).max(axis=0)
-    known = finite if is_whole else ~np.isnan(drawn)
-    if not is_whole:
-        drawn = np.where(known, np.clip(drawn, lowest, highest), np.nan)
+        log_or_estimate, draws = _logarithm(log_or_estimate), _logarithm(draws)
+    finite = np.isfinite(draws)
+    are_all_finite = bool(finite.all())  # as almost always: then nothing is to be left out
+    n_finite = finite.sum(axis=0)
+    dropped = (len(draws) - n_finite) / len(draws)
+    lowest = (draws if are_all_finite else np.where(finite, draws, np.inf)).min(axis=0)
+    highest = (draws if are_all_finite else np.where(finite, draws, -np.inf)).max(axis=0)
+    is_defined = finite if are_all_finite else ~np.isnan(draws)
+    if not are_all_finite:
+        draws = np.where(is_defined, np.clip(draws, lowest, highest), np.nan)
     reason = first_reason(
         [
-            ~np.isfinite(centre),
+            ~np.isfinite(log_or_estimate),
             dropped > MAX_DROPPED_SHARE,
-            ~(freedom > 0),  # NaN as well
-            ~(highest - lowest > _least_spread(lowest, highest, is_log=is_log)),
+            ~(t_df > 0),  # NaN as well
+            ~(highest - lowest > _min_spread(lowest, highest, is_log=is_log)),
         ],
         [
             "no logarithm of the estimate" if is_log else "no estimate",
@@ -282,36 +318,41 @@ def from_replicates(
             "the same in all replicates",
         ],
     )
-    fine = reason == ""
-    freedom, n = np.where(fine, freedom, 1.0), np.maximum(known.sum(axis=0), 2)
+    has_interval = reason == ""
+    t_df, n_draws = np.where(has_interval, t_df, 1.0), np.maximum(is_defined.sum(axis=0), 2)
     with np.errstate(over="ignore"):
-        if is_whole:
-            off = drawn - drawn.mean(axis=0)
-            sd = np.sqrt(np.einsum("i...,i...->...", off, off) / (n - 1))
+        if are_all_finite:
+            deviations = draws - draws.mean(axis=0)
+            sd = np.sqrt(np.einsum("i...,i...->...", deviations, deviations) / (n_draws - 1))
         else:
-            at = np.where(fine, np.where(known, drawn, 0.0), 0.0)
-            mean = at.sum(axis=0) / n
-            sd = np.sqrt(np.where(known & fine, np.square(at - mean), 0.0).sum(axis=0) / (n - 1))
-    fine &= (sd > 0) & np.isfinite(sd)
-    reason = first_reason([reason != "", ~fine], [reason, "beyond what numbers can hold"])
-    share = (1 - confidence) / 2
-    half = stdtrit(freedom, 1 - share) * sd
-    low, high = centre - half, centre + half
-    p = 2 * stdtr(freedom, -np.abs(centre) / np.where(fine, sd, 1.0))
+            defined_draws = np.where(has_interval, np.where(is_defined, draws, 0.0), 0.0)
+            mean = defined_draws.sum(axis=0) / n_draws
+            sd = np.sqrt(
+                np.where(is_defined & has_interval, np.square(defined_draws - mean), 0.0).sum(
+                    axis=0
+                )
+                / (n_draws - 1)
+            )
+    has_interval &= (sd > 0) & np.isfinite(sd)
+    reason = first_reason([reason != "", ~has_interval], [reason, "beyond what numbers can hold"])
+    tail = (1 - confidence) / 2
+    half_width = stdtrit(t_df, 1 - tail) * sd
+    low, high = log_or_estimate - half_width, log_or_estimate + half_width
+    p = 2 * stdtr(t_df, -np.abs(log_or_estimate) / np.where(has_interval, sd, 1.0))
     if is_log:
         with np.errstate(over="ignore"):
             low, high = np.exp(low), np.exp(high)
-    low, high, p, sd = (np.where(fine, a, np.nan)[()] for a in (low, high, p, sd))
+    low, high, p, sd = (np.where(has_interval, array, np.nan)[()] for array in (low, high, p, sd))
     return BootstrapInterval(low, high, p, sd, np.asarray(dropped)[()], reason)
 
 
-def _least_spread(lowest: FloatArray, highest: FloatArray, *, is_log: bool) -> FloatArray:
+def _min_spread(lowest: FloatArray, highest: FloatArray, *, is_log: bool) -> FloatArray:
     """What replicates differ by at least: what is less is rounding."""
     with np.errstate(invalid="ignore"):
         size = np.maximum(np.abs(lowest), np.abs(highest))
-    return np.maximum(_ROUNDING * size, _ROUNDING if is_log else _LEAST)
+    return np.maximum(_RELATIVE_ROUNDING * size, _RELATIVE_ROUNDING if is_log else _MIN_SPREAD)
 
 
-def _log(values: FloatArray) -> FloatArray:
+def _logarithm(numbers: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.log(values)
+        return np.log(numbers)

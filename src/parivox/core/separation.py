@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TrialClass: TypeAlias = Literal["target", "nontarget"]
 
 # Products of trial numbers below this are exact in int64, doubled and summed.
-_EXACT = 2.0**61
+_MAX_INT64_PRODUCT = 2.0**61
 
 
 def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArray:
@@ -42,7 +42,7 @@ def auc(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> FloatArr
     wins = targets[..., None] - counts.curve.fn[..., :0:-1]
     wins *= 2
     wins -= counts.target
-    if float(targets.max(initial=0)) * float(nontargets.max(initial=0)) >= _EXACT:
+    if float(targets.max(initial=0)) * float(nontargets.max(initial=0)) >= _MAX_INT64_PRODUCT:
         wins = wins.astype(np.float64)
     doubled = (wins * counts.nontarget).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -67,7 +67,10 @@ def dprime(
     3.0
     """
     counts = as_counts(scores, labels)
-    target, nontarget = _moments(counts, "target", ddof), _moments(counts, "nontarget", ddof)
+    target, nontarget = (
+        _mean_and_variance(counts, "target", ddof),
+        _mean_and_variance(counts, "nontarget", ddof),
+    )
     spread = np.sqrt((target[1] + nontarget[1]) / 2)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(spread > 0, np.abs(target[0] - nontarget[0]) / spread, np.nan)[()]
@@ -90,8 +93,11 @@ def r_precision(scores: Counts | ArrayLike, labels: ArrayLike | None = None) -> 
     excess = curve.fp - curve.fn  # rises from minus all targets to all nontargets
     after = np.maximum((excess < 0).sum(axis=-1), 1)[..., None]
     (low, high), (fn, fn_after) = (
-        [np.take_along_axis(of, at, axis=-1)[..., 0] for at in (after - 1, after)]
-        for of in (excess, curve.fn)
+        [
+            np.take_along_axis(counts_of_point, point_index, axis=-1)[..., 0]
+            for point_index in (after - 1, after)
+        ]
+        for counts_of_point in (excess, curve.fn)
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         rejected = fn + low / (low - high) * (fn_after - fn)
@@ -147,41 +153,49 @@ def location(counts: Counts, *, of: TrialClass, quantile: ArrayLike | None = Non
     if not ((share >= 0) & (share <= 1)).all():
         msg = f"quantile is {quantile}; it must be a fraction from 0 to 1"
         raise ConfigError(msg)
-    found = _quantiles(counts, of, np.atleast_1d(share))
-    return (found if share.ndim else found[..., 0])[()]
+    quantiles = _quantiles(counts, of, np.atleast_1d(share))
+    return (quantiles if share.ndim else quantiles[..., 0])[()]
 
 
-def _moments(counts: Counts, of: TrialClass, ddof: int) -> tuple[FloatArray, FloatArray]:
+def _mean_and_variance(
+    counts: Counts, trial_class: TrialClass, ddof: int
+) -> tuple[FloatArray, FloatArray]:
     """Mean and variance; the variance is NaN with `ddof` or fewer trials or infinite scores."""
-    mean = counts.means[of == "nontarget"]
-    trials, total = _class(counts, of)
+    mean = counts.means[trial_class == "nontarget"]
+    trials, total = _trials_of_class(counts, trial_class)
     centre = np.where(np.isfinite(mean), mean, np.nan)[..., None]
-    squares = sum_over_trials(counts.values, trials, lambda v: np.square(v - centre))
+    squares = sum_over_trials(counts.values, trials, lambda scores: np.square(scores - centre))
     return mean, np.where(total > ddof, squares / np.maximum(total - ddof, 1), np.nan)
 
 
-def _quantiles(counts: Counts, of: TrialClass, shares: FloatArray) -> FloatArray:
+def _quantiles(counts: Counts, trial_class: TrialClass, shares: FloatArray) -> FloatArray:
     """Smallest values with at least each of the shares of the trials at or below them."""
-    total = _class(counts, of)[1][..., None]
+    total = _trials_of_class(counts, trial_class)[1][..., None]
     # a rank rounded up by the last bit of share * total would skip a trial
     rank = np.maximum(np.ceil(shares * total - 1e-9), 1).astype(np.int64)
-    curve, most = counts.curve, total - rank
+    curve, max_errors = counts.curve, total - rank
 
     # thresholds fall: the first that leaves fewer than `rank` trials below is the value itself
-    def is_below(at: IntArray) -> NDArray[np.bool_]:
-        errors = take_at(curve.fn if of == "target" else curve.fp, at.reshape(*lead, -1))
-        errors = errors.reshape(at.shape)
-        return errors < rank[..., None] if of == "target" else errors > most[..., None]
+    def is_below(threshold_indices: IntArray) -> NDArray[np.bool_]:
+        errors = take_at(
+            curve.fn if trial_class == "target" else curve.fp, threshold_indices.reshape(*lead, -1)
+        )
+        errors = errors.reshape(threshold_indices.shape)
+        return (
+            errors < rank[..., None] if trial_class == "target" else errors > max_errors[..., None]
+        )
 
     lead = total.shape[:-1]
-    at = first_where(is_below, rank.shape, counts.values.size + 1)
+    threshold_indices = first_where(is_below, rank.shape, counts.values.size + 1)
     if not counts.values.size:
-        return np.full(at.shape, np.nan)
-    return np.where(total > 0, counts.values.take(counts.values.size - at, mode="clip"), np.nan)
+        return np.full(threshold_indices.shape, np.nan)
+    return np.where(
+        total > 0, counts.values.take(counts.values.size - threshold_indices, mode="clip"), np.nan
+    )
 
 
-def _class(counts: Counts, of: TrialClass) -> tuple[IntArray, IntArray]:
+def _trials_of_class(counts: Counts, trial_class: TrialClass) -> tuple[IntArray, IntArray]:
     """Trials of a class by value, and in all."""
-    if of == "target":
+    if trial_class == "target":
         return counts.target, counts.n_target
     return counts.nontarget, counts.n_nontarget

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from parivox.core.counts import FloatArray, IntArray
 
-TUNED = 10.0
+TUNED_VARIANCE = 10.0
 """Variance, in errors squared, by which the mixture is about as wide as a single bet: it is
 tightest where some 20 to 200 errors are expected."""
 
@@ -34,7 +34,9 @@ class SpeakerMoments:
     trials_trials: FloatArray
 
     @classmethod
-    def from_counts(cls, errors: ArrayLike, trials: ArrayLike, where: ArrayLike) -> SpeakerMoments:
+    def from_counts(
+        cls, errors: ArrayLike, trials: ArrayLike, group_speakers: ArrayLike
+    ) -> SpeakerMoments:
         """Of counts ``[..., speaker]``, over the speakers of each group, ``[group, speaker]``.
 
         Examples
@@ -43,17 +45,31 @@ class SpeakerMoments:
         >>> SpeakerMoments.from_counts([1, 0, 2], [10, 10, 20], members).errors.tolist()
         [1.0, 2.0]
         """
-        e, n = np.asarray(errors, dtype=np.float64), np.asarray(trials, dtype=np.float64)
-        return cls(*(_over(one, where) for one in (e, n, e * e, e * n, n * n)))
+        speaker_errors, speaker_trials = (
+            np.asarray(errors, dtype=np.float64),
+            np.asarray(trials, dtype=np.float64),
+        )
+        return cls(
+            *(
+                _sum_by_group(products, group_speakers)
+                for products in (
+                    speaker_errors,
+                    speaker_trials,
+                    speaker_errors * speaker_errors,
+                    speaker_errors * speaker_trials,
+                    speaker_trials * speaker_trials,
+                )
+            )
+        )
 
-    def excluding(self, part: SpeakerMoments) -> SpeakerMoments:
+    def excluding(self, excluded: SpeakerMoments) -> SpeakerMoments:
         """Of all speakers but some."""
-        both = zip(vars(self).values(), vars(part).values(), strict=True)
-        return SpeakerMoments(*(whole - some for whole, some in both))
+        sum_pairs = zip(vars(self).values(), vars(excluded).values(), strict=True)
+        return SpeakerMoments(*(total - excluded_sum for total, excluded_sum in sum_pairs))
 
     def select(self, index: object) -> SpeakerMoments:
         """Some of them."""
-        return SpeakerMoments(*(one[index] for one in vars(self).values()))
+        return SpeakerMoments(*(sums[index] for sums in vars(self).values()))
 
     @property
     def rate(self) -> FloatArray:
@@ -76,15 +92,25 @@ class JointMoments:
         cls,
         now: tuple[FloatArray, FloatArray],
         reference: tuple[FloatArray, FloatArray],
-        where: ArrayLike,
+        group_speakers: ArrayLike,
     ) -> JointMoments:
         """Of errors and trials ``[..., speaker]``, now and then."""
-        (e, n), (f, m) = now, reference
-        return cls(*(_over(one, where) for one in (e * f, e * m, n * f, n * m)))
+        (errors_now, trials_now), (errors_then, trials_then) = now, reference
+        return cls(
+            *(
+                _sum_by_group(products, group_speakers)
+                for products in (
+                    errors_now * errors_then,
+                    errors_now * trials_then,
+                    trials_now * errors_then,
+                    trials_now * trials_then,
+                )
+            )
+        )
 
     def select(self, index: object) -> JointMoments:
         """Some of them."""
-        return JointMoments(*(one[index] for one in vars(self).values()))
+        return JointMoments(*(sums[index] for sums in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -104,10 +130,10 @@ class DailySquares:
         return DailySquares(self.now[index], self.reference[index], self.sd)
 
 
-def _over(values: FloatArray, where: ArrayLike) -> FloatArray:
+def _sum_by_group(speaker_values: FloatArray, group_speakers: ArrayLike) -> FloatArray:
     """Sums over the speakers of each group, ``[..., group]``."""
-    is_of = np.asarray(where, dtype=np.float64)
-    return np.asarray(values @ is_of.T)
+    membership = np.asarray(group_speakers, dtype=np.float64)
+    return np.asarray(speaker_values @ membership.T)
 
 
 def intra_class_correlation(moments: SpeakerMoments, axis: int = -1) -> FloatArray:
@@ -122,20 +148,22 @@ def intra_class_correlation(moments: SpeakerMoments, axis: int = -1) -> FloatArr
     >>> float(intra_class_correlation(same))
     1.0
     """
-    m = np.nan_to_num(moments.rate)
-    each = m * (1 - m)
-    square = _squares(moments, m)
-    above = (square - each * moments.trials).sum(axis=axis)
-    below = (each * (moments.trials_trials - moments.trials)).sum(axis=axis)
+    rate = np.nan_to_num(moments.rate)
+    rate_variance = rate * (1 - rate)
+    squared_residuals = _squared_residuals(moments, rate)
+    numerator = (squared_residuals - rate_variance * moments.trials).sum(axis=axis)
+    denominator = (rate_variance * (moments.trials_trials - moments.trials)).sum(axis=axis)
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.where(below > 0, above / below, 0)
-    return np.asarray(np.clip(np.nan_to_num(found), 0, 1), dtype=np.float64)
+        correlation = np.where(denominator > 0, numerator / denominator, 0)
+    return np.asarray(np.clip(np.nan_to_num(correlation), 0, 1), dtype=np.float64)
 
 
-def _squares(of: SpeakerMoments, rate: FloatArray) -> FloatArray:
+def _squared_residuals(moments: SpeakerMoments, rate: FloatArray) -> FloatArray:
     """Sum over speakers of the squares of errors beyond those that a rate leads to expect."""
-    found: FloatArray = of.errors_errors - 2 * rate * of.errors_trials + rate**2 * of.trials_trials
-    return found
+    squared_residuals: FloatArray = (
+        moments.errors_errors - 2 * rate * moments.errors_trials + rate**2 * moments.trials_trials
+    )
+    return squared_residuals
 
 
 def score(
@@ -180,34 +208,65 @@ def score(
         Score and variance, in errors and errors squared; the variance is NaN where either has no
         trials, or neither any error.
     """
-    r, rho = (np.asarray(one, dtype=np.float64) for one in (ratio, correlation))
-    e, n = now.errors - max(impostors, 0) * now.trials, now.trials
+    rate_ratio, icc = (np.asarray(number, dtype=np.float64) for number in (ratio, correlation))
+    errors_now, trials_now = now.errors - max(impostors, 0) * now.trials, now.trials
     with np.errstate(invalid="ignore", divide="ignore"):
         if isinstance(reference, SpeakerMoments):
-            m = reference.trials
-            f = reference.errors - max(-impostors, 0) * m
-            b = np.clip((now.errors + reference.errors) / (r * n + m), 0, 1)
+            reference_trials = reference.trials
+            reference_errors = reference.errors - max(-impostors, 0) * reference_trials
+            reference_rate = np.clip(
+                (now.errors + reference.errors) / (rate_ratio * trials_now + reference_trials), 0, 1
+            )
         else:
-            m, f = np.ones(()), np.asarray(reference, dtype=np.float64)
-            b = f
-        a, k = np.clip(r * b, 0, 1), r * n / m
-        found = _squares(now, np.nan_to_num(now.rate))
-        expected = a * (1 - a) * ((1 - rho) * n + rho * now.trials_trials)
+            reference_trials, reference_errors = (
+                np.ones(()),
+                np.asarray(reference, dtype=np.float64),
+            )
+            reference_rate = reference_errors
+        expected_rate, reference_weight = (
+            np.clip(rate_ratio * reference_rate, 0, 1),
+            rate_ratio * trials_now / reference_trials,
+        )
+        empirical = _squared_residuals(now, np.nan_to_num(now.rate))
+        expected = (
+            expected_rate * (1 - expected_rate) * ((1 - icc) * trials_now + icc * now.trials_trials)
+        )
         if isinstance(reference, SpeakerMoments):
-            found = found + k**2 * _squares(reference, np.nan_to_num(reference.rate))
-            own = (1 - rho) * m + rho * reference.trials_trials
-            expected = expected + k**2 * b * (1 - b) * own
+            empirical = empirical + reference_weight**2 * _squared_residuals(
+                reference, np.nan_to_num(reference.rate)
+            )
+            effective_trials = (1 - icc) * reference_trials + icc * reference.trials_trials
+            expected = (
+                expected
+                + reference_weight**2 * reference_rate * (1 - reference_rate) * effective_trials
+            )
         if shared is not None and isinstance(reference, SpeakerMoments):
-            x, y = np.nan_to_num(now.rate), np.nan_to_num(reference.rate)
-            both = shared.errors_errors - y * shared.errors_trials - x * shared.trials_errors
-            found = found - 2 * k * (both + x * y * shared.trials_trials)
-            joint = np.sqrt(a * (1 - a) * b * (1 - b)) * shared.trials_trials
-            expected = expected - 2 * k * rho * joint
-        variance = (found + 2 * np.maximum(found, expected)) / 3 + (k * error) ** 2
+            rate_now, rate_then = np.nan_to_num(now.rate), np.nan_to_num(reference.rate)
+            cross_products = (
+                shared.errors_errors
+                - rate_then * shared.errors_trials
+                - rate_now * shared.trials_errors
+            )
+            empirical = empirical - 2 * reference_weight * (
+                cross_products + rate_now * rate_then * shared.trials_trials
+            )
+            joint_variance = (
+                np.sqrt(expected_rate * (1 - expected_rate) * reference_rate * (1 - reference_rate))
+                * shared.trials_trials
+            )
+            expected = expected - 2 * reference_weight * icc * joint_variance
+        variance = (empirical + 2 * np.maximum(empirical, expected)) / 3 + (
+            reference_weight * error
+        ) ** 2
         if daily is not None:
-            variance = variance + daily.sd**2 * (a**2 * daily.now + (k * b) ** 2 * daily.reference)
-        excess: FloatArray = e - k * f
-        return excess, np.where((n > 0) & (m > 0) & (variance > 0), variance, np.nan)
+            variance = variance + daily.sd**2 * (
+                expected_rate**2 * daily.now
+                + (reference_weight * reference_rate) ** 2 * daily.reference
+            )
+        excess: FloatArray = errors_now - reference_weight * reference_errors
+        return excess, np.where(
+            (trials_now > 0) & (reference_trials > 0) & (variance > 0), variance, np.nan
+        )
 
 
 def day_variation_p(
@@ -245,24 +304,40 @@ def day_variation_p(
     """
     from scipy.special import chdtrc  # noqa: PLC0415 - takes time to load
 
-    mean, rates, sides = _daily(days)
+    mean, rates, variances_and_errors = _daily_rates(days)
     allowed = (sd * mean) ** 2
     if reference is not None:
-        reference_mean, reference_rates, reference_sides = _daily(reference)
+        reference_mean, reference_rates, reference_sides = _daily_rates(reference)
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = mean / reference_mean
             rates = rates - ratio * reference_rates
-            sides += [(ratio**2 * variance, errors) for variance, errors in reference_sides]
+            variances_and_errors += [
+                (ratio**2 * variance, errors) for variance, errors in reference_sides
+            ]
         allowed = 2 * allowed  # of either side, in units of the group's rate
     n_pairs = rates.shape[-2] // 2
-    first, second = np.arange(n_pairs) * 2, np.arange(n_pairs) * 2 + 1
+    first_days, second = np.arange(n_pairs) * 2, np.arange(n_pairs) * 2 + 1
     with np.errstate(invalid="ignore", divide="ignore"):
-        variances = [side[..., day, :] for side, _ in sides for day in (first, second)]
-        errors = [side[..., day, :] for _, side in sides for day in (first, second)]
+        variances = [
+            day_values[..., day, :]
+            for day_values, _ in variances_and_errors
+            for day in (first_days, second)
+        ]
+        errors = [
+            day_values[..., day, :]
+            for _, day_values in variances_and_errors
+            for day in (first_days, second)
+        ]
         variance = 2 * allowed + sum(variances)
-        square = (rates[..., first, :] - rates[..., second, :]) ** 2 / variance
+        square = (rates[..., first_days, :] - rates[..., second, :]) ** 2 / variance
         # counts of few errors have heavier tails than the normal distribution
-        kurtosis = sum(v**2 / e for v, e in zip(variances, errors, strict=True)) / variance**2
+        kurtosis = (
+            sum(
+                day_variance**2 / effective_errors
+                for day_variance, effective_errors in zip(variances, errors, strict=True)
+            )
+            / variance**2
+        )
     is_known = np.isfinite(square) & np.isfinite(kurtosis)
     square, kurtosis = np.where(is_known, square, 0), np.where(is_known, kurtosis, 0)
     pairs = is_known.sum(axis=-2)
@@ -273,7 +348,7 @@ def day_variation_p(
     return np.where(pairs > 1, p, np.nan), pairs
 
 
-def _daily(
+def _daily_rates(
     days: SpeakerMoments,
 ) -> tuple[FloatArray, FloatArray, list[tuple[FloatArray, FloatArray]]]:
     """Return the rate over all days, that of each day, and its variance and effective errors.
@@ -281,19 +356,25 @@ def _daily(
     Only days are used whose products are known: those have ``trials_trials`` above 0.
     """
     is_known = days.trials_trials > 0
-    known = SpeakerMoments(*(np.where(is_known, sums, 0) for sums in vars(days).values()))
-    total = SpeakerMoments(*(sums.sum(axis=-2, keepdims=True) for sums in vars(known).values()))
+    known_days = SpeakerMoments(*(np.where(is_known, sums, 0) for sums in vars(days).values()))
+    total = SpeakerMoments(
+        *(sums.sum(axis=-2, keepdims=True) for sums in vars(known_days).values())
+    )
     mean = np.nan_to_num(total.rate)
     with np.errstate(invalid="ignore", divide="ignore"):
         independent = mean * (1 - mean)
         # by how much repeated trials of a speaker within a day raise the variance
-        factor = np.maximum(_squares(total, mean) / (independent * total.trials), 1)
-        variance = independent * factor / known.trials
-        errors = mean * known.trials / factor
-    return mean, known.rate, [(variance, errors)]
+        clustering_factor = np.maximum(
+            _squared_residuals(total, mean) / (independent * total.trials), 1
+        )
+        variance = independent * clustering_factor / known_days.trials
+        errors = mean * known_days.trials / clustering_factor
+    return mean, known_days.rate, [(variance, errors)]
 
 
-def log_evidence(score: ArrayLike, variance: ArrayLike, tuned: float = TUNED) -> FloatArray:
+def log_evidence(
+    score: ArrayLike, variance: ArrayLike, tuned: float = TUNED_VARIANCE
+) -> FloatArray:
     """Natural logarithm of the evidence that a sum has a mean above 0; -inf where undefined.
 
     A half-normal mixture of ``exp(x * score - x**2 * variance / 2)`` over x > 0. Where the mean is
@@ -307,13 +388,21 @@ def log_evidence(score: ArrayLike, variance: ArrayLike, tuned: float = TUNED) ->
     """
     from scipy.special import log_ndtr  # noqa: PLC0415 - takes time to load
 
-    s, v = np.asarray(score, dtype=np.float64), np.asarray(variance, dtype=np.float64)
-    both = v + tuned
-    found = np.log(2) + np.log(tuned / both) / 2 + s**2 / (2 * both) + log_ndtr(s / np.sqrt(both))
-    return np.asarray(np.where(np.isnan(found), -np.inf, found), dtype=np.float64)
+    score_array, variance_array = (
+        np.asarray(score, dtype=np.float64),
+        np.asarray(variance, dtype=np.float64),
+    )
+    mixture_variance = variance_array + tuned
+    evidence = (
+        np.log(2)
+        + np.log(tuned / mixture_variance) / 2
+        + score_array**2 / (2 * mixture_variance)
+        + log_ndtr(score_array / np.sqrt(mixture_variance))
+    )
+    return np.asarray(np.where(np.isnan(evidence), -np.inf, evidence), dtype=np.float64)
 
 
-def least_score(variance: ArrayLike, alpha: float, tuned: float = TUNED) -> FloatArray:
+def least_score(variance: ArrayLike, alpha: float, tuned: float = TUNED_VARIANCE) -> FloatArray:
     """The score at which the evidence reaches ``1 / alpha``.
 
     Examples
@@ -321,10 +410,13 @@ def least_score(variance: ArrayLike, alpha: float, tuned: float = TUNED) -> Floa
     >>> float(least_score(60.0, 0.01).round(2))
     26.15
     """
-    v = np.asarray(variance, dtype=np.float64)
-    low, high = np.zeros_like(v), np.sqrt((v + tuned) * (4 - 4 * np.log(alpha) + np.log1p(v)))
+    variance_array = np.asarray(variance, dtype=np.float64)
+    low, high = (
+        np.zeros_like(variance_array),
+        np.sqrt((variance_array + tuned) * (4 - 4 * np.log(alpha) + np.log1p(variance_array))),
+    )
     for _ in range(60):
         middle = (low + high) / 2
-        is_there = log_evidence(middle, v, tuned) >= -np.log(alpha)
-        low, high = np.where(is_there, low, middle), np.where(is_there, middle, high)
+        is_reached = log_evidence(middle, variance_array, tuned) >= -np.log(alpha)
+        low, high = np.where(is_reached, low, middle), np.where(is_reached, middle, high)
     return np.asarray(high, dtype=np.float64)

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 LOW_POWER = 0.5
 """Below, a group that is called worse or better would more often than not have been missed."""
-_HALF = 0.5  # of an effective error, so that groups without errors have a logarithm
-_SCALE = 1.0  # of spreads between groups, before the data: half of them lie below
-_NODES = 12  # spreads that stand for all, each as likely before the data
-_ALIKE = 1e-9  # of the largest: effects that others make
-_UNKNOWN = 1e12  # variance of a group of which nothing is known
+_PRIOR_ERRORS = 0.5  # of an effective error, so that groups without errors have a logarithm
+_SPREAD_SCALE = 1.0  # of spreads between groups, before the data: half of them lie below
+_N_NODES = 12  # spreads that stand for all, each as likely before the data
+_MIN_RELATIVE_SIZE = 1e-9  # of the largest: effects that others make
+_MISSING_VARIANCE = 1e12  # variance of a group of which nothing is known
 
 
 class LogRates(NamedTuple):
@@ -74,7 +74,7 @@ class ShrunkenRates:
     @property
     def log_rate(self) -> FloatArray:
         """Shape (..., group); NaN for groups without a rate."""
-        return np.where(self._has_rate, _averaged(self.weight, self.mean), np.nan)
+        return np.where(self._has_rate, _mean_over_nodes(self.weight, self.mean), np.nan)
 
     @property
     def kept_share(self) -> FloatArray:
@@ -82,14 +82,14 @@ class ShrunkenRates:
 
         In [0, 1], shape (..., group); 0 for groups without a rate.
         """
-        return _averaged(self.weight, self.own_variance) / self.noise
+        return _mean_over_nodes(self.weight, self.own_variance) / self.noise
 
     @property
     def rate(self) -> ShrinkageEstimate:
         """Best guess of each rate, in [0, 1], lower is better; NaN for groups without one."""
         variance = self.own_variance + (self.shared_effects**2).sum(axis=-1)
-        found = self._guess(self.log_rate, self.mean, variance)
-        return ShrinkageEstimate(*(np.minimum(x, 1) for x in found))
+        estimate = self._guess(self.log_rate, self.mean, variance)
+        return ShrinkageEstimate(*(np.minimum(rates, 1) for rates in estimate))
 
     def ratio(self, shares: ArrayLike, *, to_others: bool = False) -> ShrinkageEstimate:
         """Best guess of each group's ratio to a reference.
@@ -107,47 +107,55 @@ class ShrunkenRates:
             Above 1 is worse. The reference is what its groups' best guesses come to, and is as
             uncertain as they are. NaN for groups without a rate.
         """
-        known = self._has_rate
-        rates = np.where(known, np.exp(self.log_rate), 0)
-        errors = np.where(known, shares, 0) * rates
+        has_rate = self._has_rate
+        rates = np.where(has_rate, np.exp(self.log_rate), 0)
+        errors = np.where(has_rate, shares, 0) * rates
         total = errors.sum(axis=-1, keepdims=True)
-        part = safe_divide(errors, total, 0)
-        trials = np.where(known, shares, 0)
-        left = trials.sum(axis=-1, keepdims=True)
-        rest, scale = total, np.ones(())
+        error_shares = safe_divide(errors, total, 0)
+        trials = np.where(has_rate, shares, 0)
+        reference_trials = trials.sum(axis=-1, keepdims=True)
+        reference_errors, scale = total, np.ones(())
         if to_others:
-            rest, left, scale = total - errors, left - trials, safe_divide(1, 1 - part)
+            reference_errors, reference_trials, scale = (
+                total - errors,
+                reference_trials - trials,
+                safe_divide(1, 1 - error_shares),
+            )
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = self.log_rate - np.log(safe_divide(rest, left))
+            log_ratio = self.log_rate - np.log(safe_divide(reference_errors, reference_trials))
         # how far each group is from all of them, to first order
-        at = part[..., None, :]
-        off = self.mean - (at * self.mean).sum(axis=-1, keepdims=True)
-        shared = self.shared_effects - (at[..., None] * self.shared_effects).sum(
-            axis=-2, keepdims=True
-        )
-        own = self.own_variance * (1 - 2 * at) + (at**2 * self.own_variance).sum(
+        error_shares_of_node = error_shares[..., None, :]
+        log_ratio_of_node = self.mean - (error_shares_of_node * self.mean).sum(
             axis=-1, keepdims=True
         )
-        variance = own + (shared**2).sum(axis=-1)
-        return self._guess(value, off, variance, scale)
+        shared_effects = self.shared_effects - (
+            error_shares_of_node[..., None] * self.shared_effects
+        ).sum(axis=-2, keepdims=True)
+        own_variance = self.own_variance * (1 - 2 * error_shares_of_node) + (
+            error_shares_of_node**2 * self.own_variance
+        ).sum(axis=-1, keepdims=True)
+        variance = own_variance + (shared_effects**2).sum(axis=-1)
+        return self._guess(log_ratio, log_ratio_of_node, variance, scale)
 
     @property
     def _has_rate(self) -> NDArray[np.bool_]:
-        return self.noise < _UNKNOWN
+        return self.noise < _MISSING_VARIANCE
 
     def _guess(
-        self, value: FloatArray, mean: FloatArray, variance: FloatArray, scale: ArrayLike = 1.0
+        self, centre: FloatArray, mean: FloatArray, variance: FloatArray, scale: ArrayLike = 1.0
     ) -> ShrinkageEstimate:
         """Limits by a quantile of t, as far as a group's own variance counts."""
         from scipy.special import stdtrit  # noqa: PLC0415 - takes time to load
 
-        off = mean - _averaged(self.weight, mean)[..., None, :]
-        total = _averaged(self.weight, variance + off**2)
-        counts = np.minimum(safe_divide(total, self.noise, 0), 1)
-        df = np.minimum(safe_divide(self.df, counts**2, np.inf), 1e6)
+        node_deviations = mean - _mean_over_nodes(self.weight, mean)[..., None, :]
+        total = _mean_over_nodes(self.weight, variance + node_deviations**2)
+        own_share = np.minimum(safe_divide(total, self.noise, 0), 1)
+        df = np.minimum(safe_divide(self.df, own_share**2, np.inf), 1e6)
         reach = stdtrit(np.maximum(df, 1), 0.5 + self.confidence / 2) * scale * np.sqrt(total)
         with np.errstate(over="ignore"):
-            return ShrinkageEstimate(*(np.exp(value + x)[()] for x in (0.0, -reach, reach)))
+            return ShrinkageEstimate(
+                *(np.exp(centre + distance)[()] for distance in (0.0, -reach, reach))
+            )
 
 
 def log_rates(rate: ArrayLike, n_eff: ArrayLike) -> LogRates:
@@ -165,12 +173,19 @@ def log_rates(rate: ArrayLike, n_eff: ArrayLike) -> LogRates:
     """
     from scipy.special import polygamma, psi  # noqa: PLC0415 - takes time to load
 
-    r, n = np.broadcast_arrays(np.asarray(rate, np.float64), np.asarray(n_eff, np.float64))
-    known = (n > 0) & ~np.isnan(r)
-    errors, all_ = np.where(known, r * n + _HALF, 1), np.where(known, n + 2 * _HALF, 2)
-    value = psi(errors) - psi(all_)
-    variance = polygamma(1, errors) - polygamma(1, all_)
-    return LogRates(np.where(known, value, np.nan)[()], np.where(known, variance, np.nan)[()])
+    rates, effective_trials = np.broadcast_arrays(
+        np.asarray(rate, np.float64), np.asarray(n_eff, np.float64)
+    )
+    is_known = (effective_trials > 0) & ~np.isnan(rates)
+    errors, trials = (
+        np.where(is_known, rates * effective_trials + _PRIOR_ERRORS, 1),
+        np.where(is_known, effective_trials + 2 * _PRIOR_ERRORS, 2),
+    )
+    log_mean = psi(errors) - psi(trials)
+    variance = polygamma(1, errors) - polygamma(1, trials)
+    return LogRates(
+        np.where(is_known, log_mean, np.nan)[()], np.where(is_known, variance, np.nan)[()]
+    )
 
 
 def shrunken(
@@ -206,38 +221,48 @@ def shrunken(
     >>> found.rate.value.round(4).tolist()
     [0.0103, 0.0103, 0.0174]
     """
-    y, noise = np.broadcast_arrays(np.asarray(value, np.float64), np.asarray(variance, np.float64))
-    known = ~(np.isnan(y) | np.isnan(noise))
+    log_rate, noise = np.broadcast_arrays(
+        np.asarray(value, np.float64), np.asarray(variance, np.float64)
+    )
+    is_known = ~(np.isnan(log_rate) | np.isnan(noise))
     # whose variance is so large says nothing of any other
-    noise = np.where(known, noise, _UNKNOWN)
-    first = safe_divide(np.where(known, y, 0).sum(axis=-1), known.sum(axis=-1), 0)[..., None]
-    y = np.where(known, y - first, 0)
-    design, inner, outer = _design(np.asarray(attributes))
-    total = noise[..., None, :] + inner[:, None] ** 2  # [..., node, group]
-    weighed = design * (1 / total)[..., None]  # [..., node, group, effect]
-    precision = np.swapaxes(weighed, -1, -2) @ design
-    places = np.arange(1, design.shape[1])
-    precision[..., places, places] += (1 / outer**2)[:, None]
-    projected = (y[..., None, None, :] @ weighed)[..., 0, :]
+    noise = np.where(is_known, noise, _MISSING_VARIANCE)
+    common_level = safe_divide(
+        np.where(is_known, log_rate, 0).sum(axis=-1), is_known.sum(axis=-1), 0
+    )[..., None]
+    log_rate = np.where(is_known, log_rate - common_level, 0)
+    design, inner_spread, outer_spread = _design_and_spreads(np.asarray(attributes))
+    total_variance = noise[..., None, :] + inner_spread[:, None] ** 2  # [..., node, group]
+    weighted_design = design * (1 / total_variance)[..., None]  # [..., node, group, effect]
+    precision = np.swapaxes(weighted_design, -1, -2) @ design
+    effect_indices = np.arange(1, design.shape[1])
+    precision[..., effect_indices, effect_indices] += (1 / outer_spread**2)[:, None]
+    projected = (log_rate[..., None, None, :] @ weighted_design)[..., 0, :]
     lower = np.linalg.cholesky(precision)
     inverse = np.linalg.inv(lower)
-    half = (inverse @ projected[..., None])[..., 0]
-    effects = (half[..., None, :] @ inverse)[..., 0, :]
-    scales = 2 * np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
-    misfit = (y[..., None, :] ** 2 / total).sum(axis=-1) - (half**2).sum(axis=-1)
-    shrinking = scales + 2 * places.size * np.log(outer) + np.log(total).sum(axis=-1)
-    likely = -0.5 * (shrinking + misfit)
-    weight = np.exp(likely - likely.max(axis=-1, keepdims=True))
+    half_solution = (inverse @ projected[..., None])[..., 0]
+    effects = (half_solution[..., None, :] @ inverse)[..., 0, :]
+    log_determinant = 2 * np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
+    misfit = (log_rate[..., None, :] ** 2 / total_variance).sum(axis=-1) - (half_solution**2).sum(
+        axis=-1
+    )
+    log_volume = (
+        log_determinant
+        + 2 * effect_indices.size * np.log(outer_spread)
+        + np.log(total_variance).sum(axis=-1)
+    )
+    log_likelihood = -0.5 * (log_volume + misfit)
+    weight = np.exp(log_likelihood - log_likelihood.max(axis=-1, keepdims=True))
     weight /= weight.sum(axis=-1, keepdims=True)
-    fit = effects @ design.T
-    kept = inner[:, None] ** 2 / total
+    fitted = effects @ design.T
+    kept_share = inner_spread[:, None] ** 2 / total_variance
     return ShrunkenRates(
         weight,
-        first[..., None] + fit + kept * (y[..., None, :] - fit),
-        kept * noise[..., None, :],
-        (1 - kept)[..., None] * (design @ np.swapaxes(inverse, -1, -2)),
-        (weight * inner).sum(axis=-1),
-        np.broadcast_to(np.where(np.isnan(df), 1, df), y.shape),
+        common_level[..., None] + fitted + kept_share * (log_rate[..., None, :] - fitted),
+        kept_share * noise[..., None, :],
+        (1 - kept_share)[..., None] * (design @ np.swapaxes(inverse, -1, -2)),
+        (weight * inner_spread).sum(axis=-1),
+        np.broadcast_to(np.where(np.isnan(df), 1, df), log_rate.shape),
         noise,
         confidence,
     )
@@ -272,12 +297,14 @@ def power(
     """
     from scipy.special import ndtr, ndtri  # noqa: PLC0415 - takes time to load
 
-    ends = np.broadcast_arrays(*(np.asarray(x, np.float64) for x in (guess, low, high)))
+    guess_and_limits = np.broadcast_arrays(
+        *(np.asarray(array, np.float64) for array in (guess, low, high))
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        away, below, above = (np.log(x) for x in ends)
-        spread = (above - below) / (2 * ndtri(0.5 + confidence / 2))
-        found = ndtr(np.abs(away) / spread + ndtri(np.asarray(level) / 2))
-    return np.where(np.isfinite(spread) & np.isfinite(away) & (spread > 0), found, np.nan)[()]
+        log_guess, log_low, log_high = (np.log(array) for array in guess_and_limits)
+        spread = (log_high - log_low) / (2 * ndtri(0.5 + confidence / 2))
+        chance = ndtr(np.abs(log_guess) / spread + ndtri(np.asarray(level) / 2))
+    return np.where(np.isfinite(spread) & np.isfinite(log_guess) & (spread > 0), chance, np.nan)[()]
 
 
 def interaction(rates: ArrayLike, null: ArrayLike, attributes: ArrayLike) -> Interaction:
@@ -310,52 +337,62 @@ def interaction(rates: ArrayLike, null: ArrayLike, attributes: ArrayLike) -> Int
     (9.0085, [0.0, 3.0, 3.0])
     """
     with np.errstate(divide="ignore"):
-        seen, drawn = np.log(rates), np.log(null)
-    kept = ~np.isnan(drawn)
-    n = np.maximum(kept.sum(axis=0), 1)
-    noise = np.where(kept, drawn - np.where(kept, drawn, 0).sum(axis=0) / n, 0)
-    variance = (noise**2).sum(axis=0) / n
-    counts = ~np.isnan(seen) & (variance > 0)
-    root = np.where(counts, 1 / np.sqrt(np.where(counts, variance, 1)), 0)
-    basis, sizes, _ = np.linalg.svd(
-        root[..., None] * _dummies(np.asarray(attributes)), full_matrices=False
+        log_rates_seen, log_draws = np.log(rates), np.log(null)
+    is_defined = ~np.isnan(log_draws)
+    n_draws = np.maximum(is_defined.sum(axis=0), 1)
+    noise = np.where(
+        is_defined, log_draws - np.where(is_defined, log_draws, 0).sum(axis=0) / n_draws, 0
     )
-    added = sizes > _ALIKE * sizes[..., :1]
-    basis = np.where(added[..., None, :], basis, 0)
-    left = counts.sum(axis=-1) - added.sum(axis=-1)
+    variance = (noise**2).sum(axis=0) / n_draws
+    is_used = ~np.isnan(log_rates_seen) & (variance > 0)
+    inverse_sd = np.where(is_used, 1 / np.sqrt(np.where(is_used, variance, 1)), 0)
+    basis, singular_values, _ = np.linalg.svd(
+        inverse_sd[..., None] * _indicator_columns(np.asarray(attributes)), full_matrices=False
+    )
+    is_effect = singular_values > _MIN_RELATIVE_SIZE * singular_values[..., :1]
+    basis = np.where(is_effect[..., None, :], basis, 0)
+    residual_df = is_used.sum(axis=-1) - is_effect.sum(axis=-1)
 
-    def off(values: FloatArray) -> FloatArray:
+    def standardised_residuals(log_values: FloatArray) -> FloatArray:
         """From what attributes add up to, in standard deviations."""
-        x = np.where(counts, values, 0) * root
-        added_up: FloatArray = ((x[..., None, :] @ basis) @ np.swapaxes(basis, -1, -2))[..., 0, :]
-        return x - added_up
+        scaled = np.where(is_used, log_values, 0) * inverse_sd
+        fitted: FloatArray = ((scaled[..., None, :] @ basis) @ np.swapaxes(basis, -1, -2))[
+            ..., 0, :
+        ]
+        return scaled - fitted
 
-    of_data = off(seen)
-    value, draws = (
-        safe_divide((each**2).sum(axis=-1), left)[()]
-        for each in (of_data, off(np.where(kept, drawn, 0)))
+    data_residuals = standardised_residuals(log_rates_seen)
+    statistic, draws = (
+        safe_divide((residuals**2).sum(axis=-1), residual_df)[()]
+        for residuals in (
+            data_residuals,
+            standardised_residuals(np.where(is_defined, log_draws, 0)),
+        )
     )
-    return Interaction(value, draws, np.where(counts, of_data, np.nan))
+    return Interaction(statistic, draws, np.where(is_used, data_residuals, np.nan))
 
 
-def _dummies(attributes: NDArray[np.int64]) -> FloatArray:
+def _indicator_columns(attributes: NDArray[np.int64]) -> FloatArray:
     """One column for the level, one for each value of each attribute, ``[group, effect]``."""
     columns = [np.ones((len(attributes), 1))]
-    columns += [(one[:, None] == np.unique(one)).astype(np.float64) for one in attributes.T]
+    columns += [
+        (attribute[:, None] == np.unique(attribute)).astype(np.float64)
+        for attribute in attributes.T
+    ]
     return np.concatenate(columns, axis=1)
 
 
-def _design(attributes: NDArray[np.int64]) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _design_and_spreads(attributes: NDArray[np.int64]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Effects that groups share, and every pair of spreads: beyond attributes, and of these."""
-    place = (np.arange(_NODES) + 0.5) / _NODES
-    spreads = _SCALE * np.tan(np.pi / 2 * place)  # of a half-Cauchy distribution
+    quantiles = (np.arange(_N_NODES) + 0.5) / _N_NODES
+    spreads = _SPREAD_SCALE * np.tan(np.pi / 2 * quantiles)  # of a half-Cauchy distribution
     if attributes.shape[1] < 2:
-        return np.ones((len(attributes), 1)), spreads, np.ones(_NODES)
-    inner, outer = (x.ravel() for x in np.meshgrid(spreads, spreads, indexing="ij"))
-    return _dummies(attributes), inner, outer
+        return np.ones((len(attributes), 1)), spreads, np.ones(_N_NODES)
+    inner, outer = (grid.ravel() for grid in np.meshgrid(spreads, spreads, indexing="ij"))
+    return _indicator_columns(attributes), inner, outer
 
 
-def _averaged(weight: FloatArray, values: FloatArray) -> FloatArray:
+def _mean_over_nodes(weight: FloatArray, node_values: FloatArray) -> FloatArray:
     """Over the nodes, ``[..., node, group]`` to ``[..., group]``."""
-    found: FloatArray = (weight[..., None, :] @ values)[..., 0, :]
-    return found
+    mean: FloatArray = (weight[..., None, :] @ node_values)[..., 0, :]
+    return mean

@@ -50,11 +50,11 @@ def first_reason(
     >>> first_reason([np.array([True, False]), np.array([True, True])], ["one", "other"]).tolist()
     ['one', 'other']
     """
-    found = np.zeros(np.broadcast(*holds).shape, dtype="<U1")
-    for each, reason in zip(reversed(holds), reversed(reasons), strict=True):
-        if each.any():
-            found = np.where(each, reason, found)
-    return found
+    reasons_found = np.zeros(np.broadcast(*holds).shape, dtype="<U1")
+    for condition, reason in zip(reversed(holds), reversed(reasons), strict=True):
+        if condition.any():
+            reasons_found = np.where(condition, reason, reasons_found)
+    return reasons_found
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,47 +75,51 @@ class GroupSet:
     @classmethod
     def from_values(cls, values: ArrayLike, used: NDArray[np.bool_] | None = None) -> GroupSet:
         """Group set of values ``[..., group]``; by default all groups whose value is not NaN."""
-        x = _groups_first(np.atleast_1d(np.asarray(values, dtype=np.float64)))
+        group_values = _groups_first(np.atleast_1d(np.asarray(values, dtype=np.float64)))
         if used is None:
-            used = ~np.isnan(x)
+            used = ~np.isnan(group_values)
         else:
             used = _groups_first(used)
-            x = np.where(used, x, np.nan)
-        nothing = np.full(x.shape[1:], np.nan)
+            group_values = np.where(used, group_values, np.nan)
+        undefined = np.full(group_values.shape[1:], np.nan)
         return cls(
-            x,
+            group_values,
             used,
             np.asarray(used.sum(axis=0), dtype=np.int64),
-            np.asarray(np.fmin.reduce(x, axis=0, initial=np.nan)) if len(x) else nothing,
-            np.asarray(np.fmax.reduce(x, axis=0, initial=np.nan)) if len(x) else nothing,
+            np.asarray(np.fmin.reduce(group_values, axis=0, initial=np.nan))
+            if len(group_values)
+            else undefined,
+            np.asarray(np.fmax.reduce(group_values, axis=0, initial=np.nan))
+            if len(group_values)
+            else undefined,
         )
 
-    def _first_with(self, value: FloatArray) -> IntArray:
+    def _first_with(self, extreme: FloatArray) -> IntArray:
         """The first group that has a value; -1 without groups."""
         if not len(self.values):
             return np.full(self.n_groups.shape, -1)
-        return np.where(self.n_groups > 0, (self.values == value).argmax(axis=0), -1)
+        return np.where(self.n_groups > 0, (self.values == extreme).argmax(axis=0), -1)
 
     def range(self) -> FloatArray:
         """Largest minus smallest value."""
         with np.errstate(invalid="ignore"):
             return self.high_value - self.low_value
 
-    def worst_to_best(self, below: ArrayLike) -> tuple[FloatArray, NDArray[np.str_]]:
+    def worst_to_best(self, denominator: ArrayLike) -> tuple[FloatArray, NDArray[np.str_]]:
         """Largest value over the smallest of `below`, ``[..., group]``."""
-        smallest = GroupSet.from_values(below, np.moveaxis(self.used, 0, -1)).low_value
-        empty = self.high_value == 0
+        smallest = GroupSet.from_values(denominator, np.moveaxis(self.used, 0, -1)).low_value
+        has_no_errors = self.high_value == 0
         with np.errstate(invalid="ignore", divide="ignore"):
-            value = np.where(empty, 1.0, self.high_value / smallest)
-        reason = first_reason([empty, smallest == 0], ["zero_over_zero", "zero_cell"])
-        return np.where(~empty & (smallest == 0), np.nan, value), reason
+            quotient = np.where(has_no_errors, 1.0, self.high_value / smallest)
+        reason = first_reason([has_no_errors, smallest == 0], ["zero_over_zero", "zero_cell"])
+        return np.where(~has_no_errors & (smallest == 0), np.nan, quotient), reason
 
     def best_to_worst(self) -> tuple[FloatArray, NDArray[np.str_]]:
         """Smallest over largest value; 1 if all are 0."""
-        empty = self.high_value == 0
+        has_no_errors = self.high_value == 0
         with np.errstate(invalid="ignore", divide="ignore"):
-            value = np.where(empty, 1.0, self.low_value / self.high_value)
-        return value, first_reason([empty], ["zero_over_zero"])
+            quotient = np.where(has_no_errors, 1.0, self.low_value / self.high_value)
+        return quotient, first_reason([has_no_errors], ["zero_over_zero"])
 
     def gini(self) -> FloatArray:
         """Normalised Gini; 0 if all values are 0.
@@ -123,14 +127,16 @@ class GroupSet:
         With sorted values the sum of all absolute differences is a sum over gaps, each passed
         by k * (n - k) pairs: no term is negative, so equal values give exactly 0.
         """
-        rising = np.sort(np.moveaxis(self.values, 0, -1), axis=-1)
-        k = np.arange(1, rising.shape[-1])
-        n = self.n_groups[..., None]
+        rising_values = np.sort(np.moveaxis(self.values, 0, -1), axis=-1)
+        rank = np.arange(1, rising_values.shape[-1])
+        n_used = self.n_groups[..., None]
         with np.errstate(invalid="ignore", divide="ignore"):
-            gaps = np.where(k < n, k * (n - k) * np.diff(rising, axis=-1), 0).sum(axis=-1)
+            gaps = np.where(
+                rank < n_used, rank * (n_used - rank) * np.diff(rising_values, axis=-1), 0
+            ).sum(axis=-1)
             total = self.total()
-            value = gaps / ((self.n_groups - 1) * total)
-        return np.where(total == 0, 0.0, np.minimum(value, 1.0))
+            coefficient = gaps / ((self.n_groups - 1) * total)
+        return np.where(total == 0, 0.0, np.minimum(coefficient, 1.0))
 
     def total(self) -> FloatArray:
         """Sum of the values."""
@@ -144,25 +150,27 @@ class GroupSet:
     def sd(self, ddof: int) -> FloatArray:
         """Standard deviation with n - `ddof` below the sum of squares."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            off = np.where(self.used, self.values - self.mean(), 0)
+            deviations = np.where(self.used, self.values - self.mean(), 0)
             return np.where(
-                self.n_groups > ddof, np.sqrt((off**2).sum(axis=0) / (self.n_groups - ddof)), np.nan
+                self.n_groups > ddof,
+                np.sqrt((deviations**2).sum(axis=0) / (self.n_groups - ddof)),
+                np.nan,
             )
 
     def per_mean(self, numerator: FloatArray) -> MetaValue:
         """A number in units of the mean; NaN if all values are 0."""
         mean = self.mean()
         with np.errstate(invalid="ignore", divide="ignore"):
-            value = np.where(mean == 0, np.nan, numerator / mean)
-        return self.meta(value, first_reason([mean == 0], ["no_errors"]))
+            quotient = np.where(mean == 0, np.nan, numerator / mean)
+        return self.meta(quotient, first_reason([mean == 0], ["no_errors"]))
 
     def meta(self, value: FloatArray, reason: NDArray[np.str_] | str = "") -> MetaValue:
         """The result, with the reasons that hold for every measure put first."""
-        infinite = ~np.isfinite(value)
-        if infinite.any():  # as almost never, of draws
-            infinite &= np.isinf(self.values).any(axis=0)
+        is_infinite = ~np.isfinite(value)
+        if is_infinite.any():  # as almost never, of draws
+            is_infinite &= np.isinf(self.values).any(axis=0)
         reason = first_reason(
-            [self.n_groups == 0, self.n_groups == 1, np.asarray(reason) != "", infinite],
+            [self.n_groups == 0, self.n_groups == 1, np.asarray(reason) != "", is_infinite],
             ["no_groups", "one_group", reason, "infinite_value"],
         )
         value = np.where(self.n_groups > 1, value, np.nan)
@@ -170,9 +178,9 @@ class GroupSet:
         return MetaValue(value[()], low[()], high[()], self.n_groups[()], reason[()])
 
 
-def _groups_first(values: NDArray[Any]) -> NDArray[Any]:
+def _groups_first(group_values: NDArray[Any]) -> NDArray[Any]:
     """``[group, ...]`` of ``[..., group]``, in that order in memory."""
-    return np.ascontiguousarray(values.transpose(-1, *range(values.ndim - 1)))
+    return np.ascontiguousarray(group_values.transpose(-1, *range(group_values.ndim - 1)))
 
 
 def gini(values: ArrayLike, *, normalised: bool = True) -> MetaValue:
@@ -188,11 +196,11 @@ def gini(values: ArrayLike, *, normalised: bool = True) -> MetaValue:
     (0.5, 1.0)
     """
     groups = GroupSet.from_values(values)
-    value = groups.gini()
+    coefficient = groups.gini()
     if not normalised:
         with np.errstate(invalid="ignore", divide="ignore"):
-            value = value * (groups.n_groups - 1) / groups.n_groups
-    return groups.meta(value, first_reason([groups.high_value == 0], ["no_errors"]))
+            coefficient = coefficient * (groups.n_groups - 1) / groups.n_groups
+    return groups.meta(coefficient, first_reason([groups.high_value == 0], ["no_errors"]))
 
 
 def nrb(values: ArrayLike, average: ArrayLike) -> MetaValue:
@@ -222,15 +230,15 @@ def rb(values: ArrayLike, average: ArrayLike) -> MetaValue:
     1.386294361
     """
     groups = GroupSet.from_values(values)
-    ref = np.broadcast_to(np.asarray(average, dtype=np.float64), groups.n_groups.shape)
+    reference = np.broadcast_to(np.asarray(average, dtype=np.float64), groups.n_groups.shape)
     with np.errstate(invalid="ignore", divide="ignore"):
-        logs = np.abs(np.log(groups.values / ref))
-    value = np.where(groups.used, logs, 0).sum(axis=0)
+        logs = np.abs(np.log(groups.values / reference))
+    total = np.where(groups.used, logs, 0).sum(axis=0)
     reason = first_reason(
-        [np.isnan(ref), ref == 0, groups.low_value == 0],
+        [np.isnan(reference), reference == 0, groups.low_value == 0],
         ["undefined_reference", "zero_reference", "zero_cell"],
     )
-    return groups.meta(np.where(reason == "", value, np.nan), reason)
+    return groups.meta(np.where(reason == "", total, np.nan), reason)
 
 
 def value_range(values: ArrayLike) -> MetaValue:
@@ -291,14 +299,16 @@ def max_geomean(values: ArrayLike, *, denominator: ArrayLike | None = None) -> M
     2.0
     """
     groups = GroupSet.from_values(values)
-    below = groups.values
+    denominators = groups.values
     if denominator is not None:
-        below = _groups_first(np.asarray(denominator, dtype=np.float64))
+        denominators = _groups_first(np.asarray(denominator, dtype=np.float64))
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.exp(np.log(np.where(groups.used, below, 1)).sum(axis=0) / groups.n_groups)
-        value = groups.high_value / mean
-    reason = first_reason([groups.high_value == 0, mean == 0], ["no_errors", "zero_cell"])
-    return groups.meta(np.where(reason == "", value, np.nan), reason)
+        geometric_mean = np.exp(
+            np.log(np.where(groups.used, denominators, 1)).sum(axis=0) / groups.n_groups
+        )
+        quotient = groups.high_value / geometric_mean
+    reason = first_reason([groups.high_value == 0, geometric_mean == 0], ["no_errors", "zero_cell"])
+    return groups.meta(np.where(reason == "", quotient, np.nan), reason)
 
 
 def max_mean(values: ArrayLike) -> MetaValue:

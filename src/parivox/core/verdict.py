@@ -139,39 +139,43 @@ def verdicts(
     if not 1 < margin < np.inf:
         msg = f"margin is {margin}; it must be above 1, such as 1.25 for a quarter more or less"
         raise ConfigError(msg)
-    arrays = (np.asarray(x, dtype=np.float64) for x in (ratio, low, high, p))
-    rho, lower, upper, chance, why = np.broadcast_arrays(*arrays, np.asarray(gate, dtype=np.str_))
-    gated = why != ""
-    alpha = 1 - confidence
-    significant = chance < alpha
-    none = rho == 0
-    outside = (lower > 1) | (upper < 1)
-    within = (lower >= 1 / margin) & (upper <= margin)
-    wider = max(1.0, ndtri((1 + EQUIVALENCE_CONFIDENCE) / 2) / ndtri((1 + confidence) / 2))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        down, up = (rho * (end / rho) ** wider for end in (lower, upper))
-    alike = (down >= 1 / margin) & (up <= margin)
-    too_common = np.asarray(pooled, dtype=np.float64) * margin >= 1
-    rules: list[tuple[NDArray[np.bool_], str, str]] = [
-        (gated, "cannot_tell", ""),
-        (~np.isfinite(rho), "cannot_tell", "undefined_ratio"),
-        (np.isnan(lower) | np.isnan(upper), "cannot_tell", "no_interval"),
-        (within & too_common, "cannot_tell", "too_common"),
-        (alike, "no_difference", ""),
-        (none & (upper < 1) & (significant | np.isnan(chance)), "better", ""),
-        (none & (upper >= 1), "cannot_tell", "no_errors"),
-        (np.isnan(chance), "cannot_tell", "no_p"),
-        (significant & (rho > 1), "worse", ""),
-        (significant & (rho < 1) & ~none, "better", ""),
-        (within, "cannot_tell", "not_surely_alike"),
-        (outside, "cannot_tell", "not_after_holm"),
-    ]
-    holds = [rule[0] for rule in rules]
-    code = np.select(holds, [rule[1] for rule in rules], default="cannot_tell")
-    reason = np.select(
-        holds, [rule[2] for rule in rules], default=np.where(too_common, "too_common", "too_wide")
+    arrays = (np.asarray(array, dtype=np.float64) for array in (ratio, low, high, p))
+    ratios, lower, upper, p_values, gate_reasons = np.broadcast_arrays(
+        *arrays, np.asarray(gate, dtype=np.str_)
     )
-    return Verdicts(code, np.where(gated, why, reason), rho, lower, upper, gated)
+    is_gated = gate_reasons != ""
+    alpha = 1 - confidence
+    is_significant = p_values < alpha
+    has_no_errors = ratios == 0
+    excludes_one = (lower > 1) | (upper < 1)
+    is_within_margin = (lower >= 1 / margin) & (upper <= margin)
+    widening = max(1.0, ndtri((1 + EQUIVALENCE_CONFIDENCE) / 2) / ndtri((1 + confidence) / 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wide_low, wide_high = (ratios * (end / ratios) ** widening for end in (lower, upper))
+    is_equivalent = (wide_low >= 1 / margin) & (wide_high <= margin)
+    is_too_common = np.asarray(pooled, dtype=np.float64) * margin >= 1
+    rules: list[tuple[NDArray[np.bool_], str, str]] = [
+        (is_gated, "cannot_tell", ""),
+        (~np.isfinite(ratios), "cannot_tell", "undefined_ratio"),
+        (np.isnan(lower) | np.isnan(upper), "cannot_tell", "no_interval"),
+        (is_within_margin & is_too_common, "cannot_tell", "too_common"),
+        (is_equivalent, "no_difference", ""),
+        (has_no_errors & (upper < 1) & (is_significant | np.isnan(p_values)), "better", ""),
+        (has_no_errors & (upper >= 1), "cannot_tell", "no_errors"),
+        (np.isnan(p_values), "cannot_tell", "no_p"),
+        (is_significant & (ratios > 1), "worse", ""),
+        (is_significant & (ratios < 1) & ~has_no_errors, "better", ""),
+        (is_within_margin, "cannot_tell", "not_surely_alike"),
+        (excludes_one, "cannot_tell", "not_after_holm"),
+    ]
+    conditions = [rule[0] for rule in rules]
+    code = np.select(conditions, [rule[1] for rule in rules], default="cannot_tell")
+    reason = np.select(
+        conditions,
+        [rule[2] for rule in rules],
+        default=np.where(is_too_common, "too_common", "too_wide"),
+    )
+    return Verdicts(code, np.where(is_gated, gate_reasons, reason), ratios, lower, upper, is_gated)
 
 
 def overall(code: ArrayLike) -> NDArray[np.str_]:
@@ -189,8 +193,8 @@ def overall(code: ArrayLike) -> NDArray[np.str_]:
     """
     codes = np.asarray(code, dtype=np.str_)
     differs = np.isin(codes, ["worse", "better", "differs"]).any(axis=-1)
-    within = (codes == "no_difference").all(axis=-1) & (codes.shape[-1] > 0)
-    return np.where(differs, "differs", np.where(within, "no_difference", "cannot_tell"))[()]
+    is_equivalent = (codes == "no_difference").all(axis=-1) & (codes.shape[-1] > 0)
+    return np.where(differs, "differs", np.where(is_equivalent, "no_difference", "cannot_tell"))[()]
 
 
 def meets_limit(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np.str_]:
@@ -205,11 +209,13 @@ def meets_limit(low: ArrayLike, high: ArrayLike, limit: ArrayLike) -> NDArray[np
     >>> meets_limit([0.01, 0.02, 0.06], [0.04, 0.09, 0.2], 0.05).tolist()
     ['met', 'cannot_tell', 'not_met']
     """
-    lower, upper = (np.asarray(x, dtype=np.float64) for x in (low, high))
-    most = np.asarray(limit, dtype=np.float64)
-    known = ~(np.isnan(lower) | np.isnan(upper))
+    lower, upper = (np.asarray(array, dtype=np.float64) for array in (low, high))
+    max_rate = np.asarray(limit, dtype=np.float64)
+    has_interval = ~(np.isnan(lower) | np.isnan(upper))
     return np.select(
-        [known & (upper <= most), known & (lower > most)], ["met", "not_met"], default="cannot_tell"
+        [has_interval & (upper <= max_rate), has_interval & (lower > max_rate)],
+        ["met", "not_met"],
+        default="cannot_tell",
     )[()]
 
 
@@ -233,15 +239,15 @@ def exceeds(
     """
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - takes time to load
 
-    x, lower, limit, freedom = np.broadcast_arrays(
-        *(np.asarray(a, dtype=np.float64) for a in (value, low, most, df))
+    values, lower, limit, t_df = np.broadcast_arrays(
+        *(np.asarray(array, dtype=np.float64) for array in (value, low, most, df))
     )
-    freedom = np.where(freedom > 0, freedom, np.inf)
+    t_df = np.where(t_df > 0, t_df, np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
-        away = np.log(x / limit) / np.log(x / lower)
-        found = 2 * stdtr(freedom, -away * stdtrit(freedom, 0.5 + confidence / 2))
-    found = np.where(x > limit, found, 1.0)
-    return np.where(np.isnan(lower) | np.isnan(x), np.nan, found)[()]
+        distance = np.log(values / limit) / np.log(values / lower)
+        p_values = 2 * stdtr(t_df, -distance * stdtrit(t_df, 0.5 + confidence / 2))
+    p_values = np.where(values > limit, p_values, 1.0)
+    return np.where(np.isnan(lower) | np.isnan(values), np.nan, p_values)[()]
 
 
 _Code = Literal["worse", "better", "no_difference", "cannot_tell"]
@@ -286,7 +292,7 @@ def joint(fnr: _Code, fpr: _Code, *, fnr_worst: str = "", fpr_worst: str = "") -
     return f"{accepts}{between} {rejects}"
 
 
-_ERRORS = {"fpr": "false accepts", "fnr": "false rejects"}
+_ERROR_NAMES = {"fpr": "false accepts", "fnr": "false rejects"}
 INCONCLUSIVE_REASONS = {
     "no target trials": "no target trials",
     "no nontarget trials": "no nontarget trials",
@@ -326,19 +332,19 @@ def sentence(
     >>> sentence("fnr", "cannot_tell", 2.58, 0.77, 8.7, reason="too_wide")
     'false rejects inconclusive: 2.6 times as frequent [0.77, 8.7]; interval too wide'
     """
-    errors = _ERRORS[error]
-    than = f"as among {against}"
-    numbers = _in_times(ratio, low, high)
+    errors = _ERROR_NAMES[error]
+    comparison = f"as among {against}"
+    numbers = _format_interval(ratio, low, high)
     if code == "cannot_tell":
-        why = INCONCLUSIVE_REASONS.get(reason, reason)
-        shown = np.isfinite([ratio, low, high]).all()
-        numbers = f"{numbers}; " if shown else ""
-        return f"{errors} inconclusive: {numbers}{why}"
+        reason_text = INCONCLUSIVE_REASONS.get(reason, reason)
+        has_numbers = np.isfinite([ratio, low, high]).all()
+        numbers = f"{numbers}; " if has_numbers else ""
+        return f"{errors} inconclusive: {numbers}{reason_text}"
     if code == "no_difference":
         return f"{errors} equivalent to {against}: {numbers}"
     if ratio == 0:
-        return f"no {errors}; at most {_times(high)} times as frequent {than}"
-    return f"{errors} {numbers} {than}"
+        return f"no {errors}; at most {_format_ratio(high)} times as frequent {comparison}"
+    return f"{errors} {numbers} {comparison}"
 
 
 def not_without(
@@ -353,20 +359,22 @@ def not_without(
     >>> not_without("f+India", 0.93, 0.7, 1.24)
     ' (not confirmed without f+India: 0.93 times as frequent [0.7, 1.2])'
     """
-    numbers = f": {_in_times(ratio, low, high)}" if np.isfinite([ratio, low, high]).all() else ""
+    numbers = (
+        f": {_format_interval(ratio, low, high)}" if np.isfinite([ratio, low, high]).all() else ""
+    )
     return worst and f" (not confirmed without {worst}{numbers})"
 
 
-def _in_times(ratio: float, low: float, high: float) -> str:
+def _format_interval(ratio: float, low: float, high: float) -> str:
     """A ratio with its interval."""
-    return f"{_times(ratio)} times as frequent [{_times(low)}, {_times(high)}]"
+    return f"{_format_ratio(ratio)} times as frequent [{_format_ratio(low)}, {_format_ratio(high)}]"
 
 
-def _times(x: float) -> str:
+def _format_ratio(ratio: float) -> str:
     """A ratio as people read it: 0, 0.077, 0.77, 4.3, 12.9, 129."""
-    if x == 0 or x >= 99.95:
-        return f"{x:.0f}"
-    return f"{x:.1f}" if x >= 0.995 else f"{x:.2g}"
+    if ratio == 0 or ratio >= 99.95:
+        return f"{ratio:.0f}"
+    return f"{ratio:.1f}" if ratio >= 0.995 else f"{ratio:.2g}"
 
 
 def permutation_p(observed: ArrayLike, null: ArrayLike) -> FloatArray:
@@ -382,12 +390,19 @@ def permutation_p(observed: ArrayLike, null: ArrayLike) -> FloatArray:
     >>> float(permutation_p(0.3, [0.1, 0.3, 0.2, 0.4]))
     0.6
     """
-    value, draws = np.asarray(observed, dtype=np.float64), np.asarray(null, dtype=np.float64)
+    observed_array, draws = (
+        np.asarray(observed, dtype=np.float64),
+        np.asarray(null, dtype=np.float64),
+    )
     with np.errstate(invalid="ignore"):
-        reach = np.where(np.isinf(value), value, value - _ROUNDING * np.abs(value))
-    n = (~np.isnan(draws)).sum(axis=0)
-    p = (1 + (draws >= reach).sum(axis=0)) / (n + 1)
-    return np.where(np.isnan(value) | (n == 0), np.nan, p)[()]
+        min_extreme = np.where(
+            np.isinf(observed_array),
+            observed_array,
+            observed_array - _ROUNDING * np.abs(observed_array),
+        )
+    n_draws = (~np.isnan(draws)).sum(axis=0)
+    p = (1 + (draws >= min_extreme).sum(axis=0)) / (n_draws + 1)
+    return np.where(np.isnan(observed_array) | (n_draws == 0), np.nan, p)[()]
 
 
 def holm(p: ArrayLike) -> FloatArray:
@@ -402,9 +417,9 @@ def holm(p: ArrayLike) -> FloatArray:
     >>> holm([0.01, 0.04, 0.03]).round(9).tolist()
     [0.03, 0.06, 0.06]
     """
-    rising, rank, n, order = _ranked(p)
-    found = np.maximum.accumulate(np.minimum(rising * (n - rank + 1), 1), axis=-1)
-    return _put_back(found, order)
+    rising, rank, n_hypotheses, order = _rank(p)
+    adjusted = np.maximum.accumulate(np.minimum(rising * (n_hypotheses - rank + 1), 1), axis=-1)
+    return _in_given_order(adjusted, order)
 
 
 def benjamini_hochberg(p: ArrayLike) -> FloatArray:
@@ -419,11 +434,11 @@ def benjamini_hochberg(p: ArrayLike) -> FloatArray:
     >>> benjamini_hochberg([0.01, 0.04, 0.03]).round(9).tolist()
     [0.03, 0.04, 0.04]
     """
-    rising, rank, n, order = _ranked(p)
+    rising, rank, n_hypotheses, order = _rank(p)
     # NaN stands last: read from there, it is passed over and stays where it is
-    scaled = np.minimum(rising * (n / rank), 1)[..., ::-1]
-    found = np.fmin.accumulate(scaled, axis=-1)[..., ::-1]
-    return _put_back(np.where(np.isnan(rising), np.nan, found), order)
+    scaled = np.minimum(rising * (n_hypotheses / rank), 1)[..., ::-1]
+    adjusted = np.fmin.accumulate(scaled, axis=-1)[..., ::-1]
+    return _in_given_order(np.where(np.isnan(rising), np.nan, adjusted), order)
 
 
 def of_hypotheses(p: ArrayLike, reference: str = "others") -> FloatArray:
@@ -437,9 +452,9 @@ def of_hypotheses(p: ArrayLike, reference: str = "others") -> FloatArray:
     >>> of_hypotheses([[0.02, 0.02], [0.3, np.nan]]).tolist()
     [[0.02], [0.3]]
     """
-    values = np.asarray(p, dtype=np.float64)
-    is_one = values.shape[-1] == 2 and reference != "best"
-    return np.fmax.reduce(values, axis=-1, keepdims=True) if is_one else values
+    p_values = np.asarray(p, dtype=np.float64)
+    is_pair = p_values.shape[-1] == 2 and reference != "best"
+    return np.fmax.reduce(p_values, axis=-1, keepdims=True) if is_pair else p_values
 
 
 def of_lower(p: ArrayLike, ratio: ArrayLike) -> FloatArray:
@@ -450,8 +465,8 @@ def of_lower(p: ArrayLike, ratio: ArrayLike) -> FloatArray:
     >>> of_lower([0.04, 0.04], [0.5, 2.0]).tolist()
     [0.02, 0.98]
     """
-    values = np.asarray(p, dtype=np.float64)
-    return np.where(np.asarray(ratio) < 1, values, 2 - values) / 2
+    p_values = np.asarray(p, dtype=np.float64)
+    return np.where(np.asarray(ratio) < 1, p_values, 2 - p_values) / 2
 
 
 def asked_together(of_groups: ArrayLike, of_all: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -478,24 +493,24 @@ def asked_together(of_groups: ArrayLike, of_all: ArrayLike) -> tuple[FloatArray,
     >>> [found.tolist() for found in asked_together([0.03, 0.2], [0.01])]
     [[0.03, 0.2], [0.02]]
     """
-    groups, every = (np.asarray(p, dtype=np.float64) for p in (of_groups, of_all))
-    if np.isnan(groups).all() or np.isnan(every).all():
-        return groups, every
-    least = min(1.0, 2 * float(min(np.nanmin(groups), np.nanmin(every))))
-    return tuple(np.where(np.isnan(p), np.nan, np.maximum(p, least)) for p in (groups, every))  # type: ignore[return-value]
+    group_p, joint_p = (np.asarray(p, dtype=np.float64) for p in (of_groups, of_all))
+    if np.isnan(group_p).all() or np.isnan(joint_p).all():
+        return group_p, joint_p
+    min_p = min(1.0, 2 * float(min(np.nanmin(group_p), np.nanmin(joint_p))))
+    return tuple(np.where(np.isnan(p), np.nan, np.maximum(p, min_p)) for p in (group_p, joint_p))  # type: ignore[return-value]
 
 
-def _ranked(p: ArrayLike) -> tuple[FloatArray, IntArray, IntArray, NDArray[np.intp]]:
+def _rank(p: ArrayLike) -> tuple[FloatArray, IntArray, IntArray, NDArray[np.intp]]:
     """Rising p values (NaN last), ranks from 1, size of the family, the order."""
-    values = np.atleast_1d(np.asarray(p, dtype=np.float64))
-    order = np.argsort(values, axis=-1, kind="stable")
-    rising = np.take_along_axis(values, order, axis=-1)
-    rank = np.arange(1, values.shape[-1] + 1)
-    n = (~np.isnan(values)).sum(axis=-1, keepdims=True)
-    return rising, rank, n, order
+    p_values = np.atleast_1d(np.asarray(p, dtype=np.float64))
+    order = np.argsort(p_values, axis=-1, kind="stable")
+    rising = np.take_along_axis(p_values, order, axis=-1)
+    rank = np.arange(1, p_values.shape[-1] + 1)
+    n_hypotheses = (~np.isnan(p_values)).sum(axis=-1, keepdims=True)
+    return rising, rank, n_hypotheses, order
 
 
-def _put_back(values: FloatArray, order: NDArray[np.intp]) -> FloatArray:
-    found = np.empty_like(values)
-    np.put_along_axis(found, order, values, axis=-1)
-    return found
+def _in_given_order(ordered: FloatArray, order: NDArray[np.intp]) -> FloatArray:
+    given_order = np.empty_like(ordered)
+    np.put_along_axis(given_order, order, ordered, axis=-1)
+    return given_order

@@ -84,7 +84,9 @@ def test_blocks_tell_about_the_same_and_are_named(many):
 def test_less_of_the_jackknife_is_asked_of_blocks_than_of_speakers(many, audit, monkeypatch):
     *_, blocks = many
     in_blocks(monkeypatch)
-    monkeypatch.setattr("parivox.core.cluster_errors._SURE", 1e6)  # three quarters, as of speakers
+    monkeypatch.setattr(
+        "parivox.core.cluster_errors._STEADY_DF", 1e6
+    )  # three quarters, as of speakers
     before = audit()
     errors = {metric: [] for metric in ("fpr", "fnr")}
     for one, other in zip(rates(before), rates(blocks), strict=True):
