@@ -136,7 +136,7 @@ def with_equal_rates(chart: Any) -> dict[str, Any]:
 def draw(name: str, chart: Any) -> None:
     """Write the picture of a chart, in inks for light and dark screens."""
     picture = svg(chart, id=name)
-    for ink, colour in LIGHT.named().items():
+    for ink, colour in LIGHT.by_variable().items():
         picture = picture.replace(f'"{colour}"', f'"var(--{ink})"')
     head, end, body = picture.partition(">")
     ground = f'<style>{inks()}</style><rect width="100%" height="100%" rx="6" fill="var(--paper)"/>'
@@ -147,7 +147,8 @@ def draw(name: str, chart: Any) -> None:
 def inks() -> str:
     """The inks of charts for light and dark screens, as a picture's style."""
     light, dark = (
-        ";".join(f"--{name}:{ink}" for name, ink in inks.named().items()) for inks in (LIGHT, DARK)
+        ";".join(f"--{name}:{ink}" for name, ink in inks.by_variable().items())
+        for inks in (LIGHT, DARK)
     )
     return f":root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
 

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from parivox import Counts, cdet, min_cdet, parse_cost
 from parivox.core import bias
 from parivox.core.measures import meta_measures
-from parivox.report.charts.curves import binned
+from parivox.report.charts.curves import error_curves
 from parivox.report.html.explorer import EXPLORED
 from parivox.report.words import interval_text, p_value, percent, short_number
 
@@ -84,7 +84,7 @@ def groups(h_counts):
 
 @pytest.fixture(scope="module")
 def thresholds(h_audit):
-    return next(one for one in binned(h_audit) if one.system == "V2").thresholds
+    return next(one for one in error_curves(h_audit) if one.system == "V2").thresholds
 
 
 def rates_at(groups, threshold):
@@ -390,7 +390,7 @@ def test_between_nodes_intervals_are_interpolated_in_logits_and_rough_ones_marke
     opened, h_explorer, h_audit
 ):
     grouping = "gender+nationality"
-    one = next(o for o in binned(h_audit) if (o.system, o.grouping) == ("V2", grouping))
+    one = next(o for o in error_curves(h_audit) if (o.system, o.grouping) == ("V2", grouping))
     bands = bands_of(h_audit, one)
     same_text, seen = 0, 0
     with opened(h_explorer) as page:

@@ -12,10 +12,10 @@ import pytest
 from parivox.errors import ConfigError
 from parivox.report import charts
 from parivox.report.charts import curves
-from parivox.report.charts.chart import CHOICES, Chart, choose
+from parivox.report.charts.chart import CHOICES, Chart, chart_scope
 from parivox.report.charts.chart_functions import Charts
-from parivox.report.charts.curves import simplified
-from parivox.report.charts.det import _places
+from parivox.report.charts.curves import simplified_indices
+from parivox.report.charts.det import _placements
 from parivox.report.charts.grammar import ticks
 from parivox.report.charts.groups import forest
 from parivox.report.charts.matrix import matrix
@@ -329,11 +329,13 @@ def test_charts_have_groups_in_the_order_of_the_report(pair):
 
 
 def test_a_det_curve_passes_through_the_audited_point(pair):
-    found = curves.curves_of(pair, "one", "", "group", "both")
+    found = curves.grouping_curves(pair, "one", "", "group", "both")
     at = int(np.searchsorted(found.thresholds, pair.operating_points.rows()[0]["threshold"]))
     domain = (0.001, 0.5)
-    x, y = curves.line(found.fpr[0], found.fnr[0], domain)
-    px, py = (curves.place(rates[0, at : at + 1], domain)[0] for rates in (found.fpr, found.fnr))
+    x, y = curves.det_line(found.fpr[0], found.fnr[0], domain)
+    px, py = (
+        curves.axis_positions(rates[0, at : at + 1], domain)[0] for rates in (found.fpr, found.fnr)
+    )
     steps = zip(zip(x, y, strict=True), zip(x[1:], y[1:], strict=True), strict=False)
     off = min(_distance((px, py), *ends) for ends in steps)
     assert off < 0.05
@@ -347,11 +349,11 @@ def _distance(point, first, last):
 
 def test_a_band_encloses_its_curve(pair):
     rows = pair.bands.where(system="one", grouping="group", group="f").rows()
-    found = curves.curves_of(pair, "one", "", "group", "both")
+    found = curves.grouping_curves(pair, "one", "", "group", "both")
     at = found.groups.index("f")
     domain = (0.02, 0.5)
-    area = curves.band(rows, domain)
-    x, y = curves.line(found.fpr[at], found.fnr[at], domain)
+    area = curves.det_band(rows, domain)
+    x, y = curves.det_line(found.fpr[at], found.fnr[at], domain)
     middle = np.interp(area["x"], x, y)
     slack = 0.15  # a step of a small group's curve
     assert (np.array(area["y"]) <= middle + slack).all()
@@ -359,7 +361,7 @@ def test_a_band_encloses_its_curve(pair):
 
 
 def test_intersections_have_a_panel_for_one_attribute_and_a_colour_for_the_other(pair):
-    places = _places(choose(pair, by="group+nation"))
+    places = _placements(chart_scope(pair, by="group+nation"))
     panels, lines = (set(names) for names in zip(*places.values(), strict=True))
     assert panels == {"India", "Norway", "USA"}
     assert lines == {"f", "m"}
@@ -368,7 +370,7 @@ def test_intersections_have_a_panel_for_one_attribute_and_a_colour_for_the_other
 def test_a_thinned_line_is_nowhere_further_off_than_was_said():
     x = np.linspace(0, 3, 500)
     y = np.sin(4 * x)
-    kept = simplified(x, y, by=0.02)
+    kept = simplified_indices(x, y, tolerance=0.02)
     assert kept.size < 60
     assert np.abs(np.interp(x, x[kept], y[kept]) - y).max() < 0.2
     assert kept[0] == 0
@@ -411,7 +413,7 @@ def test_a_width_that_no_paper_has_is_refused():
 
 
 def test_long_names_that_begin_alike_stay_two_groups(small):
-    chosen = choose(small(["x" * 100 + "a", "x" * 100 + "b"], each=6), by="group")
-    labels = {chosen.marked(group) for group in chosen.groups}
+    chosen = chart_scope(small(["x" * 100 + "a", "x" * 100 + "b"], each=6), by="group")
+    labels = {chosen.group_label(group) for group in chosen.groups}
     assert len(labels) == 2
     assert max(map(len, labels)) <= 24

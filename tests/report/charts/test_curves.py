@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import parivox as pv
-from parivox.report.charts.curves import binned
+from parivox.report.charts.curves import error_curves
 
 THRESHOLD = 0.75
 
@@ -38,7 +38,8 @@ def made():
 
 def test_each_grouping_is_there_once_in_the_audits_order(made):
     found = [
-        (one.system, one.list, one.grouping, one.allocation, one.groups) for one in binned(made[0])
+        (one.system, one.list, one.grouping, one.allocation, one.groups)
+        for one in error_curves(made[0])
     ]
     both = [("g", "both", ("a", "b", "pooled")), ("g", "enrol", ("a", "b", "pooled"))]
     wanted = [("all", "", ("all",)), *both]
@@ -52,7 +53,7 @@ def test_errors_are_those_of_the_trials_at_every_threshold(made):
         ("g", "both"): [(own % 2 == k) & (other % 2 == k) for k in (0, 1)],
         ("g", "enrol"): [own % 2 == k for k in (0, 1)],
     }
-    for one in binned(audit)[:3]:
+    for one in error_curves(audit)[:3]:
         cells = rules[one.grouping, one.allocation]
         cells = cells if len(cells) == 1 else [*cells, cells[0] | cells[1]]
         assert THRESHOLD in one.thresholds
@@ -66,7 +67,7 @@ def test_errors_are_those_of_the_trials_at_every_threshold(made):
 
 
 def test_the_curve_is_that_which_core_takes(made):
-    for one in binned(made[0]):
+    for one in error_curves(made[0]):
         assert (np.diff(one.curve.thresholds) < 0).all()
         assert (np.diff(one.curve.fp, axis=-1) >= 0).all()
         assert one.curve.fpr[:, ::-1].tolist() == one.fpr.tolist()
@@ -82,7 +83,7 @@ def test_without_trials_of_a_class_its_rate_is_undefined(made):
     }
     people = {"id": [f"s{k}" for k in range(6)], "g": ["ab"[k % 2] for k in range(6)]}
     audit = pv.audit(trials, speakers=people, by="g", intervals=False)
-    for one in binned(audit):
+    for one in error_curves(audit):
         assert np.isnan(one.fpr).all()
         assert not np.isnan(one.fnr).any()
 
@@ -95,4 +96,4 @@ def test_decisions_without_scores_have_none():
         "decision": ["accept", "reject"],
     }
     people = {"id": ["a", "b"], "g": ["x", "y"]}
-    assert binned(pv.audit(trials, speakers=people, by="g", intervals=False)) == []
+    assert error_curves(pv.audit(trials, speakers=people, by="g", intervals=False)) == []

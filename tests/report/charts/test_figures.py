@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from parivox.report import charts
-from parivox.report.charts.comparison import _name as name_groups
+from parivox.report.charts.comparison import _name_groups as name_groups
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +82,7 @@ def test_every_figure_is_one_small_svg_with_a_title_and_nothing_from_elsewhere(m
 def test_inks_of_the_page_are_variables_and_of_paper_hexadecimal(pair, made):
     page = "".join(made.values())
     assert not re.search(r'(?:fill|stroke)="#', page)
-    known = charts.LIGHT.named()
+    known = charts.LIGHT.by_variable()
     assert set(re.findall(r"var\(--([\w-]+)\)", page)) <= set(known)
     paper = charts.figures(pair, theme=charts.theme(for_page=False, width=3.5))
     text = charts.svg(paper[1].chart)

@@ -1,8 +1,8 @@
-"""Charts of an audit: for the page, for notebooks and for papers.
+"""Charts of an audit, for the HTML report, notebooks and papers.
 
-Each chart declares what it is drawn for and takes from an audit what Vega-Lite draws it from;
-`parivox.report.charts.chart_functions.Charts` has each by its name, for notebooks. A chart that
-cannot be drawn says why in a `parivox.errors.ConfigError`.
+A kind of chart declares what it is drawn for and returns a Vega-Lite specification. For notebooks,
+`parivox.report.charts.chart_functions.Charts` has each kind by its name. A chart that cannot be
+drawn gives the reason in a `parivox.errors.ConfigError`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING
 
 from parivox.auditing import system_name
 from parivox.errors import ConfigError
-from parivox.report.charts.chart import Figure, choose, subjects, widest
+from parivox.report.charts.chart import (
+    Figure,
+    chart_scope,
+    systems_and_lists,
+    widest_grouping,
+)
 from parivox.report.charts.comparison import against, differences, ranks
-from parivox.report.charts.det import det, together
+from parivox.report.charts.det import det, det_of_systems
 from parivox.report.charts.draw import pdf, png, spec, svg
-from parivox.report.charts.groups import failures, forest, levels, speakers
+from parivox.report.charts.groups import failures, forest, rates_by_stratum, speakers
 from parivox.report.charts.matrix import matrix
 from parivox.report.charts.measures import accuracy, measures
 from parivox.report.charts.scores import distributions, thresholds
@@ -28,9 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from parivox.auditing import Audit
-    from parivox.report.charts.chart import Chosen, Per
-
-    Case = tuple[Chosen, tuple[str, ...]]
+    from parivox.report.charts.chart import ChartScope, DrawnPer
 
 __all__ = [
     "DARK",
@@ -48,61 +51,88 @@ __all__ = [
 ]
 
 _KINDS = (
-    *(thresholds, accuracy, against, differences, ranks, speakers, forest, levels, failures),
-    *(together, det, distributions, matrix, measures, over_alpha, over_fpr),
+    thresholds,
+    accuracy,
+    against,
+    differences,
+    ranks,
+    speakers,
+    forest,
+    rates_by_stratum,
+    failures,
+    det_of_systems,
+    det,
+    distributions,
+    matrix,
+    measures,
+    over_alpha,
+    over_fpr,
 )
-"""Every kind of chart, in the order of the page."""
-_MOST_PAIRS = 2
+"""Every kind of chart, in the order of the report."""
+_MAX_PAIRS = 2
+"""Pairs of the first system with another one that have figures."""
 
 
 def figures(audit: Audit, *, theme: Theme = PAGE) -> list[Figure]:
-    """Every figure that makes sense for an audit, each at the first operating point.
+    """Return every figure that makes sense for an audit, each at the first operating point.
 
     Figures for which the audit lacks something are left out.
     """
-    made: list[Figure] = []
-    taken: set[str] = set()
+    drawn_figures: list[Figure] = []
+    used_slugs: set[str] = set()
     if not audit.record["groupings"]:
-        return made
+        return drawn_figures
     for kind in _KINDS:
-        for chosen, parts in _cases(audit, kind.per):
+        for scope, name_parts in _scopes(audit, kind.drawn_per):
             with contextlib.suppress(ConfigError):
-                drawing = kind.draw(chosen, theme)
-                slug = _slug((kind.name, *parts), taken)
-                made.append(Figure(slug, kind.section, *drawing))
-    return made
+                drawing = kind.draw(scope, theme)
+                slug = _unique_slug((kind.name, *name_parts), used_slugs)
+                drawn_figures.append(Figure(slug, kind.section, *drawing))
+    return drawn_figures
 
 
-def _cases(audit: Audit, per: Per) -> Iterator[Case]:
-    """What a kind of figure is drawn for, and its name."""
-    of, groupings = subjects(audit), audit.record["groupings"]
-    if per in {"audit", "several"} and len(of) == 1:
+def _scopes(audit: Audit, drawn_per: DrawnPer) -> Iterator[tuple[ChartScope, tuple[str, ...]]]:
+    """Return what a kind of chart is drawn for, each with the parts of its name."""
+    subjects = systems_and_lists(audit)
+    if drawn_per in {"audit", "several"} and len(subjects) == 1:
         return
-    if per == "audit":
-        yield choose(audit), ()
+    if drawn_per == "audit":
+        yield chart_scope(audit), ()
         return
-    for grouping in [widest(audit)] if per == "widest" else groupings:
-        if per in {"grouping", "several"}:
-            yield choose(audit, by=grouping), (grouping,)
-        elif per == "pair":
-            for other in of[1 : 1 + _MOST_PAIRS]:
-                pair = system_name(*of[0]), system_name(*other)
-                yield choose(audit, by=grouping, systems=pair), ("-".join(pair), grouping)
+    groupings = audit.record["groupings"]
+    for grouping in [widest_grouping(audit)] if drawn_per == "widest" else groupings:
+        if drawn_per in {"grouping", "several"}:
+            yield chart_scope(audit, by=grouping), (grouping,)
+        elif drawn_per == "pair":
+            for subject in subjects[1 : 1 + _MAX_PAIRS]:
+                pair = system_name(*subjects[0]), system_name(*subject)
+                yield chart_scope(audit, by=grouping, systems=pair), ("-".join(pair), grouping)
         else:
-            for place, (system, listed) in enumerate(of):
-                if per == "list" and listed in [before for _, before in of[:place]]:
-                    continue  # whom a list holds does not depend on the system
-                whole = system_name(system, listed)
-                name = listed if per == "list" else whole
-                yield choose(audit, by=grouping, system=whole), (name, grouping)
+            yield from _scopes_per_system(audit, grouping, is_per_list=drawn_per == "list")
 
 
-def _slug(parts: Iterable[str], taken: set[str]) -> str:
-    """A name for files and anchors, which no other figure has."""
+def _scopes_per_system(
+    audit: Audit, grouping: str, *, is_per_list: bool
+) -> Iterator[tuple[ChartScope, tuple[str, ...]]]:
+    """Return a scope for each system and list, or only for each list."""
+    seen_lists: set[str] = set()
+    for system, list_name in systems_and_lists(audit):
+        if is_per_list and list_name in seen_lists:
+            continue  # the speakers of a list do not depend on the system
+        seen_lists.add(list_name)
+        name = system_name(system, list_name)
+        yield (
+            chart_scope(audit, by=grouping, system=name),
+            (list_name if is_per_list else name, grouping),
+        )
+
+
+def _unique_slug(parts: Iterable[str], used_slugs: set[str]) -> str:
+    """Return a name for files and anchors that no other figure has, and add it to `used_slugs`."""
     plain = "-".join(re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")[:32] for part in parts)
     plain = re.sub(r"-+", "-", plain).strip("-")
     slug, n = plain, 2
-    while slug in taken:
+    while slug in used_slugs:
         slug, n = f"{plain}-{n}", n + 1
-    taken.add(slug)
+    used_slugs.add(slug)
     return slug

@@ -1,4 +1,7 @@
-"""A kind of chart: what it declares, and what of an audit it shows."""
+"""What every kind of chart declares, and the part of an audit that a chart shows.
+
+For the modules that draw charts: `chart` declares one, `chart_scope` reads the options of a call.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +23,21 @@ if TYPE_CHECKING:
     from parivox.report.charts.theme import Theme
     from parivox.report.overview import GroupResult
 
-Per = Literal["list", "system", "widest", "audit", "several", "grouping", "pair", "asked"]
-"""What there is one figure for: each list, or each system and list, by grouping; the same of the
-widest grouping only; all systems, by grouping (`several`: if there are several); the whole audit of
-several systems; each pair of them; none, but for who asks by name (`asked`)."""
+DrawnPer = Literal["list", "system", "widest", "audit", "several", "grouping", "pair", "asked"]
+"""What there is one figure for.
+
+``list`` and ``system`` mean each list, or each system and list, by grouping; ``widest`` is the same
+for the widest grouping only; ``grouping`` means all systems, by grouping, and ``several`` the same
+if there are several; ``audit`` means the whole audit of several systems, ``pair`` each pair of
+them; ``asked`` charts are only drawn when called by name.
+"""
 
 CHOICES = ("by", "groups", "system", "systems", "allocation", "operating_point")
-"""What `choose` takes; the rest that a chart is called with is its own."""
+"""Options that `chart_scope` takes; other options belong to a kind of chart."""
 
 
 class Drawing(NamedTuple):
-    """What Vega-Lite draws a chart from; its title, how to read it, and what it shows."""
+    """A Vega-Lite specification with its title, how to read it, and what it shows."""
 
     spec: Spec
     title: str
@@ -40,41 +47,43 @@ class Drawing(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A chart with its words, which hold names from users' files: escape them."""
+    """A chart with its texts, which contain names from users' files: escape them."""
 
     id: str
-    """Fit for a file name and an anchor."""
+    """For file names and anchors."""
     section: str
-    """Of the page: explorer, compared, said, groups, det, pairs or measures."""
+    """Section of the report: explorer, compared, said, groups, det, pairs or measures."""
     chart: Spec
-    """What Vega-Lite draws it from; `parivox.report.charts.svg` and its kin take it."""
+    """The Vega-Lite specification, which `parivox.report.charts.svg` and others take."""
     title: str
     reading: str
     """How to read it."""
     description: str
-    """What it shows, for those who do not see it."""
+    """What it shows, for readers who cannot see it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """A kind of chart: called with an audit, it tells what Vega-Lite draws."""
+    """A kind of chart; called with an audit, it returns a Vega-Lite specification."""
 
     draw: Callable[..., Drawing]
-    """Of what is chosen of an audit, in a theme."""
+    """Draws a `ChartScope` in a theme."""
     section: str
-    per: Per
+    drawn_per: DrawnPer
     name: str
-    """Its figures begin with it."""
+    """Prefix of the ids of its figures."""
 
-    def __call__(self, audit: Audit, *, theme: Theme = PAPER, **asked: Any) -> Spec:
-        """What Vega-Lite draws; a `ConfigError` if the audit lacks what is asked for or taken."""
-        chosen = {name: asked.pop(name) for name in CHOICES if name in asked}
-        return self.draw(choose(audit, **chosen), theme, **asked).spec
+    def __call__(self, audit: Audit, *, theme: Theme = PAPER, **options: Any) -> Spec:
+        """Return the specification; a `ConfigError` if the audit lacks what is asked for."""
+        choices = {name: options.pop(name) for name in CHOICES if name in options}
+        return self.draw(chart_scope(audit, **choices), theme, **options).spec
 
 
-def chart(section: str, *, per: Per, name: str = "") -> Callable[[Callable[..., Drawing]], Chart]:
-    """Declare a kind of chart; it is called as its function unless it has another `name`."""
-    return lambda draw: Chart(draw, section, per, name or draw.__name__)
+def chart(
+    section: str, *, drawn_per: DrawnPer, name: str = ""
+) -> Callable[[Callable[..., Drawing]], Chart]:
+    """Declare a kind of chart; it has the name of its function unless it has another `name`."""
+    return lambda draw: Chart(draw, section, drawn_per, name or draw.__name__)
 
 
 # ---- which system, list, grouping and operating point
@@ -85,19 +94,19 @@ Subject = tuple[str, str]
 """A system and a list."""
 Pair = tuple[Subject, Subject]
 Names: TypeAlias = "str | Sequence[str] | None"
-"""One name, several of them, or none asked for."""
+"""One name, several names, or None where no name is given."""
 
 RATES = {"fnr": "false rejects (FNR)", "fpr": "false accepts (FPR)"}
-_READABLE = 30
-"""So many groups at most are a grouping that charts choose by themselves."""
-_CUT, _LABEL, _SHORT = 40, 22, 24
-"""Letters of a name in a sentence, beside a mark, and of a system in a legend."""
-_JOINER = "\u200d"
-"""Of emoji; none ends a name that is cut."""
+_MAX_READABLE_GROUPS = 30
+"""Charts by default prefer a grouping of at most this many groups."""
+_MAX_NAME, _MAX_LABEL, _MAX_SYSTEM = 40, 22, 24
+"""Letters of a name in a sentence, next to a mark, and of a system in a legend."""
+_ZERO_WIDTH_JOINER = "\u200d"
+"""Joins emoji; a shortened name must not end with it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class ChartScope:
     """One system, list, grouping and operating point of an audit."""
 
     audit: Audit
@@ -105,27 +114,27 @@ class Chosen:
     list: str
     grouping: str
     allocation: str
-    point: str
-    asked: tuple[Subject, ...] = ()
-    """Systems and lists that were asked for, if any were."""
-    only: tuple[str, ...] = ()
-    """Groups that were asked for, if any were."""
+    operating_point: str
+    asked_systems: tuple[Subject, ...] = ()
+    """Systems and lists named by the user, if any."""
+    asked_groups: tuple[str, ...] = ()
+    """Groups named by the user, if any."""
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """The systems and lists of a chart of several: those asked for, or all."""
-        return self.asked or tuple(subjects(self.audit))
+        """Systems and lists of a chart that shows several: those named, or all."""
+        return self.asked_systems or tuple(systems_and_lists(self.audit))
 
     @property
-    def where(self) -> dict[str, str]:
-        """To ask the audit's tables with."""
+    def filters(self) -> dict[str, str]:
+        """Filters for the tables of the audit, outside strata."""
         names = ("system", "list", "grouping", "allocation")
         return {name: getattr(self, name) for name in names} | {"within": ""}
 
     @property
-    def at(self) -> dict[str, str]:
-        """The same at the operating point."""
-        return {**self.where, "operating_point": self.point}
+    def point_filters(self) -> dict[str, str]:
+        """`filters` at the operating point."""
+        return {**self.filters, "operating_point": self.operating_point}
 
     @property
     def label(self) -> str:
@@ -134,95 +143,104 @@ class Chosen:
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """Every group that is drawn, in the one order of a report, without the pooled row."""
-        of = Scope(self.system, self.list, self.grouping, self.allocation).grouping_label
-        place = {line.group: n for n, line in enumerate(_lines(self.audit)) if line.grouping == of}
-        known = self.only or _groups(self.audit, self.where)
-        return tuple(sorted(known, key=lambda group: place.get(group, len(place) + len(known))))
+        """Every group that is drawn, in the order of the report, without the pooled row."""
+        label = Scope(self.system, self.list, self.grouping, self.allocation).grouping_label
+        positions = {
+            line.group: n for n, line in enumerate(_lines(self.audit)) if line.grouping == label
+        }
+        groups = self.asked_groups or _groups(self.audit, self.filters)
+        after_all = len(positions) + len(groups)
+        return tuple(sorted(groups, key=lambda group: positions.get(group, after_all)))
 
     @cached_property
-    def gates(self) -> set[str]:
-        """Groups that have too little for either rate to count."""
-        return self.few("fpr+fnr", *RATES)
+    def small_groups(self) -> set[str]:
+        """Groups below a sample-size minimum for at least one error rate."""
+        return self.groups_below_minimum("fpr+fnr", *RATES)
 
-    def few(self, *metrics: str) -> set[str]:
-        """Groups that have too little for these rates to count."""
-        rows = rows_of(self.audit, "verdicts", **self.at)
-        judged = [row for row in rows if row["metric"] in metrics and row["gates"]]
-        return {row["group"] for row in judged if row["group"]}
+    def groups_below_minimum(self, *metrics: str) -> set[str]:
+        """Return the groups below a sample-size minimum for these metrics."""
+        rows = table_rows(self.audit, "verdicts", **self.point_filters)
+        too_small = [row for row in rows if row["metric"] in metrics and row["gates"]]
+        return {row["group"] for row in too_small if row["group"]}
 
     @cached_property
     def _labels(self) -> dict[str, str]:
-        """Names that charts have room for, no two alike."""
-        made: dict[str, str] = {}
+        """Shortened names of the groups, all different."""
+        group_by_label: dict[str, str] = {}
         for group in self.groups:
-            label, n = cut(group, _LABEL), 2
-            while label in made:
-                label, n = f"{cut(group, _LABEL - len(str(n)) - 1)} {n}", n + 1
-            made[label] = group
-        return {group: label for label, group in made.items()}
+            label, n = shortened(group, _MAX_LABEL), 2
+            while label in group_by_label:
+                label = f"{shortened(group, _MAX_LABEL - len(str(n)) - 1)} {n}"
+                n += 1
+            group_by_label[label] = group
+        return {group: label for label, group in group_by_label.items()}
 
-    def marked(self, group: str) -> str:
-        """A group's name as long as a chart has room for, with a star if it fails a gate."""
-        return self._labels[group] + ("*" if group in self.gates else "")
+    def group_label(self, group: str) -> str:
+        """Return a group's shortened name, with a star if it is below a sample-size minimum."""
+        return self._labels[group] + ("*" if group in self.small_groups else "")
 
-    def rates(self, metric: str) -> dict[str, Row]:
-        """Rows of a rate at the operating point by group; that of all is called pooled."""
-        rows = rows_of(self.audit, "groups", **self.at)
+    def rate_rows(self, metric: str) -> dict[str, Row]:
+        """Return rows of a rate at the operating point by group; all groups are ``pooled``."""
+        rows = table_rows(self.audit, "groups", **self.point_filters)
         crude = (row for row in rows if not row["definition"])
         return {row["group"]: row for row in crude if row["metric"] == metric}
 
-    def metric(self, metric: str, definition: str = "") -> dict[str, Row]:
-        """Rows of a metric that needs no operating point, by group."""
-        asked = {**self.where, "metric": metric, "definition": definition}
-        return {row["group"]: row for row in rows_of(self.audit, "groups", **asked)}
+    def metric_rows(self, metric: str, definition: str = "") -> dict[str, Row]:
+        """Return rows of a metric that needs no operating point, by group."""
+        filters = {**self.filters, "metric": metric, "definition": definition}
+        return {row["group"]: row for row in table_rows(self.audit, "groups", **filters)}
 
 
-def subjects(audit: Audit) -> list[Subject]:
-    """Every system and list."""
-    return [(one["system"], one["list"]) for one in audit.record["inputs"]]
+def systems_and_lists(audit: Audit) -> list[Subject]:
+    """Return every system and list of an audit."""
+    return [(source["system"], source["list"]) for source in audit.record["inputs"]]
 
 
 @lru_cache(maxsize=1)
-def _answers(_audit: Audit) -> dict[tuple[Any, ...], list[Row]]:
-    """Answers of one audit, as charts of several widths ask for the same."""
+def _cached_rows(_audit: Audit) -> dict[tuple[Any, ...], list[Row]]:
+    """Return the cache of one audit's rows, as charts of several widths ask for the same rows."""
     return {}
 
 
 @lru_cache(maxsize=1)
 def _lines(audit: Audit) -> list[GroupResult]:
-    """Every group of every grouping, in order."""
+    """Return every group of every grouping, in the order of the report."""
     return group_results(audit)
 
 
-def rows_of(audit: Audit, table: str, **where: object) -> list[Row]:
-    """Rows of a table of an audit; the same list each time, which is not to be changed."""
-    known, asked = _answers(audit), (table, *where.items())
-    if asked not in known:
-        known[asked] = getattr(audit, table).where(**where).rows()
-    return known[asked]
+def table_rows(audit: Audit, table: str, **filters: object) -> list[Row]:
+    """Return rows of a table of an audit; the same list each time, so do not change it."""
+    cache, key = _cached_rows(audit), (table, *filters.items())
+    if key not in cache:
+        cache[key] = getattr(audit, table).where(**filters).rows()
+    return cache[key]
 
 
-def _groups(audit: Audit, where: dict[str, str]) -> tuple[str, ...]:
-    names = dict.fromkeys(row["group"] for row in rows_of(audit, "groups", **where))
+def _groups(audit: Audit, filters: dict[str, str]) -> tuple[str, ...]:
+    names = dict.fromkeys(row["group"] for row in table_rows(audit, "groups", **filters))
     return tuple(name for name in names if name != "pooled")
 
 
-def _by_grouping(audit: Audit) -> dict[str, tuple[str, ...]]:
-    """The groups of each grouping."""
-    system, listed = subjects(audit)[0]
-    where = {"system": system, "list": listed, "within": ""}
-    return {by: _groups(audit, {**where, "grouping": by}) for by in audit.record["groupings"]}
+def _groups_by_grouping(audit: Audit) -> dict[str, tuple[str, ...]]:
+    """Return the groups of each grouping."""
+    system, list_name = systems_and_lists(audit)[0]
+    filters = {"system": system, "list": list_name, "within": ""}
+    return {
+        grouping: _groups(audit, {**filters, "grouping": grouping})
+        for grouping in audit.record["groupings"]
+    }
 
 
-def widest(audit: Audit) -> str:
-    """The grouping of the most groups that a chart has room for, else that of the fewest."""
-    sizes = {grouping: len(groups) for grouping, groups in _by_grouping(audit).items()}
-    fitting = [name for name, size in sizes.items() if size <= _READABLE]
-    return max(fitting, key=sizes.__getitem__) if fitting else min(sizes, key=sizes.__getitem__)
+def widest_grouping(audit: Audit) -> str:
+    """Return the grouping of the most groups that fit in a chart, else that of the fewest."""
+    sizes = {grouping: len(groups) for grouping, groups in _groups_by_grouping(audit).items()}
+    readable = [name for name, size in sizes.items() if size <= _MAX_READABLE_GROUPS]
+    if readable:
+        return max(readable, key=sizes.__getitem__)
+    return min(sizes, key=sizes.__getitem__)
 
 
-def choose(
+def chart_scope(
     audit: Audit,
     *,
     by: str | None = None,
@@ -231,8 +249,8 @@ def choose(
     systems: Names = None,
     allocation: str | None = None,
     operating_point: str | None = None,
-) -> Chosen:
-    """What to show; what is not asked for is the first that the audit has.
+) -> ChartScope:
+    """Return what a chart shows; options that are not given take the audit's first.
 
     A `ConfigError` if the audit does not have what is asked for.
     """
@@ -240,106 +258,140 @@ def choose(
     if not groupings:
         msg = "the audit has no groups; audit again with --by"
         raise ConfigError(msg)
-    asked = _asked(audit, "systems", systems)
-    chosen, listed = next(iter(asked or _asked(audit, "system", system) or subjects(audit)))
-    check("by", by, groupings)
+    asked_systems = _asked_subjects(audit, "systems", systems)
+    candidates = asked_systems or _asked_subjects(audit, "system", system)
+    candidates = candidates or tuple(systems_and_lists(audit))
+    subject_system, subject_list = candidates[0]
+    check_name("by", by, groupings)
     allocations = audit.record["options"]["allocate"]
-    check("allocation", allocation, allocations)
-    rows = rows_of(audit, "operating_points", system=chosen, list=listed, within="")
-    points = [row["operating_point"] for row in rows]
-    check("operating_point", operating_point, points)
-    with_threshold = [row["operating_point"] for row in rows if row["threshold"] is not None]
-    point = operating_point or next(iter(with_threshold or points), "")
-    by, allocation = by or _grouping_of(audit, groups), allocation or allocations[0]
-    found = Chosen(audit, chosen, listed, by, allocation, point, asked)
-    known, of = _groups(audit, found.where), f"of by={by!r}"
-    for one in {groups} if isinstance(groups, str) else groups or ():
-        elsewhere = [other for other, names in _by_grouping(audit).items() if one in names]
-        if one not in known and elsewhere:
+    check_name("allocation", allocation, allocations)
+    scope = ChartScope(
+        audit,
+        subject_system,
+        subject_list,
+        by or _default_grouping(audit, groups),
+        allocation or allocations[0],
+        _operating_point(audit, (subject_system, subject_list), operating_point),
+        asked_systems,
+    )
+    known_groups, where = _groups(audit, scope.filters), f"of by={scope.grouping!r}"
+    for group in {groups} if isinstance(groups, str) else groups or ():
+        groupings_with_it = [
+            grouping for grouping, names in _groups_by_grouping(audit).items() if group in names
+        ]
+        if group not in known_groups and groupings_with_it:
             msg = (
-                f"groups {one!r} is not {of}, but of by={elsewhere[0]!r}; a chart has one grouping"
+                f"groups {group!r} is not {where}, but of by={groupings_with_it[0]!r}; "
+                "a chart has one grouping"
             )
             raise ConfigError(msg)
-    return replace(found, only=several("groups", groups, known, of))
+    return replace(scope, asked_groups=checked_names("groups", groups, known_groups, where))
 
 
-def _grouping_of(audit: Audit, groups: Names) -> str:
-    """The grouping that has all of these groups; if none is asked for, or none has, the widest."""
-    asked = {groups} if isinstance(groups, str) else {*(groups or ())}
-    first = widest(audit)
-    having = [by for by, known in _by_grouping(audit).items() if asked and asked <= {*known}]
-    return first if first in having or not having else having[0]
+def _operating_point(audit: Audit, subject: Subject, asked_point: str | None) -> str:
+    """Return the operating point asked for, else the first that has a threshold, else the first."""
+    system, list_name = subject
+    rows = table_rows(audit, "operating_points", system=system, list=list_name, within="")
+    points = [row["operating_point"] for row in rows]
+    check_name("operating_point", asked_point, points)
+    if asked_point:
+        return asked_point
+    with_threshold = [row["operating_point"] for row in rows if row["threshold"] is not None]
+    candidates = [*with_threshold, *points]
+    return candidates[0] if candidates else ""
 
 
-def _asked(audit: Audit, option: str, asked: Names) -> tuple[Subject, ...]:
-    """Systems and lists by the names that users have for them; a system alone is all its lists."""
+def _default_grouping(audit: Audit, groups: Names) -> str:
+    """Return the grouping that has all of these groups; the widest if none are named or fit."""
+    asked_groups = {groups} if isinstance(groups, str) else {*(groups or ())}
+    widest = widest_grouping(audit)
+    with_all_groups = [
+        grouping
+        for grouping, known_groups in _groups_by_grouping(audit).items()
+        if asked_groups and asked_groups <= {*known_groups}
+    ]
+    if widest in with_all_groups or not with_all_groups:
+        return widest
+    return with_all_groups[0]
+
+
+def _asked_subjects(audit: Audit, option: str, asked: Names) -> tuple[Subject, ...]:
+    """Return systems and lists by users' names for them; a system alone means all its lists."""
     by_name: dict[str, list[Subject]] = {}
-    for one in subjects(audit):
-        by_name.setdefault(one[0], []).append(one)
-    by_name |= {system_name(*one): [one] for one in subjects(audit)}
-    names = several(option, asked, by_name)
-    return tuple(dict.fromkeys(one for name in names for one in by_name[name]))
+    for subject in systems_and_lists(audit):
+        system, _ = subject
+        by_name.setdefault(system, []).append(subject)
+    by_name |= {system_name(*subject): [subject] for subject in systems_and_lists(audit)}
+    names = checked_names(option, asked, by_name)
+    return tuple(dict.fromkeys(subject for name in names for subject in by_name[name]))
 
 
-def several(
-    option: str, asked: Names, known: Iterable[str], where: str = "of this audit"
+def checked_names(
+    option: str, names: Names, known_names: Iterable[str], where: str = "of this audit"
 ) -> tuple[str, ...]:
-    """What is asked for by one name or several, each once; empty if nothing is."""
-    if asked is None:
+    """Return one name or several as a tuple, each once; empty if none is given.
+
+    A `ConfigError` for an empty sequence and for unknown names.
+    """
+    if names is None:
         return ()
-    names = (asked,) if isinstance(asked, str) else tuple(dict.fromkeys(asked))
-    if not names:
-        msg = f"{option} names none; leave it out for all, or name some: {', '.join(known)}"
+    unique_names = (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
+    if not unique_names:
+        msg = f"{option} names none; leave it out for all, or name some: {', '.join(known_names)}"
         raise ConfigError(msg)
-    for one in names:
-        check(option, one, known, where)
-    return names
+    for name in unique_names:
+        check_name(option, name, known_names, where)
+    return unique_names
 
 
-def check(
-    option: str, asked: str | None, known: Iterable[str], where: str = "of this audit"
+def check_name(
+    option: str, name: str | None, known_names: Iterable[str], where: str = "of this audit"
 ) -> None:
-    """Refuse a name that is not known, with what may be meant."""
-    names = dict.fromkeys(known)
-    if asked is not None and asked not in names:
-        msg = f"{option} {asked!r} is not {where}; {name_hint(asked, names)}"
+    """Refuse an unknown name and suggest the nearest known one."""
+    names = dict.fromkeys(known_names)
+    if name is not None and name not in names:
+        msg = f"{option} {name!r} is not {where}; {name_hint(name, names)}"
         raise ConfigError(msg)
 
 
-def cut(name: str, most: int = _CUT) -> str:
-    """A name as a sentence has room for it, on one line."""
-    safe = printable(name)
-    return safe if len(safe) <= most else f"{safe[: most - 1].rstrip(_JOINER)}…"
+def shortened(name: str, max_length: int = _MAX_NAME) -> str:
+    """Return a name on one line with at most this many letters."""
+    safe_name = printable(name)
+    if len(safe_name) <= max_length:
+        return safe_name
+    return f"{safe_name[: max_length - 1].rstrip(_ZERO_WIDTH_JOINER)}…"
 
 
-def short_name(of: Subject, most: int = _SHORT) -> str:
-    """A system, and its list if that has a name, as a legend has room for it."""
-    return cut(system_name(*of), most)
+def short_name(subject: Subject, max_length: int = _MAX_SYSTEM) -> str:
+    """Return a system, and its list if that has a name, short enough for a legend."""
+    return shortened(system_name(*subject), max_length)
 
 
-def kept(chosen: Chosen, most: int) -> list[str]:
-    """Groups to draw, in their order: of very many those with the most speakers."""
-    if len(chosen.groups) <= most:
-        return [*chosen.groups]
-    rows = rows_of(chosen.audit, "groups", **chosen.where)
+def groups_to_draw(scope: ChartScope, max_groups: int) -> list[str]:
+    """Return the groups to draw, in their order: of very many those with the most speakers."""
+    if len(scope.groups) <= max_groups:
+        return [*scope.groups]
+    rows = table_rows(scope.audit, "groups", **scope.filters)
     sizes = {row["group"]: row["speakers"] or 0 for row in rows}
-    first = set(sorted(chosen.groups, key=lambda name: -sizes[name])[:most])
-    return [name for name in chosen.groups if name in first]
+    largest = set(sorted(scope.groups, key=lambda name: -sizes[name])[:max_groups])
+    return [name for name in scope.groups if name in largest]
 
 
-def left_out(chosen: Chosen, most: int) -> str:
-    """A sentence on the groups that are not drawn; empty if all are."""
-    n = len(chosen.groups)
-    return f" Of {n} groups, the {most} with the most speakers are drawn." if n > most else ""
+def undrawn_sentence(scope: ChartScope, max_groups: int) -> str:
+    """Return a sentence on the groups that are not drawn; empty if all are."""
+    n_groups = len(scope.groups)
+    if n_groups <= max_groups:
+        return ""
+    return f" Of {n_groups} groups, the {max_groups} with the most speakers are drawn."
 
 
-def paired(chosen: Chosen) -> Pair:
-    """The two systems or lists that are asked for, or the first two that the audit has."""
-    if len(subjects(chosen.audit)) < 2:
+def systems_to_compare(scope: ChartScope) -> Pair:
+    """Return the two systems or lists that are named, or the first two of the audit."""
+    if len(systems_and_lists(scope.audit)) < 2:
         msg = "the audit is of one system and list; there is nothing to compare it with"
         raise ConfigError(msg)
-    if len(chosen.asked) not in {0, 2}:
-        names = ", ".join(system_name(*one) for one in chosen.asked)
+    if len(scope.asked_systems) not in {0, 2}:
+        names = ", ".join(system_name(*subject) for subject in scope.asked_systems)
         msg = f"systems names {names}; a comparison takes two systems or lists"
         raise ConfigError(msg)
-    return chosen.subjects[0], chosen.subjects[1]
+    return scope.subjects[0], scope.subjects[1]

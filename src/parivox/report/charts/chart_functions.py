@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from parivox.errors import ConfigError, name_hint
 from parivox.report.charts.comparison import against, differences, ranks
-from parivox.report.charts.det import det, together
-from parivox.report.charts.groups import failures, forest, levels, speakers
+from parivox.report.charts.det import det, det_of_systems
+from parivox.report.charts.groups import failures, forest, rates_by_stratum, speakers
 from parivox.report.charts.matrix import matrix
 from parivox.report.charts.measures import accuracy, measures, over_metrics
 from parivox.report.charts.scores import boxes, calibration, distributions, thresholds
@@ -30,43 +30,51 @@ if TYPE_CHECKING:
 
     from parivox.auditing import Audit
     from parivox.report.charts.chart import Chart, Names
+    from parivox.report.charts.grammar import Spec
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 
 
 def _draws(kind: Chart) -> Callable[[_Method], _Method]:
-    """Make of a method's keywords and docstring one that draws a kind of chart."""
+    """Return a decorator that makes a method with keywords and docstring draw a kind of chart."""
 
-    def of(method: _Method) -> _Method:
-        _, *known = signature(method).parameters
-        usual = signature(method).parameters["width"].default
+    def decorate(method: _Method) -> _Method:
+        _, *keywords = signature(method).parameters
+        default_width = signature(method).parameters["width"].default
 
         @wraps(method)
-        def drawn(self: Charts, **asked: Any) -> Any:
-            for name in asked:
-                if name not in known:
-                    msg = f"{method.__name__} takes no {name!r}; {name_hint(name, known)}"
+        def draw_chart(self: Charts, **options: Any) -> Any:
+            for name in options:
+                if name not in keywords:
+                    msg = f"{method.__name__} takes no {name!r}; {name_hint(name, keywords)}"
                     raise TypeError(msg)
-            how = theme(for_page=False, width=asked.pop("width", usual))
-            spec = kind(self._audit, theme=how, **asked)
+            chart_theme = theme(for_page=False, width=options.pop("width", default_width))
+            spec = kind(self._audit, theme=chart_theme, **options)
             alt, debug_mode = _altair()
-            # of its own class, which is not sought; the whole is checked, not its parts once more
-            own = next((name for part, name in _OF_PARTS.items() if part in spec), "Chart")
+            # without debug mode, Altair checks the chart as a whole and not each part once more
             with debug_mode(False):
-                return getattr(alt, own).from_dict(spec)
+                return getattr(alt, _altair_class(spec)).from_dict(spec)
 
-        return drawn  # type: ignore[return-value]
+        return draw_chart  # type: ignore[return-value]
 
-    return of
+    return decorate
 
 
-_OF_PARTS = {
+_CLASS_BY_KEY = {
     "layer": "LayerChart",
     "facet": "FacetChart",
     "hconcat": "HConcatChart",
     "vconcat": "VConcatChart",
 }
-"""Classes of Altair by what a chart is put together of."""
+"""Altair's classes of composed charts by the key that a specification of one has."""
+
+
+def _altair_class(spec: Spec) -> str:
+    """Return the name of Altair's class for a specification, so that Altair need not search it."""
+    for key, class_name in _CLASS_BY_KEY.items():
+        if key in spec:
+            return class_name
+    return "Chart"
 
 
 def _altair() -> tuple[ModuleType, Callable[[bool], AbstractContextManager[None]]]:
@@ -150,7 +158,7 @@ class Charts:
         every chart does.
         """
 
-    @_draws(levels)
+    @_draws(rates_by_stratum)
     def levels(
         self,
         *,
@@ -206,7 +214,7 @@ class Charts:
             ``"all"`` for a single panel. Else as can be read.
         """
 
-    @_draws(together)
+    @_draws(det_of_systems)
     def together(
         self,
         *,

@@ -1,4 +1,4 @@
-"""Errors of every group at every shared threshold, and their curves as the eye sees them.
+"""Errors of every group at every shared threshold, and DET curves thinned for drawing.
 
 An audit keeps the trials of each cell between thresholds that all cells of one system and list
 share. Added up, they are the exact counts of errors at each of these thresholds.
@@ -24,17 +24,18 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
     from parivox.core.counts import FloatArray, IntArray
 
-_POINTS = 44
-_ON_BAND = 18
-_COARSER = 1.6
-_BEYOND = 0.5
+_MAX_LINE_POINTS = 44
+_BAND_POINTS = 18
+_TOLERANCE_GROWTH = 1.6
+_CLIP_MARGIN = 0.5
+"""Probits by which points may lie beyond the axis before they are clipped."""
 
 
 @dataclass(frozen=True, eq=False)
-class Binned:
+class ErrorCurves:
     """The groups of one grouping of one system and list under one allocation.
 
-    Of all trials, the grouping is ``all`` and the allocation empty.
+    For all trials of a list, the grouping is ``all`` and the allocation is empty.
     """
 
     system: str
@@ -42,25 +43,25 @@ class Binned:
     grouping: str
     allocation: str
     groups: tuple[str, ...]
-    """``pooled`` last; of all trials only ``all``."""
+    """``pooled`` is the last; for all trials ``all`` is the only one."""
     thresholds: FloatArray
     """Rising, shape (threshold,); the first is -inf, which accepts everything."""
     fp: IntArray
     """Nontarget trials accepted if those with score >= threshold are, shape (group, threshold)."""
     fn: IntArray
-    """Target trials rejected then, shape (group, threshold)."""
+    """Target trials rejected at the threshold, shape (group, threshold)."""
     n_target: IntArray
     n_nontarget: IntArray
 
     @property
-    def where(self) -> dict[str, str]:
-        """To ask the audit's tables with."""
+    def filters(self) -> dict[str, str]:
+        """Filters for the tables of the audit."""
         names = ("system", "list", "grouping", "allocation")
         return {name: getattr(self, name) for name in names}
 
     @property
     def curve(self) -> Curve:
-        """The errors as the functions of ``core`` take them, at falling thresholds."""
+        """Error counts at falling thresholds, as the functions of ``core`` take them."""
         fp, fn = self.fp[:, ::-1], self.fn[:, ::-1]
         return Curve(self.thresholds[::-1], fp, fn, self.n_target, self.n_nontarget)
 
@@ -75,141 +76,167 @@ class Binned:
         return self.curve.fnr[:, ::-1]
 
 
-def binned(audit: Audit) -> list[Binned]:
-    """Every grouping of an audit, system by system, in the audit's order.
+def error_curves(audit: Audit) -> list[ErrorCurves]:
+    """Return the error curves of every grouping of an audit, system by system, in its order.
 
-    Empty without scores. Groups of which nothing is known (withheld ones of a file of counts)
+    Empty without scores. Groups without known scores (suppressed groups of a score-counts file)
     are left out.
     """
     cells = audit.bins.to_dict()
-    of = cells["system"], cells["list"], cells["grouping"], cells["allocation"]
-    made: list[Binned] = []
+    keys = [cells[name] for name in ("system", "list", "grouping", "allocation")]
+    all_curves: list[ErrorCurves] = []
     start = 0
-    for key, rows in groupby(zip(*of, strict=True)):
-        stop = start + sum(1 for _ in rows)
+    for (system, list_name, grouping, allocation), run in groupby(zip(*keys, strict=True)):
+        stop = start + len(list(run))
         groups = tuple(dict.fromkeys(cells["group"][start:stop]))
         thresholds, target, nontarget = (
             np.array(cells[name][start:stop]).reshape(len(groups), -1)
             for name in ("threshold", "target", "nontarget")
         )
-        accepted = np.cumsum(nontarget[:, ::-1], axis=-1)[:, ::-1]
-        rejected = np.cumsum(target, axis=-1) - target
-        sizes = target.sum(axis=-1), nontarget.sum(axis=-1)
-        made.append(Binned(*key, groups, thresholds[0], accepted, rejected, *sizes))
+        all_curves.append(
+            ErrorCurves(
+                system=system,
+                list=list_name,
+                grouping=grouping,
+                allocation=allocation,
+                groups=groups,
+                thresholds=thresholds[0],
+                fp=np.cumsum(nontarget[:, ::-1], axis=-1)[:, ::-1],
+                fn=np.cumsum(target, axis=-1) - target,
+                n_target=target.sum(axis=-1),
+                n_nontarget=nontarget.sum(axis=-1),
+            )
+        )
         start = stop
-    return made
+    return all_curves
 
 
 @lru_cache(maxsize=1)
-def _by_key(audit: Audit) -> dict[tuple[str, str, str, str], Binned]:
-    return {(one.system, one.list, one.grouping, one.allocation): one for one in binned(audit)}
+def _curves_by_key(audit: Audit) -> dict[tuple[str, str, str, str], ErrorCurves]:
+    return {
+        (curves.system, curves.list, curves.grouping, curves.allocation): curves
+        for curves in error_curves(audit)
+    }
 
 
-def curves_of(
-    audit: Audit, system: str, listed: str, grouping: str, allocation: str = ""
-) -> Binned:
-    """Errors at every shared threshold, or a `ConfigError` if there are no scores of these."""
-    found = _by_key(audit).get((system, listed, grouping, allocation))
-    if found is None:
+def grouping_curves(
+    audit: Audit, system: str, list_name: str, grouping: str, allocation: str = ""
+) -> ErrorCurves:
+    """Return the error curves of a grouping; a `ConfigError` if the audit has no scores of it."""
+    curves = _curves_by_key(audit).get((system, list_name, grouping, allocation))
+    if curves is None:
         msg = f"no curves of {grouping}: the audit has decisions or withheld counts only"
         raise ConfigError(msg)
-    return found
+    return curves
 
 
-def own_minimum(of: Binned, cost: str) -> NDArray[np.intp] | None:
-    """Which threshold costs each group least; none for a mean over several costs."""
+def minimum_cost_indices(curves: ErrorCurves, cost: str) -> NDArray[np.intp] | None:
+    """Return the index of each group's threshold of smallest cost, shape (group,).
+
+    None for a mean over several costs.
+    """
     model = parse_cost(cost)
     if len(model.parts) > 1:
         return None
-    costs = of.fnr + model.beta * of.fpr
+    costs = curves.fnr + model.beta * curves.fpr
     return np.asarray(np.argmin(np.where(np.isnan(costs), np.inf, costs), axis=-1))
 
 
-# ---- as they are drawn, in probits
+# ---- curves in probits, as they are drawn
 
 
-def line(
+def det_line(
     fpr: NDArray[np.float64], fnr: NDArray[np.float64], domain: tuple[float, float]
 ) -> tuple[list[float], list[float]]:
-    """A DET curve in probits, cut to a domain of rates and thinned; empty without both rates."""
+    """Return a thinned DET curve in probits within a domain of rates; empty without both rates."""
     if np.isnan(fpr).any() or np.isnan(fnr).any():
         return [], []
-    x, y = _rising(*(_clipped(rates, domain) for rates in (fpr, fnr)))
-    edge = probit(domain[0]) - _BEYOND / 2
-    inner = (x > edge) & (y > edge)
-    near = inner | np.roll(inner, 1) | np.roll(inner, -1)
-    x, y = (x[near], y[near]) if near.any() else (x, y)
-    by = 0.012
-    kept = simplified(x, y, by=by)
-    while kept.size > _POINTS:
-        by *= _COARSER
-        kept = simplified(x, y, by=by)
-    return _short(x[kept]), _short(y[kept])
+    x, y = _rising(_clipped_probits(fpr, domain), _clipped_probits(fnr, domain))
+    edge = probit(domain[0]) - _CLIP_MARGIN / 2
+    is_inside = (x > edge) & (y > edge)
+    # neighbours of points inside stay, so that the line reaches the edge of the panel
+    is_near = is_inside | np.roll(is_inside, 1) | np.roll(is_inside, -1)
+    if is_near.any():
+        x, y = x[is_near], y[is_near]
+    tolerance = 0.012
+    indices = simplified_indices(x, y, tolerance=tolerance)
+    while indices.size > _MAX_LINE_POINTS:
+        tolerance *= _TOLERANCE_GROWTH
+        indices = simplified_indices(x, y, tolerance=tolerance)
+    return _two_decimals(x[indices]), _two_decimals(y[indices])
 
 
-def band(rows: list[dict[str, Any]], domain: tuple[float, float]) -> dict[str, list[float]]:
-    """The interval band about a curve: from both lower limits to both upper ones.
+def det_band(rows: list[dict[str, Any]], domain: tuple[float, float]) -> dict[str, list[float]]:
+    """Return the interval band around a DET curve, from both lower limits to both upper limits.
 
     ``x``, ``y`` and ``y2`` in probits; empty lists without limits.
     """
-    limits = ("fpr_low", "fpr_high", "fnr_low", "fnr_high")
-    nodes = [row for row in rows if all(row[name] is not None for name in limits)]
+    names = ("fpr_low", "fpr_high", "fnr_low", "fnr_high")
+    nodes = [row for row in rows if all(row[name] is not None for name in names)]
     if len(nodes) < 3:
         return {"x": [], "y": [], "y2": []}
     nodes.sort(key=lambda row: row["threshold"])
-    raw = {name: _clipped(np.array([row[name] for row in nodes]), domain) for name in limits}
-    # what FPR exceeds, or does not, at one threshold holds for every looser or stricter one too
-    fpr_high = np.minimum.accumulate(raw["fpr_high"])
-    fnr_low = np.maximum.accumulate(raw["fnr_low"])
-    fpr_low = np.maximum.accumulate(raw["fpr_low"][::-1])[::-1]
-    fnr_high = np.minimum.accumulate(raw["fnr_high"][::-1])[::-1]
-    least, most = probit(domain)
-    x = np.linspace(float(least), float(most), _ON_BAND)
+    limits = {
+        name: _clipped_probits(np.array([row[name] for row in nodes]), domain) for name in names
+    }
+    # a limit of FPR or FNR at one threshold also holds at every looser or every stricter one
+    fpr_high = np.minimum.accumulate(limits["fpr_high"])
+    fnr_low = np.maximum.accumulate(limits["fnr_low"])
+    fpr_low = np.maximum.accumulate(limits["fpr_low"][::-1])[::-1]
+    fnr_high = np.minimum.accumulate(limits["fnr_high"][::-1])[::-1]
+    axis_start, axis_end = probit(domain)
+    x = np.linspace(float(axis_start), float(axis_end), _BAND_POINTS)
     lower = np.interp(x, *_rising(fpr_low, fnr_low))
     upper = np.interp(x, *_rising(fpr_high, fnr_high))
-    inside = (x >= fpr_low.min()) & (x <= fpr_high.max())
-    low = np.minimum(lower, upper)
-    return {"x": _short(x[inside]), "y": _short(low[inside]), "y2": _short(upper[inside])}
+    is_inside = (x >= fpr_low.min()) & (x <= fpr_high.max())
+    lower = np.minimum(lower, upper)
+    return {
+        "x": _two_decimals(x[is_inside]),
+        "y": _two_decimals(lower[is_inside]),
+        "y2": _two_decimals(upper[is_inside]),
+    }
 
 
-def place(rates: NDArray[np.float64], domain: tuple[float, float]) -> list[float]:
-    """Rates as places on the axis, those beyond it at its edge."""
-    least, most = probit(domain)
-    return _short(np.clip(_clipped(rates, domain), least, most))
+def axis_positions(rates: NDArray[np.float64], domain: tuple[float, float]) -> list[float]:
+    """Return the positions of rates on the axis; rates beyond it are at its edge."""
+    axis_start, axis_end = probit(domain)
+    return _two_decimals(np.clip(_clipped_probits(rates, domain), axis_start, axis_end))
 
 
-def simplified(
-    x: NDArray[np.float64], y: NDArray[np.float64], *, by: float = 0.01
+def simplified_indices(
+    x: NDArray[np.float64], y: NDArray[np.float64], *, tolerance: float = 0.01
 ) -> NDArray[np.intp]:
-    """Indices of points that draw the same line to the eye: none left out is further off than `by`.
+    """Return indices of points that draw the same line: no other is further off than `tolerance`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> simplified(np.arange(5.0), np.array([0, 1, 2, 1, 0.0])).tolist()
+    >>> simplified_indices(np.arange(5.0), np.array([0, 1, 2, 1, 0.0])).tolist()
     [0, 2, 4]
     """
-    kept = {0, x.size - 1}
-    parts = [(0, x.size - 1)] if x.size > 2 else []
-    while parts:
-        first, last = parts.pop()
-        across, up = x[last] - x[first], y[last] - y[first]
-        inner = slice(first + 1, last)
+    indices = {0, x.size - 1}
+    segments = [(0, x.size - 1)] if x.size > 2 else []
+    while segments:
+        start, stop = segments.pop()
+        across, up = x[stop] - x[start], y[stop] - y[start]
+        inner = slice(start + 1, stop)
         length = np.hypot(across, up)
-        dx, dy = x[inner] - x[first], y[inner] - y[first]
-        off = np.abs(across * dy - up * dx) / length if length else np.hypot(dx, dy)
-        if off.size and off.max() > by:
-            middle = first + 1 + int(off.argmax())
-            kept.add(middle)
-            parts += [(first, middle), (middle, last)]
-    return np.array(sorted(kept), dtype=np.intp)
+        dx, dy = x[inner] - x[start], y[inner] - y[start]
+        distances = np.abs(across * dy - up * dx) / length if length else np.hypot(dx, dy)
+        if distances.size and distances.max() > tolerance:
+            middle = start + 1 + int(distances.argmax())
+            indices.add(middle)
+            segments += [(start, middle), (middle, stop)]
+    return np.array(sorted(indices), dtype=np.intp)
 
 
-def _clipped(rates: NDArray[np.float64], domain: tuple[float, float]) -> NDArray[np.float64]:
-    """In probits; what is far off the axis stays near it."""
-    least, most = probit(domain)
+def _clipped_probits(
+    rates: NDArray[np.float64], domain: tuple[float, float]
+) -> NDArray[np.float64]:
+    """Return rates in probits; those far beyond the axis are moved near it."""
+    axis_start, axis_end = probit(domain)
     with np.errstate(invalid="ignore"):
-        return np.clip(probit(rates), least - _BEYOND, most + _BEYOND)
+        return np.clip(probit(rates), axis_start - _CLIP_MARGIN, axis_end + _CLIP_MARGIN)
 
 
 def _rising(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[Any, Any]:
@@ -217,5 +244,5 @@ def _rising(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[Any, Any]:
     return x[order], y[order]
 
 
-def _short(values: NDArray[np.float64]) -> list[float]:
-    return [round(float(value), 2) for value in values]
+def _two_decimals(numbers: NDArray[np.float64]) -> list[float]:
+    return [round(float(number), 2) for number in numbers]

@@ -1,4 +1,4 @@
-"""Detection error trade-off: what each group's errors would be at any threshold."""
+"""DET charts: the error rates of each group, or of each system, at any threshold."""
 
 from __future__ import annotations
 
@@ -12,254 +12,348 @@ from parivox.errors import ConfigError
 from parivox.report.charts import curves
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
-    Chosen,
+    ChartScope,
     Drawing,
     Row,
     Subject,
     chart,
-    check,
-    cut,
-    kept,
-    left_out,
-    rows_of,
+    check_name,
+    groups_to_draw,
     short_name,
+    shortened,
+    table_rows,
+    undrawn_sentence,
 )
-from parivox.report.charts.theme import room
+from parivox.report.charts.theme import text_width
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parivox.auditing import Audit
-    from parivox.report.charts.curves import Binned
+    from parivox.report.charts.curves import ErrorCurves
     from parivox.report.charts.theme import Theme
 
     Domain = tuple[float, float]
 
-MOST = 36
-"""Groups drawn at most."""
-_IN_ONE = 5
+MAX_GROUPS = 36
+_MAX_LINES_PER_PANEL = 5
 _ALL = "all groups"
-_OWN = "own smallest cost"
-_AT = "threshold at"
-_LABELS = 46
-"""Room for the labels at the left of panels."""
+_OWN_MINIMUM = "own smallest cost"
+_AUDITED_POINT = "threshold at"
+_AXIS_WIDTH = 46
+"""Pixels for the labels at the left of panels."""
 _SHADES = (
     "Shades are intervals, without steps back: a limit at one threshold holds for stricter ones "
     "too, or for looser ones. "
 )
 _NO_SHADES = (
-    f"Without intervals, as more than {_IN_ONE} in a panel would hide each other: how sure a curve "
-    "is shows a chart of fewer groups. "
+    f"Without intervals, as more than {_MAX_LINES_PER_PANEL} in a panel would hide each other: how "
+    "sure a curve is shows a chart of fewer groups. "
 )
 _PANELS = ("group", "system", "all")
 """What may have a panel of its own, besides the values of an attribute."""
 _EDGE = 0.03
-"""Of an axis: half a mark in a small panel."""
+"""Distance of marks from the ends of an axis, as a share of it: half a mark in a small panel."""
 _SHAPES = ("square", "diamond", "triangle-up", "triangle-down", "cross", "triangle-right")
 
 
-@chart("det", per="system")
-def det(chosen: Chosen, theme: Theme, *, panel: str | None = None) -> Drawing:
-    """DET curves on probit axes with interval bands and the audited thresholds.
+@chart("det", drawn_per="system")
+def det(scope: ChartScope, theme: Theme, *, panel: str | None = None) -> Drawing:
+    """Draw DET curves on probit axes with interval bands and the audited thresholds.
 
-    Of one system, a grouping by several attributes has a panel for each value of one and a colour
-    for each value of the others; of several systems, each group has one.
+    For one system, a grouping by several attributes has a panel for each value of one attribute
+    and a colour for each value of the others. For several systems, each group has a panel.
     """
-    audit, of = chosen.audit, chosen.asked or ((chosen.system, chosen.list),)
-    every = {one: curves.curves_of(audit, *one, chosen.grouping, chosen.allocation) for one in of}
-    domain = _domain([*every.values()])
-    places = _places(chosen, panel)
-    rows = [
-        row
-        for (one, group), (where, line) in places.items()
-        if group in every[one].groups
-        for row in _rows(audit, every[one], every[one].groups.index(group), where, line, domain)
-    ]
-    names = [*dict.fromkeys(line for _, line in places.values())]
-    has_shades = max(Counter(where for where, _ in places.values()).values()) <= _IN_ONE
+    audit, subjects = scope.audit, scope.asked_systems or ((scope.system, scope.list),)
+    curves_by_subject = {
+        subject: curves.grouping_curves(audit, *subject, scope.grouping, scope.allocation)
+        for subject in subjects
+    }
+    domain = _domain([*curves_by_subject.values()])
+    placements = _placements(scope, panel)
+    rows: list[Row] = []
+    for (subject, group), (panel_name, line_name) in placements.items():
+        subject_curves = curves_by_subject[subject]
+        if group in subject_curves.groups:
+            group_index = subject_curves.groups.index(group)
+            rows += _rows(audit, subject_curves, group_index, panel_name, line_name, domain)
+    line_names = [*dict.fromkeys(line_name for _, line_name in placements.values())]
+    lines_per_panel = Counter(panel_name for panel_name, _ in placements.values())
+    has_shades = max(lines_per_panel.values()) <= _MAX_LINES_PER_PANEL
     rows = [row for row in rows if has_shades or row["k"] != "band"]
-    systems_of = dict.fromkeys((where, one) for (one, _), (where, _) in places.items())
-    if len(systems_of) == len({where for where, _ in systems_of}):  # a panel is of one system
-        names.append(_ALL)
-        for where, one in systems_of:
-            x, y = curves.line(every[one].fpr[-1], every[one].fnr[-1], domain)
-            rows.append({"k": "line", "p": where, "c": _ALL, "x": x, "y": y})
+    pooled_rows = _pooled_rows(placements, curves_by_subject, domain)
+    if pooled_rows:
+        line_names.append(_ALL)
+        rows += pooled_rows
     if not any(row["x"] for row in rows):
-        msg = f"no group of {chosen.grouping} has both kinds of trials: it takes both for a curve"
+        msg = f"no group of {scope.grouping} has both kinds of trials: it takes both for a curve"
         raise ConfigError(msg)
-    systems = " and ".join(short_name(one, 40) for one in of)
+    systems = " and ".join(short_name(subject, 40) for subject in subjects)
     return Drawing(
-        _drawn(rows, names, domain, audit, theme),
-        f"DET curves: {systems} by {cut(chosen.grouping)}",
+        _spec(rows, line_names, domain, audit, theme),
+        f"DET curves: {systems} by {shortened(scope.grouping)}",
         "DET curve of each group; lower curves are better. "
         + (_SHADES if has_shades else _NO_SHADES)
         + "Filled marks: audited operating points; if marks of the same shape lie apart, the "
         "common threshold gives the groups different error rates. Hollow circles: minimum cost of "
-        "each group. Marks on the border lie on or beyond it." + left_out(chosen, MOST),
-        " ".join(_points_in_words(audit, one) for one in of),
+        "each group. Marks on the border lie on or beyond it."
+        + undrawn_sentence(scope, MAX_GROUPS),
+        " ".join(_points_sentence(audit, subject) for subject in subjects),
     )
 
 
-@chart("det", per="audit", name="det-systems")
-def together(chosen: Chosen, theme: Theme) -> Drawing:
-    """DET curves of all trials of every system and list in one panel."""
-    audit = chosen.audit
-    names = {one: short_name(one, 40) for one in chosen.subjects}
-    every = {one: curves.curves_of(audit, *one, "all") for one in names}
-    domain = _domain([*every.values()])
+@chart("det", drawn_per="audit", name="det-systems")
+def det_of_systems(scope: ChartScope, theme: Theme) -> Drawing:
+    """Draw DET curves of all trials of every system and list in one panel."""
+    audit = scope.audit
+    names = {subject: short_name(subject, 40) for subject in scope.subjects}
+    curves_by_subject = {
+        subject: curves.grouping_curves(audit, *subject, "all") for subject in names
+    }
+    domain = _domain([*curves_by_subject.values()])
     rows = [
-        row for one, name in names.items() for row in _rows(audit, every[one], 0, "", name, domain)
+        row
+        for subject, name in names.items()
+        for row in _rows(audit, curves_by_subject[subject], 0, "", name, domain)
     ]
     if not rows:
         msg = "no system has both kinds of trials: it takes both for a curve"
         raise ConfigError(msg)
     return Drawing(
-        _drawn(rows, [*names.values()], domain, audit, theme),
+        _spec(rows, [*names.values()], domain, audit, theme),
         "DET curves: all systems and lists",
         "DET curve of each system or trial list; lower curves are better. Shaded: confidence "
         "intervals. Filled marks: audited operating points. Hollow circles: minimum cost of each "
         "system.",
-        " ".join(_points_in_words(audit, one) for one in names),
+        " ".join(_points_sentence(audit, subject) for subject in names),
     )
 
 
-def _points_in_words(audit: Audit, of: Subject) -> str:
-    rows = rows_of(audit, "operating_points", system=of[0], list=of[1], within="")
+def _points_sentence(audit: Audit, subject: Subject) -> str:
+    """Return a sentence on both rates of all trials at each operating point."""
+    system, list_name = subject
+    rows = table_rows(audit, "operating_points", system=system, list=list_name, within="")
     points = [
-        f"at {cut(row['operating_point'])} FPR {percent(row['fpr'])} and FNR {percent(row['fnr'])}"
+        f"at {shortened(row['operating_point'])} FPR {percent(row['fpr'])} and "
+        f"FNR {percent(row['fnr'])}"
         for row in rows
     ]
-    return f"{short_name(of, 40)}, all trials: {'; '.join(points)}."
+    return f"{short_name(subject, 40)}, all trials: {'; '.join(points)}."
 
 
-def _domain(every: Sequence[Binned]) -> Domain:
-    """Rates that the axes span: where most groups still have some errors."""
-    sizes = [n for one in every for n in (*one.n_target, *one.n_nontarget) if n]
-    least = 3 / float(np.median(sizes)) if sizes else 0.001
-    return float(np.clip(least, 2e-5, 0.02)), 0.5
+def _domain(all_curves: Sequence[ErrorCurves]) -> Domain:
+    """Return the rates that the axes span: where most groups still have some errors."""
+    sizes = [
+        n_trials
+        for subject_curves in all_curves
+        for n_trials in (*subject_curves.n_target, *subject_curves.n_nontarget)
+        if n_trials
+    ]
+    lowest = 3 / float(np.median(sizes)) if sizes else 0.001
+    return float(np.clip(lowest, 2e-5, 0.02)), 0.5
 
 
-def _places(chosen: Chosen, asked: str | None = None) -> dict[tuple[Subject, str], tuple[str, str]]:
-    """The panel and the line of each group of each system."""
-    of, groups = chosen.asked or ((chosen.system, chosen.list),), kept(chosen, MOST)
-    parts = _parts(chosen.grouping, groups)
-    check("panel", asked, (*parts, *_PANELS))
-    panel = asked or _panel(groups, parts, len(of))
-    places = {}
-    for one, group in product(of, groups):
-        values = {name: values[group] for name, values in parts.items()}
-        titles = {"group": chosen.marked(group), "system": short_name(one), "all": "", **values}
-        rest = "+".join(value for name, value in values.items() if name != panel)
-        line = rest if panel in values else "" if panel == "group" else group
-        names = [cut(line), short_name(one) if len(of) > 1 and panel != "system" else ""]
-        places[one, group] = cut(titles[panel], 24), ", ".join(filter(None, names)) or "this group"
-    return places
+def _pooled_rows(
+    placements: Mapping[tuple[Subject, str], tuple[str, str]],
+    curves_by_subject: Mapping[Subject, ErrorCurves],
+    domain: Domain,
+) -> list[Row]:
+    """Return the pooled line of each panel; none where a panel has several systems."""
+    panels_and_subjects = dict.fromkeys(
+        (panel_name, subject) for (subject, _), (panel_name, _) in placements.items()
+    )
+    if len(panels_and_subjects) != len({panel_name for panel_name, _ in panels_and_subjects}):
+        return []
+    rows: list[Row] = []
+    for panel_name, subject in panels_and_subjects:
+        subject_curves = curves_by_subject[subject]
+        x, y = curves.det_line(subject_curves.fpr[-1], subject_curves.fnr[-1], domain)
+        rows.append({"k": "line", "p": panel_name, "c": _ALL, "x": x, "y": y})
+    return rows
 
 
-def _parts(grouping: str, groups: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The value that each group has of each attribute, if they are made of several."""
+def _placements(
+    scope: ChartScope, asked_panel: str | None = None
+) -> dict[tuple[Subject, str], tuple[str, str]]:
+    """Return the panel and the line of each group of each system."""
+    subjects = scope.asked_systems or ((scope.system, scope.list),)
+    groups = groups_to_draw(scope, MAX_GROUPS)
+    attribute_values = _attribute_values(scope.grouping, groups)
+    check_name("panel", asked_panel, (*attribute_values, *_PANELS))
+    panel = asked_panel or _default_panel(groups, attribute_values, len(subjects))
+    placements = {}
+    for subject, group in product(subjects, groups):
+        values = {name: value_of[group] for name, value_of in attribute_values.items()}
+        titles = {
+            "group": scope.group_label(group),
+            "system": short_name(subject),
+            "all": "",
+            **values,
+        }
+        if panel in values:
+            line = "+".join(value for name, value in values.items() if name != panel)
+        else:
+            line = "" if panel == "group" else group
+        has_system = len(subjects) > 1 and panel != "system"
+        names = [shortened(line), short_name(subject) if has_system else ""]
+        line_name = ", ".join(filter(None, names)) or "this group"
+        placements[subject, group] = shortened(titles[panel], 24), line_name
+    return placements
+
+
+def _attribute_values(grouping: str, groups: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return the value of each attribute for each group; empty for a single attribute."""
     attributes = grouping.split("+")
-    values = {group: group.split("+") for group in groups}
-    if len(attributes) < 2 or any(len(one) != len(attributes) for one in values.values()):
+    group_values = {group: group.split("+") for group in groups}
+    if len(attributes) < 2 or any(
+        len(values) != len(attributes) for values in group_values.values()
+    ):
         return {}
     return {
-        name: {group: of[place] for group, of in values.items()}
-        for place, name in enumerate(attributes)
+        name: {group: values[i] for group, values in group_values.items()}
+        for i, name in enumerate(attributes)
     }
 
 
-def _panel(groups: Sequence[str], parts: Mapping[str, dict[str, str]], systems: int) -> str:
-    """What has a panel of its own where nothing is asked for."""
-    if systems > 1:
+def _default_panel(
+    groups: Sequence[str], attribute_values: Mapping[str, dict[str, str]], n_systems: int
+) -> str:
+    """Return what has a panel of its own where the user names nothing."""
+    if n_systems > 1:
         return "group"
-    if len(groups) <= _IN_ONE:
+    if len(groups) <= _MAX_LINES_PER_PANEL:
         return "all"
-    most = max(parts, key=lambda name: len({*parts[name].values()}), default="group")
-    lines = {tuple(of[g] for name, of in parts.items() if name != most) for g in groups}
-    return most if parts and len(lines) <= _IN_ONE else "group"
+    if not attribute_values:
+        return "group"
+    largest = max(attribute_values, key=lambda name: len({*attribute_values[name].values()}))
+    lines = {
+        tuple(value_of[group] for name, value_of in attribute_values.items() if name != largest)
+        for group in groups
+    }
+    return largest if len(lines) <= _MAX_LINES_PER_PANEL else "group"
 
 
-def _rows(audit: Audit, of: Binned, at: int, panel: str, name: str, domain: Domain) -> list[Row]:
-    """The line of one group, its band, and its marks."""
-    fpr, fnr = of.fpr[at], of.fnr[at]
-    where = {"p": panel, "c": name}
-    x, y = curves.line(fpr, fnr, domain)
+def _rows(
+    audit: Audit,
+    subject_curves: ErrorCurves,
+    group_index: int,
+    panel: str,
+    line_name: str,
+    domain: Domain,
+) -> list[Row]:
+    """Return the line of one group, its band, and its marks."""
+    fpr, fnr = subject_curves.fpr[group_index], subject_curves.fnr[group_index]
+    placement = {"p": panel, "c": line_name}
+    x, y = curves.det_line(fpr, fnr, domain)
     if not x:
         return []
-    subject = {"system": of.system, "list": of.list}
-    nodes = rows_of(audit, "bands", **of.where, group=of.groups[at])
-    made: list[Row] = [
-        {"k": "band", **where, **curves.band(nodes, domain)},
-        {"k": "line", **where, "x": x, "y": y},
+    group = subject_curves.groups[group_index]
+    nodes = table_rows(audit, "bands", **subject_curves.filters, group=group)
+    rows: list[Row] = [
+        {"k": "band", **placement, **curves.det_band(nodes, domain)},
+        {"k": "line", **placement, "x": x, "y": y},
     ]
-    marks = {
-        row["operating_point"]: int(np.searchsorted(of.thresholds, row["threshold"]))
-        for row in rows_of(audit, "operating_points", **subject, within="")
+    for name, index in _marked_thresholds(audit, subject_curves, group_index).items():
+        k = min(index, subject_curves.thresholds.size - 1)
+        false_accepts = subject_curves.fp[group_index, k]
+        false_rejects = subject_curves.fn[group_index, k]
+        rates = (
+            f"FPR {percent(float(fpr[k]))} ({false_accepts:,} of "
+            f"{subject_curves.n_nontarget[group_index]:,}), "
+            f"FNR {percent(float(fnr[k]))} ({false_rejects:,} of "
+            f"{subject_curves.n_target[group_index]:,})"
+        )
+        kind = "own" if name == _OWN_MINIMUM else "at"
+        mark_x, mark_y = (
+            _inside_panel(curves.axis_positions(curve[k : k + 1], domain), domain)
+            for curve in (fpr, fnr)
+        )
+        rows.append(
+            {
+                "k": kind,
+                **placement,
+                "m": shortened(name),
+                "x": mark_x,
+                "y": mark_y,
+                "t": rates,
+            }
+        )
+    return rows
+
+
+def _marked_thresholds(
+    audit: Audit, subject_curves: ErrorCurves, group_index: int
+) -> dict[str, int]:
+    """Return the threshold index of each audited point and of the group's minimum cost."""
+    subject = {"system": subject_curves.system, "list": subject_curves.list}
+    indices = {
+        row["operating_point"]: int(np.searchsorted(subject_curves.thresholds, row["threshold"]))
+        for row in table_rows(audit, "operating_points", **subject, within="")
         if row["threshold"] is not None
     }
-    best = curves.own_minimum(of, audit.record["options"]["cost"][0])
-    if best is not None:
-        marks[_OWN] = int(best[at])
-    for what, place in marks.items():
-        k = min(place, of.thresholds.size - 1)
-        rates = (
-            f"FPR {percent(float(fpr[k]))} ({of.fp[at, k]:,} of {of.n_nontarget[at]:,}), "
-            f"FNR {percent(float(fnr[k]))} ({of.fn[at, k]:,} of {of.n_target[at]:,})"
-        )
-        kind = {"k": "own" if what == _OWN else "at", **where, "m": cut(what)}
-        px, py = (_within(curves.place(one[k : k + 1], domain), domain) for one in (fpr, fnr))
-        made.append({**kind, "x": px, "y": py, "t": rates})
-    return made
+    minima = curves.minimum_cost_indices(subject_curves, audit.record["options"]["cost"][0])
+    if minima is not None:
+        indices[_OWN_MINIMUM] = int(minima[group_index])
+    return indices
 
 
-def _within(places: Sequence[float], domain: Domain) -> list[float]:
-    """Places so far from the edge that a mark lies within its panel, whose title keeps its own."""
-    least, most = vl.probit(domain)
-    off = _EDGE * (most - least)
-    return [float(one) for one in np.clip(places, least + off, most - off).round(4)]
+def _inside_panel(positions: Sequence[float], domain: Domain) -> list[float]:
+    """Move marks away from the edge, so that they lie within the panel and off its title."""
+    axis_start, axis_end = vl.probit(domain)
+    margin = _EDGE * (axis_end - axis_start)
+    clipped = np.clip(positions, axis_start + margin, axis_end - margin)
+    return [float(position) for position in clipped.round(4)]
 
 
-def _drawn(
-    rows: Sequence[Row], names: Sequence[str], domain: Domain, audit: Audit, theme: Theme
+def _spec(
+    rows: Sequence[Row], line_names: Sequence[str], domain: Domain, audit: Audit, theme: Theme
 ) -> vl.Spec:
-    """Lines, bands and marks in their panels; a line of all groups is muted."""
+    """Return lines, bands and marks in their panels; the line of all groups is muted."""
     inks = theme.inks
     panels = [*dict.fromkeys(row["p"] for row in rows)]
-    columns = vl.across(len(panels), theme)
-    most = (0.6 if not theme.is_narrow else 1) * theme.width if columns == 1 else 260
-    side = min((theme.width - _LABELS) // columns - 18, most)
-    every = rows_of(audit, "operating_points", within="")
-    points = [*dict.fromkeys(cut(row["operating_point"]) for row in every)]
-    colours, dashes = theme.colours(len(names)), theme.dashes(len(names))
-    if _ALL in names:
+    columns = vl.panel_columns(len(panels), theme)
+    max_side: float = 260
+    if columns == 1:
+        max_side = (1 if theme.is_narrow else 0.6) * theme.width
+    side = min((theme.width - _AXIS_WIDTH) // columns - 18, max_side)
+    point_rows = table_rows(audit, "operating_points", within="")
+    points = [*dict.fromkeys(shortened(row["operating_point"]) for row in point_rows)]
+    colours, dashes = theme.colours(len(line_names)), theme.dashes(len(line_names))
+    if _ALL in line_names:
         colours[-1], dashes[-1] = inks.muted, [2, 2]
     stroke = {"symbolType": "stroke", "symbolFillColor": "transparent", "symbolOpacity": 1}
-    legend = {**stroke, "columns": theme.columns(names, beside=_LABELS)}
-    colour, dash = vl.drawn_as("c", names, colours, dashes, legend=legend)
+    legend = {
+        **stroke,
+        "columns": theme.legend_columns(line_names, reserved_width=_AXIS_WIDTH),
+    }
+    colour, dash = vl.series_channels("c", line_names, colours, dashes, legend=legend)
     shapes = vl.scale(points, _SHAPES[: len(points)] or ["square"])
-    held_at = {"columns": theme.columns(points, beside=_LABELS + room([_AT], theme.size))}
-    shape = vl.word("m", title=_AT, scale=shapes, legend=held_at)
-    fields = {"p": "panel", "c": "curve", "m": "at", "t": "rates"}
-    here = {
-        "x": vl.amount("x", **vl.probit_axis("false accepts (FPR, %)", *domain)),
-        "y": vl.amount("y", **vl.probit_axis("false rejects (FNR, %)", *domain)),
+    title_width = text_width([_AUDITED_POINT], theme.size)
+    point_legend = {
+        "columns": theme.legend_columns(points, reserved_width=_AXIS_WIDTH + title_width)
+    }
+    shape = vl.nominal("m", title=_AUDITED_POINT, scale=shapes, legend=point_legend)
+    position = {
+        "x": vl.quantitative("x", **vl.probit_axis("false accepts (FPR, %)", *domain)),
+        "y": vl.quantitative("y", **vl.probit_axis("false rejects (FNR, %)", *domain)),
         "color": colour,
     }
     detail = {"field": "c"}
-    band = {**here, "y2": {"field": "y2"}, "detail": detail}
-    line = {**here, "strokeDash": dash, "detail": detail}
-    at = {**here, **vl.told(fields)}
+    band = {**position, "y2": {"field": "y2"}, "detail": detail}
+    line = {**position, "strokeDash": dash, "detail": detail}
+    tooltip_fields = {"p": "panel", "c": "curve", "m": "at", "t": "rates"}
+    point = {**position, **vl.tooltip(tooltip_fields)}
     hollow: vl.Spec = {"filled": False, "fill": inks.paper, "opacity": 1}
     layers = [
-        vl.mark("area", band, when="datum.k == 'band'", opacity=0.16, clip=True),
-        vl.mark("line", line, when="datum.k == 'line'", clip=True, strokeWidth=1.5),
-        vl.mark("point", at, when="datum.k == 'own'", size=38, strokeWidth=1.5, **hollow),
-        vl.dots({**at, "shape": shape}, 44, when="datum.k == 'at'"),
+        vl.mark("area", band, condition="datum.k == 'band'", opacity=0.16, clip=True),
+        vl.mark("line", line, condition="datum.k == 'line'", clip=True, strokeWidth=1.5),
+        vl.mark("point", point, condition="datum.k == 'own'", size=38, strokeWidth=1.5, **hollow),
+        vl.dots({**point, "shape": shape}, 44, condition="datum.k == 'at'"),
     ]
     has_bands = any(row.get("y2") for row in rows)
-    fields_of_lines = ["x", "y", "y2"] if has_bands else ["x", "y"]
+    flattened = ["x", "y", "y2"] if has_bands else ["x", "y"]
     panel = vl.layered(layers if has_bands else layers[1:], width=side, height=side)
     drawn = panel if len(panels) == 1 else vl.facets(panel, "p", panels, columns, 14)
-    data = vl.inline([{"y2": [], **row} for row in rows])
-    return theme.of({**drawn, "data": data, "transform": [{"flatten": fields_of_lines}]})
+    data = vl.inline_data([{"y2": [], **row} for row in rows])
+    return theme.styled({**drawn, "data": data, "transform": [{"flatten": flattened}]})

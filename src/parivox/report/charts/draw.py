@@ -1,4 +1,4 @@
-"""Charts as SVG, PNG, PDF and as what a page brings to life; always the same bytes."""
+"""Charts as SVG, PNG and PDF files; the same chart always gives the same bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from parivox.errors import ConfigError
-from parivox.report.charts.curves import simplified
+from parivox.report.charts.curves import simplified_indices
 from parivox.report.charts.grammar import WITHIN
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from parivox.report.charts.grammar import Spec
 
 _SVG = "http://www.w3.org/2000/svg"
-_NUMBER = re.compile(r"-?\d*\.\d+(?:e-?\d+)?|-?\d+e-?\d+")
-_MOVED = re.compile(r"^translate\((-?[\d.]+),(-?[\d.]+)\)$")
-_STRAIGHT = re.compile(r"^(?:M[-\d.]+,[-\d.]+(?:L[-\d.]+,[-\d.]+)+Z?)+$")
+_DECIMAL_NUMBER = re.compile(r"-?\d*\.\d+(?:e-?\d+)?|-?\d+e-?\d+")
+_TRANSLATION = re.compile(r"^translate\((-?[\d.]+),(-?[\d.]+)\)$")
+_STRAIGHT_PATH = re.compile(r"^(?:M[-\d.]+,[-\d.]+(?:L[-\d.]+,[-\d.]+)+Z?)+$")
 _DOT = re.compile(r"^M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0Z?$")
-_PLACED = {"clip-path", "transform"}
-"""An element has one of these for itself: it cannot have that of the group around it, too."""
+_POSITIONING = {"clip-path", "transform"}
+"""An element with one of these attributes cannot also take that of the group around it."""
 _CLIP = re.compile(r"url\(#(\w+)\)")
-_PLACES = ("d", "transform", "x", "y", "x1", "y1", "x2", "y2", "width", "height")
-_SILENT = ("role", "class", "pointer-events")
+_COORDINATE_ATTRIBUTES = ("d", "transform", "x", "y", "x1", "y1", "x2", "y2", "width", "height")
+_UNUSED_ATTRIBUTES = ("role", "class", "pointer-events")
 _DEFAULTS = {
     "opacity": "1",
     "stroke-width": "1",
@@ -37,65 +37,74 @@ _DEFAULTS = {
     "text-anchor": "start",
 }
 _INHERITED = (
-    *("fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-weight"),
-    *("font-family", "text-anchor", "fill-opacity", "stroke-opacity"),
+    "fill",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "font-size",
+    "font-weight",
+    "font-family",
+    "text-anchor",
+    "fill-opacity",
+    "stroke-opacity",
 )
+"""Attributes that children inherit from their group."""
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
-_ON_PAPER = 300
+_PRINT_RESOLUTION = 300
 """Pixels per inch of a PNG."""
-_PER_INCH = 96
-_UNSEEN = 0.2
-"""Pixels by which a line may be off."""
-_LEGENDS = {"top": {"anchor": "start", "direction": "vertical", "margin": 4}}
-"""Several legends one under the other, from the left."""
-_MIDDLE = 0.3
-"""Of its size, how far below its place a word's line runs where its middle is there."""
+_PIXELS_PER_INCH = 96
+_MAX_DEVIATION = 0.2
+"""Pixels by which a thinned line may deviate from the original."""
+_LEGEND_LAYOUT = {"top": {"anchor": "start", "direction": "vertical", "margin": 4}}
+"""Several legends are drawn one below the other, from the left."""
+_MIDDLE_OFFSET = 0.3
+"""Distance from the middle of a text down to its baseline, as a share of the font size."""
 
 
 def spec(chart: Any) -> Spec:
-    """What Vega-Lite draws a chart from, be it of this package or of Altair."""
-    found = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
-    return cast("Spec", _drawable(found))
+    """Return the Vega-Lite specification of a chart of this package or of Altair."""
+    vega_lite = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
+    return cast("Spec", _drawable(vega_lite))
 
 
-def _drawable(part: Any) -> Any:
-    """The same without characters that XML forbids: at them, drawing aborts the process."""
-    if isinstance(part, str):
-        return _FORBIDDEN.sub("\ufffd", part)
-    if isinstance(part, list):
-        return [_drawable(one) for one in part]
-    if isinstance(part, dict):
-        return {_drawable(name): _drawable(one) for name, one in part.items()}
-    return part
+def _drawable(node: Any) -> Any:
+    """Replace characters that XML forbids, because drawing them aborts the process."""
+    if isinstance(node, str):
+        return _FORBIDDEN.sub("\ufffd", node)
+    if isinstance(node, list):
+        return [_drawable(element) for element in node]
+    if isinstance(node, dict):
+        return {_drawable(name): _drawable(element) for name, element in node.items()}
+    return node
 
 
 def svg(chart: Any, *, id: str = "figure", title: str = "", description: str = "") -> str:  # noqa: A002
-    """The chart as one small ``<svg>`` that may stand in a page among others.
+    """Return the chart as one small ``<svg>`` element that can be one of several in a page.
 
     `id` is put before every id within, so that no two figures of a page share one; `title` and
-    `description` are for readers who do not see it.
+    `description` are for readers who cannot see the chart.
     """
     vega = _vega()
     compiled = vega.vegalite_to_vega(spec(chart))
-    compiled.setdefault("config", {}).setdefault("legend", {})["layout"] = _LEGENDS
+    compiled.setdefault("config", {}).setdefault("legend", {})["layout"] = _LEGEND_LAYOUT
     _prepare(compiled)
     root = ET.fromstring(vega.vega_to_svg(compiled))  # noqa: S314 - drawn just now
-    for one in root.iter(f"{{{_SVG}}}text"):
-        one.set("font-size", one.get("font-size", "").lstrip("-"))
+    for element in root.iter(f"{{{_SVG}}}text"):
+        element.set("font-size", element.get("font-size", "").lstrip("-"))
     _raise_axes(root)
-    return _tidied(root, id, title, description)
+    return _tidied_svg(root, id, title, description)
 
 
 def png(chart: Any) -> bytes:
-    """The chart as PNG, fine enough for print."""
-    return bytes(_vega().svg_to_png(svg(chart), scale=_ON_PAPER / _PER_INCH, ppi=72))
+    """Return the chart as PNG, at the resolution of print."""
+    return bytes(_vega().svg_to_png(svg(chart), scale=_PRINT_RESOLUTION / _PIXELS_PER_INCH, ppi=72))
 
 
 def pdf(chart: Any) -> bytes:
-    """The chart as PDF, as wide as its theme says: a pixel is a 96th of an inch."""
+    """Return the chart as PDF, as wide as in its theme: a pixel is a 96th of an inch."""
     root = ET.fromstring(svg(chart))  # noqa: S314 - drawn just now
     for side in ("width", "height"):
-        root.set(side, f"{float(root.get(side, '0')) * 72 / _PER_INCH:g}")
+        root.set(side, f"{float(root.get(side, '0')) * 72 / _PIXELS_PER_INCH:g}")
     return pdf_in_order(bytes(_vega().svg_to_pdf(ET.tostring(root, encoding="unicode"))))
 
 
@@ -108,69 +117,74 @@ def _vega() -> Any:
     return vl_convert
 
 
-def _prepare(part: Spec) -> None:
-    """Turn sizes negative, until they are drawn, of words that lie within their panel.
+def _prepare(group: Spec) -> None:
+    """Make the font size of texts within their panel negative until they are drawn.
 
-    Such words are not measured, which is slow. Marks describe themselves only where a chart says
-    how.
+    Vega does not measure such texts, which would be slow. Descriptions that Vega adds by itself to
+    marks are removed.
     """
-    for mark in part.get("marks", ()):
+    for mark in group.get("marks", ()):
         look = mark.get("encode", {}).get("update", {})
         if "tooltip" not in look:
             look.pop("description", None)
         if WITHIN in mark.get("style", ()) and mark["type"] == "text":
             size = look["fontSize"]["value"]
-            lift = look.get("dy", {}).get("value", 0) + 2 * round(_MIDDLE * size)
+            lift = look.get("dy", {}).get("value", 0) + 2 * round(_MIDDLE_OFFSET * size)
             look |= {"fontSize": {"value": -size}, "dy": {"value": lift}}
         _prepare(mark)
 
 
 def _raise_axes(root: ET.Element) -> None:
-    """Where the last row of panels is not full, axes below its gaps move up to their panels."""
+    """Move axes below gaps in the last row of panels up to their panels."""
     for parent in root.iter():
-        cells = [one for one in parent if "role-scope" in one.get("class", "").split()]
-        feet = [one for one in parent if "role-column-footer" in one.get("class", "").split()]
-        if not cells or not feet:
+        cells = [element for element in parent if "role-scope" in element.get("class", "").split()]
+        footers = [
+            element
+            for element in parent
+            if "role-column-footer" in element.get("class", "").split()
+        ]
+        if not cells or not footers:
             continue
-        places = [_place(one) for one in cells[0]]
-        bottom = max((y for _, y in places), default=0)
+        positions = [_position(element) for element in cells[0]]
+        bottom = max((y for _, y in positions), default=0)
         lowest: dict[float, float] = {}
-        for x, y in places:
+        for x, y in positions:
             lowest[x] = max(y, lowest.get(x, y))
-        for foot in (one for group in feet for one in group):
-            x, y = _place(foot)
-            up = bottom - lowest.get(x, bottom)
-            foot.set("transform", f"translate({x:g},{y - up:g})")
+        for footer in footers:
+            for axis in footer:
+                x, y = _position(axis)
+                lift = bottom - lowest.get(x, bottom)
+                axis.set("transform", f"translate({x:g},{y - lift:g})")
 
 
-def _place(one: ET.Element) -> tuple[float, float]:
-    moved = _MOVED.match(one.get("transform", ""))
-    return (float(moved[1]), float(moved[2])) if moved else (0.0, 0.0)
+def _position(element: ET.Element) -> tuple[float, float]:
+    translation = _TRANSLATION.match(element.get("transform", ""))
+    return (float(translation[1]), float(translation[2])) if translation else (0.0, 0.0)
 
 
-def _tidied(root: ET.Element, prefix: str, title: str, description: str) -> str:
-    """What is seen, in as few bytes as do not change it."""
+def _tidied_svg(root: ET.Element, prefix: str, title: str, description: str) -> str:
+    """Return the SVG text with everything invisible or repeated removed."""
     fonts = _most_common(root, "font-family"), _most_common(root, "font-size")
     _rename_clips(root, prefix)
-    for one in [*root.iter()]:
-        words = one.get("aria-label", "").removeprefix("; ")  # a panel without a name
-        if words and _tag(one) in {"path", "rect"}:
-            ET.SubElement(one, f"{{{_SVG}}}title").text = words  # seen by who points at it
-    _tidy(root)
+    for element in [*root.iter()]:
+        label = element.get("aria-label", "").removeprefix("; ")  # from a panel without a name
+        if label and _tag(element) in {"path", "rect"}:
+            ET.SubElement(element, f"{{{_SVG}}}title").text = label  # the tooltip of the mark
+    _simplify(root)
     size = {name: root.get(name, "") for name in ("width", "height", "viewBox")}
     root.attrib.clear()
     root.attrib.update(size)
     for name, value in zip(("font-family", "font-size"), fonts, strict=True):
         if value:
             root.set(name, value)
-            for one in root.iter():
-                if one is not root and one.get(name) == value:
-                    del one.attrib[name]
+            for element in root.iter():
+                if element is not root and element.get(name) == value:
+                    del element.attrib[name]
     names = [(kind, text) for kind, text in (("title", title), ("desc", description)) if text]
-    for place, (kind, text) in enumerate(names):
-        one = ET.Element(f"{{{_SVG}}}{kind}", {"id": f"{prefix}-{kind}"})
-        one.text = text
-        root.insert(place, one)
+    for index, (kind, text) in enumerate(names):
+        element = ET.Element(f"{{{_SVG}}}{kind}", {"id": f"{prefix}-{kind}"})
+        element.text = text
+        root.insert(index, element)
     if names:
         root.set("role", "img")
         root.set("aria-labelledby", " ".join(f"{prefix}-{kind}" for kind, _ in names))
@@ -178,34 +192,34 @@ def _tidied(root: ET.Element, prefix: str, title: str, description: str) -> str:
     return ET.tostring(root, encoding="unicode")
 
 
-def _tidy(parent: ET.Element) -> None:
-    """Drop what is not seen and join what looks alike, of the innermost elements first."""
+def _simplify(parent: ET.Element) -> None:
+    """Drop invisible elements and merge elements of the same look, the innermost first."""
     for child in parent:
-        _tidy(child)
-    _drop_unseen(parent)
-    _merge(parent)
-    _share(parent)
-    kept = list(_unwrapped(parent))
+        _simplify(child)
+    _drop_invisible(parent)
+    _merge_paths(parent)
+    _move_to_parent(parent)
+    children = list(_children_without_empty_groups(parent))
     for child in list(parent):
         parent.remove(child)
-    parent.extend(kept)
+    parent.extend(children)
 
 
-def _tag(one: ET.Element) -> str:
-    return one.tag.rpartition("}")[2]
+def _tag(element: ET.Element) -> str:
+    return element.tag.rpartition("}")[2]
 
 
 def _most_common(root: ET.Element, name: str) -> str:
-    found = Counter(value for one in root.iter() if (value := one.get(name)))
-    return found.most_common(1)[0][0] if found else ""
+    counts = Counter(text for element in root.iter() if (text := element.get(name)))
+    return counts.most_common(1)[0][0] if counts else ""
 
 
 def _rename_clips(root: ET.Element, prefix: str) -> None:
-    """Names of clips, which count on from chart to chart, begin anew; equal ones become one."""
+    """Number clip paths from 0, as Vega counts on from chart to chart; merge equal ones."""
     names: dict[str, str] = {}
     by_shape: dict[bytes, str] = {}
     for parent in [*root.iter()]:
-        for clip in [one for one in parent if _tag(one) == "clipPath"]:
+        for clip in [element for element in parent if _tag(element) == "clipPath"]:
             shape = b"".join(ET.tostring(child) for child in clip)
             is_new = shape not in by_shape
             name = by_shape.setdefault(shape, f"{prefix}-c{len(by_shape)}")
@@ -213,42 +227,45 @@ def _rename_clips(root: ET.Element, prefix: str) -> None:
             clip.set("id", name)
             if not is_new:
                 parent.remove(clip)
-    for one in root.iter():
-        if clip_path := one.get("clip-path"):
-            one.set("clip-path", _CLIP.sub(lambda m: f"url(#{names.get(m[1], m[1])})", clip_path))
+    for element in root.iter():
+        if clip_path := element.get("clip-path"):
+            new_path = _CLIP.sub(lambda m: f"url(#{names.get(m[1], m[1])})", clip_path)
+            element.set("clip-path", new_path)
 
 
-def _drop_unseen(parent: ET.Element) -> None:
+def _drop_invisible(parent: ET.Element) -> None:
     for child in list(parent):
-        tag, have = _tag(child), child.attrib
-        for name in [n for n in have if n.startswith("aria-") or n in _SILENT]:
-            del have[name]
+        tag, attributes = _tag(child), child.attrib
+        for name in [n for n in attributes if n.startswith("aria-") or n in _UNUSED_ATTRIBUTES]:
+            del attributes[name]
         for name, value in _DEFAULTS.items():
-            if have.get(name) == value:
-                del have[name]
-        for name in _PLACES:
-            if name in have:
-                have[name] = _NUMBER.sub(_rounded, have[name])
-        if tag == "path" and _STRAIGHT.match(have.get("d", "")):
-            have["d"] = "".join(_steps(part) for part in have["d"].split("M")[1:])
-        _shorten(child)
+            if attributes.get(name) == value:
+                del attributes[name]
+        for name in _COORDINATE_ATTRIBUTES:
+            if name in attributes:
+                attributes[name] = _DECIMAL_NUMBER.sub(_rounded, attributes[name])
+        if tag == "path" and _STRAIGHT_PATH.match(attributes.get("d", "")):
+            lines = attributes["d"].split("M")[1:]
+            attributes["d"] = "".join(_relative_path(line) for line in lines)
+        _replace_translation(child)
         tag = _tag(child)
-        if have.get("transform") in {"translate(0,0)", "translate(0.5,0.5)"} and tag == "g":
-            del have["transform"]
-        inkless = not ({have.get("fill", "none"), have.get("stroke", "none")} - _NO_INK)
-        is_hidden = have.get("display") == "none" or have.get("opacity") == "0"
+        if attributes.get("transform") in {"translate(0,0)", "translate(0.5,0.5)"} and tag == "g":
+            del attributes["transform"]
+        inks = {attributes.get("fill", "none"), attributes.get("stroke", "none")}
+        has_no_ink = inks <= _INVISIBLE_INKS
+        is_hidden = attributes.get("display") == "none" or attributes.get("opacity") == "0"
         is_empty = {
             "g": not len(child),
             "text": not (child.text or len(child)),
-            "path": not have.get("d") or inkless,
-            "line": inkless,
-            "rect": inkless,
+            "path": not attributes.get("d") or has_no_ink,
+            "line": has_no_ink,
+            "rect": has_no_ink,
         }.get(tag, False)
         if (is_hidden or is_empty) and _tag(parent) != "clipPath":
             parent.remove(child)
 
 
-_NO_INK = {"none", "transparent", ""}
+_INVISIBLE_INKS = {"none", "transparent", ""}
 
 
 def _rounded(number: re.Match[str]) -> str:
@@ -256,84 +273,106 @@ def _rounded(number: re.Match[str]) -> str:
     return "0" if text == "-0" else text
 
 
-def _steps(line: str) -> str:
-    """A line of points, each given by the step from the one before, without those unseen."""
+def _relative_path(line: str) -> str:
+    """Return a line as relative path commands, without points that make no visible difference."""
     end = "z" if line.endswith("Z") else ""
     points = [tuple(map(float, pair.split(","))) for pair in line.rstrip("Z").split("L")]
-    places = np.array(points)
-    points = [points[i] for i in simplified(places[:, 0], places[:, 1], by=_UNSEEN)]
-    drawn, command = [f"M{_plain(points[0][0])},{_plain(points[0][1])}"], ""
+    coordinates = np.array(points)
+    indices = simplified_indices(coordinates[:, 0], coordinates[:, 1], tolerance=_MAX_DEVIATION)
+    points = [points[i] for i in indices]
+    x_start, y_start = points[0]
+    path = [f"M{_short_number(x_start)},{_short_number(y_start)}"]
+    last_command = ""
     for (x0, y0), (x, y) in pairwise(points):
-        across, down = _plain(x - x0), _plain(y - y0)
-        if (across, down) == ("0", "0"):
+        dx, dy = _short_number(x - x0), _short_number(y - y0)
+        if dx == "0" and dy == "0":
             continue
-        kind = "h" if down == "0" else "v" if across == "0" else "l"
-        steps = {"h": (across,), "v": (down,)}.get(kind, (across, down))
-        for place, text in enumerate(steps):
-            is_first = place == 0 and kind != command
-            lead = kind if is_first else "" if text.startswith("-") else " "
-            drawn.append(f"{lead}{text}")
-        command = kind
-    return "".join(drawn) + end
+        command, numbers = _line_command(dx, dy)
+        for i, number in enumerate(numbers):
+            # a command letter is not repeated, and a minus sign separates numbers by itself
+            if i == 0 and command != last_command:
+                path.append(command)
+            elif not number.startswith("-"):
+                path.append(" ")
+            path.append(number)
+        last_command = command
+    return "".join(path) + end
 
 
-def _plain(value: float) -> str:
-    """A number to a tenth, without zeros that say nothing."""
-    text = f"{value:.1f}".removesuffix(".0")
+def _line_command(dx: str, dy: str) -> tuple[str, tuple[str, ...]]:
+    """Return the shortest relative path command of a step, and its numbers."""
+    if dy == "0":
+        return "h", (dx,)
+    if dx == "0":
+        return "v", (dy,)
+    return "l", (dx, dy)
+
+
+def _short_number(number: float) -> str:
+    """Return a number to a tenth, without leading or trailing zeros."""
+    text = f"{number:.1f}".removesuffix(".0")
     text = text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
     return "0" if text == "-0" else text
 
 
-def _shorten(one: ET.Element) -> None:
-    """Words and dots have places of their own, without a transform."""
-    moved = _MOVED.match(one.get("transform", ""))
-    dot = _DOT.match(one.get("d", "")) if _tag(one) == "path" else None
-    if moved and dot:
-        del one.attrib["transform"], one.attrib["d"]
-        one.tag = f"{{{_SVG}}}circle"
-        one.attrib.update({"cx": moved[1], "cy": moved[2], "r": dot[1]})
-    if moved and _tag(one) == "text" and not len(one):
-        del one.attrib["transform"]
-        one.attrib.update({"x": moved[1], "y": moved[2]})
+def _replace_translation(element: ET.Element) -> None:
+    """Give texts and dots coordinates instead of a translation."""
+    translation = _TRANSLATION.match(element.get("transform", ""))
+    dot = _DOT.match(element.get("d", "")) if _tag(element) == "path" else None
+    if translation and dot:
+        del element.attrib["transform"], element.attrib["d"]
+        element.tag = f"{{{_SVG}}}circle"
+        element.attrib.update({"cx": translation[1], "cy": translation[2], "r": dot[1]})
+    if translation and _tag(element) == "text" and not len(element):
+        del element.attrib["transform"]
+        element.attrib.update({"x": translation[1], "y": translation[2]})
 
 
-def _merge(parent: ET.Element) -> None:
-    """Lines and areas of one look that follow each other become one path."""
+def _merge_paths(parent: ET.Element) -> None:
+    """Merge consecutive lines and areas of the same look into one path."""
     merged: ET.Element | None = None
     look: dict[str, str] = {}
     for child in list(parent):
-        drawn = _path_of(child)
-        if not drawn or "opacity" in child.attrib:
+        path = _path_data(child)
+        if not path or "opacity" in child.attrib:
             merged = None
             continue
-        own = {n: v for n, v in child.attrib.items() if n not in {"transform", "x2", "y2", "d"}}
-        if merged is not None and own == look:
-            merged.set("d", merged.get("d", "") + drawn)
+        attributes = {
+            name: text
+            for name, text in child.attrib.items()
+            if name not in {"transform", "x2", "y2", "d"}
+        }
+        if merged is not None and attributes == look:
+            merged.set("d", merged.get("d", "") + path)
             parent.remove(child)
             continue
         child.tag = f"{{{_SVG}}}path"
         child.attrib.clear()
-        child.attrib.update({**own, "d": drawn})
-        merged, look = child, own
+        child.attrib.update({**attributes, "d": path})
+        merged, look = child, attributes
 
 
-def _path_of(one: ET.Element) -> str:
-    """What a line or a path draws where it stands; empty for all else and what has a title."""
-    if len(one):
+def _path_data(element: ET.Element) -> str:
+    """Return the path data of a line or a path; empty for other elements and those with a title."""
+    if len(element):
         return ""
-    if _tag(one) == "path":
-        return "" if "transform" in one.attrib else one.get("d", "")
-    moved = _MOVED.match(one.get("transform", "translate(0,0)"))
-    if _tag(one) != "line" or moved is None:
+    if _tag(element) == "path":
+        return "" if "transform" in element.attrib else element.get("d", "")
+    translation = _TRANSLATION.match(element.get("transform", "translate(0,0)"))
+    if _tag(element) != "line" or translation is None:
         return ""
-    across, down = one.get("x2", "0"), one.get("y2", "0")
-    step = f"h{across}" if float(down) == 0 else f"l{across},{down}"
-    step = f"v{down}" if float(across) == 0 else step
-    return f"M{moved[1]},{moved[2]}{step}"
+    dx, dy = element.get("x2", "0"), element.get("y2", "0")
+    if float(dx) == 0:
+        step = f"v{dy}"
+    elif float(dy) == 0:
+        step = f"h{dx}"
+    else:
+        step = f"l{dx},{dy}"
+    return f"M{translation[1]},{translation[2]}{step}"
 
 
-def _share(parent: ET.Element) -> None:
-    """What all children have alike, the parent has for them."""
+def _move_to_parent(parent: ET.Element) -> None:
+    """Move attributes that all children share to their parent."""
     children = list(parent)
     if _tag(parent) != "g" or not children:
         return
@@ -347,15 +386,15 @@ def _share(parent: ET.Element) -> None:
                 del child.attrib[name]
 
 
-def _unwrapped(parent: ET.Element) -> Iterator[ET.Element]:
-    """The children, without groups that say nothing."""
+def _children_without_empty_groups(parent: ET.Element) -> Iterator[ET.Element]:
+    """Return the children, with groups replaced by their content where a group changes nothing."""
     for child in parent:
         if _tag(child) == "g" and not child.attrib:
             yield from child
         elif (
             _tag(child) == "g"
             and len(child) == 1
-            and not (_PLACED & {*child.keys()} and _PLACED & {*child[0].keys()})
+            and not (_POSITIONING & {*child.keys()} and _POSITIONING & {*child[0].keys()})
         ):
             child[0].attrib.update({**child.attrib, **child[0].attrib})
             yield child[0]
@@ -363,53 +402,60 @@ def _unwrapped(parent: ET.Element) -> Iterator[ET.Element]:
             yield child
 
 
-# ---- what draws a PDF numbers and writes its objects as chance has it
+# ---- PDF objects in a fixed order: the PDF writer numbers them at random
 
 
 _OBJECT = re.compile(rb"^(\d+) 0 obj\n(.*?)\nendobj\n", re.DOTALL | re.MULTILINE)
 _REFERENCE = re.compile(rb"\b(\d+) 0 R\b")
-_ENTRIES = re.compile(rb"(?:^ +/\w+ \d+ 0 R\n)+", re.MULTILINE)
+_REFERENCE_ENTRIES = re.compile(rb"(?:^ +/\w+ \d+ 0 R\n)+", re.MULTILINE)
 _STREAM = b"\nstream\n"
 
 
 def pdf_in_order(pdf: bytes) -> bytes:
-    """The same document, its objects numbered and written as they are reached from its root.
+    """Return the same document with its objects in the order of references from its root.
 
-    It is as vl-convert writes it: plain objects, one table of where each is, one trailer.
+    The document must be as vl-convert writes it: plain objects, one table of offsets, one trailer.
     """
-    parts = {int(found[1]): found[2].partition(_STREAM) for found in _OBJECT.finditer(pdf)}
-    heads = {number: _ENTRIES.sub(_by_name, part[0]) for number, part in parts.items()}
+    objects = {int(match[1]): match[2].partition(_STREAM) for match in _OBJECT.finditer(pdf)}
+    heads = {
+        number: _REFERENCE_ENTRIES.sub(_sorted_entries, object_[0])
+        for number, object_ in objects.items()
+    }
     trailer = pdf[pdf.rindex(b"trailer") : pdf.rindex(b"startxref")]
-    order = _reached(trailer, heads)
-    new = {number: place for place, number in enumerate(order, 1)}
+    order = _objects_by_reference(trailer, heads)
+    new_numbers = {number: position for position, number in enumerate(order, 1)}
 
     def renumbered(text: bytes) -> bytes:
-        return _REFERENCE.sub(lambda found: b"%d 0 R" % new[int(found[1])], text)
+        return _REFERENCE.sub(lambda match: b"%d 0 R" % new_numbers[int(match[1])], text)
 
-    made = bytearray(pdf[: next(_OBJECT.finditer(pdf)).start()])
-    places = []
+    document = bytearray(pdf[: next(_OBJECT.finditer(pdf)).start()])
+    offsets = []
     for number in order:
-        places.append(len(made))
-        rest = b"".join(parts[number][1:])
-        made += b"%d 0 obj\n%b%b\nendobj\n\n" % (new[number], renumbered(heads[number]), rest)
-    start = len(made)
-    made += b"xref\n0 %d\n0000000000 65535 f \n" % (len(order) + 1)
-    made += b"".join(b"%010d 00000 n \n" % place for place in places)
-    made += re.sub(rb"/Size \d+", b"/Size %d" % (len(order) + 1), renumbered(trailer))
-    return bytes(made) + b"startxref\n%d\n%%%%EOF" % start
+        offsets.append(len(document))
+        stream = b"".join(objects[number][1:])
+        document += b"%d 0 obj\n%b%b\nendobj\n\n" % (
+            new_numbers[number],
+            renumbered(heads[number]),
+            stream,
+        )
+    start = len(document)
+    document += b"xref\n0 %d\n0000000000 65535 f \n" % (len(order) + 1)
+    document += b"".join(b"%010d 00000 n \n" % position for position in offsets)
+    document += re.sub(rb"/Size \d+", b"/Size %d" % (len(order) + 1), renumbered(trailer))
+    return bytes(document) + b"startxref\n%d\n%%%%EOF" % start
 
 
-def _by_name(entries: re.Match[bytes]) -> bytes:
+def _sorted_entries(entries: re.Match[bytes]) -> bytes:
     return b"".join(sorted(entries[0].splitlines(keepends=True)))
 
 
-def _reached(trailer: bytes, heads: dict[int, bytes]) -> list[int]:
-    """Objects in the order in which references lead to them."""
+def _objects_by_reference(trailer: bytes, heads: dict[int, bytes]) -> list[int]:
+    """Return object numbers in the order in which references lead to them."""
     order: dict[int, None] = {}
-    ahead = [int(number) for number in _REFERENCE.findall(trailer)]
-    while ahead:
-        number = ahead.pop(0)
+    queue = [int(number) for number in _REFERENCE.findall(trailer)]
+    while queue:
+        number = queue.pop(0)
         if number not in order:
             order[number] = None
-            ahead += [int(one) for one in _REFERENCE.findall(heads[number])]
+            queue += [int(reference) for reference in _REFERENCE.findall(heads[number])]
     return list(order)

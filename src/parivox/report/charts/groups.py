@@ -1,4 +1,4 @@
-"""Charts of every group: who was tested, how groups fare, within levels too, and who fails."""
+"""Charts of every group: sizes, error rates, rates by stratum, and failures of recordings."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from parivox.report.audit_queries import VERDICTS
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
     RATES,
-    Chosen,
+    ChartScope,
     Drawing,
     Row,
     chart,
-    cut,
-    kept,
-    left_out,
-    rows_of,
+    groups_to_draw,
+    shortened,
+    table_rows,
+    undrawn_sentence,
 )
-from parivox.report.charts.theme import room
+from parivox.report.charts.theme import text_width
 from parivox.report.words import count_text, interval_text, percent
 
 if TYPE_CHECKING:
@@ -27,214 +27,269 @@ if TYPE_CHECKING:
 
     from parivox.report.charts.theme import Theme
 
-_ROW = 17
-"""Pixels of a group."""
-_BARE = {"stroke": None}
+_ROW_HEIGHT = 17
+"""Pixels of the row of a group."""
+_NO_FRAME = {"stroke": None}
 
 
-def _limits(row: Row) -> Row:
+def _interval_fields(row: Row) -> Row:
     if row["low"] is None or row["high"] is None:
         return {}
     return {"l": row["low"], "h": row["high"]}
 
 
-def _in_words(row: Row) -> str:
+def _rate_with_interval(row: Row) -> str:
     return f"{percent(row['value'])} {interval_text(row['low'], row['high'], times=100)}"
 
 
-def _with_counts(row: Row) -> str:
+def _rate_with_counts(row: Row) -> str:
     counts = f"{row['errors']:,} of {row['trials']:,} trials"
-    return f"{cut(row['group'])} {_in_words(row)} ({counts})"
+    return f"{shortened(row['group'])} {_rate_with_interval(row)} ({counts})"
 
 
-# ---- who the audit is of: speakers and trials of each group
+# ---- sizes of groups: speakers and trials
 
 
-_COUNTS = {
+_SIZE_COLUMNS = {
     "speakers": "speakers",
     "target_trials": "own trials",
     "nontarget_trials": "impostor trials",
 }
-_MOST_OF_SPEAKERS = 80
-"""Groups drawn at most."""
+_MAX_SIZE_GROUPS = 80
 
 
-@chart("said", per="list")
-def speakers(chosen: Chosen, theme: Theme) -> Drawing:
-    """Bars of speakers, target trials and nontarget trials of each group."""
+@chart("said", drawn_per="list")
+def speakers(scope: ChartScope, theme: Theme) -> Drawing:
+    """Draw bars of speakers, target trials and nontarget trials of each group."""
     inks = theme.inks
-    sizes: dict[str, Row] = {}
-    for row in rows_of(chosen.audit, "groups", **chosen.where):
+    size_rows: dict[str, Row] = {}
+    for row in table_rows(scope.audit, "groups", **scope.filters):
         if row["group"] != "pooled":
-            sizes.setdefault(row["group"], row)
-    if not sizes:
-        msg = f"no group of {chosen.grouping} has trials; audit again with groups that have"
+            size_rows.setdefault(row["group"], row)
+    if not size_rows:
+        msg = f"no group of {scope.grouping} has trials; audit again with groups that have"
         raise ConfigError(msg)
-    groups = kept(chosen, _MOST_OF_SPEAKERS)
-    names = [chosen.marked(group) for group in groups]
-    width = (theme.width - 40 - room(names, theme.size)) // len(_COUNTS)
+    groups = groups_to_draw(scope, _MAX_SIZE_GROUPS)
+    names = [scope.group_label(group) for group in groups]
+    width = (theme.width - 40 - text_width(names, theme.size)) // len(_SIZE_COLUMNS)
     fill = {"condition": {"test": "datum.few", "value": inks.paper}, "value": inks.series[0]}
     bar: vl.Spec = {"height": {"band": 0.66}, "strokeWidth": 1.2, "stroke": inks.series[0]}
     panels = []
-    for place, (count, title) in enumerate(_COUNTS.items()):
+    for column_index, (count, title) in enumerate(_SIZE_COLUMNS.items()):
         rows: list[Row] = [
             {
                 "group": name,
-                "n": int(sizes[group][count] or 0),
-                "few": group in chosen.gates,
-                "figure": count_text(sizes[group][count]),
+                "n": int(size_rows[group][count] or 0),
+                "few": group in scope.small_groups,
+                "figure": count_text(size_rows[group][count]),
             }
             for group, name in zip(groups, names, strict=True)
         ]
-        most = max((row["n"] for row in rows), default=1) or 1
-        beyond = min(room([row["figure"] for row in rows], theme.size) + 6, 0.6 * width)
-        domain = {"domain": [0, most * width / (width - beyond)], "nice": False}
-        x = vl.amount("n", title=None, axis=None, scale=domain)
+        largest = max((row["n"] for row in rows), default=1) or 1
+        figure_width = min(text_width([row["figure"] for row in rows], theme.size) + 6, 0.6 * width)
+        domain = {"domain": [0, largest * width / (width - figure_width)], "nice": False}
+        x = vl.quantitative("n", title=None, axis=None, scale=domain)
         marks = [
             vl.mark("bar", {"x": x, "fill": fill}, **bar),
-            vl.words("figure", {"x": x}, size=theme.size, align="left", dx=4, color=inks.muted),
+            vl.text_mark("figure", {"x": x}, size=theme.size, align="left", dx=4, color=inks.muted),
         ]
-        y = vl.names_down(names, inks.ink if place == 0 else "")
-        size = {"width": width, "height": _ROW * len(names)}
+        y = vl.name_axis(names, inks.ink if column_index == 0 else "")
+        size = {"width": width, "height": _ROW_HEIGHT * len(names)}
         panels.append(vl.panel(marks, rows, title, encoding={"y": y}, **size))
-    by_size = sorted(sizes.values(), key=lambda row: row["speakers"] or 0)
-    few, many = by_size[0], by_size[-1]
-    parts = [f"{len(sizes)} groups by {cut(chosen.grouping)}"]
-    if many["speakers"] is None:
-        parts.append("speakers are not known")
-    else:
-        parts.append(f"most speakers: {cut(many['group'])} ({many['speakers']:,})")
-    if few["speakers"] is not None:
-        parts.append(f"fewest: {cut(few['group'])} ({few['speakers']:,})")
-    if chosen.gates:
-        parts.append(f"below the sample-size minimum: {len(chosen.gates)}")
     return Drawing(
-        theme.of(vl.in_a_row(panels, 10), view=_BARE),
-        f"Sample by {cut(chosen.grouping)}",
+        theme.styled(vl.side_by_side(panels, 10), view=_NO_FRAME),
+        f"Sample by {shortened(scope.grouping)}",
         "Speakers and trials by group. Hollow bars, marked *: below the sample-size minimum for at "
-        "least one error type." + left_out(chosen, _MOST_OF_SPEAKERS),
-        "; ".join(parts) + ".",
+        "least one error type." + undrawn_sentence(scope, _MAX_SIZE_GROUPS),
+        "; ".join(_size_facts(scope, size_rows)) + ".",
     )
 
 
-# ---- error rates of every group with their intervals, beside what chance alone would show
+def _size_facts(scope: ChartScope, size_rows: Mapping[str, Row]) -> list[str]:
+    """Return the number of groups and the largest and the smallest group, in words."""
+    rows_by_size = sorted(size_rows.values(), key=lambda row: row["speakers"] or 0)
+    smallest, largest_group = rows_by_size[0], rows_by_size[-1]
+    facts = [f"{len(size_rows)} groups by {shortened(scope.grouping)}"]
+    if largest_group["speakers"] is None:
+        facts.append("speakers are not known")
+    else:
+        name = shortened(largest_group["group"])
+        facts.append(f"most speakers: {name} ({largest_group['speakers']:,})")
+    if smallest["speakers"] is not None:
+        facts.append(f"fewest: {shortened(smallest['group'])} ({smallest['speakers']:,})")
+    if scope.small_groups:
+        facts.append(f"below the sample-size minimum: {len(scope.small_groups)}")
+    return facts
 
 
-_MOST_OF_FOREST = 60
-"""Groups drawn at most."""
-_ROW_OF_FOREST = 18
-_FIGURES = 104
-"""Room for the rates beside a panel."""
-_FEW = "inconclusive, too few"
+# ---- error rates of every group with intervals and noise floors
+
+
+_MAX_FOREST_GROUPS = 60
+_FOREST_ROW_HEIGHT = 18
+_RATES_WIDTH = 104
+"""Pixels for the rates next to a panel."""
+_TOO_SMALL = "inconclusive, too few"
 _SHAPES = ("triangle-right", "triangle-left", "circle", "circle", "circle", "triangle-left")
-_BECAUSE = "better, not without the worst"
+_BETTER_WITHOUT_WORST = "better, not without the worst"
 
 
-@chart("groups", per="system")
-def forest(chosen: Chosen, theme: Theme) -> Drawing:
-    """FNR and FPR of every group with intervals, the pooled rate and the noise floor."""
-    rates = {metric: chosen.rates(metric) for metric in RATES}
-    known = {
-        metric: [r for g, r in of.items() if g != "pooled" and r["value"] is not None]
-        for metric, of in rates.items()
+@chart("groups", drawn_per="system")
+def forest(scope: ChartScope, theme: Theme) -> Drawing:
+    """Draw FNR and FPR of every group with intervals, the pooled rate and the noise floor."""
+    rates = {metric: scope.rate_rows(metric) for metric in RATES}
+    rows_with_rate = {
+        metric: [
+            row
+            for group, row in group_rows.items()
+            if group != "pooled" and row["value"] is not None
+        ]
+        for metric, group_rows in rates.items()
     }
-    rates = {metric: of for metric, of in rates.items() if known[metric]}
+    rates = {metric: group_rows for metric, group_rows in rates.items() if rows_with_rate[metric]}
     if not rates:
-        where = chosen.point or "any operating point"
-        msg = f"no group has an error rate at {where}: nothing to draw"
+        point = scope.operating_point or "any operating point"
+        msg = f"no group has an error rate at {point}: nothing to draw"
         raise ConfigError(msg)
-    order = kept(chosen, _MOST_OF_FOREST)
-    names = [*map(chosen.marked, order)]
-    n = 1 if theme.is_narrow else len(rates)
-    width = (theme.width - 24 - room(names, theme.size)) // n - _FIGURES
-    panels, parts = [], []
-    for place, (metric, of) in enumerate(rates.items()):
-        ink = theme.inks.ink if place == 0 or theme.is_narrow else ""
-        y = vl.names_down(names, ink)
-        panels.append(_forest_panel(chosen, metric, of, order, y, width, theme))
-        pooled = (of.get("pooled") or {}).get("value")
+    groups = groups_to_draw(scope, _MAX_FOREST_GROUPS)
+    names = [*map(scope.group_label, groups)]
+    n_columns = 1 if theme.is_narrow else len(rates)
+    width = (theme.width - 24 - text_width(names, theme.size)) // n_columns - _RATES_WIDTH
+    panels, sentences = [], []
+    for panel_index, (metric, group_rows) in enumerate(rates.items()):
+        ink = theme.inks.ink if panel_index == 0 or theme.is_narrow else ""
+        y = vl.name_axis(names, ink)
+        panels.append(_forest_panel(scope, metric, group_rows, groups, y, width, theme))
+        pooled = (group_rows.get("pooled") or {}).get("value")
         if pooled is not None:
-            parts.append(f"{RATES[metric]} of all: {percent(pooled)}")
-        worst, best = (end(known[metric], key=itemgetter("value")) for end in (max, min))
-        parts.append(f"highest {_with_counts(worst)}, lowest {_with_counts(best)}")
+            sentences.append(f"{RATES[metric]} of all: {percent(pooled)}")
+        worst = max(rows_with_rate[metric], key=itemgetter("value"))
+        best = min(rows_with_rate[metric], key=itemgetter("value"))
+        sentences.append(f"highest {_rate_with_counts(worst)}, lowest {_rate_with_counts(best)}")
     return Drawing(
-        theme.of(theme.arranged(panels, 8), view=_BARE),
-        f"Error rates by group: {cut(chosen.label)} at {cut(chosen.point)}, "
-        f"by {cut(chosen.grouping)}",
+        theme.styled(theme.arrange(panels, 8), view=_NO_FRAME),
+        f"Error rates by group: {shortened(scope.label)} at {shortened(scope.operating_point)}, "
+        f"by {shortened(scope.grouping)}",
         "Dots show the error rate of each group, lines its confidence interval (logarithmic axis; "
         "further right is worse). Dashed line: all groups pooled. Grey band: 95 % range of a "
         "group's rate if rates were equal in all groups. Triangles: verdict of worse or better. "
         "Hollow dots: too few speakers or errors; groups with such a rate are marked *. An arrow "
         "from the left: no errors observed, the rate is at most the value at its end."
-        + left_out(chosen, _MOST_OF_FOREST),
-        "; ".join(parts) + ".",
+        + undrawn_sentence(scope, _MAX_FOREST_GROUPS),
+        "; ".join(sentences) + ".",
     )
 
 
 def _forest_panel(
-    chosen: Chosen,
+    scope: ChartScope,
     metric: str,
     rates: Mapping[str, Row],
-    order: Sequence[str],
+    drawn_groups: Sequence[str],
     y: vl.Spec,
     width: float,
     theme: Theme,
 ) -> vl.Spec:
+    """Return the panel of one error rate."""
     inks = theme.inks
     pooled = (rates.get("pooled") or {}).get("value")
-    spans = [rates[g][name] for g in order if g in rates for name in ("value", "low", "high")]
-    lowest = max((pooled or 0) / 300, 0)
-    low, high = vl.log_domain([v for v in [*spans, pooled] if v is None or v >= lowest], most=1)
-    judged = rows_of(chosen.audit, "verdicts", **chosen.at)
-    verdicts = {row["group"]: row for row in judged if row["metric"] == metric}
-    rows = [_forest_row(chosen, rates.get(g), verdicts.get(g), g, low, high) for g in order]
-    floors = _floors(chosen, metric) if pooled else {}
-    for row, group in zip(rows, order, strict=True):
+    low, high = _rate_axis_ends(rates, drawn_groups, pooled)
+    verdict_rows = table_rows(scope.audit, "verdicts", **scope.point_filters)
+    verdicts = {row["group"]: row for row in verdict_rows if row["metric"] == metric}
+    rows = [
+        _forest_row(scope, rates.get(group), verdicts.get(group), group, low, high)
+        for group in drawn_groups
+    ]
+    floors = _floors(scope, metric) if pooled else {}
+    for row, group in zip(rows, drawn_groups, strict=True):
         if group in floors and pooled:
             row["b0"] = max(pooled / floors[group], low)
             row["b1"] = min(pooled * floors[group], high)
-    x = vl.as_logs("%", low, high, labelOverlap=True)
+    x = vl.log_axis("%", low, high, labelOverlap=True)
     x["scale"]["range"] = [0, width]
-    same = {"title": "%"}  # one layer tells the axis, the others share it
-    states = [*VERDICTS.values(), _FEW]
-    colours = [inks.bad, inks.good, inks.ink, inks.muted, inks.muted]
-    fills = [*colours[:-1], inks.paper]
-    if any(row.get("because_of") for row in judged):
-        states, colours, fills = [*states, _BECAUSE], [*colours, colours[1]], [*fills, inks.paper]
-    names = y["scale"]["domain"]
-    legend = {"columns": theme.columns(states, beside=room(names, theme.size))}
-    stroke, fill, shape = vl.drawn_as(
-        "is", states, colours, fills, _SHAPES[: len(states)], legend=legend
+    shared_title = {"title": "%"}  # one layer defines the axis, the others share it
+    stroke, fill, shape = _verdict_channels(
+        theme,
+        group_labels=y["scale"]["domain"],
+        has_dependent_verdicts=any(row.get("because_of") for row in verdict_rows),
     )
-    none: vl.Spec = {"shape": "triangle-left", "color": inks.muted, "size": 45, "opacity": 1}
+    zero_errors: vl.Spec = {"shape": "triangle-left", "color": inks.muted, "size": 45, "opacity": 1}
     fields = {"g": "group", "n": metric.upper(), "told": "errors / trials", "s": "speakers"}
-    words = vl.told({**fields, "is": "verdict"})
-    point = {"x": vl.amount("v", **x), "stroke": stroke, "fill": fill, "shape": shape, **words}
+    tooltip = vl.tooltip({**fields, "is": "verdict"})
+    dot = {
+        "x": vl.quantitative("v", **x),
+        "stroke": stroke,
+        "fill": fill,
+        "shape": shape,
+        **tooltip,
+    }
     marks = [
-        vl.interval({"x": vl.amount("l", **same), "stroke": vl.word("is", title=None)}, width=1.5),
-        vl.mark("point", {"x": vl.amount("h", **same), **words}, when="datum.none", **none),
-        vl.mark("point", point, when="datum.v > 0", size=46, strokeWidth=1.5, opacity=1),
-        vl.words_beside("n", {}, width, theme),
+        vl.interval_mark(
+            {"x": vl.quantitative("l", **shared_title), "stroke": vl.nominal("is", title=None)},
+            width=1.5,
+        ),
+        vl.mark(
+            "point",
+            {"x": vl.quantitative("h", **shared_title), **tooltip},
+            condition="datum.none",
+            **zero_errors,
+        ),
+        vl.mark("point", dot, condition="datum.v > 0", size=46, strokeWidth=1.5, opacity=1),
+        vl.text_beside("n", {}, width, theme),
     ]
     layers = []
     if floors:
-        band = {"y": y, "x": vl.amount("b0", **same), "x2": {"field": "b1"}}
+        band = {"y": y, "x": vl.quantitative("b0", **shared_title), "x2": {"field": "b1"}}
         layers.append(vl.mark("bar", band, color=inks.band, height={"band": 1}))
     if pooled:
-        layers.append(vl.dashed({"x": vl.datum(float(f"{pooled:.5g}"), **same)}, inks.ink))
+        layers.append(
+            vl.dashed_rule({"x": vl.datum(float(f"{pooled:.5g}"), **shared_title)}, inks.ink)
+        )
     layers.append({"layer": marks, "encoding": {"y": y}})
-    size = {"width": width + _FIGURES, "height": _ROW_OF_FOREST * len(order)}
-    return vl.panel(layers, rows, RATES[metric], **size)
+    panel_size = {"width": width + _RATES_WIDTH, "height": _FOREST_ROW_HEIGHT * len(drawn_groups)}
+    return vl.panel(layers, rows, RATES[metric], **panel_size)
 
 
-def _floors(chosen: Chosen, metric: str) -> dict[str, float]:
-    """How many times above or below par a group of a fair system may lie."""
+def _rate_axis_ends(
+    rates: Mapping[str, Row], drawn_groups: Sequence[str], pooled: float | None
+) -> tuple[float, float]:
+    """Return the ends of the axis of a panel."""
+    # limits far below the pooled rate would leave no room for the rates themselves
+    lowest = max((pooled or 0) / 300, 0)
+    drawn_rows = [rates[group] for group in drawn_groups if group in rates]
+    rates_and_limits = [row[name] for row in drawn_rows for name in ("value", "low", "high")]
+    return vl.log_domain(
+        [rate for rate in [*rates_and_limits, pooled] if rate is None or rate >= lowest], most=1
+    )
+
+
+def _verdict_channels(
+    theme: Theme, *, group_labels: Sequence[str], has_dependent_verdicts: bool
+) -> list[vl.Spec]:
+    """Return stroke, fill and shape of dots by verdict, with one legend."""
+    inks = theme.inks
+    states = [*VERDICTS.values(), _TOO_SMALL]
+    colours = [inks.bad, inks.good, inks.ink, inks.muted, inks.muted]
+    fills = [*colours[:-1], inks.paper]
+    if has_dependent_verdicts:
+        states.append(_BETTER_WITHOUT_WORST)
+        colours.append(inks.good)
+        fills.append(inks.paper)
+    names_width = text_width(group_labels, theme.size)
+    legend = {"columns": theme.legend_columns(states, reserved_width=names_width)}
+    shapes = _SHAPES[: len(states)]
+    return vl.series_channels("is", states, colours, fills, shapes, legend=legend)
+
+
+def _floors(scope: ChartScope, metric: str) -> dict[str, float]:
+    """Return by group the largest ratio that 95 % of audits show if error rates are equal."""
     rows = [
         row
-        for row in rows_of(chosen.audit, "bias", **chosen.at, measure="ratio", zero="none")
+        for row in table_rows(
+            scope.audit, "bias", **scope.point_filters, measure="ratio", zero="none"
+        )
         if row["metric"] == metric and row["floor_95"] is not None
     ]
-    for reference in ("pooled", *chosen.audit.record["options"]["reference"]):
+    for reference in ("pooled", *scope.audit.record["options"]["reference"]):
         floors = {row["group"]: row["floor_95"] for row in rows if row["reference"] == reference}
         if floors:
             return floors
@@ -242,167 +297,177 @@ def _floors(chosen: Chosen, metric: str) -> dict[str, float]:
 
 
 def _forest_row(
-    chosen: Chosen, row: Row | None, verdict: Row | None, group: str, low: float, high: float
+    scope: ChartScope, row: Row | None, verdict: Row | None, group: str, low: float, high: float
 ) -> Row:
-    """What is drawn of a group, between the ends of the axis."""
-    made: Row = {"group": chosen.marked(group), "g": printable(group)}
+    """Return the drawn row of a group, its interval cut at the ends of the axis."""
+    drawn_row: Row = {"group": scope.group_label(group), "g": printable(group)}
     if row is None or row["value"] is None:
-        why = "no trials" if row is None else row["reason"]
-        return {**made, "n": "–", "told": f"– ({why})", "is": _FEW}
-    state = VERDICTS[(verdict and verdict["verdict"]) or "cannot_tell"]
+        reason = "no trials" if row is None else row["reason"]
+        return {**drawn_row, "n": "–", "told": f"– ({reason})", "is": _TOO_SMALL}
+    verdict_label = VERDICTS[(verdict and verdict["verdict"]) or "cannot_tell"]
     if verdict and verdict["gates"] and verdict["verdict"] not in {"worse", "better"}:
-        state = _FEW
-    made |= {
+        verdict_label = _TOO_SMALL
+    drawn_row |= {
         "v": float(row["value"]),
-        "n": _in_words(row),
+        "n": _rate_with_interval(row),
         "told": f"{row['errors']:,} / {row['trials']:,}",
-        "is": _BECAUSE if verdict and verdict.get("because_of") else state,
+        "is": _BETTER_WITHOUT_WORST if verdict and verdict.get("because_of") else verdict_label,
     }
     if row["speakers"] is not None:
-        made["s"] = f"{row['speakers']:,}"
+        drawn_row["s"] = f"{row['speakers']:,}"
     if row["value"] == 0 and row["high"] is not None:
-        made["none"] = True
+        drawn_row["none"] = True
     if row["high"] is not None:
-        made["l"] = float(min(max(row["low"] or 0, low), high))
-        made["h"] = float(min(max(row["high"], low), high))
-    return made
+        drawn_row["l"] = float(min(max(row["low"] or 0, low), high))
+        drawn_row["h"] = float(min(max(row["high"], low), high))
+    return drawn_row
 
 
-# ---- whether groups fare alike within each level of --within, as channel or language
+# ---- error rates within each stratum of --within, such as a channel or a language
 
 
-_MOST_OF_LEVELS = 30
-"""Groups drawn at most."""
-_ROW_OF_LEVELS = 12
+_MAX_STRATUM_GROUPS = 30
+_STRATUM_ROW_HEIGHT = 12
 _ALL = "all groups"
-_LEVELS = 6
+_MAX_STRATA = 6
 
 
-@chart("groups", per="widest")
-def levels(chosen: Chosen, theme: Theme) -> Drawing:
-    """FNR and FPR of every group within each level, side by side."""
-    names = {group: chosen.marked(group) for group in kept(chosen, _MOST_OF_LEVELS)}
-    names["pooled"] = _ALL
-    by_metric = _rates_within(chosen, names)
-    drawn = [*dict.fromkeys(row["c"] for rows in by_metric.values() for row in rows)]
-    beside = room(names.values(), theme.size)
-    width = (theme.width - 20 - beside) // len(by_metric) - 12
-    size = {"width": width, "height": _ROW_OF_LEVELS * len(names) * max(len(drawn), 1.5)}
-    ways = theme.colours(len(drawn)), theme.shapes(len(drawn))
-    legend = {"columns": theme.columns(drawn, beside=beside)}
-    colour, shape = vl.drawn_as("c", drawn, *ways, legend=legend)
-    panels, parts = [], []
-    for place, (metric, rows) in enumerate(by_metric.items()):
-        values = [row[n] for row in rows for n in ("v", "l", "h") if n in row]
-        low, high = vl.log_domain(values, most=1)
+@chart("groups", drawn_per="widest", name="levels")
+def rates_by_stratum(scope: ChartScope, theme: Theme) -> Drawing:
+    """Draw FNR and FPR of every group within each stratum, side by side."""
+    drawn_groups = groups_to_draw(scope, _MAX_STRATUM_GROUPS)
+    group_labels = {group: scope.group_label(group) for group in drawn_groups}
+    group_labels["pooled"] = _ALL
+    by_metric = _rates_within(scope, group_labels)
+    strata = [*dict.fromkeys(row["c"] for rows in by_metric.values() for row in rows)]
+    names_width = text_width(group_labels.values(), theme.size)
+    width = (theme.width - 20 - names_width) // len(by_metric) - 12
+    height = _STRATUM_ROW_HEIGHT * len(group_labels) * max(len(strata), 1.5)
+    panel_size = {"width": width, "height": height}
+    series_styles = theme.colours(len(strata)), theme.shapes(len(strata))
+    legend = {"columns": theme.legend_columns(strata, reserved_width=names_width)}
+    colour, shape = vl.series_channels("c", strata, *series_styles, legend=legend)
+    panels, sentences = [], []
+    for panel_index, (metric, rows) in enumerate(by_metric.items()):
+        rates = [row[field] for row in rows for field in ("v", "l", "h") if field in row]
+        low, high = vl.log_domain(rates, most=1)
         low = max(low, min(row["v"] for row in rows) / 10)
         for row in rows:
             if "l" in row:
                 row["l"], row["h"] = max(row["l"], low), min(row["h"], high)
-        x = vl.as_logs("%", low, high, labelOverlap=True)
+        x = vl.log_axis("%", low, high, labelOverlap=True)
         y = {
-            "y": vl.names_down(names.values(), theme.inks.ink if place == 0 else ""),
-            "yOffset": vl.word("c", scale={"domain": drawn}),
+            "y": vl.name_axis(group_labels.values(), theme.inks.ink if panel_index == 0 else ""),
+            "yOffset": vl.nominal("c", scale={"domain": strata}),
         }
         marks = [
-            vl.interval({**y, "x": vl.amount("l", **x), "color": colour}, width=1.2),
-            vl.dots({**y, "x": vl.amount("v", **x), "color": colour, "shape": shape}, 34),
+            vl.interval_mark({**y, "x": vl.quantitative("l", **x), "color": colour}, width=1.2),
+            vl.dots({**y, "x": vl.quantitative("v", **x), "color": colour, "shape": shape}, 34),
         ]
-        panels.append(vl.panel(marks, rows, RATES[metric], **size))
-        of_all = [row for row in rows if row["group"] == _ALL]
-        parts += [f"{RATES[metric]} of all, {row['c']}: {row['s']}" for row in of_all]
+        panels.append(vl.panel(marks, rows, RATES[metric], **panel_size))
+        pooled_rows = [row for row in rows if row["group"] == _ALL]
+        sentences += [f"{RATES[metric]} of all, {row['c']}: {row['s']}" for row in pooled_rows]
     return Drawing(
-        theme.of(vl.in_a_row(panels, 12), view=_BARE),
-        f"Within strata: {cut(chosen.label)} at {cut(chosen.point)}, by {cut(chosen.grouping)}",
+        theme.styled(vl.side_by_side(panels, 12), view=_NO_FRAME),
+        f"Within strata: {shortened(scope.label)} at {shortened(scope.operating_point)}, "
+        f"by {shortened(scope.grouping)}",
         "Error rate of each group in every stratum, with confidence interval, at the same "
         "threshold; further right is worse. If groups differ in the same way in every stratum, the "
         "strata do not explain the difference. Groups without errors in a stratum have no mark."
-        + left_out(chosen, _MOST_OF_LEVELS),
-        "; ".join(parts) + ".",
+        + undrawn_sentence(scope, _MAX_STRATUM_GROUPS),
+        "; ".join(sentences) + ".",
     )
 
 
-def _rates_within(chosen: Chosen, names: Mapping[str, str]) -> dict[str, list[Row]]:
-    """Rates above 0 within each of the first levels, by metric."""
+def _rates_within(scope: ChartScope, names: Mapping[str, str]) -> dict[str, list[Row]]:
+    """Return rates above 0 within each of the first strata, by metric."""
     by_metric: dict[str, list[Row]] = {}
-    at = {name: value for name, value in chosen.at.items() if name != "within"}
+    filters = {name: value for name, value in scope.point_filters.items() if name != "within"}
     for metric in RATES:
-        rows = rows_of(chosen.audit, "groups", **at, metric=metric, definition="")
+        rows = table_rows(scope.audit, "groups", **filters, metric=metric, definition="")
         rows = [row for row in rows if row["within"] and row["value"] and row["group"] in names]
-        first = [*dict.fromkeys(row["within"] for row in rows)][:_LEVELS]
-        drawn = [
+        strata = [*dict.fromkeys(row["within"] for row in rows)][:_MAX_STRATA]
+        drawn_rows = [
             {
                 "group": names[row["group"]],
-                "c": cut(row["within"], 30),
+                "c": shortened(row["within"], 30),
                 "v": row["value"],
-                "s": _in_words(row),
-                **_limits(row),
+                "s": _rate_with_interval(row),
+                **_interval_fields(row),
             }
             for row in rows
-            if row["within"] in first
+            if row["within"] in strata
         ]
-        if drawn:
-            by_metric[metric] = drawn
+        if drawn_rows:
+            by_metric[metric] = drawn_rows
     if not by_metric:
         msg = "the audit has no levels; audit again with --within, as in --within channel"
         raise ConfigError(msg)
     return by_metric
 
 
-# ---- whose recordings fail before anything is compared: failures to enrol and to acquire
+# ---- failures to enrol and to acquire
 
 
-_MOST_OF_FAILURES = 60
-"""Groups drawn at most."""
+_MAX_FAILURE_GROUPS = 60
 _INSET = 7
-"""So that a dot at 0 does not cover the names."""
-_ATTEMPTS = 100
-"""Room for the counts beside a panel."""
-_KINDS = {"fte": "cannot enrol (FTE)", "fta": "cannot be recorded (FTA)"}
+"""Pixels at the left, so that a dot at 0 does not cover the names."""
+_COUNTS_WIDTH = 100
+"""Pixels for the counts next to a panel."""
+_FAILURE_KINDS = {"fte": "cannot enrol (FTE)", "fta": "cannot be recorded (FTA)"}
 
 
-@chart("groups", per="widest")
-def failures(chosen: Chosen, theme: Theme) -> Drawing:
-    """FTE and FTA of every group with intervals."""
-    groups = kept(chosen, _MOST_OF_FAILURES)
-    names = [chosen.marked(group) for group in groups]
+@chart("groups", drawn_per="widest")
+def failures(scope: ChartScope, theme: Theme) -> Drawing:
+    """Draw FTE and FTA of every group with intervals."""
+    groups = groups_to_draw(scope, _MAX_FAILURE_GROUPS)
+    group_labels = [scope.group_label(group) for group in groups]
     by_metric: dict[str, list[Row]] = {}
-    for metric in _KINDS:
-        of = chosen.metric(metric)
-        for group, name in zip(groups, names, strict=True):
-            row = of.get(group)
+    for metric in _FAILURE_KINDS:
+        metric_rows = scope.metric_rows(metric)
+        for group, name in zip(groups, group_labels, strict=True):
+            row = metric_rows.get(group)
             if row is not None and row["value"] is not None:
                 counts = f"{row['errors'] or 0:,} / {row['trials'] or 0:,}"
-                made = {"group": name, "v": row["value"], "n": counts, "s": _in_words(row)}
-                by_metric.setdefault(metric, []).append(made | _limits(row))
+                drawn_row = {
+                    "group": name,
+                    "v": row["value"],
+                    "n": counts,
+                    "s": _rate_with_interval(row),
+                }
+                by_metric.setdefault(metric, []).append(drawn_row | _interval_fields(row))
     if not by_metric:
         msg = "the audit knows of no failures; audit again with --failures"
         raise ConfigError(msg)
-    n = 1 if theme.is_narrow else len(by_metric)
-    width = (theme.width - 20 - room(names, theme.size)) // n - _ATTEMPTS
-    size = {"width": width + _ATTEMPTS, "height": _ROW * len(names)}
-    panels, parts = [], []
-    for place, (metric, rows) in enumerate(by_metric.items()):
-        most = max(float(row["h"] if "h" in row else row["v"]) for row in rows) or 0.01
+    n_columns = 1 if theme.is_narrow else len(by_metric)
+    width = (theme.width - 20 - text_width(group_labels, theme.size)) // n_columns - _COUNTS_WIDTH
+    panel_size = {"width": width + _COUNTS_WIDTH, "height": _ROW_HEIGHT * len(group_labels)}
+    panels, sentences = [], []
+    for panel_index, (metric, rows) in enumerate(by_metric.items()):
+        highest = max(float(row["h"] if "h" in row else row["v"]) for row in rows) or 0.01
         x = {
             "title": "%",
-            "scale": {"domain": [0, most * 1.05], "nice": False, "range": [_INSET, width]},
+            "scale": {"domain": [0, highest * 1.05], "nice": False, "range": [_INSET, width]},
             "axis": {"tickCount": 4, "labelExpr": "format(100 * datum.value, '~r')"},
         }
-        y = vl.names_down(names, theme.inks.ink if place == 0 or theme.is_narrow else "")
+        y = vl.name_axis(
+            group_labels, theme.inks.ink if panel_index == 0 or theme.is_narrow else ""
+        )
         marks = [
-            vl.interval({"y": y, "x": vl.amount("l", **x)}, color=theme.inks.ink),
-            vl.dots({"y": y, "x": vl.amount("v", **x)}, 44, color=theme.inks.series[0]),
-            vl.words_beside("n", {"y": y}, width, theme),
+            vl.interval_mark({"y": y, "x": vl.quantitative("l", **x)}, color=theme.inks.ink),
+            vl.dots({"y": y, "x": vl.quantitative("v", **x)}, 44, color=theme.inks.series[0]),
+            vl.text_beside("n", {"y": y}, width, theme),
         ]
-        panels.append(vl.panel(marks, rows, _KINDS[metric], **size))
+        panels.append(vl.panel(marks, rows, _FAILURE_KINDS[metric], **panel_size))
         worst = max(rows, key=lambda row: float(row["v"]))
-        parts.append(f"{_KINDS[metric]}, highest: {cut(worst['group'])} {worst['s']}")
+        sentences.append(
+            f"{_FAILURE_KINDS[metric]}, highest: {shortened(worst['group'])} {worst['s']}"
+        )
     return Drawing(
-        theme.of(theme.arranged(panels, 12), view=_BARE),
-        f"Whose recordings fail: {cut(chosen.label)} by {cut(chosen.grouping)}",
+        theme.styled(theme.arrange(panels, 12), view=_NO_FRAME),
+        f"Whose recordings fail: {shortened(scope.label)} by {shortened(scope.grouping)}",
         "A dot is the share of a group's recordings that could not be used at all, its line the "
         "interval; beside it failures and attempts. Further right is worse."
-        + left_out(chosen, _MOST_OF_FAILURES),
-        "; ".join(parts) + ".",
+        + undrawn_sentence(scope, _MAX_FAILURE_GROUPS),
+        "; ".join(sentences) + ".",
     )

@@ -1,4 +1,4 @@
-"""Who is taken for whom: false accepts of every pair of groups."""
+"""The chart of false accepts for every pair of groups."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING
 
 from parivox.errors import ConfigError
 from parivox.report.charts import grammar as vl
-from parivox.report.charts.chart import Chosen, Drawing, Row, chart, cut, kept, left_out, rows_of
-from parivox.report.charts.theme import room
+from parivox.report.charts.chart import (
+    ChartScope,
+    Drawing,
+    Row,
+    chart,
+    groups_to_draw,
+    shortened,
+    table_rows,
+    undrawn_sentence,
+)
+from parivox.report.charts.theme import text_width
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -20,53 +29,91 @@ if TYPE_CHECKING:
 
     Cells = Mapping[tuple[str, str], Row]
 
-MOST = 50
-"""Groups drawn at most."""
-_APART = 40
-"""Up to so many groups each cell is a mark of its own, which the pointer finds."""
-_WITH_FIGURES = 9
-_LONGEST = "0.000 %"
-"""A figure that takes the most room."""
-_CELL = 42
-"""Pixels of a side of a cell that has none."""
+MAX_GROUPS = 50
+_MAX_SINGLE_CELLS = 40
+"""Up to this many groups, each cell is a mark of its own with a tooltip."""
+_MAX_GROUPS_WITH_RATES = 9
+"""Up to this many groups, the rate is written in each cell."""
+_WIDEST_RATE = "0.000 %"
+_CELL_SIDE = 42
+"""Pixels of the side of a cell without a rate."""
 _CLASSES = 6
-_ACROSS = 6
-"""Names that stand side by side above the cells; more are turned."""
-_TITLE = 30
-"""Room for the title of an axis and what is around a chart."""
+_MAX_UPRIGHT_NAMES = 6
+"""More names above the cells than this are turned."""
+_MARGIN = 30
+"""Pixels for the title of an axis and the padding of the chart."""
 _NO_ERROR = "none"
 
 
-@chart("pairs", per="widest")
-def matrix(chosen: Chosen, theme: Theme) -> Drawing:
-    """Heat map of the FPR of every pair of groups, in classes of a logarithmic scale."""
-    inks = theme.inks
-    cells = _cells(chosen)
-    names = kept(chosen, MOST)
-    n = len(names)
-    edges = _edges([row["value"] for row in cells.values() if row["value"]])
+@chart("pairs", drawn_per="widest")
+def matrix(scope: ChartScope, theme: Theme) -> Drawing:
+    """Draw a heat map of the FPR of every pair of groups, in classes of a logarithmic scale."""
+    cells = _cells(scope)
+    names = groups_to_draw(scope, MAX_GROUPS)
+    n_groups = len(names)
+    edges = _class_edges([row["value"] for row in cells.values() if row["value"]])
     labels = [_NO_ERROR, *(f"{100 * low:.2g}–{100 * high:.2g}" for low, high in pairwise(edges))]
-    written = [chosen.marked(group) for group in names]
-    beside = _TITLE + room(written, theme.size)
-    least = room([_LONGEST], theme.size) if n <= _WITH_FIGURES else _CELL
-    side = min(theme.width - beside, max(least * n, 160))
-    every = {
-        "values": [i + 0.5 for i in range(n)],
-        "tickCount": n,  # else Vega leaves some out
-        "labelExpr": f"({json.dumps(written, ensure_ascii=False)})[floor(datum.value)]",
+    group_labels = [scope.group_label(group) for group in names]
+    names_width = _MARGIN + text_width(group_labels, theme.size)
+    cell_side: float = _CELL_SIDE
+    if n_groups <= _MAX_GROUPS_WITH_RATES:
+        cell_side = text_width([_WIDEST_RATE], theme.size)
+    side = min(theme.width - names_width, max(cell_side * n_groups, 160))
+    has_rates = n_groups <= _MAX_GROUPS_WITH_RATES and side / n_groups >= text_width(
+        [_WIDEST_RATE], theme.size - 1
+    )
+    x, y = _axes(group_labels)
+    box = {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}}
+    rows = [*_marks(names, cells, edges, labels, has_rates=has_rates)]
+    rows.sort(key=lambda row: labels.index(row["c"]))  # an SVG ordered by class is smaller
+    layers = _layers(box, labels, [*_hatched(names, cells)], n_groups, names_width, theme)
+    if has_rates:
+        layers += _rate_texts(x, y, theme)
+        for row in rows:
+            row |= {"mx": row["x"] + 0.5, "my": row["y"] + 0.5}
+    return Drawing(
+        theme.styled(vl.layered(layers, data=vl.inline_data(rows), width=side, height=side)),
+        f"Who is taken for whom: {shortened(scope.label)} at {shortened(scope.operating_point)}, "
+        f"by {shortened(scope.grouping)}",
+        "A cell is a pair of groups: the darker (on a dark ground the brighter), the more often "
+        "someone of the row's group is taken for someone of the column's. Steps are even in "
+        "ratio. Hatched: the list has no such trials, so nothing is known."
+        + undrawn_sentence(scope, MAX_GROUPS),
+        _description(cells, len(scope.groups)),
+    )
+
+
+def _axes(group_labels: Sequence[str]) -> tuple[vl.Spec, vl.Spec]:
+    """Return the axes of enrolment speakers, above the cells, and of test speakers."""
+    n_groups = len(group_labels)
+    axis = {
+        "values": [i + 0.5 for i in range(n_groups)],
+        "tickCount": n_groups,  # else Vega leaves some out
+        "labelExpr": f"({json.dumps(group_labels, ensure_ascii=False)})[floor(datum.value)]",
         "ticks": False,
         "domain": False,
         "grid": False,
-        "labelOverlap": n > _APART,
+        "labelOverlap": n_groups > _MAX_SINGLE_CELLS,
     }
-    ends = {"domain": [0, n], "nice": False}
-    above = {"orient": "top", "labelAngle": -90 if n > _ACROSS else 0, **every}
-    x = vl.amount("x", title="enrolment speaker", scale=ends, axis=above)
-    y = vl.amount("y", title="test speaker", scale={**ends, "reverse": True}, axis=every)
-    box = {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}}
-    has_figures = n <= _WITH_FIGURES and side / n >= room([_LONGEST], theme.size - 1)
-    rows = [*_marks(names, cells, edges, labels, has_figures=has_figures)]
-    rows.sort(key=lambda row: labels.index(row["c"]))  # one class after the other is smaller
+    scale = {"domain": [0, n_groups], "nice": False}
+    angle = -90 if n_groups > _MAX_UPRIGHT_NAMES else 0
+    x_axis = {"orient": "top", "labelAngle": angle, **axis}
+    x = vl.quantitative("x", title="enrolment speaker", scale=scale, axis=x_axis)
+    y = vl.quantitative("y", title="test speaker", scale={**scale, "reverse": True}, axis=axis)
+    return x, y
+
+
+def _layers(
+    box: vl.Spec,
+    labels: Sequence[str],
+    hatching: Sequence[Row],
+    n_groups: int,
+    names_width: float,
+    theme: Theme,
+) -> list[vl.Spec]:
+    """Return the marks of the cells, over the hatching of cells without trials."""
+    inks = theme.inks
+    has_single_cells = n_groups <= _MAX_SINGLE_CELLS
     colour = {
         "field": "c",
         "type": "ordinal",
@@ -76,62 +123,63 @@ def matrix(chosen: Chosen, theme: Theme) -> Drawing:
             "orient": "bottom",
             "titleOrient": "top",
             "symbolType": "square",
-            "columns": theme.columns(labels, beside=beside),
+            "columns": theme.legend_columns(labels, reserved_width=names_width),
         },
     }
     cell: vl.Spec = {**box, "color": colour}
-    if n <= _APART:
-        fields = {"e": "enrolled", "t": "test", "r": "false accepts"}
-        cell |= vl.told(fields)
-    hatched = [*_hatched(names, cells)]
+    if has_single_cells:
+        cell |= vl.tooltip({"e": "enrolled", "t": "test", "r": "false accepts"})
     thin: vl.Spec = {"color": inks.muted, "strokeWidth": 0.7, "opacity": 0.75}
-    layers = [
-        vl.mark("rule", box, rows=hatched, **thin),
-        vl.mark("rect", cell, stroke=inks.paper, strokeWidth=0.5 if n <= _APART else 0),
+    return [
+        vl.mark("rule", box, rows=hatching, **thin),
+        vl.mark("rect", cell, stroke=inks.paper, strokeWidth=0.5 if has_single_cells else 0),
     ]
-    if has_figures:
-        middle = {"x": vl.amount("mx", title=x["title"]), "y": vl.amount("my", title=y["title"])}
-        size = theme.size - 1
-        for when, ink in (("datum.k < 4", inks.ink), ("datum.k >= 4", inks.paper)):
-            layers.append(vl.words("s", middle, size=size, when=when, color=ink))
-        for row in rows:
-            row |= {"mx": row["x"] + 0.5, "my": row["y"] + 0.5}
-    return Drawing(
-        theme.of(vl.layered(layers, data=vl.inline(rows), width=side, height=side)),
-        f"Who is taken for whom: {cut(chosen.label)} at {cut(chosen.point)}, "
-        f"by {cut(chosen.grouping)}",
-        "A cell is a pair of groups: the darker (on a dark ground the brighter), the more often "
-        "someone of the row's group is taken for someone of the column's. Steps are even in "
-        "ratio. Hatched: the list has no such trials, so nothing is known."
-        + left_out(chosen, MOST),
-        _in_words(cells, len(chosen.groups)),
-    )
 
 
-def _in_words(cells: Cells, n: int) -> str:
+def _rate_texts(x: vl.Spec, y: vl.Spec, theme: Theme) -> list[vl.Spec]:
+    """Return the rates in the middle of cells, light on the classes of dark ink."""
+    middle = {
+        "x": vl.quantitative("mx", title=x["title"]),
+        "y": vl.quantitative("my", title=y["title"]),
+    }
+    size = theme.size - 1
+    return [
+        vl.text_mark("s", middle, size=size, condition=condition, color=ink)
+        for condition, ink in (
+            ("datum.k < 4", theme.inks.ink),
+            ("datum.k >= 4", theme.inks.paper),
+        )
+    ]
+
+
+def _description(cells: Cells, n_groups: int) -> str:
     ranked = sorted(cells.values(), key=lambda row: -(row["value"] or 0))
     highest = "; ".join(
-        f"{cut(row['test_group'])} for {cut(row['enrol_group'])} {percent(row['value'])} "
-        f"({row['errors']:,} of {row['trials']:,})"
+        f"{shortened(row['test_group'])} for {shortened(row['enrol_group'])} "
+        f"{percent(row['value'])} ({row['errors']:,} of {row['trials']:,})"
         for row in ranked[:3]
     )
-    return f"{len(ranked)} of {n * n} pairs of groups have trials. Most often taken: {highest}."
+    return (
+        f"{len(ranked)} of {n_groups * n_groups} pairs of groups have trials. "
+        f"Most often taken: {highest}."
+    )
 
 
-def _cells(chosen: Chosen) -> dict[tuple[str, str], Row]:
-    asked = {name: value for name, value in chosen.at.items() if name != "allocation"}
-    rows = [row for row in rows_of(chosen.audit, "matrix", **asked) if row["value"] is not None]
+def _cells(scope: ChartScope) -> dict[tuple[str, str], Row]:
+    """Return the rows of the matrix by enrolment group and test group."""
+    filters = {name: value for name, value in scope.point_filters.items() if name != "allocation"}
+    rows = [row for row in table_rows(scope.audit, "matrix", **filters) if row["value"] is not None]
     if all(row["enrol_group"] == row["test_group"] for row in rows):
-        msg = f"no nontarget trials between groups of {chosen.grouping}: nothing to draw"
+        msg = f"no nontarget trials between groups of {scope.grouping}: nothing to draw"
         raise ConfigError(msg)
     return {(row["enrol_group"], row["test_group"]): row for row in rows}
 
 
-def _edges(values: Sequence[float]) -> list[float]:
-    """Limits of the classes: even in ratio, of two digits, around all positive values."""
-    if not values:
+def _class_edges(rates: Sequence[float]) -> list[float]:
+    """Return the edges of the classes: even in ratio, of two digits, around all positive rates."""
+    if not rates:
         return []
-    low, high = min(values), max(values)
+    low, high = min(rates), max(rates)
     step = max((high / low) ** (1 / _CLASSES), 1.2)
     edges = [low * step**k for k in range(_CLASSES + 1)]
     edges = [round(edge, 1 - floor(log10(edge))) for edge in edges]
@@ -140,52 +188,66 @@ def _edges(values: Sequence[float]) -> list[float]:
     return sorted(dict.fromkeys(edges))
 
 
+def _rate_class(rate: float, edges: Sequence[float]) -> int:
+    """Return the index of a rate's class; 0 is no error."""
+    return sum(1 for edge in edges[:-1] if rate >= edge) if rate else 0
+
+
 def _marks(
     names: Sequence[str],
     cells: Cells,
     edges: Sequence[float],
     labels: Sequence[str],
     *,
-    has_figures: bool,
+    has_rates: bool,
 ) -> Iterator[Row]:
-    """Cells with trials; neighbours in a row of one class are one mark if there are many."""
-    for j, test in enumerate(names):
+    """Return cells with trials; of many groups, neighbours of one class in a row are one mark."""
+    has_single_cells = len(names) <= _MAX_SINGLE_CELLS
+    for row_index, test_group in enumerate(names):
         classes: list[int | None] = []
-        for enrol in names:
-            row = cells.get((enrol, test))
-            rate = None if row is None else row["value"]
-            k = None if rate is None else sum(rate >= edge for edge in edges[:-1]) if rate else 0
-            classes.append(k)
-            if len(names) <= _APART and row is not None and k is not None:
-                i = len(classes) - 1
+        for column_index, enrol_group in enumerate(names):
+            cell = cells.get((enrol_group, test_group))
+            rate = None if cell is None else cell["value"]
+            if cell is None or rate is None:
+                classes.append(None)
+                continue
+            rate_class = _rate_class(rate, edges)
+            classes.append(rate_class)
+            if has_single_cells:
                 yield {
-                    **_box(i, i + 1, j, labels[k]),
-                    "k": k,
-                    "e": cut(enrol),
-                    "t": cut(test),
-                    **({"s": percent(rate)} if has_figures else {}),
-                    "r": f"{percent(rate)} ({row['errors']:,} of {row['trials']:,})",
+                    **_box(column_index, column_index + 1, row_index, labels[rate_class]),
+                    "k": rate_class,
+                    "e": shortened(enrol_group),
+                    "t": shortened(test_group),
+                    **({"s": percent(rate)} if has_rates else {}),
+                    "r": f"{percent(rate)} ({cell['errors']:,} of {cell['trials']:,})",
                 }
-        if len(names) > _APART:
+        if not has_single_cells:
             start = 0
-            for k, run in groupby(classes):
+            for run_class, run in groupby(classes):
                 stop = start + len([*run])
-                if k is not None:
-                    yield _box(start, stop, j, labels[k])
+                if run_class is not None:
+                    yield _box(start, stop, row_index, labels[run_class])
                 start = stop
 
 
-def _box(start: int, stop: int, j: int, label: str) -> Row:
-    return {"x": start, "x2": stop, "y": j, "y2": j + 1, "c": label}
+def _box(start: int, stop: int, row_index: int, label: str) -> Row:
+    return {"x": start, "x2": stop, "y": row_index, "y2": row_index + 1, "c": label}
 
 
 def _hatched(names: Sequence[str], cells: Cells) -> Iterator[Row]:
-    """Diagonals through cells without trials: one line through as many as follow each other."""
-    n = len(names)
-    for total in range(2 * n - 1):
-        line = [(i, total - i) for i in range(max(0, total - n + 1), min(n, total + 1))]
-        for is_empty, run in groupby(line, key=lambda c: (names[c[0]], names[c[1]]) not in cells):
-            if is_empty:
-                places = [*run]
-                (first, down), (last, up) = places[0], places[-1]
-                yield {"x": first, "y": down + 1, "x2": last + 1, "y2": up}
+    """Return diagonals through cells without trials, one line through neighbouring cells."""
+    n_groups = len(names)
+
+    def is_empty(position: tuple[int, int]) -> bool:
+        enrol, test = position
+        return (names[enrol], names[test]) not in cells
+
+    for total in range(2 * n_groups - 1):
+        columns = range(max(0, total - n_groups + 1), min(n_groups, total + 1))
+        diagonal = [(column, total - column) for column in columns]
+        for is_without_trials, run in groupby(diagonal, key=is_empty):
+            if is_without_trials:
+                positions = [*run]
+                (left, bottom), (right, top) = positions[0], positions[-1]
+                yield {"x": left, "y": bottom + 1, "x2": right + 1, "y2": top}

@@ -1,4 +1,4 @@
-"""How scores lie beside the thresholds, and what the common threshold costs each group."""
+"""Charts of scores by group: distributions, calibration, and the cost of the common threshold."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from parivox.errors import ConfigError
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
-    Chosen,
+    ChartScope,
     Drawing,
     Row,
     chart,
-    cut,
-    kept,
-    left_out,
-    rows_of,
+    groups_to_draw,
+    shortened,
+    table_rows,
+    undrawn_sentence,
 )
-from parivox.report.charts.curves import curves_of
-from parivox.report.charts.theme import room
+from parivox.report.charts.curves import grouping_curves
+from parivox.report.charts.theme import text_width
 from parivox.report.words import interval_text, short_number
 
 if TYPE_CHECKING:
@@ -28,46 +28,52 @@ if TYPE_CHECKING:
     from parivox.report.charts.theme import Theme
 
 
-# ---- scores of the right speakers and of impostors
+# ---- densities of target and nontarget scores
 
 
-_MOST_HILLS = 23
-"""Groups drawn at most."""
-_KINDS = ("own trials", "impostor trials")
-_PLACES = 35
-_BARE = {"stroke": None}
-_VISIBLE = 0.002
+_MAX_HILLS = 23
+_TARGET_TRIALS = "own trials"
+_TRIAL_KINDS = (_TARGET_TRIALS, "impostor trials")
+_N_SCORES = 35
+_NO_FRAME = {"stroke": None}
+_MIN_VISIBLE = 0.002
+"""Lower ends of densities, as a share of the peak, are not drawn."""
 _ALL = "all groups"
-_AT = "threshold at"
+_AUDITED_POINT = "threshold at"
 
 
-@chart("det", per="widest", name="scores")
-def distributions(chosen: Chosen, theme: Theme) -> Drawing:
-    """Densities of target and nontarget scores of each group, with the audited thresholds."""
+@chart("det", drawn_per="widest", name="scores")
+def distributions(scope: ChartScope, theme: Theme) -> Drawing:
+    """Draw densities of target and nontarget scores of each group, with the audited thresholds."""
     inks = theme.inks
-    of = curves_of(chosen.audit, chosen.system, chosen.list, chosen.grouping, chosen.allocation)
-    finite = of.thresholds[np.isfinite(of.thresholds)]
-    if finite.size < 2 or finite[0] == finite[-1]:
-        msg = f"{chosen.label} has fewer than two different scores: nothing to draw"
+    curves = grouping_curves(
+        scope.audit, scope.system, scope.list, scope.grouping, scope.allocation
+    )
+    finite_thresholds = curves.thresholds[np.isfinite(curves.thresholds)]
+    if finite_thresholds.size < 2 or finite_thresholds[0] == finite_thresholds[-1]:
+        msg = f"{scope.label} has fewer than two different scores: nothing to draw"
         raise ConfigError(msg)
-    places = np.linspace(finite[0], finite[-1], _PLACES)
-    groups = kept(chosen, _MOST_HILLS)
-    panels = {"pooled": _ALL} | {name: cut(chosen.marked(name), 24) for name in groups}
+    scores = np.linspace(finite_thresholds[0], finite_thresholds[-1], _N_SCORES)
+    groups = groups_to_draw(scope, _MAX_HILLS)
+    panels = {"pooled": _ALL} | {name: shortened(scope.group_label(name), 24) for name in groups}
     rows: list[Row] = []
     for name, panel in panels.items():
-        if name not in of.groups:
+        if name not in curves.groups:
             continue
-        at = of.groups.index(name)
-        below = of.fn[at], of.n_nontarget[at] - of.fp[at]
-        sizes = of.n_target[at], of.n_nontarget[at]
-        for kind, counts, n in zip(_KINDS, below, sizes, strict=True):
-            if n:
-                at_scores, heights = _density(places, of.thresholds, counts / n)
-                rows.append({"p": panel, "c": kind, "x": at_scores, "y": heights})
-    where = {"system": chosen.system, "list": chosen.list, "within": ""}
+        group_index = curves.groups.index(name)
+        counts_below = (
+            curves.fn[group_index],
+            curves.n_nontarget[group_index] - curves.fp[group_index],
+        )
+        sizes = curves.n_target[group_index], curves.n_nontarget[group_index]
+        for trial_kind, counts, n_trials in zip(_TRIAL_KINDS, counts_below, sizes, strict=True):
+            if n_trials:
+                middles, heights = _density(scores, curves.thresholds, counts / n_trials)
+                rows.append({"p": panel, "c": trial_kind, "x": middles, "y": heights})
+    filters = {"system": scope.system, "list": scope.list, "within": ""}
     points = {
-        cut(row["operating_point"]): row["threshold"]
-        for row in rows_of(chosen.audit, "operating_points", **where)
+        shortened(row["operating_point"]): row["threshold"]
+        for row in table_rows(scope.audit, "operating_points", **filters)
         if row["threshold"] is not None and np.isfinite(row["threshold"])
     }
     rows += [
@@ -75,280 +81,354 @@ def distributions(chosen: Chosen, theme: Theme) -> Drawing:
         for panel in panels.values()
         for name, threshold in points.items()
     ]
-    ends = {"domain": [float(f"{end:.5g}") for end in finite[[0, -1]]], "nice": False}
+    score_range = {
+        "domain": [float(f"{end:.5g}") for end in finite_thresholds[[0, -1]]],
+        "nice": False,
+    }
     axis = {"tickCount": 4, "grid": False}
-    x = vl.amount("x", title="score", scale={**ends, "zero": False}, axis=axis)
+    x = vl.quantitative("x", title="score", scale={**score_range, "zero": False}, axis=axis)
     fills = inks.series[0], "transparent"
-    fill, stroke = vl.drawn_as("c", _KINDS, fills, inks.series[:2])
-    hill = {"x": x, "y": vl.amount("y", title=None, axis=None, stack=None)}
-    hill |= {"fill": fill, "stroke": stroke}
-    layers = [vl.mark("area", hill, when="datum.k != 'at'", fillOpacity=0.4, strokeWidth=1.2)]
+    fill, stroke = vl.series_channels("c", _TRIAL_KINDS, fills, inks.series[:2])
+    hill_channels = {"x": x, "y": vl.quantitative("y", title=None, axis=None, stack=None)}
+    hill_channels |= {"fill": fill, "stroke": stroke}
+    layers = [
+        vl.mark(
+            "area", hill_channels, condition="datum.k != 'at'", fillOpacity=0.4, strokeWidth=1.2
+        )
+    ]
     if points:
-        legend = {"columns": theme.columns([*points], beside=room([_AT], theme.size))}
+        legend = {
+            "columns": theme.legend_columns(
+                [*points], reserved_width=text_width([_AUDITED_POINT], theme.size)
+            )
+        }
         dashes = theme.dashes(len(points))
-        (dash,) = vl.drawn_as("c", points, dashes, title=_AT, legend=legend)
-        rule: vl.Spec = {"strokeWidth": 1.2, "color": inks.ink}
-        layers.append(vl.mark("rule", {"x": x, "strokeDash": dash}, when="datum.k == 'at'", **rule))
-    columns = vl.across(len(panels), theme)
+        (dash,) = vl.series_channels("c", points, dashes, title=_AUDITED_POINT, legend=legend)
+        rule_style: vl.Spec = {"strokeWidth": 1.2, "color": inks.ink}
+        layers.append(
+            vl.mark("rule", {"x": x, "strokeDash": dash}, condition="datum.k == 'at'", **rule_style)
+        )
+    columns = vl.panel_columns(len(panels), theme)
     hills = vl.layered(layers, width=(theme.width - 20) // columns - 14, height=64)
-    drawn = vl.facets(hills, "p", panels.values(), columns, 12)
+    facets = vl.facets(hills, "p", panels.values(), columns, 12)
     return Drawing(
-        theme.of({**drawn, "data": vl.inline(rows), "transform": [{"flatten": ["x", "y"]}]}),
-        f"Score distributions: {cut(chosen.label)} by {cut(chosen.grouping)}",
+        theme.styled(
+            {**facets, "data": vl.inline_data(rows), "transform": [{"flatten": ["x", "y"]}]}
+        ),
+        f"Score distributions: {shortened(scope.label)} by {shortened(scope.grouping)}",
         "Score distributions of target trials (filled) and nontarget trials (outline) by group, "
         "each with the same area. Trials to the right of a threshold are accepted. If the "
         "distributions of a group are shifted against those of other groups, a common threshold "
-        "gives it more errors of one type." + left_out(chosen, _MOST_HILLS),
+        "gives it more errors of one type." + undrawn_sentence(scope, _MAX_HILLS),
         f"Densities of scores of {len(groups)} groups and of all, with the audited thresholds.",
     )
 
 
 def _density(
-    places: NDArray[np.float64], thresholds: NDArray[np.float64], share_below: NDArray[np.float64]
+    scores: NDArray[np.float64], thresholds: NDArray[np.float64], share_below: NDArray[np.float64]
 ) -> tuple[list[float], list[float]]:
-    """Shares of trials between even places, at their middles, of the highest of them all."""
-    finite = np.isfinite(thresholds)
-    step = places[1] - places[0]  # what lies at the last threshold and above is drawn there
-    known = np.append(thresholds[finite], thresholds[finite][-1] + step)
-    below = np.interp(np.append(places, known[-1]), known, np.append(share_below[finite], 1.0))
-    share = np.diff(below)
+    """Return a smoothed density of scores: the middles of even steps and the share in each."""
+    is_finite = np.isfinite(thresholds)
+    step = scores[1] - scores[0]  # trials at the last threshold and above are drawn in this step
+    known_scores = np.append(thresholds[is_finite], thresholds[is_finite][-1] + step)
+    share_below_scores = np.interp(
+        np.append(scores, known_scores[-1]), known_scores, np.append(share_below[is_finite], 1.0)
+    )
+    share = np.diff(share_below_scores)
     padded = np.concatenate([share[:1], share, share[-1:]])
-    smooth = (padded[:-2] + 2 * padded[1:-1] + padded[2:]) / 4  # shared thresholds cut groups up
+    smooth = (
+        padded[:-2] + 2 * padded[1:-1] + padded[2:]
+    ) / 4  # a group can have no trials between two shared thresholds
     if not smooth.max() > 0:
         return [], []
-    middles = places + step / 2
-    visible = np.flatnonzero(smooth > _VISIBLE * smooth.max())
-    drawn = slice(max(visible[0] - 1, 0), visible[-1] + 2)
-    return [float(f"{x:.5g}") for x in middles[drawn]], [round(float(y), 4) for y in smooth[drawn]]
+    middles = scores + step / 2
+    visible = np.flatnonzero(smooth > _MIN_VISIBLE * smooth.max())
+    visible_range = slice(max(visible[0] - 1, 0), visible[-1] + 2)
+    x = [float(f"{middle:.5g}") for middle in middles[visible_range]]
+    y = [round(float(height), 4) for height in smooth[visible_range]]
+    return x, y
 
 
-# ---- the same as boxes
+# ---- quantiles of scores as boxes
 
 
-_MOST_BOXES = 40
-"""Groups drawn at most."""
-_SPREAD = (0.05, 0.25, 0.5, 0.75, 0.95)
+_MAX_BOXES = 40
+_QUANTILE_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 _SHIFTS = ("shift_target", "shift_nontarget")
-_ROW_OF_BOXES = 18
+_BOX_ROW_HEIGHT = 18
 
 
-@chart("det", per="asked")
-def boxes(chosen: Chosen, theme: Theme) -> Drawing:
-    """Quantiles of target and nontarget scores of each group, with the audited thresholds."""
+@chart("det", drawn_per="asked")
+def boxes(scope: ChartScope, theme: Theme) -> Drawing:
+    """Draw quantiles of target and nontarget scores of each group, with the audited thresholds."""
     inks = theme.inks
-    of = curves_of(chosen.audit, chosen.system, chosen.list, chosen.grouping, chosen.allocation)
-    if np.unique(of.thresholds[np.isfinite(of.thresholds)]).size < 2:
-        msg = f"{chosen.label} has fewer than two different scores: nothing to draw"
+    curves = grouping_curves(
+        scope.audit, scope.system, scope.list, scope.grouping, scope.allocation
+    )
+    if np.unique(curves.thresholds[np.isfinite(curves.thresholds)]).size < 2:
+        msg = f"{scope.label} has fewer than two different scores: nothing to draw"
         raise ConfigError(msg)
-    names = {"pooled": _ALL} | {name: chosen.marked(name) for name in kept(chosen, _MOST_BOXES)}
-    panels, parts = [], []
-    beside = room(names.values(), theme.size)
-    width = (theme.width - 40 - beside) // (1 if theme.is_narrow else 2)
-    for place, (kind, shift) in enumerate(zip(_KINDS, _SHIFTS, strict=True)):
-        below = of.n_nontarget[:, None] - of.fp if place else of.fn
-        sizes = of.n_nontarget if place else of.n_target
-        found = {
-            group: _quantiles(of.thresholds, below[at] / sizes[at])
-            for at, group in enumerate(of.groups)
-            if group in names and sizes[at]
+    names = {"pooled": _ALL} | {
+        name: scope.group_label(name) for name in groups_to_draw(scope, _MAX_BOXES)
+    }
+    panels, sentences = [], []
+    names_width = text_width(names.values(), theme.size)
+    width = (theme.width - 40 - names_width) // (1 if theme.is_narrow else 2)
+    for panel_index, (trial_kind, shift) in enumerate(zip(_TRIAL_KINDS, _SHIFTS, strict=True)):
+        if trial_kind == _TARGET_TRIALS:
+            counts_below, sizes = curves.fn, curves.n_target
+        else:
+            counts_below, sizes = curves.n_nontarget[:, None] - curves.fp, curves.n_nontarget
+        quantiles_by_group = {
+            group: _quantiles(curves.thresholds, counts_below[group_index] / sizes[group_index])
+            for group_index, group in enumerate(curves.groups)
+            if group in names and sizes[group_index]
         }
-        if "pooled" not in found:
+        if "pooled" not in quantiles_by_group:
             continue
-        shifts = chosen.metric(shift, "q50")
+        pooled_median = quantiles_by_group["pooled"][2]
+        shifts = scope.metric_rows(shift, "q50")
         rows = []
-        for group, quantiles in found.items():
+        for group, quantiles in quantiles_by_group.items():
             row: Row = {"group": names[group], **dict(zip("labch", quantiles, strict=True))}
-            moved = shifts.get(group)
-            if moved is not None and moved["low"] is not None and moved["high"] is not None:
-                row |= {"ml": found["pooled"][2] + moved["low"]}
-                row |= {"mh": found["pooled"][2] + moved["high"]}
+            shift_row = shifts.get(group)
+            if (
+                shift_row is not None
+                and shift_row["low"] is not None
+                and shift_row["high"] is not None
+            ):
+                row |= {"ml": pooled_median + shift_row["low"]}
+                row |= {"mh": pooled_median + shift_row["high"]}
             rows.append(row)
-        y = vl.names_down(names.values(), inks.ink if place == 0 or theme.is_narrow else "")
-        ends = {"zero": False, "nice": True}
-        x = vl.amount("l", title="score", scale=ends, axis={"tickCount": 4, "grid": False})
-        same = {"title": "score"}
-        interval = {"y": y, "x": vl.amount("ml", **same), "x2": {"field": "mh"}}
-        median = vl.datum(float(f"{found['pooled'][2]:.5g}"), **same)
-        marks = [
-            vl.dashed({"x": median}, inks.muted),
-            *vl.boxes(x, y, theme, ink=inks.series[place]),
-            vl.mark("rule", interval, when="isValid(datum.mh)", color=inks.ink, strokeWidth=3),
-        ]
-        size = {"width": width, "height": _ROW_OF_BOXES * len(names)}
-        panels.append(vl.panel(marks, rows, kind, **size))
-        ranked = sorted((q[2], names[group]) for group, q in found.items() if group != "pooled")
-        parts.append(
-            f"{kind}, median {found['pooled'][2]:.4g}, lowest {ranked[0][1]} {ranked[0][0]:.4g}, "
-            f"highest {ranked[-1][1]} {ranked[-1][0]:.4g}"
-            if ranked
-            else f"{kind}, median {found['pooled'][2]:.4g}"
+        y = vl.name_axis(names.values(), inks.ink if panel_index == 0 or theme.is_narrow else "")
+        score_scale = {"zero": False, "nice": True}
+        x = vl.quantitative(
+            "l", title="score", scale=score_scale, axis={"tickCount": 4, "grid": False}
         )
+        shared_title = {"title": "score"}
+        shift_interval = {"y": y, "x": vl.quantitative("ml", **shared_title), "x2": {"field": "mh"}}
+        median = vl.datum(float(f"{pooled_median:.5g}"), **shared_title)
+        marks = [
+            vl.dashed_rule({"x": median}, inks.muted),
+            *vl.box_marks(x, y, theme, ink=inks.series[panel_index]),
+            vl.mark(
+                "rule", shift_interval, condition="isValid(datum.mh)", color=inks.ink, strokeWidth=3
+            ),
+        ]
+        panel_size = {"width": width, "height": _BOX_ROW_HEIGHT * len(names)}
+        panels.append(vl.panel(marks, rows, trial_kind, **panel_size))
+        ranked = sorted(
+            (group_quantiles[2], names[group])
+            for group, group_quantiles in quantiles_by_group.items()
+            if group != "pooled"
+        )
+        sentence = f"{trial_kind}, median {pooled_median:.4g}"
+        if ranked:
+            (low, low_group), (high, high_group) = ranked[0], ranked[-1]
+            sentence += f", lowest {low_group} {low:.4g}, highest {high_group} {high:.4g}"
+        sentences.append(sentence)
     return Drawing(
-        theme.of(theme.arranged(panels, 12), view={"stroke": None}),
-        f"How scores spread: {cut(chosen.label)} by {cut(chosen.grouping)}",
+        theme.styled(theme.arrange(panels, 12), view={"stroke": None}),
+        f"How scores spread: {shortened(scope.label)} by {shortened(scope.grouping)}",
         "The box holds the middle half of a group's scores, lines reach from the 5th to the 95th "
         "percentile, the stroke is the median. Dashed line: the median of all trials. Thick bar: "
         "confidence interval of the difference between the group's median and that of all trials; "
         "if it excludes the dashed line, the scores of the group are shifted. Target trials "
         "further left are rejected more often, nontarget trials further right are accepted more "
         "often. Positions are read to within the steps of the shared thresholds."
-        + left_out(chosen, _MOST_BOXES),
-        "; ".join(parts) + ".",
+        + undrawn_sentence(scope, _MAX_BOXES),
+        "; ".join(sentences) + ".",
     )
 
 
-def _quantiles(thresholds: NDArray[np.float64], below: NDArray[np.float64]) -> list[float]:
-    """Scores that these shares of trials lie below, between the shared thresholds."""
-    finite = np.isfinite(thresholds)
-    rising, first = np.unique(np.append(below[finite], 1.0), return_index=True)
-    scores = np.append(thresholds[finite], thresholds[finite][-1])[first]
-    return [float(f"{q:.5g}") for q in np.interp(_SPREAD, rising, scores)]
+def _quantiles(thresholds: NDArray[np.float64], share_below: NDArray[np.float64]) -> list[float]:
+    """Return the scores of `_QUANTILE_LEVELS`, interpolated between the shared thresholds."""
+    is_finite = np.isfinite(thresholds)
+    rising, indices = np.unique(np.append(share_below[is_finite], 1.0), return_index=True)
+    scores = np.append(thresholds[is_finite], thresholds[is_finite][-1])[indices]
+    return [float(f"{score:.5g}") for score in np.interp(_QUANTILE_LEVELS, rising, scores)]
 
 
-# ---- what a calibration for each group would mend
+# ---- cost of miscalibration
 
 
-_MOST_CALIBRATED = 60
-"""Groups drawn at most."""
-_LEFT = "lost to calibration"
-_PARTS = {"min_cllr": "calibrated for the group (min Cllr)", "cllr": "as scored (Cllr)"}
+_MAX_CALIBRATED = 60
+_CALIBRATION_LOSS = "lost to calibration"
+_CLLR_LABELS = {"min_cllr": "calibrated for the group (min Cllr)", "cllr": "as scored (Cllr)"}
 
 
-@chart("det", per="asked")
-def calibration(chosen: Chosen, theme: Theme) -> Drawing:
-    """Cllr of each group as scored and after a calibration of its own, with intervals."""
+@chart("det", drawn_per="asked")
+def calibration(scope: ChartScope, theme: Theme) -> Drawing:
+    """Draw Cllr of each group as scored and after a calibration of its own, with intervals."""
     inks = theme.inks
-    found = {metric: chosen.metric(metric) for metric in (*_PARTS, "cal_loss")}
-    names = {name: chosen.marked(name) for name in kept(chosen, _MOST_CALIBRATED)}
+    rows_by_metric = {metric: scope.metric_rows(metric) for metric in (*_CLLR_LABELS, "cal_loss")}
+    names = {name: scope.group_label(name) for name in groups_to_draw(scope, _MAX_CALIBRATED)}
     names["pooled"] = _ALL
     rows: list[Row] = []
-    parts = []
+    sentences = []
     for group, name in names.items():
-        of = [found[metric].get(group, {}) for metric in found]
-        if any(one.get("value") is None for one in of):
+        group_rows = [rows_by_metric[metric].get(group, {}) for metric in rows_by_metric]
+        if any(group_row.get("value") is None for group_row in group_rows):
             continue
-        least, actual, loss = of
-        words = f"{short_number(loss['value'])} {interval_text(loss['low'], loss['high'])}"
-        parts.append(f"{name}: Cllr {short_number(actual['value'])}, {_LEFT} {words}")
-        between = {"a": least["value"], "b": actual["value"], "s": words}
-        for metric, row in zip(_PARTS, of, strict=False):
-            made: Row = {"group": name, "k": _PARTS[metric], "v": row["value"], **between}
+        min_cllr, cllr, loss = group_rows
+        loss_text = f"{short_number(loss['value'])} {interval_text(loss['low'], loss['high'])}"
+        cllr_text = short_number(cllr["value"])
+        sentences.append(f"{name}: Cllr {cllr_text}, {_CALIBRATION_LOSS} {loss_text}")
+        loss_fields = {"a": min_cllr["value"], "b": cllr["value"], "s": loss_text}
+        for metric, row in zip(_CLLR_LABELS, group_rows, strict=False):
+            drawn_row: Row = {
+                "group": name,
+                "k": _CLLR_LABELS[metric],
+                "v": row["value"],
+                **loss_fields,
+            }
             if row["low"] is not None and row["high"] is not None:
-                made |= {"l": row["low"], "h": row["high"]}
-            rows.append(made)
+                drawn_row |= {"l": row["low"], "h": row["high"]}
+            rows.append(drawn_row)
     if not rows:
         msg = "the audit has no Cllr; audit scores that are log-likelihood ratios again with --llr"
         raise ConfigError(msg)
-    drawn = [name for name in names.values() if any(row["group"] == name for row in rows)]
-    beside = room(drawn, theme.size)
-    width = theme.width - 30 - beside - _FIGURES
-    most = max(row[end] for row in rows for end in "vh" if end in row)
-    ends = {"domain": [0, float(f"{1.03 * most:.4g}")], "nice": False, "range": [0, width]}
-    x = {"title": "bits", "scale": ends, "axis": {"tickCount": 5, "format": "~g"}}
-    same = {"title": x["title"]}
-    y = vl.names_down(drawn, inks.ink)
-    dodge = {"y": y, "yOffset": vl.word("k", scale={"domain": [*_PARTS.values()]})}
-    legend = {"columns": theme.columns([*_PARTS.values()], beside=beside)}
-    ways = ("circle", "diamond"), (inks.series[0], inks.series[1])
-    shape, colour = vl.drawn_as("k", _PARTS.values(), *ways, legend=legend)
-    loss_of = {"y": y, "x": vl.amount("a", **same), "x2": {"field": "b"}}
+    drawn_names = [name for name in names.values() if any(row["group"] == name for row in rows)]
+    names_width = text_width(drawn_names, theme.size)
+    width = theme.width - 30 - names_width - _FIGURES_WIDTH
+    highest = max(row[end] for row in rows for end in "vh" if end in row)
+    cost_scale = {"domain": [0, float(f"{1.03 * highest:.4g}")], "nice": False, "range": [0, width]}
+    x = {"title": "bits", "scale": cost_scale, "axis": {"tickCount": 5, "format": "~g"}}
+    shared_title = {"title": x["title"]}
+    y = vl.name_axis(drawn_names, inks.ink)
+    row_position = {"y": y, "yOffset": vl.nominal("k", scale={"domain": [*_CLLR_LABELS.values()]})}
+    legend = {"columns": theme.legend_columns([*_CLLR_LABELS.values()], reserved_width=names_width)}
+    series_styles = ("circle", "diamond"), (inks.series[0], inks.series[1])
+    shape, colour = vl.series_channels("k", _CLLR_LABELS.values(), *series_styles, legend=legend)
+    loss_bar = {"y": y, "x": vl.quantitative("a", **shared_title), "x2": {"field": "b"}}
     marks = [
-        vl.mark("bar", loss_of, color=inks.band, height={"band": 0.8}),
-        vl.interval({**dodge, "x": vl.amount("l", **same), "color": colour}),
-        vl.dots({**dodge, "x": vl.amount("v", **x), "shape": shape, "color": colour}, 42),
-        vl.words_beside("s", {"y": y}, width, theme),
+        vl.mark("bar", loss_bar, color=inks.band, height={"band": 0.8}),
+        vl.interval_mark(
+            {**row_position, "x": vl.quantitative("l", **shared_title), "color": colour}
+        ),
+        vl.dots(
+            {**row_position, "x": vl.quantitative("v", **x), "shape": shape, "color": colour}, 42
+        ),
+        vl.text_beside("s", {"y": y}, width, theme),
     ]
-    size = {"width": width + _FIGURES, "height": 1.5 * _ROW * len(drawn)}
+    panel_size = {"width": width + _FIGURES_WIDTH, "height": 1.5 * _ROW_HEIGHT * len(drawn_names)}
     return Drawing(
-        theme.of(vl.panel(marks, rows, "cost of the scores as they are", **size), view=_BARE),
-        f"What calibration costs each group: {cut(chosen.label)} by {cut(chosen.grouping)}",
+        theme.styled(
+            vl.panel(marks, rows, "cost of the scores as they are", **panel_size), view=_NO_FRAME
+        ),
+        f"What calibration costs each group: {shortened(scope.label)} by "
+        f"{shortened(scope.grouping)}",
         "A diamond is what a group's scores cost when read as log-likelihood ratios, a dot what "
         "they would cost after a calibration for this group alone, lines are intervals. The grey "
         "between them, in figures at the right, is lost to calibration. Scores that tell nothing "
-        "cost 1 bit." + left_out(chosen, _MOST_CALIBRATED),
-        "; ".join(parts) + ".",
+        "cost 1 bit." + undrawn_sentence(scope, _MAX_CALIBRATED),
+        "; ".join(sentences) + ".",
     )
 
 
-# ---- each group's own best threshold against the common one, and what the common one costs
+# ---- thresholds of minimum cost by group, and the cost of the common threshold
 
 
-_MOST_OWN = 60
-"""Groups drawn at most."""
-_ROW = 17
-_FIGURES = 100
-"""Room for the figures beside a panel."""
-_FOUND = "own threshold found"
-_ON = {"v": "on the same people", "cv": "on other people"}
+_MAX_OWN_THRESHOLDS = 60
+_ROW_HEIGHT = 17
+_FIGURES_WIDTH = 100
+"""Pixels for the figures next to a panel."""
+_OWN_THRESHOLD = "own threshold found"
+_BIAS_LABELS = {"v": "on the same people", "cv": "on other people"}
 
 
-@chart("explorer", per="widest")
-def thresholds(chosen: Chosen, theme: Theme) -> Drawing:
-    """Own thresholds of smallest cost, and threshold bias.
+@chart("explorer", drawn_per="widest")
+def thresholds(scope: ChartScope, theme: Theme) -> Drawing:
+    """Draw each group's threshold of minimum cost, and its threshold bias.
 
     See docs/methods/bias-measures.md#threshold-bias.
     """
     inks = theme.inks
-    rows, common = _own_thresholds(chosen)
-    parts = [f"common threshold {common:.4g}"] + [
-        f"{cut(row['g'])}: own threshold {row['t']:.4g}, cost {short_number(row['v'])} times "
-        f"{row['s']}"
-        for row in sorted((row for row in rows if "v" in row), key=lambda row: -float(row["v"]))[:3]
-    ]
-    lacking = "; ".join(dict.fromkeys(row["why"] for row in rows if "why" in row))
+    rows, common = _own_thresholds(scope)
+    with_bias = [row for row in rows if "v" in row]
+    most_biased = sorted(with_bias, key=lambda row: -float(row["v"]))[:3]
+    sentences = [f"common threshold {common:.4g}"]
+    for row in most_biased:
+        cost_text = f"{short_number(row['v'])} times {row['s']}"
+        sentences.append(f"{shortened(row['g'])}: own threshold {row['t']:.4g}, cost {cost_text}")
+    missing_reasons = "; ".join(dict.fromkeys(row["why"] for row in rows if "why" in row))
     common = float(f"{common:.5g}")
     names = [row["group"] for row in rows]
-    beside = room(names, theme.size)
-    width = (theme.width - 132 - beside) // (1 if theme.is_narrow else 2)
-    height = _ROW * len(rows)
-    y = vl.names_down(names, inks.ink)
-    bare = y if theme.is_narrow else {**y, "axis": None}
-    places = [row["t"] for row in rows] + [common]
-    pad = (max(places) - min(places)) * 0.08 or abs(common) * 0.1 or 0.1
-    ends = [float(f"{end:.5g}") for end in (min(places) - pad, max(places) + pad)]
-    domain = {"domain": ends, "nice": False, "zero": False}
-    x = vl.amount("t", title="score", scale=domain, axis={"tickCount": 4})
+    names_width = text_width(names, theme.size)
+    width = (theme.width - 132 - names_width) // (1 if theme.is_narrow else 2)
+    height = _ROW_HEIGHT * len(rows)
+    y = vl.name_axis(names, inks.ink)
+    y_without_names = y if theme.is_narrow else {**y, "axis": None}
+    drawn_thresholds = [row["t"] for row in rows] + [common]
+    margin = (max(drawn_thresholds) - min(drawn_thresholds)) * 0.08 or abs(common) * 0.1 or 0.1
+    score_range = [
+        float(f"{end:.5g}")
+        for end in (min(drawn_thresholds) - margin, max(drawn_thresholds) + margin)
+    ]
+    domain = {"domain": score_range, "nice": False, "zero": False}
+    x = vl.quantitative("t", title="score", scale=domain, axis={"tickCount": 4})
     hollow = {"test": "datum.few", "value": inks.paper}
     fill = {"condition": hollow, "value": inks.series[0]}
-    dot: vl.Spec = {"size": 42, "strokeWidth": 1.3, "stroke": inks.series[0], "opacity": 1}
+    dot_style: vl.Spec = {"size": 42, "strokeWidth": 1.3, "stroke": inks.series[0], "opacity": 1}
     to_common = {"y": y, "x": x, "x2": {"datum": common}}
-    left = [
-        vl.dashed({"x": vl.datum(common, title="score")}, inks.ink),
+    threshold_marks = [
+        vl.dashed_rule({"x": vl.datum(common, title="score")}, inks.ink),
         vl.mark("rule", to_common, color=inks.muted),
-        vl.mark("point", {"y": y, "x": x, "fill": fill}, **dot, shape="diamond"),
+        vl.mark("point", {"y": y, "x": x, "fill": fill}, **dot_style, shape="diamond"),
     ]
-    costs = [row[n] for row in rows for n in ("v", "l", "h", "cv") if n in row]
+    costs = [row[column] for row in rows for column in ("v", "l", "h", "cv") if column in row]
     low, high = vl.log_domain([*costs, 1.0])
-    cost = vl.as_logs("times", max(low, 0.2), max(min(high, 20), 1.5), percent=False)
+    cost = vl.log_axis("times", max(low, 0.2), max(min(high, 20), 1.5), percent=False)
     cost["scale"]["range"] = [0, width]
-    found = [
-        {"group": row["group"], "x": row[field], "kind": kind, "few": row["few"]}
-        for field, kind in _ON.items()
+    cost_dots = [
+        {"group": row["group"], "x": row[field], "kind": threshold_kind, "few": row["few"]}
+        for field, threshold_kind in _BIAS_LABELS.items()
         for row in rows
         if field in row
     ]
-    legend = {"columns": theme.columns([*_ON.values()], beside=beside + room([_FOUND], theme.size))}
-    ways = ("circle", "diamond"), *2 * [(inks.ink, inks.series[1])]
-    shape, stroke, full = vl.drawn_as("kind", _ON.values(), *ways, title=_FOUND, legend=legend)
-    costly = {"y": bare, "x": vl.amount("x", **cost), "shape": shape, "stroke": stroke}
-    costly["fill"] = {**full, "condition": hollow}
-    right = [
-        vl.dashed({"x": vl.datum(1, title="times")}, inks.ink),
-        vl.interval({"y": bare, "x": vl.amount("l", **cost)}, width=1.2, color=inks.ink),
-        vl.mark("point", costly, rows=found, size=42, strokeWidth=1.3, opacity=1),
-        vl.words_beside("s", {"y": bare}, width, theme),
+    legend = {
+        "columns": theme.legend_columns(
+            [*_BIAS_LABELS.values()],
+            reserved_width=names_width + text_width([_OWN_THRESHOLD], theme.size),
+        )
+    }
+    colours = (inks.ink, inks.series[1])
+    shape, stroke, fill_by_kind = vl.series_channels(
+        "kind",
+        _BIAS_LABELS.values(),
+        ("circle", "diamond"),
+        colours,
+        colours,
+        title=_OWN_THRESHOLD,
+        legend=legend,
+    )
+    cost_dot = {
+        "y": y_without_names,
+        "x": vl.quantitative("x", **cost),
+        "shape": shape,
+        "stroke": stroke,
+    }
+    cost_dot["fill"] = {**fill_by_kind, "condition": hollow}
+    cost_marks = [
+        vl.dashed_rule({"x": vl.datum(1, title="times")}, inks.ink),
+        vl.interval_mark(
+            {"y": y_without_names, "x": vl.quantitative("l", **cost)}, width=1.2, color=inks.ink
+        ),
+        vl.mark("point", cost_dot, rows=cost_dots, size=42, strokeWidth=1.3, opacity=1),
+        vl.text_beside("s", {"y": y_without_names}, width, theme),
     ]
     panels = [
-        vl.layered(marks, width=wide, height=height, title=vl.heading(title))
-        for marks, wide, title in (
-            (left, width, "own best threshold"),
-            (right, width + _FIGURES, "cost at the common one over own"),
+        vl.layered(marks, width=panel_width, height=height, title=vl.heading(title))
+        for marks, panel_width, title in (
+            (threshold_marks, width, "own best threshold"),
+            (cost_marks, width + _FIGURES_WIDTH, "cost at the common one over own"),
         )
     ]
-    drawn = {**theme.arranged(panels, 12), "data": vl.inline(rows)}
+    panels_and_data = {**theme.arrange(panels, 12), "data": vl.inline_data(rows)}
     return Drawing(
-        theme.of(drawn, view={"stroke": None}),
-        f"One threshold for all, or each its own: {cut(chosen.label)} by {cut(chosen.grouping)}",
+        theme.styled(panels_and_data, view={"stroke": None}),
+        f"One threshold for all, or each its own: {shortened(scope.label)} by "
+        f"{shortened(scope.grouping)}",
         "Left: the score at which each group would cost least; the dashed line is the common "
         "threshold, at which all trials together cost least. Right: how many times its smallest "
         "cost a group has at the common one, with "
@@ -356,49 +436,50 @@ def thresholds(chosen: Chosen, theme: Theme) -> Drawing:
         "construction, and further right for small groups; diamonds, with the own threshold found "
         "on other people of the group, are free of that. Hollow, marked *: too few people or "
         "errors."
-        + (f" Without interval where it is {lacking}." if lacking else "")
-        + left_out(chosen, _MOST_OWN),
-        "; ".join(parts) + ".",
+        + (f" Without interval where it is {missing_reasons}." if missing_reasons else "")
+        + undrawn_sentence(scope, _MAX_OWN_THRESHOLDS),
+        "; ".join(sentences) + ".",
     )
 
 
-def _own_thresholds(chosen: Chosen) -> tuple[list[Row], float]:
-    """Groups with their own thresholds, and the common one."""
-    model = chosen.audit.record["options"]["cost"][0]
-    own = chosen.metric("min_cdet_norm", model)
-    asked = {"system": chosen.system, "list": chosen.list, "grouping": "all", "within": ""}
-    whole = rows_of(chosen.audit, "groups", **asked, metric="min_cdet_norm", definition=model)
-    common = whole[0]["threshold"] if whole else None
-    bias, bias_cv = (
-        {
-            row["group"]: row
-            for row in rows_of(
-                chosen.audit, "bias", **chosen.where, measure=measure, definition=model
-            )
-            if row["value"] is not None
-        }
-        for measure in ("threshold_bias", "threshold_bias_cv")
+def _own_thresholds(scope: ChartScope) -> tuple[list[Row], float]:
+    """Return groups with their own thresholds, and the common threshold."""
+    model = scope.audit.record["options"]["cost"][0]
+    own_rows = scope.metric_rows("min_cdet_norm", model)
+    all_filters = {"system": scope.system, "list": scope.list, "grouping": "all", "within": ""}
+    rows_of_all = table_rows(
+        scope.audit, "groups", **all_filters, metric="min_cdet_norm", definition=model
     )
+    common = rows_of_all[0]["threshold"] if rows_of_all else None
+    bias = _bias_by_group(scope, "threshold_bias", model)
+    bias_cv = _bias_by_group(scope, "threshold_bias_cv", model)
     rows: list[Row] = []
-    for group in kept(chosen, _MOST_OWN):
-        if own.get(group, {}).get("threshold") is None:
+    for group in groups_to_draw(scope, _MAX_OWN_THRESHOLDS):
+        if own_rows.get(group, {}).get("threshold") is None:
             continue
-        row: Row = {"g": group, "group": chosen.marked(group), "s": "–"}
-        row["few"] = group in chosen.gates
-        row["t"] = float(f"{own[group]['threshold']:.5g}")
+        row: Row = {"g": group, "group": scope.group_label(group), "s": "–"}
+        row["few"] = group in scope.small_groups
+        row["t"] = float(f"{own_rows[group]['threshold']:.5g}")
         if group in bias:
-            of = bias[group]
-            row["v"] = of["value"]
-            if of["high"] is None:
-                row["s"] = f"{short_number(of['value'])} (no interval)"
-                row["why"] = of["note"].removeprefix("no interval: ")
+            bias_row = bias[group]
+            row["v"] = bias_row["value"]
+            if bias_row["high"] is None:
+                row["s"] = f"{short_number(bias_row['value'])} (no interval)"
+                row["why"] = bias_row["note"].removeprefix("no interval: ")
             else:
-                row["s"] = f"{short_number(of['value'])} {interval_text(of['low'], of['high'])}"
-                row |= {"l": of["low"], "h": of["high"]}
+                interval = interval_text(bias_row["low"], bias_row["high"])
+                row["s"] = f"{short_number(bias_row['value'])} {interval}"
+                row |= {"l": bias_row["low"], "h": bias_row["high"]}
         if group in bias_cv:
             row["cv"] = bias_cv[group]["value"]
         rows.append(row)
     if common is None or not rows:
-        msg = f"no group of {chosen.grouping} has a smallest cost at a threshold: nothing to draw"
+        msg = f"no group of {scope.grouping} has a smallest cost at a threshold: nothing to draw"
         raise ConfigError(msg)
     return rows, float(common)
+
+
+def _bias_by_group(scope: ChartScope, measure: str, model: str) -> dict[str, Row]:
+    """Return the rows of a bias measure of one cost model that have a value."""
+    rows = table_rows(scope.audit, "bias", **scope.filters, measure=measure, definition=model)
+    return {row["group"]: row for row in rows if row["value"] is not None}

@@ -1,4 +1,4 @@
-"""The measures that join both rates, over the weight of FPR and over the threshold."""
+"""Charts of the measures of both rates, over the weight of FPR and over the threshold."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from parivox.report.audit_queries import (
 )
 from parivox.report.charts import grammar as vl
 from parivox.report.charts.chart import (
-    Chosen,
+    ChartScope,
     Drawing,
     Row,
     chart,
-    cut,
-    rows_of,
-    several,
+    checked_names,
+    shortened,
+    table_rows,
 )
-from parivox.report.charts.curves import curves_of
-from parivox.report.charts.theme import room
+from parivox.report.charts.curves import grouping_curves
+from parivox.report.charts.theme import text_width
 from parivox.report.words import percent
 
 if TYPE_CHECKING:
@@ -37,161 +37,166 @@ if TYPE_CHECKING:
 
     from parivox.core.registry import MetaMeasure
     from parivox.report.charts.chart import Names
+    from parivox.report.charts.curves import ErrorCurves
     from parivox.report.charts.theme import Theme
 
     Rates = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-_TERMS = {
+_TERM_LABELS = {
     "fdr": "range (FDR's terms)",
     "garbe": "Gini (GARBE's terms)",
     "ir": "max / min (IR's terms)",
 }
-"""The joint measures, and what their terms are called."""
-_SPAN = (0.0005, 0.2)
-_STEPS = 36
-_ALPHAS = 21
-_LABELS = 140
-"""Room for the labels of three panels and between them."""
-_APART, _TIMES = 0.015, 1.08
-"""Along alpha, and times FPR, between intervals of lines that would hide each other."""
-_WITH_INTERVALS = 3
-"""Lines up to which their intervals can be told apart."""
-_LARGEST = 1e6
-"""What an infinite limit is drawn as, off any axis."""
-_INTERVALS = "Bars: confidence intervals, where available. Grey ticks: noise floors. "
-_WIDTHS = {"of FPR (false accepts)": 2.8, "of FNR (false rejects)": 1.0}
+"""Labels of the terms of each joint measure."""
+_FPR_SPAN = (0.0005, 0.2)
+"""Pooled FPR over which measures are drawn."""
+_N_RATES = 36
+_N_ALPHAS = 21
+_LABELS_WIDTH = 140
+"""Pixels for the labels of three panels and the gaps between them."""
+_ALPHA_OFFSET, _RATE_OFFSET = 0.015, 1.08
+"""Distance between intervals that would hide each other: along alpha, and as a factor of FPR."""
+_MAX_LINES_WITH_INTERVALS = 3
+"""More lines than this have no intervals, which would be indistinguishable."""
+_DRAWN_INFINITY = 1e6
+"""Position of infinite limits, beyond any axis."""
+_INTERVALS_SENTENCE = "Bars: confidence intervals, where available. Grey ticks: noise floors. "
+_TERM_WIDTHS = {"of FPR (false accepts)": 2.8, "of FNR (false rejects)": 1.0}
 
 
-@chart("measures", per="grouping", name="over-alpha")
+@chart("measures", drawn_per="grouping", name="over-alpha")
 def over_alpha(
-    chosen: Chosen, theme: Theme, *, measures: Names = None, operating_points: Names = None
+    scope: ChartScope, theme: Theme, *, measures: Names = None, operating_points: Names = None
 ) -> Drawing:
-    """FDR, GARBE and IR of every system over alpha, the weight of FPR.
+    """Draw FDR, GARBE and IR of every system over alpha, the weight of FPR.
 
     As Fig. 1 of docs/references.md#paper-000, which has several operating points.
     """
-    alphas = np.linspace(0, 1, _ALPHAS)
-    joint = _joint(measures)
-    rows, known, parts = [], [], []
-    lines = [*_audited(chosen, operating_points)]
-    for place, (name, one, rates, rates_of_all) in enumerate(lines):
-        ends = []
-        for measure in joint:
+    alphas = np.linspace(0, 1, _N_ALPHAS)
+    joint_measures = _joint_measures(measures)
+    rows, estimates, sentences = [], [], []
+    lines = [*_rates_at_points(scope, operating_points)]
+    for line_index, (name, line_scope, rates, rates_of_all) in enumerate(lines):
+        line_ends = []
+        for measure in joint_measures:
             values = np.asarray(measure.evaluate(*rates, alpha=alphas).value)
-            rows.append(_line(measure.id.upper(), name, "", alphas, values))
-            ends.append(f"{measure.short} {_from_to(values)}")
+            rows.append(_line_row(measure.id.upper(), name, "", alphas, values))
+            line_ends.append(f"{measure.short} {_line_ends(values)}")
             if rates_of_all is not None:
                 values_of_all = np.asarray(measure.evaluate(*rates_of_all, alpha=alphas).value)
-                faint = _line(measure.id.upper(), name, "", alphas, values_of_all)
+                faint = _line_row(measure.id.upper(), name, "", alphas, values_of_all)
                 rows.append(faint | {"all": 1})
-                ends[-1] += f" (of all groups {_from_to(values_of_all)})"
-            for row in _estimates(one, measure):
-                x = row["alpha"] + _APART * (place - (len(lines) - 1) / 2)
-                known.append(_estimate(measure, name, x, row))
-        parts.append(f"{name}, from alpha 0 to 1: {', '.join(ends)}")
+                line_ends[-1] += f" (of all groups {_line_ends(values_of_all)})"
+            for row in _estimates(line_scope, measure):
+                x = row["alpha"] + _ALPHA_OFFSET * (line_index - (len(lines) - 1) / 2)
+                estimates.append(_estimate_row(measure, name, x, row))
+        sentences.append(f"{name}, from alpha 0 to 1: {', '.join(line_ends)}")
     rows = [row for row in rows if row["x"]]
     if not rows:
-        msg = f"fewer than two groups of {chosen.grouping} have both rates: nothing to weigh"
+        msg = f"fewer than two groups of {scope.grouping} have both rates: nothing to weigh"
         raise ConfigError(msg)
     steps = [0, 0.5, 1] if theme.is_narrow else [0, 0.25, 0.5, 0.75, 1]
     axis = {"values": steps, "format": ".2~f", "grid": False}
     title = "alpha" if theme.is_narrow else "alpha: weight of FPR"
-    x = vl.amount("x", title=title, scale={"domain": [0, 1]}, axis=axis)
-    known = known if len(lines) <= _WITH_INTERVALS else []
-    panels = _panels([one.id.upper() for one in joint], rows, x, theme, known=known)
-    at = ", ".join(_points(chosen, operating_points) or (chosen.point,))
+    x = vl.quantitative("x", title=title, scale={"domain": [0, 1]}, axis=axis)
+    if len(lines) > _MAX_LINES_WITH_INTERVALS:
+        estimates = []
+    panels = _panels(
+        [measure.id.upper() for measure in joint_measures], rows, x, theme, estimates=estimates
+    )
+    points = ", ".join(_points(scope, operating_points) or (scope.operating_point,))
     return Drawing(
-        theme.of(vl.in_a_row(panels, 16)),
-        f"Fairness measures by weight: {cut(chosen.grouping)} at {cut(at)}",
+        theme.styled(vl.side_by_side(panels, 16)),
+        f"Fairness measures by weight: {shortened(scope.grouping)} at {shortened(points)}",
         "Fairness measures by weight alpha: at 0 only false rejects count, at 1 only false "
         "accepts. Where lines cross, the ranking of the systems depends on alpha. "
-        + _INTERVALS
-        * bool(known)
-        + "FDR: higher is fairer; "
-        "GARBE, IR: lower is fairer. A line ends where the measure is undefined. "
-        + _of_whom(chosen),
-        "; ".join(parts) + ".",
+        + (_INTERVALS_SENTENCE if estimates else "")
+        + "FDR: higher is fairer; GARBE, IR: lower is fairer. A line ends where the measure is "
+        "undefined. " + _groups_sentence(scope),
+        "; ".join(sentences) + ".",
     )
 
 
-@chart("measures", per="grouping", name="over-fpr")
+@chart("measures", drawn_per="grouping", name="over-fpr")
 def over_fpr(
-    chosen: Chosen, theme: Theme, *, measures: Names = None, alpha: float | None = None
+    scope: ChartScope, theme: Theme, *, measures: Names = None, alpha: float | None = None
 ) -> Drawing:
-    """The joint measures and their terms over pooled FPR, crossings of the terms marked."""
-    alpha = chosen.audit.record["options"]["alpha"][0] if alpha is None else alpha
+    """Draw the joint measures and their terms over pooled FPR, with crossings of the terms."""
+    alpha = scope.audit.record["options"]["alpha"][0] if alpha is None else alpha
     if not 0 <= alpha <= 1:
         msg = f"alpha is {alpha}; it is the weight of FPR, between 0 and 1"
         raise ConfigError(msg)
-    joint = _joint(measures)
-    terms_of = {_TERMS[one.id]: one.id for one in joint}
-    rows, known, parts = [], [], []
-    for place, (name, one, rates, rates_of_all, pooled) in enumerate(_swept(chosen)):
-        aside = _TIMES ** (place - (len(chosen.subjects) - 1) / 2)
-        for measure in joint:
+    joint_measures = _joint_measures(measures)
+    terms_of = {_TERM_LABELS[measure.id]: measure.id for measure in joint_measures}
+    rows, estimates, sentences = [], [], []
+    lines = enumerate(_rates_over_fpr(scope))
+    for line_index, (name, line_scope, rates, rates_of_all, pooled) in lines:
+        factor = _RATE_OFFSET ** (line_index - (len(scope.subjects) - 1) / 2)
+        for measure in joint_measures:
             values = measure.evaluate(*rates, alpha=alpha).value
-            rows.append(_line(measure.id.upper(), name, "", pooled, values))
+            rows.append(_line_row(measure.id.upper(), name, "", pooled, values))
             if rates_of_all is not None:
                 values_of_all = measure.evaluate(*rates_of_all, alpha=alpha).value
-                faint = _line(measure.id.upper(), name, "", pooled, values_of_all)
+                faint = _line_row(measure.id.upper(), name, "", pooled, values_of_all)
                 rows.append(faint | {"all": 1})
-            known += [
-                _estimate(measure, name, x * aside, row)
-                for x, row in _at_points(one, measure, alpha)
+            estimates += [
+                _estimate_row(measure, name, x * factor, row)
+                for x, row in _estimates_over_fpr(line_scope, measure, alpha)
                 if pooled[0] <= x <= pooled[-1]
             ]
-        for label, joined in terms_of.items():
-            terms = _terms(joined, rates)
+        for label, measure_id in terms_of.items():
+            terms = _term_values(measure_id, rates)
             rows += [
-                _line(label, name, line, pooled, term)
-                for line, term in zip(_WIDTHS, terms, strict=True)
+                _line_row(label, name, line, pooled, term)
+                for line, term in zip(_TERM_WIDTHS, terms, strict=True)
             ]
-            met = crossings(pooled, *terms)
+            crossing_points = crossings(pooled, *terms)
             rows += [
-                {"p": label, "c": name, "d": "", "x": [place], "y": [height], "k": 1}
-                for place, height in met
+                {"p": label, "c": name, "d": "", "x": [rate], "y": [height], "k": 1}
+                for rate, height in crossing_points
             ]
-            if met:
-                places = ", ".join(percent(place) for place, _ in met[:4])
-                parts.append(f"{name}, {label}: the terms cross at an FPR of {places}")
+            if crossing_points:
+                crossing_rates = ", ".join(percent(rate) for rate, _ in crossing_points[:4])
+                sentences.append(f"{name}, {label}: the terms cross at an FPR of {crossing_rates}")
     rows = [row for row in rows if row["x"]]
     if not rows:
-        msg = f"fewer than two groups of {chosen.grouping} have both rates: nothing to draw"
+        msg = f"fewer than two groups of {scope.grouping} have both rates: nothing to draw"
         raise ConfigError(msg)
     low, high = min(min(row["x"]) for row in rows), max(max(row["x"]) for row in rows)
     points = {
         float(f"{row['fpr']:.4g}")
-        for row in rows_of(chosen.audit, "operating_points", within="")
+        for row in table_rows(scope.audit, "operating_points", within="")
         if row["fpr"] is not None and low <= row["fpr"] <= high
     }
-    axis = vl.as_logs("FPR of all (%)", low, high, grid=False)
+    axis = vl.log_axis("FPR of all (%)", low, high, grid=False)
     axis["axis"]["values"] = [tick for tick in vl.ticks(low, high) if f"{tick:g}"[-1] == "1"]
-    x = vl.amount("x", **axis)
-    known = known if len({row["c"] for row in known}) <= _WITH_INTERVALS else []
-    lines = [
-        _panels(titles, rows, x, theme, points=sorted(points), known=known)
-        for titles in ([one.id.upper() for one in joint], [*terms_of])
+    x = vl.quantitative("x", **axis)
+    if len({row["c"] for row in estimates}) > _MAX_LINES_WITH_INTERVALS:
+        estimates = []
+    panel_rows = [
+        _panels(titles, rows, x, theme, points=sorted(points), estimates=estimates)
+        for titles in ([measure.id.upper() for measure in joint_measures], [*terms_of])
     ]
-    drawn = {"vconcat": [vl.in_a_row(panels, 16) for panels in lines if panels], "spacing": 14}
+    stacked = [vl.side_by_side(panels, 16) for panels in panel_rows if panels]
+    all_panels = {"vconcat": stacked, "spacing": 14}
     return Drawing(
-        theme.of({**drawn, "resolve": {"scale": {"strokeWidth": "independent"}}}),
-        f"What the threshold does to the measures: {cut(chosen.grouping)}",
+        theme.styled({**all_panels, "resolve": {"scale": {"strokeWidth": "independent"}}}),
+        f"What the threshold does to the measures: {shortened(scope.grouping)}",
         "Above: each measure at every threshold, from few false accepts to many. "
         "Below: its two terms, thick of FPR, thin of FNR; a cross marks where one overtakes the "
         "other, so that the measure tells of another error to its right than to its left. Thin "
         "vertical lines are the audited points. "
-        + _INTERVALS
-        * bool(known)
-        + "FDR: higher is fairer; all others: lower is "
-        "fairer. " + _of_whom(chosen),
-        ("; ".join(parts) or "The terms do not cross") + ".",
+        + (_INTERVALS_SENTENCE if estimates else "")
+        + "FDR: higher is fairer; all others: lower is fairer. "
+        + _groups_sentence(scope),
+        ("; ".join(sentences) or "The terms do not cross") + ".",
     )
 
 
 def crossings(
-    x: NDArray[np.float64], one: NDArray[np.float64], other: NDArray[np.float64]
+    x: NDArray[np.float64], first_curve: NDArray[np.float64], second_curve: NDArray[np.float64]
 ) -> list[tuple[float, float]]:
-    """Where one curve overtakes another: places on a logarithmic axis, with the height.
+    """Return where one curve overtakes another: positions on a logarithmic axis and heights.
 
     Examples
     --------
@@ -199,287 +204,355 @@ def crossings(
     >>> crossings(np.array([0.01, 0.1]), np.array([0.0, 1.0]), np.array([1.0, 0.0]))
     [(0.031623, 0.5)]
     """
-    gap = one - other
+    gap = first_curve - second_curve
     with np.errstate(invalid="ignore"):
-        at = np.flatnonzero(gap[:-1] * gap[1:] < 0)
-    share = gap[at] / (gap[at] - gap[at + 1])
-    places = np.exp(np.log(x[at]) + share * np.diff(np.log(x))[at])
-    heights = one[at] + share * (one[at + 1] - one[at])
-    return [(float(f"{p:.5g}"), float(f"{h:.5g}")) for p, h in zip(places, heights, strict=True)]
+        indices = np.flatnonzero(gap[:-1] * gap[1:] < 0)
+    share = gap[indices] / (gap[indices] - gap[indices + 1])
+    positions = np.exp(np.log(x[indices]) + share * np.diff(np.log(x))[indices])
+    heights = first_curve[indices] + share * (first_curve[indices + 1] - first_curve[indices])
+    return [
+        (float(f"{position:.5g}"), float(f"{height:.5g}"))
+        for position, height in zip(positions, heights, strict=True)
+    ]
 
 
-# ---- how far the measures and their terms range over all these choices
+# ---- ranges of the measures and their terms over alpha and threshold
 
 
-_RANGE = (0.001, 0.1)
-"""FPR of all trials between which paper 003 looks."""
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_BINS = 40
-_HEIGHT, _BOX = 90, 15
+_FPR_RANGE = (0.001, 0.1)
+"""Pooled FPR that paper 003 examines."""
+_QUANTILE_LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+_N_BINS = 40
+_HILL_HEIGHT, _BOX_HEIGHT = 90, 15
 
 
-@chart("measures", per="asked")
-def terms(chosen: Chosen, theme: Theme, *, measures: Names = None) -> Drawing:
-    """Densities of FDR, GARBE and IR over alpha and threshold, above boxes of their terms.
+@chart("measures", drawn_per="asked")
+def terms(scope: ChartScope, theme: Theme, *, measures: Names = None) -> Drawing:
+    """Draw densities of FDR, GARBE and IR over alpha and threshold, above boxes of their terms.
 
     As Figs. 1 to 5 of docs/references.md#paper-003.
     """
-    joint, alphas = _joint(measures), np.linspace(0, 1, _ALPHAS)
-    hills: dict[str, dict[str, NDArray[np.float64]]] = {one.id: {} for one in joint}
-    boxes: list[Row] = []
-    parts = []
-    for name, _, rates, _, pooled in _swept(chosen):
-        within = (_RANGE[0] <= pooled) & (pooled <= _RANGE[1])
-        fpr, fnr = (of[within] for of in rates)
-        for measure in joint:
-            every = np.stack(
-                [np.asarray(measure.evaluate(fpr, fnr, alpha=alpha).value) for alpha in alphas]
-            )
-            hills[measure.id][name] = every[np.isfinite(every)]
-            share = percent(float(np.isfinite(every).mean())) if every.size else "–"
-            parts.append(f"{name}: {measure.short} is defined in {share} of choices")
-            for kind, term in zip(_WIDTHS, _terms(measure.id, (fpr, fnr)), strict=True):
-                if np.isfinite(term).any():
-                    box = np.quantile(term[np.isfinite(term)], _QUANTILES)
-                    row = dict(zip("labch", map(float, box), strict=True))
-                    boxes.append(
-                        {"p": measure.id, "group": f"{name}, {kind[:6]}", "k": kind, **row}
-                    )
-    drawn = [one for one in joint if any(values.size for values in hills[one.id].values())]
-    if not drawn:
+    joint_measures = _joint_measures(measures)
+    hills, boxes, sentences = _measure_ranges(scope, joint_measures)
+    drawn_measures = [
+        measure
+        for measure in joint_measures
+        if any(values.size for values in hills[measure.id].values())
+    ]
+    if not drawn_measures:
         msg = (
-            f"no measure of {chosen.grouping} is defined between FPRs of {percent(_RANGE[0])} and "
-            f"{percent(_RANGE[1])}: it takes two groups with both rates"
+            f"no measure of {scope.grouping} is defined between FPRs of "
+            f"{percent(_FPR_RANGE[0])} and {percent(_FPR_RANGE[1])}: it takes two groups with both "
+            "rates"
         )
         raise ConfigError(msg)
-    names, rows_down = [*hills[drawn[0].id]], [*dict.fromkeys(row["group"] for row in boxes)]
-    ways = theme.colours(len(names)), theme.dashes(len(names))
-    legend = {"symbolType": "stroke", "columns": theme.columns(names)}
-    colour, dash = vl.drawn_as("c", names, *ways, legend=legend)
-    width = (theme.width - 20 - room(rows_down, theme.size)) // len(drawn) - 16
-    above, below = [], []
-    for place, measure in enumerate(drawn):
+    names = [*hills[drawn_measures[0].id]]
+    row_names = [*dict.fromkeys(row["group"] for row in boxes)]
+    series_styles = theme.colours(len(names)), theme.dashes(len(names))
+    legend = {"symbolType": "stroke", "columns": theme.legend_columns(names)}
+    colour, dash = vl.series_channels("c", names, *series_styles, legend=legend)
+    names_width = text_width(row_names, theme.size)
+    width = (theme.width - 20 - names_width) // len(drawn_measures) - 16
+    hill_panels, box_panels = [], []
+    for panel_index, measure in enumerate(drawn_measures):
         is_log = measure.scale == "ratio"
-        own = [row for row in boxes if row["p"] == measure.id]
         rows = _hills(hills[measure.id], is_log=is_log)
         x = _axis([value for row in rows for value in row["x"]], is_log=is_log)
-        hill = {"x": x | {"field": "x"}, "y": vl.amount("y", title=None, axis=None)}
+        hill = {"x": x | {"field": "x"}, "y": vl.quantitative("y", title=None, axis=None)}
         line = vl.mark("line", {**hill, "color": colour, "strokeDash": dash}, strokeWidth=1.6)
-        flat = [{"flatten": ["x", "y"]}]
-        head = vl.heading(measure.id.upper())
-        panel = vl.layered([line], data=vl.inline(rows), transform=flat, title=head)
-        above.append({**panel, "width": width, "height": _HEIGHT})
-        y = vl.names_down(rows_down, theme.inks.ink if place == 0 else "")
-        x = _axis([row[end] for row in own for end in "labch"], is_log=is_log)
-        size = {"width": width, "height": _BOX * len(rows_down)}
-        label = _TERMS[measure.id].partition(" (")[0] if theme.is_narrow else _TERMS[measure.id]
-        below.append(vl.panel(vl.boxes(x, y, theme), own, label, **size))
-    panels = {"vconcat": [vl.in_a_row(above, 16), vl.in_a_row(below, 16)], "spacing": 14}
+        panel = vl.layered(
+            [line],
+            data=vl.inline_data(rows),
+            transform=[{"flatten": ["x", "y"]}],
+            title=vl.heading(measure.id.upper()),
+        )
+        hill_panels.append({**panel, "width": width, "height": _HILL_HEIGHT})
+        measure_boxes = [row for row in boxes if row["p"] == measure.id]
+        y = vl.name_axis(row_names, theme.inks.ink if panel_index == 0 else "")
+        x = _axis([row[field] for row in measure_boxes for field in "labch"], is_log=is_log)
+        panel_size = {"width": width, "height": _BOX_HEIGHT * len(row_names)}
+        label = _TERM_LABELS[measure.id]
+        if theme.is_narrow:
+            label = label.partition(" (")[0]
+        box_panels.append(vl.panel(vl.box_marks(x, y, theme), measure_boxes, label, **panel_size))
+    panels = {
+        "vconcat": [vl.side_by_side(hill_panels, 16), vl.side_by_side(box_panels, 16)],
+        "spacing": 14,
+    }
     return Drawing(
-        theme.of(panels, view={"stroke": None}),
-        f"How far the measures range: {cut(chosen.grouping)}",
+        theme.styled(panels, view={"stroke": None}),
+        f"How far the measures range: {shortened(scope.grouping)}",
         "Above: how often each measure takes which value, over every alpha from 0 to 1 and every "
-        f"threshold with an FPR of {percent(_RANGE[0])} to {percent(_RANGE[1])}; each curve is as "
-        "high as its peak. Below: its two terms over these thresholds, the box from a quarter to "
-        "three quarters of them, lines from 5 to 95 of 100, the stroke in the middle the median. "
-        "Terms of different size do not weigh alike, whatever alpha says. This is the range of "
-        "choices, not of chance: speakers drawn anew would move it. "
-        + _of_whom(chosen, has_faint=False),
-        "; ".join(parts) + ".",
+        f"threshold with an FPR of {percent(_FPR_RANGE[0])} to {percent(_FPR_RANGE[1])}; each "
+        "curve is as high as its peak. Below: its two terms over these thresholds, the box from a "
+        "quarter to three quarters of them, lines from 5 to 95 of 100, the stroke in the middle "
+        "the median. Terms of different size do not weigh alike, whatever alpha says. This is the "
+        "range of choices, not of chance: speakers drawn anew would move it. "
+        + _groups_sentence(scope, has_faint=False),
+        "; ".join(sentences) + ".",
     )
+
+
+def _measure_ranges(
+    scope: ChartScope, joint_measures: Sequence[MetaMeasure]
+) -> tuple[dict[str, dict[str, NDArray[np.float64]]], list[Row], list[str]]:
+    """Return each measure's finite values by system, boxes of its terms, and sentences."""
+    alphas = np.linspace(0, 1, _N_ALPHAS)
+    hills: dict[str, dict[str, NDArray[np.float64]]] = {
+        measure.id: {} for measure in joint_measures
+    }
+    boxes: list[Row] = []
+    sentences = []
+    for name, _, rates, _, pooled in _rates_over_fpr(scope):
+        is_in_range = (_FPR_RANGE[0] <= pooled) & (pooled <= _FPR_RANGE[1])
+        fpr, fnr = rates[0][is_in_range], rates[1][is_in_range]
+        for measure in joint_measures:
+            values = np.stack(
+                [np.asarray(measure.evaluate(fpr, fnr, alpha=alpha).value) for alpha in alphas]
+            )
+            hills[measure.id][name] = values[np.isfinite(values)]
+            share = percent(float(np.isfinite(values).mean())) if values.size else "–"
+            sentences.append(f"{name}: {measure.short} is defined in {share} of choices")
+            terms_of_rates = _term_values(measure.id, (fpr, fnr))
+            for kind, term in zip(_TERM_WIDTHS, terms_of_rates, strict=True):
+                if np.isfinite(term).any():
+                    quantiles = np.quantile(term[np.isfinite(term)], _QUANTILE_LEVELS)
+                    box = dict(zip("labch", map(float, quantiles), strict=True))
+                    boxes.append(
+                        {"p": measure.id, "group": f"{name}, {kind[:6]}", "k": kind, **box}
+                    )
+    return hills, boxes, sentences
 
 
 def _axis(values: Sequence[float], *, is_log: bool) -> vl.Spec:
     if is_log:
-        return {"type": "quantitative", **vl.as_logs(None, *vl.log_domain(values), percent=False)}
+        return {"type": "quantitative", **vl.log_axis(None, *vl.log_domain(values), percent=False)}
     axis = {"tickCount": 3, "format": "~g"}
     return {"type": "quantitative", "title": None, "scale": {"zero": False}, "axis": axis}
 
 
-def _hills(of: dict[str, NDArray[np.float64]], *, is_log: bool) -> list[Row]:
-    """Densities on one grid of values, each smoothed over three steps and of height 1."""
-    every = np.concatenate([*of.values()])
-    every = np.log(every[every > 0]) if is_log else every
-    low, high = float(every.min()), float(every.max())
-    edges = np.linspace(low, max(high, low + 1e-6), _BINS + 1)
+def _hills(values_by_name: dict[str, NDArray[np.float64]], *, is_log: bool) -> list[Row]:
+    """Return densities on one grid of values, each smoothed over three steps and of height 1."""
+    all_values = np.concatenate([*values_by_name.values()])
+    all_values = np.log(all_values[all_values > 0]) if is_log else all_values
+    low, high = float(all_values.min()), float(all_values.max())
+    edges = np.linspace(low, max(high, low + 1e-6), _N_BINS + 1)
     middles = (edges[1:] + edges[:-1]) / 2
-    places = np.exp(middles) if is_log else middles
+    grid = np.exp(middles) if is_log else middles
     rows = []
-    for name, values in of.items():
+    for name, values in values_by_name.items():
         counts, _ = np.histogram(np.log(values) if is_log else values, edges)
         smooth = np.convolve(counts, [0.25, 0.5, 0.25], mode="same")
         if smooth.max() > 0:
             heights = (smooth / smooth.max()).round(4).tolist()
-            rows.append({"c": name, "x": [float(f"{v:.5g}") for v in places], "y": heights})
+            rows.append(
+                {"c": name, "x": [float(f"{position:.5g}") for position in grid], "y": heights}
+            )
     return rows
 
 
-# ---- of which groups
+# ---- the groups that measures are of
 
 
-def _each(chosen: Chosen) -> Iterator[Chosen]:
-    for system, listed in chosen.subjects:
-        yield replace(chosen, system=system, list=listed)
+def _scopes_of_subjects(scope: ChartScope) -> Iterator[ChartScope]:
+    """Return the scope of each system and list."""
+    for system, list_name in scope.subjects:
+        yield replace(scope, system=system, list=list_name)
 
 
-def _joint(asked: Names) -> list[MetaMeasure]:
-    """The measures of both rates that are asked for, or all that have two terms."""
-    names = several("measures", asked, _TERMS, "drawn here")
-    return [meta_measures()[name] for name in names or _TERMS]
+def _joint_measures(asked_names: Names) -> list[MetaMeasure]:
+    """Return the measures of both rates that are named, or all that have two terms."""
+    measure_ids = checked_names("measures", asked_names, _TERM_LABELS, "drawn here")
+    return [meta_measures()[name] for name in measure_ids or _TERM_LABELS]
 
 
-def _terms(joined: str, rates: Rates) -> list[NDArray[np.float64]]:
-    """What a measure joins: of FPR, and of FNR."""
-    every = meta_measures()
-    terms = every[joined].terms or ()
+def _term_values(measure_id: str, rates: Rates) -> list[NDArray[np.float64]]:
+    """Return the terms of a measure: that of FPR and that of FNR."""
+    measures = meta_measures()
+    terms = measures[measure_id].terms or ()
     return [
-        np.asarray(every[one].evaluate(rate).value) for one, rate in zip(terms, rates, strict=True)
+        np.asarray(measures[term_id].evaluate(rate).value)
+        for term_id, rate in zip(terms, rates, strict=True)
     ]
 
 
-def _points(chosen: Chosen, asked: Names) -> tuple[str, ...]:
-    rows = rows_of(chosen.audit, "operating_points", within="")
-    return several("operating_points", asked, [row["operating_point"] for row in rows])
+def _points(scope: ChartScope, asked_points: Names) -> tuple[str, ...]:
+    """Return the operating points that are named; empty for none."""
+    rows = table_rows(scope.audit, "operating_points", within="")
+    return checked_names("operating_points", asked_points, [row["operating_point"] for row in rows])
 
 
-def _left_out(chosen: Chosen) -> set[str]:
-    """Groups that are under-represented for either rate, in this system or in another one."""
-    rows = rows_of(chosen.audit, "meta", **chosen.at, metric=BOTH, measure="fdr", gated=True)
-    return chosen.gates | set(groups_left_out(rows))
+def _groups_not_judged(scope: ChartScope) -> set[str]:
+    """Return groups below a minimum for FNR or FPR, in this system or another one."""
+    rows = table_rows(
+        scope.audit, "meta", **scope.point_filters, metric=BOTH, measure="fdr", gated=True
+    )
+    return scope.small_groups | set(groups_left_out(rows))
 
 
-def _has_judged(chosen: Chosen) -> bool:
-    """Whether two groups or more are judged in all systems that are drawn."""
-    is_alike = covers_same_groups(chosen.audit, chosen.at)
-    return is_alike and len(set(chosen.groups) - _left_out(chosen)) > 1
+def _has_judged_groups(scope: ChartScope) -> bool:
+    """Return whether two or more groups are judged in all systems that are drawn."""
+    is_alike = covers_same_groups(scope.audit, scope.point_filters)
+    return is_alike and len(set(scope.groups) - _groups_not_judged(scope)) > 1
 
 
-def _judged(chosen: Chosen, names: Sequence[str]) -> list[str]:
-    """Groups that are judged in all systems; all of them where fewer than two are."""
-    every = [name for name in names if name != "pooled"]
-    left_out = _left_out(chosen)
-    judged = [name for name in every if name not in left_out]
-    return judged if _has_judged(chosen) and len(judged) > 1 else every
+def _judged_groups(scope: ChartScope, names: Sequence[str]) -> list[str]:
+    """Return the groups that are judged in all systems; all groups if fewer than two are."""
+    groups = [name for name in names if name != "pooled"]
+    small_groups = _groups_not_judged(scope)
+    judged_groups = [name for name in groups if name not in small_groups]
+    return judged_groups if _has_judged_groups(scope) and len(judged_groups) > 1 else groups
 
 
-def _of_whom(chosen: Chosen, *, has_faint: bool = True) -> str:
-    """A sentence on the groups that the lines are of, and on faint ones of all groups."""
-    every = [*_each(chosen)]
-    left_out = list(dict.fromkeys(name for one in every for name in sorted(_left_out(one))))
-    if not left_out:
-        return "Of all groups."
-    if not covers_same_groups(chosen.audit, chosen.at):
-        return "Of all groups, as other groups are under-represented in other systems."
-    has_judged = [_has_judged(one) for one in every]
-    if all(has_judged):
-        reasons = ", ".join(omission_reasons(chosen.audit, chosen.at, left_out))
-        whose = (
-            "are under-represented in no system"
-            if has_several_systems(chosen.audit)
-            else NOT_UNDER_REPRESENTED
+def _groups_sentence(scope: ChartScope, *, has_faint: bool = True) -> str:
+    """Return a sentence on the groups of the lines, and on faint lines of all groups."""
+    scopes = [*_scopes_of_subjects(scope)]
+    small_groups = list(
+        dict.fromkeys(
+            group for each_scope in scopes for group in sorted(_groups_not_judged(each_scope))
         )
+    )
+    if not small_groups:
+        return "Of all groups."
+    if not covers_same_groups(scope.audit, scope.point_filters):
+        return "Of all groups, as other groups are under-represented in other systems."
+    has_judged = [_has_judged_groups(each_scope) for each_scope in scopes]
+    if all(has_judged):
+        reasons = ", ".join(omission_reasons(scope.audit, scope.point_filters, small_groups))
+        condition = NOT_UNDER_REPRESENTED
+        if has_several_systems(scope.audit):
+            condition = "are under-represented in no system"
         faint = "; faint: of all groups" if has_faint else ""
-        return f"Of the groups that {whose}{faint}. Left out: {reasons}."
-    short = "Fewer than two groups pass the gates"
+        return f"Of the groups that {condition}{faint}. Left out: {reasons}."
+    sentence = "Fewer than two groups pass the gates"
     if any(has_judged):
-        short += " in one of these"
-    return f"{short}, so the lines are of all groups there: take them for hints."
+        sentence += " in one of these"
+    return f"{sentence}, so the lines are of all groups there: take them for hints."
 
 
-def _audited(chosen: Chosen, points: Names) -> Iterator[tuple[str, Chosen, Rates, Rates | None]]:
-    """Both rates of the groups of every system at the operating points.
+def _rates_at_points(
+    scope: ChartScope, points: Names
+) -> Iterator[tuple[str, ChartScope, Rates, Rates | None]]:
+    """Return a name, a scope and both rates of judged groups for every system and point.
 
-    The last are those of all groups, where some are left out before.
+    The last element has the rates of all groups; None if all groups are judged.
     """
-    asked = _points(chosen, points)
-    for each in _each(chosen):
-        for point in asked or (chosen.point,):
-            one = replace(each, point=point)
-            fpr, fnr = one.rates("fpr"), one.rates("fnr")
-            every = [name for name in fpr if name in fnr and name != "pooled"]
-            judged = _judged(one, every)
-            rates, rates_of_all = (
-                (_values(fpr, names), _values(fnr, names)) for names in (judged, every)
-            )
-            parts = [one.label] if len(chosen.subjects) > 1 or len(asked) < 2 else []
-            parts += [point] if len(asked) > 1 else []
-            yield cut(" at ".join(parts), 24), one, rates, rates_of_all if judged != every else None
+    asked_points = _points(scope, points)
+    for subject_scope in _scopes_of_subjects(scope):
+        for point in asked_points or (scope.operating_point,):
+            point_scope = replace(subject_scope, operating_point=point)
+            fpr, fnr = point_scope.rate_rows("fpr"), point_scope.rate_rows("fnr")
+            groups = [name for name in fpr if name in fnr and name != "pooled"]
+            judged_groups = _judged_groups(point_scope, groups)
+            rates = _rate_values(fpr, judged_groups), _rate_values(fnr, judged_groups)
+            rates_of_all = None
+            if judged_groups != groups:
+                rates_of_all = _rate_values(fpr, groups), _rate_values(fnr, groups)
+            label_parts = []
+            if len(scope.subjects) > 1 or len(asked_points) < 2:
+                label_parts.append(point_scope.label)
+            if len(asked_points) > 1:
+                label_parts.append(point)
+            yield shortened(" at ".join(label_parts), 24), point_scope, rates, rates_of_all
 
 
-def _from_to(values: NDArray[np.float64]) -> str:
-    """The ends of a line in words."""
-    first, last = ("–" if np.isnan(end) else f"{end:.3g}" for end in values[[0, -1]])
-    return f"{first} to {last}"
+def _line_ends(values: NDArray[np.float64]) -> str:
+    """Return the first and the last value of a line, in words."""
+    start, stop = ("–" if np.isnan(end) else f"{end:.3g}" for end in values[[0, -1]])
+    return f"{start} to {stop}"
 
 
-def _values(rates: Mapping[str, Row], names: Sequence[str]) -> NDArray[np.float64]:
-    """Rates of some groups, NaN where undefined."""
+def _rate_values(rates: Mapping[str, Row], names: Sequence[str]) -> NDArray[np.float64]:
+    """Return the rates of some groups, shape (group,); NaN where undefined."""
     return np.array([rates[name]["value"] for name in names], dtype=np.float64)
 
 
-def _swept(
-    chosen: Chosen,
-) -> Iterator[tuple[str, Chosen, Rates, Rates | None, NDArray[np.float64]]]:
-    """Both rates of the groups ``[threshold, group]``, of all groups, and pooled FPR, rising.
+def _rates_over_fpr(
+    scope: ChartScope,
+) -> Iterator[tuple[str, ChartScope, Rates, Rates | None, NDArray[np.float64]]]:
+    """Return for every system a name, a scope and both rates over pooled FPR, which rises.
 
-    Those of all groups are None where none is left out.
+    Rates are those of judged groups, shape (threshold, group), then those of all groups, which are
+    None if all groups are judged. The last element is pooled FPR, shape (threshold,).
     """
-    for one in _each(chosen):
-        of = curves_of(one.audit, one.system, one.list, one.grouping, one.allocation)
-        pooled = of.fpr[-1]
-        wanted = np.geomspace(*_SPAN, _STEPS)
+    for subject_scope in _scopes_of_subjects(scope):
+        curves = grouping_curves(
+            subject_scope.audit,
+            subject_scope.system,
+            subject_scope.list,
+            subject_scope.grouping,
+            subject_scope.allocation,
+        )
+        pooled = curves.fpr[-1]
+        wanted_rates = np.geomspace(*_FPR_SPAN, _N_RATES)
         if np.isnan(pooled).any():
             continue
         falling = -pooled  # thresholds rise, so the rate falls
-        at = np.unique(np.clip(np.searchsorted(falling, -wanted), 0, pooled.size - 1))
-        at = at[pooled[at] > 0][::-1]
-        at = at[np.unique(pooled[at], return_index=True)[1]]
-        every = [name for name in of.groups if name != "pooled"]
-        judged = _judged(one, every)
-        rates, rates_of_all = (
-            (of.fpr[rows][:, at].T, of.fnr[rows][:, at].T)
-            for rows in ([of.groups.index(name) for name in names] for names in (judged, every))
+        indices = np.unique(np.clip(np.searchsorted(falling, -wanted_rates), 0, pooled.size - 1))
+        indices = indices[pooled[indices] > 0][::-1]
+        indices = indices[np.unique(pooled[indices], return_index=True)[1]]
+        groups = [name for name in curves.groups if name != "pooled"]
+        judged_groups = _judged_groups(subject_scope, groups)
+        rates_of_all = None
+        if judged_groups != groups:
+            rates_of_all = _curve_rates(curves, groups, indices)
+        yield (
+            shortened(subject_scope.label, 24),
+            subject_scope,
+            _curve_rates(curves, judged_groups, indices),
+            rates_of_all,
+            pooled[indices],
         )
-        name = cut(one.label, 24)
-        yield name, one, rates, rates_of_all if judged != every else None, pooled[at]
 
 
-def _estimates(one: Chosen, measure: MetaMeasure) -> list[Row]:
-    """What the audit says of a measure of the groups that the line is of, at each alpha."""
-    asked = {**one.at, "metric": BOTH, "measure": measure.id, "zero": "none"}
-    rows = rows_of(one.audit, "meta", **asked, gated=_has_judged(one))
+def _curve_rates(
+    curves: ErrorCurves, groups: Sequence[str], threshold_indices: NDArray[np.intp]
+) -> Rates:
+    """Return FPR and FNR of some groups, shape (threshold, group)."""
+    rows = [curves.groups.index(group) for group in groups]
+    return curves.fpr[rows][:, threshold_indices].T, curves.fnr[rows][:, threshold_indices].T
+
+
+def _estimates(scope: ChartScope, measure: MetaMeasure) -> list[Row]:
+    """Return the audit's rows of a measure for the groups of the line, at each alpha."""
+    filters = {**scope.point_filters, "metric": BOTH, "measure": measure.id, "zero": "none"}
+    rows = table_rows(scope.audit, "meta", **filters, gated=_has_judged_groups(scope))
     return [row for row in rows if row["value"] is not None and row["high"] is not None]
 
 
-def _at_points(one: Chosen, measure: MetaMeasure, alpha: float) -> Iterator[tuple[float, Row]]:
-    """The same at each operating point, with its pooled FPR, if the audit has the alpha."""
-    where = {"system": one.system, "list": one.list, "within": ""}
-    for point in rows_of(one.audit, "operating_points", **where):
-        at = replace(one, point=point["operating_point"])
-        if _left_out(at) != _left_out(one):
-            continue  # the line is of other groups than the measure is there
-        for row in _estimates(at, measure):
+def _estimates_over_fpr(
+    scope: ChartScope, measure: MetaMeasure, alpha: float
+) -> Iterator[tuple[float, Row]]:
+    """Return pooled FPR and the measure at each operating point, if the audit has the alpha."""
+    filters = {"system": scope.system, "list": scope.list, "within": ""}
+    for point in table_rows(scope.audit, "operating_points", **filters):
+        point_scope = replace(scope, operating_point=point["operating_point"])
+        if _groups_not_judged(point_scope) != _groups_not_judged(scope):
+            continue  # the line and the measure at this point are of different groups
+        for row in _estimates(point_scope, measure):
             if row["alpha"] == alpha and point["fpr"]:
                 yield point["fpr"], row
 
 
-def _estimate(measure: MetaMeasure, name: str, x: float, row: Row) -> Row:
-    high = min(row["high"], _LARGEST)
-    made = {"p": measure.id.upper(), "c": name, "x": x, "l": row["low"], "h": high}
-    return made | ({} if row["floor_95"] is None else {"f": row["floor_95"]})
+def _estimate_row(measure: MetaMeasure, name: str, x: float, row: Row) -> Row:
+    high = min(row["high"], _DRAWN_INFINITY)
+    drawn_row = {"p": measure.id.upper(), "c": name, "x": x, "l": row["low"], "h": high}
+    if row["floor_95"] is not None:
+        drawn_row["f"] = row["floor_95"]
+    return drawn_row
 
 
-# ---- as they are drawn
+# ---- lines and panels
 
 
-def _line(panel: str, system: str, line: str, x: NDArray[np.float64], y: Any) -> Row:
+def _line_row(panel: str, system: str, line: str, x: NDArray[np.float64], y: Any) -> Row:
     defined = np.isfinite(y)
     return {
         "p": panel,
         "c": system,
         "d": line,
-        "x": [float(f"{v:.4g}") for v in x[defined]],
-        "y": [float(f"{v:.5g}") for v in np.asarray(y)[defined]],
+        "x": [float(f"{number:.4g}") for number in x[defined]],
+        "y": [float(f"{number:.5g}") for number in np.asarray(y)[defined]],
     }
 
 
@@ -490,60 +563,72 @@ def _panels(
     theme: Theme,
     *,
     points: Sequence[float] = (),
-    known: Sequence[Row] = (),
+    estimates: Sequence[Row] = (),
 ) -> list[vl.Spec]:
-    """A panel for each title that has lines, with the audited points and what is known there."""
+    """Return a panel for each title that has lines, with the audited points and estimates there."""
     names = [*dict.fromkeys(row["c"] for row in rows)]
-    legend = {"symbolType": "stroke", "columns": theme.columns(names, beside=_LABELS / 3)}
-    ways = theme.colours(len(names)), theme.dashes(len(names))
-    colour, dash = vl.drawn_as("c", names, *ways, legend=legend)
-    terms = {"symbolType": "stroke", "columns": theme.columns([*_WIDTHS], beside=_LABELS / 3)}
-    (width,) = vl.drawn_as("d", _WIDTHS, _WIDTHS.values(), legend=terms)
-    size = {"width": (theme.width - _LABELS) // max(len(titles), 2), "height": 130}
-    cross = {"shape": "cross", "angle": 45}
-    at = {"x": vl.amount("h", title=x["title"])}
-    behind = vl.mark(
+    legend = {
+        "symbolType": "stroke",
+        "columns": theme.legend_columns(names, reserved_width=_LABELS_WIDTH / 3),
+    }
+    series_styles = theme.colours(len(names)), theme.dashes(len(names))
+    colour, dash = vl.series_channels("c", names, *series_styles, legend=legend)
+    terms = {
+        "symbolType": "stroke",
+        "columns": theme.legend_columns([*_TERM_WIDTHS], reserved_width=_LABELS_WIDTH / 3),
+    }
+    (width,) = vl.series_channels("d", _TERM_WIDTHS, _TERM_WIDTHS.values(), legend=terms)
+    panel_size = {"width": (theme.width - _LABELS_WIDTH) // max(len(titles), 2), "height": 130}
+    cross_style = {"shape": "cross", "angle": 45}
+    point_rule = {"x": vl.quantitative("h", title=x["title"])}
+    point_lines = vl.mark(
         "rule",
-        at,
+        point_rule,
         rows=[{"h": rate} for rate in points],
         color=theme.inks.muted,
         strokeWidth=0.8,
     )
     panels = []
     for title in titles:
-        own, here_known = ([row for row in of if row["p"] == title] for of in (rows, known))
-        if not own:
+        panel_rows, panel_estimates = (
+            [row for row in source_rows if row["p"] == title] for source_rows in (rows, estimates)
+        )
+        if not panel_rows:
             continue
         if title.startswith(("IR", "max")):
-            limits = [row[name] for row in here_known for name in "lhf" if name in row]
-            limits = [limit for limit in limits if limit < _LARGEST]
-            low, high = vl.log_domain([*(value for row in own for value in row["y"]), *limits])
-            y = vl.amount("y", **vl.as_logs(None, low, high, percent=False))
+            limits = [row[name] for row in panel_estimates for name in "lhf" if name in row]
+            limits = [limit for limit in limits if limit < _DRAWN_INFINITY]
+            low, high = vl.log_domain(
+                [*(number for row in panel_rows for number in row["y"]), *limits]
+            )
+            y = vl.quantitative("y", **vl.log_axis(None, low, high, percent=False))
         else:
             axis = {"tickCount": 4, "format": "~g"}
-            y = vl.amount("y", title=None, scale={"zero": False, "nice": True}, axis=axis)
-        here = {"x": x, "y": y, "color": colour}
-        wide = width if any(row["d"] for row in own) else {"value": 1.6}
-        line = {**here, "strokeDash": dash, "strokeWidth": wide}
-        layers = [vl.mark("line", line, when="datum.k != 1 && datum.all != 1")]
-        if any(row.get("all") for row in own):
-            faint: vl.Spec = {"strokeWidth": 0.8, "opacity": 0.45}
-            shown = {**here, "strokeDash": dash}
-            layers.append(vl.mark("line", shown, when="datum.all == 1", **faint))
-        if any(row.get("k") for row in own):
-            layers.append(vl.dots(here, 60, when="datum.k == 1", **cross))
-        flat = [{"flatten": ["x", "y"]}]
-        lines = [vl.layered(layers, data=vl.inline(own), transform=flat)]
-        marks = [behind, *lines] if points else lines
-        if here_known:
-            ends = {"y": {**y, "field": "l"}, "y2": {"field": "h"}}
-            bar = {"x": x, **ends, "color": colour, "strokeDash": dash}
+            y = vl.quantitative("y", title=None, scale={"zero": False, "nice": True}, axis=axis)
+        position = {"x": x, "y": y, "color": colour}
+        line_width = width if any(row["d"] for row in panel_rows) else {"value": 1.6}
+        line_channels = {**position, "strokeDash": dash, "strokeWidth": line_width}
+        layers = [vl.mark("line", line_channels, condition="datum.k != 1 && datum.all != 1")]
+        if any(row.get("all") for row in panel_rows):
+            faint_style: vl.Spec = {"strokeWidth": 0.8, "opacity": 0.45}
+            faint_line = {**position, "strokeDash": dash}
+            layers.append(vl.mark("line", faint_line, condition="datum.all == 1", **faint_style))
+        if any(row.get("k") for row in panel_rows):
+            layers.append(vl.dots(position, 60, condition="datum.k == 1", **cross_style))
+        flatten = [{"flatten": ["x", "y"]}]
+        line_layers = [vl.layered(layers, data=vl.inline_data(panel_rows), transform=flatten)]
+        marks = [point_lines, *line_layers] if points else line_layers
+        if panel_estimates:
+            interval_ends = {"y": {**y, "field": "l"}, "y2": {"field": "h"}}
+            interval_bar = {"x": x, **interval_ends, "color": colour, "strokeDash": dash}
             tick = {"x": x, "y": {**y, "field": "f"}}
-            look: vl.Spec = {"thickness": 2, "width": 9, "orient": "horizontal"}
+            tick_style: vl.Spec = {"thickness": 2, "width": 9, "orient": "horizontal"}
             layers = [
-                vl.mark("rule", bar, strokeWidth=1.2),
-                vl.mark("tick", tick, when="isValid(datum.f)", **look, color=theme.inks.muted),
+                vl.mark("rule", interval_bar, strokeWidth=1.2),
+                vl.mark(
+                    "tick", tick, condition="isValid(datum.f)", **tick_style, color=theme.inks.muted
+                ),
             ]
-            marks.append(vl.layered(layers, data=vl.inline(here_known)))
-        panels.append(vl.layered(marks, **size, title=vl.heading(title)))
+            marks.append(vl.layered(layers, data=vl.inline_data(panel_estimates)))
+        panels.append(vl.layered(marks, **panel_size, title=vl.heading(title)))
     return panels

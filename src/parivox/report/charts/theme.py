@@ -1,4 +1,7 @@
-"""Inks, sizes and type of every chart; the inks of a page are variables of its stylesheet."""
+"""Inks, sizes and fonts of every chart, for the HTML report and for paper.
+
+The inks of the report are variables of its stylesheet, which has values for light, dark and print.
+"""
 
 from __future__ import annotations
 
@@ -14,60 +17,68 @@ if TYPE_CHECKING:
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _PAGE_WIDTH = 640
-_PER_INCH = 96
-_NARROW = 400
-_WIDEST = 20
-_SYMBOL = 26
-"""Room for the symbol of a legend's name, and between names."""
-_LETTER = 0.57
-"""Width of a letter, of its size."""
-_WIDE = {"W", "F"}
+_PIXELS_PER_INCH = 96
+_NARROW_WIDTH = 400
+_MAX_INCHES = 20
+_SYMBOL_WIDTH = 26
+"""Pixels for the symbol of a legend's name, and for the gap between names."""
+_LETTER_WIDTH = 0.57
+"""Average width of a letter, as a share of the font size."""
+_WIDE_CHARACTERS = {"W", "F"}
 
 
-def room(words: Iterable[str], size: float) -> float:
-    """Pixels that the longest of some words takes, about.
+def text_width(words: Iterable[str], size: float) -> float:
+    """Return the approximate width of the longest of some words, in pixels.
 
     Examples
     --------
-    >>> room(["f", "m+India*"], 10) < 60 < room(["f+New Zealand"], 10)
+    >>> text_width(["f", "m+India*"], 10) < 60 < room(["f+New Zealand"], 10)
     True
     """
-    letters = (sum(1 + (east_asian_width(c) in _WIDE) for c in word) for word in words)
-    return _LETTER * size * max(letters, default=0)
+    n_letters = max((_width_in_letters(word) for word in words), default=0)
+    return _LETTER_WIDTH * size * n_letters
 
 
-_NAMED = ("ink", "muted", "grid", "paper", "band", "bad", "good")
+def _width_in_letters(word: str) -> int:
+    # wide East Asian characters take the room of two letters
+    return sum(2 if east_asian_width(letter) in _WIDE_CHARACTERS else 1 for letter in word)
+
+
+_SINGLE_INKS = ("ink", "muted", "grid", "paper", "band", "bad", "good")
 
 
 @dataclass(frozen=True)
 class Inks:
-    """What is drawn in which ink."""
+    """The colours of a chart, by what they are used for."""
 
     ink: str
-    """Words and marks that matter."""
+    """Text and the main marks."""
     muted: str
-    """What is beside them."""
+    """Secondary text and marks."""
     grid: str
     paper: str
     band: str
-    """What a fair system would show."""
+    """Range of values if error rates were equal."""
     bad: str
-    """Verdicts, and nothing else."""
+    """For verdicts only."""
     good: str
     series: tuple[str, ...]
-    """Groups, systems or lists, in order. Never the only difference: shape, dash or place too."""
-    heat: tuple[str, ...]
-    """Classes of a rate, from low to high."""
+    """Groups, systems or lists, in order.
 
-    def named(self) -> dict[str, str]:
-        """Every ink by the name of its variable, without the dashes before it."""
-        plain = {name: getattr(self, name) for name in _NAMED}
+    Colour is never the only difference: shape, dash or position differ too.
+    """
+    heat: tuple[str, ...]
+    """Classes of a rate in a heat map, from low to high."""
+
+    def by_variable(self) -> dict[str, str]:
+        """Return every ink by the name of its CSS variable, without the leading dashes."""
+        single = {name: getattr(self, name) for name in _SINGLE_INKS}
         numbered = {
             f"{name}-{i}": ink
             for name in ("series", "heat")
             for i, ink in enumerate(getattr(self, name), 1)
         }
-        return plain | numbered
+        return single | numbered
 
 
 LIGHT = Inks(
@@ -81,7 +92,7 @@ LIGHT = Inks(
     series=("#0072b2", "#a23b80", "#6b5b00", "#3d3d8f", "#7a6a9c", "#4d5560"),
     heat=("#fdf1c9", "#f9d58b", "#f2ad5c", "#dd7c4e", "#b94f55", "#83305f", "#45195a"),
 )
-"""Every series and word has a contrast of at least 4.5 on its ground."""
+"""Every series and text colour has a contrast of at least 4.5 with its background."""
 
 DARK = Inks(
     ink="#eceef1",
@@ -107,7 +118,7 @@ INKS = Inks(
     series=tuple(f"var(--series-{i})" for i in range(1, 1 + len(LIGHT.series))),
     heat=tuple(f"var(--heat-{i})" for i in range(1, 1 + len(LIGHT.heat))),
 )
-"""As a page names them; its stylesheet gives each name a value for light, dark and print."""
+"""CSS variables; the stylesheet of the report gives each a value for light, dark and print."""
 
 _DASHES: tuple[list[int], ...] = ([1, 0], [6, 2], [2, 2], [8, 2, 2, 2], [4, 4], [10, 3])
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
@@ -115,49 +126,55 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross
 
 @dataclass(frozen=True)
 class Theme:
-    """How charts look."""
+    """Inks, width and font size of charts."""
 
     inks: Inks
     width: int
-    """Of the whole chart with its labels and legends, in pixels."""
+    """Width of the whole chart, labels and legends included, in pixels."""
     size: float
-    """Of type, in pixels."""
+    """Font size in pixels."""
 
     def colours(self, n: int) -> list[str]:
-        """Inks of so many names; they recur where there are many."""
+        """Return `n` series inks; they recur where there are many."""
         series = self.inks.series
         return [series[i % len(series)] for i in range(n)]
 
     def dashes(self, n: int) -> list[list[int]]:
-        """Dashes of so many names; another one wherever colours recur."""
-        return _shifted(_DASHES, n)
+        """Return `n` dash patterns; a different one wherever colours recur."""
+        return _cycled(_DASHES, n)
 
     def shapes(self, n: int) -> list[str]:
-        """Shapes of so many names; another one wherever colours recur."""
-        return _shifted(_SHAPES, n)
+        """Return `n` shapes; a different one wherever colours recur."""
+        return _cycled(_SHAPES, n)
 
-    def columns(self, names: Sequence[str], *, beside: float = 0) -> int:
-        """How many names of a legend stand in a row, with so much room taken at its left."""
-        for n in range(len(names), 1, -1):
-            if sum(room(names[i::n], self.size) + _SYMBOL for i in range(n)) <= self.width - beside:
-                return n
+    def legend_columns(self, names: Sequence[str], *, reserved_width: float = 0) -> int:
+        """Return how many names of a legend fit in a row, with some width taken at its left."""
+        for n_columns in range(len(names), 1, -1):
+            widths = [
+                text_width(names[column::n_columns], self.size) + _SYMBOL_WIDTH
+                for column in range(n_columns)
+            ]
+            if sum(widths) <= self.width - reserved_width:
+                return n_columns
         return 1
 
     @property
     def is_narrow(self) -> bool:
-        """Whether panels with words on both sides have no room beside each other."""
-        return self.width < _NARROW
+        """Whether panels with text on both sides do not fit next to each other."""
+        return self.width < _NARROW_WIDTH
 
-    def arranged(self, panels: Sequence[dict[str, Any]], spacing: int) -> dict[str, Any]:
-        """Panels beside each other, or one below the other where there is no room."""
-        how = "vconcat" if self.is_narrow else "hconcat"
-        return {how: [*panels], "spacing": spacing}
+    def arrange(self, panels: Sequence[dict[str, Any]], spacing: int) -> dict[str, Any]:
+        """Return panels next to each other, or one below the other in a narrow chart."""
+        direction = "vconcat" if self.is_narrow else "hconcat"
+        return {direction: [*panels], "spacing": spacing}
 
-    def of(self, chart: dict[str, Any], *, view: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The chart in this theme; `view` is what is around each panel.
+    def styled(
+        self, chart: dict[str, Any], *, view: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the chart in this theme; `view` styles the frame of each panel.
 
-        No word has a limit of width, at which it would be measured again and again: names are cut
-        before they are drawn.
+        No text has a width limit, because Vega measures limited text again and again: names are
+        shortened before they are drawn.
         """
         inks, size = self.inks, self.size
         axis = {
@@ -224,17 +241,17 @@ class Theme:
         return {"$schema": _SCHEMA, **chart, "config": config}
 
 
-def _shifted(kinds: Sequence[Any], n: int) -> list[Any]:
-    """So many of these, which recur one place further on each time."""
+def _cycled(kinds: Sequence[Any], n: int) -> list[Any]:
+    """Return `n` of these, each new round shifted by one, so that colours and shapes differ."""
     return [kinds[(i + i // len(kinds)) % len(kinds)] for i in range(n)]
 
 
 PAGE = Theme(INKS, _PAGE_WIDTH, 12)
-PAPER = Theme(LIGHT, 7 * _PER_INCH, 10)
+PAPER = Theme(LIGHT, 7 * _PIXELS_PER_INCH, 10)
 
 
 def theme(*, for_page: bool, width: float = 7) -> Theme:
-    """The theme of the page, or of a paper's column of so many inches, as 3.5 or 7.
+    """Return the theme of the report, or of a paper's column of a width in inches, as 3.5 or 7.
 
     Examples
     --------
@@ -243,7 +260,7 @@ def theme(*, for_page: bool, width: float = 7) -> Theme:
     """
     if for_page:
         return PAGE
-    if not 1 <= width <= _WIDEST:
-        msg = f"width is {width} inches; charts are 1 to {_WIDEST} inches wide, as 3.5 or 7"
+    if not 1 <= width <= _MAX_INCHES:
+        msg = f"width is {width} inches; charts are 1 to {_MAX_INCHES} inches wide, as 3.5 or 7"
         raise ConfigError(msg)
-    return replace(PAPER, width=round(width * _PER_INCH))
+    return replace(PAPER, width=round(width * _PIXELS_PER_INCH))

@@ -1,4 +1,4 @@
-"""Charts of how results vary: two ways of being unsure side by side, and DET curves."""
+"""Charts of how results vary over drawn trial lists and over speakers, and how they are saved."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ if TYPE_CHECKING:
 
     from parivox.trials.variation import Variation
 
-KINDS = (".svg", ".png", ".pdf", ".html", ".json")
+CHART_SUFFIXES = (".svg", ".png", ".pdf", ".html", ".json")
 
-_STARTS = {
+_FILE_STARTS = {
     ".svg": b'class="marks"',
     ".png": b"\x89png",
     ".pdf": b"%pdf",
     ".html": b"vega",
     ".json": b"vega",
 }
-"""What stands near the beginning of a chart that was written, in small letters."""
-_HEAD = 1 << 14
+"""Lower-case bytes near the beginning of a written chart."""
+_HEAD_BYTES = 1 << 14
 
 TITLES = {"eer": "EER", "min_cdet": "minimum cost", "fpr": "FPR", "fnr": "FNR"}
-WAYS = {"seed_sd": "pairs drawn anew", "speaker_sd": "speakers drawn anew"}
+SD_COLUMNS = {"seed_sd": "pairs drawn anew", "speaker_sd": "speakers drawn anew"}
 COLOURS = ("#0072b2", "#d55e00")
-TICKS = (0.001, 0.01, 0.05, 0.2, 0.5)
-LEAST = 0.0003
-"""Lowest rate that has room on an axis."""
-_ACROSS = 4
+TICK_RATES = (0.001, 0.01, 0.05, 0.2, 0.5)
+LOWEST_RATE = 0.0003
+"""Lowest rate on an axis."""
+_MAX_COLUMNS = 4
 _WIDTH, _HEIGHT = 150, 120
 
 
-def spread(found: Variation, metric: str) -> Any:
-    """Standard deviation over mean against pairs per speaker, a panel for each group."""
+def spread(variation: Variation, metric: str) -> Any:
+    """Draw standard deviation over mean against pairs per speaker, a panel for each group."""
     alt = _altair()
     rows = [
-        _row(row, found) | {"way": words, "sd": row[way]}
-        for row in found.table.where(metric=metric).rows()
-        for way, words in WAYS.items()
-        if row[way] is not None
+        _row(row, variation) | {"way": words, "sd": row[column]}
+        for row in variation.table.where(metric=metric).rows()
+        for column, words in SD_COLUMNS.items()
+        if row[column] is not None
     ]
     title = f"sd / mean of {TITLES[metric]}"
-    scale = alt.Scale(domain=list(WAYS.values()), range=list(COLOURS))
+    scale = alt.Scale(domain=list(SD_COLUMNS.values()), range=list(COLOURS))
     legend = alt.Legend(orient="top")
     panel = alt.Chart().mark_line(point=True).properties(width=_WIDTH, height=_HEIGHT)
     panel = panel.encode(
@@ -60,28 +60,28 @@ def spread(found: Variation, metric: str) -> Any:
     return _faceted(alt, panel, rows)
 
 
-def dets(found: Variation) -> Any:
-    """DET curves on probit axes: a line for each variant, a colour for each number of pairs."""
+def dets(variation: Variation) -> Any:
+    """Draw DET curves on probit axes: a line per variant, a colour per number of pairs."""
     from scipy.special import ndtri  # noqa: PLC0415 - most of the import's time
 
     alt = _altair()
-    places = ndtri(np.array(TICKS)).tolist()
+    tick_positions = ndtri(np.array(TICK_RATES)).tolist()
     rows = [
-        _row(row, found)
+        _row(row, variation)
         | {
             "line": f"{row['per_speaker']}/{row['variant']}",
             "x": float(ndtri(row["fpr"])),
             "y": float(ndtri(row["fnr"])),
-            "place": place,
+            "place": index,
         }
-        for place, row in enumerate(found.curves.rows())
+        for index, row in enumerate(variation.curves.rows())
     ]
-    named = " : ".join(
-        f"abs(datum.value - {place:.6f}) < 1e-4 ? '{100 * rate:g}'"
-        for place, rate in zip(places, TICKS, strict=True)
+    labels = " : ".join(
+        f"abs(datum.value - {position:.6f}) < 1e-4 ? '{100 * rate:g}'"
+        for position, rate in zip(tick_positions, TICK_RATES, strict=True)
     )
-    axis = alt.Axis(values=places, labelExpr=f"{named} : ''", labelOverlap=False)
-    scale = alt.Scale(domain=[float(ndtri(LEAST)), places[-1]], nice=False)
+    axis = alt.Axis(values=tick_positions, labelExpr=f"{labels} : ''", labelOverlap=False)
+    scale = alt.Scale(domain=[float(ndtri(LOWEST_RATE)), tick_positions[-1]], nice=False)
     colours = alt.Scale(scheme="viridis", reverse=True)
     legend = alt.Legend(orient="top")
     panel = alt.Chart().mark_line(clip=True, strokeWidth=0.8)
@@ -96,14 +96,13 @@ def dets(found: Variation) -> Any:
 
 
 def check_chart(option: str, path: str | None) -> None:
-    """Refuse a file that no chart can be written to: of another ending, a folder, or in none."""
+    """Refuse a file that no chart can be written to: wrong ending, a folder, or in no folder."""
     if path is None:
         return
     file = Path(path)
-    if file.suffix.lower() not in KINDS:
-        msg = (
-            f"{option} {path}: is not a kind of chart; end its name with one of {', '.join(KINDS)}"
-        )
+    if file.suffix.lower() not in CHART_SUFFIXES:
+        suffixes = ", ".join(CHART_SUFFIXES)
+        msg = f"{option} {path}: is not a kind of chart; end its name with one of {suffixes}"
         raise ConfigError(msg)
     if file.is_file() and file.stat().st_size and not _is_chart(file):
         msg = f"{option} {path}: already exists and is no chart; name another file"
@@ -115,29 +114,30 @@ def check_chart(option: str, path: str | None) -> None:
 
 
 def _is_chart(file: Path) -> bool:
-    """Whether a file begins as those do that are written under a name with its ending."""
+    """Return whether a file begins as charts with its ending do."""
     with file.open("rb") as opened:
-        head = opened.read(_HEAD)
-    return _STARTS[file.suffix.lower()] in head.lower()
+        head = opened.read(_HEAD_BYTES)
+    return _FILE_STARTS[file.suffix.lower()] in head.lower()
 
 
 def save(chart: Any, option: str, path: str) -> None:
-    """Write a chart, in the format that its name tells."""
+    """Write a chart in the format of its file name's ending."""
     kind = Path(path).suffix.lower()[1:]
-    how = {"inline": True} if kind == "html" else {}  # else it loads from elsewhere
+    # without it, the HTML file loads its scripts from the internet
+    options = {"inline": True} if kind == "html" else {}
     with explain_write_errors(f"{option} {path}"), atomic_file(path) as aside:
-        chart.save(str(aside), format=kind, **how)
+        chart.save(str(aside), format=kind, **options)
 
 
 def _faceted(alt: Any, panel: Any, rows: list[dict[str, Any]]) -> Any:
     facet = alt.Facet("group:N", title=None)
-    return panel.facet(facet=facet, columns=_ACROSS, data=alt.InlineData(values=rows))
+    return panel.facet(facet=facet, columns=_MAX_COLUMNS, data=alt.InlineData(values=rows))
 
 
-def _row(row: Mapping[str, Any], found: Variation) -> dict[str, Any]:
-    """The panel of a row of a table, and its number of pairs."""
+def _row(row: Mapping[str, Any], variation: Variation) -> dict[str, Any]:
+    """Return the panel of a row of a table, and its number of pairs."""
     group = row["group"]
-    return {"group": f"{group} ({found.kept.get(group, 0)} speakers)", "n": row["per_speaker"]}
+    return {"group": f"{group} ({variation.kept.get(group, 0)} speakers)", "n": row["per_speaker"]}
 
 
 def _altair() -> Any:

@@ -199,7 +199,8 @@ def _asset(name: str) -> str:
 def stylesheet(sha256: str) -> str:
     """The stylesheet, with the inks of charts for light, dark and print, and the foot of paper."""
     light, dark = (
-        "".join(f"--{name}:{ink};" for name, ink in inks.named().items()) for inks in (LIGHT, DARK)
+        "".join(f"--{name}:{ink};" for name, ink in inks.by_variable().items())
+        for inks in (LIGHT, DARK)
     )
     inks = (
         f":root{{color-scheme:light dark;{light}}}\n"

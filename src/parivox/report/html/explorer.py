@@ -30,7 +30,7 @@ from parivox.report.audit_queries import (
     scopes,
     scopes_by_grouping,
 )
-from parivox.report.charts.curves import binned
+from parivox.report.charts.curves import error_curves
 from parivox.report.overview import group_results, point_in_short
 from parivox.report.ratio_strips import SHAPES, SIGNS
 from parivox.report.sheets.comparison import audited_points
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
     from parivox.core.costs import CostModel
     from parivox.core.counts import FloatArray, IntArray
-    from parivox.report.charts.curves import Binned
+    from parivox.report.charts.curves import ErrorCurves
     from parivox.report.overview import GroupResult
     from parivox.report.words import Row
 
@@ -84,8 +84,8 @@ def explorer(audit: Audit) -> dict[str, Any] | None:
     None where there is no threshold to move. Read are the audit's bins and bands, operating
     points, gates and smallest costs.
     """
-    by_list: dict[tuple[str, str], list[Binned]] = {}
-    for one in binned(audit):
+    by_list: dict[tuple[str, str], list[ErrorCurves]] = {}
+    for one in error_curves(audit):
         by_list.setdefault((one.system, one.list), []).append(one)
     if not by_list:
         return None
@@ -162,9 +162,9 @@ class Bands:
     """
 
     @classmethod
-    def of(cls, audit: Audit, one: Binned) -> Bands:
+    def of(cls, audit: Audit, one: ErrorCurves) -> Bands:
         """The bands of a grouping, of those thresholds that its bins have."""
-        found = audit.bands.where(**one.where).to_dict()
+        found = audit.bands.where(**one.filters).to_dict()
         place = {threshold: k for k, threshold in enumerate(one.thresholds.tolist())}
         at = [place.get(threshold, -1) for threshold in found["threshold"]]
         nodes = sorted({k for k in at if k >= 0})
@@ -202,7 +202,7 @@ def _code(limit: float) -> int:
 
 
 def _list(
-    audit: Audit, several: list[Binned], order: Mapping[tuple[str, str], int]
+    audit: Audit, several: list[ErrorCurves], order: Mapping[tuple[str, str], int]
 ) -> dict[str, Any]:
     """One system on one list: thresholds that its groupings share, and these; or only the whole."""
     whole = [one for one in several if one.grouping == _ALL]
@@ -225,7 +225,7 @@ def _list(
     }
 
 
-def _points(audit: Audit, of: Binned) -> Iterator[dict[str, Any]]:
+def _points(audit: Audit, of: ErrorCurves) -> Iterator[dict[str, Any]]:
     """Audited points by their place among the thresholds, and what each of them holds."""
     place = {threshold: k for k, threshold in enumerate(of.thresholds.tolist())}
     for row in audit.operating_points.where(system=of.system, list=of.list, within="").rows():
@@ -248,12 +248,12 @@ def _points(audit: Audit, of: Binned) -> Iterator[dict[str, Any]]:
 
 def _grouping(
     audit: Audit,
-    one: Binned,
+    one: ErrorCurves,
     audited: Sequence[Mapping[str, Any]],
     order: Mapping[tuple[str, str], int],
 ) -> dict[str, Any]:
     """One way to split the trials of a list, with all that is known of its groups."""
-    where = {**one.where, "within": ""}
+    where = {**one.filters, "within": ""}
     names = [point["text"] for point in audited]
     place = {group: i for i, group in enumerate(one.groups)}
     size = len(one.groups)
@@ -322,7 +322,7 @@ def _left_out(
 
 
 def _order(
-    one: Binned,
+    one: ErrorCurves,
     order: Mapping[tuple[str, str], int],
     gates: Mapping[str, Sequence[str]],
     codes: Mapping[str, Sequence[str]],
@@ -383,7 +383,7 @@ def _model(cost: CostModel) -> dict[str, Any]:
     }
 
 
-def _counts(one: Binned) -> dict[str, Any]:
+def _counts(one: ErrorCurves) -> dict[str, Any]:
     """Trials of every group between each two thresholds, packed, group after group."""
     target = np.diff(one.fn, axis=-1, append=one.n_target[:, None])
     nontarget = -np.diff(one.fp, axis=-1, append=0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from parivox.report.charts import PAGE, Figure
 from parivox.report.charts import grammar as vl
-from parivox.report.charts.chart import cut
+from parivox.report.charts.chart import shortened
 from parivox.report.html.assembly import as_svg, environment, policy, stylesheet
 from parivox.report.monitor import (
     alarms_in_words,
@@ -78,13 +78,15 @@ def _weeks(found: Monitor) -> Figure:
         for line, (e, n) in zip(_LINES, both, strict=True):
             if n and row["group"] in shown:
                 words = f"{row['week']}: {e} of {n}"
-                made = {"g": cut(row["group"]), "w": row["week"], "y": 100 * e / n, "c": line}
+                made = {"g": shortened(row["group"]), "w": row["week"], "y": 100 * e / n, "c": line}
                 rows.append(made | {"t": words})
-    inks, panels = PAGE.inks, vl.across(len(shown), PAGE)
+    inks, panels = PAGE.inks, vl.panel_columns(len(shown), PAGE)
     day: vl.Spec = {"field": "w", "type": "temporal", "timeUnit": "utcyearmonthdate"}
     x = day | {"title": None, "axis": {"tickCount": 3, "format": "%d %b", "grid": False}}
-    y = vl.amount("y", title="FNR, %", scale={"zero": True, "nice": True}, axis={"tickCount": 4})
-    colour, dash = vl.drawn_as(
+    y = vl.quantitative(
+        "y", title="FNR, %", scale={"zero": True, "nice": True}, axis={"tickCount": 4}
+    )
+    colour, dash = vl.series_channels(
         "c",
         _LINES,
         (inks.series[0], inks.muted),
@@ -92,22 +94,22 @@ def _weeks(found: Monitor) -> Figure:
         legend={"symbolType": "stroke", "columns": 2},
     )
     at = {"x": x, "y": y, "color": colour}
-    rate, dot = at | {"strokeDash": dash}, at | vl.told({"t": "week"})
+    rate, dot = at | {"strokeDash": dash}, at | vl.tooltip({"t": "week"})
     marks = [
-        vl.mark("line", rate, when="!datum.b", strokeWidth=1.6),
-        vl.mark("point", dot, when="!datum.b", size=14, filled=True, opacity=1),
-        vl.mark("rule", {"x": x}, when="datum.b", color=inks.bad, strokeWidth=1.2),
+        vl.mark("line", rate, condition="!datum.b", strokeWidth=1.6),
+        vl.mark("point", dot, condition="!datum.b", size=14, filled=True, opacity=1),
+        vl.mark("rule", {"x": x}, condition="datum.b", color=inks.bad, strokeWidth=1.2),
     ]
-    rows += [{"g": cut(row["group"]), "w": row["changed"], "b": 1} for row in alarms]
+    rows += [{"g": shortened(row["group"]), "w": row["changed"], "b": 1} for row in alarms]
     width = (PAGE.width - 60) // panels - 30
     panel = vl.layered(marks, width=width, height=110)
-    names = [cut(group) for group in shown]
-    spec = vl.facets(panel, "g", names, panels, 12) | {"data": vl.inline(rows)}
+    names = [shortened(group) for group in shown]
+    spec = vl.facets(panel, "g", names, panels, 12) | {"data": vl.inline_data(rows)}
     left = len(every) - len(shown)
     return Figure(
         "weeks",
         "groups",
-        PAGE.of(spec),
+        PAGE.styled(spec),
         "False rejects (FNR) by week",
         "Share of target trials of each group that were rejected in each week; dashed: all other "
         "groups combined. Vertical line: estimated beginning of a rise. Weeks with few trials vary "
