@@ -229,7 +229,10 @@ def notes(found: Monitor) -> Iterator[str]:
     small = [one for one in settings["groups"] if one not in settings["watched"]]
     if small:
         names = ", ".join(shortened_names(small, most=_NAMED))
-        yield f"Not watched, because fewer than {MIN_SPEAKERS} speakers were known at the start: {names}."
+        yield (
+            f"Not watched, because fewer than {MIN_SPEAKERS} speakers were known at the start: "
+            f"{names}."
+        )
     left = found.record.get("left_out", {})
     if left:
         words = ", ".join(f"{count_text(n)} {what}" for what, n in left.items())
