@@ -17,7 +17,13 @@ import parivox as pv
 from parivox.cli import main
 from parivox.embedding.extract import embed
 from parivox.errors import ConfigError
-from parivox.runtime.cluster import AUTO_ADDRESS, Cluster, _done, _wait_for, check_address
+from parivox.runtime.cluster import (
+    AUTO_ADDRESS,
+    Cluster,
+    _do_on_node,
+    _wait_for_files,
+    check_address,
+)
 
 SYSTEM = """
 import os, time
@@ -155,17 +161,17 @@ def test_a_cluster_without_what_is_needed_is_said_after_a_while():
 def test_a_file_of_a_node_that_is_not_seen_here_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("parivox.runtime.cluster.MAX_WAIT_S", 0.2)
     with pytest.raises(ConfigError, match="a node wrote it, and it is not seen here; name a fold"):
-        _wait_for({str(tmp_path / "gone.npy"): "0" * 64})
+        _wait_for_files({str(tmp_path / "gone.npy"): "0" * 64})
     (tmp_path / "old.npy").write_bytes(b"of before")
     with pytest.raises(ConfigError, match="a node wrote it, and it is not seen here"):
-        _wait_for({str(tmp_path / "old.npy"): "0" * 64})
-    _wait_for({str(tmp_path / "old.npy"): hashlib.sha256(b"of before").hexdigest()})
+        _wait_for_files({str(tmp_path / "old.npy"): "0" * 64})
+    _wait_for_files({str(tmp_path / "old.npy"): hashlib.sha256(b"of before").hexdigest()})
 
 
 def test_a_node_of_another_version_or_disk_is_refused(tmp_path):
-    told = _done(list, 1, str(tmp_path), "0.0.9")
+    told = _do_on_node(list, 1, str(tmp_path), "0.0.9")
     assert re.search(r"--ray: node \S+ has Parivox .*, and this is 0\.0\.9; install one", str(told))
-    told = _done(list, 1, str(tmp_path / "gone"), pv.__version__)
+    told = _do_on_node(list, 1, str(tmp_path / "gone"), pv.__version__)
     assert re.search(r"node \S+ does not see .*/gone \(No such file", str(told))
 
 

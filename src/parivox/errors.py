@@ -1,15 +1,15 @@
-"""Everything Parivox raises on purpose.
+"""Errors that Parivox raises on purpose, and text that is safe in their messages.
 
 ::
 
-    ParivoxError            one sentence: what, where, found against expected, the mend
+    ParivoxError            one sentence: what, where, found against expected, the remedy
     ├── DataError           a file or table does not hold what it must
     ├── ConfigError         an option or argument is wrong, or two of them contradict
-    └── UndefinedMetric     a number was asked for that the data cannot define
-    EncodingGuessed         a warning: in which encoding a text was read that does not say so
+    └── UndefinedMetric     the data cannot define the requested number
+    EncodingGuessed         a warning: the encoding that was assumed for a text that names none
 
 The command line prints the sentence and exits with 2; the library raises it. A warning is printed,
-and what was asked for is done.
+and the command continues.
 """
 
 import re
@@ -27,34 +27,33 @@ __all__ = [
     "utf8_text",
 ]
 
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories that steer a terminal, reorder its text or break the line."""
+_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Unicode categories that control a terminal, reorder its text or break the line."""
 
-_PICTURE = "[\u2190-\u2bff\U0001f000-\U0001faff]"
+_EMOJI = "[\u2190-\u2bff\U0001f000-\U0001faff]"
 _CURSIVE = "[\u0620-\u06ff\u0900-\u0dff]"
-_SHOWS = re.compile(
-    f"((?<={_PICTURE})|(?<={_PICTURE}\ufe0f))\u200d(?={_PICTURE})"
+_VISIBLE_JOINERS = re.compile(
+    f"((?<={_EMOJI})|(?<={_EMOJI}\ufe0f))\u200d(?={_EMOJI})"
     f"|(?<={_CURSIVE})[\u200c\u200d](?={_CURSIVE})"
     "|(?<=\U0001f3f4)[\U000e0020-\U000e007e]+\U000e007f"
 )
-"""What makes one emoji of two, parts letters that else are joined (or joins them), or makes a flag
-of a region; any other is not seen, and may hide in a name."""
+"""Formatting characters with a visible effect: they join two emoji, join or separate cursive
+letters, or make the flag of a region. Any other one is invisible, and could hide in a name."""
 
 _LONG_WORD = re.compile(r"\S{300,}")
-_FEW = 12
-"""Names that are all listed where one is not known."""
-_LONG = 2_000
-"""Characters of a sentence that can still be read."""
+_MAX_LISTED_NAMES = 12
+"""If a name is not known, so many available names are listed."""
+_MAX_SENTENCE_LENGTH = 2_000
+"""Characters of a message; longer ones are cut in the middle."""
 
 
 def printable(text: str) -> str:
-    r"""Text that is safe on one line of a terminal.
+    r"""Return text that is safe on one line of a terminal.
 
-    Control and formatting characters, line and paragraph separators, surrogates and what Unicode
-    calls noncharacters, which XML forbids, are written
-    as ``\xNN``, ``\uNNNN`` or ``\UNNNNNNNN``, a byte of a name that is not UTF-8 as ``\xNN``;
-    the rest is as it is, also what joins emoji or Persian letters. Done twice it changes nothing
-    more.
+    Control and formatting characters, line and paragraph separators, surrogates and the
+    noncharacters of Unicode, which XML forbids, are written as ``\xNN``, ``\uNNNN`` or
+    ``\UNNNNNNNN``; a byte of a name that is not UTF-8 as ``\xNN``. Everything else stays, also
+    the joiners of emoji and Persian letters. Applied twice, it changes nothing more.
 
     Examples
     --------
@@ -63,16 +62,21 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    kept = {i for found in _SHOWS.finditer(text) for i in range(*found.span())}
+    visible_positions: set[int] = set()
+    for match in _VISIBLE_JOINERS.finditer(text):
+        visible_positions.update(range(*match.span()))
     return "".join(
-        _escaped(c) if _is_unseen(c) and i not in kept else c for i, c in enumerate(text)
+        _escaped(character)
+        if _is_invisible(character) and i not in visible_positions
+        else character
+        for i, character in enumerate(text)
     )
 
 
-def _is_unseen(character: str) -> bool:
+def _is_invisible(character: str) -> bool:
     code = ord(character)
     is_noncharacter = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
-    return is_noncharacter or unicodedata.category(character) in _UNSEEN
+    return is_noncharacter or unicodedata.category(character) in _INVISIBLE_CATEGORIES
 
 
 def _escaped(character: str) -> str:
@@ -85,12 +89,12 @@ def _escaped(character: str) -> str:
 
 
 def utf8_text(text: str) -> str:
-    r"""Text that UTF-8 can hold: a byte of a file's name that is not UTF-8 becomes ``\xNN``."""
-    return re.sub("[\ud800-\udfff]", lambda found: printable(found[0]), text)
+    r"""Return text that UTF-8 can encode; a byte that is not UTF-8 becomes ``\xNN``."""
+    return re.sub("[\ud800-\udfff]", lambda match: printable(match[0]), text)
 
 
-def name_hint(name: str, known: Iterable[str]) -> str:
-    """Return what may be meant by an unknown name; of few names, all that are available.
+def name_hint(name: str, available: Iterable[str]) -> str:
+    """Return a hint for an unknown name: similar names, and the available names if they are few.
 
     Examples
     --------
@@ -99,32 +103,39 @@ def name_hint(name: str, known: Iterable[str]) -> str:
     """
     from difflib import get_close_matches  # noqa: PLC0415 - takes time to load
 
-    names = list(known)
-    lower = {one.lower().lstrip("-"): one for one in reversed(names)}
-    near = [lower[one] for one in get_close_matches(name.lower().lstrip("-"), lower, n=3)]
-    if near and (len(names) > _FEW or len(names) == 1):
-        return f"did you mean {' or '.join(map(_quoted, near))}?"
-    rest = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    available = f"available: {', '.join(names[:_FEW]) or 'none'}{rest}"
-    return f"did you mean {_quoted(near[0])}? {available}" if near else available
+    names = list(available)
+    # reversed: of two names that differ in case only, the one listed first is suggested
+    names_by_key = {known.lower().lstrip("-"): known for known in reversed(names)}
+    close_keys = get_close_matches(name.lower().lstrip("-"), names_by_key, n=3)
+    close_names = [names_by_key[key] for key in close_keys]
+    if close_names and (len(names) > _MAX_LISTED_NAMES or len(names) == 1):
+        return f"did you mean {' or '.join(map(_quoted, close_names))}?"
+    n_more = len(names) - _MAX_LISTED_NAMES
+    more_text = f" and {n_more} more" if n_more > 0 else ""
+    names_text = f"available: {', '.join(names[:_MAX_LISTED_NAMES]) or 'none'}{more_text}"
+    return f"did you mean {_quoted(close_names[0])}? {names_text}" if close_names else names_text
 
 
 def _quoted(name: str) -> str:
-    """A name in quotes; an option as it is."""
+    """Return a name in quotes; an option without."""
     return name if name.startswith("-") else repr(name)
 
 
 def _shortened(sentence: str) -> str:
-    """A sentence without the middle of what is too long in it, such as an id."""
+    """Return a sentence without the middle of overlong words, such as ids, and of its own."""
     cut = _LONG_WORD.sub(lambda word: f"{word[0][:150]}...{word[0][-50:]}", sentence)
-    return cut if len(cut) <= _LONG else f"{cut[: _LONG - 500]} ... {cut[-450:]}"
+    return (
+        cut
+        if len(cut) <= _MAX_SENTENCE_LENGTH
+        else f"{cut[: _MAX_SENTENCE_LENGTH - 500]} ... {cut[-450:]}"
+    )
 
 
 class ParivoxError(Exception):
     """Root of the errors that Parivox raises on purpose."""
 
     def __str__(self) -> str:
-        """The sentence on one line that can be read, whatever the files hold."""
+        """Return the sentence on one printable line, whatever ids and names it quotes."""
         return _shortened(printable(super().__str__()))
 
 
@@ -132,7 +143,7 @@ class DataError(ParivoxError):
     """A file or table does not hold what it must."""
 
 
-class StrayQuote(DataError):  # noqa: N818 - named for what it tells
+class StrayQuote(DataError):  # noqa: N818 - named for what it reports
     """A cell begins with a quote that may not be meant to hold it."""
 
 
@@ -140,9 +151,9 @@ class ConfigError(ParivoxError):
     """An option or argument is wrong, or two of them contradict each other."""
 
 
-class UndefinedMetric(ParivoxError):  # noqa: N818 - named for what it tells
-    """A number was asked for that the data cannot define."""
+class UndefinedMetric(ParivoxError):  # noqa: N818 - named for what it reports
+    """The data cannot define the requested number."""
 
 
 class EncodingGuessed(UserWarning):
-    """In which encoding a text was read that does not say so, with a word as it was read."""
+    """The encoding that was assumed for a text that names none, with a word as it was read."""

@@ -1,4 +1,4 @@
-"""What holds values that belong together and do not change."""
+"""A dataclass decorator for internal records that are not changed."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ _Class = TypeVar("_Class", bound=type)
 
 
 @overload
-def frozen(made: _Class) -> _Class: ...
+def frozen(cls: _Class) -> _Class: ...
 @overload
 def frozen(*, kw_only: bool = ...) -> Callable[[_Class], _Class]: ...
 @dataclass_transform(eq_default=False, frozen_default=True, field_specifiers=(field,))
 def frozen(
-    made: _Class | None = None, *, kw_only: bool = False
+    cls: _Class | None = None, *, kw_only: bool = False
 ) -> _Class | Callable[[_Class], _Class]:
-    """Make a dataclass of arrays and objects: without ``==``, and held frozen by type checkers.
+    """Make a dataclass of arrays and objects, without ``==``, that type checkers treat as frozen.
 
-    It is for what users are not handed. As Python runs it may be changed: to forbid that,
-    `dataclasses` compiles two functions a class, which takes half of the time to make it.
+    Use it for classes that users do not receive: at run time its fields can be set.
     """
 
-    def make(one: _Class) -> _Class:
-        return dataclass(eq=False, repr=False, kw_only=kw_only)(one)  # type: ignore[return-value]
+    def decorate(decorated: _Class) -> _Class:
+        # not frozen=True: for that, dataclasses compiles two functions per class, which takes half
+        # of the time to make the class, and every command pays it at start-up
+        return dataclass(eq=False, repr=False, kw_only=kw_only)(decorated)  # type: ignore[return-value]
 
-    return make if made is None else make(made)
+    return decorate if cls is None else decorate(cls)

@@ -1,7 +1,7 @@
-"""Public names of a package, each imported when it is first asked for.
+"""Public names of a package, each imported on first use.
 
-A command that needs one room imports that room alone: loading all of them takes longer than many
-commands do.
+A command that needs one room imports that room alone: loading all rooms takes longer than many
+commands run.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def lazy_names(
     package
         Full name of the package.
     names_by_module
-        Full names of modules, and the names that the package offers from each. A name that is
-        that of the module itself, in full, offers the module.
+        Full names of modules, and the names that the package offers from each. If package and name
+        give the full name of the module, the name offers the module itself.
     """
     module_by_name = {name: module for module, names in names_by_module.items() for name in names}
 

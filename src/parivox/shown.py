@@ -1,7 +1,8 @@
-"""How results show themselves in notebooks.
+"""How results are displayed in notebooks.
 
-Results know no report, and the report knows every result: what shows them is named here, and
-imported when a notebook asks. These are the names that point up, and belong to no layer.
+Results do not know the report, but the report knows every result. The modules that display them are
+therefore named here, and imported only when a notebook displays a result: the one place where a
+lower layer points to a higher one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ RELIABILITY_CHART_MODULE = "parivox.report.charts.reliability"
 
 
 class NotebookView:
-    """A result that shows itself in a notebook, in the words of the terminal."""
+    """A result that notebooks display in the words of the terminal."""
 
     def _repr_html_(self) -> str:
         return str(import_module(NOTEBOOK_MODULE).html(self))

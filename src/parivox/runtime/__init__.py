@@ -1,9 +1,21 @@
 """What every room runs on: disk, memory, progress, worker processes and clusters.
 
-* ``disk``: folders and files that appear whole or not at all, scratch space, hashes;
-* ``progress``: what a long run reports while it runs;
-* ``workers`` and ``cluster``: tasks in processes of this machine or on the nodes of a cluster;
-* ``memory``: memory that is freed is kept at hand.
+Entry points, by what they do:
 
-Called by every room; this one knows none of them.
+* ``disk``: `~parivox.runtime.disk.atomic_file` and `~parivox.runtime.disk.atomic_folder` write
+  files and folders that appear whole or not at all; `~parivox.runtime.disk.ScratchFolder` is
+  temporary space; `~parivox.runtime.disk.explain_write_errors` turns a full disk into a sentence;
+* ``progress``: `~parivox.runtime.progress.stage` and `~parivox.runtime.progress.with_progress`
+  report how far a long run is; `~parivox.runtime.progress.report_progress_to` names who listens;
+* ``workers``: a `~parivox.runtime.workers.Runner` does tasks in this process
+  (`~parivox.runtime.workers.CurrentProcess`) or in processes of this machine
+  (`~parivox.runtime.workers.Processes`);
+* ``cluster``: `~parivox.runtime.cluster.Cluster` is the runner on the nodes of a Ray cluster;
+* ``memory``: freed memory is kept for the next array, or handed back to the system.
+
+Central types: `~parivox.runtime.progress.Progress` (what a listener is called with),
+`~parivox.runtime.workers.Runner` (where tasks are done) and
+`~parivox.runtime.workers.TaskOutput` (what a task gives: its number and the hashes of its files).
+
+Every room calls this one; it knows none of them, only `parivox.errors` and the version.
 """

@@ -1,9 +1,8 @@
-"""Tasks, done on a Ray cluster, or on this machine as one node of its own.
+"""Tasks done on a Ray cluster, or on this machine as a cluster of one node.
 
-Tasks are sent as they are, with the paths that they name; back come the hashes of the files that
-they wrote on the disk that all nodes share. On a node each processor has a worker process of its
-own, as `parivox.runtime.workers.Processes` has here. A task of a node that is lost is done on
-another one.
+Tasks are sent with the paths that they name; nodes return the hashes of the files that they wrote
+to the disk that all nodes share. On a node each processor has one worker process, as in
+`parivox.runtime.workers.Processes`. If a node is lost, another node does its task.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ if TYPE_CHECKING:
     from parivox.runtime.workers import AnnounceItem, Output
 
 AUTO_ADDRESS = "auto"
-"""In the place of an address: what ``RAY_ADDRESS`` names, or else this machine alone."""
+"""Stands for an address: the one in ``RAY_ADDRESS``, or else this machine alone."""
 MAX_RETRIES = 3
-"""Times that a task is done again if its node or process is lost."""
+"""How often a task is done again if its node or process is lost."""
 MAX_WAIT_S = 60.0
 """Seconds to wait for a cluster to answer, for a node that can do tasks, and for a shared disk."""
-_STORE = 80 << 20  # bytes of Ray's store of objects, which has none of ours
-_AHEAD = 2  # tasks that wait for each processor, so that none is idle
+_OBJECT_STORE_BYTES = 80 << 20  # of Ray; small, since tasks exchange files, not objects
+_WAITING_TASKS_PER_PROCESSOR = 2  # so that no processor is idle while outputs travel
 
 
 @dataclass(frozen=True)
@@ -50,56 +49,61 @@ class Cluster:
     """A Ray cluster."""
 
     address: str = AUTO_ADDRESS
-    """Of its head, as ``HOST:PORT``, or `OWN`."""
+    """Address of its head as ``HOST:PORT``, or `AUTO_ADDRESS`."""
     gpus: int = 0
-    """That each task needs."""
+    """GPUs that each task needs."""
 
     @contextlib.contextmanager
     def open(
-        self, begin: Callable[[], Callable[[Any, AnnounceItem], Output]]
+        self, make_task_function: Callable[[], Callable[[Any, AnnounceItem], Output]]
     ) -> Iterator[Callable[[Iterable[Any]], Generator[Output]]]:
-        """What does tasks; they come in whatever order, once their files are seen here."""
+        """Yield a function that does tasks; an output comes once its files are visible here."""
         with _connected(self.address) as ray:
             options = {"num_cpus": 1, "num_gpus": self.gpus, "max_calls": 0}
-            again = {"max_retries": MAX_RETRIES, "retry_exceptions": [WorkerLost]}
-            task = ray.remote(**options, **again)(_done)
-            where = (os.getcwd(), __version__)  # noqa: PTH109 - a text
-            yield partial(self._do, ray, lambda one: task.remote(begin, one, *where))
+            retry_options = {"max_retries": MAX_RETRIES, "retry_exceptions": [WorkerLost]}
+            task = ray.remote(**options, **retry_options)(_do_on_node)
+            environment = (os.getcwd(), __version__)  # noqa: PTH109 - a text
+            yield partial(
+                self._do, ray, lambda sent: task.remote(make_task_function, sent, *environment)
+            )
 
     def _do(self, ray: Any, send: Callable[[Any], Any], tasks: Iterable[Any]) -> Generator[Any]:
-        """Send tasks, a few ahead of the processors; what comes of each."""
-        coming, waiting, since = iter(tasks), set[Any](), time.monotonic()
+        """Send tasks, a few ahead of the processors, and yield the output of each."""
+        remaining, sent, last_answer_s = iter(tasks), set[Any](), time.monotonic()
         while True:
-            room = max(_AHEAD * self._room(ray, since) - len(waiting), 0)
-            waiting |= {send(one) for one in islice(coming, room)}
-            if not waiting:
+            n_free = max(
+                _WAITING_TASKS_PER_PROCESSOR * self._free_slots(ray, last_answer_s) - len(sent), 0
+            )
+            sent |= {send(task) for task in islice(remaining, n_free)}
+            if not sent:
                 return
-            for one in ray.wait([*waiting], timeout=1.0)[0]:
-                waiting.remove(one)
-                made = _given(ray, one)
-                _wait_for(made.files)
-                since = time.monotonic()
-                yield made
+            for reference in ray.wait([*sent], timeout=1.0)[0]:
+                sent.remove(reference)
+                output = _task_output(ray, reference)
+                _wait_for_files(output.files)
+                last_answer_s = time.monotonic()
+                yield output
 
-    def _room(self, ray: Any, since: float) -> int:
-        """Tasks that can be done at once; it is an error if that is none for long."""
-        there = ray.cluster_resources()
-        cpus, gpus = int(there.get("CPU", 0)), int(there.get("GPU", 0))
-        room = min(cpus, gpus // self.gpus) if self.gpus else cpus
-        if not room and time.monotonic() - since > MAX_WAIT_S:
-            what = "GPU, which --device cuda needs" if cpus else "processor"
-            msg = f"--ray {self.address}: no node has a {what}; add one; what is finished is kept"
+    def _free_slots(self, ray: Any, last_answer_s: float) -> int:
+        """Return how many tasks can be done at once; raise an error if there were none for long."""
+        resources = ray.cluster_resources()
+        cpus, gpus = int(resources.get("CPU", 0)), int(resources.get("GPU", 0))
+        n_tasks = min(cpus, gpus // self.gpus) if self.gpus else cpus
+        if not n_tasks and time.monotonic() - last_answer_s > MAX_WAIT_S:
+            lacking = "GPU, which --device cuda needs" if cpus else "processor"
+            msg = (
+                f"--ray {self.address}: no node has a {lacking}; add one; what is finished is kept"
+            )
             raise ConfigError(msg)
-        return max(room, 1)
+        return max(n_tasks, 1)
 
 
 def check_address(address: str) -> str:
-    """An address that can be one; it is an error if ray is not installed."""
+    """Return the address if it is one; raise an error if it is not, or if ray is not installed."""
     if address != AUTO_ADDRESS and not re.fullmatch(r"[^\s:/]+:\d{1,5}", address):
         msg = (
             f"--ray {address!r} is not an address of a cluster; give HOST:PORT, as `ray start "
-            "--head` "
-            "names it, or nothing for this machine alone"
+            "--head` names it, or nothing for this machine alone"
         )
         raise ConfigError(msg)
     if find_spec("ray") is None:
@@ -110,28 +114,30 @@ def check_address(address: str) -> str:
 
 @contextlib.contextmanager
 def _connected(address: str) -> Iterator[Any]:
-    """Ray's module, connected; a cluster of this machine alone ends with the block."""
+    """Yield the module ray, connected; a cluster of this machine alone ends with the block."""
     check_address(address)
     address = os.environ.get("RAY_ADDRESS", AUTO_ADDRESS) if address == AUTO_ADDRESS else address
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # no report of use leaves the machine
     import ray  # noqa: PLC0415 - takes seconds
 
-    logging.getLogger("ray").setLevel(logging.CRITICAL)  # what goes wrong is raised, too
+    logging.getLogger("ray").setLevel(logging.CRITICAL)  # what it logs is also raised
     options: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     if address == AUTO_ADDRESS:
         options |= {"address": "local", "num_cpus": processor_count(), "include_dashboard": False}
-        options |= {"object_store_memory": _STORE, "_node_ip_address": "127.0.0.1"}
+        options |= {"object_store_memory": _OBJECT_STORE_BYTES, "_node_ip_address": "127.0.0.1"}
     else:
         options |= {"address": address}
         _check_answers(check_address(address))
     try:
         if address == AUTO_ADDRESS:
-            ray.init(**options)  # here: its processes end with the thread that began them
+            ray.init(
+                **options
+            )  # in this thread: its processes end with the thread that starts them
         else:
-            _within(MAX_WAIT_S, partial(ray.init, **options))
+            _call_within(MAX_WAIT_S, partial(ray.init, **options))
     except Exception as error:  # whatever Ray raises: versions that differ, no room, no answer
-        words = " ".join(str(error).split())[:300]
-        msg = f"--ray {address}: Ray cannot be reached or begun ({words}); mend that"
+        error_text = " ".join(str(error).split())[:300]
+        msg = f"--ray {address}: Ray cannot be reached or begun ({error_text}); mend that"
         raise ConfigError(msg) from error
     try:
         yield ray
@@ -140,26 +146,26 @@ def _connected(address: str) -> Iterator[Any]:
 
 
 def _check_answers(address: str) -> None:
-    """Refuse a cluster of which nothing answers, for which Ray would wait very long."""
+    """Refuse an address where nothing answers: Ray itself would wait very long."""
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host, int(port)), timeout=MAX_WAIT_S / 4).close()
     except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or str(error)
+        reason = getattr(error, "strerror", None) or str(error)
         msg = (
-            f"--ray {address}: nothing answers there ({why}); begin a cluster with `ray start "
+            f"--ray {address}: nothing answers there ({reason}); begin a cluster with `ray start "
             "--head`, or give its address"
         )
         raise ConfigError(msg) from error
 
 
-def _within(seconds: float, begin: Callable[[], object]) -> None:
-    """Begin something that may never return; it is an error if it takes longer."""
+def _call_within(seconds: float, call: Callable[[], object]) -> None:
+    """Call a function that may never return; raise an error if it takes longer."""
     raised: list[BaseException] = []
 
     def run() -> None:
         try:
-            begin()
+            call()
         except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
             raised.append(error)
 
@@ -173,10 +179,10 @@ def _within(seconds: float, begin: Callable[[], object]) -> None:
         raise TimeoutError(msg)
 
 
-def _given(ray: Any, one: Any) -> Any:
-    """What came of a task; what a node raised is raised here."""
+def _task_output(ray: Any, reference: Any) -> Any:
+    """Return the output of a task, or raise here what its node raised."""
     try:
-        made = ray.get(one)
+        output = ray.get(reference)
     except ray.exceptions.RayTaskError as error:
         if isinstance(error.cause, WorkerLost):
             raise error.cause from None
@@ -188,60 +194,62 @@ def _given(ray: Any, one: Any) -> Any:
         words = " ".join(str(error).split())[:300]
         msg = f"--ray: a task was lost {MAX_RETRIES + 1} times ({words}); what is finished is kept"
         raise DataError(msg) from error
-    if isinstance(made, ParivoxError):
-        raise made
-    return made
+    if isinstance(output, ParivoxError):
+        raise output
+    return output
 
 
-def _wait_for(files: Mapping[str, str]) -> None:
-    """Wait until files that a node wrote are seen here: disks of a network lag."""
-    end = time.monotonic() + MAX_WAIT_S
+def _wait_for_files(files: Mapping[str, str]) -> None:
+    """Wait until the files that a node wrote are visible here: network disks lag."""
+    deadline_s = time.monotonic() + MAX_WAIT_S
     for name, digest in files.items():
         while not Path(name).is_file() or sha256_of(Path(name)) != digest:
-            if time.monotonic() > end:
+            if time.monotonic() > deadline_s:
                 msg = (
                     f"{name}: a node wrote it, and it is not seen here; name a folder on a disk "
                     "that all nodes share"
                 )
                 raise ConfigError(msg)
-            os.listdir(Path(name).parent)  # noqa: PTH208 - asks the disk anew
+            os.listdir(Path(name).parent)  # noqa: PTH208 - makes the client refresh its cache
             time.sleep(0.1)
 
 
-_crews: dict[bytes, WorkerPool[Any]] = {}
-"""The worker process of this processor of a node, by what it was begun with."""
+_worker_pools: dict[bytes, WorkerPool[Any]] = {}
+"""The pool of one worker of this processor of a node, by what it was started with."""
 
 
-def _done(
-    begin: Callable[[], Any], task: Any, folder: str, version: str
+def _do_on_node(
+    make_task_function: Callable[[], Any], task: Any, folder: str, version: str
 ) -> TaskOutput | ParivoxError:
-    """Do a task: this is what runs on a node. A process that was lost is raised, to be retried."""
-    here = platform.node()
+    """Do a task on a node; a lost worker process is raised, so that Ray tries again."""
+    node = platform.node()
     if version != __version__:
         return ConfigError(
-            f"--ray: node {here} has Parivox {__version__}, and this is {version}; install one "
+            f"--ray: node {node} has Parivox {__version__}, and this is {version}; install one "
             "version on all nodes"
         )
     try:
         os.chdir(folder)
     except OSError as error:
         return ConfigError(
-            f"--ray: node {here} does not see {folder} ({error.strerror}); run from a folder on a "
+            f"--ray: node {node} does not see {folder} ({error.strerror}); run from a folder on a "
             "disk that all nodes share"
         )
-    key = pickle.dumps((begin, folder, os.environ.get("CUDA_VISIBLE_DEVICES")))
-    for other in _crews.keys() - {key}:
-        _crews.pop(other).close()
-    if key not in _crews:
-        sys.modules["__main__"].__dict__.pop("__file__", None)  # or Ray would be loaded there, too
-        _crews[key] = WorkerPool(begin, 1)
-    made: TaskOutput
+    key = pickle.dumps((make_task_function, folder, os.environ.get("CUDA_VISIBLE_DEVICES")))
+    for outdated_key in _worker_pools.keys() - {key}:
+        _worker_pools.pop(outdated_key).close()
+    if key not in _worker_pools:
+        sys.modules["__main__"].__dict__.pop(
+            "__file__", None
+        )  # else the worker would import Ray too
+        _worker_pools[key] = WorkerPool(make_task_function, 1)
+    output: TaskOutput
     try:
-        (made,) = _crews[key].do([task])
+        (output,) = _worker_pools[key].do([task])
     except ParivoxError as error:
-        _crews.pop(key).close()
+        _worker_pools.pop(key).close()
         if isinstance(error, WorkerLost):
             raise
         return error
     else:
-        return made
+        return output

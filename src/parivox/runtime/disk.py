@@ -1,9 +1,10 @@
-"""Files and folders that are there whole or not at all, whatever ends the process that writes them.
+"""Files and folders that appear whole or not at all, whatever ends the process that writes them.
 
-They are made in a hidden folder beside their place, ``.parivox-HOST-PID-...``, and renamed. A lock
-that ends with the process tells the next run whose hidden folders nobody writes to any more. In a
-folder that is there already, ``.parivox-next`` with all new files appears in it, which is the one
-moment at which they count; then they are moved, which whoever writes there next would finish.
+They are written in a hidden folder next to their target, ``.parivox-HOST-PID-...``, and renamed.
+The writer holds a lock that ends with its process, so the next run can recognise and remove
+abandoned hidden folders. If the target folder exists, all new files appear in it at once as
+``.parivox-next``: from that moment they count. Then they are moved to their names; if the writer is
+killed meanwhile, the next writer finishes the move.
 """
 
 from __future__ import annotations
@@ -28,100 +29,103 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 HIDDEN_PREFIX = ".parivox-"
-"""How the names of folders begin in which something is being written."""
-_NEXT, _GONE = f"{HIDDEN_PREFIX}next", ".gone"
-"""Files that count but have not all moved yet, and among them the names of those that go."""
+"""Prefix of the names of folders in which something is being written."""
+_NEXT_FOLDER, _REMOVED_NAMES = f"{HIDDEN_PREFIX}next", ".gone"
+"""Folder of files that count but have not all moved yet; file with the names of those to remove."""
 _HOST = re.sub("[^0-9A-Za-z]+", "-", platform.node())[:64]
-_OF_HOST = re.compile(rf"\.parivox-{_HOST}-\d+-[0-9a-f]{{8}}")
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_HEAD = 4096
-_MARK = re.compile(
+_FOLDER_OF_THIS_HOST = re.compile(rf"\.parivox-{_HOST}-\d+-[0-9a-f]{{8}}")
+_DISK_FULL_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_HEAD_BYTES = 4096
+_PARIVOX_MARK = re.compile(
     rb'<meta name="generator" content="Parivox\b|<testsuites name="parivox gate"'
     rb"|(?:<!--|[%#]) Parivox [^\n]*: parivox (?:report|gate)"
     rb'|^\{\s*"parivox[-/]|^(?:#[^\n]*\n|\s)*parivox-thresholds:'
 )
-"""How files begin that say of themselves what wrote them."""
-_IN_WORDS = re.compile(r"os error (\d+)|\d+ requested and \d+ written")
-"""How Polars and NumPy tell an error of the system."""
+"""Beginnings of files by which a report, rule file, calibrator or gate result is recognised."""
+_SYSTEM_ERROR_TEXT = re.compile(r"os error (\d+)|\d+ requested and \d+ written")
+"""How Polars and NumPy report an error of the system, which they raise as types of their own."""
 
 
 @contextlib.contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A file to write, which takes the place of `path` when the block ends, unless that fails."""
-    goal = Path(os.path.realpath(path))
-    with _hidden(goal.parent) as folder:
-        aside = folder / Path(path).name  # whose ending tells formats
-        yield aside
-        _settle(aside)
-        aside.replace(goal)
+    """Yield a file to write, which replaces `path` when the block ends without an error."""
+    target = Path(os.path.realpath(path))
+    with _hidden_folder(target.parent) as folder:
+        hidden_file = folder / Path(path).name  # writers choose the format by the extension
+        yield hidden_file
+        _flush_to_disk(hidden_file)
+        hidden_file.replace(target)
 
 
 @contextlib.contextmanager
-def atomic_folder(path: str | os.PathLike[str], own: Collection[str] = ()) -> Iterator[Path]:
-    """A folder for files, which are in `path` when the block ends: all, or if that fails none.
+def atomic_folder(
+    path: str | os.PathLike[str], owned_names: Collection[str] = ()
+) -> Iterator[Path]:
+    """Yield a folder for files, which are all in `path` when the block ends; none if it fails.
 
-    Of a folder that is there already, files of the same names are replaced, and those named in
-    `own` that are not made anew go with them.
+    In a folder that exists, files of the same names are replaced, and files named in `owned_names`
+    that are not written again are removed.
     """
-    goal = Path(os.path.realpath(path))
-    missing = [folder for folder in (goal, *goal.parents) if not folder.exists()]
-    home = goal.parent if missing else goal
+    target = Path(os.path.realpath(path))
+    missing = [folder for folder in (target, *target.parents) if not folder.exists()]
+    parent = target.parent if missing else target
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        with _hidden(home) as aside:
-            yield aside
-            if not missing or not _renamed(aside, goal):
-                _replace(aside, goal, own)
+        parent.mkdir(parents=True, exist_ok=True)
+        with _hidden_folder(parent) as hidden_folder:
+            yield hidden_folder
+            if not missing or not _rename_unless_taken(hidden_folder, target):
+                _replace_files(hidden_folder, target, owned_names)
     finally:
         for folder in missing:
             with contextlib.suppress(OSError):
-                folder.rmdir()  # only where nothing came of it
+                folder.rmdir()  # succeeds only for folders that stayed empty
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of the bytes of a file."""
+    """Return the SHA-256 of the bytes of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def current_path(folder: Path, name: str) -> Path:
-    """Where a file of a folder lies, even if its writer was killed while files were moved."""
-    following = folder / _NEXT
+    """Return where a file of a folder is, even if its writer was killed while moving files."""
+    next_folder = folder / _NEXT_FOLDER
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        if name in (following / _GONE).read_text(encoding="utf-8").splitlines():
-            return following / name  # where it is not
-    return following / name if (following / name).exists() else folder / name
+        if name in (next_folder / _REMOVED_NAMES).read_text(encoding="utf-8").splitlines():
+            # the file was to be removed, so this path, which does not exist, is right
+            return next_folder / name
+    return next_folder / name if (next_folder / name).exists() else folder / name
 
 
 def finish_move(folder: Path) -> None:
-    """Move the files of a writer that was killed while it did."""
-    following = folder / _NEXT
+    """Finish the move of a writer that was killed during it."""
+    next_folder = folder / _NEXT_FOLDER
     with contextlib.ExitStack() as lock:
-        if following.is_dir() and lock_folder(following, lock, waits=True):
-            _move(following, folder)
+        if next_folder.is_dir() and lock_folder(next_folder, lock, waits=True):
+            _move_files(next_folder, folder)
 
 
 def lock_folder(folder: Path, lock: contextlib.ExitStack, *, waits: bool = False) -> bool:
-    """Hold a folder, which must be there, until `lock` is closed or the process ends.
+    """Lock a folder, which must exist, until `lock` is closed or the process ends.
 
-    False if another process holds it, or has just removed it. Where a system has no such locks,
-    every process may have it.
+    Returns False if another process holds the lock, or has just removed the folder. On a system
+    without such locks every process gets it.
     """
     try:
         import fcntl  # noqa: PLC0415 - not on every system
     except ImportError:
         return True
     try:
-        number = os.open(folder, os.O_RDONLY)
-        lock.callback(os.close, number)
-        fcntl.flock(number, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-        return os.path.samestat(os.fstat(number), folder.stat())
+        descriptor = os.open(folder, os.O_RDONLY)
+        lock.callback(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+        return os.path.samestat(os.fstat(descriptor), folder.stat())
     except (BlockingIOError, FileNotFoundError):
         return False
 
 
 def writable_file(path: str | os.PathLike[str], example: str) -> Path:
-    """A file to write, links followed; refused if it is another's, or may not be written.
+    """Return the file to write, links followed; refuse files that Parivox did not write.
 
     Raises
     ------
@@ -140,10 +144,10 @@ def writable_file(path: str | os.PathLike[str], example: str) -> Path:
         if not file.parent.is_dir():
             msg = f"{text}: there is no folder {file.parent}; name a file in a folder that exists"
             raise ConfigError(msg)
-        is_other = file.exists() and not is_written_by_parivox(file)
+        is_foreign = file.exists() and not is_written_by_parivox(file)
     except (OSError, ValueError) as error:
         raise write_error(text, error) from error
-    if is_other:
+    if is_foreign:
         msg = f"{text}: already exists and was not written by Parivox; name another file"
         raise ConfigError(msg)
     if not os.access(file.parent, os.W_OK | os.X_OK):
@@ -152,21 +156,21 @@ def writable_file(path: str | os.PathLike[str], example: str) -> Path:
 
 
 def is_written_by_parivox(file: Path) -> bool:
-    """Whether a file says that it is a report, rule file or calibrator, or holds nothing."""
-    with file.open("rb") as opened:
-        head = opened.read(_HEAD)
-    if not head or _MARK.search(head):
+    """Whether a file is marked as a report, rule file or calibrator of Parivox, or is empty."""
+    with file.open("rb") as binary:
+        head = binary.read(_HEAD_BYTES)
+    if not head or _PARIVOX_MARK.search(head):
         return True
     try:
-        with zipfile.ZipFile(file) as book, book.open("docProps/core.xml") as properties:
-            return b"<dc:creator>Parivox</dc:creator>" in properties.read(_HEAD)
+        with zipfile.ZipFile(file) as archive, archive.open("docProps/core.xml") as properties:
+            return b"<dc:creator>Parivox</dc:creator>" in properties.read(_HEAD_BYTES)
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError, ValueError, RuntimeError):
         return False
 
 
 @contextlib.contextmanager
-def explain_write_errors(what: str, other: str = "file", kept: str = "") -> Iterator[None]:
-    """Say in a sentence that `what` cannot be written, what to do, and what is kept.
+def explain_write_errors(target: str, kind: str = "file", kept_note: str = "") -> Iterator[None]:
+    """Raise one sentence if `target` cannot be written: why, what to do, and what is kept.
 
     Raises
     ------
@@ -176,119 +180,123 @@ def explain_write_errors(what: str, other: str = "file", kept: str = "") -> Iter
     try:
         yield
     except Exception as error:
-        if (why := system_error(error)) is None:
+        cause = system_error(error)
+        if cause is None:
             raise
-        raise write_error(what, why, other, kept) from error
+        raise write_error(target, cause, kind, kept_note) from error
 
 
 def write_error(
-    what: str, error: OSError | ValueError, other: str = "file", kept: str = ""
+    target: str, error: OSError | ValueError, kind: str = "file", kept_note: str = ""
 ) -> ConfigError:
-    """What is said of a file or folder that cannot be written."""
-    mend = f"mend that, or name another {other}"
-    if getattr(error, "errno", None) in _FULL:
-        mend = f"free some of its disk, or name a {other} on another"
+    """Return the error to raise for a file or folder that cannot be written."""
+    remedy = f"mend that, or name another {kind}"
+    if getattr(error, "errno", None) in _DISK_FULL_ERRNOS:
+        remedy = f"free some of its disk, or name a {kind} on another"
     reason = getattr(error, "strerror", None) or str(error)
-    return ConfigError(f"{what}: cannot be written ({reason}); {mend}{kept}")
+    return ConfigError(f"{target}: cannot be written ({reason}); {remedy}{kept_note}")
 
 
 def system_error(error: BaseException) -> OSError | None:
-    """The system's error that one is or tells of, as libraries have words of their own for it."""
-    told = _IN_WORDS.search(str(error))
-    if told and not isinstance(error, ParivoxError) and getattr(error, "errno", None) is None:
-        number = int(told[1] or errno.ENOSPC)
+    """Return the error of the system that an exception is or reports; None if it is another one."""
+    match = _SYSTEM_ERROR_TEXT.search(str(error))
+    if match and not isinstance(error, ParivoxError) and getattr(error, "errno", None) is None:
+        number = int(match[1] or errno.ENOSPC)
         return OSError(number, os.strerror(number))
     return error if isinstance(error, OSError) else None
 
 
 class ScratchFolder:
-    """A temporary folder that is removed when nothing needs it any more.
+    """A temporary folder that is removed with the last reference to it.
 
-    That of a process which was killed goes with the next that needs one.
+    If its process is killed, the next process that makes such a folder removes it.
     """
 
     def __init__(self) -> None:
-        home = Path(tempfile.gettempdir())
-        with contextlib.ExitStack() as made, _room(home):
-            self.path = made.enter_context(_hidden(home, mode=0o700))
-            self.remove = weakref.finalize(self, made.pop_all().close)
+        parent = Path(tempfile.gettempdir())
+        with contextlib.ExitStack() as cleanup, _explain_lack_of_room(parent):
+            self.path = cleanup.enter_context(_hidden_folder(parent, mode=0o700))
+            self.remove = weakref.finalize(self, cleanup.pop_all().close)
 
     def __truediv__(self, name: str) -> Path:
         return self.path / name
 
     @contextlib.contextmanager
     def file_to_write(self, name: str) -> Iterator[Path]:
-        """A file in it to write to; a full disk is a sentence."""
-        with _room(self.path.parent):
+        """Yield the path of a file in it; explain a full disk in one sentence."""
+        with _explain_lack_of_room(self.path.parent):
             yield self.path / name
 
 
 @contextlib.contextmanager
-def _room(home: Path) -> Iterator[None]:
-    """Say in a sentence that there is no room for temporary files."""
+def _explain_lack_of_room(parent: Path) -> Iterator[None]:
+    """Raise one sentence if there is no room for temporary files."""
     try:
         yield
     except Exception as error:
-        why = system_error(error)
-        if why is None or why.errno not in _FULL:
+        cause = system_error(error)
+        if cause is None or cause.errno not in _DISK_FULL_ERRNOS:
             raise
         msg = (
-            f"{home}: has no room for what does not fit into memory ({why.strerror}); free some of "
-            "its disk, or name a folder on another in the environment variable TMPDIR"
+            f"{parent}: has no room for what does not fit into memory ({cause.strerror}); free some "
+            "of its disk, or name a folder on another in the environment variable TMPDIR"
         )
         raise ConfigError(msg) from error
 
 
 @contextlib.contextmanager
-def _hidden(home: Path, mode: int = 0o777) -> Iterator[Path]:
-    """A new hidden folder, held; what is left of it is removed in the end."""
-    _clear(home)
+def _hidden_folder(parent: Path, mode: int = 0o777) -> Iterator[Path]:
+    """Yield a new hidden folder, locked; remove it and its remaining files at the end."""
+    _remove_abandoned_folders(parent)
     with contextlib.ExitStack() as lock:
         while True:
-            folder = home / f"{HIDDEN_PREFIX}{_HOST}-{os.getpid()}-{os.urandom(4).hex()}"
+            folder = parent / f"{HIDDEN_PREFIX}{_HOST}-{os.getpid()}-{os.urandom(4).hex()}"
             folder.mkdir(mode)
             lock.callback(shutil.rmtree, folder, ignore_errors=True)
             try:
+                # False: another run took the new folder for an abandoned one and removed it
                 if lock_folder(folder, lock):
                     break
-            except OSError:  # a disk without locks: nobody takes it for left
+            except OSError:  # a disk without locks: no run can take the folder for abandoned
                 break
         yield folder
 
 
-def _clear(home: Path) -> None:
+def _remove_abandoned_folders(parent: Path) -> None:
     """Remove the hidden folders of processes of this machine that have ended."""
-    if os.name == "nt":  # which has no locks of folders
+    if os.name == "nt":  # it has no locks of folders, so none is known to be abandoned
         return
-    with contextlib.suppress(OSError), os.scandir(home) as entries:
-        left = [one for one in entries if _OF_HOST.fullmatch(one.name)]
-        for one in left:
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
+        abandoned = [folder for folder in entries if _FOLDER_OF_THIS_HOST.fullmatch(folder.name)]
+        for folder in abandoned:
             with contextlib.suppress(OSError), contextlib.ExitStack() as lock:
-                if one.is_dir(follow_symlinks=False) and lock_folder(Path(one.path), lock):
-                    shutil.rmtree(one.path, ignore_errors=True)
+                if folder.is_dir(follow_symlinks=False) and lock_folder(Path(folder.path), lock):
+                    shutil.rmtree(folder.path, ignore_errors=True)
 
 
-def _replace(aside: Path, goal: Path, own: Collection[str]) -> None:
-    """Put the files of a folder in the place of those of another."""
-    names = {path.name for path in aside.iterdir()}
-    (aside / _GONE).write_text("\n".join(sorted({*own} - names)), encoding="utf-8")
-    for path in aside.iterdir():
-        _settle(path)
-    finish_move(goal)
-    while not _renamed(aside, goal / _NEXT):
-        finish_move(goal)
+def _replace_files(hidden_folder: Path, target: Path, owned_names: Collection[str]) -> None:
+    """Replace the files of a folder by those of a hidden one."""
+    names = {path.name for path in hidden_folder.iterdir()}
+    (hidden_folder / _REMOVED_NAMES).write_text(
+        "\n".join(sorted({*owned_names} - names)), encoding="utf-8"
+    )
+    for path in hidden_folder.iterdir():
+        _flush_to_disk(path)
+    finish_move(target)
+    while not _rename_unless_taken(hidden_folder, target / _NEXT_FOLDER):
+        finish_move(target)
     try:
-        _move(goal / _NEXT, goal)
-    except BaseException:  # interrupted: what counts already is brought to its end first
+        _move_files(target / _NEXT_FOLDER, target)
+    except BaseException:  # interrupted: the new files count already, so finish the move first
         with contextlib.suppress(FileNotFoundError):
-            _move(goal / _NEXT, goal)
+            _move_files(target / _NEXT_FOLDER, target)
         raise
 
 
-def _renamed(folder: Path, goal: Path) -> bool:
-    """Rename a folder; False if another run came before."""
+def _rename_unless_taken(folder: Path, target: Path) -> bool:
+    """Rename a folder and return True; return False if another run has already written there."""
     try:
-        folder.rename(goal)
+        folder.rename(target)
     except OSError as error:
         if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
             return False
@@ -296,19 +304,22 @@ def _renamed(folder: Path, goal: Path) -> bool:
     return True
 
 
-def _move(following: Path, folder: Path) -> None:
-    """Move what is there still; records go last, as they say that the rest is there."""
-    names = {path.name for path in following.iterdir()} - {_GONE}
-    if (following / _GONE).exists():
-        for name in (following / _GONE).read_text(encoding="utf-8").splitlines():
+def _move_files(next_folder: Path, folder: Path) -> None:
+    """Move the remaining files and remove outdated ones.
+
+    JSON files, which record what the folder holds, go last: where a record is, its files are too.
+    """
+    names = {path.name for path in next_folder.iterdir()} - {_REMOVED_NAMES}
+    if (next_folder / _REMOVED_NAMES).exists():
+        for name in (next_folder / _REMOVED_NAMES).read_text(encoding="utf-8").splitlines():
             (folder / Path(name).name).unlink(missing_ok=True)
     for name in sorted(names, key=lambda name: (name.endswith(".json"), name)):
-        (following / name).replace(folder / name)
-    (following / _GONE).unlink(missing_ok=True)
-    following.rmdir()
+        (next_folder / name).replace(folder / name)
+    (next_folder / _REMOVED_NAMES).unlink(missing_ok=True)
+    next_folder.rmdir()
 
 
-def _settle(path: Path) -> None:
-    """Have the bytes of a file on the disk before it gets its name."""
+def _flush_to_disk(path: Path) -> None:
+    """Write the bytes of a file through to the disk, before it gets its final name."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())

@@ -1,7 +1,7 @@
-"""Progress: which stage a task is at, what share of it is done, how long it took and may take.
+"""Progress of long runs: the stage, the share of it that is done, time taken and time left.
 
-Whoever works opens a `stage` and adds what is done of it; whoever wants to know listens, with
-`report_progress_to`. Without a listener nothing is told.
+Code that takes long opens a `stage` and adds what it has done. A caller who wants to know
+registers a function with `report_progress_to`. Without a listener nothing is reported.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
     Listener = Callable[["Progress"], None]
 
-P = ParamSpec("P")
-R = TypeVar("R")
-T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
+Parameters = ParamSpec("Parameters")
+Returned = TypeVar("Returned")
+Element = TypeVar("Element")
+Element_co = TypeVar("Element_co", covariant=True)
 
 REPORT_INTERVAL_S = 0.25
-"""Between two reports of a stage that goes on, in seconds."""
+"""Seconds between two reports of one stage."""
 MIN_SECONDS_FOR_ETA, MIN_SHARE_FOR_ETA = 1.0, 0.05
-"""So long a stage must have run, and so much of it be done, before its time left is told."""
+"""A stage must have run so long, and be done to this share, before its time left is estimated:
+earlier the pace says little."""
 
 
 @dataclass(frozen=True)
@@ -89,81 +90,98 @@ class Progress:
         return f"{self.stage}, {self.figures}"
 
     def after(self, seconds: float) -> Progress:
-        """How far it is so many seconds later, when nothing more is known to be done."""
-        left = None if self.eta_s is None else max(self.eta_s - seconds, 0.0)
-        return replace(self, elapsed_s=self.elapsed_s + seconds, eta_s=left)
+        """Return the progress some seconds later, if nothing more is reported meanwhile."""
+        eta_s = None if self.eta_s is None else max(self.eta_s - seconds, 0.0)
+        return replace(self, elapsed_s=self.elapsed_s + seconds, eta_s=eta_s)
 
 
 def duration_text(seconds: float) -> str:
-    """A duration in words.
+    """Return a duration in words.
 
     Examples
     --------
     >>> [duration_text(s) for s in (3.2, 200, 9_000)]
     ['3 s', '3 min', '2.5 h']
     """
+    # 99.5 s and 99.5 min: the first durations that two digits of the smaller unit would not hold
     if seconds < 99.5:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5_970 else f"{seconds / 3600:.1f} h"
+    if seconds < 5_970:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 @dataclass(eq=False)
-class _Told:
-    """Who listens, and the stages that are open, outer ones first."""
+class _Subscription:
+    """The function that is called with progress, and the open stages, outer ones first."""
 
     listener: Listener
     open: list[Stage] = field(default_factory=list)
 
 
-_TOLD: ContextVar[_Told | None] = ContextVar("who is told of progress", default=None)
+_SUBSCRIPTION: ContextVar[_Subscription | None] = ContextVar(
+    "who is told of progress", default=None
+)
 
 
 class Stage:
-    """A stage that is open."""
+    """An open stage, which counts what is done of it."""
 
-    def __init__(self, name: str, total: int | None, unit: str, told: _Told | None) -> None:
-        self.name, self.total, self.unit, self.told = name, total, unit, told
-        self.done = self.before = 0  # and of that, what says nothing of the pace
-        self.began = monotonic()
-        self.due = inf if told is None else self.began + REPORT_INTERVAL_S
+    def __init__(
+        self, name: str, total: int | None, unit: str, subscription: _Subscription | None
+    ) -> None:
+        self.name, self.total, self.unit, self.subscription = name, total, unit, subscription
+        self.done = 0
+        # done by an earlier run: part of the total, but no evidence of the pace
+        self.done_earlier = 0
+        self.start_s = monotonic()
+        self.next_report_s = inf if subscription is None else self.start_s + REPORT_INTERVAL_S
 
     def add(self, n: int = 1, *, is_new: bool = True) -> None:
-        """Tell that so much more is done, or was by an earlier run, whatever time that took."""
+        """Add what is done; not `is_new`: by an earlier run, which says nothing of the pace."""
         self.done += n
-        self.before += 0 if is_new else n
-        if self.due < inf and self.done != self.total and monotonic() >= self.due:
-            self.tell()
+        self.done_earlier += 0 if is_new else n
+        if (
+            self.next_report_s < inf
+            and self.done != self.total
+            and monotonic() >= self.next_report_s
+        ):
+            self.report()
 
-    def tell(self, *, is_over: bool = False) -> None:
-        """Tell how far it is."""
-        if self.told is None:
+    def report(self, *, is_over: bool = False) -> None:
+        """Call the listener with the progress of this stage."""
+        if self.subscription is None:
             return
-        now = monotonic()
-        self.due = now + REPORT_INTERVAL_S
-        stages = (*(one.name for one in self.told.open if one is not self), self.name)
+        now_s = monotonic()
+        self.next_report_s = now_s + REPORT_INTERVAL_S
+        outer_names = [other.name for other in self.subscription.open if other is not self]
         total = self.total
         done = self.done if total is None else min(self.done, total)
         if is_over:
-            done = total = (done or 1) if total is None else total
-        took = now - self.began
-        left = None if total is None or is_over else self._left(done, total, took)
-        self.told.listener(Progress(stages, done, total, self.unit, took, left, is_over))
+            # a stage that has ended is done to 100 %, whatever was counted
+            total = total if total is not None else (done or 1)
+            done = total
+        elapsed_s = now_s - self.start_s
+        eta_s = None if total is None or is_over else self._eta(done, total, elapsed_s)
+        self.subscription.listener(
+            Progress((*outer_names, self.name), done, total, self.unit, elapsed_s, eta_s, is_over)
+        )
 
-    def _left(self, done: int, total: int, took: float) -> float | None:
-        """Seconds that it may still take, if enough is known."""
-        fresh = done - self.before
+    def _eta(self, done: int, total: int, elapsed_s: float) -> float | None:
+        """Return the seconds that it may still take at its pace; None if too little is known."""
+        n_new = done - self.done_earlier
         if (
-            took < MIN_SECONDS_FOR_ETA
-            or fresh < MIN_SHARE_FOR_ETA * (total - self.before)
-            or not fresh
+            elapsed_s < MIN_SECONDS_FOR_ETA
+            or n_new < MIN_SHARE_FOR_ETA * (total - self.done_earlier)
+            or not n_new
         ):
             return None
-        return took / fresh * (total - done)
+        return elapsed_s / n_new * (total - done)
 
 
 @contextmanager
 def stage(name: str, total: int | None = None, unit: str = "") -> Iterator[Stage]:
-    """Tell of what is done meanwhile as a stage, a part of those that are open.
+    """Report what is done within the block as a stage, a part of the open stages.
 
     Parameters
     ----------
@@ -172,52 +190,57 @@ def stage(name: str, total: int | None = None, unit: str = "") -> Iterator[Stage
     total, unit
         How much there is to do, if that is known.
     """
-    told = _TOLD.get()
-    one = Stage(name, total, unit, told)
-    if told is None:
-        yield one
+    subscription = _SUBSCRIPTION.get()
+    opened = Stage(name, total, unit, subscription)
+    if subscription is None:
+        yield opened
         return
-    told.open.append(one)
+    subscription.open.append(opened)
     try:
-        one.tell()
-        yield one
-        one.tell(is_over=True)
+        opened.report()
+        yield opened
+        opened.report(is_over=True)
     finally:
-        told.open.remove(one)
-    if told.open:
-        told.open[-1].add(0)
+        subscription.open.remove(opened)
+    if subscription.open:
+        subscription.open[-1].add(0)  # the outer stage reports if it is due: this took time
 
 
-class SizedIterable(Protocol[T_co]):
-    """What can be counted and gone through."""
+class SizedIterable(Protocol[Element_co]):
+    """A collection with a length; other than `collections.abc.Collection` it needs no ``in``."""
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of elements."""
 
-    def __iter__(self) -> Iterator[T_co]:
-        """One after the other."""
+    def __iter__(self) -> Iterator[Element_co]:
+        """Iterate over the elements."""
 
 
 def with_progress(
-    items: SizedIterable[T], name: str, unit: str, *, size: Callable[[T], int] | None = None
-) -> Iterator[T]:
-    """The items, and a stage that tells how many are done with, or how much by their sizes."""
-    with stage(name, len(items) if size is None else sum(map(size, items)), unit) as at:
-        for one in items:
-            yield one
-            at.add(1 if size is None else size(one))
+    elements: SizedIterable[Element],
+    name: str,
+    unit: str,
+    *,
+    size: Callable[[Element], int] | None = None,
+) -> Iterator[Element]:
+    """Yield the elements, and report as a stage how many are done, or how much by their sizes."""
+    total = len(elements) if size is None else sum(map(size, elements))
+    with stage(name, total, unit) as current:
+        for element in elements:
+            yield element
+            current.add(1 if size is None else size(element))
 
 
 @contextmanager
 def report_progress_to(listener: Listener | None) -> Iterator[None]:
-    """Have a function called with the `Progress` of all stages meanwhile.
+    """Call a function with the `Progress` of all stages within the block.
 
     It is called as each begins and ends, and in between at most four times a second.
 
     Examples
     --------
     >>> with (
-    ...     report_progress_to(lambda at: print(at.stage, at.share)),
+    ...     report_progress_to(lambda progress: print(progress.stage, progress.share)),
     ...     stage("counting", 2) as counting,
     ... ):
     ...     counting.add(2)
@@ -227,19 +250,19 @@ def report_progress_to(listener: Listener | None) -> Iterator[None]:
     if listener is None:
         yield
         return
-    token = _TOLD.set(_Told(listener))
+    token = _SUBSCRIPTION.set(_Subscription(listener))
     try:
         yield
     finally:
-        _TOLD.reset(token)
+        _SUBSCRIPTION.reset(token)
 
 
-def reports_progress(working: Callable[P, R]) -> Callable[P, R]:
-    """Have a function tell its argument `progress` of its stages."""
+def reports_progress(function: Callable[Parameters, Returned]) -> Callable[Parameters, Returned]:
+    """Decorate a function so that it reports its stages to its argument `progress`."""
 
-    @wraps(working)
-    def wrapped(*args: P.args, **given: P.kwargs) -> R:
-        with report_progress_to(cast("Listener | None", given.get("progress"))):
-            return working(*args, **given)
+    @wraps(function)
+    def wrapped(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Returned:
+        with report_progress_to(cast("Listener | None", kwargs.get("progress"))):
+            return function(*args, **kwargs)
 
     return wrapped

@@ -1,9 +1,11 @@
-"""Tasks, done in processes of this machine; one that ends its process is done without the culprit.
+"""Tasks done in processes of this machine.
 
-What drives tasks is a `Runner`: these processes, or the cluster of `parivox.runtime.cluster`. A
-task is small and can be pickled: it names what it is about, such as paths. What does it is made
-once in each process by ``begin``, a function of a module, or a ``functools.partial`` of one. The
-files that it writes appear whole, and are the same whoever writes them: a task may be done twice.
+A `Runner` does tasks: in this process, in the processes of this module, or on the cluster of
+`parivox.runtime.cluster`. A task is small and can be pickled: it names its inputs, such as paths.
+The function that does tasks is made once in each process by ``make_task_function``, a function of a
+module or a ``functools.partial`` of one. The files of a task appear whole, and are the same
+whichever process writes them, because a task may be done twice. If an item of a task ends its
+process, the task is done again without this item.
 """
 
 from __future__ import annotations
@@ -29,21 +31,23 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     AnnounceItem = Callable[[int | None], None]
-    """Told the place of each item of a task that may end the process, and None once none can."""
+    """Called with the index of each item that may end the process, and with None after the last."""
 
 Result = TypeVar("Result")
 
 MAX_SECONDS_PER_ITEM = 300.0
-"""Seconds after which an item in hand never will be done."""
-ONE_THREAD = dict.fromkeys(
-    (
-        *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
-        *("VECLIB_MAXIMUM_THREADS", "POLARS_MAX_THREADS"),
-    ),
-    "1",
-)
-_ENDING = 10.0  # seconds for a process to end
-_ANEW = (
+"""Seconds after which an item counts as one that never ends."""
+# each worker has one processor; libraries would otherwise start a thread for every processor
+ONE_THREAD = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+}
+_MAX_SECONDS_TO_END = 10.0  # seconds for a process to end
+_IMPORT_ADVICE = (
     "worker processes import the script that starts them; put what it does below "
     'if __name__ == "__main__":, and a function of a notebook into a module'
 )
@@ -51,7 +55,7 @@ _ANEW = (
 
 @dataclass(frozen=True, kw_only=True)
 class TaskOutput:
-    """What came of a task that wrote files."""
+    """The output of a task that wrote files."""
 
     number: int  # of the task
     files: Mapping[str, str] = field(default_factory=dict)
@@ -62,7 +66,7 @@ Output = TypeVar("Output", bound=TaskOutput)
 
 
 def processor_count() -> int:
-    """Processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -72,98 +76,102 @@ class Runner(Protocol):
     """Where tasks are done."""
 
     def open(
-        self, begin: Callable[[], Callable[[Any, AnnounceItem], Output]]
+        self, make_task_function: Callable[[], Callable[[Any, AnnounceItem], Output]]
     ) -> AbstractContextManager[Callable[[Iterable[Any]], Generator[Output]]]:
-        """What does tasks, once or several times, until it is closed.
+        """Yield a function that does tasks; it can be called several times until it is closed.
 
-        It gives what comes of each, in whatever order. What a worker raises is raised here.
+        The function yields the output of each task, in any order, and raises what a worker raises.
         """
         ...
 
 
-class WorkerLost(DataError):  # noqa: N818 - named for what it tells
+class WorkerLost(DataError):  # noqa: N818 - named for what it reports
     """A process ended, and not by an item of its task."""
 
 
 class CurrentProcess:
-    """The process itself, which does one task after the other."""
+    """A runner in this process, which does one task after the other."""
 
     @contextlib.contextmanager
     def open(
-        self, begin: Callable[[], Callable[[Any, AnnounceItem], Result]]
+        self, make_task_function: Callable[[], Callable[[Any, AnnounceItem], Result]]
     ) -> Iterator[Callable[[Iterable[Any]], Generator[Result]]]:
-        """What does tasks in their order."""
-        do = begin()
-        yield lambda tasks: (do(task, lambda _: None) for task in tasks)
+        """Yield a function that does tasks in their order."""
+        task_function = make_task_function()
+        yield lambda tasks: (task_function(task, lambda _: None) for task in tasks)
 
 
 @dataclass(frozen=True)
 class Processes:
-    """Processes of this machine, of one thread each; one process keeps the order of tasks."""
+    """A runner in processes of one thread each; a single process keeps the order of tasks."""
 
     number: int = 1
 
     def __post_init__(self) -> None:
         if getattr(current_process(), "_inheriting", False):  # as multiprocessing itself asks
-            raise ConfigError(_ANEW)
+            raise ConfigError(_IMPORT_ADVICE)
 
     @contextlib.contextmanager
     def open(
-        self, begin: Callable[[], Callable[[Any, AnnounceItem], Result]]
+        self, make_task_function: Callable[[], Callable[[Any, AnnounceItem], Result]]
     ) -> Iterator[Callable[[Iterable[Any]], Generator[Result]]]:
-        """What does tasks, begun in their order; they come in whatever order they are done."""
-        with contextlib.closing(WorkerPool(begin, self.number)) as crew:
-            yield crew.do
+        """Yield a function that starts tasks in order and yields outputs in order of completion."""
+        with contextlib.closing(WorkerPool(make_task_function, self.number)) as pool:
+            yield pool.do
 
 
 class WorkerPool(Generic[Result]):
-    """So many worker processes at most, which stay until it is closed.
+    """At most `max_workers` worker processes, which stay until the pool is closed.
 
-    In each, `begin` is called once and gives what does a task.
+    In each, `make_task_function` is called once and returns the function that does a task.
     """
 
     def __init__(
-        self, begin: Callable[[], Callable[[Any, AnnounceItem], Result]], most: int
+        self,
+        make_task_function: Callable[[], Callable[[Any, AnnounceItem], Result]],
+        max_workers: int,
     ) -> None:
-        self.begin, self.most = begin, most
+        self.make_task_function, self.max_workers = make_task_function, max_workers
         self.workers: list[_Worker] = []
-        self.folder = ScratchFolder()  # for what they print
+        self.folder = ScratchFolder()  # for what workers print
 
     def do(self, tasks: Iterable[Any]) -> Generator[Result]:
-        """Do tasks, begun in their order.
+        """Yield the outputs of tasks, which are started in their order.
 
-        Workers go on with the next tasks while the caller has a result in hand, and wait there: no
-        more than a result of each is ever held. A task that has a method ``without(place, why)`` is
-        done again without an item that ended its process, or never ends.
+        While the caller uses an output, workers do the next tasks and then wait: at most one output
+        of each worker is held. A task that has a method ``without(index, reason)`` is done again
+        without an item that ended its process or never ends.
         """
-        coming = iter(tasks)
-        again: list[Any] = []
-        finished: list[_Finished[Result]] = []
+        remaining = iter(tasks)
+        retries: list[Any] = []
+        finished: list[_FinishedTask[Result]] = []
         try:
             while True:
-                free = [worker for worker in self.workers if not worker.is_busy]
-                while free or len(self.workers) < self.most:
-                    task = again.pop() if again else next(coming, None)
+                idle = [worker for worker in self.workers if not worker.is_busy]
+                while idle or len(self.workers) < self.max_workers:
+                    task = retries.pop() if retries else next(remaining, None)
                     if task is None:
                         break
-                    if not free:
-                        free.append(_Worker(self.begin, self.folder.path))
-                        self.workers.append(free[0])
-                    free.pop().give(task)
+                    if not idle:
+                        idle.append(_Worker(self.make_task_function, self.folder.path))
+                        self.workers.append(idle[0])
+                    idle.pop().send_task(task)
                 while finished:
-                    yield finished.pop(0).made
-                if len(free) == len(self.workers):
+                    yield finished.pop(0).output
+                if len(idle) == len(self.workers):
                     return
-                lines = [worker.line for worker in self.workers if worker.is_busy]
+                lines = [worker.pipe for worker in self.workers if worker.is_busy]
                 ready = connection.wait(lines, timeout=1.0)
-                speaking = [worker for worker in self.workers if worker.line in ready]
-                finished.extend(one for worker in speaking for one in worker.hear())
-                for worker in [one for one in self.workers if one.is_lost()]:
+                ready_workers = [worker for worker in self.workers if worker.pipe in ready]
+                for worker in ready_workers:
+                    finished.extend(worker.receive())
+                for worker in [worker for worker in self.workers if worker.is_lost()]:
                     self.workers.remove(worker)
                     worker.end()
-                    again.append(worker.what_is_left())
+                    retries.append(worker.task_without_item())
         except ParivoxError:
-            yield from (one.made for one in finished)  # of the others
+            # one worker failed: the outputs of the others are whole
+            yield from (task.output for task in finished)
             raise
 
     def close(self) -> None:
@@ -174,116 +182,123 @@ class WorkerPool(Generic[Result]):
 
 
 @dataclass(frozen=True)
-class _Finished(Generic[Result]):
-    """What a worker sends when a task is done."""
+class _FinishedTask(Generic[Result]):
+    """What a worker process sends when a task is done."""
 
-    made: Result
+    output: Result
 
 
 class _Worker:
-    """One process, as its parent sees it."""
+    """One worker process, from the point of view of its parent."""
 
-    def __init__(self, begin: Callable[[], Any], folder: Path) -> None:
+    def __init__(self, make_task_function: Callable[[], Any], folder: Path) -> None:
         context = get_context("spawn")
-        self.line, theirs = context.Pipe()
-        number, name = tempfile.mkstemp(dir=folder)
-        os.close(number)
-        self.printed = Path(name)  # what it prints
+        self.pipe, worker_end = context.Pipe()
+        descriptor, name = tempfile.mkstemp(dir=folder)
+        os.close(descriptor)
+        self.output_path = Path(name)  # what the process prints
         self.task: Any = None
         self.is_busy = False
-        self.at: int | None = None
-        self.since = time.monotonic()
-        self.has_begun = self.is_gone = False
-        self.process = context.Process(target=_work, args=(theirs, begin, name), daemon=True)
-        with _environment(ONE_THREAD):
+        self.item_index: int | None = None
+        self.last_heard_s = time.monotonic()
+        self.has_begun = self.has_ended = False
+        self.process = context.Process(
+            target=_run_worker, args=(worker_end, make_task_function, name), daemon=True
+        )
+        with _set_environment(ONE_THREAD):
             self.process.start()
-        theirs.close()
+        worker_end.close()
 
-    def give(self, task: Any) -> None:
+    def send_task(self, task: Any) -> None:
         self.task, self.is_busy = task, True
-        self.at, self.since = None, time.monotonic()
-        with contextlib.suppress(OSError):  # it is gone, which is heard next
-            self.line.send(task)
+        self.item_index, self.last_heard_s = None, time.monotonic()
+        with contextlib.suppress(OSError):  # it has ended, which `receive` reports next
+            self.pipe.send(task)
 
-    def hear(self) -> list[_Finished[Any]]:
-        """Take what it says: which item it has in hand, a task that is done, an error."""
+    def receive(self) -> list[_FinishedTask[Any]]:
+        """Return finished tasks, and note the index of the item that the process has begun."""
         try:
-            message = self.line.recv()
+            message = self.pipe.recv()
         except (EOFError, OSError):
-            self.process.join(_ENDING)
-            self.is_gone = True
+            self.process.join(_MAX_SECONDS_TO_END)
+            self.has_ended = True
             return []
-        self.since, self.has_begun = time.monotonic(), True
+        self.last_heard_s, self.has_begun = time.monotonic(), True
         if isinstance(message, ParivoxError):
             raise message
-        if isinstance(message, _Finished):
-            self.is_busy, self.at = False, None
+        if isinstance(message, _FinishedTask):
+            self.is_busy, self.item_index = False, None
             return [message]
-        self.at = message
+        self.item_index = message
         return []
 
     def is_lost(self) -> bool:
-        """Whether it has ended, or is at one item for ever."""
-        is_stuck = self.at is not None and time.monotonic() - self.since > MAX_SECONDS_PER_ITEM
-        return self.is_gone or is_stuck
+        """Whether the process has ended, or has been busy with one item for too long."""
+        is_stuck = (
+            self.item_index is not None
+            and time.monotonic() - self.last_heard_s > MAX_SECONDS_PER_ITEM
+        )
+        return self.has_ended or is_stuck
 
-    def what_is_left(self) -> Any:
-        """Its task without the item that it had in hand; without such, it is an error."""
-        code = _named(self.process.exitcode)
+    def task_without_item(self) -> Any:
+        """Return its task without the item that it was busy with; raise if there is none."""
+        code = _exit_text(self.process.exitcode)
         if not self.has_begun and (self.process.exitcode or 0) > 0:
-            msg = f"a worker process ended before it began ({code}): {_ANEW}"
+            msg = f"a worker process ended before it began ({code}): {_IMPORT_ADVICE}"
             raise WorkerLost(msg)
-        if self.at is None:
-            lines = self.printed.read_text(encoding="utf-8", errors="replace").strip().split("\n")
-            last = f": {lines[-1][:300]}" if lines[-1] else ""
+        if self.item_index is None:
+            lines = (
+                self.output_path.read_text(encoding="utf-8", errors="replace").strip().split("\n")
+            )
+            last_line = f": {lines[-1][:300]}" if lines[-1] else ""
             msg = (
-                f"a worker process ended, and not by what it had in hand ({code}){last}; if memory "
-                "ran out, leave it more: take fewer --workers, or of embed a smaller --batch; what "
+                f"a worker process ended, and not by what it had in hand ({code}){last_line}; if "
+                "memory ran out, leave it more: take fewer --workers, or of embed a smaller --batch; what "
                 "is finished is kept"
             )
             raise WorkerLost(msg)
         return self.task.without(
-            self.at, f"ended the process ({code})" if self.is_gone else "never ended"
+            self.item_index, f"ended the process ({code})" if self.has_ended else "never ended"
         )
 
     def end(self) -> None:
         """End the process, whatever it does."""
-        self.line.close()
+        self.pipe.close()
         if not self.is_busy:
-            self.process.join(_ENDING)
+            self.process.join(_MAX_SECONDS_TO_END)
         if self.process.is_alive():
             self.process.kill()
-        self.process.join(_ENDING)
+        self.process.join(_MAX_SECONDS_TO_END)
 
 
-def _work(line: Connection, begin: Callable[[], Any], name: str) -> None:
-    """Do tasks until there are no more; this is what a worker runs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends it
+def _run_worker(pipe: Connection, make_task_function: Callable[[], Any], output_file: str) -> None:
+    """Do tasks until the parent closes the pipe: the main function of a worker process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt reaches the parent, which ends it
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    printed = os.open(name, os.O_WRONLY | os.O_APPEND)
-    os.dup2(printed, 1)
-    os.dup2(printed, 2)  # where decoders complain of foreign bytes
+    descriptor = os.open(output_file, os.O_WRONLY | os.O_APPEND)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)  # audio decoders print complaints there, past Python
     keep_memory()
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
-        line.send(None)  # it has begun
+        pipe.send(None)  # it has begun
         try:
-            do = begin()
+            task_function = make_task_function()
             while True:
-                line.send(_Finished(do(line.recv(), line.send)))
+                pipe.send(_FinishedTask(task_function(pipe.recv(), pipe.send)))
         except ParivoxError as error:
-            line.send(error)
+            pipe.send(error)
 
 
 def _end_with_parent() -> None:
-    """End this process once its parent has ended, whatever it does: nobody waits for it."""
+    """End this process when its parent has ended: nobody waits for its output."""
     parent = parent_process()
     assert parent is not None
     parent.join()
     os._exit(1)
 
 
-def _named(code: int | None) -> str:
-    """The exit code of a process in words."""
+def _exit_text(code: int | None) -> str:
+    """Return the exit code of a process in words."""
     if code is None or code >= 0:
         return f"exit code {code}"
     try:
@@ -293,15 +308,15 @@ def _named(code: int | None) -> str:
 
 
 @contextlib.contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
-    """Set environment variables for processes that are started within."""
-    before = {name: os.environ.get(name) for name in variables}
+def _set_environment(variables: dict[str, str]) -> Iterator[None]:
+    """Set environment variables for processes that are started within the block."""
+    previous = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
+        for name, setting in previous.items():
+            if setting is None:
                 os.environ.pop(name, None)
             else:
-                os.environ[name] = value
+                os.environ[name] = setting

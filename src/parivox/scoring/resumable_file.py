@@ -156,7 +156,7 @@ class Parts:
     def writing(self) -> contextlib.AbstractContextManager[None]:
         """Say in a sentence what cannot be written; what is there stays."""
         kept = ": what was scored is kept, and the same command goes on from there"
-        return explain_write_errors(f"--out {self.out}", kept=kept)
+        return explain_write_errors(f"--out {self.out}", kept_note=kept)
 
 
 def _would_replace(out: Path, source: Path) -> bool:
