@@ -149,13 +149,13 @@ def test_a_cluster_without_what_is_needed_is_said_after_a_while():
             self.cluster_resources = lambda: there
 
     now = time.monotonic()
-    assert Cluster("head:1")._room(Ray(CPU=8.0), 0.0) == 8
-    assert Cluster("head:1", gpus=1)._room(Ray(CPU=8.0, GPU=2.0), 0.0) == 2
-    assert Cluster("head:1", gpus=1)._room(Ray(CPU=8.0), now) == 1  # one may come
+    assert Cluster("head:1")._free_slots(Ray(CPU=8.0), 0.0) == 8
+    assert Cluster("head:1", gpus=1)._free_slots(Ray(CPU=8.0, GPU=2.0), 0.0) == 2
+    assert Cluster("head:1", gpus=1)._free_slots(Ray(CPU=8.0), now) == 1  # one may come
     with pytest.raises(ConfigError, match="no node has a GPU, which --device cuda needs; add one"):
-        Cluster("head:1", gpus=1)._room(Ray(CPU=8.0), now - 100)
+        Cluster("head:1", gpus=1)._free_slots(Ray(CPU=8.0), now - 100)
     with pytest.raises(ConfigError, match="head:1: no node has a processor; add one"):
-        Cluster("head:1")._room(Ray(), now - 100)
+        Cluster("head:1")._free_slots(Ray(), now - 100)
 
 
 def test_a_file_of_a_node_that_is_not_seen_here_is_refused(tmp_path, monkeypatch):

@@ -155,19 +155,19 @@ def typed():
     made = HEAD
     for command, options in TYPES.items():
         own = inspect.signature(function(command)).parameters
-        others = [one for one in option_fields(options).values() if one.argument not in own]
+        others = [one for one in option_fields(options).values() if one.keyword not in own]
         made += f"\n\nclass Other{options.__name__}(TypedDict, total=False):\n"
         made += f'    """Options of `{command}` that its signature does not name."""\n\n'
         for one in others:
-            fallback = f" (default: {one.fallback})" if one.fallback else ""
+            fallback = f" (default: {one.default_description})" if one.default_description else ""
             words = textwrap.fill(
-                f'"""{one.plain}{fallback.replace("`", "")}"""',
+                f'"""{one.plain_description}{fallback.replace("`", "")}"""',
                 WIDTH,
                 initial_indent=" " * 4,
                 subsequent_indent=" " * 4,
                 break_on_hyphens=False,
             )
-            made += f"    {one.argument}: {one.annotation}\n{words}\n"
+            made += f"    {one.keyword}: {one.annotation}\n{words}\n"
     return made
 
 
@@ -175,7 +175,7 @@ def listed(command, section):
     """Options of a section, or of all sections, that have a name on the command line."""
     options = options_by_section(*COMMANDS[command])
     chosen = options[section] if section else [one for of in options.values() for one in of]
-    return [one for one in chosen if one.command is not None and not one.position]
+    return [one for one in chosen if one.command_name is not None and not one.positional_count]
 
 
 def table(command, section):
@@ -183,12 +183,16 @@ def table(command, section):
     lines = ["| option | does | without it |", "|---|---|---|"]
     for one in listed(command, section):
         if isinstance(one, Direction):
-            lines += [f"| `--{word}` | {words} | |" for word, words in one.each.items()]
+            lines += [f"| `--{word}` | {words} | |" for word, words in one.descriptions.items()]
         else:
-            words = one.negated if isinstance(one, Flag) and one.negated else one.words
+            words = (
+                one.negated_description
+                if isinstance(one, Flag) and one.negated_description
+                else one.description
+            )
             name = f"`{one.flag} {one.metavar}`".replace(" `", "`")
             name = f"`-{one.letter}`, {name}" if one.letter else name
-            fallback = "must be given" if one.is_needed else one.fallback
+            fallback = "must be given" if one.is_required else one.default_description
             more = ". Can be repeated" if one.is_repeatable else ""
             lines.append(f"| {name} | {words}{more} | {fallback} |".replace("|  |", "| |"))
     return "\n".join(lines) + "\n"
@@ -216,7 +220,7 @@ def test_tables_of_options_are_as_described():
 
 def described_of(command):
     """Options of a function by their name there."""
-    return {one.argument: one for of in SIGNED[command] for one in option_fields(of).values()}
+    return {one.keyword: one for of in SIGNED[command] for one in option_fields(of).values()}
 
 
 @pytest.mark.parametrize("command", SIGNED)
@@ -263,15 +267,15 @@ class MoreOptions(AuditOptions):
 
 
 def test_one_field_makes_an_option_of_the_library_the_command_line_and_the_docs():
-    assert MoreOptions.of(twice=True).twice
+    assert MoreOptions.from_keywords(twice=True).twice
     with pytest.raises(pv.ConfigError, match="twice=3 is neither True nor False"):
-        MoreOptions.of(twice=3)
+        MoreOptions.from_keywords(twice=3)
     (one,) = [one for one in option_fields(MoreOptions).values() if one.name == "twice"]
     command = argparse.ArgumentParser()
     add_option(command, one)
     assert "--twice" in command.format_help()
     assert command.parse_args(["--twice"]).twice
-    assert one.on_command_line(True) == ["--twice"]
+    assert one.command_line_words(True) == ["--twice"]
     assert one.is_recorded
 
 
@@ -305,7 +309,7 @@ def test_what_can_be_repeated_is_taken_twice_and_nothing_else_is(command):
     """The help says "Can be repeated" of just those options that a command takes twice."""
     whole, needed = parser(command.split()[0]), (NEEDED | NEEDED_OF_SHARDS).get(command, [])
     for one in listed(command, ""):
-        if isinstance(one, (Direction, Flag)) or getattr(one, "const", None) is not None:
+        if isinstance(one, (Direction, Flag)) or getattr(one, "flag_value", None) is not None:
             continue
         first, *_, last = (*(getattr(one, "choices", ()) or ("1", "2")),) * 2
         others = needed

@@ -34,7 +34,7 @@ def added_up(parts, folder, points=(), **options):
     tallies = []
     for i, part in enumerate(parts):
         tallies.append(folder / f"{i}.tally")
-        asked = CountOptions.of(**options)
+        asked = CountOptions.from_keywords(**options)
         read = read_grouped_trials({("S", ""): part}, asked, None, may_lack=True)
         (trials,) = read.sets
         count_by_speaker(trials, thresholds, [*read.groupings, *read.levels]).write(tallies[-1])

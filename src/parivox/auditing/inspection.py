@@ -65,7 +65,7 @@ def inspect(
     >>> [one.kind for one in found.files], found.joins[0].met
     (['scores', 'speakers'], 2)
     """
-    asked = ReadOptions.of(
+    asked = ReadOptions.from_keywords(
         columns=columns, scores_format=scores_format, encoding=encoding, quotes=quotes
     )
     columns_of = dict(asked.columns or {})

@@ -102,11 +102,11 @@ def add_limit_rows(
                 metric=limit.metric,
                 operating_point=point,
                 measure=LIMITS[limit.is_ratio],
-                limit=limit.most,
+                limit=limit.maximum,
                 value=value,
                 low=low,
                 high=high,
-                verdict=meets_limit(low, high, limit.most),
+                verdict=meets_limit(low, high, limit.maximum),
                 reason=why,
             )
 
@@ -183,7 +183,7 @@ def add_error_burden_rows(
     add = partial(_people_rows, rows, where, names, found)
     if not uncertainty.has_speaker_blocks:
         for most in dict.fromkeys(
-            one.most for one in options.limits if one.metric == "fnr" and not one.is_ratio
+            one.maximum for one in options.limits if one.metric == "fnr" and not one.is_ratio
         ):
             above = partial(share_above, limit=most, confidence=confidence)
             *ends, why = _of_people(uncertainty, above)

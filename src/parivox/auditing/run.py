@@ -154,7 +154,7 @@ def audit(
     ConfigError
         If an option is wrong.
     """
-    asked = AuditOptions.of(
+    asked = AuditOptions.from_keywords(
         speakers=speakers,
         by=by,
         within=within,
@@ -194,7 +194,7 @@ def audit_counted(
     -------
     Audit
     """
-    study = _study(scores, AuditOptions.of(**options))
+    study = _study(scores, AuditOptions.from_keywords(**options))
     return _audited(study._replace(read=replace(study.read, counted=counted(study.read))))
 
 
@@ -348,7 +348,7 @@ def speaker_count_thresholds(counts: Any, **options: Any) -> FloatArray:
     float64 ndarray of shape (threshold,)
         Rising.
     """
-    asked = AuditOptions.of(**options)
+    asked = AuditOptions.from_keywords(**options)
     # what is said of people moves no threshold
     asked = replace(asked, limit=(), attempts=None, primary=None, speaker_ids=NEVER)
     study = _study(counts, asked)

@@ -119,9 +119,9 @@ def add_command(
         )
     for section, options in sections.items():
         group = command.add_argument_group(section)
-        for one in sorted(options, key=lambda one: not one.position):
+        for one in sorted(options, key=lambda one: not one.positional_count):
             made = add_option(group, one)
-            if len(every) > _FEW and not (one.is_common or one.position):
+            if len(every) > _FEW and not (one.is_common or one.positional_count):
                 others |= {option: option.help for option in made}
     for option in others:
         option.help = argparse.SUPPRESS
@@ -130,32 +130,35 @@ def add_command(
 
 def add_option(group: Any, one: Option) -> list[Any]:
     """Add one option as it is described; what argparse makes of it."""
-    if one.command is None:
+    if one.command_name is None:
         return []
-    if one.position:
-        how: dict[str, Any] = {} if one.position == "1" else {"nargs": one.position}
-        words = one.plain.replace("%", "%%")
+    if one.positional_count:
+        how: dict[str, Any] = {} if one.positional_count == "1" else {"nargs": one.positional_count}
+        words = one.plain_description.replace("%", "%%")
         made = group.add_argument(one.name, metavar=one.metavar, help=words, **how)
-        made.required = one.position not in {"*", "?"}  # which says what is missing, if anything
+        made.required = one.positional_count not in {
+            "*",
+            "?",
+        }  # which says what is missing, if anything
         made.known = getattr(one, "choices", ())
         return [made]
     if isinstance(one, Direction):
         return [
             group.add_argument(f"--{word}", action="store_true", help=words)
-            for word, words in one.each.items()
+            for word, words in one.descriptions.items()
         ]
     how = {"dest": one.name, "metavar": one.metavar}
     if isinstance(one, Flag):
         how = {"dest": one.name, "action": "store_true"}
-    elif isinstance(one, Unchecked) and one.const is not None:
-        how = {"dest": one.name, "action": "store_const", "const": one.const}
-    elif isinstance(one, Unchecked) and one.is_many:
+    elif isinstance(one, Unchecked) and one.flag_value is not None:
+        how = {"dest": one.name, "action": "store_const", "const": one.flag_value}
+    elif isinstance(one, Unchecked) and one.takes_several:
         how["nargs"] = "+"
-    elif isinstance(one, Text) and one.alone:
-        how |= {"nargs": "?", "const": one.alone}
+    elif isinstance(one, Text) and one.implied_text:
+        how |= {"nargs": "?", "const": one.implied_text}
     elif one.is_repeatable:
         how["action"] = "append"
-    if one.is_needed:
+    if one.is_required:
         how["required"] = True
     letters = [f"-{one.letter}"] if one.letter else []
     words = _help_of(one).replace("%", "%%")  # which argparse would fill in
@@ -167,12 +170,12 @@ def add_option(group: Any, one: Option) -> list[Any]:
 def _help_of(one: Option) -> str:
     """Return what an option does, whether it can be repeated, and its default."""
     if isinstance(one, Flag):
-        return one.negated or one.plain
-    sentences = [one.plain]
-    if one.is_repeatable and not (isinstance(one, Unchecked) and one.is_many):
+        return one.negated_description or one.plain_description
+    sentences = [one.plain_description]
+    if one.is_repeatable and not (isinstance(one, Unchecked) and one.takes_several):
         sentences.append("Can be repeated")
-    if one.fallback:
-        sentences.append(f"Default: {one.fallback}".replace("`", ""))
+    if one.default_description:
+        sentences.append(f"Default: {one.default_description}".replace("`", ""))
     return ". ".join(sentences)
 
 
@@ -187,17 +190,17 @@ def given_options(given: argparse.Namespace, described: type[Options]) -> dict[s
     found: dict[str, Any] = {}
     for name, one in option_fields(described).items():
         if isinstance(one, Direction):
-            words = [word for word in one.each if getattr(given, word)]
+            words = [word for word in one.descriptions if getattr(given, word)]
             if len(words) > 1:
                 both = " and ".join(f"--{word}" for word in words)
                 msg = f"{both} contradict each other; give one of them"
                 raise ConfigError(msg)
-            found |= dict.fromkeys([one.argument] if words else [], *words)
-        elif one.command is not None:
+            found |= dict.fromkeys([one.keyword] if words else [], *words)
+        elif one.command_name is not None:
             value = getattr(given, name)
             is_off = value is False and isinstance(one, Flag)
             if value is not None and not is_off:
-                found[one.argument] = one.parse(value)
+                found[one.keyword] = one.parse(value)
     return found
 
 

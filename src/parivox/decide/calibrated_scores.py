@@ -124,7 +124,7 @@ def apply_calibrator(
     >>> done.path.read_text().split()
     ['enrol,test,score', 'a,b,-1.0', 'a,c,2.0']
     """
-    asked = HeldOutOptions.of(
+    asked = HeldOutOptions.from_keywords(
         speakers=speakers,
         groups=groups,
         trials=trials,

@@ -248,7 +248,7 @@ def calibrate(
     DataError
         If a file does not hold what it must, or the trials carry no calibration.
     """
-    asked = CalibrateOptions.of(
+    asked = CalibrateOptions.from_keywords(
         speakers=speakers,
         by=by,
         method=method,

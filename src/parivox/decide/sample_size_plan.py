@@ -204,7 +204,7 @@ def plan(
     >>> [(row["trials_per_speaker"], row["speakers_needed"]) for row in found.designs]
     [(6.0, 65), (12.0, 49), (24.0, 41), (48.0, 37), (96.0, 35)]
     """
-    asked = PlanOptions.of(
+    asked = PlanOptions.from_keywords(
         detect_ratio=detect_ratio,
         power=power,
         confidence=confidence,

@@ -238,7 +238,7 @@ def thresholds(
     DataError
         If a file does not hold what it must.
     """
-    asked = ThresholdOptions.of(
+    asked = ThresholdOptions.from_keywords(
         speakers=speakers,
         by=by,
         aim=aim,

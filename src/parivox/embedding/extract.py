@@ -189,7 +189,9 @@ def embed(
     -----
     A store remembers what a probe of its system found when it was begun, under ``probe``.
     """
-    EmbedOptions.of(longest_seconds=longest_seconds, workers=workers, batch=batch, ray=ray)
+    EmbedOptions.from_keywords(
+        longest_seconds=longest_seconds, workers=workers, batch=batch, ray=ray
+    )
     if ray is not None:
         check_address(ray)
         if workers is not None:

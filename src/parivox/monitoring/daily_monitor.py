@@ -201,7 +201,7 @@ def monitor(
     ... )
     <Monitor of 1 days, 0 alarms>
     """
-    asked = MonitorOptions.of(
+    asked = MonitorOptions.from_keywords(
         state=state,
         key=key,
         new_key=new_key,
@@ -305,7 +305,7 @@ def _read(scores: Any, asked: MonitorOptions) -> tuple[TrialSet, Grouping]:
 def _settings(asked: MonitorOptions, site: SiteKey, grouping: Grouping) -> dict[str, Any]:
     """What is fixed when a stream is begun."""
     given = parse_limits(asked.limit)
-    limits = [one.most for one in given if one == ("fnr", one.most, False, "")]
+    limits = [one.maximum for one in given if one == ("fnr", one.maximum, False, "")]
     if len(limits) < len(given) or len(given) > 1:
         words = ", ".join(asked.limit)
         msg = f"--limit {words}: a stream has one limit, of the FNR of every group, as in fnr=5%"

@@ -1,6 +1,6 @@
-"""Options of `audit`, `count`, `inspect` and `report`: what is read, how it is measured and shown.
+"""Options of `audit`, `count`, `inspect` and `report`: input, measurement and display.
 
-Classes named for a command hold what the command line alone takes.
+Classes named for a command hold the options of the command line alone.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _LLR_BASE = (
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReadOptions(Options):
-    """What `audit` and `count` read alike."""
+    """Options of reading, the same for `audit` and `count`."""
 
     speakers: Any = option(
         INPUT_SECTION,
@@ -66,7 +66,7 @@ class ReadOptions(Options):
         "`grade` and [others](groups.md)",
         Texts,
         metavar="ATTRIBUTES",
-        without="every speaker or recording attribute that has 2 to 50 values",
+        default_text="every speaker or recording attribute that has 2 to 50 values",
         is_common=True,
     )
     within: tuple[str, ...] | None = option(
@@ -119,7 +119,7 @@ class ReadOptions(Options):
         READING_SECTION,
         "format of the scores",
         Text,
-        without="detected from the content",
+        default_text="detected from the content",
         is_recorded=False,
     )
     columns: Mapping[str, str] | None = option(
@@ -130,9 +130,9 @@ class ReadOptions(Options):
         "no speaker",
         NameMapping,
         metavar="ROLES",
-        of="str",
-        is_right=lambda column: isinstance(column, str),
-        form="from role to column; give one, as in {'enrol': 'ref_file'}",
+        value_type="str",
+        is_valid=lambda column: isinstance(column, str),
+        mapping_form="from role to column; give one, as in {'enrol': 'ref_file'}",
         is_recorded=False,
     )
     id: str | None = option(
@@ -140,7 +140,8 @@ class ReadOptions(Options):
         "id column of the speaker table",
         Text,
         metavar="COLUMN",
-        without="the column that contains the ids. A column called speaker or id takes precedence, "
+        default_text="the column that contains the ids. A column called speaker or id takes "
+        "precedence, "
         "a column without a name comes last. If several other columns fit equally well, "
         "the option is needed",
         is_recorded=False,
@@ -150,7 +151,7 @@ class ReadOptions(Options):
         "[encoding](bring-your-data.md#encodings) of text files that are neither UTF-8 nor UTF-16: "
         "`cp1250`, `gbk` or any other that Python supports",
         Text,
-        without="guessed, with a warning, if only one reading is possible; otherwise refused",
+        default_text="guessed, with a warning, if only one reading is possible; otherwise refused",
         is_recorded=False,
     )
     quotes: str | None = option(
@@ -167,7 +168,7 @@ class ReadOptions(Options):
         "`distance`: scores are distances and are negated; `similarity`: scores are similarities, "
         "whatever their AUC",
         Direction,
-        each={
+        descriptions={
             "distance": "scores are distances: negate them",
             "similarity": "scores are similarities, whatever their AUC",
         },
@@ -184,8 +185,8 @@ class ReadOptions(Options):
         OUTPUT_SECTION,
         "function called with the [progress](api/index.md#parivox.Progress) of each stage, when "
         "the stage begins and ends and at most four times a second in between; `print` shows it",
-        command=None,
-        annotated="Callable[[Progress], None] | None",
+        command_name=None,
+        value_type="Callable[[Progress], None] | None",
     )
 
 
@@ -200,7 +201,7 @@ class AuditOptions(ReadOptions):
         Texts,
         metavar="RULE",
         choices=("both", "enrol", "test", "either"),
-        without="`both`; `enrol` if nontarget trials have no test speaker",
+        default_text="`both`; `enrol` if nontarget trials have no test speaker",
         example="both",
     )
     operating_points: tuple[str, ...] | None = option(
@@ -210,8 +211,8 @@ class AuditOptions(ReadOptions):
         "`deployed` (decisions or thresholds given with the trials)",
         Texts,
         metavar="POINT",
-        command="operating-point",
-        without="`deployed` if available; `fpr=0.01`; and `fpr=0.001` with at least 30,000 "
+        command_name="operating-point",
+        default_text="`deployed` if available; `fpr=0.01`; and `fpr=0.001` with at least 30,000 "
         "nontarget trials",
         example="eer",
         is_common=True,
@@ -226,7 +227,7 @@ class AuditOptions(ReadOptions):
         MEASUREMENT_SECTION,
         "development scores on which the thresholds are set",
         is_repeatable=True,
-        without="all trials of the system",
+        default_text="all trials of the system",
     )
     cost: tuple[str, ...] = option(
         MEASUREMENT_SECTION,
@@ -266,7 +267,7 @@ class AuditOptions(ReadOptions):
         "`macro`, `geomean`, `best`, or a group; verdicts use the first",
         Texts,
         metavar="NAME",
-        without="these five; without intervals not `others`",
+        default_text="these five; without intervals not `others`",
         example="pooled",
         may_be_empty=True,
     )
@@ -297,15 +298,15 @@ class AuditOptions(ReadOptions):
     )
     llr: bool = option(MEASUREMENT_SECTION, _LLR, Flag, False)
     llr_base: int | None = option(
-        MEASUREMENT_SECTION, _LLR_BASE, LogBase, without="natural logarithms"
+        MEASUREMENT_SECTION, _LLR_BASE, LogBase, default_text="natural logarithms"
     )
     intervals: bool = option(
         UNCERTAINTY_SECTION,
         "intervals, noise floors, verdicts and limits",
         Flag,
         True,
-        command="no-intervals",
-        negated="compute no intervals, noise floors, verdicts or limits",
+        command_name="no-intervals",
+        negated_description="compute no intervals, noise floors, verdicts or limits",
     )
     interval: str = option(
         UNCERTAINTY_SECTION,
@@ -331,7 +332,7 @@ class AuditOptions(ReadOptions):
         metavar="LEVEL",
         low=0.5,
         high=0.999,
-        wanted="a fraction from 0.5 to 0.999, as in 0.95",
+        expected="a fraction from 0.5 to 0.999, as in 0.95",
     )
     replicates: int = option(
         UNCERTAINTY_SECTION,
@@ -366,7 +367,7 @@ class AuditOptions(ReadOptions):
         is_whole=True,
         low=64,
         high=1 << 20,
-        zero="exact",
+        zero_word="exact",
     )
     primary: str | None = option(
         UNCERTAINTY_SECTION,
@@ -374,7 +375,7 @@ class AuditOptions(ReadOptions):
         "`gender` or `gender@fpr=0.01`; the report shows it first",
         Text,
         metavar="GROUPING",
-        without="the first grouping at the first operating point",
+        default_text="the first grouping at the first operating point",
     )
     margin: float = option(
         UNCERTAINTY_SECTION,
@@ -384,9 +385,9 @@ class AuditOptions(ReadOptions):
         1.25,
         metavar="RATIO",
         low=1,
-        outside=(1,),
+        excluded=(1,),
         high=1e6,
-        wanted="a ratio above 1, as in 1.25",
+        expected="a ratio above 1, as in 1.25",
     )
     limit: tuple[str, ...] = option(
         UNCERTAINTY_SECTION,
@@ -396,7 +397,7 @@ class AuditOptions(ReadOptions):
         Texts,
         (),
         metavar="RATE=MAX",
-        python="limits",
+        python_name="limits",
         may_be_empty=True,
         is_common=True,
     )
@@ -417,8 +418,8 @@ class AuditOptions(ReadOptions):
         Texts,
         (),
         metavar="NAME=N",
-        python="gates",
-        without="these numbers",
+        python_name="gates",
+        default_text="these numbers",
         may_be_empty=True,
     )
     standardise: tuple[str, ...] = option(
@@ -459,7 +460,7 @@ class AuditOptions(ReadOptions):
         OUTPUT_SECTION,
         "write [every trial](output.md#the-table-of-trials) with its errors, groups and numbered "
         "speakers to CSV or Parquet, for your own models",
-        annotated="str | os.PathLike[str] | None",
+        value_type="str | os.PathLike[str] | None",
     )
     metrics: Mapping[str, Callable[..., Any]] | None = option(
         MEASUREMENT_SECTION,
@@ -467,25 +468,25 @@ class AuditOptions(ReadOptions):
         "group]` (of the whole curve) or `[..., group, threshold]` (at each operating point); "
         "lower is better. Metrics of the entry point group `parivox.metrics` are added",
         NameMapping,
-        command=None,
-        of="Callable[..., Any]",
-        is_right=callable,
-        form="from name to function; give one, as in {'weighted_error': weighted_error}",
+        command_name=None,
+        value_type="Callable[..., Any]",
+        is_valid=callable,
+        mapping_form="from name to function; give one, as in {'weighted_error': weighted_error}",
         is_recorded=False,
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CountOptions(ReadOptions):
-    """Options of counts for others to audit."""
+    """Options of counts that others audit."""
 
     step: Any = option(
         COUNTING_SECTION,
         "width of the score bins. Needed for several groupings with withholding, as rows with "
         "their own scores could be [joined](counts.md)",
         metavar="WIDTH",
-        without="no bins: each score is kept",
-        annotated="float | str | None",
+        default_text="no bins: each score is kept",
+        value_type="float | str | None",
         is_common=True,
     )
     thresholds: Any = option(
@@ -495,9 +496,9 @@ class CountOptions(ReadOptions):
         Unchecked,
         (),
         metavar="X",
-        command="threshold",
+        command_name="threshold",
         is_repeatable=True,
-        annotated="Sequence[float | str] | float | str",
+        value_type="Sequence[float | str] | float | str",
     )
     withhold: int = option(
         COUNTING_SECTION,
@@ -507,24 +508,24 @@ class CountOptions(ReadOptions):
         is_whole=True,
         low=0,
         high=2**63 - 1,
-        wanted="the fewest speakers of a group, as in 5, or 0 for none",
+        expected="the fewest speakers of a group, as in 5, or 0 for none",
         is_common=True,
     )
     key: Any = option(
         COUNTING_SECTION,
         "secret of the [site](counts.md#sites-that-may-not-share-rows), with which speakers are "
         "renamed; also writes a tally, from which uncertainty can be computed",
-        without="counts only",
+        default_text="counts only",
         is_common=True,
-        annotated="str | os.PathLike[str] | None",
+        value_type="str | os.PathLike[str] | None",
     )
     new_key: Any = option(
         COUNTING_SECTION,
         "like `--key`, with a new random secret that is written to this file",
         metavar="FILE",
-        without="`--key`",
+        default_text="`--key`",
         is_common=True,
-        annotated="str | os.PathLike[str] | None",
+        value_type="str | os.PathLike[str] | None",
     )
     regroup: bool = option(
         COUNTING_SECTION,
@@ -547,7 +548,7 @@ class CountOptions(ReadOptions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ProgressCommand(Options):
-    """What commands that take long have."""
+    """Options of commands that take long."""
 
     quiet: bool = option(OUTPUT_SECTION, "show no progress on standard error", Flag, False)
     progress: str | None = option(
@@ -556,27 +557,27 @@ class ProgressCommand(Options):
         "line",
         Text,
         metavar="FORM",
-        without="a line that is redrawn; in a log, one line every ten seconds",
+        default_text="a line that is redrawn; in a log, one line every ten seconds",
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReportDetailsCommand(Options):
-    """What is told of a page, and of whatever else shows an audit."""
+    """Title and context of a report, and of whatever else displays an audit."""
 
     title: str | None = option(
         OUTPUT_SECTION,
         "title of the report",
         Text,
         metavar="TEXT",
-        without="the systems and groupings",
+        default_text="the systems and groupings",
     )
     context: Any = option(
         OUTPUT_SECTION,
         "[audit context](report.md#what-only-you-know) (YAML): [labels](report.md#labels) of "
         "groups, systems and operating points; for the report also purpose, population, and who "
         "chose the threshold, the groups and the margin",
-        without='"not supplied" is shown',
+        default_text='"not supplied" is shown',
     )
 
 
@@ -584,7 +585,7 @@ class ReportDetailsCommand(Options):
 class AuditCommand(Options):
     """The command line of `audit`."""
 
-    order = (
+    section_order = (
         INPUT_SECTION,
         MEASUREMENT_SECTION,
         UNCERTAINTY_SECTION,
@@ -598,7 +599,7 @@ class AuditCommand(Options):
         "NAME@LIST=FILE. Also accepts score-count files; counts of the same system and list are "
         "added up",
         metavar="SCORES",
-        position="+",
+        positional_count="+",
     )
     out: Any = option(
         OUTPUT_SECTION,
@@ -625,7 +626,7 @@ class AuditCommand(Options):
         metavar="FINDINGS",
         choices=FAIL_CONDITIONS,
         may_be_empty=True,
-        reads=lambda texts: [part.strip() for part in ",".join(texts).split(",")],
+        parser=lambda texts: [part.strip() for part in ",".join(texts).split(",")],
     )
     verbose: bool = option(
         OUTPUT_SECTION,
@@ -641,16 +642,16 @@ class AuditCommand(Options):
 class CountCommand(Options):
     """The command line of `count`."""
 
-    order = (INPUT_SECTION, COUNTING_SECTION, READING_SECTION, OUTPUT_SECTION)
+    section_order = (INPUT_SECTION, COUNTING_SECTION, READING_SECTION, OUTPUT_SECTION)
 
     scores: Any = option(
         INPUT_SECTION,
         "score file, or - for standard input; or NAME=FILE",
         metavar="SCORES",
-        position="1",
+        positional_count="1",
     )
     out: Any = option(
-        OUTPUT_SECTION, "write the counts to this file", is_needed=True, is_common=True
+        OUTPUT_SECTION, "write the counts to this file", is_required=True, is_common=True
     )
 
 
@@ -668,13 +669,13 @@ class InspectOptions(Options):
 class InspectCommand(Options):
     """The command line of `inspect`."""
 
-    order = (INPUT_SECTION, READING_SECTION, OUTPUT_SECTION)
+    section_order = (INPUT_SECTION, READING_SECTION, OUTPUT_SECTION)
 
     files: Any = option(
         INPUT_SECTION,
         "score files, trial lists, speaker, utterance, model or failure tables, counts or a groups "
         "file, in any order; - for standard input",
-        position="+",
+        positional_count="+",
     )
     json: bool = option(OUTPUT_SECTION, "print the findings as JSON", Flag, False)
 
@@ -687,7 +688,7 @@ class ReportCommand(Options):
         OUTPUT_SECTION,
         "folder of a saved audit (written with --out)",
         metavar="AUDIT",
-        position="1",
+        positional_count="1",
     )
     out: Any = option(
         OUTPUT_SECTION,
@@ -727,7 +728,7 @@ class ShowCommand(Options):
         "groups to show at every operating point, with both error types, as in `f` or `m+Norway`; "
         "without groups, show the summary",
         metavar="GROUP",
-        position="*",
+        positional_count="*",
     )
     by: str | None = option(
         DISPLAY_SECTION, "show this grouping only: `gender+nationality`", Text, metavar="GROUPING"
@@ -771,6 +772,6 @@ class CompletionCommand(Options):
         "bash, zsh or fish",
         Text,
         metavar="SHELL",
-        position="1",
+        positional_count="1",
         choices=("bash", "zsh", "fish"),
     )

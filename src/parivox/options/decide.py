@@ -1,4 +1,4 @@
-"""Options of `thresholds` and `calibrate`: what is found, for whom, how it is judged."""
+"""Options of `thresholds` and `calibrate`: what is fitted, for which groups, how it is judged."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ CALIBRATORS = ("logistic", "isotonic")
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class HeldOutOptions(ReadOptions):
-    """What is found on some speakers and judged on others."""
+    """Options of everything that is fitted on some speakers and judged on others."""
 
     by: tuple[str, ...] | None = option_like(
         ReadOptions,
         "by",
-        words="attributes that define the groups, as one grouping: `gender`, `gender+nationality`, "
+        description="attributes that define the groups, as one grouping: `gender`, "
+        "`gender+nationality`, "
         "`age:18,30,60`",
-        without="the grouping of `--groups`",
+        default_text="the grouping of `--groups`",
         is_repeatable=False,
     )
     within: None = field(default=None, init=False)
@@ -68,7 +69,7 @@ class HeldOutOptions(ReadOptions):
         high=2**63 - 1,
     )
     confidence: float = option_like(
-        AuditOptions, "confidence", words="confidence level of intervals, 0.5 to 0.999"
+        AuditOptions, "confidence", description="confidence level of intervals, 0.5 to 0.999"
     )
 
 
@@ -113,14 +114,15 @@ class CalibrateOptions(HeldOutOptions):
         AuditOptions,
         "llr",
         section=FITTING_SECTION,
-        words="scores are already natural-log likelihood ratios; they are judged uncalibrated as "
+        description="scores are already natural-log likelihood ratios; they are judged "
+        "uncalibrated as "
         "well",
     )
     llr_base: int | None = option_like(
         AuditOptions,
         "llr_base",
         section=FITTING_SECTION,
-        words="scores are already log-likelihood ratios [to this "
+        description="scores are already log-likelihood ratios [to this "
         "base](metrics/calibration.md#logarithms), 10 or 2; they are judged uncalibrated as "
         "well",
     )
@@ -128,15 +130,21 @@ class CalibrateOptions(HeldOutOptions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class _MitigationCommand(Options):
-    """What both command lines take."""
+    """Options that both command lines have."""
 
-    order = (INPUT_SECTION, FITTING_SECTION, UNCERTAINTY_SECTION, READING_SECTION, OUTPUT_SECTION)
+    section_order = (
+        INPUT_SECTION,
+        FITTING_SECTION,
+        UNCERTAINTY_SECTION,
+        READING_SECTION,
+        OUTPUT_SECTION,
+    )
 
     scores: Any = option(
         INPUT_SECTION,
         "score file, or - for standard input; or NAME=FILE",
         metavar="SCORES",
-        position="?",
+        positional_count="?",
     )
     json: bool = option(OUTPUT_SECTION, "print every number as JSON", Flag, False)
 

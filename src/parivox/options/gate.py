@@ -1,4 +1,4 @@
-"""Options of `gate` and `compare`: which audits, what is written."""
+"""Options of `gate` and `compare`: audits and output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ COMPARISON_SECTION = "comparison"
 class GateCommand(Options):
     """The command line of `gate`."""
 
-    audit: Any = option_like(ReportCommand, "audit", section=COMPARISON_SECTION, position="?")
+    audit: Any = option_like(
+        ReportCommand, "audit", section=COMPARISON_SECTION, positional_count="?"
+    )
     policy: Any = option(COMPARISON_SECTION, "[policy](gate.md#what-a-policy-says) (YAML)")
     baseline: Any = option(
         COMPARISON_SECTION,
@@ -36,6 +38,6 @@ class CompareCommand(Options):
         COMPARISON_SECTION,
         "folders of two or more saved audits, the oldest release first",
         metavar="AUDIT",
-        position="+",
+        positional_count="+",
     )
     json: bool = option(OUTPUT_SECTION, "print every number as JSON", Flag, False)

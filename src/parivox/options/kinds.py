@@ -1,9 +1,9 @@
-"""Kinds of options, and what all of them have: a name, a default, a check, words.
+"""Kinds of options, and what every option has: a name, a default, a check, a description.
 
-An option is a field of a dataclass, such as `parivox.options.audit.AuditOptions`. Its name,
-type and default are those of the field; the rest is an `Option` beside it. The command
-line, the signatures and checks of the library, the record of an audit, "how to reproduce" and the
-docs read it there.
+An option is a field of a dataclass, such as `parivox.options.audit.AuditOptions`. Name, type and
+default are those of the field; everything else is in an `Option` that is attached to the field. The
+command line, the signatures and checks of the library, the record of an audit, "how to reproduce"
+and the docs all read it from there.
 """
 
 from __future__ import annotations
@@ -24,136 +24,139 @@ if TYPE_CHECKING:
 LOG_BASES = (2, 10)
 """Bases of logarithms that are not natural."""
 MAX_WEIGHTS = 1000
-_LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
+_MARKDOWN_LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 
 @frozen(kw_only=True)
 class Option:
-    """One option; its subclasses are the kinds."""
+    """One option; each subclass is a kind of option."""
 
     annotation: ClassVar[str] = "Any"
-    """Type in a signature of the library, as source."""
+    """Type in a signature of the library, as source code."""
 
-    words: str
-    """What it is, in Markdown; literals in backticks."""
+    description: str
+    """Help text in Markdown; literals in backticks."""
     section: str
-    """Heading under which it is listed; empty if there is none."""
+    """Heading under which it is listed; empty for none."""
     metavar: str = ""
-    """What stands for the value in a list of options."""
-    without: str = ""
-    """What holds where it is left out, in words, where the default does not tell."""
-    command: str | None = ""
-    """Its name on the command line, if not `name` with dashes; None if it has none."""
+    """Placeholder of the value in a list of options."""
+    default_text: str = ""
+    """What happens without the option, in words, where the default does not say it."""
+    command_name: str | None = ""
+    """Name on the command line, if not `name` with dashes; None if the command line lacks it."""
     letter: str = ""
-    """A short name on the command line, without its dash."""
-    python: str = ""
-    """Its name in the library, if not `name`."""
-    position: str = ""
-    """How many values stand on the command line without its name, if any: `1`, `?` or `+`."""
+    """One-letter name on the command line, without its dash."""
+    python_name: str = ""
+    """Name in the library, if not `name`."""
+    positional_count: str = ""
+    """Number of values without the name of the option, as in argparse: `1`, `?`, `*` or `+`."""
     is_repeatable: bool = False
-    """Whether the command line takes it several times."""
-    is_needed: bool = False
-    """Whether the command line asks for it."""
+    """Whether the command line accepts it several times."""
+    is_required: bool = False
+    """Whether the command line requires it."""
     is_common: bool = False
-    """Whether it is among the few that `--help` lists of a command with many."""
+    """Whether `--help` lists it although the command has many options."""
     is_recorded: bool = True
-    """Whether the record of an audit names it."""
-    reads: Callable[[Any], Any] | None = None
-    """Makes what the library takes of what the command line is given, where that is no text."""
+    """Whether the record of an audit holds it."""
+    parser: Callable[[Any], Any] | None = None
+    """Converts the words of the command line to the argument of the library, if not text."""
     name: str = ""
     default: Any = None
 
     @property
-    def argument(self) -> str:
-        """Name in the library."""
-        return self.python or self.name
+    def keyword(self) -> str:
+        """Return the name in the library."""
+        return self.python_name or self.name
 
     @property
     def flag(self) -> str:
-        """Name on the command line, with dashes."""
-        return f"--{self.command or self.name.replace('_', '-')}"
+        """Return the name on the command line, with dashes."""
+        return f"--{self.command_name or self.name.replace('_', '-')}"
 
     @property
-    def plain(self) -> str:
-        """The words without Markdown."""
-        return _LINK.sub(r"\1", self.words).replace("`", "")
+    def plain_description(self) -> str:
+        """Return the description without Markdown."""
+        return _MARKDOWN_LINK.sub(r"\1", self.description).replace("`", "")
 
     @property
-    def fallback(self) -> str:
-        """What holds where the option is left out, in Markdown; empty if nothing does."""
-        if self.without or self.default is None or self.default == ():
-            return self.without
+    def default_description(self) -> str:
+        """Return what happens without the option, in Markdown; empty if nothing does."""
+        if self.default_text or self.default is None or self.default == ():
+            return self.default_text
         values = as_tuple(() if isinstance(self.default, bool) else self.default)
-        return ", ".join(f"`{_written(one)}`" for one in values)
+        return ", ".join(f"`{_value_text(element)}`" for element in values)
 
-    def is_given(self, value: Any) -> bool:
-        """Whether a value, which may be a table, is not the default."""
-        if value is None or isinstance(value, (str, bool, tuple, int, float)):
-            return bool(value != self.default)
-        return True
+    def is_given(self, setting: Any) -> bool:
+        """Whether a setting, which may be a table, differs from the default."""
+        if setting is None or isinstance(setting, (str, bool, tuple, int, float)):
+            return bool(setting != self.default)
+        return True  # a table, whose comparison with the default would give a table
 
-    def check(self, value: Any) -> Any:
-        """The value to keep, or a sentence on what is wrong with it."""
-        return value
+    def check(self, setting: Any) -> Any:
+        """Return the setting to keep; raise one sentence if it is wrong."""
+        return setting
 
     def parse(self, text: Any) -> Any:
-        """What the command line is given, as the library takes it."""
-        return text if self.reads is None else self.reads(text)
+        """Return the argument of the library for the words of the command line."""
+        return text if self.parser is None else self.parser(text)
 
-    def on_command_line(self, value: Any) -> list[str]:
-        """The words that give a value on the command line."""
-        return [word for one in as_tuple(value) for word in (self.flag, _written(one))]
+    def command_line_words(self, setting: Any) -> list[str]:
+        """Return the words that give a setting on the command line."""
+        words: list[str] = []
+        for element in as_tuple(setting):
+            words += [self.flag, _value_text(element)]
+        return words
 
-    def _refuse(self, found: Any, wanted: str) -> ConfigError:
-        return ConfigError(f"{self.flag} is {found!r}; give {wanted}")
+    def _refuse(self, rejected: Any, expected: str) -> ConfigError:
+        return ConfigError(f"{self.flag} is {rejected!r}; give {expected}")
 
 
-def _written(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _value_text(setting: Any) -> str:
+    return f"{setting:g}" if isinstance(setting, float) else str(setting)
 
 
 @frozen(kw_only=True)
 class Unchecked(Option):
-    """What is checked where it is read: a path, a table, several of them."""
+    """An option whose value is checked where it is used: a path, a table, or several."""
 
     metavar: str = "FILE"
-    annotated: str = "Any"
-    """Type in a signature, as source."""
-    is_many: bool = False
-    """Whether several may follow the option on the command line."""
-    const: Any = None
-    """What the option stands for on the command line, where it takes no value."""
+    value_type: str = "Any"
+    """Type in a signature, as source code."""
+    takes_several: bool = False
+    """Whether several values may follow the option on the command line."""
+    flag_value: Any = None
+    """Value of the option on the command line, if no value follows it."""
     is_recorded: bool = False
 
     @property
     def annotation(self) -> str:  # type: ignore[override]
-        """The type."""
-        return self.annotated
+        """Return the type."""
+        return self.value_type
 
 
 @frozen(kw_only=True)
 class Flag(Option):
     """True or False; on the command line an option without a value."""
 
-    negated: str = ""
-    """What the option says on the command line where it stands for False."""
+    negated_description: str = ""
+    """Description on the command line, if the option there stands for False."""
 
     annotation: ClassVar[str] = "bool"
 
-    def check(self, value: Any) -> bool:
-        """True or False."""
-        if not isinstance(value, bool):
-            msg = f"{self.argument}={value!r} is neither True nor False; give one of them"
+    def check(self, setting: Any) -> bool:
+        """Return the setting; refuse everything but True and False."""
+        if not isinstance(setting, bool):
+            msg = f"{self.keyword}={setting!r} is neither True nor False; give one of them"
             raise ConfigError(msg)
-        return value
+        return setting
 
-    def parse(self, text: Any) -> bool:  # noqa: ARG002 - that it is given says it
-        """The other of both."""
+    def parse(self, text: Any) -> bool:  # noqa: ARG002 - its presence says it
+        """Return the opposite of the default."""
         return not self.default
 
-    def on_command_line(self, value: Any) -> list[str]:
-        """The option alone."""
-        return [] if value == self.default else [self.flag]
+    def command_line_words(self, setting: Any) -> list[str]:
+        """Return the option alone; nothing for the default."""
+        return [] if setting == self.default else [self.flag]
 
 
 @frozen(kw_only=True)
@@ -162,27 +165,27 @@ class Text(Option):
 
     metavar: str = "NAME"
     choices: tuple[str, ...] = ()
-    alone: str = ""
-    """What the option stands for on the command line where no text follows it, if that may be."""
+    implied_text: str = ""
+    """Value of the option on the command line if no text follows; empty if one must."""
 
     @property
     def annotation(self) -> str:  # type: ignore[override]
-        """A text; None if it may be left out."""
+        """Return the type: a text; None if it may be left out."""
         return "str | None" if self.default is None else "str"
 
-    def check(self, value: Any) -> str | None:
-        """One text."""
-        if value is None and self.default is None:
+    def check(self, setting: Any) -> str | None:
+        """Return one text; refuse anything else."""
+        if setting is None and self.default is None:
             return None
-        if not isinstance(value, str):
-            msg = f"{self.argument}={value!r} is not text; give one text, or leave it out"
+        if not isinstance(setting, str):
+            msg = f"{self.keyword}={setting!r} is not text; give one text, or leave it out"
             raise ConfigError(msg)
-        self._check_known(value)
-        return value
+        self._check_known(setting)
+        return setting
 
-    def _check_known(self, value: str) -> None:
-        if self.choices and value not in self.choices:
-            msg = f"{self.flag} {value!r} is not known; choose from {', '.join(self.choices)}"
+    def _check_known(self, text: str) -> None:
+        if self.choices and text not in self.choices:
+            msg = f"{self.flag} {text!r} is not known; choose from {', '.join(self.choices)}"
             raise ConfigError(msg)
 
 
@@ -191,39 +194,40 @@ class Texts(Text):
     """One or several texts, each once."""
 
     example: str = "gender"
-    """One such text, for who gives something else."""
+    """One such text, for messages."""
     may_be_empty: bool = False
-    """Whether none at all says something."""
+    """Whether an empty list is allowed."""
     is_repeatable: bool = True
 
     @property
     def annotation(self) -> str:  # type: ignore[override]
-        """One text, several, or None if it may be left out."""
+        """Return the type: one text, several, or None if it may be left out."""
         return "Sequence[str] | str" + (" | None" if self.default is None else "")
 
-    def check(self, value: Any) -> Any:
-        """The texts as a tuple, without space around them."""
-        if value is None and self.default is None:
+    def check(self, setting: Any) -> Any:
+        """Return the texts as a tuple, without space around them."""
+        if setting is None and self.default is None:
             return None
-        found = self._texts(value)
-        for one in found or (() if self.may_be_empty else ("",)):
-            self._check_known(one)
-        twice = next((one for one in found if found.count(one) > 1), None)
-        if twice is not None or (not found and not self.may_be_empty):
-            what = "nothing" if twice is None else f"{twice!r} twice"
-            msg = f"{self.flag} names {what}; name each choice once"
+        texts = self._texts(setting)
+        # an empty list is checked as an empty text, so that the message lists the choices
+        for text in texts or (() if self.may_be_empty else ("",)):
+            self._check_known(text)
+        repeated = [text for text in texts if texts.count(text) > 1]
+        if repeated or (not texts and not self.may_be_empty):
+            problem = f"{repeated[0]!r} twice" if repeated else "nothing"
+            msg = f"{self.flag} names {problem}; name each choice once"
             raise ConfigError(msg)
-        return found
+        return texts
 
-    def _texts(self, value: Any) -> tuple[str, ...]:
-        found = as_tuple(value)
-        for one in found:
-            if not isinstance(one, str):
-                what = "is" if one is value else f"holds {one!r}, which is"
-                mend = f"give one, as in {self.argument}={self.example!r}, or a list of such"
-                msg = f"{self.argument}={value!r} {what} not text; {mend}"
+    def _texts(self, setting: Any) -> tuple[str, ...]:
+        texts = as_tuple(setting)
+        for text in texts:
+            if not isinstance(text, str):
+                problem = "is" if text is setting else f"holds {text!r}, which is"
+                remedy = f"give one, as in {self.keyword}={self.example!r}, or a list of such"
+                msg = f"{self.keyword}={setting!r} {problem} not text; {remedy}"
                 raise ConfigError(msg)
-        return tuple(one.strip() for one in found)
+        return tuple(text.strip() for text in texts)
 
 
 @frozen(kw_only=True)
@@ -234,60 +238,65 @@ class Number(Option):
     low: float
     high: float
     is_whole: bool = False
-    wanted: str = ""
-    """What to give, in words, where the bounds do not tell."""
-    zero: str = ""
+    expected: str = ""
+    """What to give, in words, where the bounds do not say it."""
+    zero_word: str = ""
     """The word that stands for 0; empty if there is none."""
-    outside: tuple[float, ...] = ()
-    """Numbers from `low` to `high` that are none."""
+    excluded: tuple[float, ...] = ()
+    """Numbers from `low` to `high` that are refused, such as the bounds of an open interval."""
 
     @property
     def annotation(self) -> str:  # type: ignore[override]
-        """The kind of number."""
+        """Return the type of number."""
         kind = "int" if self.is_whole else "float"
-        may_be_none = self.default is None and not self.is_needed
-        return kind + (" | str" if self.zero else "") + (" | None" if may_be_none else "")
+        may_be_none = self.default is None and not self.is_required
+        if self.zero_word:
+            kind += " | str"
+        return f"{kind} | None" if may_be_none else kind
 
-    def check(self, value: Any) -> int | float | None:
-        """A number of Python's, whatever number it was."""
-        if value is None and self.default is None and not self.is_needed:
+    def check(self, setting: Any) -> int | float | None:
+        """Return the setting as a number of Python; refuse numbers out of bounds."""
+        if setting is None and self.default is None and not self.is_required:
             return None
-        if self.zero and isinstance(value, str) and value == self.zero:
+        if self.zero_word and isinstance(setting, str) and setting == self.zero_word:
             return 0
-        if not self.is_right(value):
+        if not self.is_valid(setting):
             kind = "a whole number" if self.is_whole else "a number"
-            also = f"{self.zero}, or " if self.zero else ""
-            wanted = self.wanted or f"{also}{kind} from {self.low} to {self.high}"
-            raise self._refuse(value, wanted)
-        return int(value) if self.is_whole else float(value)
+            alternative = f"{self.zero_word}, or " if self.zero_word else ""
+            expected = self.expected or f"{alternative}{kind} from {self.low} to {self.high}"
+            raise self._refuse(setting, expected)
+        return int(setting) if self.is_whole else float(setting)
 
-    def is_right(self, value: Any) -> bool:
-        """Whether it is a number within the bounds."""
-        is_number = isinstance(value, Integral if self.is_whole else Real)
-        if not is_number or isinstance(value, bool):
+    def is_valid(self, number: Any) -> bool:
+        """Whether this is a number within the bounds."""
+        is_number = isinstance(number, Integral if self.is_whole else Real)
+        if not is_number or isinstance(number, bool):
             return False
-        is_within = self.low <= value <= self.high and value not in self.outside
-        return bool(is_within or (self.zero and value == 0))
+        is_within = self.low <= number <= self.high and number not in self.excluded
+        return bool(is_within or (self.zero_word and number == 0))
 
     def parse(self, text: Any) -> Any:
-        """The number that a text is."""
-        if text == self.zero:
+        """Return the number that a text means, or the word for 0."""
+        if text == self.zero_word:
             return text
         kind = "a whole number" if self.is_whole else "a number"
         digits = "" if "_" in str(text) else text  # Python reads 1_0 as ten, which nobody means
         try:
-            found: float = int(digits) if self.is_whole else float(digits)
+            number: float = int(digits) if self.is_whole else float(digits)
         except ValueError:
-            also = f", or {self.zero}" if self.zero else ""
-            raise self._refuse(text, f"{kind}{also}") from None
-        if self.zero and found == 0:
-            msg = f"{self.flag} is 0; give {self.zero}, or {kind} of {self.name}"
+            alternative = f", or {self.zero_word}" if self.zero_word else ""
+            raise self._refuse(text, f"{kind}{alternative}") from None
+        if self.zero_word and number == 0:
+            msg = f"{self.flag} is 0; give {self.zero_word}, or {kind} of {self.name}"
             raise ConfigError(msg)
-        return found
+        return number
 
-    def on_command_line(self, value: Any) -> list[str]:
-        """The number, or the word for 0."""
-        return [self.flag, self.zero if self.zero and value == 0 else _written(value)]
+    def command_line_words(self, number: Any) -> list[str]:
+        """Return the option and its number, or the word for 0."""
+        return [
+            self.flag,
+            self.zero_word if self.zero_word and number == 0 else _value_text(number),
+        ]
 
 
 @frozen(kw_only=True)
@@ -298,17 +307,17 @@ class LogBase(Option):
 
     annotation: ClassVar[str] = "int | None"
 
-    def check(self, value: Any) -> int | None:
-        """One of the bases, as a whole number."""
-        if value is None:
+    def check(self, base: Any) -> int | None:
+        """Return one of the bases, as a whole number."""
+        if base is None:
             return None
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        if not is_number or value not in LOG_BASES:
-            raise self._refuse(value, "10 or 2, or --llr alone for natural logarithms")
-        return int(value)
+        is_number = isinstance(base, Real) and not isinstance(base, bool)
+        if not is_number or base not in LOG_BASES:
+            raise self._refuse(base, "10 or 2, or --llr alone for natural logarithms")
+        return int(base)
 
     def parse(self, text: Any) -> int | str:
-        """The number that a text is, or the text."""
+        """Return the number that a text means, or the text."""
         return int(text) if text.isdecimal() else text
 
 
@@ -317,37 +326,43 @@ class Weights(Option):
 
     annotation: ClassVar[str] = "Sequence[float | str] | float | str"
 
-    def check(self, value: Any) -> tuple[float, ...]:
-        """The weights, each once."""
-        found: list[float] = []
-        for text in ",".join(str(one) for one in as_tuple(value)).split(","):
+    def check(self, setting: Any) -> tuple[float, ...]:
+        """Return the weights, each once."""
+        weights: list[float] = []
+        for text in ",".join(str(element) for element in as_tuple(setting)).split(","):
             parts = text.split(":")
             try:
                 numbers = [float(part) for part in parts]
             except ValueError:
                 numbers = []
             if len(numbers) == 1:
-                found += numbers
-            elif len(numbers) == 3 and all(map(math.isfinite, numbers)) and _is_range(*numbers):
+                weights += numbers
+            elif (
+                len(numbers) == 3
+                and all(map(math.isfinite, numbers))
+                and _is_weight_range(*numbers)
+            ):
                 low, high, step = numbers
-                found += [
+                # 1.5e-9: rounding of the quotient must not lose the last weight
+                weights += [
                     round(low + step * i, 12)
                     for i in range(math.floor((high - low) / step + 1.5e-9) + 1)
                 ]
             else:
                 msg = f"{self.flag} {text!r} is neither a number nor LOW:HIGH:STEP, as in 0:1:0.05"
                 raise ConfigError(msg)
-        weights = tuple(dict.fromkeys(found))
-        if not all(0 <= weight <= 1 for weight in weights):
+        unique_weights = tuple(dict.fromkeys(weights))
+        if not all(0 <= weight <= 1 for weight in unique_weights):
             msg = (
-                f"{self.flag} is given {list(weights)}; weights lie between 0 and 1, as in 0:1:0.05"
+                f"{self.flag} is given {list(unique_weights)}; weights lie between 0 and 1, "
+                "as in 0:1:0.05"
             )
             raise ConfigError(msg)
-        return weights
+        return unique_weights
 
 
-def _is_range(low: float, high: float, step: float) -> bool:
-    """Whether there are steps from low to high, and not absurdly many."""
+def _is_weight_range(low: float, high: float, step: float) -> bool:
+    """Whether there are steps from low to high, and at most `MAX_WEIGHTS`."""
     return step > 0 and low <= high and (high - low) / step <= MAX_WEIGHTS
 
 
@@ -355,99 +370,103 @@ def _is_range(low: float, high: float, step: float) -> bool:
 class NameMapping(Option):
     """A mapping from names to something, such as roles to columns."""
 
-    of: str
-    """What the values are, as source of a type."""
-    is_right: Callable[[Any], bool]
-    """Whether a value is such."""
-    form: str
-    """What is mapped to what, with an example."""
+    value_type: str
+    """Type of the values, as source code."""
+    is_valid: Callable[[Any], bool]
+    """Whether a value has this type."""
+    mapping_form: str
+    """What is mapped to what, with an example, for messages."""
     example: str = "enrol=ref_file,score=sc"
     """Such a mapping on the command line."""
 
     @property
     def annotation(self) -> str:  # type: ignore[override]
-        """The mapping."""
-        return f"Mapping[str, {self.of}] | None"
+        """Return the type of the mapping."""
+        return f"Mapping[str, {self.value_type}] | None"
 
-    def check(self, value: Any) -> Any:
-        """The mapping as it is."""
-        is_mapping = isinstance(value, Mapping) and all(
-            isinstance(name, str) and self.is_right(one) for name, one in value.items()
+    def check(self, mapping: Any) -> Any:
+        """Return the mapping unchanged; refuse anything else."""
+        is_mapping = isinstance(mapping, Mapping) and all(
+            isinstance(name, str) and self.is_valid(mapped) for name, mapped in mapping.items()
         )
-        if value is not None and not is_mapping:
-            msg = f"{self.argument}={value!r} is not a mapping {self.form}"
+        if mapping is not None and not is_mapping:
+            msg = f"{self.keyword}={mapping!r} is not a mapping {self.mapping_form}"
             raise ConfigError(msg)
-        return value
+        return mapping
 
     def parse(self, text: Any) -> dict[str, str]:
-        """Roles and columns, as in ``enrol=ref_file,test=com_file``."""
-        found: dict[str, str] = {}
+        """Return columns by role, from text such as ``enrol=ref_file,test=com_file``."""
+        columns_by_role: dict[str, str] = {}
         for part in text.split(","):
             role, equals, column = (word.strip() for word in part.partition("="))
             if not equals or not role or not column:
                 msg = f"{self.flag} {text!r}: {part!r} is not ROLE=COLUMN, as in {self.example}"
                 raise ConfigError(msg)
-            if role in found:
+            if role in columns_by_role:
                 msg = f"{self.flag} {text!r}: {role} is given twice; give each role one column"
                 raise ConfigError(msg)
-            found[role] = column
-        return found
+            columns_by_role[role] = column
+        return columns_by_role
 
 
 @frozen(kw_only=True)
 class Direction(Text):
     """One of several words, each an option of its own on the command line: ``--distance``."""
 
-    each: Mapping[str, str]
-    """What each word says."""
+    descriptions: Mapping[str, str]
+    """Description of each word."""
 
 
-def as_tuple(value: Any) -> tuple[Any, ...]:
-    """One or several choices as several.
+def as_tuple(choice: Any) -> tuple[Any, ...]:
+    """Return one or several choices as a tuple.
 
     Examples
     --------
-    >>> several("gender"), several(["gender", "age"]), several(None)
+    >>> as_tuple("gender"), as_tuple(["gender", "age"]), as_tuple(None)
     (('gender',), ('gender', 'age'), (None,))
     """
-    is_many = isinstance(value, Iterable) and not isinstance(value, (str, bytes))
-    return tuple(value) if is_many else (value,)
+    has_several = isinstance(choice, Iterable) and not isinstance(choice, (str, bytes))
+    return tuple(choice) if has_several else (choice,)
 
 
 def option(
-    section: str, words: str, kind: type[Option] = Unchecked, default: Any = None, **more: Any
+    section: str,
+    description: str,
+    kind: type[Option] = Unchecked,
+    default: Any = None,
+    **details: Any,
 ) -> Any:
-    """A field of a dataclass that is an option."""
-    made = kind(words=words, section=section, default=default, **more)
-    return field(default=default, metadata={"option": made})
+    """Return a field of a dataclass that is an option."""
+    described = kind(description=description, section=section, default=default, **details)
+    return field(default=default, metadata={"option": described})
 
 
-def option_like(described: type[Options], name: str, **changes: Any) -> Any:
-    """A field that is the option of another command, but for some changes."""
-    (known,) = (one for one in fields(described) if one.name == name)
-    made = replace(known.metadata["option"], **{"name": name} | changes)
-    return field(default=made.default, metadata={"option": made})
+def option_like(command: type[Options], name: str, **changes: Any) -> Any:
+    """Return a field that is an option of another command, with some changes."""
+    (original,) = (candidate for candidate in fields(command) if candidate.name == name)
+    changed = replace(original.metadata["option"], **{"name": name} | changes)
+    return field(default=changed.default, metadata={"option": changed})
 
 
-def option_fields(described: type[Options]) -> dict[str, Option]:
-    """The options of a command by the name of their field, in order."""
+def option_fields(command: type[Options]) -> dict[str, Option]:
+    """Return the options of a command by the name of their field, in order."""
     return {
-        one.name: replace(one.metadata["option"], name=one.name)
-        for one in fields(described)
-        if "option" in one.metadata
+        described.name: replace(described.metadata["option"], name=described.name)
+        for described in fields(command)
+        if "option" in described.metadata
     }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options:
-    """What a command is asked to do: each option checked once.
+    """The options that a caller gave, each checked once.
 
-    Subclasses have a field for each option. What the command line alone takes is in one of its
-    own, named for the command.
+    A subclass has a field for each option. Options of the command line alone are in a separate
+    subclass, named for the command.
     """
 
-    order: ClassVar[tuple[str, ...]] = ()
-    """Sections that are listed before those of other names, in this order."""
+    section_order: ClassVar[tuple[str, ...]] = ()
+    """Sections that are listed before all others, in this order."""
 
     def __post_init__(self) -> None:
         """Check every option."""
@@ -455,33 +474,38 @@ class Options:
             object.__setattr__(self, name, described.check(getattr(self, name)))
 
     @classmethod
-    def of(cls, **given: Any) -> Self:
-        """What a caller gives by the names that options have in the library.
+    def from_keywords(cls, **keywords: Any) -> Self:
+        """Return the options of keyword arguments, named as in the library.
 
         Raises
         ------
         ConfigError
-            If there is no option of such a name, or it is given something wrong.
+            If no option has such a name, or a setting is wrong.
         """
-        names = {one.argument: name for name, one in option_fields(cls).items()}
-        for argument in given:
+        names = {described.keyword: name for name, described in option_fields(cls).items()}
+        for argument in keywords:
             if argument not in names:
                 from difflib import get_close_matches  # noqa: PLC0415 - takes time to load
 
-                near = get_close_matches(argument, names, n=1) or get_close_matches(
-                    argument, [n for n in names if argument in n or n in argument], n=1, cutoff=0
-                )
-                mend = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-                msg = f"{argument}= is not an option; {mend}"
+                close_names = get_close_matches(argument, names, n=1)
+                if not close_names:  # a name within the other is close, however long the rest is
+                    related_names = [name for name in names if argument in name or name in argument]
+                    close_names = get_close_matches(argument, related_names, n=1, cutoff=0)
+                remedy = f"there are {', '.join(names)}"
+                if close_names:
+                    remedy = f"did you mean {close_names[0]}?"
+                msg = f"{argument}= is not an option; {remedy}"
                 raise ConfigError(msg)
-        return cls(**{names[argument]: value for argument, value in given.items()})
+        return cls(**{names[argument]: setting for argument, setting in keywords.items()})
 
 
-def options_by_section(*described: type[Options]) -> dict[str, list[Option]]:
-    """Options under the heading of their section, in order."""
-    found: dict[str, list[Option]] = {}
-    for section in (section for one in described for section in one.order):
-        found[section] = []
-    for one in (one for options in described for one in option_fields(options).values()):
-        found.setdefault(one.section, []).append(one)
-    return {section: options for section, options in found.items() if options}
+def options_by_section(*commands: type[Options]) -> dict[str, list[Option]]:
+    """Return the options of some commands by the heading of their section, in order."""
+    sections: dict[str, list[Option]] = {}
+    for command in commands:
+        for section in command.section_order:
+            sections[section] = []
+    for command in commands:
+        for described in option_fields(command).values():
+            sections.setdefault(described.section, []).append(described)
+    return {section: options for section, options in sections.items() if options}

@@ -1,4 +1,4 @@
-"""Options of `monitor`: what is watched, and how sure an alarm is to be."""
+"""Options of `monitor`: what is monitored, and how certain an alarm must be."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class MonitorOptions(ReadOptions):
     by: tuple[str, ...] | None = option_like(
         ReadOptions,
         "by",
-        words="attributes that define the groups, as one grouping of speakers: `gender`, "
+        description="attributes that define the groups, as one grouping of speakers: `gender`, "
         "`gender+nationality`, `age:18,30,60`",
-        without="the grouping of `--groups`",
+        default_text="the grouping of `--groups`",
         is_repeatable=False,
     )
     within: None = field(default=None, init=False)
@@ -36,29 +36,29 @@ class MonitorOptions(ReadOptions):
         MONITORING_SECTION,
         "file that holds the counts so far; `--new` creates it",
         is_common=True,
-        annotated="str | os.PathLike[str]",
+        value_type="str | os.PathLike[str]",
     )
     key: Any = option(
         MONITORING_SECTION,
         "file with the secret that turns speaker ids into pseudonyms; the state contains only "
         "these. The same as for [`count`](counts.md#sites-that-may-not-share-rows)",
         is_common=True,
-        annotated="str | os.PathLike[str] | None",
+        value_type="str | os.PathLike[str] | None",
     )
     new_key: Any = option(
         MONITORING_SECTION,
         "with `--new`: like `--key`, with a new random secret that is written to this file",
         metavar="FILE",
-        without="`--key`",
+        default_text="`--key`",
         is_common=True,
-        annotated="str | os.PathLike[str] | None",
+        value_type="str | os.PathLike[str] | None",
     )
     day: str | None = option(
         MONITORING_SECTION,
         "day of these trials, as in `2026-11-22`",
         Text,
         metavar="DATE",
-        without="the date in the file name",
+        default_text="the date in the file name",
         is_common=True,
     )
     new: bool = option(
@@ -77,7 +77,7 @@ class MonitorOptions(ReadOptions):
     limit: tuple[str, ...] = option_like(
         AuditOptions,
         "limit",
-        words="maximum allowed FNR of a group: `fnr=5%`",
+        description="maximum allowed FNR of a group: `fnr=5%`",
         section=MONITORING_SECTION,
         is_repeatable=False,
     )
@@ -85,9 +85,9 @@ class MonitorOptions(ReadOptions):
         MONITORING_SECTION,
         "saved audit whose group rates are the reference",
         metavar="AUDIT",
-        without="the days before, from the fifth week on",
+        default_text="the days before, from the fifth week on",
         is_common=True,
-        annotated="str | os.PathLike[str] | None",
+        value_type="str | os.PathLike[str] | None",
     )
     alpha: float = option(
         UNCERTAINTY_SECTION,
@@ -97,7 +97,7 @@ class MonitorOptions(ReadOptions):
         metavar="CHANCE",
         low=1e-6,
         high=0.5,
-        wanted="a fraction from 0.000001 to 0.5, as in 0.05",
+        expected="a fraction from 0.000001 to 0.5, as in 0.05",
     )
     margin: float = option(
         UNCERTAINTY_SECTION,
@@ -135,7 +135,7 @@ class MonitorOptions(ReadOptions):
 class MonitorCommand(Options):
     """The command line of `monitor`."""
 
-    order = (
+    section_order = (
         INPUT_SECTION,
         MONITORING_SECTION,
         UNCERTAINTY_SECTION,
@@ -147,7 +147,7 @@ class MonitorCommand(Options):
         INPUT_SECTION,
         "trials of one day with their decisions; if omitted, show the current state",
         metavar="TRIALS",
-        position="?",
+        positional_count="?",
     )
     report: Any = option(
         OUTPUT_SECTION, "write the report of the stream (HTML)", metavar="PAGE", is_common=True

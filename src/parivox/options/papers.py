@@ -1,6 +1,6 @@
-"""Options of `papers`: which items of which paper, from which data.
+"""Options of `papers`: items, paper and data.
 
-Classes named for a command hold what the command line alone takes.
+Classes named for a command hold the options of the command line alone.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class PapersListCommand(Options):
         SELECTION_SECTION,
         "show this paper only: `000`, `001`, `002` or `003`",
         metavar="PAPER",
-        position="?",
+        positional_count="?",
     )
 
 
@@ -34,14 +34,14 @@ class PapersRunCommand(Options):
         SELECTION_SECTION,
         "paper to reproduce: `000`, `001`, `002` or `003`; without it, all",
         metavar="PAPER",
-        position="?",
+        positional_count="?",
     )
     table: str | None = option(
         SELECTION_SECTION,
         "number of a table",
         Text,
         metavar="N",
-        without="all items that can be computed",
+        default_text="all items that can be computed",
     )
     figure: str | None = option(SELECTION_SECTION, "number of a figure", Text, metavar="N")
     claim: str | None = option(
@@ -51,7 +51,7 @@ class PapersRunCommand(Options):
         SELECTION_SECTION,
         "folder with the data of bt4vt 1.0.1 and, optionally, the VoxCeleb1 list `veri_test.txt`",
         metavar="DIR",
-        without="the installed data (`pip install parivox[demo]`)",
+        default_text="the installed data (`pip install parivox[demo]`)",
     )
     out: Any = option(
         OUTPUT_SECTION,

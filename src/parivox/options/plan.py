@@ -1,4 +1,4 @@
-"""Options of `plan`: what difference is to be detected, and what is known of the trials."""
+"""Options of `plan`: the difference to detect, and assumptions about the trials."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ class Rates(Number):
 
     is_repeatable: bool = True
 
-    def check(self, value: Any) -> dict[str, float]:  # type: ignore[override]
-        """Numbers by metric."""
-        if value is None:
+    def check(self, setting: Any) -> dict[str, float]:  # type: ignore[override]
+        """Return numbers by metric; refuse anything else."""
+        if setting is None:
             return {}
-        if not isinstance(value, Mapping):
-            msg = f"{self.flag} is {value!r}; give a mapping, as in {{'fnr': 0.1}}"
+        if not isinstance(setting, Mapping):
+            msg = f"{self.flag} is {setting!r}; give a mapping, as in {{'fnr': 0.1}}"
             raise ConfigError(msg)
-        for metric, number in value.items():
+        for metric, number in setting.items():
             if metric not in METRICS:
                 msg = f"{self.flag} is given for {metric!r}; give it for fnr or fpr"
                 raise ConfigError(msg)
-            if not self.is_right(number):
-                msg = f"{self.flag} {metric} is {number!r}; give {self.wanted}"
+            if not self.is_valid(number):
+                msg = f"{self.flag} {metric} is {number!r}; give {self.expected}"
                 raise ConfigError(msg)
-        return dict(value)
+        return dict(setting)
 
-    def parse(self, text: Any) -> dict[str, float]:
-        """Numbers as in ``fnr=0.1``, one for each metric."""
-        found: dict[str, float] = {}
-        for one in text:
-            metric, _, number = (word.strip() for word in one.partition("="))
-            if metric in found:
+    def parse(self, texts: Any) -> dict[str, float]:
+        """Return numbers by metric, from texts such as ``fnr=0.1``."""
+        numbers: dict[str, float] = {}
+        for assignment in texts:
+            metric, _, number = (word.strip() for word in assignment.partition("="))
+            if metric in numbers:
                 msg = f"{self.flag} of {metric} is given twice; give it once"
                 raise ConfigError(msg)
             try:
-                found[metric] = float(number)
+                numbers[metric] = float(number)
             except ValueError:
-                msg = f"{self.flag} {one!r} is not METRIC=NUMBER, as in {self.flag} fnr=0.1"
+                msg = f"{self.flag} {assignment!r} is not METRIC=NUMBER, as in {self.flag} fnr=0.1"
                 raise ConfigError(msg) from None
-        return found
+        return numbers
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -71,8 +71,8 @@ class PlanOptions(Options):
         metavar="X",
         low=0,
         high=sys.float_info.max,
-        outside=(0, 1),
-        wanted="a ratio above 0, not 1",
+        excluded=(0, 1),
+        expected="a ratio above 0, not 1",
     )
     power: float = option(
         GOAL_SECTION,
@@ -81,7 +81,7 @@ class PlanOptions(Options):
         0.8,
         metavar="X",
         **_FRACTION_BOUNDS,
-        wanted="a fraction from 0.5 to 0.999",
+        expected="a fraction from 0.5 to 0.999",
     )
     confidence: float = option(
         GOAL_SECTION,
@@ -90,50 +90,50 @@ class PlanOptions(Options):
         0.95,
         metavar="X",
         **_FRACTION_BOUNDS,
-        wanted="one from 0.5 to 0.999",
+        expected="one from 0.5 to 0.999",
     )
     target_fpr: float | None = option(
         GOAL_SECTION,
         "FPR to plan for",
         Number,
         metavar="X",
-        without="that of each operating point",
+        default_text="that of each operating point",
         low=1e-8,
         high=1,
-        outside=(1,),
-        wanted="a fraction from 1e-08 to 1",
+        excluded=(1,),
+        expected="a fraction from 1e-08 to 1",
     )
     rate: Mapping[str, float] = option(
         ASSUMPTIONS_SECTION,
         "error rate of the other groups, as in `fnr=0.05`",
         Rates,
         metavar="METRIC=X",
-        without="from the pilot",
+        default_text="from the pilot",
         low=0,
         high=1,
-        outside=(0, 1),
-        wanted="a fraction between 0 and 1",
+        excluded=(0, 1),
+        expected="a fraction between 0 and 1",
     )
     icc: Mapping[str, float] = option(
         ASSUMPTIONS_SECTION,
         "correlation of two trials that share a speaker, as in `fnr=0.1`",
         Rates,
         metavar="METRIC=X",
-        without="from the pilot",
+        default_text="from the pilot",
         low=0,
         high=1,
-        outside=(1,),
-        wanted="a correlation from 0 to below 1",
+        excluded=(1,),
+        expected="a correlation from 0 to below 1",
     )
     trials_per_speaker: Mapping[str, float] = option(
         ASSUMPTIONS_SECTION,
         "trials per speaker, as in `fnr=50`",
         Rates,
         metavar="METRIC=X",
-        without="from the pilot",
+        default_text="from the pilot",
         low=1,
         high=1_000_000,
-        wanted="from 1 to 1,000,000",
+        expected="from 1 to 1,000,000",
     )
 
     policy: Any = option(
@@ -143,14 +143,14 @@ class PlanOptions(Options):
     )
 
     def __post_init__(self) -> None:
-        """Check every option, and those that must agree."""
+        """Check every option, and that options which state the same agree."""
         super().__post_init__()
         if self.target_fpr is not None and self.rate.get("fpr", self.target_fpr) != self.target_fpr:
             msg = "--target-fpr and --rate fpr differ; give one of them"
             raise ConfigError(msg)
 
     def planned(self, metric: str) -> float | None:
-        """The rate to plan for, if it is not the pilot's."""
+        """Return the rate to plan for; None for the rate of the pilot."""
         return self.rate.get(metric, self.target_fpr if metric == "fpr" else None)
 
 
@@ -158,13 +158,13 @@ class PlanOptions(Options):
 class PlanCommand(Options):
     """The command line of `plan`."""
 
-    order = (ASSUMPTIONS_SECTION, GOAL_SECTION)
+    section_order = (ASSUMPTIONS_SECTION, GOAL_SECTION)
 
     pilot: Any = option(
         ASSUMPTIONS_SECTION,
         "folder of a saved audit with intervals",
         metavar="DIR",
-        without="rates, correlations and trials are given, for two groups",
+        default_text="rates, correlations and trials are given, for two groups",
     )
     json: bool = option(OUTPUT_SECTION, "print the plan as JSON", Flag, False)
     verbose: bool = option(

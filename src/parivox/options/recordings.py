@@ -1,6 +1,6 @@
-"""Options of `embed`, `score` and `systems`: what is embedded, by which system, how it is scored.
+"""Options of `embed`, `score` and `systems`: recordings, system and scoring.
 
-Classes named for a command hold what the command line alone takes.
+Classes named for a command hold the options of the command line alone.
 """
 
 from __future__ import annotations
@@ -48,15 +48,16 @@ class SystemOptions(Options):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EmbedOptions(Options):
-    """What is embedded, what of it stays, and by how many processes."""
+    """Options of embedding: input, what is kept, number of processes."""
 
     columns: Mapping[str, str] | None = option_like(
         ListOptions,
         "columns",
         section=RECORDINGS_SECTION,
-        words="columns of a table by role, `speaker=talker,file=wav`; for a folder, the level of "
+        description="columns of a table by role, `speaker=talker,file=wav`; for a folder, the "
+        "level of "
         "the path: `speaker=2`",
-        form="from role to column; give one, as in {'speaker': 'talker'}",
+        mapping_form="from role to column; give one, as in {'speaker': 'talker'}",
         example="speaker=talker,file=wav",
     )
     channel: int | str | None = option(
@@ -64,8 +65,8 @@ class EmbedOptions(Options):
         "channel to use in files whose channels differ: `mix`, `left`, `right`, a number from 1, "
         "or `each`, which makes one recording per channel",
         metavar="WHICH",
-        without="such files are excluded",
-        annotated="int | str | None",
+        default_text="such files are excluded",
+        value_type="int | str | None",
     )
     longest_seconds: float = option(
         RECORDINGS_SECTION,
@@ -73,10 +74,10 @@ class EmbedOptions(Options):
         Number,
         3600.0,
         metavar="SECONDS",
-        command="longest",
+        command_name="longest",
         low=0,
         high=86_400,
-        outside=(0,),
+        excluded=(0,),
     )
     encoding: str | None = option_like(ListOptions, "encoding", section=RECORDINGS_SECTION)
     quotes: str | None = option_like(ListOptions, "quotes", section=RECORDINGS_SECTION)
@@ -85,13 +86,13 @@ class EmbedOptions(Options):
         "remove recordings of earlier runs that are no longer named",
         Flag,
         False,
-        without="they are kept",
+        default_text="they are kept",
     )
     workers: int | None = option(
         PROCESSING_SECTION,
         "number of processes",
         Number,
-        without="one per processor",
+        default_text="one per processor",
         **_COUNT_BOUNDS,
     )
     batch: int = option(PROCESSING_SECTION, "recordings per batch", Number, 64, **_COUNT_BOUNDS)
@@ -101,8 +102,8 @@ class EmbedOptions(Options):
         "value, that of `RAY_ADDRESS` or of this machine",
         Text,
         metavar="ADDRESS",
-        alone="auto",
-        without="the processes of `--workers`",
+        implied_text="auto",
+        default_text="the processes of `--workers`",
     )
 
 
@@ -110,14 +111,14 @@ class EmbedOptions(Options):
 class EmbedCommand(Options):
     """The command line of `embed`."""
 
-    order = (RECORDINGS_SECTION, SYSTEM_SECTION, PROCESSING_SECTION, OUTPUT_SECTION)
+    section_order = (RECORDINGS_SECTION, SYSTEM_SECTION, PROCESSING_SECTION, OUTPUT_SECTION)
 
     recordings: Any = option(
         RECORDINGS_SECTION,
         "folder of audio files, Kaldi folder or wav.scp, or table of utterance, file, speaker, "
         "recording, channel, start and end",
         metavar="RECORDINGS",
-        position="?",
+        positional_count="?",
     )
     system: str = option(
         SYSTEM_SECTION,
@@ -150,33 +151,38 @@ class SystemsCheckCommand(SystemsListCommand):
         "speaker encoder: ge2e, model.onnx, eres2net:weights.ckpt, package.module:function, or the "
         "name that a package registered",
         metavar="SYSTEM",
-        position="1",
+        positional_count="1",
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ScoreFileOptions(Options):
-    """What is scored, by embeddings or by a system that compares itself."""
+    """Options of a score file, by embeddings or by a system that compares recordings itself."""
 
     out: Any = option(
-        FILES_SECTION, "write the scores to this Parquet file", is_needed=True, is_common=True
+        FILES_SECTION, "write the scores to this Parquet file", is_required=True, is_common=True
     )
     overwrite: bool = option(
-        FILES_SECTION, "replace an existing file", Flag, False, without="it is kept", is_common=True
+        FILES_SECTION,
+        "replace an existing file",
+        Flag,
+        False,
+        default_text="it is kept",
+        is_common=True,
     )
     models: Any = option(
         FILES_SECTION,
         "model table with model and recording: [what is "
         "enrolled](recordings.md#models-of-several-recordings)",
-        without="each enrolment is one recording",
+        default_text="each enrolment is one recording",
         is_common=True,
     )
     format: str | None = option(
         LIST_READING_SECTION,
         "format of the trial list",
         Text,
-        command="trials-format",
-        without="detected from the content",
+        command_name="trials-format",
+        default_text="detected from the content",
     )
     columns: Mapping[str, str] | None = option_like(
         ListOptions, "columns", section=LIST_READING_SECTION
@@ -187,7 +193,7 @@ class ScoreFileOptions(Options):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ScoreOptions(Options):
-    """How embeddings are compared."""
+    """Options of the comparison of embeddings."""
 
     embeddings: Any = option(
         FILES_SECTION,
@@ -200,7 +206,7 @@ class ScoreOptions(Options):
         "comparison of two embeddings: `cosine`, `dot`, `euclidean`, `crops-euclidean`, "
         "`ecapa-published`",
         Text,
-        without="the scoring of the system",
+        default_text="the scoring of the system",
     )
     models_by: str | None = option(
         SCORING_SECTION,
@@ -222,7 +228,7 @@ class ScoreOptions(Options):
         SCORING_SECTION,
         "number of nearest cohort speakers",
         Number,
-        without="300",
+        default_text="300",
         **_COUNT_BOUNDS,
         is_common=True,
     )
@@ -235,13 +241,13 @@ class ScoreOptions(Options):
         is_common=True,
     )
     ray: str | None = option_like(
-        EmbedOptions, "ray", section=SCORING_SECTION, without="by this process"
+        EmbedOptions, "ray", section=SCORING_SECTION, default_text="by this process"
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AllPairsOptions(Options):
-    """How all pairs of recordings are counted, of which no rows are written."""
+    """Options of counting all pairs of recordings, of which no rows are written."""
 
     by: tuple[str, ...] | None = option_like(ReadOptions, "by", section=COUNTING_SECTION)
     within: tuple[str, ...] | None = option_like(ReadOptions, "within", section=COUNTING_SECTION)
@@ -250,7 +256,7 @@ class AllPairsOptions(Options):
         ReadOptions,
         "utterances",
         section=COUNTING_SECTION,
-        without="that of the folder of `parivox embed`",
+        default_text="that of the folder of `parivox embed`",
         is_common=False,
     )
     id: str | None = option_like(ReadOptions, "id", section=COUNTING_SECTION)
@@ -258,16 +264,16 @@ class AllPairsOptions(Options):
         CountOptions,
         "step",
         section=COUNTING_SECTION,
-        words="width of the score bins",
-        without="count at `--threshold` only",
+        description="width of the score bins",
+        default_text="count at `--threshold` only",
     )
     thresholds: Any = option_like(CountOptions, "thresholds", section=COUNTING_SECTION)
     operating_points: Any = option_like(
         AuditOptions,
         "operating_points",
         section=COUNTING_SECTION,
-        words="operating points of the later audit, in its notation",
-        without="those that an audit uses by default",
+        description="operating points of the later audit, in its notation",
+        default_text="those that an audit uses by default",
         is_common=False,
     )
     across_recordings: bool = option(
@@ -293,9 +299,10 @@ class VerifyOptions(Options):
         EmbedOptions,
         "channel",
         section=VERIFICATION_SECTION,
-        words="channel to use in files whose channels differ: `mix`, `left`, `right` or a number "
+        description="channel to use in files whose channels differ: `mix`, `left`, `right` or a "
+        "number "
         "from 1",
-        without="such files are refused",
+        default_text="such files are refused",
     )
     device: str = option_like(SystemOptions, "device", section=VERIFICATION_SECTION)
 
@@ -304,7 +311,7 @@ class VerifyOptions(Options):
 class ScoreCommand(Options):
     """The command line of `score`."""
 
-    order = (
+    section_order = (
         FILES_SECTION,
         SCORING_SECTION,
         COUNTING_SECTION,
@@ -316,7 +323,7 @@ class ScoreCommand(Options):
         FILES_SECTION,
         "trial list, in any format that an audit reads",
         metavar="TRIALS",
-        position="?",
+        positional_count="?",
     )
     all_pairs: bool = option(
         COUNTING_SECTION,

@@ -1,4 +1,4 @@
-"""Options of `shards`: an audit in parts, planned once, run anywhere, merged."""
+"""Options of `shards`: an audit in parts, planned once, run anywhere and merged."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ SHARDS_SECTION = "shards"
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ShardsPlanCommand(Options):
-    """The command line of `shards plan`, beside the options of an audit."""
+    """The command line of `shards plan`, in addition to the options of an audit."""
 
-    order = (SHARDS_SECTION,)
+    section_order = (SHARDS_SECTION,)
 
     scores: Any = option(
         SHARDS_SECTION,
         "score files of one system, each with different trials, or NAME=FILE",
         metavar="SCORES",
-        position="+",
+        positional_count="+",
     )
     out: Any = option(
         SHARDS_SECTION,
         "folder for the plan and the results of the shards",
         metavar="RUN",
-        is_needed=True,
+        is_required=True,
     )
     shards: int = option(
         SHARDS_SECTION,
@@ -47,13 +47,13 @@ class ShardsPlanCommand(Options):
 class ShardsRunCommand(Options):
     """The command line of `shards run`."""
 
-    folder: Any = option(SHARDS_SECTION, "folder of the plan", metavar="RUN", position="1")
+    folder: Any = option(SHARDS_SECTION, "folder of the plan", metavar="RUN", positional_count="1")
     shard: str | None = option(
         SHARDS_SECTION,
         "run this shard only, as in `7/32`, and the pass that it needs next",
         Text,
         metavar="N/OF",
-        without="all shards and both passes",
+        default_text="all shards and both passes",
     )
     workers: int = option(
         SHARDS_SECTION,
@@ -72,9 +72,9 @@ class ShardsRunCommand(Options):
 class ShardsMergeCommand(Options):
     """The command line of `shards merge`."""
 
-    folder: Any = option(SHARDS_SECTION, "folder of the plan", metavar="RUN", position="1")
+    folder: Any = option(SHARDS_SECTION, "folder of the plan", metavar="RUN", positional_count="1")
     out: Any = option(
-        OUTPUT_SECTION, "write the audit to this folder", metavar="DIR", is_needed=True
+        OUTPUT_SECTION, "write the audit to this folder", metavar="DIR", is_required=True
     )
     format: str = option(
         OUTPUT_SECTION, "format of the tables: `csv` or `parquet`", Text, "csv", metavar="KIND"

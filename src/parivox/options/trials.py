@@ -1,6 +1,6 @@
-"""Options of `trials`: what is read of a list, what is checked, how lists are built and drawn.
+"""Options of `trials`: reading, checking, building and sampling of trial lists.
 
-What they mean is in docs/methods/trial-lists.md.
+For the meaning of each see docs/methods/trial-lists.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CHECK_SECTION = "checks and descriptions"
 SAMPLING_SECTION = "sampling"
 BUILDING_SECTION = "building lists"
 LIST_FORMATS = ("voxceleb", "kaldi", "nist", "csv", "parquet")
-"""Formats that lists are written in."""
+"""Formats in which lists are written."""
 _COUNT_BOUNDS: dict[str, Any] = {"is_whole": True, "low": 1, "high": 2**53}
 _COUNT_FROM_ZERO, _COUNT_FROM_TWO = _COUNT_BOUNDS | {"low": 0}, _COUNT_BOUNDS | {"low": 2}
 
@@ -43,35 +43,35 @@ def _comma_separated(text: str) -> list[str]:
 
 
 def _attributes(texts: list[str]) -> list[str]:
-    """Attributes joined by commas; a number belongs to the bands before it: days:30,90,gender."""
-    found: list[str] = []
+    """Return attributes separated by commas; numbers are edges of the bands before: days:30,90."""
+    attributes: list[str] = []
     for part in _comma_separated(",".join(texts)):
         is_edge = part.replace(".", "", 1).lstrip("-").isdecimal()
-        if found and is_edge and ":" in found[-1]:
-            found[-1] += f",{part}"
+        if attributes and is_edge and ":" in attributes[-1]:
+            attributes[-1] += f",{part}"
         else:
-            found.append(part)
-    return found
+            attributes.append(part)
+    return attributes
 
 
 def _thresholds(texts: list[str]) -> dict[str, Any]:
-    """Numbers by check, as in ``G2=100``."""
-    found: dict[str, Any] = {}
+    """Return numbers by check, from texts such as ``G2=100``."""
+    thresholds: dict[str, Any] = {}
     for text in texts:
-        name, equals, value = (part.strip() for part in text.partition("="))
+        name, equals, threshold = (part.strip() for part in text.partition("="))
         if not equals:
             msg = f"--threshold {text!r} is not CHECK=NUMBER, as in --threshold G2=100"
             raise ConfigError(msg)
-        if name in found:
+        if name in thresholds:
             msg = f"--threshold of {name} is given twice; give it once"
             raise ConfigError(msg)
-        found[name] = value
-    return found
+        thresholds[name] = threshold
+    return thresholds
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ListOptions(Options):
-    """How a list is read."""
+    """Options of reading a list."""
 
     speakers: Any = option(LIST_SECTION, "speaker table with attributes")
     utterances: Any = option(
@@ -83,17 +83,17 @@ class ListOptions(Options):
         ReadOptions,
         "columns",
         section=LIST_SECTION,
-        words="[columns by role](bring-your-data.md#columns-with-names): "
+        description="[columns by role](bring-your-data.md#columns-with-names): "
         "`enrol=ref_file,test=com_file,label=lab`",
     )
-    id: str | None = option_like(ReadOptions, "id", section=LIST_SECTION, without="")
+    id: str | None = option_like(ReadOptions, "id", section=LIST_SECTION, default_text="")
     encoding: str | None = option_like(ReadOptions, "encoding", section=LIST_SECTION)
     quotes: str | None = option_like(ReadOptions, "quotes", section=LIST_SECTION)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GradedOptions(ListOptions):
-    """How trials are graded."""
+    """Options of the difficulty grades of trials."""
 
     conflicts: str = option_like(ReadOptions, "conflicts", section=LIST_SECTION)
     grade_by: tuple[str, ...] | None = option(
@@ -101,9 +101,9 @@ class GradedOptions(ListOptions):
         "attributes that make a trial difficult, the most important first: `gender,nationality`",
         Texts,
         metavar="ATTRIBUTES",
-        without="gender and nationality, where known",
+        default_text="gender and nationality, where known",
         may_be_empty=True,
-        reads=_attributes,
+        parser=_attributes,
     )
 
 
@@ -116,11 +116,11 @@ class DescribeOptions(GradedOptions):
         "attributes that define the groups: `gender`, `gender+nationality` and [others](groups.md)",
         Texts,
         metavar="ATTRIBUTES",
-        without="every attribute with 2 to 50 values",
+        default_text="every attribute with 2 to 50 values",
         may_be_empty=True,
     )
     speaker_ids: bool = option(
-        CHECK_SECTION, "show speaker ids", Flag, False, without="show counts and ranges only"
+        CHECK_SECTION, "show speaker ids", Flag, False, default_text="show counts and ranges only"
     )
 
 
@@ -133,8 +133,8 @@ class CheckOptions(DescribeOptions):
         "requested shares of difficulty grades of nontarget and target trials: "
         "`cat4=0.5,cat3=0.5,target3=1`",
         metavar="SHARES",
-        without="G5 is not checked",
-        annotated="Mapping[str, float] | str | None",
+        default_text="G5 is not checked",
+        value_type="Mapping[str, float] | str | None",
     )
     variants: Any = option(
         CHECK_SECTION,
@@ -142,9 +142,9 @@ class CheckOptions(DescribeOptions):
         Unchecked,
         (),
         metavar="LIST",
-        is_many=True,
-        without="G6 is not checked",
-        annotated="Sequence[Any]",
+        takes_several=True,
+        default_text="G6 is not checked",
+        value_type="Sequence[Any]",
     )
     development: Any = option(
         CHECK_SECTION, "development list, which should share nothing with this list", metavar="LIST"
@@ -158,25 +158,25 @@ class CheckOptions(DescribeOptions):
         CHECK_SECTION,
         "threshold of a [check](trials.md#every-check), as in `G2=100`",
         metavar="CHECK=X",
-        command="threshold",
+        command_name="threshold",
         is_repeatable=True,
-        without="as on that page",
-        reads=_thresholds,
-        annotated="Mapping[str, float] | None",
+        default_text="as on that page",
+        parser=_thresholds,
+        value_type="Mapping[str, float] | None",
     )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ListCommand(Options):
-    """What commands that look at a list have."""
+    """Options of commands that read one list."""
 
-    order = (LIST_SECTION,)
+    section_order = (LIST_SECTION,)
 
     list: Any = option(
         LIST_SECTION,
         "trial list or score file, or - for standard input",
         metavar="LIST",
-        position="1",
+        positional_count="1",
     )
 
 
@@ -206,7 +206,7 @@ class GradeOptions(GradedOptions):
     """Options of `grade`."""
 
     out: Any = option(
-        OUTPUT_SECTION, "write the graded list to this CSV or Parquet file", is_needed=True
+        OUTPUT_SECTION, "write the graded list to this CSV or Parquet file", is_required=True
     )
 
 
@@ -215,7 +215,7 @@ class ConvertOptions(ListOptions):
     """Options of `convert`."""
 
     format: str | None = option(
-        OUTPUT_SECTION, "format of the input list", Text, without="detected from the content"
+        OUTPUT_SECTION, "format of the input list", Text, default_text="detected from the content"
     )
     to: str | None = option(
         OUTPUT_SECTION,
@@ -223,14 +223,14 @@ class ConvertOptions(ListOptions):
         Text,
         metavar="FORMAT",
         choices=LIST_FORMATS,
-        is_needed=True,
+        is_required=True,
     )
-    out: Any = option(OUTPUT_SECTION, "write the list to this new file", is_needed=True)
+    out: Any = option(OUTPUT_SECTION, "write the list to this new file", is_required=True)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BuildOptions(Options):
-    """Options of every kind of list that is built; these tables and `out` may stand before it."""
+    """Options of every kind of built list; the tables and `out` may precede the kind."""
 
     utterances: Any = option(
         BUILDING_SECTION,
@@ -241,7 +241,7 @@ class BuildOptions(Options):
     speakers: Any = option(
         BUILDING_SECTION,
         "speaker table with attributes",
-        without="the utterance table contains the attributes of speakers",
+        default_text="the utterance table contains the attributes of speakers",
         is_common=True,
     )
     out: Any = option(
@@ -251,7 +251,7 @@ class BuildOptions(Options):
         BUILDING_SECTION,
         "attributes that define the groups of speakers, as in `gender+nationality`",
         metavar="ATTRIBUTES",
-        annotated="str",
+        value_type="str",
         is_common=True,
     )
     format: str = option(
@@ -285,25 +285,25 @@ class BuildOptions(Options):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BuildCommand(Options):
-    """What the command line of each kind of list has."""
+    """Options of the command line of each kind of list."""
 
     json: bool = option(OUTPUT_SECTION, "print the manifest", Flag, False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RebuildCommand(Options):
-    """What the command line of `build` takes before a kind of list, or without one."""
+    """Options of the command line of `build` before a kind of list, or without one."""
 
     manifest: Any = option(
         BUILDING_SECTION,
         "build the lists of this manifest again",
         metavar="MANIFEST",
-        command="from",
+        command_name="from",
     )
-    before_utterances: Any = option_like(BuildOptions, "utterances", command="utterances")
-    before_speakers: Any = option_like(BuildOptions, "speakers", command="speakers")
-    before_out: Any = option_like(BuildOptions, "out", command="out")
-    before_json: bool = option_like(BuildCommand, "json", command="json")
+    before_utterances: Any = option_like(BuildOptions, "utterances", command_name="utterances")
+    before_speakers: Any = option_like(BuildOptions, "speakers", command_name="speakers")
+    before_out: Any = option_like(BuildOptions, "out", command_name="out")
+    before_json: bool = option_like(BuildCommand, "json", command_name="json")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -314,7 +314,7 @@ class InclusiveOptions(BuildOptions):
         SAMPLING_SECTION,
         "target pairs, and nontarget pairs, of each speaker",
         Number,
-        is_needed=True,
+        is_required=True,
         is_common=True,
         **_COUNT_BOUNDS,
     )
@@ -323,9 +323,9 @@ class InclusiveOptions(BuildOptions):
         "attributes that make a pair difficult",
         Texts,
         metavar="ATTRIBUTES",
-        without="the attributes of --by",
+        default_text="the attributes of --by",
         may_be_empty=True,
-        reads=_attributes,
+        parser=_attributes,
     )
     target_grades: Any = option(
         SAMPLING_SECTION,
@@ -333,23 +333,23 @@ class InclusiveOptions(BuildOptions):
         Unchecked,
         (3,),
         metavar="GRADES",
-        annotated="Sequence[int] | str | int",
+        value_type="Sequence[int] | str | int",
     )
     mix: Any = option(
         SAMPLING_SECTION,
         "shares of difficulty grades of nontarget pairs, exact for each speaker: "
         "`cat4=0.75,cat3=0.25`",
         metavar="SHARES",
-        without="all of the hardest grade",
+        default_text="all of the hardest grade",
         is_common=True,
-        annotated="str | Mapping[str, float] | None",
+        value_type="str | Mapping[str, float] | None",
     )
     balance_partners: Any = option(
         SAMPLING_SECTION,
         "draw partners at random instead of in turn",
-        command="no-balance-partners",
-        const=False,
-        annotated="bool | None",
+        command_name="no-balance-partners",
+        flag_value=False,
+        value_type="bool | None",
         metavar="",
     )
     compat: str | None = option(
@@ -365,9 +365,9 @@ class InclusiveOptions(BuildOptions):
         metavar="GROUPS",
         is_common=True,
         is_repeatable=True,
-        reads=lambda texts: _comma_separated(",".join(texts)),
-        without="all",
-        annotated="Sequence[str] | str | None",
+        parser=lambda texts: _comma_separated(",".join(texts)),
+        default_text="all",
+        value_type="Sequence[str] | str | None",
     )
 
 
@@ -376,16 +376,16 @@ class BalancedOptions(BuildOptions):
     """Options of balanced lists."""
 
     speakers_per_group: int = option(
-        SAMPLING_SECTION, "speakers of each group", Number, is_needed=True, **_COUNT_FROM_TWO
+        SAMPLING_SECTION, "speakers of each group", Number, is_required=True, **_COUNT_FROM_TWO
     )
     utterances_per_speaker: int = option(
-        SAMPLING_SECTION, "utterances of each speaker", Number, is_needed=True, **_COUNT_FROM_TWO
+        SAMPLING_SECTION, "utterances of each speaker", Number, is_required=True, **_COUNT_FROM_TWO
     )
     pairs: int | None = option(
         SAMPLING_SECTION,
         "target and nontarget pairs of each speaker",
         Number,
-        without="as many as every group can provide",
+        default_text="as many as every group can provide",
         **_COUNT_BOUNDS,
     )
     groups: Any = option_like(InclusiveOptions, "groups")
@@ -393,8 +393,8 @@ class BalancedOptions(BuildOptions):
         SAMPLING_SECTION,
         "attribute that is balanced within each group; `none` for no attribute",
         metavar="ATTRIBUTE",
-        without="gender, if known",
-        annotated="str | None",
+        default_text="gender, if known",
+        value_type="str | None",
     )
 
 
@@ -406,7 +406,7 @@ class CrossOptions(BuildOptions):
         SAMPLING_SECTION,
         "total number of nontarget trials, divided among the pairs of groups",
         Number,
-        without="one of these three options",
+        default_text="one of these three options",
         **_COUNT_BOUNDS,
     )
     per_cell: int | None = option(
@@ -423,7 +423,7 @@ BUILD_OPTIONS: dict[str, type[BuildOptions]] = {
     "balanced": BalancedOptions,
     "cross": CrossOptions,
 }
-"""Kinds of lists that are built, each by the module of its name in `parivox.trials`."""
+"""Options of each kind of list, which the module of its name in `parivox.trials` builds."""
 PER_SPEAKER_OPTION = option_fields(InclusiveOptions)["per_speaker"]
 
 
@@ -435,7 +435,7 @@ class VariantsOptions(ListOptions):
         LIST_SECTION,
         "`distance`: scores are distances and are negated",
         Direction,
-        each={"distance": "scores are distances: negate them"},
+        descriptions={"distance": "scores are distances: negate them"},
     )
     by: str = option(
         SAMPLING_SECTION,
@@ -443,7 +443,7 @@ class VariantsOptions(ListOptions):
         Text,
         "",
         metavar="ATTRIBUTES",
-        is_needed=True,
+        is_required=True,
     )
     per_speaker: Any = option(
         SAMPLING_SECTION,
@@ -451,8 +451,8 @@ class VariantsOptions(ListOptions):
         Unchecked,
         (25, 50, 75),
         metavar="N,...",
-        annotated="int | Sequence[int]",
-        reads=lambda text: [PER_SPEAKER_OPTION.parse(part) for part in text.split(",")],
+        value_type="int | Sequence[int]",
+        parser=lambda text: [PER_SPEAKER_OPTION.parse(part) for part in text.split(",")],
     )
     variants: int = option(
         SAMPLING_SECTION, "number of lists for each number of pairs", Number, 5, **_COUNT_FROM_TWO
@@ -463,7 +463,7 @@ class VariantsOptions(ListOptions):
         SAMPLING_SECTION,
         "function that returns the scores of the enrolment and test ids of a list; lists are then "
         "built from utterances",
-        command=None,
+        command_name=None,
     )
     replicates: int = option(
         SAMPLING_SECTION,
@@ -481,10 +481,13 @@ class VariantsOptions(ListOptions):
 class VariantsCommand(Options):
     """The command line of `variants`."""
 
-    order = (LIST_SECTION,)
+    section_order = (LIST_SECTION,)
 
     scores: Any = option(
-        LIST_SECTION, "score file with more pairs than a list needs", metavar="SCORES", position="1"
+        LIST_SECTION,
+        "score file with more pairs than a list needs",
+        metavar="SCORES",
+        positional_count="1",
     )
     chart: Any = option(
         OUTPUT_SECTION, "write a chart of both spreads: SVG, PNG, PDF, HTML or JSON"

@@ -238,8 +238,8 @@ def _explain_lack_of_room(parent: Path) -> Iterator[None]:
         if cause is None or cause.errno not in _DISK_FULL_ERRNOS:
             raise
         msg = (
-            f"{parent}: has no room for what does not fit into memory ({cause.strerror}); free some "
-            "of its disk, or name a folder on another in the environment variable TMPDIR"
+            f"{parent}: has no room for what does not fit into memory ({cause.strerror}); free "
+            "some of its disk, or name a folder on another in the environment variable TMPDIR"
         )
         raise ConfigError(msg) from error
 

@@ -252,8 +252,9 @@ class _Worker:
             )
             last_line = f": {lines[-1][:300]}" if lines[-1] else ""
             msg = (
-                f"a worker process ended, and not by what it had in hand ({code}){last_line}; if "
-                "memory ran out, leave it more: take fewer --workers, or of embed a smaller --batch; what "
+                f"a worker process ended, and not by what it had in hand ({code})"
+                f"{last_line}; if memory ran out, leave it more: take fewer --workers, or of embed "
+                "a smaller --batch; what "
                 "is finished is kept"
             )
             raise WorkerLost(msg)

@@ -208,7 +208,7 @@ def score_all_pairs(
         raise ConfigError(msg)
     if utterances is None and vectors.table is not None:
         utterances = vectors.table
-    asked = CountOptions.of(
+    asked = CountOptions.from_keywords(
         speakers=speakers,
         by=by or None,
         within=within or None,

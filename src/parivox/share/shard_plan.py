@@ -138,7 +138,7 @@ class Plan:
     @property
     def asked(self) -> AuditOptions:
         """Options of the audit."""
-        return AuditOptions.of(**self.options)
+        return AuditOptions.from_keywords(**self.options)
 
     def counted(self) -> CountOptions:
         """Options of the counts of a part."""
@@ -157,7 +157,7 @@ class Plan:
 
     def audited(self) -> dict[str, Any]:
         """Options of the audit of the counts, which hold what was read."""
-        sections = {one.argument: one.section for one in option_fields(AuditOptions).values()}
+        sections = {one.keyword: one.section for one in option_fields(AuditOptions).values()}
         return {
             name: value
             for name, value in self.options.items()
@@ -245,10 +245,10 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
     folder = Path(os.path.realpath(out))
     ShardsPlanCommand(scores=scores, out=out, shards=shards)  # which checks them
     name, paths = _named(scores)
-    asked = AuditOptions.of(**options)
+    asked = AuditOptions.from_keywords(**options)
     _check_options(asked)
     stored = {
-        one.argument: _storable(one.argument, getattr(asked, one.name))
+        one.keyword: _storable(one.keyword, getattr(asked, one.name))
         for one in option_fields(AuditOptions).values()
         if one.is_given(getattr(asked, one.name)) and one.name != "progress"
     }

@@ -109,7 +109,7 @@ def build_balanced(
     >>> built.manifest["lists"]
     [{'target': 8, 'nontarget': 8}]
     """
-    build_options = BalancedOptions.of(
+    build_options = BalancedOptions.from_keywords(
         utterances=utterances,
         by=by,
         speakers_per_group=speakers_per_group,

@@ -90,7 +90,7 @@ def build_cross(
     >>> built.manifest["lists"]
     [{'target': 0, 'nontarget': 16}]
     """
-    build_options = CrossOptions.of(
+    build_options = CrossOptions.from_keywords(
         utterances=utterances,
         by=by,
         speakers=speakers,

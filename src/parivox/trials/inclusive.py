@@ -130,7 +130,7 @@ def build_inclusive(
     ----------
     Hutiri, Gorce & Ding 2022, Algorithm 1.
     """
-    build_options = InclusiveOptions.of(
+    build_options = InclusiveOptions.from_keywords(
         utterances=utterances,
         by=by,
         per_speaker=per_speaker,

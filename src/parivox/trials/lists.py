@@ -177,7 +177,7 @@ def read_list(
     """
     from parivox.options.trials import DescribeOptions  # noqa: PLC0415 - an audit has its own
 
-    options = DescribeOptions.of(
+    options = DescribeOptions.from_keywords(
         by=by, grade_by=grade_by, id=id, columns=columns, encoding=encoding, quotes=quotes
     )
     table = None if speakers is None else read_speakers(speakers, id=id, conflicts=conflicts)

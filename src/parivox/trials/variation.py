@@ -230,7 +230,7 @@ def variants(
     if not pair_numbers:
         msg = "per_speaker names no number of pairs; give one or as_tuple, as in 25,50,75"
         raise ConfigError(msg)
-    checked_options = VariantsOptions.of(
+    checked_options = VariantsOptions.from_keywords(
         by=by,
         variants=variants,
         seed=seed,

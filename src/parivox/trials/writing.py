@@ -314,7 +314,7 @@ def convert(
     """
     from parivox.options.trials import ConvertOptions  # noqa: PLC0415 - for this alone
 
-    ConvertOptions.of(
+    ConvertOptions.from_keywords(
         id=id, columns=columns, format=format, to=to, encoding=encoding, quotes=quotes
     )
     path = check_is_new(out)

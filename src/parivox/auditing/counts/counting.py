@@ -130,7 +130,7 @@ def count(
     >>> count(trials, speakers=people, by="gender", withhold=0)
     <2 trials as counts by gender; 2 rows>
     """
-    asked = CountOptions.of(
+    asked = CountOptions.from_keywords(
         speakers=speakers,
         by=by or None,
         within=within or None,

@@ -175,7 +175,7 @@ def command(audit: Audit) -> str:
         value = tuple(value) if isinstance(value, list) else value  # as a loaded audit has it
         is_by_default = name == "by" and record["groupings_chosen_by"] != "user"
         if value not in (default, None) and not is_by_default:
-            words += described[name].on_command_line(value)
+            words += described[name].command_line_words(value)
     return shlex.join(words)
 
 
