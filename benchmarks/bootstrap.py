@@ -69,7 +69,7 @@ class Trials:
         self.layouts: list[Layout] = [Layout(None, "", None)]
         self.layouts += [Layout(grouping, "both", None) for grouping in self.groupings]
         self.cost = parse_cost("voxsrc")
-        everything = count_cells(self.trials, self.groupings, ("both",)).everything
+        everything = count_cells(self.trials, self.groupings, ("both",)).all_counts
         self.thresholds = [
             float(threshold_at_fpr(everything.curve, 0.01)),
             float(min_cdet(everything, cost=self.cost).threshold),
@@ -103,7 +103,7 @@ class Trials:
         ]
         blocks = walk(self.trials, self.layouts)
         rates = []
-        everyone = Units.of_list(self.trials, None)
+        everyone = Units.from_trials(self.trials, None)
         for cells, _ in count_speaker_errors(self.trials, self.layouts, blocks, points, everyone):
             sums = [weighted(tally, weights) for tally in (cells.nontarget, cells.target)]
             with np.errstate(invalid="ignore"):  # of cells whose speakers were not drawn
@@ -123,12 +123,13 @@ class Trials:
         from parivox.core.resampled_curves import ResampledCurves, curve_edges
 
         (placed,) = walk(self.trials, self.layouts)
-        part, speaker = placed.part, self.trials.utterance_speaker
+        part, speaker = placed.trials, self.trials.utterance_speaker
         edges = None
         if bins is not None:
             edges = curve_edges(Counts.from_scores(part.score, part.target), bins=bins)
         layouts = [
-            (at.cells, one.groups) for one, at in zip(self.layouts, placed.at.values(), strict=True)
+            (at.cells, one.n_groups)
+            for one, at in zip(self.layouts, placed.cells_by_layout.values(), strict=True)
         ]
         sides = speaker[part.enrol], speaker[part.test]
         curves = ResampledCurves(part.score, part.target, *sides, layouts, edges)

@@ -132,8 +132,8 @@ def in_blocks(
         reach = n
     else:
         members = Units(2 * n, block)
-        reach = members.n**2
-        code = every.cell * reach + members.of_pairs(
+        reach = members.n_units**2
+        code = every.cell * reach + members.pair_numbers(
             *(one.astype(np.int32) for one in (every.first_speaker, every.second_speaker))
         )
     codes, at = np.unique(code, return_inverse=True)

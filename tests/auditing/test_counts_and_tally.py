@@ -36,8 +36,8 @@ def added_up(parts, folder, points=(), **options):
         tallies.append(folder / f"{i}.tally")
         asked = CountOptions.from_keywords(**options)
         read = read_grouped_trials({("S", ""): part}, asked, None, may_lack=True)
-        (trials,) = read.sets
-        count_by_speaker(trials, thresholds, [*read.groupings, *read.levels]).write(tallies[-1])
+        (trials,) = read.trial_sets
+        count_by_speaker(trials, thresholds, [*read.groupings, *read.within]).write(tallies[-1])
     return [*map(str, counts)], [*map(str, tallies)]
 
 

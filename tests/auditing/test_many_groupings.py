@@ -57,6 +57,6 @@ def test_rows_that_are_put_away_come_back_in_order(monkeypatch):
         for one in (rows, whole):
             one.add(group=[f"g{k}", ""], value=[k / 3, float("nan")], n=[k, None])
             one.add(group="all", value=float("inf"), is_small=bool(k % 2))
-        rows.settle()
+        rows.pack()
     assert rows.table().to_polars().equals(whole.table().to_polars())
     assert rows.table().to_polars().schema == whole.table().to_polars().schema

@@ -94,7 +94,7 @@ def test_errors_of_a_tally_are_those_of_its_trials(trials):
 def test_tallies_of_disjoint_trials_add_up(some, others):
     part, rest = gathered(some), gathered(others, first=len(some))
     whole = gathered([*some, *others])
-    one, other = (tally(each).placed(whole.groupings) for each in (part, rest))
+    one, other = (tally(each).with_groupings(whole.groupings) for each in (part, rest))
     for made in (one + other, other + one):
         assert content(made) == content(tally(whole))
         assert made.keys.tolist() == tally(whole).keys.tolist()
@@ -127,7 +127,7 @@ def test_a_file_holds_a_tally_and_no_id(tmp_path):
     again = SpeakerCounts.read(file)
     assert content(again) == content(made)
     assert again.thresholds.tolist() == THRESHOLDS.tolist()
-    assert again.made_of() == made.made_of()
+    assert again.shared_properties() == made.shared_properties()
     assert again.keys.tolist() == made.keys.tolist()
     with pytest.raises(ConfigError, match="two tallies are of the same trials"):
         again + made

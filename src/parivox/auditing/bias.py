@@ -203,7 +203,7 @@ def min_cost_estimates(
     cost = min_cost_point.point.cost
     assert cost is not None
     minima = estimates.with_keys([("min_cdet_norm", cost.name, "")])
-    cell_counts = (*cells.groups, cells.pooled)
+    cell_counts = (*cells.counts, cells.pooled)
     costs = np.array(
         [cdet(counts.at([min_cost_point.threshold]), cost)[0] for counts in cell_counts]
     )

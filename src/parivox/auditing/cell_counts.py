@@ -50,7 +50,7 @@ class Stratum:
     name: str  # as the column `within` has it, `channel=a`; empty for all trials
     counts: Counts
     # speakers who take part in one of the trials; None where they are not known
-    speakers: int | None
+    n_speakers: int | None
     outcomes: Outcomes = NO_OUTCOMES
 
 
@@ -60,51 +60,51 @@ class GroupCounts:
 
     grouping: Grouping
     allocation: str
-    groups: Sequence[Counts]  # one per group of the grouping, each on its own scores
+    counts: Sequence[Counts]  # one per group of the grouping, each on its own scores
     pooled: Counts  # every trial that the grouping and allocation place in some group, once
     # speakers of the group who take part in one of its trials; last, of all groups
-    speakers: Sequence[int | None]
+    n_speakers: Sequence[int | None]
     # trials that count for no group: of a speaker, recording or trial whose group is unknown;
     # between two groups
-    left_out: IntArray
-    level: Stratum
+    n_left_out: IntArray
+    stratum: Stratum
     outcomes: Sequence[Outcomes]  # of each group and, last, of all groups
     # of each group, why nothing is known of it; empty for those that were counted
-    missing: Sequence[str]
+    suppression_reasons: Sequence[str]
 
 
 @dataclass(eq=False)
 class CellCounts:
     """All counts of one system on one list."""
 
-    levels: list[Stratum]  # all trials first, then each level that the audit is repeated within
-    cells: list[GroupCounts] = field(default_factory=list)  # those of all trials first
+    strata: list[Stratum]  # all trials first, then each level that the audit is repeated within
+    group_counts: list[GroupCounts] = field(default_factory=list)  # those of all trials first
     # trials that are in no level, by the name of the grouping that the levels are of
-    outside: dict[str, int] = field(default_factory=dict)
+    n_outside_strata: dict[str, int] = field(default_factory=dict)
     # which recordings were attempted and failed; None for counts, or if no failure is told of
     attempts: Attempts | None = None
     # different models, and different recordings, of the trials; None for counts
-    recordings: tuple[int, int] | None = None
+    n_recordings: tuple[int, int] | None = None
     # largest share of one class of a cell's trials in one bin: no rate at a threshold found on the
     # curve (EER, minimum cost, FNR at an FPR) nor the AUC is further than this from the exact one
-    bound: float = 0.0
+    rate_bound: float = 0.0
     # width of a bin, in units of score: means and quantiles of scores are within it
-    width: float = 0.0
+    bin_width: float = 0.0
 
     @property
-    def everything(self) -> Counts:
+    def all_counts(self) -> Counts:
         """Every scored trial."""
-        return self.levels[0].counts
+        return self.strata[0].counts
 
     @property
-    def unmet(self) -> tuple[int, int]:
+    def n_unmet_failures(self) -> tuple[int, int]:
         """Failed enrolments and test recordings that no trial has on that side."""
         return (0, 0) if self.attempts is None else self.attempts.unmet()
 
     @property
-    def speakers(self) -> int | None:
+    def n_speakers(self) -> int | None:
         """Speakers who take part in one of them."""
-        return self.levels[0].speakers
+        return self.strata[0].n_speakers
 
 
 def count_cells(
@@ -142,7 +142,7 @@ def count_cells(
     else:
         scores = BinnedCounts(layouts, trials.score_range, thresholds)
     outcomes = [
-        (OutcomeCounts(trials, one.cells), OutcomeCounts(trials, one.levels)) for one in layouts
+        (OutcomeCounts(trials, one.n_cells), OutcomeCounts(trials, one.n_strata)) for one in layouts
     ]
     people = _People(trials, layouts) if trials.has_speakers else trials
     left_out = np.zeros((len(layouts), 2), dtype=np.int64)
@@ -154,18 +154,18 @@ def count_cells(
         at_once=at_once,
         layouts_at_once=MAX_LAYOUTS_TOGETHER,
     ):
-        for i, at in here.at.items():
-            for into, cells in zip(outcomes[i], (at.cells, [at.level]), strict=True):
+        for i, at in here.cells_by_layout.items():
+            for into, cells in zip(outcomes[i], (at.cells, [at.stratum]), strict=True):
                 into.add(here, cells)
         if isinstance(people, _People):
             people.add(here)
-        if not here.have_failed and counted is None:
+        if not here.are_failed and counted is None:
             _add_scores(scores, left_out, here, layouts)
     for here in () if counted is None else walk(counted, layouts):
         _add_scores(scores, left_out, here, layouts)
     made = _by_cell(layouts, scores, outcomes, people, left_out)
     if isinstance(people, _People):
-        made.attempts, made.recordings = people.attempts, people.recordings()
+        made.attempts, made.n_recordings = people.attempts, people.recordings()
     return made
 
 
@@ -199,9 +199,9 @@ def group_counts(counts: TrialCounts, *, allocate: str = "both") -> dict[str, di
         msg = f"allocate is {allocate!r}; {name_hint(allocate, ALLOCATIONS)}"
         raise ConfigError(msg)
     counted = count_cells(counts, counts.groupings, [allocate])
-    found = {"all": {"all": counted.everything}}
-    for cells in counted.cells:
-        named = zip(cells.grouping.groups, cells.groups, cells.missing, strict=True)
+    found = {"all": {"all": counted.all_counts}}
+    for cells in counted.group_counts:
+        named = zip(cells.grouping.groups, cells.counts, cells.suppression_reasons, strict=True)
         groups = {group: one for group, one, why in named if not why}
         found[cells.grouping.name] = {**groups, "pooled": cells.pooled}
     return found
@@ -216,21 +216,21 @@ def _by_cell(
 ) -> CellCounts:
     """What was counted of each layout, by cell."""
     counts = scores.finish()
-    counted = CellCounts([], bound=scores.bound, width=scores.width)
+    counted = CellCounts([], rate_bound=scores.bound, bin_width=scores.width)
     levels_of: dict[int, list[Stratum]] = {}
     for one, outside, (each, pooled), both in zip(layouts, left_out, counts, outcomes, strict=True):
         speakers = people.speakers(one)
         many, few = people.with_shares(one, *(made.finish() for made in both))
         if one.grouping is None:
-            named = zip(one.names(), pooled, speakers, few, strict=True)
+            named = zip(one.stratum_names(), pooled, speakers, few, strict=True)
             levels = [Stratum(name, of, who[-1], became) for name, of, who, became in named]
             levels_of[id(one.within)] = levels
-            counted.levels += levels
+            counted.strata += levels
             if one.within is not None:
-                counted.outside[one.within.name] = int(outside.sum())
+                counted.n_outside_strata[one.within.name] = int(outside.sum())
             continue
         for k, level in enumerate(levels_of[id(one.within)]):
-            own = slice(k * one.groups, (k + 1) * one.groups)
+            own = slice(k * one.n_groups, (k + 1) * one.n_groups)
             cells = GroupCounts(
                 one.grouping,
                 one.allocation,
@@ -242,7 +242,7 @@ def _by_cell(
                 [*many[own], few[k]],
                 people.missing(one.grouping, level.name),
             )
-            counted.cells.append(cells)
+            counted.group_counts.append(cells)
     return counted
 
 
@@ -254,18 +254,18 @@ def _add_scores(
 ) -> None:
     """Count trials by score, and those that count in no cell of a layout."""
     scores.add(here)
-    for i in here.at:
+    for i in here.cells_by_layout:
         left_out[i] += _left_out(here, layouts[i], i)
 
 
 def _left_out(here: PlacedTrials, layout: Layout, i: int) -> tuple[int, int]:
     """Trials that count in no cell: of a side whose group is unknown; between two groups."""
-    lost = here.at[i].level < 0
+    lost = here.cells_by_layout[i].stratum < 0
     if not lost.any():
         return 0, 0
-    enrol, test = here.sides_by(layout.grouping or layout.within)
+    enrol, test = here.groups_of_sides(layout.grouping or layout.within)
     between = lost & (enrol >= 0) & (test >= 0)
-    weight = here.part.more.get("count")
+    weight = here.trials.more.get("count")
     n, known = (int(one.sum() if weight is None else weight[one].sum()) for one in (lost, between))
     return n - known, known
 
@@ -285,11 +285,11 @@ class Attempts:
 
     def add(self, here: PlacedTrials) -> None:
         """Note the utterances of some trials."""
-        sides = here.part.enrol, here.part.test
+        sides = here.trials.enrol, here.trials.test
         for i, (utterance, stage) in enumerate(zip(sides, (ENROL, ACQUIRE), strict=True)):
             self.tried[i][utterance] = self.met[i][utterance] = True
-            if here.have_failed:
-                self.failed[i][utterance[here.part.more["failed"] == stage]] = True
+            if here.are_failed:
+                self.failed[i][utterance[here.trials.more["failed"] == stage]] = True
 
     def unmet(self) -> tuple[int, int]:
         """Failed enrolments and test recordings that no trial has on that side."""
@@ -306,14 +306,14 @@ class Attempts:
         for side, tried, failed in zip(("enrol", "test"), self.tried, self.failed, strict=True):
             cell = cells_of_side(layout, self.trials, side)
             if cell is None:
-                made.append([None] * layout.cells)
+                made.append([None] * layout.n_cells)
                 continue
-            each = np.zeros((2, layout.cells), dtype=np.int64)  # (failed or tried, cell)
+            each = np.zeros((2, layout.n_cells), dtype=np.int64)  # (failed or tried, cell)
             for first in range(0, cell.size, _SLICE):
                 part = slice(first, first + _SLICE)
                 for row, which in enumerate((failed, tried)):
                     chosen = cell[part][which[part] & (cell[part] >= 0)]
-                    each[row] += np.bincount(chosen, minlength=layout.cells)
+                    each[row] += np.bincount(chosen, minlength=layout.n_cells)
             made.append([FailureShare(*both) for both in each.T.tolist()])
         return made[0], made[1]
 
@@ -331,13 +331,13 @@ class _People:
 
     def add(self, here: PlacedTrials) -> None:
         """Note those of some trials; of those that failed, nothing but the attempt."""
-        if self.attempts is not None and here.is_first:
+        if self.attempts is not None and here.is_first_pass:
             self.attempts.add(here)
-        if here.have_failed:
+        if here.are_failed:
             return
-        sides = [side.astype(np.intp) for side in (here.part.enrol, here.part.test)]
+        sides = [side.astype(np.intp) for side in (here.trials.enrol, here.trials.test)]
         speakers = [self.speaker.take(side) for side in sides]
-        for i in here.at:
+        for i in here.cells_by_layout:
             self.participants[self.layouts[i]].add(speakers, here, i)
         for side in sides:
             self.used[side] = True
@@ -361,15 +361,15 @@ class _People:
         """Outcomes of the cells and levels with shares of failed recordings."""
         if self.attempts is None:
             return cells, levels
-        n, (enrolments, recordings) = layout.groups, self.attempts.shares(layout)
+        n, (enrolments, recordings) = layout.n_groups, self.attempts.shares(layout)
         return [
-            replace(one, enrolments=of_enrol, recordings=of_test)
+            replace(one, enrolment_failures=of_enrol, recording_failures=of_test)
             for one, of_enrol, of_test in zip(cells, enrolments, recordings, strict=True)
         ], [
             replace(
                 one,
-                enrolments=_whole(enrolments[k * n : (k + 1) * n]),
-                recordings=_whole(recordings[k * n : (k + 1) * n]),
+                enrolment_failures=_whole(enrolments[k * n : (k + 1) * n]),
+                recording_failures=_whole(recordings[k * n : (k + 1) * n]),
             )
             for k, one in enumerate(levels)
         ]
@@ -380,7 +380,7 @@ def _whole(shares: Sequence[FailureShare | None]) -> FailureShare | None:
     known = [one for one in shares if one is not None]
     if len(known) < len(shares):
         return None
-    return FailureShare(sum(one.count for one in known), sum(one.of for one in known))
+    return FailureShare(sum(one.n_failed for one in known), sum(one.n_attempted for one in known))
 
 
 # --- what became of the trials ----------------------------------------------------------------
@@ -404,9 +404,9 @@ class OutcomeCounts:
 
     def add(self, here: PlacedTrials, cells: Sequence[Codes]) -> None:
         """Count trials by their cells, which may be several."""
-        part = here.part
+        part = here.trials
         weight = part.more.get("count")
-        if here.have_failed:
+        if here.are_failed:
             assert self.failed is not None
             stage = part.more["failed"].astype(np.int64) - ACQUIRE
             for cell in cells:

@@ -107,7 +107,7 @@ def add_comparisons(
         point_texts = [
             [located.point.text for located in points.located] for points in points_of_both
         ]
-        names_of_both = first.system.name, second.system.name
+        names_of_both = first.system.name_columns, second.system.name_columns
         if not set(point_texts[0]) & set(point_texts[1]):
             names_in_words = " and ".join(system_name(*name.values()) for name in names_of_both)
             points_in_words = " and ".join(", ".join(texts) or "none" for texts in point_texts)
@@ -122,14 +122,14 @@ def add_comparisons(
             (first_cells, second_cells)
             for first_cells in first.measured_cells
             for second_cells in second.measured_cells
-            if first_cells.where == second_cells.where
+            if first_cells.key_columns == second_cells.key_columns
         ]
         names_in_words = " with ".join(system_name(*name.values()) for name in names_of_both)
         for cell_pair in with_progress(
-            cell_pairs, names_in_words, "groups", size=lambda cells: len(cells[0].names)
+            cell_pairs, names_in_words, "groups", size=lambda cells: len(cells[0].cell_names)
         ):
             _compare_cells(
-                rows, {**audit_keys, **cell_pair[0].where}, cell_pair, points_of_both, options
+                rows, {**audit_keys, **cell_pair[0].key_columns}, cell_pair, points_of_both, options
             )
 
 
@@ -141,11 +141,13 @@ def _compare_cells(
     options: Options,
 ) -> None:
     """Add every measure of the same cells of two sets."""
-    keys = _common_keys(*(measured.data for measured in pair))
+    keys = _common_keys(*(measured.estimates for measured in pair))
     _add_differences(
         rows, audit_keys, pair, [_base_metrics(measured, keys) for measured in pair], options
     )
-    area_estimates = [measured.area for measured in pair if measured.area is not None]
+    area_estimates = [
+        measured.area_estimates for measured in pair if measured.area_estimates is not None
+    ]
     if len(area_estimates) < 2:
         return
     all_error_metrics = [_with_min_costs(measured) for measured in pair]
@@ -153,7 +155,7 @@ def _compare_cells(
     error_metrics = [estimates.with_keys(keys) for estimates in all_error_metrics]
     is_defined = ~np.isnan(error_metrics[0].groups) & ~np.isnan(error_metrics[1].groups)
     defined_errors = [estimates.mask_groups(is_defined) for estimates in error_metrics]
-    has_value_in_both = np.ones(len(pair[0].names) - 1, dtype=bool)
+    has_value_in_both = np.ones(len(pair[0].cell_names) - 1, dtype=bool)
     for area_of_set in area_estimates:
         has_value_in_both &= ~np.isnan(area_of_set.groups[: len(area_of_set.keys) // 2]).all(axis=0)
     measures_of_sets = []
@@ -174,8 +176,8 @@ def _compare_cells(
 
 def _with_min_costs(measured: CellMetrics) -> Estimates:
     """Return metrics that are errors, with each cost where it is smallest over all trials."""
-    error_metrics = measured.errors
-    for cost_estimates, _ in measured.cheapest:
+    error_metrics = measured.error_estimates
+    for cost_estimates, _ in measured.cost_estimates:
         if cost_estimates.keys[0] not in error_metrics.keys:
             error_metrics = error_metrics.append_keys(cost_estimates.select_keys([0]))
     return error_metrics
@@ -208,7 +210,11 @@ class MeasureValues(NamedTuple):
 
 def _base_metrics(measured: CellMetrics, keys: Sequence[Key]) -> MeasureValues:
     """Return the base metrics of every cell."""
-    n_cells, estimates, draws = len(measured.names), measured.data.with_keys(keys), measured.draws
+    n_cells, estimates, draws = (
+        len(measured.cell_names),
+        measured.estimates.with_keys(keys),
+        measured.draws,
+    )
     metrics = [base_metric(key[0]) for key in keys]
     scale = np.repeat([metric.scale for metric in metrics], n_cells)
 
@@ -219,7 +225,7 @@ def _base_metrics(measured: CellMetrics, keys: Sequence[Key]) -> MeasureValues:
     return MeasureValues(
         {
             **key_columns(keys, n_cells),
-            "group": list(measured.names) * len(keys),
+            "group": list(measured.cell_names) * len(keys),
             "measure": "value",
         },
         estimates.values.ravel(),
@@ -233,7 +239,7 @@ def _base_metrics(measured: CellMetrics, keys: Sequence[Key]) -> MeasureValues:
 
 def _n_units_behind(measured: CellMetrics, keys: Sequence[Key]) -> NDArray[np.int64]:
     """Return the number of speakers behind the metrics of some keys, ``[key, cell]``."""
-    n_cells = len(measured.names)
+    n_cells = len(measured.cell_names)
     if measured.uncertainty is None:
         return np.zeros((len(keys), n_cells), dtype=np.int64)
     return measured.uncertainty.n_units_behind([key[0] for key in keys])[:, -n_cells:]
@@ -251,15 +257,15 @@ def _bias_measures(
     ``neg_log_ratio`` is left out: it is the logarithm of ``ratio``, which is compared on that
     scale.
     """
-    assert measured.cells is not None
-    groups = measured.names[:-1]
+    assert measured.group_counts is not None
+    groups = measured.cell_names[:-1]
     n_groups = len(groups)
     mask_by_name: dict[str, NDArray[np.bool_]] = {}
-    for attribute_masks in groups_by_attribute_value(measured.cells.grouping):
+    for attribute_masks in groups_by_attribute_value(measured.group_counts.grouping):
         mask_by_name |= attribute_masks
     masks = list(mask_by_name.values())
     for bias_values in each_bias_measure(
-        error_metrics, measured.draws, measured.cheapest, groups, points, options
+        error_metrics, measured.draws, measured.cost_estimates, groups, points, options
     ):
         measure, biases = MEASURES[bias_values.measure], bias_values.biases
         if measure.id == "neg_log_ratio":
@@ -335,7 +341,7 @@ def _meta_measure(
     """Return a meta-measure with a note where it is taken over some groups only."""
     summary = meta_values.summary
     notes = [
-        "" if n_groups == len(measured.names) - 1 else note_template.format(n_groups)
+        "" if n_groups == len(measured.cell_names) - 1 else note_template.format(n_groups)
         for n_groups in np.ravel(summary.groups)
     ]
     columns: dict[str, Any] = {
@@ -387,7 +393,7 @@ def _add_differences(
         "log_ratio": np.where(np.isfinite(log_ratio), log_ratio, np.nan),
     }
     if first.draw_values is None or second.draw_values is None:
-        reasons = [first.not_resampled_reason, *(measured.why_none for measured in pair)]
+        reasons = [first.not_resampled_reason, *(measured.no_draws_reason for measured in pair)]
         reason = next(filter(None, reasons), "not resampled")
         notes = np.full(difference.shape, f"no interval: {reason}")
     else:

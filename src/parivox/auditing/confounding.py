@@ -222,7 +222,7 @@ def add_standardised_rows(
     n = len(grouping.groups)
     cell = np.arange(n * len(strata.groups))
     for metric in RATES:
-        whole = tallied.of(metric)
+        whole = tallied.for_rate(metric)
         for i, one in enumerate(found):
             made = standardised(whole.operating_point(i), cell % n, cell // n)
             of_speakers = moments(made.tally)

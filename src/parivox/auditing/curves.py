@@ -233,14 +233,16 @@ def threshold_bands(
         at = point_index_by_threshold(here)
         every, *rest = count_speaker_errors(trials, layouts, placed(), here, members)
         whole = band_columns(
-            rate_intervals(every[0].part(0, 0), every[1], options, with_p=False), at
+            rate_intervals(every[0].cell_slice(0, 0), every[1], options, with_p=False), at
         )
         parts[0].append(whole)
         for into, (cells, level) in zip(parts[1:], rest, strict=True):
             if level is not every[1]:
                 into.append(band_columns(rate_intervals(cells, level, options, with_p=False), at))
                 continue
-            own = band_columns(rate_intervals(cells, level.part(0, 0), options, with_p=False), at)
+            own = band_columns(
+                rate_intervals(cells, level.cell_slice(0, 0), options, with_p=False), at
+            )
             into.append({name: np.hstack((own[name], whole[name])) for name in whole})
     return {
         (one.grouping.name if one.grouping else "all", one.allocation): _stacked(with_progress)

@@ -84,7 +84,7 @@ def add_trial_accounts(
     `rows` are of the table ``data``, `tally` the trials of the cells.
     """
     add = partial(rows.add, system=trials.system, list=trials.list)
-    _of_read(add, trials, people, tally.recordings)
+    _of_read(add, trials, people, tally.n_recordings)
     if options.llr_base is not None:
         item = f"scores multiplied by ln {options.llr_base} for Cllr and Bayes thresholds"
         note = "thresholds are in the units of the scores"
@@ -96,7 +96,7 @@ def add_trial_accounts(
     rows_of_people = trials.by_speaker
     if people is not None and rows_of_people is not None and not trials.in_blocks:
         _of_people(add, rows_of_people, groupings)
-    for what, count in zip(("enrolments", "test recordings"), tally.unmet, strict=True):
+    for what, count in zip(("enrolments", "test recordings"), tally.n_unmet_failures, strict=True):
         if count:
             item = f"{what} that failed and that no trial has"
             note = "counted in FTE or FTA alone"
@@ -111,7 +111,7 @@ def add_trial_accounts(
     infinite = [f"{one.point.text} at {one.threshold}" for one in found if np.isinf(one.threshold)]
     outside, useless = _unfit(found, tally) if trials.is_scored else ([], [])
     for item, points in (
-        (MISSED, missed_targets(found, tally.everything)),
+        (MISSED, missed_targets(found, tally.all_counts)),
         (INFINITE, infinite),
         (OUTSIDE, outside),
         (USELESS, useless),
@@ -229,13 +229,13 @@ def add_same_score_warnings(rows: TableBuilder, one: System, other: System) -> N
 
 def _left_out(add: Callable[..., None], tally: CellCounts, *, may_withhold: bool) -> None:
     """Trials that are in no group, or in no level."""
-    for cells in tally.cells:
-        if cells.level.name:
+    for cells in tally.group_counts:
+        if cells.stratum.name:
             continue
         is_of_speakers = cells.grouping.of_speaker is not None
         whose, which = ("speaker", "nontarget trials") if is_of_speakers else ("side", "trials")
         withheld = " or withheld" if may_withhold else ""
-        unknown, between = cells.left_out
+        unknown, between = cells.n_left_out
         for item, count, note in (
             (f"trials of a {whose} {UNKNOWN_GROUP}{withheld}", unknown, ""),
             (f"{which} between two groups", between, "" if is_of_speakers else _ONE_SIDE),
@@ -247,7 +247,7 @@ def _left_out(add: Callable[..., None], tally: CellCounts, *, may_withhold: bool
                 count=count,
                 note=note if count else "",
             )
-    for within, count in tally.outside.items():
+    for within, count in tally.n_outside_strata.items():
         item = "trials in no level of --within, or between two"
         note = _ONE_SIDE if count else ""
         add(source="scores", grouping=within, item=item, count=count, note=note)
@@ -304,35 +304,39 @@ def _undecided(add: Callable[..., None], tally: CellCounts) -> None:
     """Trials that have neither a decision nor a threshold, and so no part in ``deployed``."""
 
     def undecided(counts: Counts, outcomes: Outcomes) -> int:
-        decided = outcomes.deployed
+        decided = outcomes.deployed_counts
         known = 0 if decided is None else int(decided.n_target + decided.n_nontarget)
         return int(counts.n_target + counts.n_nontarget) - known
 
-    whole = tally.levels[0]
-    if whole.outcomes.deployed is None or not (count := undecided(whole.counts, whole.outcomes)):
+    whole = tally.strata[0]
+    if whole.outcomes.deployed_counts is None or not (
+        count := undecided(whole.counts, whole.outcomes)
+    ):
         return
     item = "trials without decision or threshold, not in deployed"
     add(source="scores", item=item, count=count)
-    for cells in tally.cells:
-        if not cells.level.name:
+    for cells in tally.group_counts:
+        if not cells.stratum.name:
             add(
                 source="scores",
                 grouping=cells.grouping.name,
                 group=list(cells.grouping.groups),
                 item=f"{item} (allocation {cells.allocation})",
-                count=list(map(undecided, cells.groups, cells.outcomes)),
+                count=list(map(undecided, cells.counts, cells.outcomes)),
             )
 
 
 def _inverted(add: Callable[..., None], tally: CellCounts, *, is_scored: bool) -> None:
     """Groups whose decisions contradict the scores, or the labels where there are no scores."""
-    for cells in tally.cells:
-        if cells.level.name or cells.allocation != tally.cells[0].allocation:
+    for cells in tally.group_counts:
+        if cells.stratum.name or cells.allocation != tally.group_counts[0].allocation:
             continue
         for group, counts, outcomes in zip(
-            cells.grouping.groups, cells.groups, cells.outcomes, strict=False
+            cells.grouping.groups, cells.counts, cells.outcomes, strict=False
         ):
-            if not (counts.n_target and counts.n_nontarget) or not are_inverted(outcomes.deployed):
+            if not (counts.n_target and counts.n_nontarget) or not are_inverted(
+                outcomes.deployed_counts
+            ):
                 continue
             # of decisions alone, those of all trials were found to be sound before
             if not is_scored or float(auc(counts)) >= CHANCE:
@@ -353,7 +357,7 @@ def _unfit(found: Sequence[LocatedPoint], tally: CellCounts) -> tuple[list[str],
     The latter only of thresholds that are given, where the scores do tell trials apart.
     """
     outside, useless = [], []
-    has_separation = float(auc(tally.everything)) >= _SEPARATES
+    has_separation = float(auc(tally.all_counts)) >= _SEPARATES
     for one in found:
         if one.reason or not (np.isfinite(one.threshold) or one.point.rule == DEPLOYED):
             continue
@@ -388,14 +392,14 @@ def _inverted_days(add: Callable[..., None], by_day: Mapping[str, NDArray[np.int
 
 def _thresholds(add: Callable[..., None], tally: CellCounts) -> None:
     """The thresholds that trials of every cell were decided at: each, or lowest and highest."""
-    every = [("all", "all", level, level.outcomes, "") for level in tally.levels]
-    for cells in tally.cells:
+    every = [("all", "all", level, level.outcomes, "") for level in tally.strata]
+    for cells in tally.group_counts:
         names = (*cells.grouping.groups, "pooled")
         for group, outcomes in zip(names, cells.outcomes, strict=True):
             suffix = f" (allocation {cells.allocation})"
-            every.append((cells.grouping.name, group, cells.level, outcomes, suffix))
+            every.append((cells.grouping.name, group, cells.stratum, outcomes, suffix))
     for grouping, group, level, outcomes, suffix in every:
-        shown = outcomes.thresholds
+        shown = outcomes.deployed_thresholds
         if not shown:
             continue
         of = suffix
@@ -427,16 +431,16 @@ def add_conflict_effects(
     kept = count_cells(
         trials, groupings, options.allocate, thresholds=thresholds, keep_conflicts=True
     )
-    first, last = ((one.levels[0].counts, one.levels[0].outcomes) for one in (tally, kept))
+    first, last = ((one.strata[0].counts, one.strata[0].outcomes) for one in (tally, kept))
     pairs = [("all", "all", "", (first, last))]
-    outer = (cells for cells in tally.cells if not cells.level.name)
-    for without, with_ in zip(outer, kept.cells, strict=True):
+    outer = (cells for cells in tally.group_counts if not cells.stratum.name)
+    for without, with_ in zip(outer, kept.group_counts, strict=True):
         pairs += [
             (without.grouping.name, group, f" (allocation {without.allocation})", (a, b))
             for group, a, b in zip(
                 (*without.grouping.groups, "pooled"),
-                zip((*without.groups, without.pooled), without.outcomes, strict=True),
-                zip((*with_.groups, with_.pooled), with_.outcomes, strict=True),
+                zip((*without.counts, without.pooled), without.outcomes, strict=True),
+                zip((*with_.counts, with_.pooled), with_.outcomes, strict=True),
                 strict=True,
             )
         ]
@@ -463,8 +467,8 @@ def _rates(counts: Counts, outcomes: Outcomes, found: Sequence[LocatedPoint]) ->
     rates = {}
     for f in found:
         own, threshold = counts, f.threshold
-        if f.point.rule == DEPLOYED and outcomes.deployed is not None:
-            own, threshold = outcomes.deployed, 1.0
+        if f.point.rule == DEPLOYED and outcomes.deployed_counts is not None:
+            own, threshold = outcomes.deployed_counts, 1.0
         at = own.at([threshold])
         rates[f] = (math.nan, math.nan) if f.reason else (float(at.fpr[0]), float(at.fnr[0]))
     return {

@@ -284,7 +284,7 @@ def resample_cells(
         Largest share of a class of a cell's trials in one bin of scores: no rate of a replicate
         at a threshold found on its curve is further than this from the exact one.
     """
-    part, speaker = walk.part, trials.utterance_speaker
+    part, speaker = walk.trials, trials.utterance_speaker
     edges = replicate_edges(trials, everything, points, options.bins)
     # quantiles would be the edges of steps, between which they do not vary
     is_coarse = (
@@ -387,17 +387,19 @@ def _blocks(
     """Every distinct block of cells, and which ones are each layout's cells and levels."""
     blocks: list[_CellPartition] = []
     homes = []
-    for one, at, (cells, levels) in zip(layouts, walk.at.values(), tallied, strict=True):
+    for one, at, (cells, levels) in zip(
+        layouts, walk.cells_by_layout.values(), tallied, strict=True
+    ):
         home = 0  # all trials count, as in the first layout
-        if not blocks or one.levels > 1 or not (at.level == 0).all():
+        if not blocks or one.n_strata > 1 or not (at.stratum == 0).all():
             home = len(blocks)
-            blocks.append(_CellPartition([at.level], one.levels, 1, levels, None))
+            blocks.append(_CellPartition([at.stratum], one.n_strata, 1, levels, None))
         if one.grouping is None:
             homes.append((home, home))
             continue
         homes.append((len(blocks), home))
-        n = one.levels * one.groups
-        blocks.append(_CellPartition(at.cells, n, one.groups, cells, home))
+        n = one.n_strata * one.n_groups
+        blocks.append(_CellPartition(at.cells, n, one.n_groups, cells, home))
     return blocks, homes
 
 

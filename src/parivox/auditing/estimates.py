@@ -288,13 +288,13 @@ def estimate_cell(
     cell, scored = _Cell(counts, no_curve), points.score_points
     curve = counts.at([located.threshold for located in scored])
     rows = dict(_metrics_at_points(_Cell(counts), scored, curve, points, options))
-    if points.deployed_index is not None and outcomes.deployed is not None:
+    if points.deployed_index is not None and outcomes.deployed_counts is not None:
         deployed_point = points.located[points.deployed_index]
-        decision_thresholds = list(outcomes.thresholds or ())
+        decision_thresholds = list(outcomes.deployed_thresholds or ())
         # groups may have several thresholds, of which none is the cell's own
         threshold = decision_thresholds[0] if len(decision_thresholds) == 1 else math.nan
         located_decisions = [replace(deployed_point, threshold=threshold)]
-        decisions = outcomes.deployed
+        decisions = outcomes.deployed_counts
         # decisions are scores of 1 and 0: at 1, those that were accepted
         curve_of_decisions = decisions.at([1.0])
         rows.update(
@@ -302,7 +302,7 @@ def estimate_cell(
                 _Cell(decisions), located_decisions, curve_of_decisions, points, options
             )
         )
-    if outcomes.failed is not None:
+    if outcomes.failed_trials is not None:
         texts = [located.point.text for located in points.located]
         rows.update(failure_rates(rows, outcomes, texts))
     if outcomes.seconds is not None:

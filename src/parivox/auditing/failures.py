@@ -58,7 +58,7 @@ class SpeakerFailures(NamedTuple):
         fte, fta = (None if one is None else one.cell_range(start, stop) for one in self[:2])
         attempts = self.attempts
         if attempts is not None:
-            attempts = attempts[0].part(start, stop), attempts[1].part(start, stop)
+            attempts = attempts[0].cell_slice(start, stop), attempts[1].cell_slice(start, stop)
         return SpeakerFailures(fte, fta, attempts)
 
     def interval(
@@ -95,7 +95,7 @@ def count_failures(
     failed. Layouts are of the members; `design` has the same ones of the speakers that recordings
     are of.
     """
-    attempts, failed = counts.attempts, counts.levels[0].outcomes.failed
+    attempts, failed = counts.attempts, counts.strata[0].outcomes.failed_trials
     if attempts is None or failed is None:
         return [(SpeakerFailures(), SpeakerFailures())] * len(layouts)
     stages = {stage for stage, lost in zip((ACQUIRE, ENROL), failed, strict=True) if lost.any()}
@@ -107,17 +107,17 @@ def count_failures(
             attempted.append(count_speaker_errors(trials, layouts, blocks, found, members))
     are_many = attempts.trials.utterance_speaker.size > MAX_COUNTED_RECORDINGS
     made = []
-    of_recordings = Units.of_list(attempts.trials, design.block)
+    of_recordings = Units.from_trials(attempts.trials, design.speaker_block)
     own = cell_layouts(design.groupings, design.options.allocate, design.within)
     for i, one in enumerate(own):
         parts = []
-        for k, groups in enumerate((one.groups, 0)):
+        for k, groups in enumerate((one.n_groups, 0)):
             shares: list[ErrorsBySpeaker | None] = [
                 None if are_many else _tally(one, attempts, of_recordings, at, groups)
                 for at in range(len(STAGES))
             ]
             for at, tally in enumerate(shares):
-                if tally is not None and (tally.speaker == of_recordings.n).any():
+                if tally is not None and (tally.speaker == of_recordings.n_units).any():
                     shares[at] = None  # recordings of people whom nobody knows
             parts.append(
                 SpeakerFailures(shares[0], shares[1], (attempted[0][i][k], attempted[-1][i][k]))
@@ -204,7 +204,7 @@ def add_cause_rows(
     causes = None if attempts is None else attempts.trials.causes
     if attempts is None or causes is None:
         return
-    options, members = design.options, Units.of_list(attempts.trials, design.block)
+    options, members = design.options, Units.from_trials(attempts.trials, design.speaker_block)
     names = np.array([*causes.names, ""], dtype=object)
     stages = list(zip(("enrol", "acquire"), causes[1:], strict=True))
     for grouping, (at, (stage, told)) in product((None, *design.groupings), enumerate(stages)):
@@ -213,7 +213,7 @@ def add_cause_rows(
         where = {**name, "grouping": "all" if grouping is None else grouping.name, "stage": stage}
         whole = ["all" if grouping is None else "pooled"]
         for cells in (whole,) if grouping is None else ([*grouping.groups], whole):
-            n = 0 if cells is whole else layout.groups
+            n = 0 if cells is whole else layout.n_groups
             tally = _tally(layout, attempts, members, at, n, kind, names.size)
             if tally is None:
                 continue
@@ -222,7 +222,9 @@ def add_cause_rows(
             found = found.without_limits(
                 tally.n_speakers < options.minimums.inference, options.minimums.no_interval_reason
             )
-            unknown = np.isin(np.arange(tally.n_cells), tally.cell[tally.speaker == members.n])
+            unknown = np.isin(
+                np.arange(tally.n_cells), tally.cell[tally.speaker == members.n_units]
+            )
             if unknown.any():
                 found = found.without_spread(unknown, NOTE_NO_TEST_SPEAKER)
             is_told = options.intervals
@@ -255,16 +257,16 @@ def _tally(
     Those that failed are told apart by their `kind`, -1 for those that did not. Recordings of
     unknown speakers are of one more, ``members.n``.
     """
-    trials, unknown = attempts.trials, members.n
+    trials, unknown = attempts.trials, members.n_units
     cell_of = cells_of_side(layout, trials, tuple(STAGES.values())[at])
     if cell_of is None:
         return None
-    n, n_cells = unknown + 1, layout.cells if groups else layout.levels
+    n, n_cells = unknown + 1, layout.n_cells if groups else layout.n_strata
 
     def numbered(some: slice | IntArray) -> IntArray:
         cell, speaker = cell_of[some].astype(np.int64), trials.utterance_speaker[some]
-        member = np.where(speaker < 0, unknown, members.of(speaker))
-        return (cell if groups else cell // layout.groups) * n + member
+        member = np.where(speaker < 0, unknown, members.unit_numbers(speaker))
+        return (cell if groups else cell // layout.n_groups) * n + member
 
     tried = attempts.tried[at] & (cell_of >= 0)
     total = np.zeros(n_cells * n, dtype=np.int64)

@@ -164,16 +164,16 @@ def development_sources(
 class GroupedTrials:
     """Trials, or counts of them, with what they are grouped by."""
 
-    sets: Sequence[TrialSet] | Sequence[TrialCounts]  # one for each system and list
+    trial_sets: Sequence[TrialSet] | Sequence[TrialCounts]  # one for each system and list
     groupings: Sequence[Grouping]
-    levels: Sequence[Grouping]
+    within: Sequence[Grouping]
     chosen_by: str  # who chose the groupings
-    people: Speakers | None = None  # none for counts, which know no one
-    how: dict[str, Any] = field(default_factory=dict)  # how development scores are read
-    strata: Sequence[Grouping] = ()  # what rates are standardised over
-    design: ListDesign | None = None  # what that of the trial list fixed, if it was built
+    speakers: Speakers | None = None  # none for counts, which know no one
+    reading_options: dict[str, Any] = field(default_factory=dict)  # how development scores are read
+    standardise_over: Sequence[Grouping] = ()  # what rates are standardised over
+    list_design: ListDesign | None = None  # what that of the trial list fixed, if it was built
     # of the only set: its counts with their tally, as the counts and tallies of parts add up to
-    counted: TrialCounts | None = None
+    merged_counts: TrialCounts | None = None
 
     @staticmethod
     def names(groupings: Sequence[Grouping]) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ class GroupedTrials:
     @property
     def is_llr(self) -> bool:
         """Whether counts say that their scores are log-likelihood ratios."""
-        return all(one.is_llr for one in self.sets)
+        return all(one.is_llr for one in self.trial_sets)
 
     def llr_base(self, asked: AuditOptions) -> int | None:
         """The base of the log-likelihood ratios, which counts tell or the user; None for natural.
@@ -193,7 +193,7 @@ class GroupedTrials:
         ConfigError
             If they do not tell the same.
         """
-        told = {one.llr_base: one.name for one in self.sets if one.is_llr}
+        told = {one.llr_base: one.name for one in self.trial_sets if one.is_llr}
         if asked.llr or asked.llr_base is not None:
             told.setdefault(asked.llr_base, "the command")
         if len(told) > 1:
@@ -218,10 +218,10 @@ class Design:
     metrics: Metrics  # the user's own, by name
     # groupings within whose levels all is measured again, at the same thresholds
     within: Sequence[Grouping] = ()
-    strata: Sequence[Grouping] = ()  # what rates are standardised over
+    standardise_over: Sequence[Grouping] = ()  # what rates are standardised over
     # the block that stands for each speaker in all that is said of chance; None where each stands
     # for itself
-    block: NDArray[np.int32] | None = None
+    speaker_block: NDArray[np.int32] | None = None
     draws: SpeakerDraws | None = None  # the speakers drawn for replicates; None for no replicates
     primary_point: str = ""  # the operating point named to be primary; none: each system's first
 

@@ -100,21 +100,21 @@ def rate_intervals(
         Whether p of the ratios is asked for.
     """
     confidence, gates = options.confidence, options.minimums
-    are_disjoint = {metric: disjoint(groups.of(metric)) for metric in RATES}
+    are_disjoint = {metric: disjoint(groups.for_rate(metric)) for metric in RATES}
     n_groups = groups.target.n_speakers.size
     of_groups, speakers, rates, to_others = {}, {}, {}, {}
     for metric in RATES:
-        own = moments(groups.of(metric))
+        own = moments(groups.for_rate(metric))
         known = {metric: own} if pooled is groups else of_pooled
-        whole = moments(pooled.of(metric)) if known is None else known[metric]
+        whole = moments(pooled.for_rate(metric)) if known is None else known[metric]
         floored = other_kappa2(own) if metric == "fnr" and options.pooled_floor else None
         is_closed = options.interval == "speakers" and n_groups > 1 and are_disjoint[metric]
-        rest = others(groups.of(metric)) if is_closed else None
+        rest = others(groups.for_rate(metric)) if is_closed else None
         asked = [(own, floored), (whole, None), *([] if rest is None else [(rest, None)])]
         told = intervals_at_once(asked, confidence)
         columns = zip(*(vars(one).values() for one in told[:2]), strict=True)
         found = Interval(*(np.concatenate(pair, axis=-1) for pair in columns))
-        n = np.concatenate([one.of(metric).n_speakers for one in (groups, pooled)])
+        n = np.concatenate([one.for_rate(metric).n_speakers for one in (groups, pooled)])
         trials = np.concatenate((own.trials, whole.trials), axis=-1)
         if options.interval in _NAIVE:
             errors = np.concatenate((own.errors, whole.errors), axis=-1)
@@ -125,7 +125,9 @@ def rate_intervals(
         elif options.interval == "bootstrap" and draws is not None:
             found = _from_spread(found, draw_deviations(draws[metric]), trials, n, confidence)
         found = found.without_limits(n < gates.inference, gates.no_interval_reason)
-        unknown = np.concatenate([one.of(metric).has_unknown_speakers for one in (groups, pooled)])
+        unknown = np.concatenate(
+            [one.for_rate(metric).has_unknown_speakers for one in (groups, pooled)]
+        )
         if unknown.any():
             found = found.without_spread(unknown, NOTE_NO_TEST_SPEAKER)
         if rest is not None:
@@ -307,7 +309,7 @@ class Uncertainty:
             own = _cells(rates, slice(0, len(names)))
             return ratio_interval(own, _cells(rates, slice(at, at + 1)))
         if left_out is not None:
-            rest = others(self.group_errors.of(metric).excluding_cell(left_out))
+            rest = others(self.group_errors.for_rate(metric).excluding_cell(left_out))
             of_rest = rate_interval(rest, self.options.confidence)
             to_others = _to_others(rates, rest, of_rest, self.options)
             trials = np.where(np.arange(len(names)) == left_out[:, None], 0, trials)

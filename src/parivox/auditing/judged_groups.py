@@ -27,15 +27,15 @@ class MeasuredCells(Protocol):
     """The cells of one grouping, with their metrics and how sure these are."""
 
     @property
-    def where(self) -> dict[str, str]:
+    def key_columns(self) -> dict[str, str]:
         """Grouping, allocation and level."""
 
     @property
-    def errors(self) -> Estimates:
+    def error_estimates(self) -> Estimates:
         """Metrics that are errors."""
 
     @property
-    def area(self) -> Estimates | None:
+    def area_estimates(self) -> Estimates | None:
         """Both rates at the points that the area under FDR is taken over."""
 
     @property
@@ -93,11 +93,13 @@ def judged_groups(systems: Sequence[Sequence[MeasuredCells]]) -> list[list[Judge
     alike: dict[tuple[str, ...], list[tuple[int, _Judged, _Judged]]] = {}
     for system, parts in enumerate(systems):
         for part in parts:
-            if part.area is None or part.uncertainty is None:
+            if part.area_estimates is None or part.uncertainty is None:
                 continue
-            metrics = _Judged.of(part.errors, part.uncertainty.meets_minimums(part.errors.keys))
-            area = _Judged.of(part.area, part.uncertainty.meets_minimums())
-            alike.setdefault(tuple(part.where.values()), []).append((system, metrics, area))
+            metrics = _Judged.of(
+                part.error_estimates, part.uncertainty.meets_minimums(part.error_estimates.keys)
+            )
+            area = _Judged.of(part.area_estimates, part.uncertainty.meets_minimums())
+            alike.setdefault(tuple(part.key_columns.values()), []).append((system, metrics, area))
     judged: dict[tuple[int, tuple[str, ...]], JudgedGroups] = {}
     for place, same in alike.items():
         for system, metrics, area in same:
@@ -107,6 +109,6 @@ def judged_groups(systems: Sequence[Sequence[MeasuredCells]]) -> list[list[Judge
                 area.and_in([other_area for _, _, other_area in others]),
             )
     return [
-        [judged.get((system, tuple(part.where.values()))) for part in parts]
+        [judged.get((system, tuple(part.key_columns.values()))) for part in parts]
         for system, parts in enumerate(systems)
     ]

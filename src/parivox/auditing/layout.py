@@ -47,22 +47,22 @@ class Layout(NamedTuple):
     within: Grouping | None  # whose levels the groups are counted in; None for all trials
 
     @property
-    def levels(self) -> int:
+    def n_strata(self) -> int:
         """How many levels."""
         return 1 if self.within is None else len(self.within.groups)
 
     @property
-    def groups(self) -> int:
+    def n_groups(self) -> int:
         """How many cells each level has."""
         n = 1 if self.grouping is None else len(self.grouping.groups)
         return n * n if self.allocation == CROSS else n
 
     @property
-    def cells(self) -> int:
+    def n_cells(self) -> int:
         """How many cells."""
-        return self.levels * self.groups
+        return self.n_strata * self.n_groups
 
-    def names(self) -> list[str]:
+    def stratum_names(self) -> list[str]:
         """The levels as the column ``within`` has them."""
         if self.within is None:
             return [""]
@@ -108,29 +108,32 @@ class TrialCells(NamedTuple):
 
     # cell of each, `level * groups + group`, -1 for none; a second array where one counts twice
     cells: list[Codes]
-    level: Codes  # level of each trial that counts in some cell, -1 for the others
+    stratum: Codes  # level of each trial that counts in some cell, -1 for the others
 
 
 class PlacedTrials(NamedTuple):
     """Trials of one partition with where each counts."""
 
-    part: Trials
-    at: dict[int, TrialCells]  # by the number of the layout
+    trials: Trials
+    cells_by_layout: dict[int, TrialCells]  # by the number of the layout
     sides: dict[int, Sides]  # groups of both sides, -1 for none, by the identity of the grouping
-    have_failed: bool  # whether these are trials without score, of recordings that failed
+    are_failed: bool  # whether these are trials without score, of recordings that failed
     # whether these trials come for the first time: again, they are placed in other layouts
-    is_first: bool = True
+    is_first_pass: bool = True
 
-    def sides_by(self, grouping: Grouping | None) -> Sides:
+    def groups_of_sides(self, grouping: Grouping | None) -> Sides:
         """Groups of both sides; all of the one group that there is without a grouping."""
         if grouping is not None:
             return self.sides[id(grouping)]
-        everyone = np.zeros(len(self.part), dtype=np.int32)
+        everyone = np.zeros(len(self.trials), dtype=np.int32)
         return everyone, everyone
 
-    def only(self, layouts: Sequence[int]) -> PlacedTrials:
+    def in_layouts(self, layouts: Sequence[int]) -> PlacedTrials:
         """In some of the layouts, numbered anew, and without the groups of both sides."""
-        return self._replace(at={i: self.at[one] for i, one in enumerate(layouts)}, sides={})
+        return self._replace(
+            cells_by_layout={i: self.cells_by_layout[one] for i, one in enumerate(layouts)},
+            sides={},
+        )
 
 
 class TrialsInParts(Protocol):
@@ -184,7 +187,7 @@ def walk(
                     used = {id(one) for i in some for one in pairs[i] if one is not None}
                     sides = {key: sides_by(key)(block) for key in used}
                     at = {i: _placed(layouts[i], sides, len(block), lacks) for i in some}
-                    yield PlacedTrials(block, at, sides, have_failed, is_first=not start)
+                    yield PlacedTrials(block, at, sides, have_failed, is_first_pass=not start)
 
 
 def _placed(
@@ -205,7 +208,7 @@ def _placed(
         if lacks_speaker is not None:
             test = np.where(lacks_speaker & (test < 0), enrol, test)
         (level,) = groups_of_trials(enrol, test, "both")
-        size = np.int32(layout.groups)
+        size = np.int32(layout.n_groups)
         cells = [np.where((cell >= 0) & (level >= 0), level * size + cell, _NONE) for cell in cells]
     known = cells[0] >= 0
     for cell in cells[1:]:
@@ -315,12 +318,12 @@ class Units:
     over speakers: the same variance, told from fewer and larger units.
     """
 
-    n: int  # numbers of members are below this
+    n_units: int  # numbers of members are below this
     # the block of each speaker; None where each is by itself
-    block: NDArray[np.int32] | None = None
+    speaker_block: NDArray[np.int32] | None = None
 
     @classmethod
-    def of_list(cls, trials: TrialSet, block: NDArray[np.int32] | None) -> Units:
+    def from_trials(cls, trials: TrialSet, block: NDArray[np.int32] | None) -> Units:
         """Speakers of a list, or the blocks that they are in."""
         if block is None:
             return cls(int(trials.utterance_speaker.max(initial=-1)) + 1)
@@ -330,20 +333,22 @@ class Units:
     @property
     def are_blocks(self) -> bool:
         """Whether they are blocks of speakers."""
-        return self.block is not None
+        return self.speaker_block is not None
 
-    def of(self, speaker: NDArray[np.int32]) -> IntArray:
+    def unit_numbers(self, speaker: NDArray[np.int32]) -> IntArray:
         """Number of each speaker."""
-        return (speaker if self.block is None else self.block[speaker]).astype(np.int64)
+        return (speaker if self.speaker_block is None else self.speaker_block[speaker]).astype(
+            np.int64
+        )
 
-    def of_pairs(self, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> IntArray:
+    def pair_numbers(self, enrol: NDArray[np.int32], test: NDArray[np.int32]) -> IntArray:
         """Number of each unordered pair of speakers, below ``n * n``.
 
         An unknown test speaker, -1, makes a pair of the enrolled speaker with itself.
         """
-        one, other = self.of(enrol), self.of(test)
+        one, other = self.unit_numbers(enrol), self.unit_numbers(test)
         if self.are_blocks:  # a pair within a block is one with a stranger
-            other = np.where(one == other, other + self.n // 2, other)
+            other = np.where(one == other, other + self.n_units // 2, other)
         if (test < 0).any():
             other = np.where(test < 0, one, other)
-        return np.minimum(one, other) * self.n + np.maximum(one, other)
+        return np.minimum(one, other) * self.n_units + np.maximum(one, other)

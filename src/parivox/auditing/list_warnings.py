@@ -125,10 +125,10 @@ def reversed_scores(cells: CellCounts) -> Iterator[tuple[str, DataWarning]]:
     tuple of str and Odd
         The grouping, and the group with its number of trials.
     """
-    for of_grouping in cells.cells:
-        if of_grouping.level.name or of_grouping.allocation != cells.cells[0].allocation:
+    for of_grouping in cells.group_counts:
+        if of_grouping.stratum.name or of_grouping.allocation != cells.group_counts[0].allocation:
             continue
-        for group, counts in zip(of_grouping.grouping.groups, of_grouping.groups, strict=True):
+        for group, counts in zip(of_grouping.grouping.groups, of_grouping.counts, strict=True):
             is_reversed = _is_reversed(counts)
             counts.forget_curve()
             if is_reversed:

@@ -169,7 +169,7 @@ def _measured_draws(
 def grid_estimates(cells: GroupCounts, grid: Sequence[LocatedPoint]) -> Estimates:
     """Return FPR of every cell on a grid of operating points, then FNR."""
     thresholds = [located.threshold for located in grid]
-    cell_errors = [counts.at(thresholds) for counts in (*cells.groups, cells.pooled)]
+    cell_errors = [counts.at(thresholds) for counts in (*cells.counts, cells.pooled)]
     keys = [(metric, "", located.point.text) for metric in RATES for located in grid]
 
     def both_rates(fpr: list[NDArray[Any]], fnr: list[NDArray[Any]]) -> NDArray[Any]:

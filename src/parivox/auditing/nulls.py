@@ -200,9 +200,11 @@ def draw_equal_rates(
     for metric, is_valid in are_valid.items():
         keys = [(metric, "", text) for text in points]
         if not is_valid:
-            why = UNKNOWN_SPEAKERS if groups.of(metric).has_unknown_speakers.any() else _SHARED
+            why = (
+                UNKNOWN_SPEAKERS if groups.for_rate(metric).has_unknown_speakers.any() else _SHARED
+            )
             refused[metric] = [why] * len(keys)
-            shape = options.replicates, len(keys), groups.of(metric).n_cells + 1
+            shape = options.replicates, len(keys), groups.for_rate(metric).n_cells + 1
             unknown = np.broadcast_to(np.nan, shape)
             none = Estimates(keys, unknown, keys, unknown, unknown)
             draws |= {(metric, False): none, (metric, True): none}

@@ -223,10 +223,10 @@ def locate_points(
     no_threshold_reason = no_curve if development is None or no_curve == NO_SCORES else ""
     located = []
     for point in points:
-        if point.rule == DEPLOYED and deployed.deployed is not None:
-            decision_thresholds = list(deployed.thresholds or ())
+        if point.rule == DEPLOYED and deployed.deployed_counts is not None:
+            decision_thresholds = list(deployed.deployed_thresholds or ())
             threshold = decision_thresholds[0] if len(decision_thresholds) == 1 else math.nan
-            counts, accepted, reason = deployed.deployed, 1.0, ""
+            counts, accepted, reason = deployed.deployed_counts, 1.0, ""
         else:
             threshold, reason = point.threshold_or_reason(
                 threshold_trials, no_curve=no_threshold_reason

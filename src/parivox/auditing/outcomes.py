@@ -39,26 +39,26 @@ _QUANTILES = {"q50": 0.5, "q95": 0.95}
 class FailureShare:
     """So many of so many."""
 
-    count: int
-    of: int
+    n_failed: int
+    n_attempted: int
 
 
 @frozen
 class Outcomes:
     """What became of the trials of one cell; None for what nothing is told of."""
 
-    deployed: Counts | None = None  # decisions as scores, 1 for accepted and 0 for rejected
-    thresholds: dict[float, int] | None = None  # trials at each deployed threshold
+    deployed_counts: Counts | None = None  # decisions as scores, 1 for accepted and 0 for rejected
+    deployed_thresholds: dict[float, int] | None = None  # trials at each deployed threshold
     # trials that failed, by stage (acquire, enrol) and class (nontarget, target)
-    failed: IntArray | None = None
+    failed_trials: IntArray | None = None
     # sum, number of trials, and the trials in each bin of `SECONDS`, if known of each
     seconds: tuple[float, int, IntArray | None] | None = None
     # failed ones of all that were attempted; None also where they cannot be told by group
-    enrolments: FailureShare | None = None
-    recordings: FailureShare | None = None  # likewise test recordings
+    enrolment_failures: FailureShare | None = None
+    recording_failures: FailureShare | None = None  # likewise test recordings
     # why these rates cannot be told, if it is for another reason; whether there are any failures at
     # all is then told by whether the count is 0
-    no_shares: str = ""
+    no_shares_reason: str = ""
 
 
 NO_OUTCOMES = Outcomes()
@@ -100,13 +100,13 @@ def failure_rates(
 
     `rows` have FPR and FNR at the operating points.
     """
-    shares = {"fte": outcomes.enrolments, "fta": outcomes.recordings}
-    rates = {metric: _share(share, outcomes.no_shares) for metric, share in shares.items()}
+    shares = {"fte": outcomes.enrolment_failures, "fta": outcomes.recording_failures}
+    rates = {metric: _share(share, outcomes.no_shares_reason) for metric, share in shares.items()}
     for metric, base in rates.items():
         yield (metric, "", ""), base
-    assert outcomes.failed is not None
-    acquire, both = outcomes.failed[0], outcomes.failed.sum(axis=0)
-    some_failed = any(share is None or share.count for share in shares.values())
+    assert outcomes.failed_trials is not None
+    acquire, both = outcomes.failed_trials[0], outcomes.failed_trials.sum(axis=0)
+    some_failed = any(share is None or share.n_failed for share in shares.values())
     lacks_rows = some_failed and not both.any()
     for point in points:
         if ("fpr", "", point) not in rows:
@@ -132,9 +132,11 @@ def _share(share: FailureShare | None, no_shares: str) -> BaseValue:
         return BaseValue(math.nan, None, 0, math.nan, no_shares)
     if share is None:
         return BaseValue(math.nan, None, 0, math.nan, _BY_TRIAL)
-    if not share.of:
+    if not share.n_attempted:
         return BaseValue(math.nan, 0, 0, math.nan, "none was attempted")
-    return BaseValue(share.count / share.of, share.count, share.of, math.nan, "")
+    return BaseValue(
+        share.n_failed / share.n_attempted, share.n_failed, share.n_attempted, math.nan, ""
+    )
 
 
 def _counted(base: BaseValue, lost: int, *, adds: bool, lacks_rows: bool) -> BaseValue:

@@ -61,9 +61,9 @@ class Pairing:
     def from_system(cls, system: System) -> Pairing | None:
         """None where speakers are not known, are in blocks, too many, or not drawn."""
         trials, draws = system.trials, system.design.draws
-        if system.sample is None or draws is None or not isinstance(trials, TrialSet):
+        if system.speaker_sample is None or draws is None or not isinstance(trials, TrialSet):
             return None
-        whole, people = system.sample.levels[0], trials.people
+        whole, people = system.speaker_sample.strata_uncertainty[0], trials.people
         n = draws.weights.shape[1]
         is_plain = not whole.has_speaker_blocks and trials.is_held and people is not None
         if not is_plain or whole.draw_estimates is None or n > MAX_PAIRED_SPEAKERS:
@@ -91,10 +91,10 @@ class Pairing:
 
         Two audits of a list have the same hash of a group if it has the same people.
         """
-        of_speaker = None if one.cells is None else one.cells.grouping.of_speaker
+        of_speaker = None if one.group_counts is None else one.group_counts.grouping.of_speaker
         if of_speaker is None:
-            return [""] * len(one.names)
-        members: list[list[str]] = [[] for _ in one.names]
+            return [""] * len(one.cell_names)
+        members: list[list[str]] = [[] for _ in one.cell_names]
         for speaker in self.speakers_in_use:
             if (group := int(of_speaker[speaker])) >= 0:
                 members[group].append(self.speaker_ids[speaker])
@@ -118,9 +118,9 @@ def add_pairing_rows(
     if not texts:
         return
     keys = [(metric, "", text) for metric in RATES for text in texts]
-    n, shape = len(one.names), (-1, len(RATES), len(texts), len(one.names))
+    n, shape = len(one.cell_names), (-1, len(RATES), len(texts), len(one.cell_names))
     drawn = draws.with_keys(keys).values
-    is_all, cells = uncertainty.pooled_errors is pairing.pooled_errors, one.cells is not None
+    is_all, cells = uncertainty.pooled_errors is pairing.pooled_errors, one.group_counts is not None
     own, keyed = (
         np.concatenate(
             [
@@ -141,14 +141,14 @@ def add_pairing_rows(
             again[:, :, i] += (moves[..., i] @ slope).reshape(-1, len(RATES), n)
     speakers = uncertainty.n_units_behind([key[0] for key in keys])[:, -n:]
     df = np.where(speakers < uncertainty.options.minimums.inference, np.nan, speakers - 1.0)
-    value = one.data.with_keys(keys).values
+    value = one.estimates.with_keys(keys).values
     plain, log = (from_replicates(value, drawn, df, scale=scale) for scale in ("linear", "log"))
     known = ~np.isnan(plain.se)
     fit = _correlations(own.reshape(drawn.shape), drawn)
     texts_of = encoded_draws(keyed.reshape(N_DRAWS, len(keys), n)[:, known])
     columns = key_columns(keys, n)
     chosen = np.flatnonzero(known.ravel()).tolist()
-    names = list(one.names) * len(keys)
+    names = list(one.cell_names) * len(keys)
     members = pairing.member_hashes(one)
     rows.add(
         **{name: value for name, value in where.items() if name != "within"},
@@ -166,7 +166,7 @@ def add_pairing_rows(
 
 def _drawn(tally: SpeakerErrors, weights: FloatArray) -> FloatArray:
     """Both rates at the thresholds as they are, ``[draw, rate, point, cell]``."""
-    rates = [safe_divide(*weighted(tally.of(metric), weights)) for metric in RATES]
+    rates = [safe_divide(*weighted(tally.for_rate(metric), weights)) for metric in RATES]
     return np.stack(np.broadcast_arrays(*rates), axis=1)
 
 

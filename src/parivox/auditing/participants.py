@@ -26,7 +26,7 @@ class Participants:
         self.of_speaker = grouping.of_speaker if grouping is not None else None
         is_one = grouping is None or self.of_speaker is not None
         self.is_simple = is_one and layout.within is None
-        cells = 1 if self.is_simple else layout.levels * layout.groups
+        cells = 1 if self.is_simple else layout.n_strata * layout.n_groups
         self.used = np.zeros(cells * (n_speakers + 1), dtype=np.bool_)  # last: unknown
 
     def add(self, speakers: Sequence[NDArray[np.integer[Any]]], here: PlacedTrials, i: int) -> None:
@@ -36,9 +36,9 @@ class Participants:
         """
         if self.is_simple and self.used[:-1].all():
             return
-        groups = max(self.layout.groups, 1)  # nothing is placed where there is none
-        sides = here.sides_by(self.layout.grouping)
-        for cell in here.at[i].cells:
+        groups = max(self.layout.n_groups, 1)  # nothing is placed where there is none
+        sides = here.groups_of_sides(self.layout.grouping)
+        for cell in here.cells_by_layout[i].cells:
             group = cell if self.layout.within is None else np.where(cell < 0, -1, cell % groups)
             for speaker, side in zip(speakers, sides, strict=True):
                 self.note(cell, speaker, side == group)
@@ -68,7 +68,7 @@ class Participants:
 
     def count(self) -> list[list[int]]:
         """Speakers of each group and, last, of all groups, for each level."""
-        groups = self.layout.groups
+        groups = self.layout.n_groups
         if self.is_simple:
             used = self.used[:-1]
             everyone = int(used.sum())
@@ -76,7 +76,7 @@ class Participants:
                 return [[everyone, everyone]]
             each = np.bincount(self.of_speaker[: self.n][used], minlength=groups)
             return [[*each.tolist(), everyone]]
-        used = self.used.reshape(self.layout.levels, groups, self.n + 1)[..., :-1]
+        used = self.used.reshape(self.layout.n_strata, groups, self.n + 1)[..., :-1]
         each = used.sum(axis=-1)
         everyone = used.any(axis=1).sum(axis=-1)
         return [[*row, n] for row, n in zip(each.tolist(), everyone.tolist(), strict=True)]

@@ -34,7 +34,7 @@ def audit_record(
     rules: RuleFile | None,
 ) -> dict[str, Any]:
     """How the audit was made, independent of files' names, order and format."""
-    people = read.people
+    people = read.speakers
     named = {system_name(one.trials.system, one.trials.list): one for one in systems}
     with_ids = {name: one.trials for name, one in named.items() if one.trials.has_speakers}
     record: dict[str, Any] = {
@@ -42,10 +42,10 @@ def audit_record(
         "options": options.recorded(),
         "groupings": [grouping.name for grouping in read.groupings],
         "groupings_chosen_by": read.chosen_by,
-        "inputs": [_input(one) for one in read.sets],
+        "inputs": [_input(one) for one in read.trial_sets],
         "development": [_input(one.development) for one in systems if one.development is not None],
         "resolution": {
-            "exact": all(one.is_exact for one in read.sets),
+            "exact": all(one.is_exact for one in read.trial_sets),
             "bounds": {name: _bounds(one) for name, one in named.items()},
         },
         "definitions": all_definitions(options, in_blocks=any(map(_in_blocks, systems))),
@@ -53,7 +53,7 @@ def audit_record(
     primary = {
         name: "{grouping}@{operating_point}".format(**one.primary)
         for name, one in named.items()
-        if one.sample is not None and one.primary["operating_point"]
+        if one.speaker_sample is not None and one.primary["operating_point"]
     }
     if primary:
         record["primary"] = primary
@@ -82,14 +82,16 @@ def audit_record(
 
 def _in_blocks(system: System) -> bool:
     """Whether its speakers are taken in blocks."""
-    return system.sample is not None and any(one.has_speaker_blocks for one in system.sample.levels)
+    return system.speaker_sample is not None and any(
+        one.has_speaker_blocks for one in system.speaker_sample.strata_uncertainty
+    )
 
 
 def _bounds(system: System) -> dict[str, float]:
     """How far rates and scores may be from exact ones, where trials are counted in bins."""
-    bounds = {"rate": system.tally.bound, "score": system.tally.width}
-    if system.sample is not None:
-        bounds["replicates"] = system.sample.bound
+    bounds = {"rate": system.counts.rate_bound, "score": system.counts.bin_width}
+    if system.speaker_sample is not None:
+        bounds["replicates"] = system.speaker_sample.rate_bound
     return bounds
 
 
@@ -111,8 +113,8 @@ def provenance_entries(
 ) -> list[dict[str, Any]]:
     """Every file that was read, once."""
     development = [one.development for one in systems if one.development is not None]
-    every = [] if read.people is None else list(read.people.provenance)
-    every += [entry for one in (*read.sets, *development) for entry in one.provenance]
+    every = [] if read.speakers is None else list(read.speakers.provenance)
+    every += [entry for one in (*read.trial_sets, *development) for entry in one.provenance]
     every += [dict(one.provenance) for one in files if one is not None]
     shared = {"utterances", "models", "failures"}  # read once, told by every system
     return [e for i, e in enumerate(every) if e["role"] not in shared or e not in every[:i]]
@@ -128,9 +130,9 @@ def _list_checks(trials: TrialSet, people: Speakers, read: GroupedTrials) -> lis
     names = ("id", "what", "statistic", "threshold", "offenders", "sentence")
     found = []
     trial_list = list_of(trials, people, groupings=read.groupings)
-    if read.design is not None:
-        trial_list = read.design.regrade(trial_list)
-    for one in failed_checks(trial_list, read.design):
+    if read.list_design is not None:
+        trial_list = read.list_design.regrade(trial_list)
+    for one in failed_checks(trial_list, read.list_design):
         row = {name: getattr(one, name) for name in names}
         if row["statistic"] == float("inf"):
             row["statistic"] = "inf"

@@ -195,7 +195,7 @@ def audit_counted(
     Audit
     """
     study = _study(scores, AuditOptions.from_keywords(**options))
-    return _audited(study._replace(read=replace(study.read, counted=counted(study.read))))
+    return _audited(study._replace(read=replace(study.read, merged_counts=counted(study.read))))
 
 
 def _audited(study: _Study, table: Path | None = None) -> Audit:
@@ -214,21 +214,21 @@ def _rows_of(
     read, design, files = study.read, study.design, (study.file, study.rules)
     checked, development_of = design.options, study.development_of
     if table is not None:
-        check_trials_known(read.sets)
+        check_trials_known(read.trial_sets)
     common = None
     if checked.compare:
-        check_comparable(read.sets)
-        common = CommonTrials.of(cast("Sequence[TrialSet]", read.sets))
+        check_comparable(read.trial_sets)
+        common = CommonTrials.of(cast("Sequence[TrialSet]", read.trial_sets))
     # what is measured: system by system, then against each other
     block, together = _blocks(read, checked)
     draws = _draws(read, checked, block, together)
-    design = replace(design, block=block, draws=draws)
+    design = replace(design, speaker_block=block, draws=draws)
     measured: list[ComparedSet] = []
-    for trials_of in read.sets:
+    for trials_of in read.trial_sets:
         with stage(f"measuring {system_name(trials_of.system, trials_of.list)}"):
             system = _with_primary(_measured(trials_of, read, design, development_of))
             # one system alone is measured grouping by grouping, as many take much room
-            cells = [] if len(read.sets) == 1 else list(metrics_by_grouping(system))
+            cells = [] if len(read.trial_sets) == 1 else list(metrics_by_grouping(system))
             measured.append(ComparedSet(system, cells))
     systems = [system for system, _ in measured]
     # systems are compared on the same groups, so that all are measured before any row is made
@@ -289,7 +289,7 @@ def _study(scores: Any, asked: AuditOptions) -> _Study:
         sources = sources_by_name(scores)
         development_of = development_sources(asked.threshold_from, sources)
         read = read_grouped_trials(sources, asked, file, standardise=asked.standardise, rules=rules)
-        if not asked.allocate and any(one.n_without_test_speaker for one in read.sets):
+        if not asked.allocate and any(one.n_without_test_speaker for one in read.trial_sets):
             checked = _checked(replace(asked, allocate=("enrol",)), file)
     else:
         read = read_grouped_counts(files, asked)
@@ -297,11 +297,11 @@ def _study(scores: Any, asked: AuditOptions) -> _Study:
             asked,
             file,
             by=read.names(read.groupings),
-            within=read.names(read.levels) or None,
+            within=read.names(read.within) or None,
             llr=asked.llr or read.is_llr,
             llr_base=read.llr_base(asked),
         )
-        names = {(one.system, one.list): one for one in read.sets}
+        names = {(one.system, one.list): one for one in read.trial_sets}
         development_of = development_sources(asked.threshold_from, names)
     _check_groups(read, checked)
     _check_speakers_known(read, checked)
@@ -310,8 +310,8 @@ def _study(scores: Any, asked: AuditOptions) -> _Study:
         groupings=read.groupings,
         options=checked,
         metrics=metrics,
-        within=read.levels,
-        strata=read.strata,
+        within=read.within,
+        standardise_over=read.standardise_over,
         primary_point=primary_point,
     )
     return _Study(read, file, rules, design, development_of)
@@ -330,7 +330,7 @@ def _measured(
         with stage("reading the development scores"):
             found_on = _development(development, trials.system, read)
     way = "similarity" if trials.is_similarity else design.options.orientation
-    return measure_system(trials, design, found_on, way, counted=read.counted)
+    return measure_system(trials, design, found_on, way, counted=read.merged_counts)
 
 
 def speaker_count_thresholds(counts: Any, **options: Any) -> FloatArray:
@@ -352,7 +352,7 @@ def speaker_count_thresholds(counts: Any, **options: Any) -> FloatArray:
     # what is said of people moves no threshold
     asked = replace(asked, limit=(), attempts=None, primary=None, speaker_ids=NEVER)
     study = _study(counts, asked)
-    (trials,) = study.read.sets
+    (trials,) = study.read.trial_sets
     system = _measured(trials, study.read, study.design, study.development_of)
     return counted_thresholds(system)
 
@@ -379,11 +379,11 @@ def _checked(asked: AuditOptions, file: GroupsFile | None, **of_counts: Any) -> 
 
 def _account(data: TableBuilder, system: System, read: GroupedTrials) -> None:
     """Add what became of the trials of one system."""
-    trials, tally, points = system.trials, system.tally, system.points.located
+    trials, tally, points = system.trials, system.counts, system.points.located
     options = system.design.options
-    add_trial_accounts(data, trials, read.people, read.groupings, tally, points, options)
-    every = [*read.groupings, *read.levels]
-    add_data_warnings(data, trials, every, tally.everything, system.development, options)
+    add_trial_accounts(data, trials, read.speakers, read.groupings, tally, points, options)
+    every = [*read.groupings, *read.within]
+    add_data_warnings(data, trials, every, tally.all_counts, system.development, options)
     if options.conflicts == "set-aside" and trials.has_speakers:
         add_conflict_effects(data, trials, read.groupings, tally, points, options)
 
@@ -396,7 +396,7 @@ def _pairs(
     for i, trials in common.restricted.items():
         # on the speakers drawn for all; which way scores go was checked on all trials
         whole = compared[i].system
-        design = replace(whole.design, strata=())
+        design = replace(whole.design, standardise_over=())
         some = measure_system(trials, design, whole.development, "similarity", is_along=False)
         restricted[i] = ComparedSet(some, list(metrics_by_grouping(some)))
     for i, j in combinations(range(len(compared)), 2):
@@ -413,7 +413,7 @@ def _each(source: Any) -> list[Any]:
 
 def _check_speakers_known(read: GroupedTrials, options: Options) -> None:
     """Refuse options that need to know the speakers where counts are audited."""
-    if all(one.by_speaker is not None for one in read.sets):
+    if all(one.by_speaker is not None for one in read.trial_sets):
         _check_ids_known(read, options)
         return
     for name in ("limit", "attempts", "primary"):
@@ -428,7 +428,7 @@ def _check_speakers_known(read: GroupedTrials, options: Options) -> None:
 
 def _check_ids_known(read: GroupedTrials, options: Options) -> None:
     """Refuse to name speakers where counts are audited."""
-    if options.speaker_ids == OFFENDERS and not all(one.has_speakers for one in read.sets):
+    if options.speaker_ids == OFFENDERS and not all(one.has_speakers for one in read.trial_sets):
         msg = f"--speaker-ids {OFFENDERS}: counts hold no ids of speakers; give the scores"
         raise ConfigError(msg)
 
@@ -441,12 +441,14 @@ def _blocks(
     The block that stands for each speaker, of very many speakers; and of those that are tallied,
     the block that each is drawn with, of very many trials.
     """
-    every = [one.by_speaker for one in read.sets]
+    every = [one.by_speaker for one in read.trial_sets]
     large = [one for one in every if isinstance(one, TrialSet) and not one.is_held]
-    if not options.intervals or read.people is None or not large:
+    if not options.intervals or read.speakers is None or not large:
         return None, None
     used = np.unique(np.concatenate([one.in_use for one in every if one is not None]))
-    finest = finest_groups([*read.groupings, *read.levels, *read.strata], len(read.people.ids))
+    finest = finest_groups(
+        [*read.groupings, *read.within, *read.standardise_over], len(read.speakers.ids)
+    )
     block = blocks_replacing_speakers(finest, used, MAX_SEPARATE_SPEAKERS, N_SPEAKER_BLOCKS)
     if max(one.n_trials for one in large) <= MAX_COUNT_ROWS:
         return block, None
@@ -465,7 +467,7 @@ def _draws(
     together: NDArray[np.int32] | None,
 ) -> SpeakerDraws | None:
     """The speakers drawn for replicates, or the blocks of them, if there are to be any."""
-    every = [one.by_speaker for one in read.sets]
+    every = [one.by_speaker for one in read.trial_sets]
     known = [one for one in every if one is not None]
     if not options.intervals or not known:
         return None
@@ -485,9 +487,9 @@ def _development(source: Any, system: str, read: GroupedTrials) -> TrialSet | Tr
         source,
         system=system,
         list_="development",
-        speakers=read.people,
+        speakers=read.speakers,
         strangers=True,
-        **read.how,
+        **read.reading_options,
     )
 
 
@@ -499,10 +501,10 @@ def _check_groups(read: GroupedTrials, options: Options) -> None:
         if one.group and one.group not in known:
             msg = f"--limit: {one.group!r} is not a group; {name_hint(one.group, known)}"
             raise ConfigError(msg)
-    if not options.intervals or all(no_intervals_reason(one) for one in read.sets):
+    if not options.intervals or all(no_intervals_reason(one) for one in read.trial_sets):
         return
     named = "" if options.by else f" ({read.chosen_by})"
-    times = len(options.allocate) * (1 + sum(len(one.groups) for one in read.levels))
+    times = len(options.allocate) * (1 + sum(len(one.groups) for one in read.within))
     n = times * sum(len(one.groups) for one in read.groupings)
     if len(read.groupings) > MOST_GROUPINGS:
         problem = f"{len(read.groupings):,} groupings{named} are more than {MOST_GROUPINGS}"

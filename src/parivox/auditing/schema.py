@@ -295,7 +295,7 @@ class TableBuilder:
             mine.extend(cells if isinstance(cells, list) else [cells] * n)
         assert not block, f"no such columns: {list(block)}"
 
-    def settle(self) -> None:
+    def pack(self) -> None:
         """Pack rows that nobody looks at again, once they are many: into a tenth of the room."""
         if len(next(iter(self.cells.values()))) >= _MANY_ROWS:
             self._settled.append(Table.of(self.cells, self.columns).packed())

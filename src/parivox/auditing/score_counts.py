@@ -55,15 +55,15 @@ class ExactCounts:
 
     def add(self, here: PlacedTrials) -> None:
         """Count all trials of some layouts; each layout once only."""
-        if here.is_first or self._sorted is None:
-            self._sorted = _Sorted.of(here.part)
+        if here.is_first_pass or self._sorted is None:
+            self._sorted = _Sorted.of(here.trials)
         rising, columns, everything = self._sorted
-        for i, at in here.at.items():
-            n_cells, n_levels = self.layouts[i].cells, self.layouts[i].levels
-            if n_levels == 1 and (at.level == 0).all():
+        for i, at in here.cells_by_layout.items():
+            n_cells, n_levels = self.layouts[i].n_cells, self.layouts[i].n_strata
+            if n_levels == 1 and (at.stratum == 0).all():
                 pooled = [everything]
             else:
-                pooled = _split(*columns, [at.level.take(rising)], n_levels)
+                pooled = _split(*columns, [at.stratum.take(rising)], n_levels)
             cells = pooled
             if n_cells != n_levels:
                 cells = _split(*columns, [cell.take(rising) for cell in at.cells], n_cells)
@@ -117,11 +117,15 @@ class BinnedCounts:
         self.steps = EdgeSearch(self.edges)
         size = self.edges.size
         self.cells = [
-            np.zeros((one.cells, 2, size), dtype=np.int64 if one.cells == one.levels else np.int32)
+            np.zeros(
+                (one.n_cells, 2, size), dtype=np.int64 if one.n_cells == one.n_strata else np.int32
+            )
             for one in layouts
         ]
         self.levels = [  # None where each trial is in one cell, so that they are sums of these
-            np.zeros((one.levels, 2, size), dtype=np.int64) if one.allocation == "either" else None
+            np.zeros((one.n_strata, 2, size), dtype=np.int64)
+            if one.allocation == "either"
+            else None
             for one in layouts
         ]
         self.bound = 0.0
@@ -129,24 +133,24 @@ class BinnedCounts:
 
     def add(self, here: PlacedTrials) -> None:
         """Count the trials of one block."""
-        code = self.steps.step_indices(here.part.score) - 1
-        code += self.edges.size * here.part.target
-        for i, at in here.at.items():
+        code = self.steps.step_indices(here.trials.score) - 1
+        code += self.edges.size * here.trials.target
+        for i, at in here.cells_by_layout.items():
             for cell in at.cells:
                 _count(self.cells[i], cell, code)
             levels = self.levels[i]
             if levels is not None:
-                _count(levels, at.level, code)
+                _count(levels, at.stratum, code)
 
     def finish(self) -> list[LayoutCounts]:
         """Counts of every layout."""
         made = []
         for layout, cells, counted in zip(self.layouts, self.cells, self.levels, strict=True):
-            shape = layout.levels, layout.groups, *cells.shape[1:]
+            shape = layout.n_strata, layout.n_groups, *cells.shape[1:]
             levels = cells.reshape(shape).sum(axis=1) if counted is None else counted
             pooled = [self._counts(one) for one in levels]
             many = pooled
-            if layout.cells != layout.levels:
+            if layout.n_cells != layout.n_strata:
                 many = [self._counts(one) for one in cells]
             made.append((many, pooled))
             self.bound = max(self.bound, *map(_largest_share, (*levels, *cells)))

@@ -67,7 +67,7 @@ class SpeakerCounts:
     """
 
     thresholds: FloatArray  # rising
-    is_used: NDArray[np.bool_]  # of each member, whether any recording is of it
+    is_unit_used: NDArray[np.bool_]  # of each member, whether any recording is of it
     keys: IntArray  # sums of the bits of each member's scores: `TrialSet.score_keys`
     # those of speakers, with the group of each member, and those of recordings or trials, whose
     # groups `side` codes
@@ -116,12 +116,12 @@ class SpeakerCounts:
         first = next(tallies)
         if first.sites:
             first, *tallies = _recognised([first, *tallies])
-        several, rows = [], _Rows(first.is_used.size, first.groupings, first.thresholds.size)
+        several, rows = [], _Rows(first.is_unit_used.size, first.groupings, first.thresholds.size)
         for one in chain([first], tallies):
             _check_kind(first, one)
             several.append(replace(one, columns={}))
-            others = one.made_of()
-            for what, mine in first.made_of().items():
+            others = one.shared_properties()
+            for what, mine in first.shared_properties().items():
                 if mine != others[what]:
                     msg = f"tallies of other {what} do not add up; make all with the same"
                     raise ConfigError(msg)
@@ -134,7 +134,7 @@ class SpeakerCounts:
         return replace(
             first,
             groupings=groupings,
-            is_used=np.any([one.is_used for one in several], axis=0),
+            is_unit_used=np.any([one.is_unit_used for one in several], axis=0),
             keys=np.sum([one.keys for one in several], axis=0),
             sources=tuple(sources),
             sites=tuple(sorted({site for one in several for site in one.sites})),
@@ -143,16 +143,16 @@ class SpeakerCounts:
             failed=None,
         )
 
-    def made_of(self) -> dict[str, Any]:
+    def shared_properties(self) -> dict[str, Any]:
         """What tallies that add up have in common."""
         groups = [(one.name, one.parts, one.of_speaker is None) for one in self.groupings]
         return {
             "thresholds": self.thresholds.tolist(),
-            "speakers": (self.is_used.size, self.are_blocks, self.members_sha256),
+            "speakers": (self.is_unit_used.size, self.are_blocks, self.members_sha256),
             "groups": groups,
         }
 
-    def placed(self, groupings: Sequence[Grouping]) -> SpeakerCounts:
+    def with_groupings(self, groupings: Sequence[Grouping]) -> SpeakerCounts:
         """The same by groupings whose groups are those of all tallies that are to be added up.
 
         Raises
@@ -178,7 +178,7 @@ class SpeakerCounts:
                 side = side * (len(one.groups) + 1) + place[group] + 1
         return replace(self, groupings=tuple(made), columns={**self.columns, "side": side})
 
-    def named(
+    def pseudonymised(
         self, members: NDArray[np.intp], names: NDArray[np.str_], key: SiteKey, least: int
     ) -> SpeakerCounts:
         """The same of these members alone, under names in the place of numbers of the table.
@@ -186,9 +186,9 @@ class SpeakerCounts:
         `key` made them, `least` is the fewest speakers of a member.
         """
         order = np.argsort(names)
-        place = np.full(self.is_used.size, -1, dtype=np.int32)
+        place = np.full(self.is_unit_used.size, -1, dtype=np.int32)
         place[members[order]] = np.arange(order.size)
-        made = self.among(place, members[order], self.thresholds)
+        made = self.renumbered(place, members[order], self.thresholds)
         # nothing that is finer than a step
         keys = np.zeros((PIECES, order.size), dtype=np.int64)
         known = tuple(names[order].tolist())
@@ -203,7 +203,7 @@ class SpeakerCounts:
             least=least,
         )
 
-    def among(
+    def renumbered(
         self, place: NDArray[np.int32], known: NDArray[np.intp], thresholds: FloatArray
     ) -> SpeakerCounts:
         """With members at other places, and at more thresholds, none of which parts a step.
@@ -228,7 +228,7 @@ class SpeakerCounts:
         return replace(
             self,
             thresholds=thresholds,
-            is_used=is_here & self.is_used[known],
+            is_unit_used=is_here & self.is_unit_used[known],
             keys=np.where(is_here, self.keys[:, known], 0),
             groupings=tuple(groupings),
             columns=made.total(),
@@ -243,7 +243,7 @@ class SpeakerCounts:
             what = "their groups, and how the trials of each two went"
         if not self.sites:
             return (
-                f"It tells, of {self.is_used.size:,} speakers by number in the table, {what}: "
+                f"It tells, of {self.is_unit_used.size:,} speakers by number in the table, {what}: "
                 "personal data, for nobody else. It adds up with all of the same table."
             )
         if not self.are_blocks:
@@ -257,7 +257,7 @@ class SpeakerCounts:
             "are taken for other people."
         )
 
-    def few(self) -> dict[str, int]:
+    def groups_of_few_blocks(self) -> dict[str, int]:
         """Groups of so few blocks that intervals are wider for it, and how many they are."""
         found: dict[str, int] = {}
         for one in self.groupings if self.are_blocks else ():
@@ -274,9 +274,9 @@ class SpeakerCounts:
         return np.append(-np.inf, self.thresholds)
 
     @property
-    def members(self) -> Units:
+    def units(self) -> Units:
         """Who the speakers are."""
-        n = self.is_used.size
+        n = self.is_unit_used.size
         if self.are_blocks:  # as many again for the strangers of pairs within a block
             return Units(2 * n, np.arange(n, dtype=np.int32))
         return Units(n)
@@ -286,7 +286,7 @@ class SpeakerCounts:
     @cached_property
     def in_use(self) -> NDArray[np.intp]:
         """Members that any recording is of, rising."""
-        return np.flatnonzero(self.is_used)
+        return np.flatnonzero(self.is_unit_used)
 
     @cached_property
     def utterance_speaker(self) -> NDArray[np.int32]:
@@ -294,8 +294,8 @@ class SpeakerCounts:
 
         Where some test speakers are unknown, one more recording is of nobody.
         """
-        if (self.columns["test"] == self.is_used.size).any():
-            return np.append(np.arange(self.is_used.size, dtype=np.int32), np.int32(-1))
+        if (self.columns["test"] == self.is_unit_used.size).any():
+            return np.append(np.arange(self.is_unit_used.size, dtype=np.int32), np.int32(-1))
         return np.arange(int(self.in_use.max(initial=-1)) + 1, dtype=np.int32)
 
     def parts(self, layouts: Sequence[object]) -> Iterator[tuple[Trials, Sequence[int]]]:
@@ -343,7 +343,7 @@ class SpeakerCounts:
         """
         header = {
             "thresholds": [one.hex() for one in self.thresholds.tolist()],
-            "used": self.is_used.astype(int).tolist(),
+            "used": self.is_unit_used.astype(int).tolist(),
             "keys": self.keys.tolist(),
             "groupings": [
                 described(one)
@@ -468,10 +468,10 @@ def count_by_speaker(
     steps = EdgeSearch(thresholds)
     layouts = [Layout(one, "both", None) for one in sided]
     for here in walk(trials, layouts, failed=stages, scored=scored):
-        part = here.part
+        part = here.trials
         side = np.broadcast_to(np.int64(0), len(part))
         for one, size in zip(sided, sizes, strict=True):
-            for group in here.sides_by(one):
+            for group in here.groups_of_sides(one):
                 side = side * size + group + 1
         accepted = np.broadcast_to(np.int8(-1), len(part))
         rows = {
@@ -480,15 +480,15 @@ def count_by_speaker(
             "test": of_utterance.take(part.test),
             "side": side,
             "step": part.more["failed"].astype(np.uint16)
-            if here.have_failed
+            if here.are_failed
             else steps.step_indices(part.score).astype(np.uint16),
             "accepted": trials.decided(part)
-            if trials.has_decisions and not here.have_failed
+            if trials.has_decisions and not here.are_failed
             else accepted,
         }
         if "count" in part.more:
             rows["trials"] = part.more["count"]
-        (failed if here.have_failed else sums).add(rows)
+        (failed if here.are_failed else sums).add(rows)
     used = trials.in_use
     is_used = np.zeros(n, dtype=np.bool_)
     is_used[member[used]] = True
@@ -582,7 +582,7 @@ def _recognised(tallies: Sequence[SpeakerCounts]) -> list[SpeakerCounts]:
         known[place] = np.arange(place.size)
         made.append(
             replace(
-                one.among(place, known, thresholds),
+                one.renumbered(place, known, thresholds),
                 names=tuple(names.tolist()),
                 members_sha256=sha256,
             )
@@ -673,7 +673,7 @@ def _sides(groupings: Sequence[Grouping]) -> int:
 
 def _fits(tally: SpeakerCounts) -> bool:
     """Whether all that the rows name is there."""
-    rows, n = tally.columns, tally.is_used.size
+    rows, n = tally.columns, tally.is_unit_used.size
     limits = {
         "enrol": (0, n - 1),
         "test": (0, n),

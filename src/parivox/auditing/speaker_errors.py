@@ -39,11 +39,11 @@ class SpeakerErrors(NamedTuple):
     target: ErrorsBySpeaker
     nontarget: ErrorsByPair
 
-    def of(self, rate: str) -> ErrorsBySpeaker | ErrorsByPair:
+    def for_rate(self, rate: str) -> ErrorsBySpeaker | ErrorsByPair:
         """Who the trials of FPR or FNR are of."""
         return self.target if rate == "fnr" else self.nontarget
 
-    def part(self, start: int, stop: int) -> SpeakerErrors:
+    def cell_slice(self, start: int, stop: int) -> SpeakerErrors:
         """Cells `start` to `stop`, the latter excluded."""
         if (start, stop) == (0, self.target.n_cells):
             return self
@@ -76,23 +76,23 @@ def count_speaker_errors(
     members
         Who the speakers are.
     """
-    cells = [_Gathering(one.cells, members) for one in layouts]
-    levels = [_Gathering(one.levels, members) for one in layouts]
+    cells = [_Gathering(one.n_cells, members) for one in layouts]
+    levels = [_Gathering(one.n_strata, members) for one in layouts]
     for here in blocks:
         accepted = _Acceptances.of(trials, here, found)
         classes = _by_class(trials, here, members)
-        for i, at in here.at.items():
+        for i, at in here.cells_by_layout.items():
             cells[i].add(classes, at.cells, accepted)
             if layouts[i].allocation == "either":  # cells share trials
-                levels[i].add(classes, [at.level], accepted)
+                levels[i].add(classes, [at.stratum], accepted)
     for one in (*cells, *levels):
         one.join()
     every, n_every = cells[0].finish(), cells[0].n_trials()
     made = [(every, every)]
     for layout, many, few in zip(layouts[1:], cells[1:], levels[1:], strict=True):
         if layout.allocation != "either":
-            few.pieces = many.rolled_up(layout.groups)
-        is_all = layout.levels == 1 and few.n_trials() == n_every
+            few.pieces = many.rolled_up(layout.n_groups)
+        is_all = layout.n_strata == 1 and few.n_trials() == n_every
         made.append((many.finish(), every if is_all else few.finish()))
     return made
 
@@ -116,15 +116,15 @@ def count_matrices(
     within every level, named as the column ``within`` has it.
     """
     layouts = [Layout(g, CROSS, w) for w in (None, *within) for g in groupings]
-    sums = [np.zeros((2, len(found), one.cells), dtype=np.int64) for one in layouts]
+    sums = [np.zeros((2, len(found), one.n_cells), dtype=np.int64) for one in layouts]
     for here in walk(trials, layouts, at_once=_AT_ONCE, layouts_at_once=MAX_LAYOUTS_TOGETHER):
         accepted = _Acceptances.of(trials, here, found)
-        nontarget = np.flatnonzero(~here.part.target)
-        for i, at in here.at.items():
+        nontarget = np.flatnonzero(~here.trials.target)
+        for i, at in here.cells_by_layout.items():
             cell = at.cells[0].take(nontarget)
             inside = np.flatnonzero(cell >= 0)
             n, errors = accepted.counted(
-                cell.take(inside), nontarget.take(inside), layouts[i].cells, is_target=False
+                cell.take(inside), nontarget.take(inside), layouts[i].n_cells, is_target=False
             )
             sums[i][0] += errors
             sums[i][1] += n
@@ -132,8 +132,8 @@ def count_matrices(
     for one, both in zip(layouts, sums, strict=True):
         assert one.grouping is not None
         n_groups = len(one.grouping.groups)
-        by_level = both.reshape(2, len(found), one.levels, n_groups, n_groups)
-        for level, name in enumerate(one.names()):
+        by_level = both.reshape(2, len(found), one.n_strata, n_groups, n_groups)
+        for level, name in enumerate(one.stratum_names()):
             made.append((one.grouping, name, Matrix(*by_level[:, :, level])))
     return made
 
@@ -156,18 +156,18 @@ class _Acceptances(NamedTuple):
         found: Sequence[LocatedPoint],
     ) -> _Acceptances:
         """Those of one block; of trials that failed, nobody is let in."""
-        part = here.part
+        part = here.trials
         scored = [i for i, one in enumerate(found) if one.point.rule != DEPLOYED]
         levels = np.array([found[i].threshold for i in scored])
         order = np.argsort(levels)  # NaN, which lets nobody in, last
         passed = np.searchsorted(levels[order], part.score, side="right")
-        if here.have_failed:
+        if here.are_failed:
             passed[:] = 0
         decided = None
         if len(scored) < len(found):
             at = next(i for i, one in enumerate(found) if one.point.rule == DEPLOYED)
             rejected = np.zeros(len(part), dtype=np.int8)
-            decisions = rejected if here.have_failed else trials.decided(part)
+            decisions = rejected if here.are_failed else trials.decided(part)
             decided = at, decisions == 1, decisions >= 0
         points = np.array(scored, dtype=np.intp)[order]
         return cls(len(found), points, passed, decided, part.more.get("count"))
@@ -225,13 +225,13 @@ class _Class(NamedTuple):
 
 def _by_class(trials: TrialSet | SpeakerCounts, here: PlacedTrials, members: Units) -> list[_Class]:
     """Nontarget trials by pair, target trials by speaker."""
-    part, speaker = here.part, trials.utterance_speaker
+    part, speaker = here.trials, trials.utterance_speaker
     target, nontarget = np.flatnonzero(part.target), np.flatnonzero(~part.target)
-    pair = members.of_pairs(*(speaker[side[nontarget]] for side in (part.enrol, part.test)))
+    pair = members.pair_numbers(*(speaker[side[nontarget]] for side in (part.enrol, part.test)))
     made = []
     for rows, code, size in (
-        (nontarget, pair, members.n * members.n),
-        (target, members.of(speaker[part.enrol[target]]), members.n),
+        (nontarget, pair, members.n_units * members.n_units),
+        (target, members.unit_numbers(speaker[part.enrol[target]]), members.n_units),
     ):
         codes, number = index_codes(code, size)
         made.append(_Class(rows, number, codes))
@@ -274,7 +274,7 @@ class _Gathering:
 
     def __init__(self, n_cells: int, members: Units) -> None:
         self.n_cells, self.in_blocks = n_cells, members.are_blocks
-        self.reach = members.n * members.n, members.n
+        self.reach = members.n_units * members.n_units, members.n_units
         self.pieces: tuple[list[_Piece], list[_Piece]] = [], []
 
     def add(

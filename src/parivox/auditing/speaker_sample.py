@@ -60,13 +60,15 @@ COARSE_STEPS = (COARSE_STEP, 2 * COARSE_STEP, 4 * COARSE_STEP)
 class SpeakerSample:
     """Everything that the uncertainty of one system on one list is told from."""
 
-    levels: list[Uncertainty]  # of all trials and each level, as their own only group
-    cells: list[Uncertainty]  # of each grouping's cells, in the order of the tally's
-    bound: float
+    strata_uncertainty: list[Uncertainty]  # of all trials and each level, as their own only group
+    cell_uncertainty: list[Uncertainty]  # of each grouping's cells, in the order of the tally's
+    rate_bound: float
     """What the bins of scores in replicates cost: no rate of a replicate at a threshold found on
     its curve is further than this from the exact one."""
-    strata: list[tuple[Layout, SpeakerErrors]]  # groupings with what they are standardised over
-    between: dict[tuple[str, str], Band]
+    standardised: list[
+        tuple[Layout, SpeakerErrors]
+    ]  # groupings with what they are standardised over
+    bands_between_points: dict[tuple[str, str], Band]
     """Intervals at thresholds that are no operating point's, by grouping and allocation."""
     matrices: list[tuple[Grouping, str, Matrix]] | None
     """Cross-group matrices, where these were counted without another pass over the trials."""
@@ -92,12 +94,12 @@ def speaker_count_steps(
 class TrialSource(NamedTuple):
     """Trials of one list by who takes part in them."""
 
-    rows: (
+    errors_source: (
         TrialSet | SpeakerCounts | Callable[[], SpeakerCounts]
     )  # or what makes them, so that nobody holds them
     # makes those that curves are drawn again from, where they are others: coarser ones
-    curves: Callable[[], SpeakerCounts] | None = None
-    why: str = ""  # why none are drawn
+    curves_source: Callable[[], SpeakerCounts] | None = None
+    no_draws_reason: str = ""  # why none are drawn
 
 
 def tally_list(
@@ -108,7 +110,7 @@ def tally_list(
     Where it would be too long with all of them, those of curves have a tally of their own, of
     blocks of speakers at as many steps as there is room for.
     """
-    every = {one.name: one for one in (*design.groupings, *design.within, *design.strata)}
+    every = {one.name: one for one in (*design.groupings, *design.within, *design.standardise_over)}
     sided = [len(one.groups) for one in every.values() if one.of_speaker is None]
     audited = [one.threshold for one in points.score_points if not np.isnan(one.threshold)]
     kept = np.unique(np.concatenate((nodes, np.array(audited, dtype=np.float64))) + 0.0)
@@ -124,18 +126,19 @@ def tally_list(
 
     if together is None:
         at = speaker_count_steps(everything, points, nodes, trials.n_trials, design.options.bins)
-        if fits(at, design.block):
-            return TrialSource(partial(tallied, at, design.block))
+        if fits(at, design.speaker_block):
+            return TrialSource(partial(tallied, at, design.speaker_block))
     else:
-        block = together if design.block is None else together[design.block]
+        block = together if design.speaker_block is None else together[design.speaker_block]
         for coarse in COARSE_STEPS:
             at = np.union1d(step_thresholds(everything, points.fixed_thresholds, coarse), kept)
             if fits(at, block):
                 return TrialSource(
-                    partial(tallied, kept, design.block), partial(tallied, at, block)
+                    partial(tallied, kept, design.speaker_block), partial(tallied, at, block)
                 )
     return TrialSource(
-        partial(tallied, kept, design.block), why="too many trials to hold in memory"
+        partial(tallied, kept, design.speaker_block),
+        no_draws_reason="too many trials to hold in memory",
     )
 
 
@@ -175,16 +178,16 @@ def sample_speakers(
         design = replace(design, draws=None)
     options, draws, found = design.options, design.draws, points.located
     if isinstance(trials, SpeakerCounts):
-        members = trials.members
+        members = trials.units
         nodes = nodes[np.isin(nodes, trials.thresholds)]
     else:
-        members = Units.of_list(trials, None)
-    own = design if design.block is None else _of_members(design, trials)
+        members = Units.from_trials(trials, None)
+    own = design if design.speaker_block is None else _of_members(design, trials)
     layouts = cell_layouts(own.groupings, options.allocate, own.within)
     n = len(layouts)
     layouts += [
         Layout(grouping, rule, strata)
-        for strata in own.strata
+        for strata in own.standardise_over
         for grouping in own.groupings
         for rule in options.allocate
     ]
@@ -216,7 +219,7 @@ def sample_speakers(
             of_curves = _layouts_of_members(trials, design)
             placed = _Placement(trials, of_curves)
         drawn[:], bound = resample_cells(
-            *(trials, tally.everything, of_curves, placed.whole(range(n)), errors[:n]),
+            *(trials, tally.all_counts, of_curves, placed.whole(range(n)), errors[:n]),
             *(points, draws, options, design.metrics),
             in_blocks=curves is not None,
         )
@@ -224,17 +227,17 @@ def sample_speakers(
     cells: list[Uncertainty] = []
     every = list(zip(layouts, errors, failures, strict=False))
     for i, (layout, of, failed) in enumerate(
-        with_progress(every, "intervals", "groups", size=lambda one: one[0].cells)
+        with_progress(every, "intervals", "groups", size=lambda one: one[0].n_cells)
     ):
         again, drawn[i] = drawn[i], None  # let go of once its levels are made of it: it is large
         into = levels if layout.grouping is None else cells
-        for at in range(layout.levels):
+        for at in range(layout.n_strata):
             one = _uncertainty(
                 *(layout, at, of, failed, again, points, design, why, members),
                 levels[0].rate_intervals.moments if levels and of[1] is errors[0][1] else None,
             )
             into.append(one)
-    assert (len(levels), len(cells)) == (len(tally.levels), len(tally.cells))
+    assert (len(levels), len(cells)) == (len(tally.strata), len(tally.group_counts))
     strata = list(zip(layouts[n:], (of for of, _ in errors[n:]), strict=True))
     return SpeakerSample(levels, cells, bound, strata, between, matrices)
 
@@ -250,7 +253,7 @@ class _Placement:
         self._placed: list[PlacedTrials] = []
         if not isinstance(trials, SpeakerCounts):
             every = range(len(layouts))
-            self._placed = [one.only(every) for one in walk(trials, layouts)]
+            self._placed = [one.in_layouts(every) for one in walk(trials, layouts)]
 
     def blocks(self, some: Sequence[int]) -> Iterator[PlacedTrials]:
         """Some of the trials at a time, in some of the layouts."""
@@ -263,7 +266,7 @@ class _Placement:
 
     def _in(self, some: Sequence[int], at_once: int) -> Iterator[PlacedTrials]:
         if self._placed:
-            return (one.only(some) for one in self._placed)
+            return (one.in_layouts(some) for one in self._placed)
         return walk(self.trials, [self.layouts[i] for i in some], at_once=at_once)
 
 
@@ -279,9 +282,9 @@ def _of_members(design: Design, tally: TrialSet | SpeakerCounts) -> Design:
     named = {one.name: one for one in tally.groupings}
     groupings, within, strata = (
         [named[one.name] for one in several]
-        for several in (design.groupings, design.within, design.strata)
+        for several in (design.groupings, design.within, design.standardise_over)
     )
-    return replace(design, groupings=groupings, within=within, strata=strata)
+    return replace(design, groupings=groupings, within=within, standardise_over=strata)
 
 
 def _uncertainty(
@@ -298,14 +301,14 @@ def _uncertainty(
 ) -> Uncertainty:
     """Intervals and draws of the cells of one level of a layout."""
     options, draws = design.options, design.draws
-    first, last = at * layout.groups, (at + 1) * layout.groups
-    groups, pooled = tallied[0].part(first, last), tallied[1].part(at, at + 1)
+    first, last = at * layout.n_groups, (at + 1) * layout.n_groups
+    groups, pooled = tallied[0].cell_slice(first, last), tallied[1].cell_slice(at, at + 1)
     failed = failures[0].cell_range(first, last), failures[1].cell_range(at, at + 1)
     unknown = np.append(
         groups.nontarget.has_unknown_speakers, pooled.nontarget.has_unknown_speakers
     )
     texts = [one.point.text for one in points.located]
-    crossed = np.full((len(points.min_cost_points), layout.groups), np.nan)
+    crossed = np.full((len(points.min_cost_points), layout.n_groups), np.nan)
     estimates = rates = None
     grid: Sequence[GridDraws] = ()
     if drawn is not None and draws is not None:
@@ -365,7 +368,7 @@ def of_blocks(
     found = {}
     for metric in RATES:
         with_progress = []
-        for tally in (groups.of(metric), pooled.of(metric)):
+        for tally in (groups.for_rate(metric), pooled.for_rate(metric)):
             cell, speaker = tally.cell_speakers
             known = speaker < together.size  # not the strangers of pairs within a block
             code = np.unique(cell[known].astype(np.int64) * n + together[speaker[known]])

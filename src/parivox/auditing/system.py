@@ -66,24 +66,30 @@ class System:
 
     trials: TrialSet | TrialCounts
     design: Design  # what it is audited by
-    no_curve: str  # why error rates are known at some thresholds only; empty if they are at all
+    no_curve_reason: (
+        str  # why error rates are known at some thresholds only; empty if they are at all
+    )
     development: TrialSet | TrialCounts | None  # what thresholds were found on instead of these
-    tally: CellCounts  # all counts
+    counts: CellCounts  # all counts
     points: OperatingPoints  # the operating points with their thresholds
-    grid: list[LocatedPoint]  # operating points of the sweep
-    shared: FloatArray  # thresholds that every cell is counted at, rising; none without scores
-    sample: SpeakerSample | None  # who the speakers are; None where unknown, or not asked for
-    why_none: str  # why nothing is said of uncertainty although it was asked for
+    sweep_points: list[LocatedPoint]  # operating points of the sweep
+    shared_thresholds: (
+        FloatArray  # thresholds that every cell is counted at, rising; none without scores
+    )
+    speaker_sample: (
+        SpeakerSample | None
+    )  # who the speakers are; None where unknown, or not asked for
+    no_intervals_reason: str  # why nothing is said of uncertainty although it was asked for
 
     @property
-    def name(self) -> dict[str, str]:
+    def name_columns(self) -> dict[str, str]:
         """The columns that say which it is."""
         return {"system": self.trials.system, "list": self.trials.list}
 
     @property
     def speaker_ids(self) -> Sequence[str] | None:
         """Of the speakers by number; None where they are not known, or taken in blocks."""
-        if not self.trials.has_speakers or self.design.block is not None:
+        if not self.trials.has_speakers or self.design.speaker_block is not None:
             return None
         return None if self.trials.people is None else self.trials.people.ids
 
@@ -132,7 +138,7 @@ def measure_system(
     on: Counts | None = None
     if development is not None:
         _check_curve(development)
-        on = count_cells(development, [], []).everything
+        on = count_cells(development, [], []).all_counts
         check_polarity(development, on, orientation)
         fixed += [point.threshold_or_reason(on)[0] for point in asked or default_points(on)]
     with stage("counting"):
@@ -142,9 +148,9 @@ def measure_system(
             thresholds=fixed,
             counted=counted,
         )
-    everything, outcomes = tally.everything, tally.levels[0].outcomes
+    everything, outcomes = tally.all_counts, tally.strata[0].outcomes
     check_polarity(trials, everything, orientation)
-    if orientation != "similarity" and trials.is_scored and are_inverted(outcomes.deployed):
+    if orientation != "similarity" and trials.is_scored and are_inverted(outcomes.deployed_counts):
         msg = (
             f"{trials.name}: decisions contradict the scores: nontarget trials are accepted more "
             "often than target trials, although they score lower; check which word of the column "
@@ -193,7 +199,7 @@ def measure_system(
         at, tallied = band_thresholds(shared, trials.n_trials), TrialSource(rows)
         if isinstance(rows, SpeakerCounts):
             _check_steps(rows, points.located)
-        elif design.block is not None or not rows.is_held:
+        elif design.speaker_block is not None or not rows.is_held:
             tallied = tally_list(rows, design, everything, points, at)
         sample = sample_speakers(tallied, design, tally, points, at)
     return System(
@@ -204,8 +210,8 @@ def measure_system(
 def counted_thresholds(system: System) -> FloatArray:
     """Thresholds of the tally that an audit of a system's counts needs, to say how sure it is."""
     n, bins = system.trials.n_trials, system.design.options.bins
-    found = band_thresholds(system.shared, n)
-    return speaker_count_steps(system.tally.everything, system.points, found, n, bins)
+    found = band_thresholds(system.shared_thresholds, n)
+    return speaker_count_steps(system.counts.all_counts, system.points, found, n, bins)
 
 
 def no_intervals_reason(trials: TrialSet | TrialCounts) -> str:
@@ -227,51 +233,51 @@ def _is_exact_at(trials: TrialSet | TrialCounts, found: LocatedPoint) -> bool:
 class CellMetrics:
     """Base metrics of the cells of one grouping, or of all trials, within one level."""
 
-    level: Stratum  # the trials that they are of
-    cells: GroupCounts | None  # their counts; None of all trials, which are the level's
-    names: tuple[str, ...]  # the groups, then "pooled"; of all trials, "all" alone
-    bases: list[dict[Key, BaseValue]]  # of each cell, with their errors and thresholds
-    data: Estimates  # the same as arrays [key, cell]
-    cheapest: Sequence[tuple[Estimates, FloatArray | None]]
+    stratum: Stratum  # the trials that they are of
+    group_counts: GroupCounts | None  # their counts; None of all trials, which are the level's
+    cell_names: tuple[str, ...]  # the groups, then "pooled"; of all trials, "all" alone
+    base_values: list[dict[Key, BaseValue]]  # of each cell, with their errors and thresholds
+    estimates: Estimates  # the same as arrays [key, cell]
+    cost_estimates: Sequence[tuple[Estimates, FloatArray | None]]
     """Each cost at its own smallest cost over all trials, with threshold bias cross-fitted over
     speakers; none of all trials."""
-    area: Estimates | None
+    area_estimates: Estimates | None
     """Both rates at the points that the area under FDR is taken over; None of all trials."""
     uncertainty: Uncertainty | None
-    why_none: str  # why there are no draws
+    no_draws_reason: str  # why there are no draws
 
     @cached_property
-    def errors(self) -> Estimates:
+    def error_estimates(self) -> Estimates:
         """Those metrics that are errors, by which groups are compared."""
-        return self.data.error_metrics()
+        return self.estimates.error_metrics()
 
     @property
-    def where(self) -> dict[str, str]:
+    def key_columns(self) -> dict[str, str]:
         """The columns that say which cells they are."""
-        if self.cells is None:
-            return {"grouping": "all", "allocation": "", "within": self.level.name}
-        grouping, allocation = self.cells.grouping.name, self.cells.allocation
-        return {"grouping": grouping, "allocation": allocation, "within": self.level.name}
+        if self.group_counts is None:
+            return {"grouping": "all", "allocation": "", "within": self.stratum.name}
+        grouping, allocation = self.group_counts.grouping.name, self.group_counts.allocation
+        return {"grouping": grouping, "allocation": allocation, "within": self.stratum.name}
 
     @property
-    def counts(self) -> list[Counts | None]:
+    def cell_counts(self) -> list[Counts | None]:
         """Counts of each cell, None for those of which nothing is known."""
-        if self.cells is None:
-            return [self.level.counts]
-        pairs = zip(self.cells.groups, self.cells.missing, strict=True)
-        return [*(None if why else counts for counts, why in pairs), self.cells.pooled]
+        if self.group_counts is None:
+            return [self.stratum.counts]
+        pairs = zip(self.group_counts.counts, self.group_counts.suppression_reasons, strict=True)
+        return [*(None if why else counts for counts, why in pairs), self.group_counts.pooled]
 
     @property
     def draws(self) -> Estimates | None:
         """The same of each draw, ``[draw, key, cell]``."""
         if self.uncertainty is None or self.uncertainty.draw_estimates is None:
             return None
-        return self.uncertainty.draw_estimates.cell_range(-len(self.names), None)
+        return self.uncertainty.draw_estimates.cell_range(-len(self.cell_names), None)
 
 
 def metrics_by_grouping(system: System) -> Iterator[CellMetrics]:
     """Base metrics of all trials and each level, then of the cells of every grouping."""
-    tally, no_curve, sample = system.tally, system.no_curve, system.sample
+    tally, no_curve, sample = system.counts, system.no_curve_reason, system.speaker_sample
 
     def measured(
         level: Stratum,
@@ -279,7 +285,7 @@ def metrics_by_grouping(system: System) -> Iterator[CellMetrics]:
         bases: list[dict[Key, BaseValue]],
         of: Uncertainty | None,
     ) -> CellMetrics:
-        why = system.why_none if of is None else of.no_draws_reason
+        why = system.no_intervals_reason if of is None else of.no_draws_reason
         if of is not None and of.draw_estimates is not None:
             bases = without_optimism(bases, of.draw_estimates.cell_range(-len(bases), None))
         data = Estimates.from_cells(bases)
@@ -298,13 +304,15 @@ def metrics_by_grouping(system: System) -> Iterator[CellMetrics]:
     # groupings often pool the very same trials, or all of them: those are measured once
     whole: dict[int, dict[Key, BaseValue]] = {}
     located: dict[int, Mapping[tuple[str, str], FloatArray]] = {}
-    for i, level in enumerate(tally.levels):
+    for i, level in enumerate(tally.strata):
         bases = whole[id(level.counts)] = _estimated(system, level.counts, level.outcomes)
-        yield measured(level, None, [bases], None if sample is None else sample.levels[i])
-    for i, cells in enumerate(tally.cells):
+        yield measured(
+            level, None, [bases], None if sample is None else sample.strata_uncertainty[i]
+        )
+    for i, cells in enumerate(tally.group_counts):
         same = id(cells.pooled)
         # of failed trials, another part may be in no group
-        if same not in whole or cells.outcomes[-1].failed is not None:
+        if same not in whole or cells.outcomes[-1].failed_trials is not None:
             whole[same] = _estimated(system, cells.pooled, cells.outcomes[-1])
         if same not in located:
             located[same] = {} if no_curve else score_locations(cells.pooled)
@@ -318,18 +326,23 @@ def metrics_by_grouping(system: System) -> Iterator[CellMetrics]:
                 **score_shifts(counts, reference, no_curve=no_curve),
             }
             for counts, outcomes, why in zip(
-                cells.groups, cells.outcomes[:-1], cells.missing, strict=True
+                cells.counts, cells.outcomes[:-1], cells.suppression_reasons, strict=True
             )
         ]
-        of = None if sample is None else sample.cells[i]
-        yield measured(cells.level, cells, [*groups, pooled], of)
+        of = None if sample is None else sample.cell_uncertainty[i]
+        yield measured(cells.stratum, cells, [*groups, pooled], of)
 
 
 def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, BaseValue]:
     """Base metrics of one cell."""
     trials, options = system.trials, system.design.options
     found = estimate_cell(
-        counts, system.points, options, system.design.metrics, outcomes, no_curve=system.no_curve
+        counts,
+        system.points,
+        options,
+        system.design.metrics,
+        outcomes,
+        no_curve=system.no_curve_reason,
     )
     for cost in options.costs if options.llr else ():
         levels = [bayes_threshold(part, options.log_base) for part in cost.parts]

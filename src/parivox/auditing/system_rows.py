@@ -54,49 +54,61 @@ def add_rows(
     `parts` are the cells of each of its groupings and levels, with which of the groups of each are
     judged in all systems and lists.
     """
-    options, sample, points = system.design.options, system.sample, system.points
-    for level in system.tally.levels:
+    options, sample, points = system.design.options, system.speaker_sample, system.points
+    for level in system.counts.strata:
         _operating_points(rows["operating_points"], system, level)
     pairing = Pairing.from_system(system)
-    n_cells = sum(len(cells.groups) + 1 for cells in system.tally.cells) + len(system.tally.levels)
+    n_cells = sum(len(cells.counts) + 1 for cells in system.counts.group_counts) + len(
+        system.counts.strata
+    )
     for one, judged_here in _told(parts, n_cells):
-        where = {**system.name, **one.where}
+        where = {**system.name_columns, **one.key_columns}
         _group_rows(rows["groups"], system, one, where)
         _curves(rows, system, one, where)
         add_pairing_rows(rows["pairing"], where, one, pairing)
-        if one.cells is None or one.area is None:
+        if one.group_counts is None or one.area_estimates is None:
             continue
-        grouping, names, of = one.cells.grouping, one.names, one.uncertainty
-        blocks = each_bias_measure(one.errors, one.draws, one.cheapest, names[:-1], points, options)
+        grouping, names, of = one.group_counts.grouping, one.cell_names, one.uncertainty
+        blocks = each_bias_measure(
+            one.error_estimates, one.draws, one.cost_estimates, names[:-1], points, options
+        )
         ratios = add_bias_rows(rows["bias"], where, grouping, blocks, options, of)
         p_all = add_meta_rows(
-            *(rows["meta"], where, names[:-1], one.errors, one.area, one.draws, options),
+            *(
+                rows["meta"],
+                where,
+                names[:-1],
+                one.error_estimates,
+                one.area_estimates,
+                one.draws,
+                options,
+            ),
             uncertainty=of,
             judged=judged_here,
         )
         if sample is not None and of is not None:
-            rates = one.errors.with_metrics(*RATES)
+            rates = one.error_estimates.with_metrics(*RATES)
             add_interaction_rows(rows["meta"], where, grouping, rates, of.equal_rates_draws)
             if not of.has_speaker_blocks:
                 # of trials between bands too
-                whole = sample.levels[system.tally.levels.index(one.level)]
+                whole = sample.strata_uncertainty[system.counts.strata.index(one.stratum)]
                 add_trend_rows(rows["bias"], where, grouping, points.located, whole, options)
             add_verdict_rows(
                 *(rows["verdicts"], where, names[:-1], points.located, ratios, p_all, of, options),
                 primary=system.primary,
             )
             at = (rows["limits"], where, names, points.located)
-            add_limit_rows(*at, ratios, one.data, of, options)
+            add_limit_rows(*at, ratios, one.estimates, of, options)
             add_error_burden_rows(*at, of, options)
         if options.sweep:
-            add_sweep_rows(rows["sweep"], where, one.cells, system.grid, options)
+            add_sweep_rows(rows["sweep"], where, one.group_counts, system.sweep_points, options)
         _make_room(one, rows)
-    add_cause_rows(rows["failures"], system.name, system.tally.attempts, system.design)
-    for layout, tallied in () if sample is None else sample.strata:
+    add_cause_rows(rows["failures"], system.name_columns, system.counts.attempts, system.design)
+    for layout, tallied in () if sample is None else sample.standardised:
         assert layout.grouping is not None
         assert layout.within is not None
         of_layout = {"grouping": layout.grouping.name, "allocation": layout.allocation}
-        where = {**system.name, **of_layout, "within": ""}
+        where = {**system.name_columns, **of_layout, "within": ""}
         strata = layout.within
         add_standardised_rows(
             rows["groups"], where, layout.grouping, strata, tallied, points.located, options
@@ -109,9 +121,9 @@ def add_rows(
 def _make_room(one: CellMetrics, rows: Mapping[str, TableBuilder]) -> None:
     """Put rows away, and forget the curves of cells that nobody looks at again."""
     for table in rows.values():
-        table.settle()
-    for counts in one.counts:
-        if counts is not None and counts is not one.level.counts:
+        table.pack()
+    for counts in one.cell_counts:
+        if counts is not None and counts is not one.stratum.counts:
             counts.forget_curve()
 
 
@@ -122,21 +134,21 @@ def _told(
     with stage("measures and verdicts", n_cells, "groups") as at:
         for one, judged in parts:
             yield one, judged
-            at.add(len(one.names))
+            at.add(len(one.cell_names))
 
 
 def _group_rows(
     rows: TableBuilder, system: System, one: CellMetrics, where: Mapping[str, str]
 ) -> None:
     """Rows of every cell; without counts, nothing is known of it but why."""
-    speakers = [one.level.speakers] if one.cells is None else one.cells.speakers
+    speakers = [one.stratum.n_speakers] if one.group_counts is None else one.group_counts.n_speakers
     if one.uncertainty is not None:
-        columns = one.uncertainty.columns(one.data)
+        columns = one.uncertainty.columns(one.estimates)
     else:
-        note = f"no interval: {system.why_none}" if system.why_none else ""
-        columns = {"note": np.where(np.isnan(one.data.values), "", note)}
+        note = f"no interval: {system.no_intervals_reason}" if system.no_intervals_reason else ""
+        columns = {"note": np.where(np.isnan(one.estimates.values), "", note)}
     more = {name: of.T.ravel() for name, of in columns.items()}
-    _add_cells(rows, where, one.names, one.bases, one.counts, speakers, more)
+    _add_cells(rows, where, one.cell_names, one.base_values, one.cell_counts, speakers, more)
 
 
 def _add_cells(
@@ -176,26 +188,26 @@ def _curves(
 ) -> None:
     """Curves and, but within levels, trials and intervals along the threshold; offenders."""
     key = {name: of for name, of in where.items() if name != "within"}
-    for group, counts in zip(one.names, one.counts, strict=True):
+    for group, counts in zip(one.cell_names, one.cell_counts, strict=True):
         if counts is None:
             continue
-        if not system.no_curve:
+        if not system.no_curve_reason:
             rows["det"].add(**where, group=group, **det_columns(counts))
-        if not where["within"] and system.shared.size:
-            rows["bins"].add(**key, group=group, **bin_columns(counts, system.shared))
-    sample, uncertainty, found = system.sample, one.uncertainty, system.points.located
+        if not where["within"] and system.shared_thresholds.size:
+            rows["bins"].add(**key, group=group, **bin_columns(counts, system.shared_thresholds))
+    sample, uncertainty, found = system.speaker_sample, one.uncertainty, system.points.located
     if sample is None or uncertainty is None or where["within"]:
         return
-    if system.shared.size:
+    if system.shared_thresholds.size:
         parts = [band_columns(uncertainty.rate_intervals, point_index_by_threshold(found))]
-        between = sample.between.get((where["grouping"], where["allocation"]))
+        between = sample.bands_between_points.get((where["grouping"], where["allocation"]))
         parts += [] if between is None else [between]
-        add_band_rows(rows["bands"], key, one.names, parts)
+        add_band_rows(rows["bands"], key, one.cell_names, parts)
     ids = system.speaker_ids
     if system.design.options.speaker_ids == OFFENDERS and ids is not None:
         for names, of in (
-            (one.names[:-1], uncertainty.group_errors),
-            (one.names[-1:], uncertainty.pooled_errors),
+            (one.cell_names[:-1], uncertainty.group_errors),
+            (one.cell_names[-1:], uncertainty.pooled_errors),
         ):
             if names:
                 add_offender_rows(rows["offenders"], key, names, of, found, ids)
@@ -208,7 +220,7 @@ def _operating_points(rows: TableBuilder, system: System, level: Stratum) -> Non
     if level.name:
         found = [f if f.reason else _again(system, f, level) for f in found]
     rows.add(
-        **system.name,
+        **system.name_columns,
         operating_point=[f.point.text for f in found],
         definition=[f.point.definition for f in found],
         threshold=[f.threshold for f in found],
@@ -237,12 +249,13 @@ def _again(system: System, found: LocatedPoint, level: Stratum) -> LocatedPoint:
 def _matrices(rows: TableBuilder, system: System) -> None:
     """False accepts between groups."""
     design = system.design
-    matrices = None if system.sample is None else system.sample.matrices
+    matrices = None if system.speaker_sample is None else system.speaker_sample.matrices
     if matrices is None:
         found, outer = system.points.located, design.within
         matrices = count_matrices(system.trials, design.groupings, found, outer)
     missing = {
-        (cells.grouping.name, cells.level.name): cells.missing for cells in system.tally.cells
+        (cells.grouping.name, cells.stratum.name): cells.suppression_reasons
+        for cells in system.counts.group_counts
     }
     for grouping, level, (errors, totals) in matrices:
         names = np.array(grouping.groups, dtype=object)
@@ -257,7 +270,7 @@ def _matrices(rows: TableBuilder, system: System) -> None:
             ]
             value = np.where((n == 0) | lost, np.nan, counted.reshape(-1) / np.maximum(n, 1))
             rows.add(
-                **system.name,
+                **system.name_columns,
                 grouping=grouping.name,
                 operating_point=f.point.text,
                 enrol_group=np.repeat(names, names.size),
@@ -268,27 +281,27 @@ def _matrices(rows: TableBuilder, system: System) -> None:
                 reason=reason,
                 within=level,
             )
-            rows.settle()
+            rows.pack()
 
 
 def _compat(rows: Mapping[str, TableBuilder], system: System) -> None:
     """Add another tool's numbers, under that tool's allocation."""
-    options, level = system.design.options, system.tally.levels[0]
+    options, level = system.design.options, system.counts.strata[0]
     everything = level.counts
     whole = compat_metrics(everything, everything, options)
-    where = {**system.name, "within": level.name, "grouping": "all", "allocation": ""}
-    _add_cells(rows["groups"], where, ["all"], [whole], [everything], [level.speakers], {})
-    for cells in system.tally.cells:
-        if cells.allocation != "enrol" or cells.level is not level:
+    where = {**system.name_columns, "within": level.name, "grouping": "all", "allocation": ""}
+    _add_cells(rows["groups"], where, ["all"], [whole], [everything], [level.n_speakers], {})
+    for cells in system.counts.group_counts:
+        if cells.allocation != "enrol" or cells.stratum is not level:
             continue
         where |= {"grouping": cells.grouping.name, "allocation": "enrol"}
-        missing = list(zip(cells.groups, cells.missing, strict=True))
+        missing = list(zip(cells.counts, cells.suppression_reasons, strict=True))
         own = [
             suppressed_values(whole, why) if why else compat_metrics(counts, everything, options)
             for counts, why in missing
         ]
         known = [None if why else counts for counts, why in missing]
-        groups, speakers = cells.grouping.groups, cells.speakers[:-1]
+        groups, speakers = cells.grouping.groups, cells.n_speakers[:-1]
         _add_cells(rows["groups"], where, groups, own, known, speakers, {})
         named = dict(zip(groups, own, strict=True))
         against = {name: named[name] for name in options.reference if name in named}

@@ -117,7 +117,7 @@ def _table(one: System, number: NDArray[np.int32], seed: int) -> Table:
     }
     for found in one.points.located:
         columns[f"error at {found.point.text}"] = _errors(trials, part, found)
-    for grouping in (*one.design.groupings, *one.design.within, *one.design.strata):
+    for grouping in (*one.design.groupings, *one.design.within, *one.design.standardise_over):
         for side, codes in zip(("enrol", "test"), grouping.on(trials)(part), strict=True):
             columns[f"{grouping.name} of {side}"] = CodedColumn(codes, grouping.groups)
     # in an order that tells no more of the ids than the numbers do

@@ -367,7 +367,7 @@ def add_offender_rows(
     rising.
     """
     for metric in RATES:
-        tally = tallied.of(metric)
+        tally = tallied.for_rate(metric)
         # of whoever takes part, in the order of sums over them
         cell, speaker = tally.cell_speakers
         errors, trials = np.broadcast_arrays(tally.errors, tally.trials)
@@ -413,7 +413,7 @@ def add_trend_rows(
     unit = _unit(numbers[np.unique(uncertainty.pooled_errors.target.speaker)])
     for metric in RATES:
         for i, one in enumerate(found):
-            own = uncertainty.pooled_errors.of(metric).operating_point(i)
+            own = uncertainty.pooled_errors.for_rate(metric).operating_point(i)
             key = {
                 "group": name,
                 "metric": metric,

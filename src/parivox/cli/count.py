@@ -75,7 +75,7 @@ def _run(given: argparse.Namespace) -> None:
     lines = [f"Counts are in {given.out}: {made.size()}.", *made.told_apart()]
     if made.tally is not None:
         lines += [f"A tally is in {check_both(given.out)[1]}.", made.tally.reveals]
-        few = ", ".join(f"{n} of {group}" for group, n in made.tally.few().items())
+        few = ", ".join(f"{n} of {group}" for group, n in made.tally.groups_of_few_blocks().items())
         if few:
             lines.append(f"Few blocks make wide intervals: {few}; --blocks with less makes more.")
     print_lines(lines)

@@ -176,7 +176,7 @@ def _groups_of(scores: Any, found: Calibrator, asked: HeldOutOptions) -> pl.Data
     """The group of each utterance on the calibrator's side."""
     asked, file = apply_groups_file(replace(asked, by=(found.by,)))
     read = read_grouped_trials(sources_by_name(scores), asked, file)
-    (trials,), (grouping,) = read.sets, read.groupings
+    (trials,), (grouping,) = read.trial_sets, read.groupings
     assert isinstance(trials, TrialSet)
     if not {*found.groups} & {*grouping.groups}:
         first = next(iter(found.groups))

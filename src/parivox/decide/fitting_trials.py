@@ -174,7 +174,7 @@ def read_inputs(
     """The trials, the same with other scores if there are any, and the one grouping."""
     why = "of whom some are held out; give the scores"
     read = read_one_system(scores, asked, why, **{NORMALISED: asked.normalised})
-    sets = [one for one in read.sets if isinstance(one, TrialSet)]
+    sets = [one for one in read.trial_sets if isinstance(one, TrialSet)]
     for one in sets:
         check_test_speakers(one, "all speakers must be known to hold some of them out")
         if not one.is_scored:

@@ -288,7 +288,7 @@ def _counted(scores: Any, asked: MonitorOptions, name: str) -> Monitor:
 def _read(scores: Any, asked: MonitorOptions) -> tuple[TrialSet, Grouping]:
     """The trials of a day, and the one grouping of their speakers."""
     read = read_one_system(scores, asked, "who come again; give the trials", may_lack=True)
-    (found,), (grouping,) = read.sets, read.groupings
+    (found,), (grouping,) = read.trial_sets, read.groupings
     assert isinstance(found, TrialSet)
     if not found.has_decisions:
         msg = (

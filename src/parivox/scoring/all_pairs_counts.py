@@ -225,7 +225,7 @@ def score_all_pairs(
     asked, file = apply_groups_file(asked)
     read = read_grouped_trials({("", ""): _ring(way)}, asked, file, may_lack=True)
     pairs = _Pairs(read, way, bins, across_recordings=across_recordings)
-    every = [*read.groupings, *read.levels]
+    every = [*read.groupings, *read.within]
     at = np.array(bins.thresholds)
     if bins.no_curve:
         units = pairs.by_unit(at)
@@ -282,7 +282,7 @@ class _Pairs:
         *,
         across_recordings: bool,
     ) -> None:
-        ring, people = read.sets[0], read.people
+        ring, people = read.trial_sets[0], read.speakers
         assert ring.has_speakers
         assert people is not None
         self.ring = ring
@@ -298,7 +298,7 @@ class _Pairs:
         names = people.ids
         rank = np.empty(len(names), dtype=np.int64)
         rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-        every = [*read.groupings, *read.levels]
+        every = [*read.groupings, *read.within]
         codes = np.stack([code for one in every for code in one.codes(self.ring)])
         session, self.warning = None, ""
         if across_recordings:
@@ -382,7 +382,7 @@ class _Pairs:
         ]
         data = [DataNote("scores", item, count, note) for item, count, note in told if count]
         of_tables = [one for one in self.ring.data if one.source != "scores"]
-        return replace(self.read, sets=[self.weighing(parts, [*data, *of_tables])])
+        return replace(self.read, trial_sets=[self.weighing(parts, [*data, *of_tables])])
 
     def notes(self) -> Iterator[str]:
         """What the user should know besides."""

@@ -122,7 +122,7 @@ def merge(
 
 def _counted(plan: Plan, files: Sequence[str], read: GroupedTrials) -> TrialCounts:
     """What all parts add up to, which must be the list that was read."""
-    (trials,) = read.sets
+    (trials,) = read.trial_sets
     assert isinstance(trials, TrialSet)
     for path, entry in zip(plan.scores, trials.provenance, strict=False):
         plan.check_scores(path, entry["sha256"])
@@ -131,14 +131,14 @@ def _counted(plan: Plan, files: Sequence[str], read: GroupedTrials) -> TrialCoun
     keys = counts.tally.keys[:, : trials.score_keys.shape[1]]
     if counts.n_trials != trials.n_trials or (keys != trials.score_keys).any():
         raise _of_other_trials(plan, counts.n_trials, trials.n_trials, _in_two_parts(plan))
-    return counts_with_groupings(counts, trials, read.groupings, read.levels)
+    return counts_with_groupings(counts, trials, read.groupings, read.within)
 
 
 def _check_apart(plan: Plan, counted: int) -> None:
     """Refuse a list that is read as a whole if two parts count one trial."""
     if plan.step or (found := _in_two_parts(plan)) is None:
         return
-    (whole,) = gather_trials(plan, plan.scores)[0].sets
+    (whole,) = gather_trials(plan, plan.scores)[0].trial_sets
     if counted != whole.n_trials:
         raise _of_other_trials(plan, counted, whole.n_trials, found)
 

@@ -114,7 +114,7 @@ def _read(plan: Plan, number: int) -> _Part:
     rows = plan.shards[number - 1]
     plan.check_inputs()
     read, asked = gather_trials(plan, rows)
-    (trials,), people = read.sets, read.people
+    (trials,), people = read.trial_sets, read.speakers
     assert isinstance(trials, TrialSet)
     assert people is not None
     plan.check_scores(rows.path, trials.provenance[0]["sha256"])
@@ -133,7 +133,7 @@ def _count(plan: Plan, number: int) -> _Part:
 def _tally(plan: Plan, number: int, found: TallyInputs) -> _Part:
     """Write the tally of a part."""
     part, block = _read(plan, number), None
-    groupings = [*part.read.groupings, *part.read.levels]
+    groupings = [*part.read.groupings, *part.read.within]
     if plan.step:  # of the speakers of all parts, so that blocks are the same in each
         finest = finest_groups(groupings, len(part.people.ids))
         block = blocks_replacing_speakers(

@@ -52,7 +52,7 @@ def drawn(alike):
     kept = {}
 
     def keep(found, options, block, together):
-        (one,) = found.sets
+        (one,) = found.trial_sets
         kept["draws"] = draw_speakers([one], found.groupings, options, block, together)
         kept["ids"] = list(one.people.ids)
         return kept["draws"]

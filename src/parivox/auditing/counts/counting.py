@@ -165,7 +165,7 @@ def _counted(scores: Any, asked: CountOptions) -> TrialCounts:
         made = count_trials(read, asked, bins)
         if site is not None:
             made = replace(made, tally=speaker_counts_to_share(read, made, site, asked.blocks))
-    check_polarity(made, count_cells(made, [], []).everything, asked.orientation)
+    check_polarity(made, count_cells(made, [], []).all_counts, asked.orientation)
     if site is not None:
         made = _remembered(made, read, asked, site)
     return made
@@ -183,9 +183,9 @@ def _remembered(
     """
     assert asked.key is not None
     counted = CountingLog.of_key(asked.key)
-    (trials,) = read.sets
+    (trials,) = read.trial_sets
     assert isinstance(trials, TrialSet)
-    groupings = (*read.groupings, *read.levels)
+    groupings = (*read.groupings, *read.within)
     entry = {
         "trials": site.mark(counts.content_sha256),
         "groups": site.mark(_members(groupings, trials.in_use, counts.least)),
@@ -213,12 +213,12 @@ def count_trials(
 
     Scores may be those of other `rows`, which weigh their number and stand for the same trials.
     """
-    trials, people = read.sets[0], read.people
+    trials, people = read.trial_sets[0], read.speakers
     assert trials.has_speakers
     assert people is not None
     check_test_speakers(trials, "counts need the groups of both sides")
     _check_bins(trials, bins)
-    blocks = _Blocks(trials, read.groupings, read.levels)
+    blocks = _Blocks(trials, read.groupings, read.within)
     blocks.withhold(asked.withhold)
     contents = {
         SCORES: trials.is_scored,
@@ -385,11 +385,11 @@ class _Blocks:
         sizes = [2, *(one.size for one in self.place[1:])]
         in_level = [np.zeros((size, n + 1), dtype=np.bool_) for size in sizes]
         for here in walk(self, self.layouts(), failed=FAILURE_STAGES) if self.least else ():
-            (block,) = here.at
-            more = here.part.more
+            (block,) = here.cells_by_layout
+            more = here.trials.more
             for utterance, group in (
-                (here.part.enrol, more["enrol_group"]),
-                (here.part.test, more["test_group"]),
+                (here.trials.enrol, more["enrol_group"]),
+                (here.trials.test, more["test_group"]),
             ):
                 who = speaker[utterance]
                 in_level[block // len(self.groupings)][more["level"], who] = True
@@ -477,19 +477,19 @@ class _Blocks:
         layouts = [Layout(one, "" if one is None else "both", of) for _, of, one in blocks]
         people = [_Sides(one, self.n) for one in layouts]
         for here in walk(self, layouts, failed=FAILURE_STAGES):
-            if attempts is not None and 0 in here.at:  # each block has every trial
+            if attempts is not None and 0 in here.cells_by_layout:  # each block has every trial
                 attempts.add(here)
-            if not here.have_failed:
-                sides = (here.part.enrol, here.part.test)
+            if not here.are_failed:
+                sides = (here.trials.enrol, here.trials.test)
                 of_sides = [self.trials.utterance_speaker[side] for side in sides]
-                for i in here.at:
+                for i in here.cells_by_layout:
                     people[i].add(of_sides, here, i)
         for (at, of, one), who in zip(blocks, people, strict=True):
             is_hidden = [
                 [(one.name, name, group) in withheld for group in one.groups]
                 if one is not None
                 else [False]
-                for name in Layout(one, "", of).names()
+                for name in Layout(one, "", of).stratum_names()
             ]
             speakers: dict[str, list[list[int | None]]] = {}
             for rule, rows in who.count().items():
@@ -511,15 +511,15 @@ class _Blocks:
         For each level that is shown.
         """
         layout = Layout(grouping, "", self.outer[at])
-        n, places = layout.groups, self.place[at].tolist()
+        n, places = layout.n_groups, self.place[at].tolist()
         found: dict[str, list[list[list[int] | None]]] = {"enrolments": [], "recordings": []}
-        none: list[FailureShare | None] = [None] * layout.cells
+        none: list[FailureShare | None] = [None] * layout.n_cells
         both = (none, none) if attempts is None else attempts.shares(layout)
         for rows, shares in zip(found.values(), both, strict=True):
-            for level in (level for level in range(layout.levels) if places[level] >= 0):
+            for level in (level for level in range(layout.n_strata) if places[level] >= 0):
                 own = shares[level * n : (level + 1) * n]
                 row = [
-                    None if one is None or lost else [one.count, one.of]
+                    None if one is None or lost else [one.n_failed, one.n_attempted]
                     for one, lost in zip(own, is_hidden[places[level]], strict=True)
                 ]
                 known = [one for one in row if one is not None]
@@ -539,10 +539,10 @@ class _Sides:
     def add(self, speakers: Sequence[NDArray[np.int32]], here: PlacedTrials, i: int) -> None:
         """Note the speakers of trials between alike groups, then of either side."""
         first, *others = self.people.values()
-        groups, level = np.int32(self.layout.groups), here.part.more["level"]
+        groups, level = np.int32(self.layout.n_groups), here.trials.more["level"]
         for speaker in speakers:
-            first.note(here.at[i].cells[0], speaker)
-        sides = here.sides_by(self.layout.grouping)
+            first.note(here.cells_by_layout[i].cells[0], speaker)
+        sides = here.groups_of_sides(self.layout.grouping)
         for one, group, speaker in zip(others, sides, speakers, strict=False):
             cell = group if self.layout.within is None else level * groups + group
             one.note(cell, speaker, (group >= 0) & (level >= 0))

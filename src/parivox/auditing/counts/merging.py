@@ -96,7 +96,7 @@ def counts_with_groupings(
         [next(one for one in made if one.name == of.name) for of in several]
         for made, several in ((groupings, counts.groupings), (within, counts.within))
     )
-    tally = with_failed_trials(trials, counts.tally.placed([*by, *levels]))
+    tally = with_failed_trials(trials, counts.tally.with_groupings([*by, *levels]))
     return replace(_placed(counts, by, levels), tally=tally)
 
 
@@ -106,7 +106,7 @@ def _with_tally(one: TrialCounts, tallies: Mapping[Any, set[str]]) -> TrialCount
     if not mine:
         return one
     every = (*one.groupings, *one.within)
-    whole = SpeakerCounts.total(SpeakerCounts.read(path).placed(every) for path in mine)
+    whole = SpeakerCounts.total(SpeakerCounts.read(path).with_groupings(every) for path in mine)
     if (one.withheld or one.levels_withheld) and not whole.sites:
         msg = (
             f"{one.name}: withholds groups, which its tally would tell; count again with "

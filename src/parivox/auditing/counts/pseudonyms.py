@@ -38,7 +38,7 @@ def check_form(read: GroupedTrials, asked: CountOptions, *, is_exact: bool) -> N
             msg = "--blocks: deals speakers by a key of the site's own; give it with --key FILE"
             raise ConfigError(msg)
         return
-    if read.sets[0].is_scored and is_exact:
+    if read.trial_sets[0].is_scored and is_exact:
         msg = (
             "--key: the tally has the bins of the counts, and without any it would hold every "
             "score; give --step WIDTH, or --threshold"
@@ -53,9 +53,9 @@ def check_form(read: GroupedTrials, asked: CountOptions, *, is_exact: bool) -> N
             )
             raise ConfigError(msg)
         return
-    sided = [one.name for one in (*read.groupings, *read.levels) if one.of_speaker is None]
-    if sided or read.levels:
-        names = ", ".join(dict.fromkeys([*sided, *(one.name for one in read.levels)]))
+    sided = [one.name for one in (*read.groupings, *read.within) if one.of_speaker is None]
+    if sided or read.within:
+        names = ", ".join(dict.fromkeys([*sided, *(one.name for one in read.within)]))
         msg = (
             f"--blocks {asked.blocks}: are of speakers, of whom a few may be behind the trials of "
             f"one block by {names}; group by attributes of speakers alone, without --within"
@@ -73,11 +73,11 @@ def speaker_counts_to_share(
     DataError
         If there are fewer speakers of some groups than a block has.
     """
-    trials, people = read.sets[0], read.people
+    trials, people = read.trial_sets[0], read.speakers
     assert trials.has_speakers
     assert people is not None
     used = trials.in_use
-    groupings = [shown(one, counts.withheld) for one in (*read.groupings, *read.levels)]
+    groupings = [shown(one, counts.withheld) for one in (*read.groupings, *read.within)]
     names = np.array(key.names([people.ids[i] for i in used.tolist()]))
     block = None
     if least is not None:
@@ -91,7 +91,7 @@ def speaker_counts_to_share(
         block[used] = own
         used = np.arange(names.size)
     made = count_by_speaker(trials, _steps(counts), groupings, block)
-    return made.named(used, names, key, least or 1)
+    return made.pseudonymised(used, names, key, least or 1)
 
 
 def _steps(counts: TrialCounts) -> FloatArray:

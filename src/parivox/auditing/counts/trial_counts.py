@@ -269,9 +269,9 @@ class TrialCounts:
         """Speakers of each group and, last, of all groups, for each level."""
         if self.tally is None or self.tally.are_blocks:
             return self._seen(layout).speakers[layout.allocation]
-        people = Participants(layout, self.tally.is_used.size)
+        people = Participants(layout, self.tally.is_unit_used.size)
         for here in walk(self.tally, [layout]):
-            people.add((here.part.enrol, here.part.test), here, 0)
+            people.add((here.trials.enrol, here.trials.test), here, 0)
         return people.count()
 
     def with_shares(
@@ -289,10 +289,13 @@ class TrialCounts:
                 for one in (failed[kind][level][group] for kind in ("enrolments", "recordings"))
             )
             return replace(
-                outcomes, enrolments=enrolments, recordings=recordings, no_shares=no_shares
+                outcomes,
+                enrolment_failures=enrolments,
+                recording_failures=recordings,
+                no_shares_reason=no_shares,
             )
 
-        many = [shared(one, *divmod(at, layout.groups)) for at, one in enumerate(cells)]
+        many = [shared(one, *divmod(at, layout.n_groups)) for at, one in enumerate(cells)]
         return many, [shared(one, level, -1) for level, one in enumerate(levels)]
 
     def _seen(self, layout: Layout) -> Seen:
