@@ -8,7 +8,7 @@ import parivox as pv
 from parivox.core.verdict import EQUIVALENCE_CONFIDENCE
 from parivox.report.html.first_screen import first
 from parivox.report.overview import overview, point_in_short
-from parivox.report.selection import groups_told
+from parivox.report.selection import group_details
 from parivox.report.words import text
 
 
@@ -67,7 +67,7 @@ def test_groups_that_are_only_explored_are_called_exploratory_first(audited):
     last = {}
     for group in ("f", "India"):
         with console.capture() as captured:
-            console.print(groups_told(audit, [group]))
+            console.print(group_details(audit, [group]))
         last[group] = " ".join(captured.get().split()).rpartition("p: for all groups ")[2]
     assert "These verdicts are exploratory. Only those by gender" in last["India"]
     assert "These verdicts are exploratory." not in last["f"]

@@ -12,7 +12,7 @@ from rich.console import Console, Group
 import parivox as pv
 from parivox.report.full_tables import every_table
 from parivox.report.ratio_strips import SIGNS, sign_strip
-from parivox.report.selection import groups_told
+from parivox.report.selection import group_details
 from parivox.report.terminal import print_summary, summary
 from parivox.report.words import STYLES
 
@@ -126,7 +126,7 @@ def test_colour_is_of_marks_and_single_words_alone(audited):
     out = io.StringIO()
     console = Console(file=out, width=80, force_terminal=True, color_system="truecolor")
     marks = {*"".join(sign_strip(2, low, 4, code) for code in STYLES for low in (0.5, 1.5))}
-    told = Group(summary(audit), every_table(audit), groups_told(audit, ["f"]))
+    told = Group(summary(audit), every_table(audit), group_details(audit, ["f"]))
     coloured = [one for one in console.render(told) if one.style and one.style.color]
     assert {one.style.color.name for one in coloured} == {
         style.split()[-1] for style in STYLES.values()

@@ -37,7 +37,7 @@ def add_to(commands: Any, words: str) -> None:
 
 
 def _run(given: argparse.Namespace) -> None:
-    from parivox.report.selection import groups_told, part_of  # noqa: PLC0415 - what takes time to load
+    from parivox.report.selection import group_details, narrowed_audit  # noqa: PLC0415 - what takes time to load
     from parivox.report.terminal import print_summary  # noqa: PLC0415
     from parivox.report.words import print_text  # noqa: PLC0415
 
@@ -45,9 +45,9 @@ def _run(given: argparse.Namespace) -> None:
         msg = "-v is of the summary, and a group is told whole; leave one of them out"
         raise ConfigError(msg)
     chosen = {name: getattr(given, name) for name in ("system", "by", "operating_point")}
-    audit = part_of(labelled_by(loaded(given.audit), context_of(given)), **chosen)
+    audit = narrowed_audit(labelled_by(loaded(given.audit), context_of(given)), **chosen)
     with printing():
         if given.group:
-            print_text(groups_told(audit, given.group))
+            print_text(group_details(audit, given.group))
         else:
             print_summary(audit, out=Path(given.audit), details=given.verbose)

@@ -1,4 +1,7 @@
-"""What a report asks an audit for: scopes, operating points, rates, verdicts, small groups."""
+"""Queries on the tables of an audit: scopes, operating points, rates, verdicts, small groups.
+
+For everything that shows an audit: the terminal, the report, charts, tables and exports.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +31,19 @@ VERDICTS = {
     "cannot_tell": "inconclusive",
 }
 NOT_UNDER_REPRESENTED = "are not under-represented"
-"""What is said of the groups that headline measures are of."""
-_MAX_NAMES = 3
-"""Names of groups up to which they are told beside a number."""
+"""What holds for the groups that headline measures are computed on."""
+_MAX_NAMED_GROUPS = 3
+"""Omitted groups that are named next to a number; of more, the count is given."""
 POOLED = "pooled"
 IS_REFERENCE = "is the reference"
-_MARKS = {
+_INTERVAL_MARKS = {
     "~": (
         "interval may be short",
         "the interval may be too narrow: few speakers, or large differences between them",
     ),
     "+": (THRESHOLD_VARIES, "includes that the threshold was set on these trials"),
 }
-"""Behind intervals, with the note that each stands for and what is said of it."""
+"""Marks behind intervals, each with the note that it stands for and its explanation."""
 
 
 class Scope(NamedTuple):
@@ -53,172 +56,191 @@ class Scope(NamedTuple):
 
     @property
     def filters(self) -> Row:
-        """As a table is asked."""
+        """What selects its rows in a table of the audit."""
+        # without strata, whose rows have a value in this column
         return {**self._asdict(), "within": ""}
 
     @property
     def grouping_label(self) -> str:
-        """The grouping, as a reader is told of it."""
-        how = "" if self.allocation == "both" else f", nontarget trials by {self.allocation}"
-        return f"{self.grouping}{how}"
+        """The grouping in words, with its allocation if that is not the usual one."""
+        if self.allocation == "both":
+            return self.grouping
+        return f"{self.grouping}, nontarget trials by {self.allocation}"
 
     @property
     def label(self) -> str:
-        """The system and the grouping, as a reader is told of them."""
+        """The system and the grouping in words."""
         return f"{system_label(self.system, self.list)}, {self.grouping_label}"
 
 
 def interval_marks(rows: Iterable[Row]) -> dict[str, str]:
-    """The marks of the intervals of these rates, with what they say of them."""
+    """Return the marks of the intervals of these rates, with their explanations."""
     notes = {row["note"] for row in rows if row["high"] is not None}
     return {
-        mark: words for mark, (note, words) in _MARKS.items() if any(note in one for one in notes)
+        mark: words
+        for mark, (note, words) in _INTERVAL_MARKS.items()
+        if any(note in row_note for row_note in notes)
     }
 
 
 def system_label(system: str, list_: str) -> str:
-    """A system, and the list it was audited on."""
+    """Return a system's name with the list it was audited on."""
     return f"{system} on {list_}" if list_ else system
 
 
 def systems(audit: Audit) -> list[Row]:
-    """Every system and list, as a table is asked."""
-    return [{"system": one["system"], "list": one["list"]} for one in audit.record["inputs"]]
+    """Return every system and list, as filters on the tables of the audit."""
+    return [
+        {"system": inputs["system"], "list": inputs["list"]} for inputs in audit.record["inputs"]
+    ]
 
 
 def has_several_systems(audit: Audit) -> bool:
-    """Whether several systems or lists stand side by side."""
+    """Return whether the audit has several systems or lists."""
     return len(systems(audit)) > 1
 
 
 def scopes(audit: Audit) -> Iterator[Scope]:
-    """Everything that has groups of its own, in the order of the audit."""
-    known = {
+    """Yield every system, grouping and allocation that has rates, in the order of the audit."""
+    scopes_with_rates = {
         Scope(row["system"], row["list"], row["grouping"], row["allocation"])
         for row in audit.groups.where(metric="fnr", definition="", within="").rows()
     }
-    for one in systems(audit):
+    for system in systems(audit):
         for grouping in audit.record["groupings"]:
             for allocation in audit.record["options"]["allocate"]:
-                scope = Scope(one["system"], one["list"], grouping, allocation)
-                if scope in known:
+                scope = Scope(system["system"], system["list"], grouping, allocation)
+                if scope in scopes_with_rates:
                     yield scope
 
 
-def located_points(audit: Audit, where: Row) -> list[Row]:
-    """Operating points of a system that came to a threshold, or to decisions."""
-    asked = {"system": where["system"], "list": where["list"], "within": ""}
-    return [row for row in audit.operating_points.where(**asked).rows() if not row["reason"]]
+def located_points(audit: Audit, scope_filters: Row) -> list[Row]:
+    """Return the operating points of a system that have a threshold, or decisions."""
+    filters = {"system": scope_filters["system"], "list": scope_filters["list"], "within": ""}
+    return [row for row in audit.operating_points.where(**filters).rows() if not row["reason"]]
 
 
 def point_as_given(row: Row) -> str:
-    """An operating point as the audit was given it, also where it is called by a label."""
+    """Return an operating point as the audit was given it, also where a label replaces it."""
     return str(row.get("as_given") or row["operating_point"])
 
 
-def first_point_name(audit: Audit, where: Row) -> str | None:
-    """The first of them, at which everything is told."""
-    return next((str(row["operating_point"]) for row in located_points(audit, where)), None)
+def first_point_name(audit: Audit, filters: Row) -> str | None:
+    """Return the name of a system's first located point, at which results are shown first."""
+    return next((str(row["operating_point"]) for row in located_points(audit, filters)), None)
 
 
-def scopes_by_grouping(every: Sequence[Scope]) -> list[list[Scope]]:
-    """Systems that stand beside each other, of each grouping."""
-    same: dict[tuple[str, str], list[Scope]] = {}
-    for scope in every:
-        same.setdefault((scope.grouping, scope.allocation), []).append(scope)
-    return list(same.values())
+def scopes_by_grouping(all_scopes: Sequence[Scope]) -> list[list[Scope]]:
+    """Return scopes by grouping and allocation: those of the systems that are shown together."""
+    by_grouping: dict[tuple[str, str], list[Scope]] = {}
+    for scope in all_scopes:
+        by_grouping.setdefault((scope.grouping, scope.allocation), []).append(scope)
+    return list(by_grouping.values())
 
 
-def rates_by_group(audit: Audit, where: Row) -> dict[str, dict[tuple[str, str], Row]]:
-    """Rates of each group by metric and operating point."""
+def rates_by_group(audit: Audit, filters: Row) -> dict[str, dict[tuple[str, str], Row]]:
+    """Return the rates of each group by metric and operating point."""
     rates: dict[str, dict[tuple[str, str], Row]] = {}
     for metric in ("fpr", "fnr"):
-        for row in audit.groups.where(**where, metric=metric, definition="").rows():
+        for row in audit.groups.where(**filters, metric=metric, definition="").rows():
             rates.setdefault(row["group"], {})[metric, row["operating_point"]] = row
     return rates
 
 
-def has_rate(metric: str, at: str, rates: Rates) -> bool:
-    """Whether any group has a rate."""
-    return any(one[metric, at]["value"] is not None for one in rates.values())
+def has_rate(metric: str, point: str, rates: Rates) -> bool:
+    """Return whether any group has a rate."""
+    return any(rate_of[metric, point]["value"] is not None for rate_of in rates.values())
 
 
-def missing_rate_reason(metric: str, at: str, rates: Rates) -> str:
-    """Why no group has a rate at an operating point."""
-    reasons = (one[metric, at]["reason"] for one in rates.values())
-    return ", ".join(dict.fromkeys(INCONCLUSIVE_REASONS.get(one, one) for one in reasons))
+def missing_rate_reason(metric: str, point: str, rates: Rates) -> str:
+    """Return why no group has a rate at an operating point."""
+    codes = (rate_of[metric, point]["reason"] for rate_of in rates.values())
+    reasons = dict.fromkeys(INCONCLUSIVE_REASONS.get(code, code) for code in codes)
+    return ", ".join(reasons)
 
 
-def verdicts_by_metric(audit: Audit, where: Row) -> dict[str, dict[str, Row]]:
-    """Verdicts by metric and group."""
-    of: dict[str, dict[str, Row]] = {}
-    for row in audit.verdicts.where(**where).rows():
+def verdicts_by_metric(audit: Audit, filters: Row) -> dict[str, dict[str, Row]]:
+    """Return the verdicts on groups by metric and group."""
+    verdicts: dict[str, dict[str, Row]] = {}
+    for row in audit.verdicts.where(**filters).rows():
         if row["group"]:
-            of.setdefault(row["metric"], {})[row["group"]] = row
-    return of
+            verdicts.setdefault(row["metric"], {})[row["group"]] = row
+    return verdicts
 
 
-def heading_with_status(audit: Audit, words: str, where: Row, at: str | None = None) -> str:
-    """A heading with whether verdicts at that point are confirmatory, or exploratory as all else.
+def heading_with_status(audit: Audit, heading: str, filters: Row, point: str | None = None) -> str:
+    """Return a heading with whether verdicts at that point are confirmatory or exploratory.
 
-    As it is where there are no verdicts, and of audits that do not tell.
+    It is unchanged where there are no verdicts, and for audits of older versions, which do not
+    record this.
     """
-    told = {row["confirmatory"] for row in audit.verdicts.rows()} - {None}
-    if not told:
-        return words
-    here = audit.verdicts.where(**{**where, "operating_point": at}, confirmatory=True)
-    return f"{words}, {'confirmatory' if len(here) else 'exploratory'}"
+    statuses = {row["confirmatory"] for row in audit.verdicts.rows()} - {None}
+    if not statuses:
+        return heading
+    confirmatory_rows = audit.verdicts.where(
+        **{**filters, "operating_point": point}, confirmatory=True
+    )
+    return f"{heading}, {'confirmatory' if len(confirmatory_rows) else 'exploratory'}"
 
 
-def small_groups(audit: Audit, where: Row, metric: str | None = None) -> dict[str, str]:
+def small_groups(audit: Audit, filters: Row, metric: str | None = None) -> dict[str, str]:
     """Return the groups that are too small to count, with what they have too little of.
 
     For one error, or without `metric` for any.
     """
-    chosen = where if metric is None else {**where, "metric": metric}
-    rows = audit.verdicts.where(**chosen).rows()
+    row_filters = filters if metric is None else {**filters, "metric": metric}
+    rows = audit.verdicts.where(**row_filters).rows()
     return {row["group"]: str(row["gates"]) for row in rows if row["group"] and row["gates"]}
 
 
-def differing_groups(of: Verdicts) -> list[str]:
-    """The groups that differ, the worse before the better, by the larger ratio that counts.
+def differing_groups(verdicts: Verdicts) -> list[str]:
+    """Return the groups that differ, the worse before the better, by the ratio of that verdict.
 
-    Those are left out that are not shown to without the worst of the others.
+    Groups are left out that are not shown to differ without the worst of the others.
     """
 
-    def furthest(group: str) -> float:
-        rows = [of[metric][group] for metric in ERROR_TYPES]
-        return max(
-            float(row["ratio"]) if row["verdict"] == "worse" else -float(row["ratio"])
-            for row in rows
-            if row["verdict"] in {"worse", "better"}
-        )
+    def signed_ratio(group: str) -> float:
+        # positive where a group is worse, so that worse groups are sorted before better ones
+        rows = [verdicts[metric][group] for metric in ERROR_TYPES]
+        worse = [float(row["ratio"]) for row in rows if row["verdict"] == "worse"]
+        better = [-float(row["ratio"]) for row in rows if row["verdict"] == "better"]
+        return max(worse + better)
 
-    differ = [
+    differing = [
         group
-        for group, row in of[BOTH].items()
+        for group, row in verdicts[BOTH].items()
         if row["verdict"] == "differs" and not row.get("because_of")
     ]
-    return sorted(differ, key=lambda group: -furthest(group))
+    return sorted(differing, key=lambda group: -signed_ratio(group))
 
 
-def shortfalls(of: Verdicts, rates: Rates, at: str) -> dict[str, str]:
-    """What each under-represented group has too little of, the plainest first."""
-    lacking = {}
+def shortfalls(verdicts: Verdicts, rates: Rates, point: str) -> dict[str, str]:
+    """Return what each under-represented group has too little of: its first missed minimum.
+
+    The error type is named unless the group has too little for both, or too few speakers.
+    """
+    shortfall_of = {}
     for group in rates:
-        gates = {
-            metric: of[metric][group]["gates"]
+        missed_minimums = {
+            metric: verdicts[metric][group]["gates"]
             for metric in ERROR_TYPES
-            if group in of.get(metric, {}) and rates[group][metric, at]["value"] is not None
+            if group in verdicts.get(metric, {})
+            and rates[group][metric, point]["value"] is not None
         }
-        first = {metric: words.split("; ")[0] for metric, words in gates.items() if words}
-        plain = list(dict.fromkeys(first.values()))
-        is_of_both = len(first) > 1 or any("speakers" in gates[metric] for metric in first)
-        if len(plain) == 1 and is_of_both:
-            lacking[group] = str(plain[0])
-        elif first:
-            lacking[group] = ", ".join(f"{words} of {m.upper()}" for m, words in first.items())
-    return lacking
+        first_missed = {
+            metric: words.split("; ")[0] for metric, words in missed_minimums.items() if words
+        }
+        distinct_shortfalls = list(dict.fromkeys(first_missed.values()))
+        concerns_both_errors = len(first_missed) > 1 or any(
+            "speakers" in missed_minimums[metric] for metric in first_missed
+        )
+        if len(distinct_shortfalls) == 1 and concerns_both_errors:
+            shortfall_of[group] = str(distinct_shortfalls[0])
+        elif first_missed:
+            shortfall_of[group] = ", ".join(
+                f"{words} of {metric.upper()}" for metric, words in first_missed.items()
+            )
+    return shortfall_of
 
 
 def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
@@ -234,69 +256,78 @@ def check_speaker_ids(audit: Audit, speaker_ids: str) -> None:
         raise ConfigError(msg)
 
 
-def covers_same_groups(audit: Audit, where: Row) -> bool:
-    """Whether measures of the groups that count are of the same groups in all systems and lists.
+def covers_same_groups(audit: Audit, filters: Row) -> bool:
+    """Return whether headline measures cover the same groups in all systems and lists.
 
-    Audits of today leave out what is under-represented in any of them; of older ones, which do not
-    name whom they left out, it holds where the same groups count. `where` holds an operating point.
+    Audits of this version leave out groups that are under-represented in any system. Older ones do
+    not name the groups that they left out; there it holds where the same groups are large enough.
+    `filters` has an operating point.
     """
     if "meta.left_out" not in audit.record.get("other_version", {}):
         return True
-    shared = {name: value for name, value in where.items() if name not in {"system", "list"}}
-    counted: dict[tuple[str, str], set[tuple[str, str, bool]]] = {}
-    for row in audit.verdicts.where(**shared).rows():
-        groups = counted.setdefault((row["system"], row["list"]), set())
+    shared_filters = {
+        column: cell for column, cell in filters.items() if column not in {"system", "list"}
+    }
+    groups_of_system: dict[tuple[str, str], set[tuple[str, str, bool]]] = {}
+    for row in audit.verdicts.where(**shared_filters).rows():
+        groups = groups_of_system.setdefault((row["system"], row["list"]), set())
         groups.add((row["metric"], row["group"], bool(row["gates"])))
-    return len(set(map(frozenset, counted.values()))) < 2
+    return len(set(map(frozenset, groups_of_system.values()))) < 2
 
 
 def measured_groups_text(audit: Audit, left_out: Sequence[str]) -> str:
-    """Tell of which groups headline measures are that leave some out."""
-    where_small = (
-        "are under-represented in no system"
-        if has_several_systems(audit)
-        else NOT_UNDER_REPRESENTED
-    )
-    return f"groups that {where_small}, {without_groups_text(left_out)}"
+    """Return which groups headline measures cover that leave some out."""
+    condition = NOT_UNDER_REPRESENTED
+    if has_several_systems(audit):
+        condition = "are under-represented in no system"
+    return f"groups that {condition}, {without_groups_text(left_out)}"
 
 
 def groups_left_out(rows: Iterable[Row]) -> list[str]:
     """Return the groups that have a value and are left out of some headline measures."""
     names = (json.loads(row.get("left_out") or "[]") for row in rows)
-    return list(dict.fromkeys(name for listed in names for name in listed))
+    return list(dict.fromkeys(name for row_names in names for name in row_names))
 
 
 def without_groups_text(names: Sequence[str]) -> str:
-    """Tell next to a number which groups it leaves out, or how many of them.
+    """Return which groups a number leaves out, or how many of them.
 
     Examples
     --------
     >>> without_groups_text(["c"]), without_groups_text(["a", "b", "c", "d"])
     ('without c', 'without 4 groups')
     """
-    if len(names) > _MAX_NAMES:
+    if len(names) > _MAX_NAMED_GROUPS:
         return f"without {len(names)} groups"
     return f"without {', '.join(names)}"
 
 
-def omission_reasons(audit: Audit, where: Row, names: Sequence[str]) -> list[str]:
-    """Tell of each group that is left out of the headline measures what it has too little of.
+def omission_reasons(audit: Audit, filters: Row, names: Sequence[str]) -> list[str]:
+    """Return, of each group left out of the headline measures, what it has too little of.
 
-    `where` holds an operating point. Of several systems or lists, each is named in which the group
+    `filters` has an operating point. Of several systems or lists, each is named in which the group
     is under-represented.
     """
-    shared = {name: value for name, value in where.items() if name not in {"system", "list"}}
-    names_systems = has_several_systems(audit)
-    lacking: dict[str, dict[str, list[str]]] = {name: {} for name in names}
-    for row in audit.verdicts.where(**shared).rows():
-        if row["group"] not in lacking or not row["gates"] or row["metric"] not in ERROR_TYPES:
+    shared_filters = {
+        column: cell for column, cell in filters.items() if column not in {"system", "list"}
+    }
+    is_system_named = has_several_systems(audit)
+    reasons_of_group: dict[str, dict[str, None]] = {name: {} for name in names}
+    for row in audit.verdicts.where(**shared_filters).rows():
+        if (
+            row["group"] not in reasons_of_group
+            or not row["gates"]
+            or row["metric"] not in ERROR_TYPES
+        ):
             continue
-        first = row["gates"].split("; ")[0]
-        words = first if "speakers" in first else f"{first} of {row['metric'].upper()}"
-        if names_systems:
-            words = f"{words} in {system_label(row['system'], row['list'])}"
-        lacking[row["group"]].setdefault(words, []).append(row["metric"])
+        reason = row["gates"].split("; ")[0]
+        # speakers are the same for both errors
+        if "speakers" not in reason:
+            reason += f" of {row['metric'].upper()}"
+        if is_system_named:
+            reason += f" in {system_label(row['system'], row['list'])}"
+        reasons_of_group[row["group"]][reason] = None
     return [
-        f"{name} ({', '.join(words) if words else 'has no value in some system'})"
-        for name, words in lacking.items()
+        f"{name} ({', '.join(reasons) or 'has no value in some system'})"
+        for name, reasons in reasons_of_group.items()
     ]

@@ -1,4 +1,8 @@
-"""What is said of an audit, in words that terminal, page and papers share, and in which order."""
+"""Sentences on an audit, in words that the terminal, the report and papers share.
+
+Each function looks at one thing in the tables of an audit and returns it in words: how sure the
+verdicts are, what was read and excluded, which attributes are associated, which limits are met.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ from parivox.report.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parivox.auditing import Audit
     from parivox.report.audit_queries import Rates, Verdicts
@@ -48,9 +52,10 @@ if TYPE_CHECKING:
 
 CHECKS_BETWEEN_GROUPS = {"G8": "false accepts", "G9": "false rejects"}
 """Checks of a list without which a difference between groups may be one between their trials."""
-_COUNTED_AT = "counted at thresholds "
-_FEW_THRESHOLDS = 5
-_MOST_UNKNOWN = 0.05  # of all trials, which may be in no group without a word
+_COUNTED_AT_PREFIX = "counted at thresholds "
+_MAX_LISTED_THRESHOLDS = 5
+_MAX_UNKNOWN_SHARE = 0.05
+"""Share of trials that may be in no group without a caveat."""
 ALLOCATIONS = {
     "both": "nontarget trials with both speakers in the group",
     "enrol": "nontarget trials with the enrolment speaker in the group",
@@ -62,52 +67,67 @@ EXPLORATORY_SENTENCE = (
     "in simulations with equal error rates (three groupings, two thresholds), about 20 in 100 "
     "audits of one system reported at least one difference"
 )
-"""What comes of all that is explored: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
-_MOST_DIFFERING = 6
-"""Groups that differ whose figures are told."""
-_NO_INTERVAL = "no interval: "
-_OF_ONE_KIND = {"tells", "told", "alike"}
-_READ = {
-    *("rows", "trials", "target trials", "nontarget trials", "files of counts"),
-    *("models", "recordings"),
+"""How often explored findings are wrong: docs/coverage.md#the-answer-and-all-that-is-looked-at."""
+_MAX_DIFFERING_GROUPS = 6
+"""Differing groups whose figures are shown."""
+_NO_INTERVAL_PREFIX = "no interval: "
+_SAME_KIND_RELATIONS = {"tells", "told", "alike"}
+"""Relations of two attributes of which one determines the other, as age and bands of age."""
+_INPUT_COUNTS = {
+    "rows",
+    "trials",
+    "target trials",
+    "nontarget trials",
+    "files of counts",
+    "models",
+    "recordings",
 }
-_REFERENCES = {
+"""Entries of the table of data that count what was read, not what was excluded."""
+_REFERENCE_NAMES = {
     "macro": "the mean of the groups",
     "geomean": "the geometric mean of the groups",
     "pooled": "all groups pooled",
 }
-_MET = {"met": "met", "not_met": "not met", "cannot_tell": VERDICTS["cannot_tell"]}
+_LIMIT_VERDICTS = {"met": "met", "not_met": "not met", "cannot_tell": VERDICTS["cannot_tell"]}
 
 
 # ---- the answer
 
 
-def data_summary(audit: Audit, name: Row) -> str:
-    """How many trials of how many speakers, and what all of them together come to."""
-    whole = audit.groups.where(**name, grouping="all", within="").rows()
-    first = whole[0]
-    of_whom = "" if first["speakers"] is None else f" of {count_of(first['speakers'], 'speaker')}"
+def data_summary(audit: Audit, system: Row) -> str:
+    """Return how many trials of how many speakers there are, with their EER and minimum costs."""
+    pooled_rows = audit.groups.where(**system, grouping="all", within="").rows()
+    first_row = pooled_rows[0]
+    n_target, n_nontarget = first_row["target_trials"], first_row["nontarget_trials"]
+    of_speakers = ""
+    if first_row["speakers"] is not None:
+        of_speakers = f" of {count_of(first_row['speakers'], 'speaker')}"
     return (
-        f"{first['target_trials']:,} target and {first['nontarget_trials']:,} nontarget trials"
-        f"{of_whom}. {pooled_metrics_text(whole)}"
+        f"{n_target:,} target and {n_nontarget:,} nontarget trials{of_speakers}. "
+        f"{pooled_metrics_text(pooled_rows)}"
     )
 
 
 def primary_question_text(audit: Audit) -> str:
-    """Where verdicts are confirmatory; empty if they are nowhere."""
-    at: dict[str, list[str]] = {}
-    for system, question in audit.record.get("primary", {}).items():
-        at.setdefault(" at ".join(question.rpartition("@")[::2]), []).append(system)
-    if len(at) == 1:
-        return next(iter(at))
-    return ", ".join(f"{question} ({', '.join(names)})" for question, names in at.items())
+    """Return where verdicts are confirmatory; empty if they are nowhere."""
+    systems_of_question: dict[str, list[str]] = {}
+    for system, grouping_at_point in audit.record.get("primary", {}).items():
+        grouping, _, point = grouping_at_point.rpartition("@")
+        systems_of_question.setdefault(f"{grouping} at {point}", []).append(system)
+    if len(systems_of_question) == 1:
+        (question,) = systems_of_question
+        return question
+    return ", ".join(
+        f"{question} ({', '.join(names)})" for question, names in systems_of_question.items()
+    )
 
 
 def confidence_statement(audit: Audit) -> str:
-    """What is confirmatory, at which level, and what comes of all the rest in fair systems.
+    """Return what is confirmatory, at which level, and how often the rest is wrong.
 
-    What comes of the rest is known of three groupings, and so told where there is more than one.
-    Empty where there are no verdicts, and of audits that do not tell.
+    How often the rest is wrong was simulated for three groupings, and so is stated only where
+    there is more than one. Empty where there are no verdicts, and for audits of older versions,
+    which do not record what is confirmatory.
     """
     if {row["confirmatory"] for row in audit.verdicts.rows()} <= {None}:
         return ""
@@ -132,59 +152,78 @@ def confidence_statement(audit: Audit) -> str:
     return words
 
 
-def differing_groups_text(of: Mapping[str, Row]) -> str:
-    """Which groups differ, and of how many it can't be told."""
-    if not of:
+def differing_groups_text(verdict_rows: Mapping[str, Row]) -> str:
+    """Return which groups differ, and how many are inconclusive."""
+    if not verdict_rows:
         return "–"
-    words = [
+    outcomes = [
         f"{group} {verdict_text(row)} ({short_number(row['ratio'])})"
-        for group, row in of.items()
+        for group, row in verdict_rows.items()
         if row["verdict"] in {"worse", "better"}
     ]
-    unknown = sum(row["verdict"] == "cannot_tell" for row in of.values())
-    words += [f"{unknown} inconclusive"] if unknown else []
-    return "; ".join(words) or f"none by more than {next(iter(of.values()))['margin']:g} times"
+    n_inconclusive = sum(row["verdict"] == "cannot_tell" for row in verdict_rows.values())
+    if n_inconclusive:
+        outcomes.append(f"{n_inconclusive} inconclusive")
+    if outcomes:
+        return "; ".join(outcomes)
+    first_row = next(iter(verdict_rows.values()))
+    return f"none by more than {first_row['margin']:g} times"
 
 
 def verdict_text(row: Row) -> str:
-    """The verdict on a group; audits of before do not say without whom it is not shown."""
-    worst = row.get("because_of")
-    return VERDICTS[row["verdict"]] + (f", not without {worst}" if worst else "")
+    """Return the verdict on a group, with the group without which it is not shown."""
+    # audits of older versions have no such column
+    decisive_group = row.get("because_of")
+    condition = f", not without {decisive_group}" if decisive_group else ""
+    return f"{VERDICTS[row['verdict']]}{condition}"
 
 
-def group_figures_text(of: Verdicts, group: str, rates: Rates, at: str) -> str:
-    """A group's joint sentence with the figures of what differs."""
-    rates_that_differ = [
-        f"{metric.upper()} {percent(rates[group][metric, at]['value'])}, "
-        f"{short_number(row['ratio'])} "
-        f"times {interval_text(row['low'], row['high'])}, "
-        f"{p_value(row['p_holm'])}{_with_best_guess(row)}"
-        for metric in ERROR_TYPES
-        if (row := of[metric][group])["verdict"] in {"worse", "better"}
-    ]
-    return f"{of[BOTH][group]['sentence']}: {'; '.join(rates_that_differ)}"
+def group_figures_text(verdicts: Verdicts, group: str, rates: Rates, point: str) -> str:
+    """Return a group's joint sentence with the figures of what differs."""
+    figures = []
+    for metric in ERROR_TYPES:
+        row = verdicts[metric][group]
+        if row["verdict"] in {"worse", "better"}:
+            rate = percent(rates[group][metric, point]["value"])
+            interval = interval_text(row["low"], row["high"])
+            figures.append(
+                f"{metric.upper()} {rate}, {short_number(row['ratio'])} times {interval}, "
+                f"{p_value(row['p_holm'])}{_shrinkage_note(row)}"
+            )
+    return f"{verdicts[BOTH][group]['sentence']}: {'; '.join(figures)}"
 
 
 def shrinkage_estimate_text(row: Row) -> str:
-    """The likely ratio of a group that is called worse or better; empty where power is not low."""
-    guess, power = row.get("best_guess"), row.get("power")
-    if row["verdict"] not in {"worse", "better"} or guess is None:
+    """Return the shrinkage estimate of a ratio called worse or better; empty if power is not low.
+
+    Ratios that are called worse or better with low power tend to be too far from 1.
+    """
+    estimate, power = row.get("best_guess"), row.get("power")
+    if row["verdict"] not in {"worse", "better"} or estimate is None:
         return ""
     if power is not None and power >= LOW_POWER:
         return ""
-    return f"{short_number(guess)} {interval_text(row['best_guess_low'], row['best_guess_high'])}"
+    return (
+        f"{short_number(estimate)} {interval_text(row['best_guess_low'], row['best_guess_high'])}"
+    )
 
 
-def _with_best_guess(row: Row) -> str:
-    guess, is_worse = shrinkage_estimate_text(row), row["verdict"] == "worse"
-    bias = "overestimated" if is_worse else "underestimated"
-    return guess and f"; shrinkage estimate {guess}; ratios of small samples tend to be {bias}"
+def _shrinkage_note(row: Row) -> str:
+    """Return the shrinkage estimate with the reason for it; empty if there is none."""
+    estimate = shrinkage_estimate_text(row)
+    if not estimate:
+        return ""
+    bias = "overestimated" if row["verdict"] == "worse" else "underestimated"
+    return f"; shrinkage estimate {estimate}; ratios of small samples tend to be {bias}"
 
 
-def interaction_sentences(audit: Audit, where: Row) -> Iterator[str]:
-    """Which rates are not what the attributes that groups are made of add up to, at which point."""
-    asked = {**where, "within": "", "measure": "interaction"}
-    rows = [row for row in audit.meta.where(**asked).rows() if row["p"] is not None]
+def interaction_sentences(audit: Audit, scope_filters: Row) -> Iterator[str]:
+    """Yield which rates of intersectional groups the attributes do not add up to, at which point.
+
+    The p values are adjusted for the number of rates and points (Holm).
+    """
+    filters = {**scope_filters, "within": "", "measure": "interaction"}
+    rows = [row for row in audit.meta.where(**filters).rows() if row["p"] is not None]
     level = 1 - audit.record["options"]["confidence"]
     for row, p in zip(rows, holm([row["p"] for row in rows]).tolist(), strict=True):
         if p < level:
@@ -195,75 +234,86 @@ def interaction_sentences(audit: Audit, where: Row) -> Iterator[str]:
             )
 
 
-def groups_by_shortfall_text(lacking: Mapping[str, str]) -> str:
-    """Groups by what they lack, those of few speakers first."""
+def groups_by_shortfall_text(shortfalls: Mapping[str, str]) -> str:
+    """Return groups by what they have too little of, those of few speakers first."""
 
-    def order(words: str) -> tuple[bool, float, str]:
-        count, _, rest = words.partition(" ")
-        return not rest.startswith("speakers"), float(count), words
+    def sort_key(group: str) -> tuple[bool, float, str, str]:
+        words = shortfalls[group]
+        count, _, minimum = words.partition(" ")
+        return not minimum.startswith("speakers"), float(count), words, group
 
-    lacks = sorted(lacking.items(), key=lambda one: (*order(one[1]), one[0]))
     return "; ".join(
-        f"{', '.join(group for group, _ in same)} ({words})"
-        for words, same in groupby(lacks, key=lambda one: one[1])
+        f"{', '.join(groups)} ({words})"
+        for words, groups in groupby(sorted(shortfalls, key=sort_key), key=shortfalls.__getitem__)
     )
 
 
 def reference_text(audit: Audit) -> str:
-    """Whom groups are compared with."""
+    """Return whom groups are compared with."""
     reference = str(audit.record["options"]["reference"][0])
     words = {"others": "all other groups combined", "pooled": "all groups pooled"}
     return words.get(reference, reference)
 
 
 def minimums_text(audit: Audit) -> str:
-    """What a group must have to count."""
-    gates = parse_minimums(audit.record["options"]["gate"])
+    """Return below which sample sizes a group is under-represented."""
+    minimums = parse_minimums(audit.record["options"]["gate"])
     return (
-        f"fewer than {gates.speakers} speakers, {gates.errors} effective errors or {gates.pairs} "
-        "pairs of speakers"
+        f"fewer than {minimums.speakers} speakers, {minimums.errors} effective errors or "
+        f"{minimums.pairs} pairs of speakers"
     )
 
 
 # ---- the data
 
 
-def counts_file_sentences(audit: Audit, name: Row) -> Iterator[str]:
-    """What a system's files of counts cannot tell, and how much they withhold; if it has any."""
-    counted = audit.data.where(**name, source="counts").rows()
-    if not counted:
+def counts_file_sentences(audit: Audit, system: Row) -> Iterator[str]:
+    """Yield what a system's files of counts cannot show, and how much they suppress, if any."""
+    count_rows = audit.data.where(**system, source="counts").rows()
+    if not count_rows:
         return
-    files = next(row["count"] for row in counted if row["item"] == "files of counts")
-    items = [row["item"] for row in counted]
-    unknown = [item.partition(": ")[2] for item in items if item.startswith("not ")]
-    n_withheld = sum("withheld" in item for item in items)
-    withheld = f" {n_withheld} groups or levels are withheld." if n_withheld else ""
+    n_files = next(row["count"] for row in count_rows if row["item"] == "files of counts")
+    entries = [row["item"] for row in count_rows]
+    unknown_quantities = [
+        description.partition(": ")[2] for description in entries if description.startswith("not ")
+    ]
+    n_suppressed = sum("withheld" in description for description in entries)
+    suppressed = f" {n_suppressed} groups or levels are withheld." if n_suppressed else ""
+    files = "files" if n_files > 1 else "file"
     yield (
-        f"From {files} file{'s' * (files > 1)} of counts, which cannot tell: "
-        f"{'; '.join(unknown)}.{withheld}"
+        f"From {n_files} {files} of counts, which cannot tell: "
+        f"{'; '.join(unknown_quantities)}.{suppressed}"
     )
 
 
-def no_threshold_sentence(audit: Audit, name: Row) -> str:
-    """Why a system has no rates, and the mend."""
-    whole = audit.groups.where(**name, grouping="all", within="").rows()[0]
-    rows = audit.operating_points.where(**name, within="").rows()
+def no_threshold_sentence(audit: Audit, system: Row) -> str:
+    """Return why a system has no rates, and what to do."""
+    pooled_row = audit.groups.where(**system, grouping="all", within="").rows()[0]
+    rows = audit.operating_points.where(**system, within="").rows()
     reasons = dict.fromkeys(row["reason"] for row in rows)
-    items = [row["item"] for row in audit.data.where(**name, source="counts").rows()]
-    at = [item.removeprefix(_COUNTED_AT) for item in items if item.startswith(_COUNTED_AT)]
-    has_both = whole["target_trials"] and whole["nontarget_trials"]
-    mend = f", where X is one of {at[0]}" if at else ", or use eer" if has_both else ""
+    descriptions = [row["item"] for row in audit.data.where(**system, source="counts").rows()]
+    counted_thresholds = [
+        description.removeprefix(_COUNTED_AT_PREFIX)
+        for description in descriptions
+        if description.startswith(_COUNTED_AT_PREFIX)
+    ]
+    has_both_classes = pooled_row["target_trials"] and pooled_row["nontarget_trials"]
+    remedy = ""
+    if counted_thresholds:
+        remedy = f", where X is one of {counted_thresholds[0]}"
+    elif has_both_classes:
+        remedy = ", or use eer"
     return (
         f"No error rates: no operating point has a threshold ({'; '.join(reasons)}). "
-        f"Set a threshold with --operating-point threshold=X{mend}."
+        f"Set a threshold with --operating-point threshold=X{remedy}."
     )
 
 
 def default_choices(audit: Audit) -> Iterator[str]:
-    """What was chosen for the user: the column of speakers' ids, groups if none were asked for."""
-    for entry in audit.provenance:
-        if entry.get("role") == "speakers":
-            column = entry["columns"]["id"]
+    """Yield what was chosen for the user: the column of speaker ids, groups if none were given."""
+    for source_file in audit.provenance:
+        if source_file.get("role") == "speakers":
+            column = source_file["columns"]["id"]
             words = f"column {column!r}" if column else "a column without a name"
             yield f"Speaker ids: {words}"
     if audit.record["groupings_chosen_by"] != "user":
@@ -271,80 +321,81 @@ def default_choices(audit: Audit) -> Iterator[str]:
         yield f"No --by given: grouped by {names} ({audit.record['groupings_chosen_by']})"
 
 
-def pooled_metrics_text(whole: list[Row]) -> str:
-    """The EER and the minimum costs of all trials."""
-    values = []
-    for row in whole:
+def pooled_metrics_text(pooled_rows: list[Row]) -> str:
+    """Return the EER and the minimum costs of all trials."""
+    metrics = []
+    for row in pooled_rows:
         if row["metric"] == "eer" and row["value"] is not None:
-            values.append(f"EER {percent(row['value'])} ({row['definition']})")
+            metrics.append(f"EER {percent(row['value'])} ({row['definition']})")
         if row["metric"] == "min_cdet_norm" and row["value"] is not None:
-            values.append(f"min cost {row['value']:.4f} ({row['definition']})")
-    reasons = {row["reason"] for row in whole if row["metric"] == "eer"}
-    return ", ".join(values) + "." if values else f"No EER: {', '.join(sorted(reasons))}."
+            metrics.append(f"min cost {row['value']:.4f} ({row['definition']})")
+    reasons = {row["reason"] for row in pooled_rows if row["metric"] == "eer"}
+    return ", ".join(metrics) + "." if metrics else f"No EER: {', '.join(sorted(reasons))}."
 
 
-def missing_interval_reason(audit: Audit, name: Row) -> str:
-    """Why there are no intervals; empty where there are."""
+def missing_interval_reason(audit: Audit, system: Row) -> str:
+    """Return why there are no intervals; empty where there are."""
     if not audit.record["options"]["intervals"]:
         return "--no-intervals was given"
-    whole = audit.groups.where(**name, grouping="all", within="").rows()
-    notes = [row["note"] for row in whole if row["value"] is not None]
-    has_any = any(row["interval"] for row in whole)
-    return "" if has_any or not notes else notes[0].removeprefix(_NO_INTERVAL)
+    pooled_rows = audit.groups.where(**system, grouping="all", within="").rows()
+    notes = [row["note"] for row in pooled_rows if row["value"] is not None]
+    has_interval = any(row["interval"] for row in pooled_rows)
+    return "" if has_interval or not notes else notes[0].removeprefix(_NO_INTERVAL_PREFIX)
 
 
 def ratio_legend(audit: Audit) -> str:
-    """Tell what the numbers next to a rate are."""
+    """Return what the numbers next to a rate are."""
     options = audit.record["options"]
     interval = f" [{100 * options['confidence']:g} % CI over speakers]"
     return f"ratio to {reference_text(audit)}{interval if options['intervals'] else ''}"
 
 
-def data_notes(audit: Audit, name: Row) -> list[str]:
-    """What was left out, kept or counted once, but not how much was read."""
+def data_notes(audit: Audit, system: Row) -> list[str]:
+    """Return what was excluded, kept or counted once, but not how much was read."""
     return [
-        _aside(row)
-        for row in audit.data.where(**name).rows()
+        _note_text(row)
+        for row in audit.data.where(**system).rows()
         if row["count"]
         and not row["group"]
         and row["source"] != "conflicts"
-        and row["item"] not in _READ
+        and row["item"] not in _INPUT_COUNTS
     ]
 
 
-def _aside(row: Row) -> str:
+def _note_text(row: Row) -> str:
+    """Return a row of the table of data in words."""
     if row["item"] == WITHOUT_TRIALS:
-        return _of_unused_groups(row)
+        return _groups_without_trials_sentence(row)
     if row["source"] == POINT_WARNINGS:
         return f"{row['item']}: {row['note']}"
-    where = f" [{row['grouping']}]" if row["grouping"] else ""
+    by_grouping = f" [{row['grouping']}]" if row["grouping"] else ""
     note = f" ({row['note']})" if row["note"] else ""
-    return f"{counted_item(row['count'], row['item'])}{where}{note}"
+    return f"{counted_item(row['count'], row['item'])}{by_grouping}{note}"
 
 
-def n_trials_without_score(audit: Audit, name: Row) -> int:
-    """How many trials of a system's list have no score, and so no part in what is said of it."""
-    items = {UNSCORED, FAILED}
+def n_trials_without_score(audit: Audit, system: Row) -> int:
+    """Return how many trials of a system's list have no score, and so are not audited."""
+    unscored_entries = {UNSCORED, FAILED}
     return sum(
         row["count"]
-        for row in audit.data.where(**name).rows()
-        if row["item"] in items and not row["grouping"]
+        for row in audit.data.where(**system).rows()
+        if row["item"] in unscored_entries and not row["grouping"]
     )
 
 
 def groups_without_trials(audit: Audit) -> dict[str, str]:
-    """Return which groups of each grouping have no trials, in a few words by the sentence."""
+    """Return which groups of each grouping have no trials: sentences, with each in a few words."""
     rows = audit.data.where(item=WITHOUT_TRIALS).rows()
-    return {_of_unused_groups(row): _unused_groups(row) for row in rows}
+    return {_groups_without_trials_sentence(row): _groups_without_trials_short(row) for row in rows}
 
 
-def _unused_groups(row: Row) -> str:
+def _groups_without_trials_short(row: Row) -> str:
     """Return how many groups of a grouping have no trials, and how many speakers they have."""
     groups = "groups" if row["value"] is None else count_of(int(row["value"]), "group")
     return f"{groups} without trials ({count_of(row['count'], 'speaker')})"
 
 
-def _of_unused_groups(row: Row) -> str:
+def _groups_without_trials_sentence(row: Row) -> str:
     """Return the same in a sentence, which names them."""
     groups = "groups" if row["value"] is None else count_of(int(row["value"]), "group")
     have = "has" if row["value"] == 1 else "have"
@@ -356,364 +407,437 @@ def _of_unused_groups(row: Row) -> str:
 
 
 def unusual_points(audit: Audit) -> list[str]:
-    """Operating points that miss their rate or have an infinite threshold, for each system."""
-    return list(_of_systems(audit, POINT_WARNINGS))
+    """Return operating points that miss their rate or have an infinite threshold, by system."""
+    return list(_notes_by_system(audit, POINT_WARNINGS))
 
 
 def threshold_sources(audit: Audit) -> set[str]:
-    """Where the thresholds come from at which everything is told."""
-    return {rows[0]["source"] for one in systems(audit) if (rows := located_points(audit, one))}
+    """Return where the thresholds of each system's first operating point come from."""
+    points_of_systems = [located_points(audit, system) for system in systems(audit)]
+    return {points[0]["source"] for points in points_of_systems if points}
 
 
 def thresholds_set_here_text(audit: Audit) -> str:
-    """Which thresholds were found on the audited trials, as a sentence begins; empty if none."""
+    """Return which thresholds were set on the audited trials, to begin a sentence, or nothing."""
     rows = audit.operating_points.where(within="").rows()
-    found = [row["operating_point"] for row in rows if row["source"] == SAME_TRIALS]
-    if len(found) in {0, len(rows)}:
-        return "Thresholds were" if found else ""
-    return f"Thresholds of {', '.join(dict.fromkeys(found))} were"
+    points = [row["operating_point"] for row in rows if row["source"] == SAME_TRIALS]
+    if len(points) in {0, len(rows)}:
+        return "Thresholds were" if points else ""
+    return f"Thresholds of {', '.join(dict.fromkeys(points))} were"
 
 
 def data_warnings(audit: Audit) -> list[str]:
-    """What is odd about values, ids and scores, for each system; ranges of numbers are not."""
-    return [one for one in _of_systems(audit, ODDITIES) if RANGE_OF_NUMBERS not in one]
+    """Return what is unusual about values, ids and scores, by system; without number ranges."""
+    notes = _notes_by_system(audit, ODDITIES)
+    return [note for note in notes if RANGE_OF_NUMBERS not in note]
 
 
-def _of_systems(audit: Audit, source: str) -> Iterator[str]:
-    names_of_words: dict[str, list[str]] = {}
+def _notes_by_system(audit: Audit, source: str) -> Iterator[str]:
+    """Yield each note from one source, with the systems that it is about."""
+    systems_of_note: dict[str, list[str]] = {}
     for row in audit.data.where(source=source).rows():
-        name = system_label(row["system"], row["list"])
-        names_of_words.setdefault(_aside(row), []).append(name)
-    for words, names in names_of_words.items():
-        yield f"{', '.join(dict.fromkeys(names))}: {words}"
+        system = system_label(row["system"], row["list"])
+        systems_of_note.setdefault(_note_text(row), []).append(system)
+    for note, labels in systems_of_note.items():
+        yield f"{', '.join(dict.fromkeys(labels))}: {note}"
 
 
-def recordings_text(audit: Audit, name: Row) -> str:
-    """How many recordings, and models, the trials are of; empty where that is not known."""
-    counts = {row["item"]: row["count"] for row in audit.data.where(**name, source="scores").rows()}
-    recordings, models = counts.get("recordings"), counts.get("models")
-    if recordings is None:
+def recordings_text(audit: Audit, system: Row) -> str:
+    """Return how many recordings, and models, are in the trials; empty where that is unknown."""
+    rows = audit.data.where(**system, source="scores").rows()
+    counts = {row["item"]: row["count"] for row in rows}
+    n_recordings, n_models = counts.get("recordings"), counts.get("models")
+    if n_recordings is None:
         return ""
-    if models is None:
-        return f"{count_text(recordings)} recordings"
-    return f"{count_text(models)} models and {count_text(recordings)} test recordings"
+    if n_models is None:
+        return f"{count_text(n_recordings)} recordings"
+    return f"{count_text(n_models)} models and {count_text(n_recordings)} test recordings"
 
 
-def deployed_thresholds_text(audit: Audit, name: Row) -> str:
-    """The thresholds that trials were decided at."""
-    rows = audit.data.where(**name, grouping="all", group="all", within="").rows()
-    levels = [row["value"] for row in rows if row["item"].startswith("trials at the deployed")]
-    if not levels:
+def deployed_thresholds_text(audit: Audit, system: Row) -> str:
+    """Return the thresholds that trials were decided at; of many, the range."""
+    rows = audit.data.where(**system, grouping="all", group="all", within="").rows()
+    thresholds = [row["value"] for row in rows if row["item"].startswith("trials at the deployed")]
+    if not thresholds:
         return "decisions"
-    words = [f"{level:.6g}" for level in sorted(levels)]
-    return ", ".join(words) if len(words) <= _FEW_THRESHOLDS else f"{words[0]} to {words[-1]}"
+    numbers = [f"{threshold:.6g}" for threshold in sorted(thresholds)]
+    if len(numbers) <= _MAX_LISTED_THRESHOLDS:
+        return ", ".join(numbers)
+    return f"{numbers[0]} to {numbers[-1]}"
 
 
-def contradictory_rows_text(audit: Audit, name: Row) -> str:
-    """What the rows that were set aside would have changed, of all trials."""
-    rows = audit.data.where(**name, source="conflicts", grouping="all").rows()
-    count = sum(row["count"] for row in rows if row["count"] is not None)
-    if not count:
+def contradictory_rows_text(audit: Audit, system: Row) -> str:
+    """Return how the excluded contradictory rows would have changed the pooled metrics."""
+    conflict_rows = audit.data.where(**system, source="conflicts", grouping="all").rows()
+    n_excluded = sum(row["count"] for row in conflict_rows if row["count"] is not None)
+    if not n_excluded:
         return "No rows contradict each other: none were set aside."
-    values = {row["item"]: row["value"] for row in rows if row["count"] is None}
+    value_of = {row["item"]: row["value"] for row in conflict_rows if row["count"] is None}
     changes = []
-    for item, value in values.items():
-        found = re.fullmatch("(.*) without contradicting rows", item)
-        if found:
-            metric = found[1]
-            is_rate = metric.split()[0] in {"fpr", "fnr", "eer"}
-            without, with_ = (
-                percent(one) if is_rate or one is None else f"{one:.4f}"
-                for one in (value, values.get(f"{metric} with contradicting rows"))
+    for description, without_rows in value_of.items():
+        match = re.fullmatch("(.*) without contradicting rows", description)
+        if match:
+            metric = match[1]
+            with_rows = value_of.get(f"{metric} with contradicting rows")
+            without_text, with_text = (
+                _metric_text(metric, number) for number in (without_rows, with_rows)
             )
-            changes.append(f"{metric} {without} / {with_}")
+            changes.append(f"{metric} {without_text} / {with_text}")
     effect = f"; without / with them: {', '.join(changes)}" if changes else ""
-    return f"{count:,} contradicting rows set aside{effect}."
+    return f"{n_excluded:,} contradicting rows set aside{effect}."
 
 
-def unknown_test_speakers_text(audit: Audit, name: Row) -> tuple[str, str]:
-    """What it means that nontarget trials have no test speaker: in a few words, in sentences.
+def _metric_text(metric: str, number: float | None) -> str:
+    """Return a metric's number: rates in percent, costs with four decimals."""
+    is_rate = metric.split(maxsplit=1)[0] in {"fpr", "fnr", "eer"}
+    return percent(number) if is_rate or number is None else f"{number:.4f}"
+
+
+def unknown_test_speakers_text(audit: Audit, system: Row) -> tuple[str, str]:
+    """Return what follows from nontarget trials without test speaker: briefly, and in sentences.
 
     Both are empty where all have one.
     """
-    rows = audit.data.where(**name, source="scores", item=WITHOUT_TEST_SPEAKER).rows()
+    rows = audit.data.where(**system, source="scores", item=WITHOUT_TEST_SPEAKER).rows()
     if not rows:
         return "", ""
-    whole = audit.groups.where(**name, grouping="all", within="").rows()[0]
+    pooled_row = audit.groups.where(**system, grouping="all", within="").rows()[0]
     trials = (
-        f"{count_text(rows[0]['count'])} of {count_text(whole['nontarget_trials'])} nontarget "
+        f"{count_text(rows[0]['count'])} of {count_text(pooled_row['nontarget_trials'])} nontarget "
         "trials"
     )
-    how_many = f"{trials} have no test speaker"
-    lacks = "where they count, FPR has no confidence interval, verdict or noise floor"
-    sentences = [f"{how_many}, so nobody knows how many people made them: {lacks}"]
+    trials_without_speaker = f"{trials} have no test speaker"
+    consequence = "where they count, FPR has no confidence interval, verdict or noise floor"
+    sentences = [
+        f"{trials_without_speaker}, so nobody knows how many people made them: {consequence}"
+    ]
     if SAME_TRIALS in threshold_sources(audit):
         sentences.append("Intervals of FNR take the threshold as it is")
-    placed = {
+    allocation_sentences = {
         "enrol": "They count for the group of the enrolled speaker (allocation enrol)",
         "either": "Under allocation either they count for the group of the enrolled speaker alone",
     }
-    for rule in audit.record["options"]["allocate"]:
-        nowhere = (
-            f"Under allocation {rule} they count in no group of speakers; --allocate enrol counts "
-            "them for the enrolled speaker"
+    for allocation in audit.record["options"]["allocate"]:
+        in_no_group = (
+            f"Under allocation {allocation} they count in no group of speakers; --allocate enrol "
+            "counts them for the enrolled speaker"
         )
-        sentences.append(placed.get(rule, nowhere))
+        sentences.append(allocation_sentences.get(allocation, in_no_group))
     sentences.append(
         "With the caller of each attempt in a column test_speaker, FPR would have an interval and "
         "a verdict"
     )
-    return f"{how_many}: no interval of their FPR", ". ".join(sentences)
+    return f"{trials_without_speaker}: no interval of their FPR", ". ".join(sentences)
 
 
-def excluded_trials_text(audit: Audit, name: Row, metric: str) -> str:
-    """Which trials were excluded whose absence changes a rate of all; empty for none."""
-    rows = audit.data.where(**name, grouping="all", source="conflicts").rows()
-    values = {row["item"]: row["value"] for row in rows if row["count"] is None}
-    count = sum(row["count"] for row in rows if row["count"] is not None)
-    rates = f"{metric} at {first_point_name(audit, name)} {{}} contradicting rows"
-    without, with_ = (values.get(rates.format(word)) for word in ("without", "with"))
-    if not count:
+def excluded_trials_text(audit: Audit, system: Row, metric: str) -> str:
+    """Return which exclusions change a pooled rate, with the rate without them; empty for none."""
+    conflict_rows = audit.data.where(**system, grouping="all", source="conflicts").rows()
+    value_of = {row["item"]: row["value"] for row in conflict_rows if row["count"] is None}
+    n_excluded = sum(row["count"] for row in conflict_rows if row["count"] is not None)
+    rate_name = f"{metric} at {first_point_name(audit, system)}"
+    without_rows = value_of.get(f"{rate_name} without contradicting rows")
+    with_rows = value_of.get(f"{rate_name} with contradicting rows")
+    if not n_excluded:
         return ""
-    rows_excluded = f"{count_of(count, 'contradictory row')} excluded"
-    kind = "target" if metric == "fnr" else "nontarget"
-    whole = audit.groups.where(**name, grouping="all", within="").rows()
-    if with_ is None and whole and not whole[0][f"{kind}_trials"]:
-        return f"{rows_excluded}: no {kind} trials are left"
-    if with_ is None or percent(without) == percent(with_):
+    rows_excluded = f"{count_of(n_excluded, 'contradictory row')} excluded"
+    trial_class = "target" if metric == "fnr" else "nontarget"
+    pooled_rows = audit.groups.where(**system, grouping="all", within="").rows()
+    if with_rows is None and pooled_rows and not pooled_rows[0][f"{trial_class}_trials"]:
+        return f"{rows_excluded}: no {trial_class} trials are left"
+    if with_rows is None or percent(without_rows) == percent(with_rows):
         return ""
-    found = f"{metric.upper()} is {percent(with_)} with them"
-    than = "" if without is None else f", {percent(without)} without"
-    return f"{rows_excluded}: {found}{than}"
+    with_text = f"{metric.upper()} is {percent(with_rows)} with them"
+    without_text = "" if without_rows is None else f", {percent(without_rows)} without"
+    return f"{rows_excluded}: {with_text}{without_text}"
 
 
-def unknown_group_sentences(audit: Audit, name: Row) -> Iterator[str]:
+def unknown_group_sentences(audit: Audit, system: Row) -> Iterator[str]:
     """Yield how many trials are in no group of a grouping, where they are more than a few."""
-    whole = audit.groups.where(**name, grouping="all", within="").rows()[0]
-    n_trials = whole["target_trials"] + whole["nontarget_trials"]
+    pooled_row = audit.groups.where(**system, grouping="all", within="").rows()[0]
+    n_trials = pooled_row["target_trials"] + pooled_row["nontarget_trials"]
     count_of_grouping: dict[str, int] = {}
-    for row in audit.data.where(**name, source="scores").rows():
+    for row in audit.data.where(**system, source="scores").rows():
         if UNKNOWN_GROUP in row["item"] and row["grouping"]:
             count_of_grouping.setdefault(row["grouping"], row["count"])
     groupings_of_count: dict[int, list[str]] = {}
     for grouping, count in count_of_grouping.items():
         groupings_of_count.setdefault(count, []).append(grouping)
     for count, groupings in groupings_of_count.items():
-        if count > _MOST_UNKNOWN * n_trials:
+        if count > _MAX_UNKNOWN_SHARE * n_trials:
             yield (
                 f"{count_text(count)} of {count_of(n_trials, 'trial')} in no group by "
                 f"{' or '.join(groupings)}, as the group of a speaker is unknown"
             )
 
 
-def unscored_trials_text(audit: Audit, name: Row) -> str:
-    """How many trials have no score or decision; empty for none."""
-    asked = (UNSCORED, "trials without decision")
-    rows = audit.data.where(**name, grouping="", source="scores").rows()
-    return ", ".join(f"{count_text(r['count'])} {r['item']}" for r in rows if r["item"] in asked)
+def unscored_trials_text(audit: Audit, system: Row) -> str:
+    """Return how many trials have no score or decision; empty for none."""
+    unscored_entries = (UNSCORED, "trials without decision")
+    rows = audit.data.where(**system, grouping="", source="scores").rows()
+    return ", ".join(
+        f"{count_text(row['count'])} {row['item']}"
+        for row in rows
+        if row["item"] in unscored_entries
+    )
 
 
-def placeholder_speakers_text(audit: Audit, name: Row) -> str:
+def placeholder_speakers_text(audit: Audit, system: Row) -> str:
     """Return how many trials name a placeholder for a speaker; empty for none."""
-    rows = audit.data.where(**name, grouping="", item=OF_NOBODY).rows()
-    count = sum(row["count"] for row in rows)
-    return f"{count_of(count, 'trial')} of nobody excluded" if count else ""
+    rows = audit.data.where(**system, grouping="", item=OF_NOBODY).rows()
+    n_trials = sum(row["count"] for row in rows)
+    return f"{count_of(n_trials, 'trial')} of nobody excluded" if n_trials else ""
 
 
-def list_checks(audit: Audit, name: Row) -> tuple[str, list[Row]]:
-    """What a system's list fails, and of which list before it that is said already."""
-    lists = audit.record.get("list_checks", {})
-    own = "@".join(filter(None, name.values()))
-    failed = lists.get(own, [])
-    first = next((one for one, checks in lists.items() if checks == failed), own)
-    return (first if failed and first != own else ""), failed
+def list_checks(audit: Audit, system: Row) -> tuple[str, list[Row]]:
+    """Return which checks a system's list fails, behind the first system whose list fails the same.
+
+    That is empty where the system is the first one, and where no check fails.
+    """
+    checks_of_system = audit.record.get("list_checks", {})
+    label = "@".join(filter(None, system.values()))
+    failed = checks_of_system.get(label, [])
+    if not failed:
+        return "", failed
+    first_label = next(name for name, checks in checks_of_system.items() if checks == failed)
+    return ("" if first_label == label else first_label), failed
 
 
 def failed_checks(audit: Audit) -> list[tuple[list[str], list[Row]]]:
-    """What lists fail, each with all whose list fails the same."""
-    same: list[tuple[list[str], list[Row]]] = []
-    for name, failed in audit.record.get("list_checks", {}).items():
-        names = next((names for names, checks in same if checks == failed), None)
-        if names is None:
-            same.append(([name], failed))
+    """Return which checks lists fail, each set of checks with all systems whose lists fail them."""
+    labels_of_checks: list[tuple[list[str], list[Row]]] = []
+    for label, failed in audit.record.get("list_checks", {}).items():
+        for labels, checks in labels_of_checks:
+            if checks == failed:
+                labels.append(label)
+                break
         else:
-            names.append(name)
-    return same
+            labels_of_checks.append(([label], failed))
+    return labels_of_checks
 
 
-def confounding_sentences(audit: Audit, where: Row) -> Iterator[str]:
-    """Which attributes go together with those that groups are made of, and how to look past them.
+def confounding_sentences(audit: Audit, filters: Row) -> Iterator[str]:
+    """Yield which attributes are associated with those of a grouping, and how to examine them.
 
-    Of attributes that tell each other, as ages and bands of age do, one is enough: that which
-    goes together most.
+    Of attributes that determine each other, as ages and bands of age do, one is enough: that with
+    the strongest association.
     """
-    lists, options = audit.record.get("confounding", {}), audit.record["options"]
-    name = "@".join(filter(None, (where["system"], where["list"])))
-    rows = lists.get(name, [])
-    is_said = name != next((one for one, of in lists.items() if of == rows), name)
-    if is_said or where["allocation"] != options["allocate"][0]:
+    rows_of_system, options = audit.record.get("confounding", {}), audit.record["options"]
+    label = "@".join(filter(None, (filters["system"], filters["list"])))
+    rows = rows_of_system.get(label, [])
+    # systems audited on the same speakers have the same associations: they are stated once
+    first_label = next((name for name, others in rows_of_system.items() if others == rows), label)
+    if first_label != label or filters["allocation"] != options["allocate"][0]:
         return
-    grouping = where["grouping"]
-    is_one = any(row["attribute"] == grouping for row in rows)  # whose name may hold a +
-    own = [grouping] if is_one else grouping.split("+")
-    with_own = [row for row in rows if row["attribute"] in own and row["other"] not in own]
-    if is_one:
-        for row in with_own:
+    grouping = filters["grouping"]
+    # the name of a single attribute may hold a +
+    is_single_attribute = any(row["attribute"] == grouping for row in rows)
+    grouping_attributes = [grouping] if is_single_attribute else grouping.split("+")
+    associations = [
+        row
+        for row in rows
+        if row["attribute"] in grouping_attributes and row["other"] not in grouping_attributes
+    ]
+    if is_single_attribute:
+        for row in associations:
             if row["relation"] in {"told", "alike"}:
                 yield f"{row['sentence']}."
-    of_one_kind = {(r["attribute"], r["other"]) for r in rows if r["relation"] in _OF_ONE_KIND}
-    settled = {row["other"] for row in with_own if row["relation"] in _OF_ONE_KIND}
-    for row in sorted(with_own, key=lambda row: -row["cramers_v"]):
-        other = row["other"]
-        if row["relation"] != "confounded" or other in settled:
+    same_kind_pairs = {
+        (row["attribute"], row["other"]) for row in rows if row["relation"] in _SAME_KIND_RELATIONS
+    }
+    settled = {row["other"] for row in associations if row["relation"] in _SAME_KIND_RELATIONS}
+    for row in sorted(associations, key=lambda row: -row["cramers_v"]):
+        other_attribute = row["other"]
+        if row["relation"] != "confounded" or other_attribute in settled:
             continue
-        settled |= {other, *(kin for one, kin in of_one_kind if one == other)}
-        is_within = other in (options["within"] or ()) or other in options["standardise"]
-        name = row.get("as_given", other)
-        mend = (
-            "" if is_within else f". To examine this, use --within {name} or --standardise {name}"
+        settled.add(other_attribute)
+        settled |= {
+            same_kind for attribute, same_kind in same_kind_pairs if attribute == other_attribute
+        }
+        is_examined = (
+            other_attribute in (options["within"] or ())
+            or other_attribute in options["standardise"]
         )
-        yield f"{row['sentence']}{mend}."
+        # where names are shown as labels, options still take the names
+        name = row.get("as_given", other_attribute)
+        remedy = f". To examine this, use --within {name} or --standardise {name}"
+        yield f"{row['sentence']}{'' if is_examined else remedy}."
 
 
 # ---- groups
 
 
-def group_eer_lines(audit: Audit, where: Row) -> Iterator[tuple[str, str]]:
-    """Each group's own EER: how hard it is, whatever one threshold for all does to it."""
+def group_eer_lines(audit: Audit, scope_filters: Row) -> Iterator[tuple[str, str]]:
+    """Yield each group's EER at a threshold of its own, as a label and words.
+
+    It shows how hard a group is, whatever one threshold for all groups does to it.
+    """
     options = audit.record["options"]
-    asked = {**where, "within": "", "metric": "eer", "definition": options["eer"][0]}
-    rows = [row for row in audit.groups.where(**asked).rows() if row["group"] != "pooled"]
-    known = sorted((r for r in rows if r["high"] is not None), key=lambda row: -row["value"])
-    is_of_two = len(rows) == 2
+    filters = {**scope_filters, "within": "", "metric": "eer", "definition": options["eer"][0]}
+    rows = [row for row in audit.groups.where(**filters).rows() if row["group"] != "pooled"]
+    rows_with_interval = [row for row in rows if row["high"] is not None]
+    rows_with_interval.sort(key=lambda row: -row["value"])
+    is_pair = len(rows) == 2
     ratios: dict[str, dict[str, Row]] = {}
-    for row in audit.bias.where(**asked, measure="ratio", zero="none").rows():
+    for row in audit.bias.where(**filters, measure="ratio", zero="none").rows():
         if row["high"] is not None:
             ratios.setdefault(row["reference"], {})[row["group"]] = row
-    order = ("geomean" if is_of_two else "macro", *_REFERENCES)
-    reference = next((one for one in order if one in ratios), None)
-    if len(known) < 2 or reference is None:
-        lacking = [row["group"] for row in rows if row["high"] is None or not row["value"]]
-        if known and lacking:
-            others = " and others" * (len(lacking) > _MOST_DIFFERING)
-            names = f"{', '.join(lacking[:_MOST_DIFFERING])}{others}"
+    # two groups are best compared with each other, several with their mean
+    reference_order = ("geomean" if is_pair else "macro", *_REFERENCE_NAMES)
+    reference = next((name for name in reference_order if name in ratios), None)
+    if len(rows_with_interval) < 2 or reference is None:
+        unclear = [row["group"] for row in rows if row["high"] is None or not row["value"]]
+        if rows_with_interval and unclear:
+            names = ", ".join(unclear[:_MAX_DIFFERING_GROUPS])
+            if len(unclear) > _MAX_DIFFERING_GROUPS:
+                names += " and others"
             yield "inconclusive", f"no interval, or an EER of 0, for {names}"
         return
-    level, of_group = 1 - options["confidence"], ratios[reference]
-    if is_of_two and reference == "geomean":
-        # one group against the other is its ratio to the geometric mean, squared
-        harder, easier = (row["group"] for row in known)
-        ratio = of_group[harder]
-        times, low, high = (float(ratio[name]) ** 2 for name in ("value", "low", "high"))
-        words = (
-            f"{short_number(times)} times {easier} {interval_text(low, high)}, "
-            f"{p_value(ratio['p'])}"
+    level = 1 - options["confidence"]
+    if is_pair and reference == "geomean":
+        yield from _pair_eer_lines(rows_with_interval, ratios[reference], level)
+    else:
+        yield from _several_eer_lines(
+            len(rows), rows_with_interval, ratios[reference], _REFERENCE_NAMES[reference], level
         )
-        is_shown = ratio["p"] <= level
-        answer = f"{harder}: {words}" if is_shown else f"inconclusive: {harder} {words}"
-        yield "the harder group", answer
-        yield from ((row["group"], _eer(row)) for row in known)
-        return
-    differ = [
+
+
+def _pair_eer_lines(
+    pair: Sequence[Row], ratio_of_group: Mapping[str, Row], level: float
+) -> Iterator[tuple[str, str]]:
+    """Yield which of two groups, the one with the higher EER first, is harder, and both EERs."""
+    harder, easier = (row["group"] for row in pair)
+    ratio_row = ratio_of_group[harder]
+    # one group against the other is its ratio to the geometric mean, squared
+    ratio, low, high = (float(ratio_row[name]) ** 2 for name in ("value", "low", "high"))
+    words = (
+        f"{short_number(ratio)} times {easier} {interval_text(low, high)}, "
+        f"{p_value(ratio_row['p'])}"
+    )
+    if ratio_row["p"] <= level:
+        yield "the harder group", f"{harder}: {words}"
+    else:
+        yield "the harder group", f"inconclusive: {harder} {words}"
+    yield from ((row["group"], _eer_text(row)) for row in pair)
+
+
+def _several_eer_lines(
+    n_groups: int,
+    rows_with_interval: Sequence[Row],
+    ratio_of_group: Mapping[str, Row],
+    reference: str,
+    level: float,
+) -> Iterator[tuple[str, str]]:
+    """Yield which groups' EERs differ from a reference; if none, the highest and the lowest."""
+    differing_rows = [
         row
-        for row in known
-        if row["group"] in of_group and of_group[row["group"]]["p_holm"] <= level
+        for row in rows_with_interval
+        if row["group"] in ratio_of_group and ratio_of_group[row["group"]]["p_holm"] <= level
     ]
-    n, whom = len(rows), _REFERENCES[reference]
-    if not differ:
-        yield "harder or easier", f"no group of {n} is shown to differ from {whom}"
-        yield known[0]["group"], f"the highest: {_eer(known[0])}"
-        yield known[-1]["group"], f"the lowest: {_eer(known[-1])}"
+    if not differing_rows:
+        highest, lowest = rows_with_interval[0], rows_with_interval[-1]
+        words = f"no group of {n_groups} is shown to differ from {reference}"
+        yield "harder or easier", words
+        yield highest["group"], f"the highest: {_eer_text(highest)}"
+        yield lowest["group"], f"the lowest: {_eer_text(lowest)}"
         return
-    n_others = n - len(differ)
-    rest = f"; the other {n_others} are inconclusive" if n_others else ""
-    yield "harder or easier", f"{len(differ)} of {n} groups differ from {whom}{rest}"
-    differ.sort(key=lambda row: -abs(math.log(of_group[row["group"]]["value"])))
-    for row in differ[:_MOST_DIFFERING]:
-        ratio = of_group[row["group"]]
-        words = "harder" if ratio["value"] > 1 else "easier"
-        times_ = (
-            f"{short_number(ratio['value'])} times {interval_text(ratio['low'], ratio['high'])}"
-        )
-        yield row["group"], f"{words}: {_eer(row)}, {times_}, {p_value(ratio['p_holm'])}"
-    if len(differ) > _MOST_DIFFERING:
-        yield "", f"and {len(differ) - _MOST_DIFFERING} more that differ"
+    words = f"{len(differing_rows)} of {n_groups} groups differ from {reference}"
+    n_inconclusive = n_groups - len(differing_rows)
+    if n_inconclusive:
+        words += f"; the other {n_inconclusive} are inconclusive"
+    yield "harder or easier", words
+    differing_rows.sort(key=lambda row: -abs(math.log(ratio_of_group[row["group"]]["value"])))
+    for row in differing_rows[:_MAX_DIFFERING_GROUPS]:
+        ratio_row = ratio_of_group[row["group"]]
+        direction = "harder" if ratio_row["value"] > 1 else "easier"
+        interval = interval_text(ratio_row["low"], ratio_row["high"])
+        ratio = f"{short_number(ratio_row['value'])} times {interval}"
+        p_text = p_value(ratio_row["p_holm"])
+        yield row["group"], f"{direction}: {_eer_text(row)}, {ratio}, {p_text}"
+    if len(differing_rows) > _MAX_DIFFERING_GROUPS:
+        yield "", f"and {len(differing_rows) - _MAX_DIFFERING_GROUPS} more that differ"
 
 
-def _eer(row: Row) -> str:
+def _eer_text(row: Row) -> str:
+    """Return an EER with its interval."""
     return f"EER {percent(row['value'])} {interval_text(row['low'], row['high'], times=100)}"
 
 
-def limit_sentences(audit: Audit, where: Row) -> Iterator[str]:
-    """Which groups meet each limit at each point, and of which it can't be told."""
-    by_limit: dict[str, dict[str, list[str]]] = {}
-    for row in limit_rows(audit, where):
-        by_verdict = by_limit.setdefault(limit_text(audit, row), {})
-        name = f"{row['group']}{_beyond(row) if row['verdict'] == 'not_met' else ''}"
-        by_verdict.setdefault(row["verdict"], []).append(name)
-    for limit, by_verdict in by_limit.items():
+def limit_sentences(audit: Audit, filters: Row) -> Iterator[str]:
+    """Yield which groups meet each limit at each point, and which are inconclusive."""
+    verdicts_of_limit: dict[str, dict[str, list[str]]] = {}
+    for row in limit_rows(audit, filters):
+        groups_of_verdict = verdicts_of_limit.setdefault(limit_text(audit, row), {})
+        name = row["group"]
+        if row["verdict"] == "not_met":
+            name += _excess_text(row)
+        groups_of_verdict.setdefault(row["verdict"], []).append(name)
+    for limit, groups_of_verdict in verdicts_of_limit.items():
         answer = "; ".join(
-            f"{words}: {', '.join(by_verdict[verdict])}"
-            for verdict, words in _MET.items()
-            if verdict in by_verdict
+            f"{words}: {', '.join(groups_of_verdict[verdict])}"
+            for verdict, words in _LIMIT_VERDICTS.items()
+            if verdict in groups_of_verdict
         )
         yield f"{limit}: {answer}."
 
 
-def limit_rows(audit: Audit, where: Row) -> list[Row]:
-    """What is held against a limit, but for what is within levels."""
-    rows = audit.limits.where(**{**where, "within": ""}).rows()
+def limit_rows(audit: Audit, filters: Row) -> list[Row]:
+    """Return what is held against a limit, without what is within strata."""
+    rows = audit.limits.where(**{**filters, "within": ""}).rows()
     return [row for row in rows if row["measure"] in LIMITS]
 
 
 def limit_text(audit: Audit, row: Row) -> str:
-    """What a limit is of."""
-    at = f" at {row['operating_point']}" if row["operating_point"] else ""
+    """Return what a limit is about."""
+    at_point = f" at {row['operating_point']}" if row["operating_point"] else ""
     if row["measure"] == "limit":
-        return f"Limit of {100 * row['limit']:g} % on {row['metric'].upper()}{at}"
+        return f"Limit of {100 * row['limit']:g} % on {row['metric'].upper()}{at_point}"
     times = f"{row['limit']:g} times that of {reference_text(audit)}"
-    return f"Limit of {times} on {row['metric'].upper()}{at}"
+    return f"Limit of {times} on {row['metric'].upper()}{at_point}"
 
 
-def _beyond(row: Row) -> str:
-    """By how much a limit is not met."""
+def _excess_text(row: Row) -> str:
+    """Return by how much a limit is not met."""
     if row["measure"] == "limit":
         return f" ({percent(row['value'])} {interval_text(row['low'], row['high'], times=100)})"
     return f" ({short_number(row['value'])} times {interval_text(row['low'], row['high'])})"
 
 
-def worst_tenth_sentences(audit: Audit, where: Row, point: str) -> Iterator[str]:
-    """Of the pooled false rejects, the share of the speakers with the most."""
-    asked = {**where, "within": "", "operating_point": point, "group": "pooled"}
-    worst, equal = (
-        [row["value"] for row in audit.limits.where(**asked, measure=measure).rows()]
+def worst_tenth_sentences(audit: Audit, scope_filters: Row, point: str) -> Iterator[str]:
+    """Yield which share of the pooled false rejects the speakers with the most account for."""
+    filters = {**scope_filters, "within": "", "operating_point": point, "group": "pooled"}
+    worst_shares, equal_rates_shares = (
+        [row["value"] for row in audit.limits.where(**filters, measure=measure).rows()]
         for measure in ("worst_tenth", "worst_tenth_if_equal")
     )
-    if worst and worst[0] is not None:
+    if worst_shares and worst_shares[0] is not None:
         yield (
             f"At {point}, the 10 % of speakers with the most false rejects account for "
-            f"{share_of_speakers(worst[0])} of them; {share_of_speakers(equal[0])} would be "
-            "expected "
+            f"{share_of_speakers(worst_shares[0])} of them; "
+            f"{share_of_speakers(equal_rates_shares[0])} would be expected "
             "if all speakers had the same rate."
         )
 
 
-def trend_sentences(audit: Audit, where: Row, point: str) -> Iterator[str]:
-    """Whether errors rise or fall with a number, where groups are bands of one."""
-    asked = {**where, "within": "", "measure": "trend", "operating_point": point}
-    rows = audit.bias.where(**asked).rows()
+def trend_sentences(audit: Audit, scope_filters: Row, point: str) -> Iterator[str]:
+    """Yield whether errors rise or fall with a number, where groups are bands of one."""
+    filters = {**scope_filters, "within": "", "measure": "trend", "operating_point": point}
+    rows = audit.bias.where(**filters).rows()
     if not rows:
         return
-    odds = []
+    odds_ratios = []
     for row in sorted(rows, key=lambda row: [*ERROR_TYPES].index(row["metric"])):
         name = row["metric"].upper()
         if row["value"] is None:
-            odds.append(f"{name}: {row['reason']}")
+            odds_ratios.append(f"{name}: {row['reason']}")
             continue
+        # the table has logarithms of odds ratios
         ratio, low, high = (
-            None if row[end] is None else math.exp(row[end]) for end in ("value", "low", "high")
+            None if row[column] is None else math.exp(row[column])
+            for column in ("value", "low", "high")
         )
         interval = f" {interval_text(low, high)}, {p_value(row['p'])}" if low is not None else ""
-        why = f" ({row['reason']})" if row["reason"] else ""
-        odds.append(f"{name} x {short_number(ratio)}{interval}{why}")
-    yield f"Odds of an error with {rows[0]['group']}, {rows[0]['definition']}: {'; '.join(odds)}."
+        reason = f" ({row['reason']})" if row["reason"] else ""
+        odds_ratios.append(f"{name} x {short_number(ratio)}{interval}{reason}")
+    number = f"{rows[0]['group']}, {rows[0]['definition']}"
+    yield f"Odds of an error with {number}: {'; '.join(odds_ratios)}."

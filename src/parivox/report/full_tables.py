@@ -1,4 +1,8 @@
-"""Every table of an audit, as a terminal prints it on request."""
+"""Every table of an audit in the terminal: what ``parivox audit -v`` and ``show -v`` print.
+
+Of each system its data and operating points, then each grouping; at the end the comparisons of
+systems and a legend for all tables.
+"""
 
 from __future__ import annotations
 
@@ -75,10 +79,12 @@ if TYPE_CHECKING:
     from parivox.report.audit_queries import Rates
     from parivox.report.words import Row
 
-_MOST_DIFFERING = 10
+_MAX_DIFFERING_GROUPS = 10
 """Groups that differ whose figures stand under the answer, at each operating point."""
-_IN_CLOSED_FORM = {"", "speakers", "zero-errors"}
-_POINTS = {
+_MAX_COMPATIBILITY_ROWS = 5
+"""Values that differ most under another tool's rules."""
+_CLOSED_FORM_INTERVALS = {"", "speakers", "zero-errors"}
+_POINT_HEADS = {
     "point": "operating point",
     "threshold": "threshold",
     "fpr": "FPR",
@@ -97,19 +103,23 @@ GROUP_RATES = {
     "p": f"{GAP}p",
     "verdict": "verdict",
 }
-"""Heads of a table of groups, or of one group, at an operating point."""
+"""Heads of a table of groups, or of one group, at an operating point.
+
+A gap stands before columns that begin a new subject.
+"""
 
 
 def every_table(audit: Audit) -> Group:
-    """Every group in every grouping of every system, and what else is known, as rich shows it."""
-    return Group(*_parts(audit))
+    """Return every group in every grouping of every system, and what else is known, for rich."""
+    return Group(*_table_blocks(audit))
 
 
-def _parts(audit: Audit) -> Iterator[RenderableType]:
-    for name in systems(audit):
-        yield from _system(audit, name)
-    yield from _comparison(audit)
-    if not all(missing_interval_reason(audit, name) for name in systems(audit)):
+def _table_blocks(audit: Audit) -> Iterator[RenderableType]:
+    """Yield all systems, their comparisons, and what explains the tables."""
+    for system in systems(audit):
+        yield from _system_blocks(audit, system)
+    yield from _comparison_blocks(audit)
+    if not all(missing_interval_reason(audit, system) for system in systems(audit)):
         yield text(_legend(audit), apart=True)
     if not audit.record["resolution"]["exact"]:
         bounds = audit.record["resolution"]["bounds"].values()
@@ -121,262 +131,284 @@ def _parts(audit: Audit) -> Iterator[RenderableType]:
         )
 
 
-def _system(audit: Audit, name: Row) -> Iterator[RenderableType]:
-    """One system on one list: its data, operating points and groupings."""
-    key = (name["system"], name["list"])
+def _system_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
+    """Yield one system on one list: its data, operating points and groupings."""
+    key = (system["system"], system["list"])
     yield text(system_label(*key), style="bold", apart=True)
-    yield from _data(audit, name)
-    points = audit.operating_points.where(**name, within="").rows()
+    yield from _data_blocks(audit, system)
+    points = audit.operating_points.where(**system, within="").rows()
     yield text(
         "Thresholds, common to all groups, set on all trials:"
         if all(point["source"] == SAME_TRIALS for point in points)
         else "Thresholds, common to all groups:"
     )
-    thresholds = operating_points(audit, {key: deployed_thresholds_text(audit, name)})
-    own = [row for row in thresholds.rows if row[0].text == system_label(*key)]
-    yield from terminal_table(replace(thresholds, rows=own, title="").select(_POINTS))
-    known = [point for point in points if not point["reason"]]
-    if not known:
-        yield text(no_threshold_sentence(audit, name))
+    thresholds = operating_points(audit, {key: deployed_thresholds_text(audit, system)})
+    system_rows = [row for row in thresholds.rows if row[0].text == system_label(*key)]
+    yield from terminal_table(replace(thresholds, rows=system_rows, title="").select(_POINT_HEADS))
+    located = [point for point in points if not point["reason"]]
+    if not located:
+        yield text(no_threshold_sentence(audit, system))
     for grouping in audit.record["groupings"]:
         for allocation in audit.record["options"]["allocate"]:
-            where = {**name, "grouping": grouping, "allocation": allocation}
-            rates = rates_by_group(audit, {**where, "within": ""})
+            filters = {**system, "grouping": grouping, "allocation": allocation}
+            rates = rates_by_group(audit, {**filters, "within": ""})
             if not rates:
                 continue
-            how = "" if allocation == "both" else f", nontarget trials allocated by {allocation}"
-            n = len(rates.keys() - {POOLED})
-            yield text(f"{grouping}: {n} groups{how}", style="bold", apart=True)
-            if known:
-                yield from _grouping(audit, where, rates, points, known)
+            heading = f"{grouping}: {len(rates.keys() - {POOLED})} groups"
+            if allocation != "both":
+                heading += f", nontarget trials allocated by {allocation}"
+            yield text(heading, style="bold", apart=True)
+            if located:
+                yield from _grouping_blocks(audit, filters, rates, points, located)
             else:
                 yield from terminal_table(group_sizes(rates))
     if "compat" in audit.record:
-        yield from _compat(audit, name)
+        yield from _compatibility_blocks(audit, system)
 
 
-def _data(audit: Audit, name: Row) -> Iterator[RenderableType]:
-    """What was read, what was left out, and what the list fails."""
-    yield text(data_summary(audit, name))
-    if unsure := missing_interval_reason(audit, name):
+def _data_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
+    """Yield what was read, what was excluded, and which checks the list fails."""
+    yield text(data_summary(audit, system))
+    if no_interval_reason := missing_interval_reason(audit, system):
         yield text(
-            f"No confidence intervals: {unsure}. Every rate and ratio is an observed value: "
-            "groups of few speakers or few errors differ by chance alone, often by a factor of two "
-            "or more.",
+            f"No confidence intervals: {no_interval_reason}. Every rate and ratio is an observed "
+            "value: groups of few speakers or few errors differ by chance alone, often by a "
+            "factor of two or more.",
         )
-    yield from map(text, counts_file_sentences(audit, name))
-    aside = data_notes(audit, name)
-    if aside:
-        yield text("Noted: " + "; ".join(aside) + ".")
+    yield from map(text, counts_file_sentences(audit, system))
+    notes = data_notes(audit, system)
+    if notes:
+        yield text("Noted: " + "; ".join(notes) + ".")
     if audit.record["options"].get("conflicts") == "set-aside":
-        yield text(contradictory_rows_text(audit, name))
-    twin, failed = list_checks(audit, name)
-    if twin:
-        yield text(f"The list fails the same checks as that of {twin}.")
+        yield text(contradictory_rows_text(audit, system))
+    same_list_system, failed = list_checks(audit, system)
+    if same_list_system:
+        yield text(f"The list fails the same checks as that of {same_list_system}.")
     elif failed:
-        apart = [row for row in failed if row["id"] in CHECKS_BETWEEN_GROUPS]
+        group_checks = [row for row in failed if row["id"] in CHECKS_BETWEEN_GROUPS]
         words = [
-            f"The trials differ between groups ({row['id']}): {row['sentence']}." for row in apart
+            f"The trials differ between groups ({row['id']}): {row['sentence']}."
+            for row in group_checks
         ]
-        others = [row["id"] for row in failed if row not in apart]
-        if others:
-            unscored = n_trials_without_score(audit, name)
-            words.append(failed_checks_sentence(others, unscored=unscored, also=bool(apart)))
+        other_checks = [row["id"] for row in failed if row not in group_checks]
+        if other_checks:
+            unscored = n_trials_without_score(audit, system)
+            words.append(
+                failed_checks_sentence(other_checks, unscored=unscored, also=bool(group_checks))
+            )
         else:
             words.append("For details run parivox trials check.")
         yield text(" ".join(words))
 
 
-def _grouping(
-    audit: Audit, where: Row, rates: Rates, points: list[Row], known: list[Row]
+def _grouping_blocks(
+    audit: Audit, filters: Row, rates: Rates, points: list[Row], located: list[Row]
 ) -> Iterator[RenderableType]:
-    """One grouping under one allocation, where there are rates; `known` points have a threshold."""
-    at = known[0]["operating_point"]
-    is_sure = not missing_interval_reason(audit, {"system": where["system"], "list": where["list"]})
-    if is_sure:
-        yield from _verdicts(audit, where, rates, known)
-        yield from _own_thresholds(audit, where)
+    """Yield one grouping under one allocation; `located` points are those with a threshold."""
+    # tables that are about one point are about the first one
+    point_name = located[0]["operating_point"]
+    has_intervals = not missing_interval_reason(
+        audit, {"system": filters["system"], "list": filters["list"]}
+    )
+    if has_intervals:
+        yield from _verdict_blocks(audit, filters, rates, located)
+        yield from _group_eer_blocks(audit, filters)
         yield from map(
-            text, (*confounding_sentences(audit, where), *interaction_sentences(audit, where))
+            text, (*confounding_sentences(audit, filters), *interaction_sentences(audit, filters))
         )
-        yield from _every_group(audit, where, rates, known[0])
-        yield from map(text, limit_sentences(audit, where))
-        for sheet in speaker_errors(audit, where, at):
+        yield from _group_rate_blocks(audit, filters, rates, located[0])
+        yield from map(text, limit_sentences(audit, filters))
+        for sheet in speaker_errors(audit, filters, point_name):
             yield from terminal_table(sheet)
-        yield from map(text, worst_tenth_sentences(audit, where, at))
-        for sheet in attempts(audit, where, at):
+        yield from map(text, worst_tenth_sentences(audit, filters, point_name))
+        for sheet in attempts(audit, filters, point_name):
             yield from terminal_table(sheet)
-        yield from map(text, trend_sentences(audit, where, at))
+        yield from map(text, trend_sentences(audit, filters, point_name))
         attributes = audit.record["options"]["standardise"]
-        for sheet in standardised_rates(audit, where, rates, at, attributes):
+        for sheet in standardised_rates(audit, filters, rates, point_name, attributes):
             yield from terminal_table(sheet)
     else:
-        yield from _as_counted(audit, where, rates, points, known[0])
-    for sheet in failures(audit, where, rates, at):
+        yield from _observed_rate_blocks(audit, filters, rates, points, located[0])
+    for sheet in failures(audit, filters, rates, point_name):
         yield from terminal_table(sheet)
-    names = filter(None, dict.fromkeys(row["within"] for row in audit.operating_points.rows()))
-    by_level = {level: rates_by_group(audit, {**where, "within": level}) for level in names}
-    by_level = {level: of_level for level, of_level in by_level.items() if of_level}
-    if by_level:
-        versus = "" if is_sure else ", x the level's own pooled row"
-        yield text(f"Within each level at {at}, same thresholds{versus}:")
-        found = (
-            strata_table(audit, where, by_level, at)
-            if is_sure
-            else worst_groups_by_stratum(by_level, at)
+    rates_of_stratum = {}
+    for stratum in dict.fromkeys(row["within"] for row in audit.operating_points.rows()):
+        stratum_rates = rates_by_group(audit, {**filters, "within": stratum}) if stratum else {}
+        if stratum_rates:
+            rates_of_stratum[stratum] = stratum_rates
+    if rates_of_stratum:
+        versus = "" if has_intervals else ", x the level's own pooled row"
+        yield text(f"Within each level at {point_name}, same thresholds{versus}:")
+        stratum_sheet = (
+            strata_table(audit, filters, rates_of_stratum, point_name)
+            if has_intervals
+            else worst_groups_by_stratum(rates_of_stratum, point_name)
         )
-        if found:
-            yield from terminal_table(found)
+        if stratum_sheet:
+            yield from terminal_table(stratum_sheet)
 
 
 # ---- where intervals are known
 
 
-def _verdicts(audit: Audit, where: Row, rates: Rates, known: list[Row]) -> Iterator[RenderableType]:
-    """The verdict on the system at each point, and on the groups that differ."""
-    for point in known:
-        at = point["operating_point"]
-        here = {**where, "within": "", "operating_point": at}
-        system = {row["metric"]: row for row in audit.verdicts.where(**here, group="").rows()}
-        if not system:
+def _verdict_blocks(
+    audit: Audit, filters: Row, rates: Rates, located: list[Row]
+) -> Iterator[RenderableType]:
+    """Yield the verdict on the system at each point, and on the groups that differ."""
+    for point_row in located:
+        point_name = point_row["operating_point"]
+        point_filters = {**filters, "within": "", "operating_point": point_name}
+        system_verdicts = {
+            row["metric"]: row for row in audit.verdicts.where(**point_filters, group="").rows()
+        }
+        if not system_verdicts:
             reference = audit.record["options"]["reference"][0]
-            yield text(f"At {at}: no verdicts, as {reference} is no group of this grouping.")
+            yield text(
+                f"At {point_name}: no verdicts, as {reference} is no group of this grouping."
+            )
             continue
-        yield text(f"{heading_with_status(audit, f'At {at}', here, at)}:", style="bold")
-        lines = _two_columns(is_close=True)
-        by_sentence: dict[str, list[str]] = {}
+        yield text(
+            f"{heading_with_status(audit, f'At {point_name}', point_filters, point_name)}:",
+            style="bold",
+        )
+        table = _two_column_grid(is_compact=True)
+        labels_of_sentence: dict[str, list[str]] = {}
         for metric, words in ERROR_TYPES.items():
-            if has_rate(metric, at, rates):
+            if has_rate(metric, point_name, rates):
                 label = f"{words} ({metric.upper()})"
-                by_sentence.setdefault(system[metric]["sentence"], []).append(label)
-        for sentence, labels in by_sentence.items():
-            add_row(lines, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
-        of = verdicts_by_metric(audit, here)
-        differ = differing_groups(of)
-        for group in differ[:_MOST_DIFFERING]:
-            add_row(lines, group, group_figures_text(of, group, rates, at))
-        if len(differ) > _MOST_DIFFERING:
-            add_row(lines, "", f"and {len(differ) - _MOST_DIFFERING} more that differ")
-        yield Padding(lines, (0, 0, 0, 2))
+                labels_of_sentence.setdefault(system_verdicts[metric]["sentence"], []).append(label)
+        for sentence, labels in labels_of_sentence.items():
+            add_row(table, labels[0] if len(labels) == 1 else "FNR and FPR", sentence)
+        verdicts = verdicts_by_metric(audit, point_filters)
+        differing = differing_groups(verdicts)
+        for group in differing[:_MAX_DIFFERING_GROUPS]:
+            add_row(table, group, group_figures_text(verdicts, group, rates, point_name))
+        if len(differing) > _MAX_DIFFERING_GROUPS:
+            add_row(table, "", f"and {len(differing) - _MAX_DIFFERING_GROUPS} more that differ")
+        yield Padding(table, (0, 0, 0, 2))
 
 
-def _own_thresholds(audit: Audit, where: Row) -> Iterator[RenderableType]:
-    """Each group's own EER."""
-    lines = _two_columns()
-    for words, sentence in group_eer_lines(audit, where):
-        add_row(lines, words, sentence)
-    if lines.row_count:
-        head = heading_with_status(audit, "EER at group-specific thresholds", where)
+def _group_eer_blocks(audit: Audit, filters: Row) -> Iterator[RenderableType]:
+    """Yield each group's EER at a threshold of its own."""
+    table = _two_column_grid()
+    for words, sentence in group_eer_lines(audit, filters):
+        add_row(table, words, sentence)
+    if table.row_count:
+        head = heading_with_status(audit, "EER at group-specific thresholds", filters)
         yield text(f"{head}:", style="bold")
-        yield Padding(lines, (0, 0, 0, 2))
+        yield Padding(table, (0, 0, 0, 2))
 
 
-def _two_columns(*, is_close: bool = False) -> Grid:
-    """Two columns without heads, of which the second wraps."""
-    gap = {"collapse_padding": True} if is_close else {"padding": (0, 2, 0, 0)}
-    made = Grid(box=None, show_header=False, pad_edge=False, **gap)
-    made.add_column(no_wrap=True, max_width=30)
-    made.add_column()
-    return made
+def _two_column_grid(*, is_compact: bool = False) -> Grid:
+    """Return a table of two columns without heads, of which the second wraps."""
+    gap = {"collapse_padding": True} if is_compact else {"padding": (0, 2, 0, 0)}
+    table = Grid(box=None, show_header=False, pad_edge=False, **gap)
+    table.add_column(no_wrap=True, max_width=30)
+    table.add_column()
+    return table
 
 
-def _every_group(audit: Audit, where: Row, rates: Rates, point: Row) -> Iterator[RenderableType]:
-    """Every group's figures at one point, and how much groups differ."""
-    at, here = point["operating_point"], {**where, "within": ""}
-    yield text(f"Every group at {at}, {_threshold(point)}:", apart=True)
+def _group_rate_blocks(
+    audit: Audit, filters: Row, rates: Rates, point_row: Row
+) -> Iterator[RenderableType]:
+    """Yield every group's figures at one point, and how much groups differ."""
+    point_name, scope_filters = point_row["operating_point"], {**filters, "within": ""}
+    yield text(f"Every group at {point_name}, {_threshold_text(point_row)}:", apart=True)
     for metric in ERROR_TYPES:
-        if has_rate(metric, at, rates):
-            sheet = group_rates(audit, here, metric, at)
+        if has_rate(metric, point_name, rates):
+            sheet = group_rates(audit, scope_filters, metric, point_name)
             heads = {**GROUP_RATES, "rate": metric.upper()}
             if sheet.has("best_guess"):
                 heads["best_guess"] = f"{GAP}shrinkage estimate"
             sheet = sheet.select(heads)
-            for row in sheet.rows:
-                if row[4].reason:
-                    row[4] = Cell(row[4].reason)
+            # a reason is of no use in a footnote of the terminal: it replaces the counts
+            for cells in sheet.rows:
+                if cells[4].reason:
+                    cells[4] = Cell(cells[4].reason)
             yield from terminal_table(sheet, is_compact=True)
         else:
-            yield text(f"No {metric.upper()}: {missing_rate_reason(metric, at, rates)}.")
-    at_point = {**here, "operating_point": at}
-    lacking = shortfalls(verdicts_by_metric(audit, at_point), rates, at)
-    if lacking:
-        yield text(f"* under-represented: {groups_by_shortfall_text(lacking)}.")
-    found, notes = spread_table(audit, at_point)
-    if found:
-        yield from terminal_table(found, is_compact=True, lines_above=1)
+            yield text(f"No {metric.upper()}: {missing_rate_reason(metric, point_name, rates)}.")
+    point_filters = {**scope_filters, "operating_point": point_name}
+    shortfall_of = shortfalls(verdicts_by_metric(audit, point_filters), rates, point_name)
+    if shortfall_of:
+        yield text(f"* under-represented: {groups_by_shortfall_text(shortfall_of)}.")
+    spread, notes = spread_table(audit, point_filters)
+    if spread:
+        yield from terminal_table(spread, is_compact=True, lines_above=1)
     yield from map(text, notes)
 
 
-def _threshold(point: Row) -> str:
-    threshold = point["threshold"]
+def _threshold_text(point_row: Row) -> str:
+    """Return a point's threshold, which decisions that were made do not have."""
+    threshold = point_row["threshold"]
     return "as decided" if threshold is None else f"threshold {threshold:.6g}"
 
 
 def _legend(audit: Audit) -> str:
-    """What stands in the tables of groups and of meta-measures, once for all of them."""
+    """Return what the tables of groups and of meta-measures show, once for all of them."""
     options = audit.record["options"]
     rows = [row for metric in ERROR_TYPES for row in audit.groups.where(metric=metric).rows()]
-    names = {row["interval"] for row in rows}
+    interval_methods = {row["interval"] for row in rows}
     signs = "".join(f"; {mark} {words}" for mark, words in interval_marks(rows).items())
-    how = ", ".join(sorted(names - _IN_CLOSED_FORM)) or "over speakers"
-    at = "" if options["interval"] == "bootstrap" else ", at this threshold"
-    is_shared = has_several_systems(audit) and groups_left_out(audit.meta.rows())
-    whose = "judged in all systems and lists" if is_shared else "without *"
+    interval_names = ", ".join(sorted(interval_methods - _CLOSED_FORM_INTERVALS)) or "over speakers"
+    threshold_text = "" if options["interval"] == "bootstrap" else ", at this threshold"
+    omits_groups = has_several_systems(audit) and groups_left_out(audit.meta.rows())
+    covered_groups = "judged in all systems and lists" if omits_groups else "without *"
     return (
         "FNR: target trials rejected (false rejects); FPR: nontarget trials accepted (false "
         f"accepts); in %. In brackets: {100 * options['confidence']:g} % confidence interval, "
-        f"{how}{at}{signs}. Ratio: to {reference_text(audit)}. p: adjusted (Holm) for all "
-        "groups and both error types. Inconclusive: the data do not show whether the group is "
-        "worse, better or equivalent. Equivalent: the ratio is within "
+        f"{interval_names}{threshold_text}{signs}. Ratio: to {reference_text(audit)}. "
+        "p: adjusted (Holm) for all groups and both error types. Inconclusive: the data do not "
+        "show whether the group is worse, better or equivalent. Equivalent: the ratio is within "
         f"1/{options['margin']:g} to {options['margin']:g}, shown at "
         f"{100 * EQUIVALENCE_CONFIDENCE:g} %. "
-        f"{_not_without(audit)}* {minimums_text(audit)}: left out of the spread {whose}. Floor: "
-        "what a system with equal rates in all groups would show on these speakers, on average and "
-        "at most in 95 %; p: how often as much. H (heterogeneity) asks whether groups differ at "
-        "all; tau_log is the spread beyond that of speakers. A value within the floor does not "
-        "show fairness, as few speakers hide large differences; floors assume that speakers vary "
-        "alike in all groups."
+        f"{_because_of_note(audit)}* {minimums_text(audit)}: left out of the spread "
+        f"{covered_groups}. Floor: what a system with equal rates in all groups would show on "
+        "these speakers, on average and at most in 95 %; p: how often as much. H (heterogeneity) "
+        "asks whether groups differ at all; tau_log is the spread beyond that of speakers. A "
+        "value within the floor does not show fairness, as few speakers hide large differences; "
+        "floors assume that speakers vary alike in all groups."
     )
 
 
-def _not_without(audit: Audit) -> str:
-    """How to read a group that is better because of another one, if there is any."""
+def _because_of_note(audit: Audit) -> str:
+    """Return how to read a group that is better only because of another one, if there is any."""
     has_any = any(row.get("because_of") for row in audit.verdicts)
     if not has_any:
         return ""
     return "Better, not without X: not confirmed when X is left out of the other groups. "
 
 
-# ---- where nothing is known of chance
+# ---- where there are no intervals
 
 
-def _as_counted(
-    audit: Audit, where: Row, rates: Rates, points: list[Row], point: Row
+def _observed_rate_blocks(
+    audit: Audit, filters: Row, rates: Rates, points: list[Row], point_row: Row
 ) -> Iterator[RenderableType]:
-    """Who fares worst and best at each point, then every group at the first point."""
-    found = extreme_groups(rates, points)
-    if found.rows:
-        yield from terminal_table(found, lines_below=1)
-    at = point["operating_point"]
+    """Yield the worst and best group at each point, then every group at the first point."""
+    extremes = extreme_groups(rates, points)
+    if extremes.rows:
+        yield from terminal_table(extremes, lines_below=1)
+    point_name = point_row["operating_point"]
     title = (
-        f"Every group at {at}, {_threshold(point)}. FNR: target trials rejected "
+        f"Every group at {point_name}, {_threshold_text(point_row)}. FNR: target trials rejected "
         "(false rejects); FPR: nontarget trials accepted (false accepts); ratio: to all groups "
         "pooled"
     )
-    yield from terminal_table(both_rates(rates, at, title))
+    yield from terminal_table(both_rates(rates, point_name, title))
     alpha = audit.record["options"]["alpha"][0]
-    here = {**where, "within": "", "operating_point": at, "metric": BOTH}
+    point_filters = {**filters, "within": "", "operating_point": point_name, "metric": BOTH}
     measures = []
-    for row in audit.meta.where(**here, zero="none", alpha=alpha).rows():
-        one = measure_of(row)
-        if one.shown == "first":
-            is_undefined = row["value"] is None
-            value = (
-                f"undefined ({undefined_reason(row['reason'])})"
-                if is_undefined
-                else f"{row['value']:.4g}"
+    for row in audit.meta.where(**point_filters, zero="none", alpha=alpha).rows():
+        measure = measure_of(row)
+        if measure.shown == "first":
+            if row["value"] is None:
+                number = f"undefined ({undefined_reason(row['reason'])})"
+            else:
+                number = f"{row['value']:.4g}"
+            measures.append(
+                f"{measure.short} (alpha {alpha:g}) {number} ({measure.fairer} is fairer)"
             )
-            measures.append(f"{one.short} (alpha {alpha:g}) {value} ({one.fairer} is fairer)")
     if measures:
         yield text(f"Spread over groups: {', '.join(measures)}.")
 
@@ -384,8 +416,8 @@ def _as_counted(
 # ---- two systems, or lists
 
 
-def _comparison(audit: Audit) -> Iterator[RenderableType]:
-    """Every pair of systems and lists that was compared."""
+def _comparison_blocks(audit: Audit) -> Iterator[RenderableType]:
+    """Yield every pair of systems and lists that was compared."""
     for pair in pairs(audit):
         yield text(f"{pair.label}: {pair.speakers}", style="bold", apart=True)
         yield from terminal_table(pair.all_trials)
@@ -394,9 +426,9 @@ def _comparison(audit: Audit) -> Iterator[RenderableType]:
                 yield from terminal_table(split.spreads)
             for metric in dict.fromkeys(metric for metric, *_ in split.ranks):
                 shares = [
-                    f"{what} {percent(one)} / {percent(other)}"
-                    for of, what, one, other in split.ranks
-                    if of == metric
+                    f"{quantity} {percent(first_share)} / {percent(second_share)}"
+                    for rank_metric, quantity, first_share, second_share in split.ranks
+                    if rank_metric == metric
                 ]
                 yield text(
                     f"  {metric}, share of replicates in which {' / '.join(pair.names)} is better: "
@@ -407,23 +439,24 @@ def _comparison(audit: Audit) -> Iterator[RenderableType]:
 # ---- another tool's rules
 
 
-def _compat(audit: Audit, name: Row) -> Iterator[RenderableType]:
-    """Where another tool's rules give another number, and by how much."""
+def _compatibility_blocks(audit: Audit, system: Row) -> Iterator[RenderableType]:
+    """Yield where another tool's rules give another number, and by how much."""
     rows = [
         row
-        for row in audit.groups.where(**name).rows()
+        for row in audit.groups.where(**system).rows()
         if row["definition"].endswith("bt4vt") and row["value"] is not None
     ]
-    others = [
+    # the other tool's number, with the exact one behind it where they differ
+    differing = [
         (row, float(row["value"]), float(row["reason"].removeprefix("exact: ")))
         for row in rows
         if row["reason"]
     ]
-    others.sort(key=lambda one: -abs(one[1] - one[2]) / max(one[1:]))
+    differing.sort(key=lambda numbers: -abs(numbers[1] - numbers[2]) / max(numbers[1:]))
     yield text(f"{audit.record['compat']}.", apart=True)
-    title = f"{len(others)} of its {len(rows)} values differ from the exact ones; most:"
-    most = [
-        (row["group"], row["metric"], f"{value:.6g}", f"{exact:.6g}")
-        for row, value, exact in others[:5]
+    title = f"{len(differing)} of its {len(rows)} values differ from the exact ones; most:"
+    cells = [
+        (row["group"], row["metric"], f"{compatible:.6g}", f"{exact:.6g}")
+        for row, compatible, exact in differing[:_MAX_COMPATIBILITY_ROWS]
     ]
-    yield from terminal_table(Sheet.with_heads(title, ("group", "metric", "bt4vt", "exact"), most))
+    yield from terminal_table(Sheet.with_heads(title, ("group", "metric", "bt4vt", "exact"), cells))

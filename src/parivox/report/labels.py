@@ -1,7 +1,7 @@
-"""Names for people: an audit whose groups, systems and operating points are called by labels.
+"""Labels: an audit whose groups, systems and operating points have names for readers.
 
-Every report is made of an audit's tables, so labels are put into them, once and for all media; the
-files of an audit keep the names of the data.
+Every report is made of an audit's tables, so labels replace names in the tables, once for all
+media. The files of an audit keep the names of the data.
 """
 
 from __future__ import annotations
@@ -22,17 +22,21 @@ if TYPE_CHECKING:
 
     from parivox.data.table import Table
 
-_OF_GROUPS = ("group", "low_group", "high_group", "enrol_group", "test_group")
-_MAY_BE_GROUPS = ("reference", "because_of")
-_NO_NAMES = {"", "all", "pooled"}
-_BEFORE = r"(^|[:,;] |\(|\b(?:among|and|by|for|have|of|same|unknown|with|without) )"
-_AFTER = r"(?=$|[,;.:)]| \d| \[| \(| and | are | have | in | may )"
-"""What stands before and behind the names of groups in sentences."""
+_GROUP_COLUMNS = ("group", "low_group", "high_group", "enrol_group", "test_group")
+_OPTIONAL_GROUP_COLUMNS = ("reference", "because_of")
+_RESERVED_NAMES = {"", "all", "pooled"}
+_BEFORE_NAME = r"(^|[:,;] |\(|\b(?:among|and|by|for|have|of|same|unknown|with|without) )"
+_AFTER_NAME = r"(?=$|[,;.:)]| \d| \[| \(| and | are | have | in | may )"
+"""What stands before and behind the names of groups in sentences.
+
+Sentences arrive finished from the audit, so names are found by their surroundings: a name such as
+"in" would else be replaced within other words.
+"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelled(Audit):
-    """An audit to be shown, with labels in the place of names; `ids` is that with the names."""
+    """An audit to be shown, with labels in place of names; `ids` is the audit with the names."""
 
     ids: Audit
 
@@ -45,8 +49,8 @@ class Labelled(Audit):
         return self.ids.write(folder, format=format)
 
 
-def with_ids(audit: Audit) -> Audit:
-    """An audit with its own names."""
+def audit_with_ids(audit: Audit) -> Audit:
+    """Return an audit with the names of the data."""
     return audit.ids if isinstance(audit, Labelled) else audit
 
 
@@ -91,203 +95,271 @@ def labelled(
     >>> shown.record["groupings"], sorted({row["group"] for row in shown.groups})
     (['sex'], ['all', 'm', 'pooled', 'women'])
     """
-    known = read_context(context)
-    if known is None or not known.labels:
+    known_context = read_context(context)
+    if known_context is None or not known_context.labels:
         return audit
-    return _Labels(with_ids(audit), known.labels).audit()
+    return _AuditLabels(audit_with_ids(audit), known_context.labels).labelled_audit()
 
 
-class _Labels:
-    """What each name of an audit becomes."""
+class _AuditLabels:
+    """The label of each name of an audit."""
 
-    def __init__(self, audit: Audit, asked: Mapping[str, str]) -> None:
-        self.ids, self.asked = audit, asked
-        self.used: dict[str, str] = {}
+    def __init__(self, audit: Audit, label_of_name: Mapping[str, str]) -> None:
+        self.ids, self.label_of_name = audit, label_of_name
+        self.used_labels: dict[str, str] = {}
         inputs = audit.record["inputs"]
-        self.systems = self.distinct((one["system"] for one in inputs), self.label)
-        self.lists = self.distinct((one["list"] for one in inputs), self.label)
-        self.points = self.distinct(self.names("operating_point"), self.label)
-        self.groupings = self.distinct(self.names("grouping"), self.grouping)
-        attributes = {part for name in self.groupings for part in (name, *name.split("+"))}
-        self.attributes = {name: self.grouping(name) for name in sorted(attributes)}
-        self.within = self.distinct(self.names("within"), self.level)
-        self.groups: dict[tuple[str, str], str] = {}
-        for grouping in self.groupings:
-            names = (name for of in _OF_GROUPS for name in self.names(of, grouping=grouping))
-            of_grouping = self.distinct(names, partial(self.group, grouping))
-            self.groups |= {(grouping, name): to for name, to in of_grouping.items()}
+        self.system_labels = self.distinct_labels(
+            (system["system"] for system in inputs), self.label_of
+        )
+        self.list_labels = self.distinct_labels(
+            (system["list"] for system in inputs), self.label_of
+        )
+        self.point_labels = self.distinct_labels(
+            self.names_in_column("operating_point"), self.label_of
+        )
+        self.grouping_labels = self.distinct_labels(
+            self.names_in_column("grouping"), self.grouping_label
+        )
+        # a grouping such as gender+age is named by its attributes, too
+        attributes = set(self.grouping_labels)
+        for grouping in self.grouping_labels:
+            attributes.update(grouping.split("+"))
+        self.attribute_labels = {name: self.grouping_label(name) for name in sorted(attributes)}
+        self.stratum_labels = self.distinct_labels(
+            self.names_in_column("within"), self.stratum_label
+        )
+        self.group_labels: dict[tuple[str, str], str] = {}
+        for grouping in self.grouping_labels:
+            names = (
+                name
+                for column in _GROUP_COLUMNS
+                for name in self.names_in_column(column, grouping=grouping)
+            )
+            of_grouping = self.distinct_labels(names, partial(self.group_label, grouping))
+            self.group_labels |= {(grouping, name): label for name, label in of_grouping.items()}
 
-    def names(self, column: str, **where: str) -> Iterator[str]:
-        """Every text in a column of all tables."""
+    def names_in_column(self, column: str, **filters: str) -> Iterator[str]:
+        """Yield every text in a column of all tables."""
         for table in self.ids.tables().values():
-            if {column, *where} <= {*table.columns}:
-                yield from table.where(**where).to_polars()[column].unique(maintain_order=True)
+            if {column, *filters} <= {*table.columns}:
+                yield from table.where(**filters).to_polars()[column].unique(maintain_order=True)
 
-    def label(self, name: str, attribute: str = "") -> str:
-        """What a name is called; a value as `attribute=value` says, or else by itself."""
+    def label_of(self, name: str, attribute: str = "") -> str:
+        """Return the label of a name; of a value, that of `attribute=value` before its own."""
         for key in (f"{attribute}={name}", name):
-            if key in self.asked and name not in _NO_NAMES:
-                self.used[key] = self.asked[key]
-                return self.asked[key]
+            if key in self.label_of_name and name not in _RESERVED_NAMES:
+                self.used_labels[key] = self.label_of_name[key]
+                return self.label_of_name[key]
         return name
 
-    def grouping(self, name: str) -> str:
-        """What a grouping is called: its own label, or its attributes', with bands behind them."""
-        if name in self.asked:
-            return self.label(name)
-        parts = (part.partition(":") for part in name.split("+"))
-        return "+".join(f"{self.label(head)}{colon}{bands}" for head, colon, bands in parts)
+    def grouping_label(self, name: str) -> str:
+        """Return the label of a grouping, or those of its attributes, with bands behind them."""
+        if name in self.label_of_name:
+            return self.label_of(name)
+        attributes = (attribute.partition(":") for attribute in name.split("+"))
+        return "+".join(
+            f"{self.label_of(attribute)}{colon}{bands}" for attribute, colon, bands in attributes
+        )
 
-    def level(self, name: str) -> str:
-        """What ``attribute=value`` is called, or a group of such a name."""
-        attribute, equals, value = name.partition("=")
+    def stratum_label(self, name: str) -> str:
+        """Return the label of ``attribute=value``, or of a group of such a name."""
+        attribute, equals, attribute_value = name.partition("=")
         if not equals:
-            return self.label(name)
-        return f"{self.label(attribute)}={self.label(value, attribute)}"
+            return self.label_of(name)
+        return f"{self.label_of(attribute)}={self.label_of(attribute_value, attribute)}"
 
-    def group(self, grouping: str, name: str) -> str:
-        """What a group is called: its own label, or those of the values that it is made of."""
-        attributes = [part.partition(":")[0] for part in grouping.split("+")]
-        if name in self.asked and len(attributes) > 1:
-            return self.label(name)
+    def group_label(self, grouping: str, name: str) -> str:
+        """Return the label of a group, or those of the values that it is made of."""
+        attributes = [attribute.partition(":")[0] for attribute in grouping.split("+")]
+        if name in self.label_of_name and len(attributes) > 1:
+            return self.label_of(name)
         if name.partition("=")[0] in attributes:  # of a mean over one of them
-            return self.level(name)
-        values = name.split("+") if len(attributes) > 1 else [name]
-        if len(values) != len(attributes):
+            return self.stratum_label(name)
+        attribute_values = name.split("+") if len(attributes) > 1 else [name]
+        if len(attribute_values) != len(attributes):
             return name
-        return "+".join(map(self.label, values, attributes))
+        return "+".join(map(self.label_of, attribute_values, attributes))
 
-    def distinct(self, names: Iterable[str], label: Callable[[str], str]) -> dict[str, str]:
-        """What each name becomes, no two the same."""
-        found = {name: label(name) for name in dict.fromkeys(names)}
-        called = Counter([*found.values(), *_NO_NAMES - found.keys()])
+    def distinct_labels(self, names: Iterable[str], label: Callable[[str], str]) -> dict[str, str]:
+        """Return the label of each name, no two the same: equal labels have their names behind."""
+        label_of = {name: label(name) for name in dict.fromkeys(names)}
+        n_with_label = Counter([*label_of.values(), *_RESERVED_NAMES - label_of.keys()])
         return {
-            name: words if words == name or called[words] == 1 else f"{words} ({name})"
-            for name, words in found.items()
+            name: words if words == name or n_with_label[words] == 1 else f"{words} ({name})"
+            for name, words in label_of.items()
         }
 
-    def audit(self) -> Audit:
-        """The audit with labels in the place of names."""
-        tables = {name: self.table(getattr(self.ids, name)) for name in TABLES}
-        provenance = self.ids.provenance
-        return Labelled(**tables, record=self.record(), provenance=provenance, ids=self.ids)
+    def labelled_audit(self) -> Audit:
+        """Return the audit with labels in place of names."""
+        tables = {name: self.labelled_table(getattr(self.ids, name)) for name in TABLES}
+        return Labelled(
+            **tables,
+            record=self.labelled_record(),
+            provenance=self.ids.provenance,
+            ids=self.ids,
+        )
 
-    def table(self, table: Table) -> Table:
-        """A table with labels in the place of names, in its sentences, too."""
+    def labelled_table(self, table: Table) -> Table:
+        """Return a table with labels in place of names, also in its sentences."""
         columns = {*table.columns}
-        for words, by in (("sentence", "grouping"), ("note", "grouping"), ("note", "source")):
-            if {words, by} <= columns and columns & {"sentence", "item"}:
-                pairs = {(row[by], row[words]) for row in table}
-                table = table.renamed(words, {one: self.told(*one) for one in pairs}, by=by)
+        for text_column, key_column in (
+            ("sentence", "grouping"),
+            ("note", "grouping"),
+            ("note", "source"),
+        ):
+            if {text_column, key_column} <= columns and columns & {"sentence", "item"}:
+                pairs = {(row[key_column], row[text_column]) for row in table}
+                sentences = {pair: self.labelled_sentence(*pair) for pair in pairs}
+                table = table.renamed(text_column, sentences, by=key_column)
         if "item" in columns:
             unused = table.where(item=WITHOUT_TRIALS)
             pairs = {(row["grouping"], row["note"]) for row in unused}
-            table = table.renamed("note", {one: self.unused(*one) for one in pairs}, by="grouping")
-            items = {row["item"] for row in table}
-            table = table.renamed("item", {one: _in_words(one, self.attributes) for one in items})
+            notes = {pair: self.unused_group_labels(*pair) for pair in pairs}
+            table = table.renamed("note", notes, by="grouping")
+            descriptions = {row["item"] for row in table}
+            labelled_descriptions = {
+                words: _with_labels(words, self.attribute_labels) for words in descriptions
+            }
+            table = table.renamed("item", labelled_descriptions)
         if {"operating_point", "source"} <= columns:
+            # the table of operating points keeps the names, which options are given by
             table = table.renamed("operating_point", {}, to="as_given")
         if "grouping" in columns:
-            for name in columns & {*_OF_GROUPS, *_MAY_BE_GROUPS}:
-                table = table.renamed(name, self.groups, by="grouping")
+            for name in columns & {*_GROUP_COLUMNS, *_OPTIONAL_GROUP_COLUMNS}:
+                table = table.renamed(name, self.group_labels, by="grouping")
         if "left_out" in columns:
-            lists = {(row["grouping"], row["left_out"]) for row in table if row["left_out"]}
-            table = table.renamed(
-                "left_out", {pair: self.group_list(*pair) for pair in lists}, by="grouping"
-            )
-        for name, names in (
-            *((name, self.systems) for name in ("system", "other_system")),
-            *((name, self.lists) for name in ("list", "other_list")),
-            ("operating_point", self.points),
-            ("grouping", self.groupings),
-            ("within", self.within),
-        ):
-            if name in columns:
-                table = table.renamed(name, names)
+            pairs = {(row["grouping"], row["left_out"]) for row in table if row["left_out"]}
+            lists = {pair: self.labelled_group_list(*pair) for pair in pairs}
+            table = table.renamed("left_out", lists, by="grouping")
+        # groupings are renamed after groups, whose labels are looked up by the grouping's name
+        for column, labels in {
+            "system": self.system_labels,
+            "other_system": self.system_labels,
+            "list": self.list_labels,
+            "other_list": self.list_labels,
+            "operating_point": self.point_labels,
+            "grouping": self.grouping_labels,
+            "within": self.stratum_labels,
+        }.items():
+            if column in columns:
+                table = table.renamed(column, labels)
         return table
 
-    def told(self, of: str, words: str) -> str:
-        """Words on a grouping, or on operating points, with labels in them."""
-        if of == POINT_WARNINGS:
-            return _in_words(words, self.points)
-        own = {name: to for (grouping, name), to in self.groups.items() if grouping == of}
-        return _in_words(words, own)
+    def labelled_sentence(self, subject: str, words: str) -> str:
+        """Return words on a grouping, or on operating points, with labels in them."""
+        if subject == POINT_WARNINGS:
+            return _with_labels(words, self.point_labels)
+        label_of_group = {
+            name: label
+            for (grouping, name), label in self.group_labels.items()
+            if grouping == subject
+        }
+        return _with_labels(words, label_of_group)
 
-    def group_list(self, grouping: str, names: str) -> str:
-        """A list of groups as JSON, with labels in the place of names."""
-        labels = [self.groups.get((grouping, name), name) for name in json.loads(names)]
+    def labelled_group_list(self, grouping: str, names: str) -> str:
+        """Return a list of groups as JSON, with labels in place of names."""
+        labels = [self.group_labels.get((grouping, name), name) for name in json.loads(names)]
         return json.dumps(labels, ensure_ascii=False)
 
-    def unused(self, grouping: str, names: str) -> str:
-        """Groups that no trial has anyone of, which stand in a note alone."""
-        parts = re.split(r"(, | and \d+ (?:more|others))", names)
-        return "".join(self.group(grouping, part) for part in parts)
+    def unused_group_labels(self, grouping: str, names: str) -> str:
+        """Return the labels of groups without trials, of which a note is a list."""
+        names_and_joints = re.split(r"(, | and \d+ (?:more|others))", names)
+        return "".join(self.group_label(grouping, name) for name in names_and_joints)
 
-    def record(self) -> dict[str, Any]:
-        """The record with labels in the place of names, as far as it is shown."""
-        record, groups = self.ids.record, {name: to for (_, name), to in self.groups.items()}
-        names = self.attributes | groups
-        made = record | {
-            "labels": self.used,
-            "groupings": [self.groupings[one] for one in record["groupings"]],
+    def labelled_record(self) -> dict[str, Any]:
+        """Return the record with labels in place of names, as far as it is shown."""
+        record = self.ids.record
+        group_labels = {name: label for (_, name), label in self.group_labels.items()}
+        names = self.attribute_labels | group_labels
+
+        def labelled_checks(checks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            return [
+                check | {"sentence": _with_labels(check["sentence"], names)} for check in checks
+            ]
+
+        def labelled_associations(associations: list[dict[str, Any]]) -> list[dict[str, Any]]:
+            return [self.labelled_association(association) for association in associations]
+
+        labelled_record = record | {
+            "labels": self.used_labels,
+            "groupings": [self.grouping_labels[grouping] for grouping in record["groupings"]],
             "inputs": [
-                one | {"system": self.systems[one["system"]], "list": self.lists[one["list"]]}
-                for one in record["inputs"]
+                inputs
+                | {
+                    "system": self.system_labels[inputs["system"]],
+                    "list": self.list_labels[inputs["list"]],
+                }
+                for inputs in record["inputs"]
             ],
-            "options": record["options"]
-            | {
-                name: record["options"][name] and [of(one) for one in record["options"][name]]
-                for name, of in (
-                    ("within", self.grouping),
-                    ("standardise", self.grouping),
-                    ("reference", lambda name: groups.get(name, name)),
-                    ("operating_points", lambda name: self.points.get(name, name)),
-                )
-            },
+            "options": record["options"] | self.labelled_options(group_labels),
         }
-        for part, change in (
-            ("primary", self.question),
-            (
-                "list_checks",
-                lambda found: [
-                    one | {"sentence": _in_words(one["sentence"], names)} for one in found
-                ],
-            ),
-            ("confounding", lambda found: [self.together(one) for one in found]),
-        ):
-            if part in record:
-                made[part] = {self.input(name): change(one) for name, one in record[part].items()}
-        return made
+        relabel_of_section: dict[str, Callable[[Any], Any]] = {
+            "primary": self.grouping_at_point,
+            "list_checks": labelled_checks,
+            "confounding": labelled_associations,
+        }
+        for section, relabel in relabel_of_section.items():
+            if section in record:
+                labelled_record[section] = {
+                    self.system_on_list(name): relabel(content)
+                    for name, content in record[section].items()
+                }
+        return labelled_record
 
-    def input(self, name: str) -> str:
-        """A system on its list, as the record names it."""
-        system, at, list_ = name.partition("@")
-        return f"{self.systems.get(system, system)}{at}{self.lists.get(list_, list_)}"
+    def labelled_options(self, group_labels: Mapping[str, str]) -> dict[str, Any]:
+        """Return those options that are names, with labels in their place."""
+        relabel_of_option: dict[str, Callable[[str], str]] = {
+            "within": self.grouping_label,
+            "standardise": self.grouping_label,
+            "reference": lambda name: group_labels.get(name, name),
+            "operating_points": lambda name: self.point_labels.get(name, name),
+        }
+        options = self.ids.record["options"]
+        # options that were not given are None or empty, and stay so
+        return {
+            option: options[option] and [relabel(name) for name in options[option]]
+            for option, relabel in relabel_of_option.items()
+        }
 
-    def question(self, name: str) -> str:
-        """A grouping at an operating point."""
-        grouping, at, point = name.rpartition("@")
-        return f"{self.groupings.get(grouping, grouping)}{at}{self.points.get(point, point)}"
+    def system_on_list(self, name: str) -> str:
+        """Return a system on its list with labels, as the record names it."""
+        system, at_sign, list_ = name.partition("@")
+        system_label = self.system_labels.get(system, system)
+        return f"{system_label}{at_sign}{self.list_labels.get(list_, list_)}"
 
-    def together(self, one: dict[str, Any]) -> dict[str, Any]:
-        """How one attribute goes together with another."""
-        words = one["sentence"]
-        for attribute in (one["other"], one["attribute"]):
-            to, names = self.grouping(attribute), dict[str, str]()
-            for key, label in self.asked.items():
-                value = key.removeprefix(f"{attribute}=")
-                names |= {value: label, f"{attribute} {value}": f"{to} {label}"}
-            words = _in_words(words, names | {attribute: to})
-            for before in ("with", "have"):
-                words = words.replace(f"{before} {attribute} ", f"{before} {to} ")
-        ends = {key: self.grouping(one[key]) for key in ("attribute", "other")}
-        return one | ends | {"sentence": words, "as_given": one["other"]}
+    def grouping_at_point(self, name: str) -> str:
+        """Return a grouping at an operating point with labels, as the record names it."""
+        grouping, at_sign, point = name.rpartition("@")
+        grouping_label = self.grouping_labels.get(grouping, grouping)
+        return f"{grouping_label}{at_sign}{self.point_labels.get(point, point)}"
+
+    def labelled_association(self, association: dict[str, Any]) -> dict[str, Any]:
+        """Return how one attribute is associated with another, with labels in place of names."""
+        words = association["sentence"]
+        for attribute in (association["other"], association["attribute"]):
+            attribute_label, names = self.grouping_label(attribute), dict[str, str]()
+            for key, label in self.label_of_name.items():
+                attribute_value = key.removeprefix(f"{attribute}=")
+                names[attribute_value] = label
+                names[f"{attribute} {attribute_value}"] = f"{attribute_label} {label}"
+            words = _with_labels(words, names | {attribute: attribute_label})
+            # here attributes stand before words that group names do not stand before
+            for verb in ("with", "have"):
+                words = words.replace(f"{verb} {attribute} ", f"{verb} {attribute_label} ")
+        attribute_labels = {
+            key: self.grouping_label(association[key]) for key in ("attribute", "other")
+        }
+        # options such as --within take the name, not the label
+        names_of_options = {"as_given": association["other"]}
+        return association | attribute_labels | {"sentence": words} | names_of_options
 
 
-def _in_words(words: str, names: Mapping[str, str]) -> str:
-    """A sentence with labels where names stand as names do."""
-    differ = sorted((name for name, to in names.items() if name != to), key=len, reverse=True)
-    if not differ:
+def _with_labels(words: str, names: Mapping[str, str]) -> str:
+    """Return a sentence with labels where a name stands by itself, the longest names first."""
+    differing = [name for name, label in names.items() if name != label]
+    if not differing:
         return words
-    pattern = f"{_BEFORE}({'|'.join(map(re.escape, differ))}){_AFTER}"
-    return re.sub(pattern, lambda found: f"{found[1]}{names[found[2]]}", words)
+    # the longest first, as one name may begin like another
+    differing.sort(key=len, reverse=True)
+    pattern = f"{_BEFORE_NAME}({'|'.join(map(re.escape, differing))}){_AFTER_NAME}"
+    return re.sub(pattern, lambda match: f"{match[1]}{names[match[2]]}", words)

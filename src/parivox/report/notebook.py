@@ -1,4 +1,4 @@
-"""Results as notebooks show them: of an audit what is seen first, other results in their words."""
+"""Results in notebooks: of an audit what is seen first, others as the terminal prints them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parivox.report.overview import GroupComparison, Overview
     from parivox.report.sheets.sheet import Sheet
 
-_IN_WORDS = {
+_PRINTERS = {
     "Calibration": ("calibration", "calibration_in_words"),
     "Checked": ("trials", "check_in_words"),
     "Description": ("trials", "description_in_words"),
@@ -35,9 +35,12 @@ _IN_WORDS = {
     "Thresholds": ("thresholds", "thresholds_in_words"),
     "Variation": ("variation", "variation_in_words"),
 }
-"""What tells each result in the terminal: a module of this package and its function."""
-_WIDTH = 100
-_MOST_FOUND, _MOST_GROUPS = 5, 12
+"""What prints each type of result in the terminal: a module of this package and its function.
+
+By name, so that a notebook loads only what it shows.
+"""
+_TERMINAL_WIDTH = 100
+_MAX_FINDINGS, _MAX_GROUPS = 5, 12
 
 
 def Charts(audit: Audit) -> Any:  # noqa: N802 - as the class it makes
@@ -47,37 +50,42 @@ def Charts(audit: Audit) -> Any:  # noqa: N802 - as the class it makes
     return chart_functions.Charts(audit)
 
 
-def html(result: Any) -> str:
-    """An audit as HTML without scripts; any other result as the terminal prints it."""
-    return "".join(_audit(result)) if isinstance(result, Audit) else _printed(result)
+def html(analysis: Any) -> str:
+    """Return an audit as HTML without scripts; any other result as the terminal prints it."""
+    if isinstance(analysis, Audit):
+        return "".join(_audit_html(analysis))
+    return _printed_html(analysis)
 
 
-def _audit(audit: Audit) -> Iterator[str]:
-    """What is seen first, and folded below it the groups at the first operating point."""
-    of = overview(audit)
-    headline, *others = of.finding_sentences[:_MOST_FOUND]
-    yield f"<p><small>{_safe(of.data_sentence)}</small></p>"
-    yield f"<p><strong>{_safe(headline)}</strong></p><ul>"
-    yield from (f"<li>{_safe(sentence)}</li>" for sentence in (*others, *of.count_sentences))
+def _audit_html(audit: Audit) -> Iterator[str]:
+    """Yield what is seen first, and folded below it the groups at the first operating point."""
+    first_screen = overview(audit)
+    headline, *further_sentences = first_screen.finding_sentences[:_MAX_FINDINGS]
+    yield f"<p><small>{_escaped(first_screen.data_sentence)}</small></p>"
+    yield f"<p><strong>{_escaped(headline)}</strong></p><ul>"
+    yield from (
+        f"<li>{_escaped(sentence)}</li>"
+        for sentence in (*further_sentences, *first_screen.count_sentences)
+    )
     yield "</ul>"
-    yield from _ratios(audit, of)
-    for heading, words in of.notes.items():
-        yield f"<p><strong>{_safe(heading)}.</strong> {_safe(capitalised(words))}</p>"
-    if of.caveats:
-        limitations = "; ".join(one.short for one in of.caveats)
-        yield f"<p><strong>Limitations.</strong> {_safe(capitalised(limitations))}.</p>"
+    yield from _ratio_table(audit, first_screen)
+    for heading, words in first_screen.notes.items():
+        yield f"<p><strong>{_escaped(heading)}.</strong> {_escaped(capitalised(words))}</p>"
+    if first_screen.caveats:
+        limitations = "; ".join(caveat.short for caveat in first_screen.caveats)
+        yield f"<p><strong>Limitations.</strong> {_escaped(capitalised(limitations))}.</p>"
     for table in first_rates(audit):
-        yield f"<details><summary>{_safe(table.title)}</summary>"
-        yield f"<p>{_safe(table.reading)}</p>"
-        yield from _table(table)
-        yield "".join(f"<p>{_safe(note)}</p>" for note in table.notes)
+        yield f"<details><summary>{_escaped(table.title)}</summary>"
+        yield f"<p>{_escaped(table.reading)}</p>"
+        yield from _table_html(table)
+        yield "".join(f"<p>{_escaped(note)}</p>" for note in table.notes)
         yield "</details>"
 
 
-def _ratios(audit: Audit, of: Overview) -> Iterator[str]:
-    """The groups that are seen first, with both errors in every system."""
-    lines = of.leading_groups(_MOST_GROUPS)
-    ratio = f"ratio to {_safe(reference_text(audit))}"
+def _ratio_table(audit: Audit, first_screen: Overview) -> Iterator[str]:
+    """Yield the groups that are seen first, with both errors in every system."""
+    groups = first_screen.leading_groups(_MAX_GROUPS)
+    ratio = f"ratio to {_escaped(reference_text(audit))}"
     heads = "".join(
         f'<th scope="col">{capitalised(words)} ({metric.upper()})</th>'
         f'<th scope="col" colspan="2">{ratio}</th>'
@@ -86,59 +94,70 @@ def _ratios(audit: Audit, of: Overview) -> Iterator[str]:
     yield f'<table><thead><tr><th scope="col">group</th><th scope="col">system</th>{heads}</tr>'
     yield "</thead><tbody>"
     margin = audit.record["options"]["margin"]
-    for line in lines:
-        for place, of_system in enumerate(
-            zip(*(line.comparisons[one] for one in ERROR_TYPES), strict=True)
-        ):
-            group = f"<th>{_safe('' if place else line.group)}</th>"
-            cells = "".join(f"<td>{cell}</td>" for one in of_system for cell in _cells(one, margin))
-            yield f"<tr>{group}<td>{_safe(of_system[0].system)}</td>{cells}</tr>"
+    for group in groups:
+        of_metrics = (group.comparisons[metric] for metric in ERROR_TYPES)
+        for row_index, of_system in enumerate(zip(*of_metrics, strict=True)):
+            group_cell = f"<th>{_escaped('' if row_index else group.group)}</th>"
+            cells = "".join(
+                f"<td>{cell}</td>"
+                for comparison in of_system
+                for cell in _comparison_cells(comparison, margin)
+            )
+            yield f"<tr>{group_cell}<td>{_escaped(of_system[0].system)}</td>{cells}</tr>"
     yield "</tbody></table>"
-    whose = ALLOCATIONS[audit.record["options"]["allocate"][0]]
-    yield f"<p>{_safe(capitalised(ratio_legend(audit)))}. False accepts: {whose}.</p>"
-    if len(lines) < len(of.groups):
-        yield (
-            f"<p>{count_text(len(of.groups) - len(lines))} other groups are in the tables "
-            "below.</p>"
-        )
+    allocation_text = ALLOCATIONS[audit.record["options"]["allocate"][0]]
+    yield f"<p>{_escaped(capitalised(ratio_legend(audit)))}. False accepts: {allocation_text}.</p>"
+    n_hidden = len(first_screen.groups) - len(groups)
+    if n_hidden:
+        yield f"<p>{count_text(n_hidden)} other groups are in the tables below.</p>"
 
 
-def _cells(one: GroupComparison, margin: float) -> Iterator[str]:
-    """The rate, the ratio as drawn, and the ratio in figures, which are never parted."""
-    yield percent(one.rate)
-    ink = "gray" if one.repeats_other_group else ""  # it says again that the other group is worse
-    yield svg_strip(one.ratio, one.low, one.high, one.verdict, margin=margin, ink=ink)
-    interval = f" {interval_text(one.low, one.high)}" if one.high is not None else ""
-    words = f"{SIGNS.get(one.verdict, '')} {short_number(one.ratio)}{interval}"
+def _comparison_cells(comparison: GroupComparison, margin: float) -> Iterator[str]:
+    """Yield the rate, the ratio as drawn, and the ratio with its interval on one line."""
+    yield percent(comparison.rate)
+    # grey where it says again that the other group is worse
+    ink = "gray" if comparison.repeats_other_group else ""
+    yield svg_strip(
+        comparison.ratio,
+        comparison.low,
+        comparison.high,
+        comparison.verdict,
+        margin=margin,
+        ink=ink,
+    )
+    words = f"{SIGNS.get(comparison.verdict, '')} {short_number(comparison.ratio)}"
+    if comparison.high is not None:
+        words += f" {interval_text(comparison.low, comparison.high)}"
     yield words.strip().replace(" ", "\u00a0")
 
 
-def _safe(text: str) -> str:
+def _escaped(text: str) -> str:
     return escape(printable(text))
 
 
-def _table(table: Sheet) -> Iterator[str]:
+def _table_html(table: Sheet) -> Iterator[str]:
     yield "<table><thead><tr>"
     for column in table.columns:
         head = f"{column.span_head}: {column.heading}" if column.span_head else column.heading
-        yield f'<th scope="col">{_safe(head)}</th>'
+        yield f'<th scope="col">{_escaped(head)}</th>'
     yield "</tr></thead><tbody>"
     for row in table.on_paper:
-        yield f"<tr>{''.join(f'<td>{_safe(cell)}</td>' for cell in row)}</tr>"
+        yield f"<tr>{''.join(f'<td>{_escaped(cell)}</td>' for cell in row)}</tr>"
     yield "</tbody></table>"
 
 
-def _printed(result: Any) -> str:
-    """What the terminal prints of a result."""
-    module, name = _IN_WORDS.get(type(result).__name__, ("", ""))
+def _printed_html(analysis: Any) -> str:
+    """Return what the terminal prints of a result."""
+    module, name = _PRINTERS.get(type(analysis).__name__, ("", ""))
     if module:
-        words = getattr(import_module(f"parivox.report.{module}"), name)(result)
+        printed = getattr(import_module(f"parivox.report.{module}"), name)(analysis)
     else:
-        words = result.told
-    if not hasattr(words, "__rich_console__"):
-        return f"<pre>{escape(chr(10).join(printable(line) for line in words))}</pre>"
+        printed = analysis.told
+    if not hasattr(printed, "__rich_console__"):
+        lines = "\n".join(printable(line) for line in printed)
+        return f"<pre>{escape(lines)}</pre>"
     from rich.console import Console  # noqa: PLC0415 - what takes time to load
 
-    console = Console(record=True, file=io.StringIO(), width=_WIDTH, highlight=False)
-    console.print(words)
+    console = Console(record=True, file=io.StringIO(), width=_TERMINAL_WIDTH, highlight=False)
+    console.print(printed)
     return console.export_html(inline_styles=True, code_format="<pre>{code}</pre>")

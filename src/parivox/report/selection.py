@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from parivox.report.words import Row
 
 
-def part_of(
+def narrowed_audit(
     audit: Audit,
     *,
     system: str | None = None,
     by: str | None = None,
     operating_point: str | None = None,
 ) -> Audit:
-    """The audit as if it were of this system, grouping and operating point alone.
+    """Return the audit as if it were of this system, grouping and operating point alone.
 
     Raises
     ------
@@ -58,59 +58,69 @@ def part_of(
         If the audit has none of that name.
     """
     inputs, groupings = audit.record["inputs"], audit.record["groupings"]
-    compared, of_points = audit.comparison, audit.operating_points
+    comparison, operating_points = audit.comparison, audit.operating_points
     if system is not None:
-        every = {system_name(one["system"], one["list"]): one for one in inputs}
-        inputs = [one for name, one in every.items() if system in {name, one["system"]}]
-        _check("system", system, every, is_known=bool(inputs))
-        own = inputs[0]["system"]
-        compared = compared.where(system=own, other_system=own if len(inputs) > 1 else "")
+        # a system may be given with its list, or without it for all its lists
+        inputs_by_name = {system_name(each["system"], each["list"]): each for each in inputs}
+        inputs = [each for name, each in inputs_by_name.items() if system in {name, each["system"]}]
+        _check_name("system", system, inputs_by_name, is_known=bool(inputs))
+        short_name = inputs[0]["system"]
+        # of one system, only its own lists are compared with each other
+        comparison = comparison.where(
+            system=short_name, other_system=short_name if len(inputs) > 1 else ""
+        )
     if by is not None:
-        _check("grouping", by, groupings, is_known=by in groupings)
+        _check_name("grouping", by, groupings, is_known=by in groupings)
         groupings = [by]
     if operating_point is not None:
-        names = dict.fromkeys(row["operating_point"] for row in of_points)
-        _check("operating point", operating_point, names, is_known=operating_point in names)
-        of_points = of_points.where(operating_point=operating_point)
+        names = dict.fromkeys(row["operating_point"] for row in operating_points)
+        _check_name("operating point", operating_point, names, is_known=operating_point in names)
+        operating_points = operating_points.where(operating_point=operating_point)
     record = {**audit.record, "inputs": inputs, "groupings": groupings}
-    return replace(audit, record=record, comparison=compared, operating_points=of_points)
+    return replace(audit, record=record, comparison=comparison, operating_points=operating_points)
 
 
-def _check(what: str, name: str, known: Iterable[str], *, is_known: bool) -> None:
+def _check_name(kind: str, name: str, known_names: Iterable[str], *, is_known: bool) -> None:
+    """Refuse a name that the audit does not have."""
     if not is_known:
-        msg = f"no {what} {name!r} in this audit; {name_hint(name, known)}"
+        msg = f"no {kind} {name!r} in this audit; {name_hint(name, known_names)}"
         raise ConfigError(msg)
 
 
-def groups_told(audit: Audit, groups: Sequence[str]) -> Group:
-    """Both errors of each of these groups at every point, in every system, as rich shows it.
+def group_details(audit: Audit, groups: Sequence[str]) -> Group:
+    """Return both errors of each of these groups at every point, in every system, for rich.
 
     Raises
     ------
     ConfigError
         If the audit has no group of such a name.
     """
-    every = scopes_by_grouping(list(scopes(audit)))
-    of = [(same, {g for one in same for g in rates_by_group(audit, one.filters)}) for same in every]
-    known = dict.fromkeys(group for _, found in of for group in sorted(found - {POOLED}))
+    scopes_with_groups: list[tuple[list[Scope], set[str]]] = []
+    known_groups: dict[str, None] = {}
+    for same_grouping in scopes_by_grouping(list(scopes(audit))):
+        group_names = {
+            name for scope in same_grouping for name in rates_by_group(audit, scope.filters)
+        }
+        scopes_with_groups.append((same_grouping, group_names))
+        known_groups |= dict.fromkeys(sorted(group_names - {POOLED}))
     for group in groups:
-        _check("group", group, known, is_known=group in known)
-    marked: dict[str, str] = {}
-    told = [
-        part
-        for group in groups
-        for same, found in of
-        if group in found
-        for part in _told(audit, same, group, marked)
-    ]
-    notes = (text(f"{mark} {words}") for mark, words in marked.items())
-    to_read = ratio_legend(audit)
+        _check_name("group", group, known_groups, is_known=group in known_groups)
+    interval_notes: dict[str, str] = {}
+    blocks: list[RenderableType] = []
+    for group in groups:
+        for same_grouping, group_names in scopes_with_groups:
+            if group in group_names:
+                blocks += _group_blocks(audit, same_grouping, group, interval_notes)
+    notes = (text(f"{mark} {words}") for mark, words in interval_notes.items())
+    legend = ratio_legend(audit)
     if audit.record["options"]["intervals"]:
-        to_read += "; p: adjusted for all groups and both error types"
-    return Group(*told, text(f"{capitalised(to_read)}."), *notes, text(_standing(audit, groups)))
+        legend += "; p: adjusted for all groups and both error types"
+    return Group(
+        *blocks, text(f"{capitalised(legend)}."), *notes, text(_status_sentence(audit, groups))
+    )
 
 
-def _standing(audit: Audit, groups: Sequence[str]) -> str:
+def _status_sentence(audit: Audit, groups: Sequence[str]) -> str:
     """Return whether the verdicts on these groups are confirmatory, as a sentence."""
     verdicts = [row for row in audit.verdicts.rows() if row["group"] in groups]
     primary = primary_question_text(audit)
@@ -119,49 +129,61 @@ def _standing(audit: Audit, groups: Sequence[str]) -> str:
     return f"These verdicts are exploratory. Only those by {primary} are confirmatory."
 
 
-def _told(
-    audit: Audit, same: Sequence[Scope], group: str, marked: dict[str, str]
+def _group_blocks(
+    audit: Audit, same_grouping: Sequence[Scope], group: str, interval_notes: dict[str, str]
 ) -> Iterator[RenderableType]:
-    """Both errors of a group of one grouping, in every system; notes the marks of intervals."""
-    yield text(f"{group}, of {same[0].grouping_label}", style="bold")
-    if not any(located_points(audit, scope.filters) for scope in same):
+    """Yield both errors of a group of one grouping, in every system.
+
+    The marks of its intervals are added to `interval_notes`, to be explained once below.
+    """
+    yield text(f"{group}, of {same_grouping[0].grouping_label}", style="bold")
+    if not any(located_points(audit, scope.filters) for scope in same_grouping):
         yield text(no_threshold_sentence(audit, systems(audit)[0]))
         return
-    several = len(systems(audit)) > 1
-    first = ("group", "verdict")  # with the name, in a terminal however narrow
-    heads = {key: GROUP_RATES[key] for key in (*first, *GROUP_RATES) if key != "speakers"}
+    has_several_systems = len(systems(audit)) > 1
+    # the verdict comes first, so that it is next to the name however narrow the terminal is
+    leading_keys = ("group", "verdict")
+    heads = {key: GROUP_RATES[key] for key in (*leading_keys, *GROUP_RATES) if key != "speakers"}
     for metric, words in ERROR_TYPES.items():
         columns = [Column(head, is_words=key == "verdict") for key, head in heads.items()]
-        made = Sheet("", [Column("at", is_words=True), *columns[1:]])
-        speakers, lacking = set[int | None](), dict[str, list[str]]()
-        for scope in same:
+        table = Sheet("", [Column("at", is_words=True), *columns[1:]])
+        speaker_counts, points_of_reason = set[int | None](), dict[str, list[str]]()
+        for scope in same_grouping:
             rates = rates_by_group(audit, scope.filters)
-            for point in located_points(audit, scope.filters):
-                at = str(point["operating_point"])
-                name = f"{system_label(scope.system, scope.list)}, {at}" if several else at
-                row = rates[group][metric, at]
-                sheet = group_rates(audit, scope.filters, metric, at).select(heads)
-                made.add(name, *next(one[1:] for one in sheet.rows if one[0].text == group))
-                speakers.add(row["speakers"])
-                marked |= interval_marks([row])
-                judged = verdicts_by_metric(audit, {**scope.filters, "operating_point": at})
-                if why := _why(row, judged.get(metric, {}).get(group)):
-                    lacking.setdefault(why, []).append(name)
-        *least, most = sorted(speakers, key=lambda n: n or 0)
-        of = f"{f'{count_text(least[0])} to ' if least else ''}{count_of(most, 'speaker')}"
-        yield text(f"{capitalised(words)} ({metric.upper()}, %), {of}")
-        yield from terminal_table(made, is_compact=True)
-        for why, names in lacking.items():
-            yield text(f"  {'; '.join(names)}: {why}")
+            for point_row in located_points(audit, scope.filters):
+                point_name = str(point_row["operating_point"])
+                name = point_name
+                if has_several_systems:
+                    name = f"{system_label(scope.system, scope.list)}, {point_name}"
+                row = rates[group][metric, point_name]
+                sheet = group_rates(audit, scope.filters, metric, point_name).select(heads)
+                table.add(name, *next(cells[1:] for cells in sheet.rows if cells[0].text == group))
+                speaker_counts.add(row["speakers"])
+                interval_notes |= interval_marks([row])
+                verdicts = verdicts_by_metric(
+                    audit, {**scope.filters, "operating_point": point_name}
+                )
+                if reason := _missing_answer_reason(row, verdicts.get(metric, {}).get(group)):
+                    points_of_reason.setdefault(reason, []).append(name)
+        *smaller_counts, largest_count = sorted(speaker_counts, key=lambda count: count or 0)
+        n_speakers = count_of(largest_count, "speaker")
+        if smaller_counts:
+            n_speakers = f"{count_text(smaller_counts[0])} to {n_speakers}"
+        yield text(f"{capitalised(words)} ({metric.upper()}, %), {n_speakers}")
+        yield from terminal_table(table, is_compact=True)
+        for reason, names in points_of_reason.items():
+            yield text(f"  {'; '.join(names)}: {reason}")
         yield text("")
 
 
-def _why(rate: Row, judged: Row | None) -> str:
-    """Why there is no rate, or why it can't be told how the group fares."""
-    if rate["value"] is None:
-        return str(INCONCLUSIVE_REASONS.get(rate["reason"], rate["reason"]))
-    if judged is None or judged["verdict"] != "cannot_tell":
+def _missing_answer_reason(rate_row: Row, verdict_row: Row | None) -> str:
+    """Return why there is no rate, or why the comparison is inconclusive; empty if it is not."""
+    if rate_row["value"] is None:
+        return str(INCONCLUSIVE_REASONS.get(rate_row["reason"], rate_row["reason"]))
+    if verdict_row is None or verdict_row["verdict"] != "cannot_tell":
         return ""
-    if judged["reason"] not in INCONCLUSIVE_REASONS:  # a gate's own words
-        return str(judged["reason"])
-    return "; ".join(filter(None, (INCONCLUSIVE_REASONS[judged["reason"]], judged["gates"])))
+    if verdict_row["reason"] not in INCONCLUSIVE_REASONS:  # how a group misses a minimum
+        return str(verdict_row["reason"])
+    return "; ".join(
+        filter(None, (INCONCLUSIVE_REASONS[verdict_row["reason"]], verdict_row["gates"]))
+    )

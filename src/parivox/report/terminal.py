@@ -1,4 +1,4 @@
-"""What a terminal prints of an audit: what is seen first, and on request every table before it."""
+"""The summary of an audit in a terminal: what is seen first, after every table on request."""
 
 from __future__ import annotations
 
@@ -41,15 +41,21 @@ if TYPE_CHECKING:
     from parivox.auditing import Audit
     from parivox.report.overview import GroupComparison, GroupResult, Overview, PooledRates
 
-_MOST_LINES = 6
-"""Groups that are shown to differ in one error."""
-_MOST_UNPROVEN = 3
-"""Groups that are shown where none is shown to differ."""
-_SHORT = 60
-"""Letters of all systems' names together, beside which there is room for these."""
-_MOST_BESIDE = 3
-"""Systems whose rates stand beside each other."""
+    _SystemCells = tuple[str, list[Text]]
+    """A system with its rate, its ratio and the ratio as drawn."""
+    _LabelledRow = tuple[str, str, list[_SystemCells]]
+    """A label, its style and the cells of each system."""
+
+_MAX_SHOWN_GROUPS = 6
+"""Groups that are shown to differ in one error, of which each has a row."""
+_MAX_UNDECIDED_GROUPS = 3
+"""Groups that have a row where none is shown to differ."""
+_MAX_NAMES_LENGTH = 60
+"""Letters of all systems' names together that leave room for groups that do not differ."""
+_MAX_SYSTEMS_ABREAST = 3
+"""Systems whose rates are side by side."""
 _ANY_WIDTH = 10_000
+"""Width at which a table is measured as if there were no limit."""
 
 
 def print_summary(
@@ -64,43 +70,47 @@ def print_summary(
 
 
 def summary(audit: Audit, *, out: Path | None = None, page: Path | None = None) -> Group:
-    """What is seen first, as rich shows it; `out` and `page` are where files were written."""
-    return Group(*_parts(audit, overview(audit), out, page))
+    """Return what is seen first, for rich; `out` and `page` are where files were written."""
+    return Group(*_summary_blocks(audit, overview(audit), out, page))
 
 
-def _parts(
-    audit: Audit, of: Overview, out: Path | None, page: Path | None
+def _summary_blocks(
+    audit: Audit, first_screen: Overview, out: Path | None, page: Path | None
 ) -> Iterator[RenderableType]:
-    size = f"{', '.join(of.size)}. {capitalised(of.threshold)}."
+    """Yield the summary, block by block."""
+    size = f"{', '.join(first_screen.size)}. {capitalised(first_screen.threshold)}."
     yield text(" ".join([size, *(f"{words}." for words in default_choices(audit))]))
-    headline, *others = of.finding_sentences
+    headline, *further_sentences = first_screen.finding_sentences
     yield text(headline, style="bold", apart=True)
-    yield from map(text, others)
+    yield from map(text, further_sentences)
     yield Text()
-    if len(of.pooled_rates[0].rates) > _MOST_BESIDE:
-        yield _every_system(of.pooled_rates)
-    yield _Figures(of)
-    if of.verdict_counts:
-        yield _tally(of)
-    if any(_shown(of)):
+    if len(first_screen.pooled_rates[0].rates) > _MAX_SYSTEMS_ABREAST:
+        yield _pooled_rates_table(first_screen.pooled_rates)
+    yield _RatesTable(first_screen)
+    if first_screen.verdict_counts:
+        yield _verdict_counts_line(first_screen)
+    if any(_shown_comparisons(first_screen)):
         legend = (
-            f"Group (speakers), rate{', verdict' if of.verdict_counts else ''}, "
+            f"Group (speakers), rate{', verdict' if first_screen.verdict_counts else ''}, "
             f"{ratio_legend(audit)}."
         )
-        whose = f"False accepts: {ALLOCATIONS[audit.record['options']['allocate'][0]]}."
-        yield text(" ".join([legend, whose, *_not_among_so_many(of)]))
-        yield from _likely(of)
+        allocation = f"False accepts: {ALLOCATIONS[audit.record['options']['allocate'][0]]}."
+        yield text(" ".join([legend, allocation, *_adjustment_note(first_screen)]))
+        yield from _shrinkage_estimates_line(first_screen)
     yield Text()
-    weaken = {"Limitations": f"{'; '.join(one.short for one in of.caveats)}."} if of.caveats else {}
-    for heading, words in (of.notes | weaken).items():
+    notes = first_screen.notes
+    if first_screen.caveats:
+        limitations = "; ".join(caveat.short for caveat in first_screen.caveats)
+        notes |= {"Limitations": f"{limitations}."}
+    for heading, words in notes.items():
         yield Paragraph.assemble((f"{heading}: ", "bold"), printable(words))
     if page is not None:
         yield text(f"Report: {page}")
-    yield text(
-        "All groups: -v"
-        if out is None
-        else f"All results: {out} (one group: {program()} show {quote(str(out))} GROUP)"
-    )
+    if out is None:
+        yield text("All groups: -v")
+    else:
+        command = f"{program()} show {quote(str(out))} GROUP"
+        yield text(f"All results: {out} (one group: {command})")
 
 
 def program() -> str:
@@ -113,174 +123,208 @@ def program() -> str:
     return quote(str(command))
 
 
-def _every_system(whole: Sequence[PooledRates]) -> Grid:
-    """Both errors of everyone, a row for each of many systems."""
-    made = _grid()
-    made.add_column()
-    for _ in whole:
-        made.add_column(justify="right", no_wrap=True)
+def _pooled_rates_table(pooled_rates: Sequence[PooledRates]) -> Grid:
+    """Return both pooled errors, a row for each of many systems."""
+    table = _headless_grid()
+    table.add_column()
+    for _ in pooled_rates:
+        table.add_column(justify="right", no_wrap=True)
     heads = (
-        f"{capitalised(ERROR_TYPES[one.metric])} ({one.metric.upper()}), all trials"
-        for one in whole
+        f"{capitalised(ERROR_TYPES[pooled.metric])} ({pooled.metric.upper()}), all trials"
+        for pooled in pooled_rates
     )
-    made.add_row("", *(text(head, style="bold") for head in heads))
-    for same in zip(*(one.rates for one in whole), strict=True):
-        made.add_row(text(f"  {same[0][0]}"), *(text(rate) for _, rate in same))
-    return made
+    table.add_row("", *(text(head, style="bold") for head in heads))
+    for rates_of_system in zip(*(pooled.rates for pooled in pooled_rates), strict=True):
+        system, _ = rates_of_system[0]
+        table.add_row(text(f"  {system}"), *(text(rate) for _, rate in rates_of_system))
+    return table
 
 
-def _tally(of: Overview) -> Text:
-    """How many comparisons came to which verdict."""
-    n = sum(of.verdict_counts.values())
-    words = Paragraph(f"{count_of(n, 'comparison')}:")
-    for code, n_of in of.verdict_counts.items():
+def _verdict_counts_line(first_screen: Overview) -> Text:
+    """Return how many comparisons came to which verdict."""
+    n_comparisons = sum(first_screen.verdict_counts.values())
+    words = Paragraph(f"{count_of(n_comparisons, 'comparison')}:")
+    for code, n_with_verdict in first_screen.verdict_counts.items():
         words.append("  ").append(SIGNS[code], style=STYLES.get(code, ""))
-        words.append(f" {count_text(n_of)} {VERDICTS[code]}")
+        words.append(f" {count_text(n_with_verdict)} {VERDICTS[code]}")
     return words
 
 
-def _shown(of: Overview) -> Iterator[tuple[GroupResult, GroupComparison]]:
-    """The groups that have a row, and what was judged of each."""
+def _shown_comparisons(first_screen: Overview) -> Iterator[tuple[GroupResult, GroupComparison]]:
+    """Yield the groups that have a row, with each of their comparisons."""
     for metric in ERROR_TYPES:
-        for line in _lines(of, metric)[:_MOST_LINES]:
-            yield from ((line, one) for one in line.comparisons[metric])
+        for group in _shown_groups(first_screen, metric)[:_MAX_SHOWN_GROUPS]:
+            yield from ((group, comparison) for comparison in group.comparisons[metric])
 
 
-def _lines(of: Overview, metric: str) -> list[GroupResult]:
-    """The groups shown to differ in an error; if none is in any, some of most speakers."""
-    names = [name for name, _ in of.pooled_rates[0].rates]
+def _shown_groups(first_screen: Overview, metric: str) -> list[GroupResult]:
+    """Return the groups shown to differ in an error; if none is in any, some of the largest."""
+    system_names = [name for name, _ in first_screen.pooled_rates[0].rates]
     if (
-        of.differing_groups
-        or not of.verdict_counts
-        or len("".join(names)) > _SHORT
-        or len(names) > _MOST_BESIDE
+        first_screen.differing_groups
+        or not first_screen.verdict_counts
+        or len("".join(system_names)) > _MAX_NAMES_LENGTH
+        or len(system_names) > _MAX_SYSTEMS_ABREAST
     ):
-        return of.groups_differing_in(metric)
-    first = of.leading_groups(_MOST_UNPROVEN)
-    return [line for line in first if any(one.rate is not None for one in line.comparisons[metric])]
+        return first_screen.groups_differing_in(metric)
+    leading = first_screen.leading_groups(_MAX_UNDECIDED_GROUPS)
+    return [
+        group
+        for group in leading
+        if any(comparison.rate is not None for comparison in group.comparisons[metric])
+    ]
 
 
-def _not_among_so_many(of: Overview) -> Iterator[str]:
+def _adjustment_note(first_screen: Overview) -> Iterator[str]:
     """Yield why a group is inconclusive although its interval excludes 1."""
-    near = [one for _, one in _shown(of) if one.fails_only_after_holm]
-    if any((one.low or 0) > 1 or (one.high or 1) < 1 for one in near):
+    if any(
+        comparison.fails_only_after_holm
+        and ((comparison.low or 0) > 1 or (comparison.high or 1) < 1)
+        for _, comparison in _shown_comparisons(first_screen)
+    ):
         yield (
             "Intervals are not adjusted for multiple comparisons, verdicts are (all groups of a "
             "grouping and both error types), so a ? can have an interval that excludes 1."
         )
 
 
-def _likely(of: Overview) -> Iterator[Text]:
-    """The best guesses beside ratios that look too far off; the headline has those of its own."""
-    told = [
-        f"{line.name} {one.best_guess}{f' with {one.system}' * (len(of.pooled_rates[0].rates) > 1)}"
-        for line, one in _shown(of)
-        if one.best_guess
-    ]
-    if told:
-        guesses = ", ".join(shortened_names(told, most=_MOST_BESIDE))
+def _shrinkage_estimates_line(first_screen: Overview) -> Iterator[Text]:
+    """Yield the shrinkage estimates of ratios in the table; the headline has those of its own."""
+    has_several_systems = len(first_screen.pooled_rates[0].rates) > 1
+    estimates = []
+    for group, comparison in _shown_comparisons(first_screen):
+        if comparison.best_guess:
+            with_system = f" with {comparison.system}" if has_several_systems else ""
+            estimates.append(f"{group.name} {comparison.best_guess}{with_system}")
+    if estimates:
+        words = ", ".join(shortened_names(estimates, most=_MAX_SYSTEMS_ABREAST))
         yield text(
-            f"Shrinkage estimates, as ratios of small samples tend to be overestimated: {guesses}."
+            f"Shrinkage estimates, as ratios of small samples tend to be overestimated: {words}."
         )
 
 
-class _Figures:
-    """Both errors of everyone, and of the groups that are shown to differ in them.
+class _RatesTable:
+    """Both pooled errors, and those of the groups that are shown to differ in them.
 
-    Systems stand beside each other where there is room, and otherwise below; of many, a group has
+    Systems are side by side where there is room, and else below each other; of many, a group has
     the one in which it differs most. Ratios are drawn where there is room.
     """
 
-    def __init__(self, of: Overview) -> None:
-        self.of = of
-        self.systems = [name for name, _ in of.pooled_rates[0].rates]
-        self.are_many = len(self.systems) > _MOST_BESIDE
+    def __init__(self, first_screen: Overview) -> None:
+        self.first_screen = first_screen
+        self.systems = [name for name, _ in first_screen.pooled_rates[0].rates]
+        self.has_many_systems = len(self.systems) > _MAX_SYSTEMS_ABREAST
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """As rich asks it."""
-        wide, made = options.update_width(_ANY_WIDTH), _grid()
-        for is_beside in (False,) if self.are_many else (True, False):
+        """Yield the widest layout that there is room for, or else the narrowest."""
+        any_width, table = options.update_width(_ANY_WIDTH), _headless_grid()
+        for is_abreast in (False,) if self.has_many_systems else (True, False):
             for is_drawn in (True, False):
-                made = self._rows(is_beside=is_beside, is_drawn=is_drawn)
-                if made.__rich_measure__(console, wide).maximum <= options.max_width:
-                    yield made
+                table = self._rows(is_abreast=is_abreast, is_drawn=is_drawn)
+                if table.__rich_measure__(console, any_width).maximum <= options.max_width:
+                    yield table
                     return
-        yield made
+        yield table
 
-    def _rows(self, *, is_beside: bool, is_drawn: bool) -> Grid:
-        """A row for each group, or for each group and system."""
-        made, n_parts = _grid(), 2 + is_drawn
-        made.add_column()
-        for _ in range(len(self.systems) if is_beside else 1):
-            made.add_column(justify="right", no_wrap=True)
-            for _ in range(1, n_parts):
-                made.add_column(no_wrap=True)
-        for label, style, told in self._told(is_beside=is_beside):
-            if is_beside:
-                cells = chain.from_iterable(parts[:n_parts] for _, parts in told)
-                made.add_row(text(label, style=style), *cells)
+    def _rows(self, *, is_abreast: bool, is_drawn: bool) -> Grid:
+        """Return a table with a row for each group, or for each group and system."""
+        table, n_columns = _headless_grid(), 3 if is_drawn else 2
+        table.add_column()
+        for _ in range(len(self.systems) if is_abreast else 1):
+            table.add_column(justify="right", no_wrap=True)
+            for _ in range(1, n_columns):
+                table.add_column(no_wrap=True)
+        for label, style, cells_of_systems in self._labelled_rows(is_abreast=is_abreast):
+            if is_abreast:
+                cells = chain.from_iterable(
+                    system_cells[:n_columns] for _, system_cells in cells_of_systems
+                )
+                table.add_row(text(label, style=style), *cells)
                 continue
-            for name, parts in told:
-                whose = f" · {name}" * (len(self.systems) > 1 and bool(name))
-                made.add_row(text(f"{label}{whose}", style=style), *parts[:n_parts])
-        return made
+            for system, system_cells in cells_of_systems:
+                has_system = len(self.systems) > 1 and system
+                row_label = f"{label} · {system}" if has_system else label
+                table.add_row(text(row_label, style=style), *system_cells[:n_columns])
+        return table
 
-    def _told(self, *, is_beside: bool) -> Iterator[tuple[str, str, list[tuple[str, list[Text]]]]]:
-        """Everyone and each group, in which style, and with each system what is told of them."""
-        for whole in self.of.pooled_rates:
-            differ = _lines(self.of, whole.metric)
-            error = f"{capitalised(ERROR_TYPES[whole.metric])} ({whole.metric.upper()})"
-            rule = text(axis_signs() if differ else "")
-            if not self.are_many:
-                is_named = is_beside and len(self.systems) > 1
-                n_columns = len(self.systems) if is_beside else 1
-                names = self.systems if is_named else [""] * n_columns
+    def _labelled_rows(self, *, is_abreast: bool) -> Iterator[_LabelledRow]:
+        """Yield the rows of both errors: heads, all trials, groups, and how many are hidden."""
+        n_blocks = len(self.systems) if is_abreast else 1
+        for pooled in self.first_screen.pooled_rates:
+            shown_groups = _shown_groups(self.first_screen, pooled.metric)
+            error_type = f"{capitalised(ERROR_TYPES[pooled.metric])} ({pooled.metric.upper()})"
+            axis = text(axis_signs() if shown_groups else "")
+            if not self.has_many_systems:
+                is_named = is_abreast and len(self.systems) > 1
+                names = self.systems if is_named else [""] * n_blocks
                 # the name is aligned with the rates, the axis stands above what is drawn
-                heads = [("", [text(f" {name}"), Text(), rule]) for name in names]
-                yield error, "bold", heads
-                yield (
-                    "  all trials",
-                    "",
-                    [(name, [text(f" {rate}"), Text(), Text()]) for name, rate in whole.rates],
-                )
-            elif differ:
-                yield error, "bold", [("", [Text(), Text(), rule])]
-            for line in differ[:_MOST_LINES]:
-                judged = line.comparisons[whole.metric]
-                told = [(one.system, _in_parts(one)) for one in judged]
-                of_whom = "" if line.speakers is None else f" ({count_text(line.speakers)})"
-                yield f"  {line.name}{of_whom}", "", [_of_many(judged)] if self.are_many else told
-            if left := differ[_MOST_LINES:]:
-                n = sum(
-                    any(one.verdict == "worse" for one in of.comparisons[whole.metric])
-                    for of in left
-                )
-                more = [f"{n} worse"] * (n > 0) + [f"{len(left) - n} better"] * (n < len(left))
-                blank = [("", [Text()] * 3)] * (len(self.systems) if is_beside else 1)
-                yield f"  and {', '.join(more)}", "", blank
+                heads = [("", [text(f" {name}"), Text(), axis]) for name in names]
+                yield error_type, "bold", heads
+                rates = [(name, [text(f" {rate}"), Text(), Text()]) for name, rate in pooled.rates]
+                yield "  all trials", "", rates
+            elif shown_groups:
+                yield error_type, "bold", [("", [Text(), Text(), axis])]
+            for group in shown_groups[:_MAX_SHOWN_GROUPS]:
+                yield self._group_row(group, pooled.metric)
+            if hidden_groups := shown_groups[_MAX_SHOWN_GROUPS:]:
+                blank_cells = [("", [Text()] * 3)] * n_blocks
+                words = _hidden_groups_text(hidden_groups, pooled.metric)
+                yield f"  and {words}", "", blank_cells
+
+    def _group_row(self, group: GroupResult, metric: str) -> _LabelledRow:
+        """Return the row of a group, of many systems with the one in which it differs most."""
+        label = f"  {group.name}"
+        if group.speakers is not None:
+            label += f" ({count_text(group.speakers)})"
+        comparisons = group.comparisons[metric]
+        if self.has_many_systems:
+            return label, "", [_furthest_system_cells(comparisons)]
+        cells_of_systems = [(each.system, _comparison_cells(each)) for each in comparisons]
+        return label, "", cells_of_systems
 
 
-def _of_many(judged: Sequence[GroupComparison]) -> tuple[str, list[Text]]:
-    """The system in which a group differs most, and in how many others it does."""
-    proven = [one for one in judged if one.is_shown_to_differ and not one.repeats_other_group]
-    most, others = max(proven, key=lambda one: one.log_distance), len(proven) - 1
-    more = f" and {others} other{'s' * (others > 1)}" * (others > 0)
-    return f"{most.system}{more}", _in_parts(most)
+def _hidden_groups_text(groups: Sequence[GroupResult], metric: str) -> str:
+    """Return how many differing groups have no row, by verdict."""
+    n_worse = sum(
+        any(comparison.verdict == "worse" for comparison in group.comparisons[metric])
+        for group in groups
+    )
+    n_better = len(groups) - n_worse
+    counts = []
+    if n_worse:
+        counts.append(f"{n_worse} worse")
+    if n_better:
+        counts.append(f"{n_better} better")
+    return ", ".join(counts)
 
 
-def _in_parts(one: GroupComparison) -> list[Text]:
-    """A rate; its ratio to the reference, with its interval; and that drawn."""
-    ink = "" if one.repeats_other_group else STYLES.get(one.verdict, "")
-    ratio = short_number(one.ratio)
-    said = Text.assemble((SIGNS.get(one.verdict, " "), ink), f" {ratio:>4} ")
-    drawn = sign_strip(one.ratio, one.low, one.high, one.verdict)
+def _furthest_system_cells(comparisons: Sequence[GroupComparison]) -> tuple[str, list[Text]]:
+    """Return the system in which a group differs most, with the number of others, and its cells."""
+    differing = [
+        comparison
+        for comparison in comparisons
+        if comparison.is_shown_to_differ and not comparison.repeats_other_group
+    ]
+    furthest = max(differing, key=lambda comparison: comparison.log_distance)
+    label, n_others = furthest.system, len(differing) - 1
+    if n_others:
+        label += f" and {n_others} {'other' if n_others == 1 else 'others'}"
+    return label, _comparison_cells(furthest)
+
+
+def _comparison_cells(comparison: GroupComparison) -> list[Text]:
+    """Return a rate; its ratio to the reference, with its interval; and the ratio as drawn."""
+    ink = "" if comparison.repeats_other_group else STYLES.get(comparison.verdict, "")
+    ratio = short_number(comparison.ratio)
+    ratio_cell = Text.assemble((SIGNS.get(comparison.verdict, " "), ink), f" {ratio:>4} ")
+    strip = sign_strip(comparison.ratio, comparison.low, comparison.high, comparison.verdict)
     return [
-        text(f" {percent(one.rate)}"),
-        said + Text(interval_text(one.low, one.high)),
-        text(drawn, style=ink),
+        text(f" {percent(comparison.rate)}"),
+        ratio_cell + Text(interval_text(comparison.low, comparison.high)),
+        text(strip, style=ink),
     ]
 
 
-def _grid() -> Grid:
-    """A table without heads."""
+def _headless_grid() -> Grid:
+    """Return a table without heads."""
     return Grid(box=None, show_header=False, pad_edge=False, padding=(0, 1, 0, 0))

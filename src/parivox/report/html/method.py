@@ -24,7 +24,7 @@ from parivox.report.audit_queries import (
 )
 from parivox.report.context import Choice, Context
 from parivox.report.html.layout import NOT_SUPPLIED
-from parivox.report.labels import with_ids
+from parivox.report.labels import audit_with_ids
 from parivox.report.sheets.sheet import Sheet
 from parivox.report.words import (
     capitalised,
@@ -69,14 +69,14 @@ def method(audit: Audit, context: Context | None) -> dict[str, Any]:
     definitions = audit.record["definitions"]
     return {
         "definitions": [(_words(name), list(_flat(value))) for name, value in definitions.items()],
-        "options": _options(with_ids(audit)),
+        "options": _options(audit_with_ids(audit)),
         "hashes": _hashes(audit, context),
         "versions": [
             *((_words(name), str(one)) for name, one in audit.record["versions"].items()),
             *audit.record.get("other_version", {}).items(),
         ],
         "references": REFERENCES,
-        "command": command(with_ids(audit)),
+        "command": command(audit_with_ids(audit)),
         "standard": places(audit, context),
         "harms": harms(audit, context),
         "sha256": _sha256(audit),
@@ -86,7 +86,7 @@ def method(audit: Audit, context: Context | None) -> dict[str, Any]:
 def _sha256(audit: Audit) -> str:
     """Of ``audit.json``."""
     digest = hashlib.sha256()
-    for piece in with_ids(audit).json_pieces():
+    for piece in audit_with_ids(audit).json_pieces():
         digest.update(piece.encode())
     return digest.hexdigest()
 
