@@ -1,4 +1,8 @@
-"""The audit, end to end: scores and speakers in, one result out."""
+"""The audit, end to end: scores and speakers in, one result out.
+
+The pipeline comes first: `_fill_tables` runs the stages in order, and `parivox.auditing.system` has
+the stages of one system. What is read, drawn and refused follows below.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +86,7 @@ if TYPE_CHECKING:
     Metric = Callable[[Curve], ArrayLike]
 
 ENTRY_POINTS = "parivox.metrics"
-MOST_GROUPINGS = 20
+MAX_GROUPINGS = 20
 """Groupings of one audit with intervals: of each, all trials are counted and resampled."""
 
 
@@ -154,7 +158,7 @@ def audit(
     ConfigError
         If an option is wrong.
     """
-    asked = AuditOptions.from_keywords(
+    audit_options = AuditOptions.from_keywords(
         speakers=speakers,
         by=by,
         within=within,
@@ -167,8 +171,9 @@ def audit(
         compare=compare,
         **options,
     )
-    table = _trial_table(scores, asked)
-    return _audited(_study(scores, asked), table)
+    trial_table_path = _trial_table_path(scores, audit_options)
+    study = _read_study(scores, audit_options)
+    return _audit_study(study, trial_table_path)
 
 
 @reports_progress
@@ -194,143 +199,9 @@ def audit_counted(
     -------
     Audit
     """
-    study = _study(scores, AuditOptions.from_keywords(**options))
-    return _audited(study._replace(read=replace(study.read, merged_counts=counted(study.read))))
-
-
-def _audited(study: _Study, table: Path | None = None) -> Audit:
-    """The audit of what was read; every trial is written to a table, if there is to be one."""
-    rows, record, provenance = _rows_of(study, table)
-    # tables are made once the counts have gone, as both may be large
-    give_back_memory()
-    tables = {name: rows.pop(name).table() for name in [*rows]}
-    return Audit(**tables, record=record, provenance=provenance)
-
-
-def _rows_of(
-    study: _Study, table: Path | None
-) -> tuple[dict[str, TableBuilder], dict[str, Any], list[dict[str, Any]]]:
-    """The rows of each table, how they were made, and what was read."""
-    read, design, files = study.read, study.design, (study.file, study.rules)
-    checked, development_of = design.options, study.development_of
-    if table is not None:
-        check_trials_known(read.trial_sets)
-    common = None
-    if checked.compare:
-        check_comparable(read.trial_sets)
-        common = CommonTrials.of(cast("Sequence[TrialSet]", read.trial_sets))
-    # what is measured: system by system, then against each other
-    block, together = _blocks(read, checked)
-    draws = _draws(read, checked, block, together)
-    design = replace(design, speaker_block=block, draws=draws)
-    measured: list[ComparedSet] = []
-    for trials_of in read.trial_sets:
-        with stage(f"measuring {system_name(trials_of.system, trials_of.list)}"):
-            system = _with_primary(_measured(trials_of, read, design, development_of))
-            # one system alone is measured grouping by grouping, as many take much room
-            cells = [] if len(read.trial_sets) == 1 else list(metrics_by_grouping(system))
-            measured.append(ComparedSet(system, cells))
-    systems = [system for system, _ in measured]
-    # systems are compared on the same groups, so that all are measured before any row is made
-    judged = judged_groups([parts for _, parts in measured])
-    rows = {name: TableBuilder(columns) for name, columns in TABLES.items()}
-    for (system, parts), judged_parts in zip(measured, judged, strict=True):
-        with stage(f"measuring {system_name(system.trials.system, system.trials.list)}"):
-            pairs = zip(parts, judged_parts, strict=True) if parts else _each_judged(system)
-            add_rows(system, pairs, rows)
-            _account(rows["data"], system, read)
-    for one, other in combinations(systems, 2):
-        add_same_score_warnings(rows["data"], one, other)
-    if table is not None:
-        with stage(f"writing {table}"):
-            write_trial_table(table, systems, checked.seed)
-    if common is not None:
-        with stage("comparing"):
-            add_comparisons(rows["comparison"], _pairs(measured, common), checked)
-    record = audit_record(checked, read, systems, *files)
-    return rows, record, provenance_entries(read, systems, *files)
-
-
-def _each_judged(system: System) -> Iterator[tuple[CellMetrics, JudgedGroups | None]]:
-    """The cells of one grouping after the other, with the groups that are judged in them."""
-    for part in metrics_by_grouping(system):
-        ((judged,),) = judged_groups([[part]])
-        yield part, judged
-
-
-class _Study(NamedTuple):
-    """What an audit is of, and what it is measured by."""
-
-    read: GroupedTrials
-    file: GroupsFile | None
-    rules: RuleFile | None
-    design: Design  # without draws
-    development_of: Mapping[tuple[str, str], Any]  # scores to find thresholds on
-
-
-def _study(scores: Any, asked: AuditOptions) -> _Study:
-    """Read what is audited, and check that the options fit it."""
-    asked, file = apply_groups_file(asked)
-    rules = None if asked.thresholds is None else read_rules(asked.thresholds)
-    metrics = _own_metrics(asked.metrics)
-    files = named_counts_files(scores)
-    if rules is not None and (
-        files is not None or len({one for one, _ in sources_by_name(scores)}) > 1
-    ):
-        why = (
-            "several systems have no threshold in common"
-            if files is None
-            else "counts hold no trials"
-        )
-        msg = f"--thresholds: {why}; give the scores of one system, or leave it out"
-        raise ConfigError(msg)
-    if files is None:
-        checked = _checked(asked, file)
-        sources = sources_by_name(scores)
-        development_of = development_sources(asked.threshold_from, sources)
-        read = read_grouped_trials(sources, asked, file, standardise=asked.standardise, rules=rules)
-        if not asked.allocate and any(one.n_without_test_speaker for one in read.trial_sets):
-            checked = _checked(replace(asked, allocate=("enrol",)), file)
-    else:
-        read = read_grouped_counts(files, asked)
-        checked = _checked(
-            asked,
-            file,
-            by=read.names(read.groupings),
-            within=read.names(read.within) or None,
-            llr=asked.llr or read.is_llr,
-            llr_base=read.llr_base(asked),
-        )
-        names = {(one.system, one.list): one for one in read.trial_sets}
-        development_of = development_sources(asked.threshold_from, names)
-    _check_groups(read, checked)
-    _check_speakers_known(read, checked)
-    read, primary_point = _primary_first(read, checked)
-    design = Design(
-        groupings=read.groupings,
-        options=checked,
-        metrics=metrics,
-        within=read.within,
-        standardise_over=read.standardise_over,
-        primary_point=primary_point,
-    )
-    return _Study(read, file, rules, design, development_of)
-
-
-def _measured(
-    trials: TrialSet | TrialCounts,
-    read: GroupedTrials,
-    design: Design,
-    development_of: Mapping[tuple[str, str], Any],
-) -> System:
-    """One system on one list, and what its thresholds are found on."""
-    development = development_of.get((trials.system, trials.list))
-    found_on = None
-    if development is not None:
-        with stage("reading the development scores"):
-            found_on = _development(development, trials.system, read)
-    way = "similarity" if trials.is_similarity else design.options.orientation
-    return measure_system(trials, design, found_on, way, counted=read.merged_counts)
+    study = _read_study(scores, AuditOptions.from_keywords(**options))
+    inputs = replace(study.inputs, merged_counts=counted(study.inputs))
+    return _audit_study(study._replace(inputs=inputs))
 
 
 def speaker_count_thresholds(counts: Any, **options: Any) -> FloatArray:
@@ -348,137 +219,218 @@ def speaker_count_thresholds(counts: Any, **options: Any) -> FloatArray:
     float64 ndarray of shape (threshold,)
         Rising.
     """
-    asked = AuditOptions.from_keywords(**options)
-    # what is said of people moves no threshold
-    asked = replace(asked, limit=(), attempts=None, primary=None, speaker_ids=NEVER)
-    study = _study(counts, asked)
-    (trials,) = study.read.trial_sets
-    system = _measured(trials, study.read, study.design, study.development_of)
+    audit_options = AuditOptions.from_keywords(**options)
+    # Options about speakers, which need the tally that is yet to be made, move no threshold.
+    audit_options = replace(audit_options, limit=(), attempts=None, primary=None, speaker_ids=NEVER)
+    study = _read_study(counts, audit_options)
+    (trials,) = study.inputs.trial_sets
+    system = _measure(trials, study.inputs, study.design, study.development_sources)
     return counted_thresholds(system)
 
 
-def _trial_table(scores: Any, asked: AuditOptions) -> Path | None:
-    """Where every trial is to be written, if it is, and is no file that is read."""
-    if asked.trial_table is None:
-        return None
-    tables = (
-        name for name, one in option_fields(AuditOptions).items() if isinstance(one, Unchecked)
-    )
-    inputs = [scores, *(getattr(asked, name) for name in tables if name != "trial_table")]
-    return check_trial_table(asked.trial_table, [one for source in inputs for one in _each(source)])
+# --- the pipeline -------------------------------------------------------------------------------
 
 
-def _checked(asked: AuditOptions, file: GroupsFile | None, **of_counts: Any) -> Options:
-    """Options, with the references of the groups file where none are asked for.
+def _audit_study(study: _Study, trial_table_path: Path | None = None) -> Audit:
+    """Audit what was read; write every trial to a table too, if a path for it is given."""
+    tables, record, provenance = _fill_tables(study, trial_table_path)
+    # Builders become tables only here, where the counts are out of scope: both may be large.
+    give_back_memory()
+    finished_tables = {name: tables.pop(name).table() for name in list(tables)}
+    return Audit(**finished_tables, record=record, provenance=provenance)
 
-    Files of counts have groupings and a kind of scores of their own.
-    """
-    reference = asked.reference or (file.reference if file is not None else None)
-    return Options(**{**vars(asked), "reference": reference, **of_counts})
+
+def _fill_tables(
+    study: _Study, trial_table_path: Path | None
+) -> tuple[dict[str, TableBuilder], dict[str, Any], list[dict[str, Any]]]:
+    """Run every stage of an audit; return the rows of each table, the record and the provenance."""
+    inputs, options = study.inputs, study.design.options
+    if trial_table_path is not None:
+        check_trials_known(inputs.trial_sets)
+    common_trials = None
+    if options.compare:
+        check_comparable(inputs.trial_sets)
+        common_trials = CommonTrials.of(cast("Sequence[TrialSet]", inputs.trial_sets))
+
+    # Speakers are drawn once, so that all systems, lists and groupings have the same draws.
+    design = _with_draws(study.design, inputs)
+
+    # Of each system: counts, operating points, errors by speaker, draws; then estimates.
+    measured_systems: list[ComparedSet] = []
+    for trials in inputs.trial_sets:
+        with stage(f"measuring {system_name(trials.system, trials.list)}"):
+            system = _measure(trials, inputs, design, study.development_sources)
+            _check_primary_point(system)
+            # A single system is estimated grouping by grouping below, as many take much room.
+            is_single = len(inputs.trial_sets) == 1
+            metrics = [] if is_single else list(metrics_by_grouping(system))
+            measured_systems.append(ComparedSet(system, metrics))
+    systems = [system for system, _ in measured_systems]
+
+    # Systems are compared on the same groups, so all are measured before any row is added.
+    judged_by_system = judged_groups([cell_metrics for _, cell_metrics in measured_systems])
+    tables = {name: TableBuilder(columns) for name, columns in TABLES.items()}
+    for (system, cell_metrics), judged in zip(measured_systems, judged_by_system, strict=True):
+        with stage(f"measuring {system_name(system.trials.system, system.trials.list)}"):
+            if cell_metrics:
+                add_rows(system, zip(cell_metrics, judged, strict=True), tables)
+            else:
+                add_rows(system, _metrics_with_judged_groups(system), tables)
+            _add_data_rows(tables["data"], system, inputs)
+    for first_system, second_system in combinations(systems, 2):
+        add_same_score_warnings(tables["data"], first_system, second_system)
+    if trial_table_path is not None:
+        with stage(f"writing {trial_table_path}"):
+            write_trial_table(trial_table_path, systems, options.seed)
+    if common_trials is not None:
+        with stage("comparing"):
+            pairs = _compared_pairs(measured_systems, common_trials)
+            add_comparisons(tables["comparison"], pairs, options)
+
+    files = study.groups_file, study.threshold_rules
+    record = audit_record(options, inputs, systems, *files)
+    return tables, record, provenance_entries(inputs, systems, *files)
 
 
-def _account(data: TableBuilder, system: System, read: GroupedTrials) -> None:
-    """Add what became of the trials of one system."""
-    trials, tally, points = system.trials, system.counts, system.points.located
+def _measure(
+    trials: TrialSet | TrialCounts,
+    inputs: GroupedTrials,
+    design: Design,
+    development_sources: Mapping[tuple[str, str], Any],
+) -> System:
+    """Return one system on one list, measured up to its draws."""
+    source = development_sources.get((trials.system, trials.list))
+    development = None
+    if source is not None:
+        with stage("reading the development scores"):
+            development = _read_development_trials(source, trials.system, inputs)
+    orientation = "similarity" if trials.is_similarity else design.options.orientation
+    return measure_system(trials, design, development, orientation, counted=inputs.merged_counts)
+
+
+def _metrics_with_judged_groups(
+    system: System,
+) -> Iterator[tuple[CellMetrics, JudgedGroups | None]]:
+    """Yield the metrics of one grouping after the other, with the groups that are judged in it."""
+    for cell_metrics in metrics_by_grouping(system):
+        ((judged,),) = judged_groups([[cell_metrics]])
+        yield cell_metrics, judged
+
+
+def _add_data_rows(data_table: TableBuilder, system: System, inputs: GroupedTrials) -> None:
+    """Add what became of the trials of one system, and what is odd about them."""
+    trials, counts, points = system.trials, system.counts, system.points.located
     options = system.design.options
-    add_trial_accounts(data, trials, read.speakers, read.groupings, tally, points, options)
-    every = [*read.groupings, *read.within]
-    add_data_warnings(data, trials, every, tally.all_counts, system.development, options)
+    add_trial_accounts(
+        data_table, trials, inputs.speakers, inputs.groupings, counts, points, options
+    )
+    groupings = [*inputs.groupings, *inputs.within]
+    add_data_warnings(data_table, trials, groupings, counts.all_counts, system.development, options)
     if options.conflicts == "set-aside" and trials.has_speakers:
-        add_conflict_effects(data, trials, read.groupings, tally, points, options)
+        add_conflict_effects(data_table, trials, inputs.groupings, counts, points, options)
 
 
-def _pairs(
-    compared: Sequence[ComparedSet], common: CommonTrials
+def _compared_pairs(
+    measured_systems: Sequence[ComparedSet], common_trials: CommonTrials
 ) -> Iterator[tuple[ComparedSet, ComparedSet, str]]:
-    """Each two systems and lists, on the trials that they are compared on."""
-    restricted = {}
-    for i, trials in common.restricted.items():
-        # on the speakers drawn for all; which way scores go was checked on all trials
-        whole = compared[i].system
-        design = replace(whole.design, standardise_over=())
-        some = measure_system(trials, design, whole.development, "similarity", is_along=False)
-        restricted[i] = ComparedSet(some, list(metrics_by_grouping(some)))
-    for i, j in combinations(range(len(compared)), 2):
-        of = restricted if common.is_restricted(i, j) else compared
-        yield of[i], of[j], common.in_words(i, j)
+    """Yield each two systems and lists, measured on the trials that they are compared on."""
+    restricted_systems = {}
+    for i, trials in common_trials.restricted.items():
+        # The speakers drawn for all trials serve again. The direction of the scores was checked
+        # on all trials, so that none is checked here.
+        system = measured_systems[i].system
+        design = replace(system.design, standardise_over=())
+        restricted = measure_system(
+            trials, design, system.development, "similarity", is_along=False
+        )
+        restricted_systems[i] = ComparedSet(restricted, list(metrics_by_grouping(restricted)))
+    for i, j in combinations(range(len(measured_systems)), 2):
+        if common_trials.is_restricted(i, j):
+            yield restricted_systems[i], restricted_systems[j], common_trials.in_words(i, j)
+        else:
+            yield measured_systems[i], measured_systems[j], common_trials.in_words(i, j)
 
 
-def _each(source: Any) -> list[Any]:
-    """What may be files of what a caller gives: one, several, or several by name."""
-    if isinstance(source, dict):
-        return [one for part in source.values() for one in _each(part)]
-    return list(source) if isinstance(source, (list, tuple)) else [source]
+# --- what is read -------------------------------------------------------------------------------
 
 
-def _check_speakers_known(read: GroupedTrials, options: Options) -> None:
-    """Refuse options that need to know the speakers where counts are audited."""
-    if all(one.by_speaker is not None for one in read.trial_sets):
-        _check_ids_known(read, options)
-        return
-    for name in ("limit", "attempts", "primary"):
-        if getattr(options, name):
-            msg = (
-                f"--{name}: counts do not tell who the speakers are, so that nothing can be said "
-                "of people or chance; give the scores"
-            )
-            raise ConfigError(msg)
-    _check_ids_known(read, options)
+class _Study(NamedTuple):
+    """What an audit is of, and what it is measured by."""
+
+    inputs: GroupedTrials
+    groups_file: GroupsFile | None
+    threshold_rules: RuleFile | None
+    design: Design  # without draws
+    development_sources: Mapping[tuple[str, str], Any]  # scores to find thresholds on
 
 
-def _check_ids_known(read: GroupedTrials, options: Options) -> None:
-    """Refuse to name speakers where counts are audited."""
-    if options.speaker_ids == OFFENDERS and not all(one.has_speakers for one in read.trial_sets):
-        msg = f"--speaker-ids {OFFENDERS}: counts hold no ids of speakers; give the scores"
-        raise ConfigError(msg)
+def _read_study(scores: Any, audit_options: AuditOptions) -> _Study:
+    """Read what is audited, and check that the options fit it."""
+    audit_options, groups_file = apply_groups_file(audit_options)
+    threshold_rules = None
+    if audit_options.thresholds is not None:
+        threshold_rules = read_rules(audit_options.thresholds)
+    metrics = _user_metrics(audit_options.metrics)
+    counts_files = named_counts_files(scores)
+    if threshold_rules is not None:
+        _check_rules_apply(scores, has_counts=counts_files is not None)
+    if counts_files is None:
+        options = _complete_options(audit_options, groups_file)
+        sources = sources_by_name(scores)
+        development = development_sources(audit_options.threshold_from, sources)
+        inputs = read_grouped_trials(
+            sources,
+            audit_options,
+            groups_file,
+            standardise=audit_options.standardise,
+            rules=threshold_rules,
+        )
+        lacks_test_speakers = any(trials.n_without_test_speaker for trials in inputs.trial_sets)
+        if not audit_options.allocate and lacks_test_speakers:
+            by_enrolment = replace(audit_options, allocate=("enrol",))
+            options = _complete_options(by_enrolment, groups_file)
+    else:
+        inputs = read_grouped_counts(counts_files, audit_options)
+        options = _complete_options(
+            audit_options,
+            groups_file,
+            by=inputs.names(inputs.groupings),
+            within=inputs.names(inputs.within) or None,
+            llr=audit_options.llr or inputs.is_llr,
+            llr_base=inputs.llr_base(audit_options),
+        )
+        trials_by_name = {(trials.system, trials.list): trials for trials in inputs.trial_sets}
+        development = development_sources(audit_options.threshold_from, trials_by_name)
+    _check_groups(inputs, options)
+    _check_speakers_known(inputs, options)
+    inputs, primary_point = _primary_grouping_first(inputs, options)
+    design = Design(
+        groupings=inputs.groupings,
+        options=options,
+        metrics=metrics,
+        within=inputs.within,
+        standardise_over=inputs.standardise_over,
+        primary_point=primary_point,
+    )
+    return _Study(inputs, groups_file, threshold_rules, design, development)
 
 
-def _blocks(
-    read: GroupedTrials, options: Options
-) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
-    """What is taken in blocks where lists do not fit in memory; None for what is not.
+def _complete_options(
+    audit_options: AuditOptions, groups_file: GroupsFile | None, **counts_options: Any
+) -> Options:
+    """Return checked options, with the references of the groups file where none are requested.
 
-    The block that stands for each speaker, of very many speakers; and of those that are tallied,
-    the block that each is drawn with, of very many trials.
+    Files of counts have groupings and a kind of scores of their own: `counts_options`.
     """
-    every = [one.by_speaker for one in read.trial_sets]
-    large = [one for one in every if isinstance(one, TrialSet) and not one.is_held]
-    if not options.intervals or read.speakers is None or not large:
-        return None, None
-    used = np.unique(np.concatenate([one.in_use for one in every if one is not None]))
-    finest = finest_groups(
-        [*read.groupings, *read.within, *read.standardise_over], len(read.speakers.ids)
-    )
-    block = blocks_replacing_speakers(finest, used, MAX_SEPARATE_SPEAKERS, N_SPEAKER_BLOCKS)
-    if max(one.n_trials for one in large) <= MAX_COUNT_ROWS:
-        return block, None
-    if block is None:
-        return None, blocks_of_many_speakers(finest, used, N_DRAWN_BLOCKS, N_DRAWN_BLOCKS)
-    of_blocks = block_groups(finest, block, used).astype(np.int64)
-    return block, blocks_of_many_speakers(
-        of_blocks, np.arange(of_blocks.size), N_DRAWN_BLOCKS, N_DRAWN_BLOCKS
-    )
+    default_reference = None if groups_file is None else groups_file.reference
+    reference = audit_options.reference or default_reference
+    return Options(**{**vars(audit_options), "reference": reference, **counts_options})
 
 
-def _draws(
-    read: GroupedTrials,
-    options: Options,
-    block: NDArray[np.int32] | None,
-    together: NDArray[np.int32] | None,
-) -> SpeakerDraws | None:
-    """The speakers drawn for replicates, or the blocks of them, if there are to be any."""
-    every = [one.by_speaker for one in read.trial_sets]
-    known = [one for one in every if one is not None]
-    if not options.intervals or not known:
-        return None
-    used = np.unique(np.concatenate([one.in_use for one in known]))
-    if block is None and used.size > MAX_DRAWN_SPEAKERS:
-        return None
-    return draw_speakers(known, read.groupings, options, block, together)
-
-
-def _development(source: Any, system: str, read: GroupedTrials) -> TrialSet | TrialCounts:
-    """Trials, or counts of them, to find thresholds on."""
+def _read_development_trials(
+    source: Any, system: str, inputs: GroupedTrials
+) -> TrialSet | TrialCounts:
+    """Return the trials, or counts of them, to find thresholds on."""
     if holds_counts(source):
         from parivox.auditing.counts.merging import read_counts_files  # noqa: PLC0415 - for counts only
 
@@ -487,30 +439,184 @@ def _development(source: Any, system: str, read: GroupedTrials) -> TrialSet | Tr
         source,
         system=system,
         list_="development",
-        speakers=read.speakers,
+        speakers=inputs.speakers,
         strangers=True,
-        **read.reading_options,
+        **inputs.reading_options,
     )
 
 
-def _check_groups(read: GroupedTrials, options: Options) -> None:
-    """Refuse references that are no groups, and more groups than intervals can be held of."""
-    known = sorted({group for grouping in read.groupings for group in grouping.groups})
-    _check_references(options, known)
-    for one in options.limits:
-        if one.group and one.group not in known:
-            msg = f"--limit: {one.group!r} is not a group; {name_hint(one.group, known)}"
+def _trial_table_path(scores: Any, audit_options: AuditOptions) -> Path | None:
+    """Return the path for the table of trials, if one is requested; it may be no file of input."""
+    if audit_options.trial_table is None:
+        return None
+    input_options = [
+        name
+        for name, field in option_fields(AuditOptions).items()
+        if isinstance(field, Unchecked) and name != "trial_table"
+    ]
+    inputs = [scores, *(getattr(audit_options, name) for name in input_options)]
+    sources = [source for sources in inputs for source in _single_sources(sources)]
+    return check_trial_table(audit_options.trial_table, sources)
+
+
+def _single_sources(sources: Any) -> list[Any]:
+    """Return what may be files of what a caller gives: one, several, or several by name."""
+    if isinstance(sources, dict):
+        return [source for nested in sources.values() for source in _single_sources(nested)]
+    return list(sources) if isinstance(sources, (list, tuple)) else [sources]
+
+
+def _primary_grouping_first(inputs: GroupedTrials, options: Options) -> tuple[GroupedTrials, str]:
+    """Put the primary grouping before all others; return the operating point too, if named."""
+    primary, point = options.primary_of(inputs.names(inputs.groupings))
+    groupings = sorted(inputs.groupings, key=lambda grouping: grouping.name != primary)
+    return replace(inputs, groupings=groupings), point
+
+
+def entry_points() -> Iterable[EntryPoint]:
+    """Return the metrics that installed packages register."""
+    # The standard library's look-up takes longer to import than all packages take to ask.
+    heading = f"[{ENTRY_POINTS}]"
+    texts = (
+        file.read_text(encoding="utf-8", errors="replace")
+        for folder in sys.path
+        for file in Path(folder).glob("*-info/entry_points.txt")
+    )
+    if not any(heading in text for text in texts):
+        return ()
+    from importlib.metadata import entry_points as registered_entry_points  # noqa: PLC0415
+
+    return registered_entry_points(group=ENTRY_POINTS)
+
+
+def _user_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
+    """Return the user's metrics: those given and those registered by entry point."""
+    user_metrics: dict[str, Metric] = {}
+    for entry_point in entry_points():
+        try:
+            user_metrics[entry_point.name] = entry_point.load()
+        except Exception as error:
+            msg = f"metric {entry_point.name!r} of {entry_point.value} cannot be loaded: {error!r}"
+            raise ConfigError(msg) from error
+    user_metrics.update(metrics or {})
+    for name in user_metrics:
+        if name in MEASURES or "+" in name:
+            msg = f"metric {name!r} would stand for a built-in one; give it another name"
             raise ConfigError(msg)
-    if not options.intervals or all(no_intervals_reason(one) for one in read.trial_sets):
+    return user_metrics
+
+
+# --- whom uncertainty is measured over ----------------------------------------------------------
+
+
+def _with_draws(design: Design, inputs: GroupedTrials) -> Design:
+    """Return the design with the blocks that its speakers are in and with the speakers drawn."""
+    speaker_block, draw_block = _speaker_and_draw_blocks(inputs, design.options)
+    draws = _speaker_draws(inputs, design.options, speaker_block, draw_block)
+    return replace(design, speaker_block=speaker_block, draws=draws)
+
+
+def _speaker_and_draw_blocks(
+    inputs: GroupedTrials, options: Options
+) -> tuple[NDArray[np.int32] | None, NDArray[np.int32] | None]:
+    """Return what is taken in blocks where lists do not fit in memory; None for what is not.
+
+    First the block that stands for each speaker, of very many speakers. Then, of very many trials,
+    the block that each of these units is drawn with.
+    """
+    speaker_trials = [trials.by_speaker for trials in inputs.trial_sets]
+    large_sets = [
+        trials for trials in speaker_trials if isinstance(trials, TrialSet) and not trials.is_held
+    ]
+    if not options.intervals or inputs.speakers is None or not large_sets:
+        return None, None
+    used_speakers = np.unique(
+        np.concatenate([trials.in_use for trials in speaker_trials if trials is not None])
+    )
+    groupings = [*inputs.groupings, *inputs.within, *inputs.standardise_over]
+    finest = finest_groups(groupings, len(inputs.speakers.ids))
+    speaker_block = blocks_replacing_speakers(
+        finest, used_speakers, MAX_SEPARATE_SPEAKERS, N_SPEAKER_BLOCKS
+    )
+    if max(trials.n_trials for trials in large_sets) <= MAX_COUNT_ROWS:
+        return speaker_block, None
+    units, finest_of_units = used_speakers, finest
+    if speaker_block is not None:
+        finest_of_units = block_groups(finest, speaker_block, used_speakers).astype(np.int64)
+        units = np.arange(finest_of_units.size)
+    draw_block = blocks_of_many_speakers(finest_of_units, units, N_DRAWN_BLOCKS, N_DRAWN_BLOCKS)
+    return speaker_block, draw_block
+
+
+def _speaker_draws(
+    inputs: GroupedTrials,
+    options: Options,
+    speaker_block: NDArray[np.int32] | None,
+    draw_block: NDArray[np.int32] | None,
+) -> SpeakerDraws | None:
+    """Return the speakers drawn for replicates, or the blocks of them, if there are to be any."""
+    speaker_trials = [
+        trials.by_speaker for trials in inputs.trial_sets if trials.by_speaker is not None
+    ]
+    if not options.intervals or not speaker_trials:
+        return None
+    used_speakers = np.unique(np.concatenate([trials.in_use for trials in speaker_trials]))
+    if speaker_block is None and used_speakers.size > MAX_DRAWN_SPEAKERS:
+        return None
+    return draw_speakers(speaker_trials, inputs.groupings, options, speaker_block, draw_block)
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+def _check_rules_apply(scores: Any, *, has_counts: bool) -> None:
+    """Refuse a file of thresholds where there are no trials of one system to decide by it."""
+    if has_counts:
+        reason = "counts hold no trials"
+    elif len({system for system, _ in sources_by_name(scores)}) > 1:
+        reason = "several systems have no threshold in common"
+    else:
         return
-    named = "" if options.by else f" ({read.chosen_by})"
-    times = len(options.allocate) * (1 + sum(len(one.groups) for one in read.within))
-    n = times * sum(len(one.groups) for one in read.groupings)
-    if len(read.groupings) > MOST_GROUPINGS:
-        problem = f"{len(read.groupings):,} groupings{named} are more than {MOST_GROUPINGS}"
-    elif n > MOST_GROUPS:
-        each = " by every allocation and within every level" if times > 1 else ""
-        problem = f"{n:,} groups{each}{named} are more than {MOST_GROUPS:,}"
+    msg = f"--thresholds: {reason}; give the scores of one system, or leave it out"
+    raise ConfigError(msg)
+
+
+def _check_speakers_known(inputs: GroupedTrials, options: Options) -> None:
+    """Refuse options that need to know the speakers where counts are audited."""
+    if any(trials.by_speaker is None for trials in inputs.trial_sets):
+        for name in ("limit", "attempts", "primary"):
+            if getattr(options, name):
+                msg = (
+                    f"--{name}: counts do not tell who the speakers are, so that nothing can be "
+                    "said of people or chance; give the scores"
+                )
+                raise ConfigError(msg)
+    has_ids = all(trials.has_speakers for trials in inputs.trial_sets)
+    if options.speaker_ids == OFFENDERS and not has_ids:
+        msg = f"--speaker-ids {OFFENDERS}: counts hold no ids of speakers; give the scores"
+        raise ConfigError(msg)
+
+
+def _check_groups(inputs: GroupedTrials, options: Options) -> None:
+    """Refuse references that are no groups, and more groups than intervals can be held of."""
+    group_names = sorted({group for grouping in inputs.groupings for group in grouping.groups})
+    _check_references(options, group_names)
+    for limit in options.limits:
+        if limit.group and limit.group not in group_names:
+            msg = f"--limit: {limit.group!r} is not a group; {name_hint(limit.group, group_names)}"
+            raise ConfigError(msg)
+    if not options.intervals or all(map(no_intervals_reason, inputs.trial_sets)):
+        return
+    chosen_by = "" if options.by else f" ({inputs.chosen_by})"
+    n_strata = 1 + sum(len(grouping.groups) for grouping in inputs.within)
+    n_repeats = len(options.allocate) * n_strata
+    n_groups = n_repeats * sum(len(grouping.groups) for grouping in inputs.groupings)
+    n_groupings = len(inputs.groupings)
+    if n_groupings > MAX_GROUPINGS:
+        problem = f"{n_groupings:,} groupings{chosen_by} are more than {MAX_GROUPINGS}"
+    elif n_groups > MOST_GROUPS:
+        repeats = " by every allocation and within every level" if n_repeats > 1 else ""
+        problem = f"{n_groups:,} groups{repeats}{chosen_by} are more than {MOST_GROUPS:,}"
     else:
         return
     msg = (
@@ -520,66 +626,24 @@ def _check_groups(read: GroupedTrials, options: Options) -> None:
     raise ConfigError(msg)
 
 
-def _check_references(options: Options, known: Sequence[str]) -> None:
-    """Named groups to compare with must be groups."""
+def _check_references(options: Options, group_names: Sequence[str]) -> None:
+    """Refuse references that are neither a rule nor a group."""
     for name in options.reference:
-        if name not in REFERENCES and name not in known:
+        if name not in REFERENCES and name not in group_names:
             msg = (
                 f"--reference {name!r} is neither pooled, macro, geomean or best nor a group; "
-                f"{name_hint(name, known)}"
+                f"{name_hint(name, group_names)}"
             )
             raise ConfigError(msg)
 
 
-def _primary_first(read: GroupedTrials, options: Options) -> tuple[GroupedTrials, str]:
-    """The primary grouping before all others, and the operating point if one is named."""
-    primary, point = options.primary_of(read.names(read.groupings))
-    groupings = sorted(read.groupings, key=lambda one: one.name != primary)
-    return replace(read, groupings=groupings), point
-
-
-def _with_primary(system: System) -> System:
-    """The system, if it has the operating point that is named to be primary."""
-    named, known = system.design.primary_point, [one.point.text for one in system.points.located]
-    if named and named not in known:
+def _check_primary_point(system: System) -> None:
+    """Refuse a primary operating point that the system does not have."""
+    primary_point = system.design.primary_point
+    point_names = [located.point.text for located in system.points.located]
+    if primary_point and primary_point not in point_names:
         msg = (
-            f"--primary {system.design.options.primary!r}: {named!r} is not an operating point of "
-            f"{system.trials.name}; choose from {', '.join(known)}"
+            f"--primary {system.design.options.primary!r}: {primary_point!r} is not an operating "
+            f"point of {system.trials.name}; choose from {', '.join(point_names)}"
         )
         raise ConfigError(msg)
-    return system
-
-
-def entry_points() -> Iterable[EntryPoint]:
-    """Metrics that installed packages register.
-
-    The standard library's look-up takes longer to import than all packages take to ask.
-    """
-    heading = f"[{ENTRY_POINTS}]"
-    texts = (
-        file.read_text(encoding="utf-8", errors="replace")
-        for folder in sys.path
-        for file in Path(folder).glob("*-info/entry_points.txt")
-    )
-    if not any(heading in text for text in texts):
-        return ()
-    from importlib.metadata import entry_points as registered  # noqa: PLC0415
-
-    return registered(group=ENTRY_POINTS)
-
-
-def _own_metrics(metrics: Mapping[str, Metric] | None) -> dict[str, Metric]:
-    """The user's metrics: those given and those registered by entry point."""
-    found: dict[str, Metric] = {}
-    for entry in entry_points():
-        try:
-            found[entry.name] = entry.load()
-        except Exception as error:
-            msg = f"metric {entry.name!r} of {entry.value} cannot be loaded: {error!r}"
-            raise ConfigError(msg) from error
-    found.update(metrics or {})
-    for name in found:
-        if name in MEASURES or "+" in name:
-            msg = f"metric {name!r} would stand for a built-in one; give it another name"
-            raise ConfigError(msg)
-    return found

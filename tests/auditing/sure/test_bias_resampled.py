@@ -60,7 +60,7 @@ def drawn(alike):
     options = {"replicates": REPLICATES, "seed": SEED, "operating_points": ["eer", "min-cdet"]}
     options["reference"] = ["others", "pooled", "macro", "geomean", "best"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "_draws", keep)
+        patch.setattr(running, "_speaker_draws", keep)
         again = alike.audit(**options)
         fixed = alike.audit(**options, fixed_threshold=True)
     weights = [dict(zip(kept["ids"], row, strict=True)) for row in kept["draws"].weights.tolist()]

@@ -27,7 +27,7 @@ def drawn(bank):
         return kept["draws"]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "_draws", keep)
+        patch.setattr(running, "_speaker_draws", keep)
         audit = pv.audit(
             bank.table(bank.scored, "device", "decision"),
             speakers=bank.customers,
