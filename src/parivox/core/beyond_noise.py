@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray
 
 
-# A spread is told of three groups and more; two groups have a ratio.
+# A spread is computed from three groups on; two groups have a ratio.
 _MIN_GROUPS = 3
-_MIN_RELATIVE_VARIANCE = 1e-24  # of a squared mean: rates that vary by no more do so by rounding
-_MAX_UNDEFINED_SHARE = 0.05  # share of draws in which a group may be undefined
+# Variance in units of the squared mean; rates that vary by less do so by rounding.
+_MIN_RELATIVE_VARIANCE = 1e-24
+# Share of draws in which a group may be undefined.
+_MAX_UNDEFINED_SHARE = 0.05
 
 
 class TauLog(NamedTuple):
@@ -56,7 +58,7 @@ class SpreadQuantiles(NamedTuple):
 
 
 def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
-    """Spread of ln rates beyond that of a fair system: the headline number.
+    """Return the spread of ln rates beyond that of a system with equal rates.
 
     See docs/methods/noise-floors.md#tau-log.
 
@@ -64,8 +66,8 @@ def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
     deviation of ln rates between groups: 0.3 says that groups typically differ from their middle
     by a third. `p` is that of the uncorrected spread. Rates are above 0
     (`parivox.core.noise.without_zeros`); null draws, ``[replicate, ..., group]``, are the
-    same of a fair system, for instance ``gamma_multinomial(...).lifted``. NaN with fewer than three
-    groups, a rate of 0 or without null draws.
+    same of a fair system, for instance ``gamma_multinomial(...).nonzero_rates``. NaN with fewer
+    than three groups, a rate of 0 or without null draws.
 
     Examples
     --------
@@ -80,7 +82,7 @@ def tau_log(rates: ArrayLike, null: ArrayLike) -> TauLog:
 
 
 def tau_log_null(null: ArrayLike) -> FloatArray:
-    """`tau_log` of each draw of a fair system, which its noise floor is made of.
+    """Return `tau_log` of each draw of a system with equal rates, for its noise floor.
 
     Of shape (replicate, ...), 0 or above, lower is fairer; NaN with fewer than three groups or a
     rate of 0.
@@ -94,14 +96,14 @@ MIN_EXPECTED_ERRORS = 2.0
 
 
 class Heterogeneity(NamedTuple):
-    """How unlike groups are in units of chance: of the data (...), of draws (replicate, ...)."""
+    """Differences between groups in units of chance: data (...), draws (replicate, ...)."""
 
     value: FloatArray
     draws: FloatArray
 
 
 def expect_errors(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.bool_]:
-    """Whether at least two errors are expected of each group if all have one rate.
+    """Return whether at least two errors are expected of each group if all have one rate.
 
     Groups with fewer say nothing of whether rates differ, but a single error makes their rate many
     times the common one: with them, `heterogeneity` finds hardly any difference of other groups.
@@ -119,17 +121,15 @@ def expect_errors(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.bool_]:
         np.asarray(counts, dtype=np.float64) for counts in (errors, trials)
     )
     is_known = np.isfinite(group_errors) & np.isfinite(group_trials)
-    all_trials, all_errors = (
-        np.where(is_known, counts, 0).sum(axis=-1, keepdims=True)
-        for counts in (group_trials, group_errors)
-    )
+    all_errors = np.where(is_known, group_errors, 0).sum(axis=-1, keepdims=True)
+    all_trials = np.where(is_known, group_trials, 0).sum(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         expected = group_trials * all_errors / all_trials
     return np.asarray(expected >= MIN_EXPECTED_ERRORS)
 
 
 def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
-    """How many times as much groups differ as those of a fair system do: one test of them all.
+    """Return how much groups differ, in units of how much groups with equal rates would.
 
     See docs/methods/noise-floors.md#heterogeneity.
 
@@ -166,7 +166,7 @@ def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
     n_groups = is_used.sum(axis=-1)
 
     def weighted_mean_square(rates_of_groups: FloatArray) -> FloatArray:
-        """Weighted mean square off the weighted mean."""
+        """Return the weighted mean square of deviations from the weighted mean."""
         group_rates = np.where(is_used, rates_of_groups, 0)
         total = np.maximum(weights.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
         deviations = group_rates - (weights * group_rates).sum(axis=-1, keepdims=True) / total
@@ -177,7 +177,7 @@ def heterogeneity(rates: ArrayLike, null: ArrayLike) -> Heterogeneity:
 
 
 def welch(rates: ArrayLike, se: ArrayLike, df: ArrayLike) -> FloatArray:
-    """P value of all rates being one, where speakers may vary unlike from group to group.
+    """Return the p value of equal rates where speakers may vary more in some groups than others.
 
     See docs/methods/noise-floors.md#heterogeneity. Welch's test of ln rates, each with its own
     standard error and degrees of freedom, as its interval has: it needs no draws of a fair system,
@@ -201,7 +201,7 @@ def welch(rates: ArrayLike, se: ArrayLike, df: ArrayLike) -> FloatArray:
     from scipy.special import fdtrc  # noqa: PLC0415 - takes time to load
 
     group_rates, standard_errors, group_df = np.broadcast_arrays(
-        *(np.asarray(log_rates, np.float64) for log_rates in (rates, se, df))
+        np.asarray(rates, np.float64), np.asarray(se, np.float64), np.asarray(df, np.float64)
     )
     is_used = (group_rates > 0) & (standard_errors > 0) & (group_df > 0)
     n_groups = is_used.sum(axis=-1)
@@ -210,9 +210,9 @@ def welch(rates: ArrayLike, se: ArrayLike, df: ArrayLike) -> FloatArray:
     total = np.maximum(weights.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
     deviations = log_rates - (weights * log_rates).sum(axis=-1, keepdims=True) / total
     df_between = np.maximum(n_groups - 1, 1)
-    weight_losses = np.where(
-        is_used, (1 - weights / total) ** 2 / np.where(is_used, group_df, 1), 0
-    ).sum(axis=-1)
+    # the more a group's weight rests on few speakers, the fewer degrees of freedom are left
+    group_losses = (1 - weights / total) ** 2 / np.where(is_used, group_df, 1)
+    weight_losses = np.where(is_used, group_losses, 0).sum(axis=-1)
     correction = 1 + 2 * (n_groups - 2) / np.maximum(n_groups**2 - 1, 1) * weight_losses
     f_statistic = (weights * deviations**2).sum(axis=-1) / df_between / correction
     df_within = np.maximum(n_groups**2 - 1, 1) / (3 * np.where(n_groups > 1, weight_losses, 1))
@@ -220,7 +220,7 @@ def welch(rates: ArrayLike, se: ArrayLike, df: ArrayLike) -> FloatArray:
 
 
 def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.95) -> SpreadLimits:
-    """Interval of the spread of groups beyond noise, by inverting draws of the noise.
+    """Return an interval of the spread of groups beyond noise, by inverting draws of the noise.
 
     See docs/methods/noise-floors.md#tau-log. What is observed is the true value of each group and
     noise, so its variance over the groups of a true spread s is, with the direction d in which the
@@ -246,16 +246,13 @@ def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.9
     >>> bool(0.8 < found.low < 1.0 < found.high < 1.3)
     True
     """
-    observed_values, noise_draws = (
-        np.asarray(array, dtype=np.float64) for array in (values, noise)
-    )
+    observed_values = np.asarray(values, dtype=np.float64)
+    noise_draws = np.asarray(noise, dtype=np.float64)
     is_known = ~np.isnan(observed_values)
     n_groups = is_known.sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        centred_values, centred_noise = (
-            _centre(observed_values, is_known),
-            _centre(noise_draws, is_known),
-        )
+        centred_values = _deviations(observed_values, is_known)
+        centred_noise = _deviations(noise_draws, is_known)
         observed = (centred_values**2).sum(axis=-1) / (n_groups - 1)
         direction = np.where(observed > 0, 1 / np.sqrt(observed), 0)[..., None] * centred_values
         covariance = (direction * centred_noise).sum(axis=-1) / (n_groups - 1)
@@ -267,9 +264,8 @@ def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.9
         | ~np.isfinite(observed)
     )
     tail = (1 - confidence) / 2
-    mean_noise_variance = np.where(is_undefined, 0, noise_variance).sum(axis=0) / np.maximum(
-        (~is_undefined).sum(axis=0), 1
-    )
+    total_noise_variance = np.where(is_undefined, 0, noise_variance).sum(axis=0)
+    mean_noise_variance = total_noise_variance / np.maximum((~is_undefined).sum(axis=0), 1)
     low_spreads = _solve_spread(observed, covariance, noise_variance, is_low=True)
     high_spreads = _solve_spread(
         np.maximum(observed, mean_noise_variance), covariance, noise_variance, is_low=False
@@ -285,7 +281,7 @@ def spread_interval(values: ArrayLike, noise: ArrayLike, confidence: float = 0.9
 
 
 def corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray:
-    """Variance of rates between groups, less the mean variance of a rate.
+    """Return the variance of rates between groups, less the mean variance of a rate.
 
     In units of the rate squared, unbiased, hence negative at times. Of effective trials; all trials
     make it the binomial estimate of Lum, Zhang and Bower (2022), which takes out too little.
@@ -300,7 +296,7 @@ def corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray:
 
 
 def double_corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray:
-    """Variance of rates drawn about rates, less both layers of noise.
+    """Return the variance of rates drawn about observed rates, less both layers of noise.
 
     Of rates that `resampled_rates` drew from the observed ones, and effective trials. May be
     negative. Lum, Zhang and Bower (2022).
@@ -317,7 +313,7 @@ def double_corrected_variance(rates: ArrayLike, trials: ArrayLike) -> FloatArray
 def resampled_rates(
     rates: ArrayLike, trials: ArrayLike, replicates: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Draws from Binomial(trials, rate), as rates.
+    """Return draws from Binomial(trials, rate), as rates.
 
     Of shape (replicate, ..., group), NaN where the rate is. Trials, effective ones, are rounded and
     at least 1.
@@ -338,9 +334,9 @@ def resampled_rates(
 def spread_of_draws(
     drawn: ArrayLike, trials: ArrayLike, confidence: float = 0.95
 ) -> SpreadQuantiles:
-    """Uncertainty of the noise-corrected variance, by a parametric bootstrap.
+    """Return the uncertainty of the noise-corrected variance, by a parametric bootstrap.
 
-    Of `double_corrected_variance` over the draws ``[replicate, ..., group]`` that
+    Quantiles of `double_corrected_variance` over the draws ``[replicate, ..., group]`` that
     `resampled_rates` made of the same trials. Lum, Zhang and Bower (2022).
 
     Examples
@@ -356,7 +352,7 @@ def spread_of_draws(
 
 
 def _log_variance(rates: ArrayLike) -> FloatArray:
-    """Variance of ln rates over groups; NaN with fewer than three groups or a rate of 0."""
+    """Return the variance of ln rates; NaN with fewer than three groups or a rate of 0."""
     group_rates = np.asarray(rates, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         groups = GroupSet.from_values(np.log(group_rates))
@@ -364,7 +360,7 @@ def _log_variance(rates: ArrayLike) -> FloatArray:
 
 
 def _sd_beyond_noise(observed: FloatArray, null_variance: FloatArray) -> FloatArray:
-    """Root of what variances exceed the mean over the draws of a fair system by."""
+    """Return the root of the variance beyond its mean over draws with equal rates; at least 0."""
     is_defined = ~np.isnan(null_variance)
     with np.errstate(invalid="ignore"):
         noise = np.where(is_defined, null_variance, 0).sum(axis=0) / is_defined.sum(axis=0)
@@ -375,11 +371,9 @@ def _sd_beyond_noise(observed: FloatArray, null_variance: FloatArray) -> FloatAr
 def _variance_components(
     rates: ArrayLike, trials: ArrayLike
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Variance between groups, mean variance of a rate, mean of that over trials."""
-    group_rates, group_trials = (
-        np.asarray(rates, dtype=np.float64),
-        np.asarray(trials, dtype=np.float64),
-    )
+    """Return variance between groups, mean variance of a rate, mean of that over trials."""
+    group_rates = np.asarray(rates, dtype=np.float64)
+    group_trials = np.asarray(trials, dtype=np.float64)
     noise = group_rates * (1 - group_rates) / group_trials
     return (
         GroupSet.from_values(group_rates).sd(1) ** 2,
@@ -389,15 +383,14 @@ def _variance_components(
 
 
 def _whole_trials(trials: ArrayLike) -> FloatArray:
-    """Trials as whole numbers of at least 1."""
+    """Return trials as whole numbers of at least 1."""
     group_trials = np.asarray(trials, dtype=np.float64)
-    return np.maximum(np.rint(np.where(np.isnan(group_trials), 1, group_trials)), 1).astype(
-        np.int64
-    )
+    rounded = np.rint(np.where(np.isnan(group_trials), 1, group_trials))
+    return np.maximum(rounded, 1).astype(np.int64)
 
 
-def _centre(group_values: FloatArray, is_known: FloatArray) -> FloatArray:
-    """Off the mean of the groups that are known; 0 for the others."""
+def _deviations(group_values: FloatArray, is_known: FloatArray) -> FloatArray:
+    """Return deviations from the mean of the groups that are known; 0 for the others."""
     known_values = np.where(is_known, group_values, 0)
     mean = known_values.sum(axis=-1, keepdims=True) / is_known.sum(axis=-1)[..., None]
     return np.where(is_known, known_values - mean, 0)
@@ -406,10 +399,12 @@ def _centre(group_values: FloatArray, is_known: FloatArray) -> FloatArray:
 def _solve_spread(
     observed: FloatArray, covariance: FloatArray, noise_variance: FloatArray, *, is_low: bool
 ) -> FloatArray:
-    """The spread with which each draw of noise gives the observed variance; 0 for none."""
+    """Return the spread with which each draw of noise gives the observed variance; 0 for none.
+
+    The larger root of the quadratic equation in `spread_interval`.
+    """
     discriminant = covariance**2 + observed - noise_variance
     spread = np.maximum(np.sqrt(np.maximum(discriminant, 0)) - covariance, 0)
-    has_no_solution = (
-        (noise_variance >= observed) if is_low else (discriminant < 0)
-    )  # noise alone gives as much, or more
+    # for a lower limit, noise alone gives as much, or more; for an upper one, no spread does
+    has_no_solution = (noise_variance >= observed) if is_low else (discriminant < 0)
     return np.where(has_no_solution, 0.0, spread)

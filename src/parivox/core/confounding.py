@@ -1,8 +1,8 @@
-"""What else may stand behind a difference: trends, strata, attributes that go together.
+"""Confounding: trends with a number, strata that differ between groups, associated attributes.
 
 See docs/methods/confounding.md. Speakers are the sample throughout, as in
-docs/methods/uncertainty.md#residuals-and-variances. Tallies and what is made of them are
-``[..., cell]``; leading axes, such as operating points, are free. Why a trend is undefined:
+docs/methods/uncertainty.md#residuals-and-variances. Arrays are ``[..., cell]``; leading
+axes, such as operating points, are free. Why a trend is undefined:
 
 ==================  ====================================================================
 reason              meaning
@@ -44,13 +44,14 @@ if TYPE_CHECKING:
 ClusterErrorsT = TypeVar("ClusterErrorsT", bound=ErrorsBySpeaker | ErrorsByPair)
 
 MIN_EXPECTED_SPEAKERS = 5
-"""Speakers expected in every cell, if nothing goes together, for the chi-square distribution."""
+"""Speakers expected in every cell, without association, for the chi-square distribution."""
 N_PERMUTED_TABLES = 1_999
-"""Tables drawn otherwise: p is told to 0.0005."""
+"""Permuted tables where fewer are expected: p is a multiple of 0.0005."""
 _MIN_SPEAKERS = 5
 _MAX_NEWTON_STEPS, _MAX_STEP, _CONVERGED_STEP = 50, 2.0, 1e-9
+# Share of the information on the slope that must be left without any one speaker; with less, the
+# slope without that speaker is a matter of rounding.
 _MIN_INFORMATION_SHARE = 1e-9
-"""Share of the information on the slope that must be left without any one speaker."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +118,7 @@ def trend(tally: ErrorsBySpeaker | ErrorsByPair, x: ArrayLike, confidence: float
         raise ConfigError(msg)
     from scipy.special import stdtr, stdtrit  # noqa: PLC0415 - SciPy only where it is needed
 
-    known_trials = _KnownTrials.of(tally, np.asarray(x, dtype=np.float64))
+    known_trials = _KnownTrials.from_numbers(tally, np.asarray(x, dtype=np.float64))
     reason = _undefined_reasons(known_trials)
     defined = reason == ""
     intercept, slope, has_converged = _fit_logistic(known_trials, defined)
@@ -133,14 +134,14 @@ def trend(tally: ErrorsBySpeaker | ErrorsByPair, x: ArrayLike, confidence: float
         half_width = stdtrit(df, (1 + confidence) / 2) * se
         p = 2 * stdtr(df, -np.abs(slope) / se)
     return Trend(
-        slope,
-        slope - half_width,
-        slope + half_width,
-        se,
-        df,
-        p,
-        known_trials.tally.n_speakers,
-        reason,
+        slope=slope,
+        low=slope - half_width,
+        high=slope + half_width,
+        se=se,
+        df=df,
+        p=p,
+        speakers=known_trials.tally.n_speakers,
+        reason=reason,
     )
 
 
@@ -151,12 +152,13 @@ class _KnownTrials(NamedTuple):
     errors: FloatArray
     trials: FloatArray
     x: FloatArray
-    """Of each entry, brought to mean 0 and variance 1 over the trials of each cell."""
+    """Number of each entry, scaled to mean 0 and variance 1 over the trials of each cell."""
     scale: FloatArray
-    """Standard deviation of each cell that this took; 0 where all have one value."""
+    """Standard deviation of each cell before scaling; 0 where all speakers have one number."""
 
     @classmethod
-    def of(cls, tally: ErrorsBySpeaker | ErrorsByPair, x: FloatArray) -> _KnownTrials:
+    def from_numbers(cls, tally: ErrorsBySpeaker | ErrorsByPair, x: FloatArray) -> _KnownTrials:
+        """Return the trials of speakers whose number `x`, of shape (speaker,), is not NaN."""
         entry_x = np.mean([x[getattr(tally, name)] for name in tally.speaker_fields], axis=0)
         errors = np.asarray(tally.errors, dtype=np.float64)
         trials = np.asarray(tally.trials, dtype=np.float64)
@@ -165,7 +167,7 @@ class _KnownTrials(NamedTuple):
         known_tally = tally.select(is_known, errors=errors, trials=trials)
         cell, total = known_tally.cell, known_tally.sum_by_cell(trials)
         centred = entry_x - safe_divide(known_tally.sum_by_cell(trials * entry_x), total)[cell]
-        # equal numbers leave a rest in their last bits, which is no spread
+        # centred equal numbers may differ from 0 in their last bits, which is no spread
         lowest, highest = (sign * _max_by_cell(known_tally, sign * entry_x) for sign in (-1, 1))
         scale = np.sqrt(safe_divide(known_tally.sum_by_cell(trials * centred**2), total))
         scale = np.where(lowest == highest, 0.0, scale)
@@ -173,6 +175,7 @@ class _KnownTrials(NamedTuple):
 
 
 def _undefined_reasons(known_trials: _KnownTrials) -> NDArray[np.str_]:
+    """Return why each trend cannot be fitted; empty where it can, of shape (..., cell)."""
     tally, errors_of_entry, trials, x, scale = known_trials
     correct_of_entry = trials - errors_of_entry
     errors, total = tally.sum_by_cell(errors_of_entry), tally.sum_by_cell(trials)
@@ -180,6 +183,7 @@ def _undefined_reasons(known_trials: _KnownTrials) -> NDArray[np.str_]:
     def highest(counts: FloatArray, sign: int) -> FloatArray:
         return _max_by_cell(tally, np.where(counts > 0, sign * x, -np.inf))
 
+    # errors only above, or only below, all correct trials: the likelihood has no maximum
     above = -highest(errors_of_entry, -1) >= highest(correct_of_entry, 1)
     below = highest(errors_of_entry, 1) <= -highest(correct_of_entry, -1)
     reasons = {
@@ -196,7 +200,10 @@ def _undefined_reasons(known_trials: _KnownTrials) -> NDArray[np.str_]:
 def _fit_logistic(
     known_trials: _KnownTrials, defined: NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
-    """Level and slope by Newton's method, shortened where it would leap; whether it settled."""
+    """Return intercept and slope by Newton's method, and whether it converged.
+
+    Steps are shortened to `_MAX_STEP`. All of shape (..., cell).
+    """
     tally, x = known_trials.tally, known_trials.x
     errors, total = tally.sum_by_cell(known_trials.errors), tally.sum_by_cell(known_trials.trials)
     intercept = np.log(np.where(defined, errors, 1.0) / np.where(defined, total - errors, 1.0))
@@ -208,15 +215,14 @@ def _fit_logistic(
         )
         score_0, score_1 = (tally.sum_by_cell(residual * x**power) for power in range(2))
         determinant = information_0 * information_2 - information_1 * information_1
-        steps = np.where(
-            defined,
-            [
-                safe_divide(information_2 * score_0 - information_1 * score_1, determinant),
-                safe_divide(information_0 * score_1 - information_1 * score_0, determinant),
-            ],
-            0.0,
-        )
-        # a flat likelihood would leap out of sight, and is not settled either
+        intercept_step = information_2 * score_0 - information_1 * score_1
+        slope_step = information_0 * score_1 - information_1 * score_0
+        full_steps = [
+            safe_divide(intercept_step, determinant),
+            safe_divide(slope_step, determinant),
+        ]
+        steps = np.where(defined, full_steps, 0.0)
+        # on a flat likelihood the step is infinite, and the fit has not converged
         step = np.nan_to_num(np.abs(steps).max(axis=0), nan=np.inf)
         shrinkage = np.minimum(1.0, _MAX_STEP / np.maximum(step, _CONVERGED_STEP))
         intercept = intercept + np.nan_to_num(steps[0] * shrinkage)
@@ -229,7 +235,7 @@ def _fit_logistic(
 def _residuals_and_information(
     known_trials: _KnownTrials, intercept: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Residual errors and binomial variance of each entry."""
+    """Return residual errors and binomial variance of each entry."""
     cell = known_trials.tally.cell
     log_odds = intercept[..., cell] + slope[..., cell] * known_trials.x
     error_probability = 0.5 * (1 + np.tanh(0.5 * log_odds))
@@ -242,24 +248,25 @@ def _residuals_and_information(
 def _slope_variance(
     known_trials: _KnownTrials, intercept: FloatArray, slope: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Variance of the slope over speakers, and its degrees of freedom."""
+    """Return the variance of the slope over speakers, and its degrees of freedom.
+
+    See docs/methods/uncertainty.md#residuals-and-variances.
+    """
     tally, x = known_trials.tally, known_trials.x
-    cell, n_cells, n_speakers = (
-        tally.cell_speakers[0],
-        tally.n_cells,
-        tally.n_speakers.astype(np.float64),
-    )
+    cell = tally.cell_speakers[0]
+    n_speakers = tally.n_speakers.astype(np.float64)
     residual, information = _residuals_and_information(known_trials, intercept, slope)
     powers = [np.ones(x.shape), x, x**2]
 
     def sum_by_cell(member_values: FloatArray) -> FloatArray:
-        return reduce_by_cell(member_values, cell, n_cells)
+        return reduce_by_cell(member_values, cell, tally.n_cells)
 
     cell_moments = [tally.sum_by_cell(information * power) for power in powers]
     speaker_moments = [tally.sum_by_speaker(information * power) for power in powers]
+    # without each speaker in turn, [..., member]
     information_0, information_1, information_2 = (
-        total[..., cell] - centred_information
-        for total, centred_information in zip(cell_moments, speaker_moments, strict=True)
+        total[..., cell] - speaker_information
+        for total, speaker_information in zip(cell_moments, speaker_moments, strict=True)
     )
     score_0, score_1 = (tally.sum_by_speaker(residual * power) for power in powers[:2])
     determinant = information_0 * information_2 - information_1 * information_1
@@ -276,20 +283,18 @@ def _slope_variance(
         - 2 * speaker_mean_x * speaker_moments[1]
         + speaker_mean_x**2 * speaker_moments[0]
     )
-    df_of_information = np.fmax(
-        safe_divide(sum_by_cell(centred_information) ** 2, sum_by_cell(centred_information**2)) - 1,
-        1,
+    # degrees of freedom: fewer where a few speakers have most of the information on the slope, or
+    # most of the deviation; n - 2, as a second number, the intercept, is fitted
+    squared_sum = sum_by_cell(centred_information) ** 2
+    sum_of_squares = sum_by_cell(centred_information**2)
+    df_of_information = np.fmax(safe_divide(squared_sum, sum_of_squares) - 1, 1)
+    squares, fourths = sum_by_cell(slope_changes**2), sum_by_cell(slope_changes**4)
+    kurtosis = np.fmax(safe_divide(n_speakers * fourths, squares**2) - 3, 0)
+    df_of_deviations = safe_divide(
+        2, safe_divide(kurtosis, n_speakers) + safe_divide(2, n_speakers - 2)
     )
-    kurtosis = np.fmax(
-        safe_divide(n_speakers * sum_by_cell(slope_changes**4), sum_by_cell(slope_changes**2) ** 2)
-        - 3,
-        0,
-    )
-    df = np.minimum(
-        df_of_information,
-        safe_divide(2, safe_divide(kurtosis, n_speakers) + safe_divide(2, n_speakers - 2)),
-    )
-    jackknife = safe_divide(n_speakers - 1, n_speakers) * sum_by_cell(slope_changes**2)
+    df = np.minimum(df_of_information, df_of_deviations)
+    jackknife = safe_divide(n_speakers - 1, n_speakers) * squares
     variance = np.maximum(jackknife, independent)
     if isinstance(tally, ErrorsByPair):
         pair_squares_0, pair_squares_1, pair_squares_2 = (
@@ -300,16 +305,18 @@ def _slope_variance(
             - 2 * information_0 * information_1 * pair_squares_1
             + information_1 * information_1 * pair_squares_0
         ) / determinant**2
-        unbiased = safe_divide(
+        # the jackknife counts what belongs to a pair twice, once for either speaker
+        small_sample = safe_divide(
             (n_speakers - 2) * (n_speakers - 1), (n_speakers - 3) * n_speakers
-        ) * sum_by_cell(slope_changes**2 - pair_squares / 2)
-        min_share = min_jackknife_share(df, in_blocks=tally.in_blocks) * jackknife
-        variance = np.maximum(np.maximum(unbiased, min_share), independent)
+        )
+        unbiased = small_sample * sum_by_cell(slope_changes**2 - pair_squares / 2)
+        min_variance = min_jackknife_share(df, in_blocks=tally.in_blocks) * jackknife
+        variance = np.maximum(np.maximum(unbiased, min_variance), independent)
     return variance, df
 
 
 def _max_by_cell(tally: ErrorsBySpeaker | ErrorsByPair, entry_values: FloatArray) -> FloatArray:
-    """Largest of the values of each cell's entries; -inf without entries."""
+    """Return the largest value of each cell's entries; -inf without entries."""
     return reduce_by_cell(entry_values, tally.cell, tally.n_cells, np.maximum, -np.inf)
 
 
@@ -373,26 +380,24 @@ def standardised(
     table = np.zeros((groups.max(initial=-1) + 1, strata.max(initial=-1) + 1))
     is_usable = np.zeros(table.shape, dtype=bool)
     table[groups, strata] = trials
-    is_usable[groups, strata] = (trials > 0) & ~np.atleast_2d(
-        moments(tally).has_common_speaker
-    ).any(axis=0)
+    has_common_speaker = np.atleast_2d(moments(tally).has_common_speaker).any(axis=0)
+    is_usable[groups, strata] = (trials > 0) & ~has_common_speaker
     total = table.sum(axis=1)
     is_used = is_usable[total > 0].all(axis=0) & (total > 0).any()
     weight = np.where(is_used, 1.0, 0.0)
     weight = safe_divide(weight, weight.sum(), 0)
     left_out = safe_divide(table @ ~is_used, total)
     trial_weight = safe_divide(weight[strata], trials, 0)
-    effective_trials = safe_divide(
-        1, np.bincount(groups, weight[strata] * trial_weight, minlength=total.size)
-    )
+    squared_weights = weight[strata] * trial_weight
+    inverse_trials = np.bincount(groups, squared_weights, minlength=total.size)
+    effective_trials = safe_divide(1, inverse_trials)
     reason = np.select(
         [total == 0, np.full(total.shape, not is_used.any())],
         ["no_trials", "no_common_stratum"],
         default="",
     )
-    return Standardised(
-        _weighted_groups(tally, groups, trial_weight, effective_trials), weight, left_out, reason
-    )
+    group_errors = _weighted_groups(tally, groups, trial_weight, effective_trials)
+    return Standardised(group_errors, weight, left_out, reason)
 
 
 def _weighted_groups(
@@ -401,34 +406,45 @@ def _weighted_groups(
     trial_weight: FloatArray,
     effective_trials: FloatArray,
 ) -> ClusterErrorsT:
-    """One cell per group, whose rate, residuals and trials are the weighted sums of its cells'."""
+    """Return errors with one cell per group: weighted sums over the strata of the group.
+
+    Parameters
+    ----------
+    group : integer ndarray of shape (cell,)
+    trial_weight : FloatArray of shape (cell,)
+        Weight of one trial of the cell in the group's rate; 0 leaves the cell out.
+    effective_trials : FloatArray of shape (group,)
+        Trials that the group counts as.
+    """
     n_groups = effective_trials.size
     is_kept = trial_weight[tally.cell] > 0
     cell = tally.cell[is_kept]
     speaker_columns = [getattr(tally, name)[is_kept] for name in tally.speaker_fields]
     shape = (max(n_groups, 1), *(int(speakers.max(initial=0)) + 1 for speakers in speaker_columns))
-    codes, entry_codes = np.unique(
-        np.ravel_multi_index((group[cell], *speaker_columns), shape), return_inverse=True
-    )
+    group_and_speakers = np.ravel_multi_index((group[cell], *speaker_columns), shape)
+    codes, entry_codes = np.unique(group_and_speakers, return_inverse=True)
     order = np.argsort(entry_codes, kind="stable")
     groups, *speaker_columns = np.unravel_index(codes, shape)
     group_order = np.argsort(group, kind="stable")
 
     def weighted_sums(entry_values: NDArray[np.generic]) -> FloatArray:
+        """Return weighted sums over strata of each speaker or pair of a group."""
         weighted = entry_values * (trial_weight[cell] * effective_trials[group[cell]])
         return reduce_by_cell(weighted[..., order], entry_codes[order], codes.size)
 
-    def over_strata(entry_values: FloatArray) -> FloatArray:
-        return reduce_by_cell(entry_values[..., group_order], group[group_order], n_groups)
+    def sum_over_strata(cell_values: FloatArray) -> FloatArray:
+        return reduce_by_cell(cell_values[..., group_order], group[group_order], n_groups)
 
     total = tally.sum_by_cell(tally.trials)
-    rate, share = safe_divide(tally.sum_by_cell(tally.errors), total, 0), trial_weight * total
+    rate = safe_divide(tally.sum_by_cell(tally.errors), total, 0)
+    share = trial_weight * total
     # shares of a group add up to 1 but for their last bit, which a rate of 1 would show
-    common = safe_divide(over_strata(share * rate), over_strata(share), 0)
+    group_rate = safe_divide(sum_over_strata(share * rate), sum_over_strata(share), 0)
     trials = weighted_sums(tally.trials[is_kept])
+    # residuals are taken within strata, and errors made from them and the group's own rate, so that
+    # residuals computed from the result are the same again
     residual = tally.errors[..., is_kept] - rate[..., cell] * tally.trials[is_kept]
-    # on the group's own rate again, so that residuals taken from this tally are these
-    errors = weighted_sums(residual) + common[..., groups] * trials
+    errors = weighted_sums(residual) + group_rate[..., groups] * trials
     speaker_fields: dict[str, Any] = dict(zip(tally.speaker_fields, speaker_columns, strict=True))
     return replace(
         tally, cell=groups, errors=errors, trials=trials, n_cells=n_groups, **speaker_fields
@@ -437,16 +453,16 @@ def _weighted_groups(
 
 @dataclass(frozen=True)
 class Association:
-    """How strongly two attributes go together."""
+    """How strongly two attributes are associated."""
 
     cramers_v: float
-    """Cramér's V corrected for its bias: 0 for attributes that have nothing to do with each other,
-    1 where each tells the other.
+    """Cramér's V corrected for its bias: 0 for independent attributes, 1 where each determines the
+    other.
     """
     p: float
-    """How often chance alone would put them together as much."""
+    """How often independent attributes would be associated as much."""
     test: Literal["chi-square", "permutation"]
-    """Where p is from."""
+    """The test that p is from."""
 
 
 def association(table: ArrayLike, *, seed: int | tuple[int, ...] = 0) -> Association:
@@ -480,6 +496,7 @@ def association(table: ArrayLike, *, seed: int | tuple[int, ...] = 0) -> Associa
     df = (rows - 1) * (columns - 1)
     corrected_phi2 = max(0.0, observed / n_speakers - df / (n_speakers - 1))
     max_phi2 = min(size - (size - 1) ** 2 / (n_speakers - 1) for size in (rows, columns)) - 1
+    # both may fall to 0 or below after Bergsma's correction, with few speakers
     strength = min(1.0, np.sqrt(corrected_phi2 / max_phi2)) if max_phi2 > 0 else np.nan
     if expected.min() >= MIN_EXPECTED_SPEAKERS:
         from scipy.special import chdtrc  # noqa: PLC0415 - imported only where needed
@@ -487,9 +504,8 @@ def association(table: ArrayLike, *, seed: int | tuple[int, ...] = 0) -> Associa
         return Association(float(strength), float(chdtrc(df, observed)), "chi-square")
     permuted = _permuted_tables(counts, np.random.default_rng(seed))
     permuted_statistics = _chi_square_terms(permuted, expected).sum(axis=(-2, -1))
-    return Association(
-        float(strength), float(permutation_p(observed, permuted_statistics)), "permutation"
-    )
+    p = float(permutation_p(observed, permuted_statistics))
+    return Association(float(strength), p, "permutation")
 
 
 def determines(table: ArrayLike) -> bool:
@@ -506,14 +522,15 @@ def determines(table: ArrayLike) -> bool:
 
 
 def _chi_square_terms(counts: IntArray, expected: FloatArray) -> FloatArray:
-    """What each cell adds to Pearson's statistic of tables ``[..., value, value]``."""
+    """Return what each cell adds to Pearson's statistic of tables ``[..., value, value]``."""
     return np.asarray((counts - expected) ** 2 / expected)
 
 
 def _permuted_tables(counts: IntArray, rng: np.random.Generator) -> IntArray:
-    """Tables of the same margins, as permuted speakers make them; ``[draw, value, value]``.
+    """Return tables of the same margins, as permuting speakers gives; ``[draw, value, value]``.
 
-    Cell by cell, given those before: the cost is that of the cells, not of the speakers.
+    They are drawn cell by cell, given the cells before: the cost grows with the number of cells,
+    not of speakers.
     """
     rows, columns = counts.shape
     remaining_columns = np.tile(counts.sum(axis=0), (N_PERMUTED_TABLES, 1))

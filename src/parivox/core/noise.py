@@ -1,8 +1,8 @@
-"""Noise floors: what a perfectly fair system would show on these speakers and trials.
+"""Noise floors: what a system with equal rates would show on these speakers and trials.
 
 Groups that a system serves alike still differ in their error rates, and measures of spread only
 ever add such differences up. A floor is the distribution of a measure over draws of a system that
-treats all groups alike (a `Null`), on the speakers and trials at hand
+treats all groups alike (`EqualRatesDraws`), on the speakers and trials at hand
 (docs/methods/noise-floors.md). All draws assume that variation between speakers is similar in all
 groups. A measure that does not rise above its floor is not shown to be fair: with few speakers
 little can be seen.
@@ -37,14 +37,19 @@ if TYPE_CHECKING:
 _MAX_TRIALS_RATIO = (
     2  # permutation from here on rejects too often: trials per speaker, largest : smallest
 )
-_MAX_PERMUTED_SPEAKERS = 20_000  # permuting more takes seconds, and they leave little to choose
+# Permuting more speakers takes seconds, and with so many there is little to choose between methods.
+_MAX_PERMUTED_SPEAKERS = 20_000
 _FLOOR_QUANTILE = 0.95
-_MAX_UNDEFINED_SHARE = 0.05  # share of draws that may lack a value
-_NUMBERS_AT_ONCE = 1 << 22  # numbers held at a time while permuting
-_MIN_ERRORS, _MIN_GROUPS, _MIN_SPEAKERS = 20, 2, 4  # fewer tell nothing of how speakers vary
+# Share of draws that may lack a value.
+_MAX_UNDEFINED_SHARE = 0.05
+# Numbers held in memory at a time while permuting.
+_NUMBERS_AT_ONCE = 1 << 22
+# With fewer errors, groups, or speakers of a group, the variation of speakers is not known.
+_MIN_ERRORS, _MIN_GROUPS, _MIN_SPEAKERS = 20, 2, 4
 _MIN_DF = 3
 _ROUNDING = 1e-12
-_MIN_VARIANCE = 1e-14  # of a rate, so that the gamma's shape is finite
+# Least variance of a rate, so that the shape of the gamma distribution is finite.
+_MIN_VARIANCE = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,30 +116,28 @@ def floor(
 
 
 def draw_summary(draws: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What draws ``[replicate, ...]`` show: mean, what 95 % do not exceed, share without a value.
+    """Return the mean, 95 % quantile and share without a value of draws ``[replicate, ...]``.
 
-    NaN is left out; NaN if more than 5 % of them are.
+    Draws that are NaN are left out; the numbers are NaN if more than 5 % of the draws are.
     """
     if not draws.shape[0]:
         draws = np.full((1, *draws.shape[1:]), np.nan)
     is_missing = np.isnan(draws)
     n_defined = (~is_missing).sum(axis=0)
     undefined_share = is_missing.mean(axis=0)
-    # one of the draws, not a value between two: no arithmetic with infinite ones
+    # one of the draws, not a number between two, as some may be infinite
     rising = np.sort(draws, axis=0)
     quantile_rank = np.maximum(np.ceil(_FLOOR_QUANTILE * n_defined).astype(np.intp) - 1, 0)
     q95 = np.take_along_axis(rising, quantile_rank[None], axis=0)[0]
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(is_missing, 0, draws).sum(axis=0) / n_defined
-    mean, q95 = (
-        np.where(undefined_share <= _MAX_UNDEFINED_SHARE, summary, np.nan)[()]
-        for summary in (mean, q95)
-    )
+    is_valid = undefined_share <= _MAX_UNDEFINED_SHARE
+    mean, q95 = np.where(is_valid, mean, np.nan)[()], np.where(is_valid, q95, np.nan)[()]
     return mean, q95, undefined_share
 
 
 def without_zeros(errors: ArrayLike, trials: ArrayLike) -> FloatArray:
-    """Error rates with half an error in the place of none, for logarithms and ratios.
+    """Return error rates with half an error in place of none, for logarithms and ratios.
 
     max(errors, 0.5) / trials, in (0, 1] but for trials of less than one; NaN without trials. Shapes
     broadcast. Data and null draws alike, or their comparison is none.
@@ -148,32 +151,27 @@ def without_zeros(errors: ArrayLike, trials: ArrayLike) -> FloatArray:
 
 
 def null_method(tally: ErrorsBySpeaker) -> Literal["permutation", "gamma_multinomial"]:
-    """How null draws of FNR are best made.
+    """Return the method that suits draws of FNR under equal rates.
 
     Permutation (`permuted`) where each speaker is in one group and groups have about as many
     trials to a speaker, up to 2 : 1 in the mean (a guess of
     docs/methods/noise-floors.md#permutation; at 8 : 1 it rejects 0.19 at 0.05), and where there are
     up to 20,000 speakers.
     """
-    if (
-        np.unique(tally.speaker).size < tally.speaker.size
-        or tally.speaker.size > _MAX_PERMUTED_SPEAKERS
-    ):
+    is_in_several_groups = np.unique(tally.speaker).size < tally.speaker.size
+    if is_in_several_groups or tally.speaker.size > _MAX_PERMUTED_SPEAKERS:
         return "gamma_multinomial"
     with np.errstate(invalid="ignore"):
-        mean_trials = (tally.sum_by_cell(tally.trials) / tally.n_speakers)[
-            ..., tally.n_speakers > 0
-        ]
-    has_similar_trials = mean_trials.max(initial=0) <= _MAX_TRIALS_RATIO * mean_trials.min(
-        initial=np.inf
-    )
-    return "permutation" if has_similar_trials else "gamma_multinomial"
+        mean_trials = tally.sum_by_cell(tally.trials) / tally.n_speakers
+    mean_trials = mean_trials[..., tally.n_speakers > 0]
+    fewest, most = mean_trials.min(initial=np.inf), mean_trials.max(initial=0)
+    return "permutation" if most <= _MAX_TRIALS_RATIO * fewest else "gamma_multinomial"
 
 
 def permuted(
     tally: ErrorsBySpeaker, strata: ArrayLike | None, replicates: int, rng: np.random.Generator
 ) -> EqualRatesDraws:
-    """Draws in which speakers, with all their trials, change groups at random.
+    """Return draws in which speakers, with all their trials, change groups at random.
 
     Each speaker must be in one group. Groups exchange speakers within a stratum (of each entry)
     only; so differences between strata are no part of what is tested. Each group keeps its number
@@ -202,11 +200,12 @@ def permuted(
     replicates_per_chunk = max(1, _NUMBERS_AT_ONCE // max(1, errors[..., :1].size * n_entries))
     for start in range(0, replicates, replicates_per_chunk):
         chunk = slice(start, min(start + replicates_per_chunk, replicates))
-        shuffled = np.argsort(stratum + rng.random((chunk.stop - start, n_entries)), axis=-1)[
-            :, seat_order
-        ]
+        # sorting a stratum number plus a random fraction shuffles within strata
+        shuffle_keys = stratum + rng.random((chunk.stop - start, n_entries))
+        shuffled = np.argsort(shuffle_keys, axis=-1)[:, seat_order]
         for entry_counts, chunk_totals in zip((errors, trials), totals, strict=True):
             chunk_totals[chunk] = np.moveaxis(tally.sum_by_cell(entry_counts[..., shuffled]), -2, 0)
+    # no two groups have speakers of one stratum
     strata_of_cells = np.unique(np.stack((stratum, tally.cell)), axis=1)[0]
     has_no_exchange = np.unique(strata_of_cells).size == strata_of_cells.size
     reason = np.select(
@@ -218,7 +217,7 @@ def permuted(
 def gamma_multinomial(
     moments: Moments, replicates: int, rng: np.random.Generator
 ) -> EqualRatesDraws:
-    """Draws in which groups share one rate and vary as their speakers make them.
+    """Return draws in which groups share one rate and vary as their speakers make them.
 
     For FNR and FPR, any measure, any allotment of trials. From each group's variance over its
     speakers, within the group, come the variances that all groups share: between speakers and,
@@ -241,41 +240,36 @@ def gamma_multinomial(
                 shared_variation, point_index, replicates, seed
             )
     trials = shared_variation.trials.astype(np.int64)
-    is_mirrored = shared_variation.mirrored & (shared_variation.reason == "")
-    return EqualRatesDraws(
-        np.where(is_mirrored[..., None], trials - errors, errors), trials, shared_variation.reason
-    )
+    is_mirrored = shared_variation.is_mirrored & (shared_variation.reason == "")
+    errors = np.where(is_mirrored[..., None], trials - errors, errors)
+    return EqualRatesDraws(errors, trials, shared_variation.reason)
 
 
 def _align_axes(
     errors: NDArray[np.generic], trials: NDArray[np.generic]
 ) -> tuple[FloatArray, FloatArray]:
-    """Both as floats with the axes of their broadcast, an axis of one where all are alike."""
-    error_array, trial_array = (
-        np.asarray(errors, dtype=np.float64),
-        np.asarray(trials, dtype=np.float64),
-    )
+    """Return both as floats with equally many axes; new leading axes have length 1."""
+    error_array = np.asarray(errors, dtype=np.float64)
+    trial_array = np.asarray(trials, dtype=np.float64)
     n_axes = max(error_array.ndim, trial_array.ndim)
-    error_array, trial_array = (
-        array.reshape((1,) * (n_axes - array.ndim) + array.shape)
-        for array in (error_array, trial_array)
-    )
-    return error_array, trial_array
+    error_axes = (1,) * (n_axes - error_array.ndim) + error_array.shape
+    trial_axes = (1,) * (n_axes - trial_array.ndim) + trial_array.shape
+    return error_array.reshape(error_axes), trial_array.reshape(trial_axes)
 
 
 class _SharedVariation(NamedTuple):
-    """What groups share in a fair system: shapes (..., cell), but df, mirrored, reason (...)."""
+    """Variation of groups if all share one rate and the same variation between speakers."""
 
-    errors: FloatArray
-    trials: FloatArray
-    excess: FloatArray
-    df: FloatArray
-    mirrored: NDArray[np.bool_]
-    reason: NDArray[np.str_]
+    errors: FloatArray  # where mirrored, trials without an error, (..., cell)
+    trials: FloatArray  # (..., cell)
+    excess: FloatArray  # variance of the rate beyond the binomial one, (..., cell)
+    df: FloatArray  # degrees of freedom of the variance between speakers, (...)
+    is_mirrored: NDArray[np.bool_]  # more than half of the trials are errors, (...)
+    reason: NDArray[np.str_]  # why nothing can be drawn, (...)
 
 
 def _shared_variation(moments: Moments) -> _SharedVariation:
-    """The variance of each group's rate in a fair system beyond the binomial one.
+    """Return the variance of each group's rate beyond the binomial one, under equal rates.
 
     See docs/methods/noise-floors.md#gamma-multinomial-draws.
     """
@@ -290,111 +284,102 @@ def _shared_variation(moments: Moments) -> _SharedVariation:
         ["no_errors", "few_errors", "few_groups"],
         default="",
     )
-    excess = (
-        _excess_of_speakers(moments, weights)
-        if moments.sides == 1
-        else _excess_of_pairs(moments, weights)
-    )
+    if moments.sides == 1:
+        excess = _excess_of_speakers(moments, weights)
+    else:
+        excess = _excess_of_pairs(moments, weights)
     return _SharedVariation(
-        np.where(is_mirrored[..., None], trials - errors, errors),
-        trials,
-        np.where(trials > 0, excess, 0),
-        _speaker_variance_df(moments),
-        is_mirrored,
-        reason,
+        errors=np.where(is_mirrored[..., None], trials - errors, errors),
+        trials=trials,
+        excess=np.where(trials > 0, excess, 0),
+        df=_speaker_variance_df(moments),
+        is_mirrored=is_mirrored,
+        reason=reason,
     )
 
 
 def _excess_of_speakers(moments: Moments, weights: FloatArray) -> FloatArray:
+    """Return the excess of target trials: one variance between speakers for all groups."""
+    excess = moments.jackknife - moments.variance_binomial
     with np.errstate(invalid="ignore", divide="ignore"):
-        speaker_variance = (
-            moments.jackknife - moments.variance_binomial
-        ) / moments.speaker_concentration
-    return np.asarray(
-        _weighted_mean(np.maximum(speaker_variance, 0), weights) * moments.speaker_concentration
-    )
+        speaker_variance = excess / moments.speaker_concentration
+    shared_variance = _weighted_mean(np.maximum(speaker_variance, 0), weights)
+    return np.asarray(shared_variance * moments.speaker_concentration)
 
 
 def _excess_of_pairs(moments: Moments, weights: FloatArray) -> FloatArray:
-    """Speakers and pairs of speakers apart: the share of each differs with a group's trials.
+    """Return the excess of nontarget trials, from variances between speakers and between pairs.
 
-    A pair's own trials are dependent, too: their variance beyond the binomial one is expected to
-    be that of a pair's rate times ``fp - 1/N``; the binomial one of a group holds ``1/N`` of it.
+    They are estimated apart, as the share of each differs with a group's trials. A pair's own
+    trials are dependent, too: their variance beyond the binomial one is expected to be that of a
+    pair's rate times ``f_p - 1/N``; the binomial one of a group holds ``1/N`` of it.
+    See docs/methods/noise-floors.md#gamma-multinomial-draws.
     """
     excess = moments.unbiased - moments.variance_binomial
-    speaker_weight = (
-        moments.speaker_concentration - 2 * moments.pair_concentration
-    )  # 0 if each speaker is in one pair only
-    repeated_share = moments.pair_concentration - safe_divide(
-        1, moments.trials
-    )  # 0 if each pair has one trial
+    # 0 if each speaker is in one pair only
+    speaker_weight = moments.speaker_concentration - 2 * moments.pair_concentration
+    # 0 if each pair has one trial
+    repeated_share = moments.pair_concentration - safe_divide(1, moments.trials)
     pair_weights = np.where(weights > 0, moments.pairs, 0)
-    pair_variance_of_cell = safe_divide(
-        moments.pair_variance, np.where(repeated_share > _ROUNDING, repeated_share, 0)
-    )
+    repeated_share = np.where(repeated_share > _ROUNDING, repeated_share, 0)
+    pair_variance_of_cell = safe_divide(moments.pair_variance, repeated_share)
+    # of a pair's rate: that of the pair itself and of both speakers
     mean_pair_variance = _weighted_mean(pair_variance_of_cell, pair_weights)
-    initial_speaker = np.maximum(
-        _weighted_mean(safe_divide(excess - moments.pair_variance, speaker_weight), weights), 0
-    )
+    speaker_variance_of_cell = safe_divide(excess - moments.pair_variance, speaker_weight)
+    initial_speaker = np.maximum(_weighted_mean(speaker_variance_of_cell, weights), 0)
     pair_variance = np.maximum(mean_pair_variance - 2 * initial_speaker, 0)
-    cell_variance = safe_divide(
+    # speakers once more, now that the variance of pairs is known
+    speaker_excess = (
         excess
         + safe_divide(mean_pair_variance, moments.trials)
-        - pair_variance * moments.pair_concentration,
-        moments.speaker_concentration,
+        - pair_variance * moments.pair_concentration
     )
+    cell_variance = safe_divide(speaker_excess, moments.speaker_concentration)
     speaker_variance = _weighted_mean(np.maximum(cell_variance, 0), weights)
     total_variance = (
         speaker_variance * moments.speaker_concentration
         + pair_variance * moments.pair_concentration
     )
-    return np.asarray(
-        total_variance - safe_divide(2 * speaker_variance + pair_variance, moments.trials)
-    )
+    binomial_part = safe_divide(2 * speaker_variance + pair_variance, moments.trials)
+    return np.asarray(total_variance - binomial_part)
 
 
 def _weighted_mean(cell_values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Weighted mean over cells, kept as an axis of one; 0 where no cell tells."""
+    """Return the weighted mean over cells, an axis of length 1; 0 without cells of any weight."""
     used_weights = np.where(np.isfinite(cell_values), weights, 0)
     total_weight = used_weights.sum(axis=-1, keepdims=True)
-    weighted_sum = (used_weights * np.where(used_weights > 0, cell_values, 0)).sum(
-        axis=-1, keepdims=True
-    )
+    used_values = np.where(used_weights > 0, cell_values, 0)
+    weighted_sum = (used_weights * used_values).sum(axis=-1, keepdims=True)
     return np.asarray(weighted_sum / np.where(total_weight, total_weight, 1))
 
 
 def _speaker_variance_df(moments: Moments) -> FloatArray:
-    """How well the variance between speakers is known: fewer if few carry most of it."""
+    """Return degrees of freedom of the variance between speakers: fewer if few carry most of it."""
     n_speakers = moments.speakers.sum(axis=-1)
     squares, fourths = moments.squares.sum(axis=-1), moments.fourths.sum(axis=-1)
+    n_independent = np.maximum(moments.speakers - 1, 0).sum(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        excess_kurtosis = np.where(
-            squares > 0, np.maximum(n_speakers * fourths / squares**2 - 3, 0), 0
-        )
-        df = 2 / (
-            excess_kurtosis / n_speakers + 2 / np.maximum(moments.speakers - 1, 0).sum(axis=-1)
-        )
+        kurtosis = np.maximum(n_speakers * fourths / squares**2 - 3, 0)
+        excess_kurtosis = np.where(squares > 0, kurtosis, 0)
+        df = 2 / (excess_kurtosis / n_speakers + 2 / n_independent)
     return np.asarray(np.maximum(np.nan_to_num(df), _MIN_DF))
 
 
 def _draw_errors(
     shared_variation: _SharedVariation, point_index: tuple[int, ...], replicates: int, seed: int
 ) -> IntArray:
-    """Errors of each draw and cell at one operating point."""
+    """Return the errors of each draw and cell at one operating point, ``[draw, cell]``."""
     rng = np.random.default_rng(seed)
-    errors, trials, df = (
-        shared_variation.errors[point_index],
-        shared_variation.trials[point_index],
-        shared_variation.df[point_index],
-    )
+    errors = shared_variation.errors[point_index]
+    trials = shared_variation.trials[point_index]
+    df = shared_variation.df[point_index]
     total = int(errors.sum())
     rate = total / trials.sum()
     # the variance between speakers is itself uncertain, alike for all groups
     variance_factor = df / rng.chisquare(df, (replicates, 1))
-    gamma_shape = rate**2 / np.maximum(
-        variance_factor * shared_variation.excess[point_index], _MIN_VARIANCE
-    )
-    # ln of a gamma variable by way of shape + 1: a small shape does not end in zeros only
+    variance = variance_factor * shared_variation.excess[point_index]
+    gamma_shape = rate**2 / np.maximum(variance, _MIN_VARIANCE)
+    # ln of a gamma variable of shape + 1, lowered: with a small shape, variables would all be 0
     log_gamma = np.log(rng.standard_gamma(gamma_shape + 1)) - np.log(gamma_shape)
     log_gamma -= rng.standard_exponential(gamma_shape.shape) / gamma_shape
     with np.errstate(divide="ignore"):

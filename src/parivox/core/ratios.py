@@ -30,12 +30,15 @@ if TYPE_CHECKING:
     from parivox.core.cluster_errors import ErrorsBySpeaker
     from parivox.core.counts import FloatArray
 
-# Numbers that `others` holds at once in a table of (cell, kind of speaker).
+# Numbers that `others` holds at once in a table of (cell, kind of speaker), to save memory.
 _MAX_TABLE_SIZE = 2**20
-# Halvings of the angle on which p depends.
+# Halvings of the angle on which p depends: the angle is then known to 2**-45 of a right angle.
 _N_BISECTIONS = 45
 _UNDEFINED_REASONS = [
-    *("undefined_value", "undefined_reference", "zero_over_zero", "zero_reference"),
+    "undefined_value",
+    "undefined_reference",
+    "zero_over_zero",
+    "zero_reference",
     "no_interval",
 ]
 
@@ -49,7 +52,7 @@ class Ratio:
     low: FloatArray
     high: FloatArray
     p: FloatArray
-    """In [0, 1]: the level at which a limit is 1; NaN where it was not asked for."""
+    """In [0, 1]: the level at which a limit is 1; NaN without `with_p`."""
     reason: NDArray[np.str_]
     """Why the ratio or its limits are undefined: ``undefined_value``, ``undefined_reference``,
     ``zero_over_zero``, ``zero_reference``, or ``no_interval`` of one of the rates.
@@ -57,30 +60,29 @@ class Ratio:
 
 
 def ratio_interval(numerator: Interval, denominator: Interval, *, with_p: bool = True) -> Ratio:
-    """Ratio of two independent rates by the MOVER method, at the level of their intervals.
+    """Return the ratio of two independent rates, by the MOVER method, at their intervals' level.
 
-    Of numerators and references of one confidence, whose shapes (..., cell) broadcast. On the scale
-    of logarithms, distances from the rates to their limits are added in quadrature. A rate of 0 has
-    ratio 0, with limits 0 and its upper limit by the lower one of the reference. No limits for a
-    reference of 0. docs/methods/uncertainty.md#ratios-of-rates; Zou & Donner (2008).
+    Numerators and denominators have one confidence; their shapes (..., cell) broadcast. On the
+    scale of logarithms, distances from the rates to their limits are added in quadrature. A rate of
+    0 has ratio 0, with limits 0 and its upper limit by the lower one of the reference. No limits
+    for a reference of 0. docs/methods/uncertainty.md#ratios-of-rates; Zou & Donner (2008).
 
     p, which takes most of the time, is found without intervals of other levels: where 1 is a limit,
     the distances of both rates to theirs are the sides of a right triangle on the logarithm of the
-    ratio, so that one angle is all that is sought.
+    ratio, so that only one angle is sought.
     """
     group_rate, reference_rate = np.broadcast_arrays(numerator.rate, denominator.rate)
     with np.errstate(invalid="ignore", divide="ignore"):
         value = group_rate / reference_rate
-        distance_below = np.hypot(
-            np.log(group_rate / numerator.low), np.log(denominator.high / reference_rate)
-        )
-        distance_above = np.hypot(
-            np.log(numerator.high / group_rate), np.log(reference_rate / denominator.low)
-        )
-        low = np.where(group_rate == 0, 0, value * np.exp(-distance_below))
-        high = np.where(
-            group_rate == 0, numerator.high / denominator.low, value * np.exp(distance_above)
-        )
+        group_below = np.log(group_rate / numerator.low)
+        group_above = np.log(numerator.high / group_rate)
+        reference_below = np.log(reference_rate / denominator.low)
+        reference_above = np.log(denominator.high / reference_rate)
+        # a low ratio: the group at its low limit, the reference at its high one
+        low_ratio = value * np.exp(-np.hypot(group_below, reference_above))
+        high_ratio = value * np.exp(np.hypot(group_above, reference_below))
+        low = np.where(group_rate == 0, 0, low_ratio)
+        high = np.where(group_rate == 0, numerator.high / denominator.low, high_ratio)
     lacks_limits = np.isnan(numerator.high) | np.isnan(denominator.high)
     reason = np.select(
         [
@@ -100,7 +102,7 @@ def ratio_interval(numerator: Interval, denominator: Interval, *, with_p: bool =
 
 
 def to_pooled(ratio: Ratio, share: ArrayLike) -> Ratio:
-    """From the ratio to all others to the ratio to everyone, the group itself among them.
+    """Return the ratio to all groups pooled from the ratio to all other groups.
 
     rho / (w rho + 1 - w), where w is the group's share of all trials, ``[..., cell]``, in [0, 1];
     at most 1 / w. p stays as it is.
@@ -130,10 +132,10 @@ def disjoint(tally: ErrorsBySpeaker | ErrorsByPair) -> bool:
 
 
 def others(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
-    """Moments of all other cells together, for each cell: what a group is compared with.
+    """Return the moments of all other cells together, for each cell, to compare the cell with.
 
     Of shape (..., cell): those of the union of the other cells, without trials if there is one cell
-    only. Speakers of equally many errors and trials are of one kind, of which only the number in
+    only. Speakers with equally many errors and trials are of one kind, of which only the number in
     the other cells matters: the cost grows with cells times kinds, not times speakers.
 
     Raises
@@ -149,16 +151,16 @@ def others(tally: ErrorsBySpeaker | ErrorsByPair) -> Moments:
         raise ConfigError(msg)
     if tally.trials.ndim > 1:
         return moments_by_point(_other_moments, tally)
-    other_trials = _OtherTrials.of(tally)
+    other_trials = _OtherTrials.from_errors(tally)
     if tally.errors.ndim == 1:
         return _other_moments(tally, other_trials)
     return moments_by_point(partial(_other_moments, known_trials=other_trials), tally)
 
 
 def worst(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
-    """The cell without which all others together have the lowest rate, of shape (...).
+    """Return the cell without which all others together have the lowest rate, of shape (...).
 
-    Of errors and trials of shape (..., cell). docs/methods/verdicts.md#better-than-whom.
+    Errors and trials are of shape (..., cell). docs/methods/verdicts.md#better-than-whom.
 
     Examples
     --------
@@ -173,121 +175,123 @@ def worst(errors: ArrayLike, trials: ArrayLike) -> NDArray[np.intp]:
 
 
 class _OtherTrials(NamedTuple):
-    """What follows from the trials alone, whatever the errors."""
+    """Sums over all other cells that follow from the trials alone, whatever the errors.
 
-    trials: FloatArray  # of all other cells, as all that is by cell
-    speakers: FloatArray
-    squares: FloatArray  # of the trials of each speaker
-    pairs: FloatArray  # NaN of target trials, as what follows
-    pair_squares: FloatArray
-    own: FloatArray  # of each member
-    own_pair_squares: FloatArray
+    Computed once for all operating points. Numbers of pairs are NaN for target trials.
+    """
+
+    trials: FloatArray  # of all other cells, [cell]
+    speakers: FloatArray  # [cell]
+    trial_squares: FloatArray  # sum over speakers of the squares of their trials, [cell]
+    pairs: FloatArray  # [cell]
+    pair_trial_squares: FloatArray  # sum over pairs of the squares of their trials, [cell]
+    speaker_trials: FloatArray  # of each speaker of each cell itself, [member]
+    speaker_pair_squares: FloatArray  # sum over the speaker's pairs, [member]
 
     @classmethod
-    def of(cls, tally: ErrorsBySpeaker | ErrorsByPair) -> _OtherTrials:
-        """Those of trials of shape (entry,)."""
+    def from_errors(cls, tally: ErrorsBySpeaker | ErrorsByPair) -> _OtherTrials:
+        """Return the sums of trials of shape (entry,)."""
         cell, n_cells = tally.cell_speakers[0], tally.n_cells
         trials_of_entry = np.asarray(tally.trials, np.float64)
-        speaker_trials, nan_cells = tally.sum_by_speaker(trials_of_entry), np.full(n_cells, np.nan)
-        trials = _sum_of_others(tally.sum_by_cell(trials_of_entry))
-        speakers, squares = (
-            _sum_of_others(reduce_by_cell(terms, cell, n_cells))
-            for terms in (speaker_trials > 0, speaker_trials**2)
-        )
-        if not isinstance(tally, ErrorsByPair):
-            return cls(trials, speakers, squares, nan_cells, nan_cells, speaker_trials, nan_cells)
-        pairs, pair_squares = (
-            _sum_of_others(tally.sum_by_cell(terms))
-            for terms in (trials_of_entry > 0, trials_of_entry**2)
-        )
+        speaker_trials = tally.sum_by_speaker(trials_of_entry)
+        speakers = reduce_by_cell(speaker_trials > 0, cell, n_cells)
+        trial_squares = reduce_by_cell(speaker_trials**2, cell, n_cells)
+        pairs = pair_trial_squares = speaker_pair_squares = np.full(n_cells, np.nan)
+        if isinstance(tally, ErrorsByPair):
+            pairs = _sum_of_others(tally.sum_by_cell(trials_of_entry > 0))
+            pair_trial_squares = _sum_of_others(tally.sum_by_cell(trials_of_entry**2))
+            speaker_pair_squares = tally.sum_by_speaker(trials_of_entry**2)
         return cls(
-            trials,
-            speakers,
-            squares,
-            pairs,
-            pair_squares,
-            speaker_trials,
-            tally.sum_by_speaker(trials_of_entry**2),
+            trials=_sum_of_others(tally.sum_by_cell(trials_of_entry)),
+            speakers=_sum_of_others(speakers),
+            trial_squares=_sum_of_others(trial_squares),
+            pairs=pairs,
+            pair_trial_squares=pair_trial_squares,
+            speaker_trials=speaker_trials,
+            speaker_pair_squares=speaker_pair_squares,
         )
 
 
 def _other_moments(
     tally: ErrorsBySpeaker | ErrorsByPair, known_trials: _OtherTrials | None = None
 ) -> Moments:
-    """`others` at one operating point."""
-    other_trials = known_trials or _OtherTrials.of(tally)
+    """Return the moments of all other cells together, for each cell, at one operating point."""
+    other_trials = known_trials or _OtherTrials.from_errors(tally)
     cell, n_cells = tally.cell_speakers[0], tally.n_cells
-    errors_of_entry, trials_of_entry = (
-        np.asarray(tally.errors, np.float64),
-        np.asarray(tally.trials, np.float64),
-    )
-    errors, speaker_errors = (
-        _sum_of_others(tally.sum_by_cell(errors_of_entry)),
-        tally.sum_by_speaker(errors_of_entry),
-    )
-    largest = _max_of_others(reduce_by_cell(speaker_errors, cell, n_cells, np.maximum))
-    speaker_numbers = [np.asarray(other_trials.own > 0, np.float64)]
-    pair_residuals = np.full(n_cells, np.nan)
+    errors_of_entry = np.asarray(tally.errors, np.float64)
+    trials_of_entry = np.asarray(tally.trials, np.float64)
+    errors = _sum_of_others(tally.sum_by_cell(errors_of_entry))
+    speaker_errors = tally.sum_by_speaker(errors_of_entry)
+    largest_errors = _max_of_others(reduce_by_cell(speaker_errors, cell, n_cells, np.maximum))
+    # numbers of each member that are added up by kind
+    speaker_numbers = [np.asarray(other_trials.speaker_trials > 0, np.float64)]
+    pair_squares = np.full(n_cells, np.nan)
     if isinstance(tally, ErrorsByPair):
-        pair_products = (errors_of_entry**2, errors_of_entry * trials_of_entry)
+        squared_errors = errors_of_entry**2
+        errors_times_trials = errors_of_entry * trials_of_entry
         speaker_numbers += [
-            *map(tally.sum_by_speaker, pair_products),
-            other_trials.own_pair_squares,
+            tally.sum_by_speaker(squared_errors),
+            tally.sum_by_speaker(errors_times_trials),
+            other_trials.speaker_pair_squares,
         ]
-        error_squares, error_trials = (
-            _sum_of_others(tally.sum_by_cell(products)) for products in pair_products
-        )
+        # sum over pairs of (errors - rate * trials) ** 2
         rate = safe_divide(errors, other_trials.trials, 0)
-        pair_residuals = (
-            error_squares - 2 * rate * error_trials + rate**2 * other_trials.pair_squares
+        pair_squares = (
+            _sum_of_others(tally.sum_by_cell(squared_errors))
+            - 2 * rate * _sum_of_others(tally.sum_by_cell(errors_times_trials))
+            + rate**2 * other_trials.pair_trial_squares
         )
-    kinds = _SpeakerKinds.of(cell, other_trials.own, speaker_errors, speaker_numbers)
+    kinds = _SpeakerKinds.from_speakers(
+        cell, other_trials.speaker_trials, speaker_errors, speaker_numbers
+    )
     cells_per_chunk = max(1, _MAX_TABLE_SIZE // max(1, kinds.trials.size))
-    chunks = [
-        kinds.without(
-            range(first_cell, min(first_cell + cells_per_chunk, n_cells)),
-            errors,
-            other_trials.trials,
-        )
-        for first_cell in range(0, n_cells, cells_per_chunk)
-    ]
-    squares, fourths, deleted, shared, pair_deleted = map(np.concatenate, zip(*chunks, strict=True))
+    chunks = []
+    for first_cell in range(0, n_cells, cells_per_chunk):
+        chunk_cells = range(first_cell, min(first_cell + cells_per_chunk, n_cells))
+        chunks.append(kinds.sums_of_other_cells(chunk_cells, errors, other_trials.trials))
+    sums = [np.concatenate(arrays) for arrays in zip(*chunks, strict=True)]
+    squares, fourths, deleted_squares, n_common_speakers, pair_deleted_squares = sums
     return Moments(
-        2 if isinstance(tally, ErrorsByPair) else 1,
-        tally.in_blocks,
-        errors,
-        other_trials.trials,
-        other_trials.speakers,
-        squares,
-        fourths,
-        other_trials.squares,
-        deleted,
-        largest,
-        shared > 0,
-        other_trials.pairs,
-        pair_residuals,
-        other_trials.pair_squares,
-        pair_deleted,
+        sides=2 if isinstance(tally, ErrorsByPair) else 1,
+        in_blocks=tally.in_blocks,
+        errors=errors,
+        trials=other_trials.trials,
+        speakers=other_trials.speakers,
+        squares=squares,
+        fourths=fourths,
+        trial_squares=other_trials.trial_squares,
+        deleted_squares=deleted_squares,
+        largest_errors=largest_errors,
+        has_common_speaker=n_common_speakers > 0,
+        pairs=other_trials.pairs,
+        pair_squares=pair_squares,
+        pair_trial_squares=other_trials.pair_trial_squares,
+        pair_deleted_squares=pair_deleted_squares,
     )
 
 
 class _SpeakerKinds(NamedTuple):
-    """Speakers by kind: as many errors and trials as each other."""
+    """Speakers by kind; speakers of one kind have equally many errors and trials.
 
-    cell: NDArray[np.integer[Any]]
-    kind: NDArray[np.intp]
-    errors: FloatArray
-    trials: FloatArray
-    per_speaker: list[FloatArray]
+    There are few kinds, as errors are few: sums over speakers of a power of their residuals are
+    sums over kinds of that power times the number of speakers.
+    """
+
+    cell: NDArray[np.integer[Any]]  # [member], rising
+    kind: NDArray[np.intp]  # [member]
+    errors: FloatArray  # [kind]
+    trials: FloatArray  # [kind]
+    speaker_numbers: list[FloatArray]  # 1 for speakers with trials, then sums of pairs, [member]
 
     @classmethod
-    def of(
+    def from_speakers(
         cls,
         cell: NDArray[np.integer[Any]],
         trials: FloatArray,
         errors: FloatArray,
-        per_speaker: list[FloatArray],
+        speaker_numbers: list[FloatArray],
     ) -> _SpeakerKinds:
+        """Return the kinds of speakers with these errors and trials, all of shape (member,)."""
         distinct_trials, trial_indices = np.unique(trials, return_inverse=True)
         distinct_errors, error_indices = np.unique(errors, return_inverse=True)
         kind_codes, kind_indices = np.unique(
@@ -299,46 +303,51 @@ class _SpeakerKinds(NamedTuple):
             kind_indices,
             distinct_errors[kind_error_indices],
             distinct_trials[kind_trial_indices],
-            per_speaker,
+            speaker_numbers,
         )
 
-    def without(self, cells: range, errors: FloatArray, trials: FloatArray) -> list[FloatArray]:
-        """Sums over the speakers of all cells but one, for some cells.
+    def sums_of_other_cells(
+        self, cells: range, errors: FloatArray, trials: FloatArray
+    ) -> list[FloatArray]:
+        """Return sums over the speakers of all cells but one, for each of some cells.
 
-        `errors` and `trials` are those of all cells but each.
+        Parameters
+        ----------
+        cells : range
+            The cells for which the others are added up.
+        errors, trials : FloatArray of shape (cell,)
+            Of all other cells together, for each cell.
+
+        Returns
+        -------
+        list of FloatArray of shape (len(cells),)
+            Sums of squared and fourth powers of residuals, of squared changes of the rate, number
+            of speakers who take part in all trials, and `Moments.pair_deleted_squares`.
         """
         first_entry, end_entry = np.searchsorted(self.cell, [cells.start, cells.stop])
-        table_indices = (
-            self.cell[first_entry:end_entry] - cells.start
-        ) * self.trials.size + self.kind[first_entry:end_entry]
+        n_kinds = self.trials.size
+        chunk_cell = self.cell[first_entry:end_entry] - cells.start
+        table_indices = chunk_cell * n_kinds + self.kind[first_entry:end_entry]
 
-        def sum_of_other_cells(speaker_values: FloatArray) -> FloatArray:
-            own_sums = np.bincount(
-                table_indices,
-                speaker_values[first_entry:end_entry],
-                minlength=len(cells) * self.trials.size,
-            )
-            total_sums = np.bincount(self.kind, speaker_values, minlength=self.trials.size)
-            return np.asarray(total_sums - own_sums.reshape(len(cells), -1))
+        def sum_by_kind(speaker_values: FloatArray) -> FloatArray:
+            """Return sums over the speakers of all other cells, ``[cell, kind]``."""
+            chunk_values = speaker_values[first_entry:end_entry]
+            cell_sums = np.bincount(table_indices, chunk_values, minlength=len(cells) * n_kinds)
+            total_sums = np.bincount(self.kind, speaker_values, minlength=n_kinds)
+            return np.asarray(total_sums - cell_sums.reshape(len(cells), -1))
 
-        other_errors, other_trials = (
-            counts[cells.start : cells.stop, None] for counts in (errors, trials)
-        )
-        residuals, remaining_trials = (
-            safe_divide(self.errors * other_trials - other_errors * self.trials, other_trials, 0),
-            trials_without_speaker(other_trials, self.trials),
-        )
-        n_speakers, *pair_sums = map(sum_of_other_cells, self.per_speaker)
+        other_errors = errors[cells.start : cells.stop, None]
+        other_trials = trials[cells.start : cells.stop, None]
+        deviations = self.errors * other_trials - other_errors * self.trials
+        residuals = safe_divide(deviations, other_trials, 0)
+        remaining_trials = trials_without_speaker(other_trials, self.trials)
+        n_speakers, *pair_sums = map(sum_by_kind, self.speaker_numbers)
         pair_deleted = np.full(len(cells), np.nan)
         if pair_sums:
             error_squares, error_trials, trial_squares = pair_sums
-            pair_residuals = np.where(
-                n_speakers > 0,
-                error_squares
-                - 2 * safe_divide(other_errors, other_trials, 0) * error_trials
-                + safe_divide(other_errors, other_trials, 0) ** 2 * trial_squares,
-                0,
-            )
+            rate = safe_divide(other_errors, other_trials, 0)
+            squares = error_squares - 2 * rate * error_trials + rate**2 * trial_squares
+            pair_residuals = np.where(n_speakers > 0, squares, 0)
             pair_deleted = safe_divide(pair_residuals, 2 * remaining_trials**2, 0).sum(axis=-1)
         return [
             (n_speakers * residuals**2).sum(axis=-1),
@@ -350,40 +359,42 @@ class _SpeakerKinds(NamedTuple):
 
 
 def _sum_of_others(cell_values: FloatArray) -> FloatArray:
+    """Return the sum of the other cells' values, for each cell."""
     return np.asarray(cell_values.sum(axis=-1, keepdims=True) - cell_values)
 
 
 def _max_of_others(cell_values: FloatArray) -> FloatArray:
-    """Largest value of the other cells; 0 if there are none."""
+    """Return the largest value of the other cells, for each cell; 0 if there are none."""
     is_largest = np.arange(cell_values.shape[-1]) == cell_values.argmax(axis=-1)[..., None]
     second_largest = np.where(is_largest, 0, cell_values).max(axis=-1, keepdims=True)
     return np.asarray(np.where(is_largest, second_largest, cell_values.max(axis=-1, keepdims=True)))
 
 
 def _p_value(numerator: Interval, denominator: Interval) -> FloatArray:
-    """The level at which a limit of the ratio is 1, by bisection of the angle; see there."""
+    """Return the level at which a limit of the ratio is 1, by bisection; see `ratio_interval`.
+
+    Where 1 is a limit, the squared distances of both rates to their limits add up to the squared
+    log ratio: they are its cosine and sine for some angle. The angle is sought at which both limits
+    have the same level.
+    """
     pairs = zip(vars(numerator).values(), vars(denominator).values(), strict=True)
     stacked = Interval(*(np.stack(np.broadcast_arrays(*pair)) for pair in pairs))
     group_rate, reference_rate = stacked.rate
     has_no_errors = group_rate == 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        log_ratio = np.where(
-            (group_rate > 0) & (reference_rate > 0), np.log(group_rate) - np.log(reference_rate), 0
-        )
+        both_positive = (group_rate > 0) & (reference_rate > 0)
+        log_ratio = np.where(both_positive, np.log(group_rate) - np.log(reference_rate), 0)
     low, high = np.zeros(group_rate.shape), np.ones(group_rate.shape)
     for _ in range(_N_BISECTIONS):
         middle = (low + high) / 2
         angle = middle * (np.pi / 2)
         # with a rate of 0 there is no logarithm, but both limits are one rate
-        rate_of_group = np.where(
-            has_no_errors,
-            (1 - middle) * reference_rate,
-            group_rate * np.exp(-log_ratio * np.cos(angle)),
-        )
-        rate_of_reference = np.where(
-            has_no_errors, rate_of_group, reference_rate * np.exp(log_ratio * np.sin(angle))
-        )
-        levels = level(stacked, np.stack((rate_of_group, rate_of_reference)))
+        common_limit = (1 - middle) * reference_rate
+        group_at_angle = group_rate * np.exp(-log_ratio * np.cos(angle))
+        reference_at_angle = reference_rate * np.exp(log_ratio * np.sin(angle))
+        group_limit = np.where(has_no_errors, common_limit, group_at_angle)
+        reference_limit = np.where(has_no_errors, common_limit, reference_at_angle)
+        levels = level(stacked, np.stack((group_limit, reference_limit)))
         is_beyond = levels[0] > levels[1]
         low, high = np.where(is_beyond, low, middle), np.where(is_beyond, middle, high)
     return np.asarray(np.maximum(*levels))

@@ -26,14 +26,17 @@ if TYPE_CHECKING:
 
 N_BINS = 1 << 12
 
-# of one chunk of replicates: counts, and weights of pairs
-_MAX_COUNTS, _MAX_PAIR_WEIGHTS = 1 << 22, 1 << 23
-_PAIRS_AT_ONCE = 1 << 14  # pairs whose weights are made at once
-_MAX_REPLICATES = 160  # replicates in a chunk: more would leave the cache
+# Limits of one chunk of replicates: its counts, its weights of pairs (both for memory), and its
+# replicates (for speed: with more, sums leave the processor's cache).
+_MAX_COUNTS = 1 << 22
+_MAX_PAIR_WEIGHTS = 1 << 23
+_MAX_REPLICATES = 160
+# Pairs whose weights are computed at a time.
+_PAIRS_AT_ONCE = 1 << 14
 
 
 def curve_edges(counts: Counts, *, bins: int = N_BINS, thresholds: ArrayLike = ()) -> FloatArray:
-    """Lower edges of bins that all cells share, dense where errors are rare.
+    """Return lower edges of bins that all cells share, dense where errors are rare.
 
     Parameters
     ----------
@@ -60,38 +63,41 @@ def curve_edges(counts: Counts, *, bins: int = N_BINS, thresholds: ArrayLike = (
     if bins < 4:
         msg = f"bins is {bins}; it must be 4 or more"
         raise ConfigError(msg)
-    cumulative_trials, cumulative_target, cumulative_nontarget = (
-        np.cumsum(n_trials)
-        for n_trials in (counts.target + counts.nontarget, counts.target, counts.nontarget)
-    )
-    n_trials, n_target, n_nontarget = (
+    cumulative_target, cumulative_nontarget = np.cumsum(counts.target), np.cumsum(counts.nontarget)
+    cumulative_trials = np.cumsum(counts.target + counts.nontarget)
+    n_target, n_nontarget, n_trials = (
         int(cumulative[-1]) if cumulative.size else 0
-        for cumulative in (cumulative_trials, cumulative_target, cumulative_nontarget)
+        for cumulative in (cumulative_target, cumulative_nontarget, cumulative_trials)
     )
-    # trials in rising order of score; false accepts come from above
+    # ranks of trials in rising order of score at which bins begin; false rejects are counted from
+    # the lowest score, false accepts from the highest
+    trial_grid = np.linspace(0, n_trials - 1, bins // 2)
+    target_grid = np.geomspace(1, max(n_target, 1), bins // 4) - 1
+    nontarget_grid = n_nontarget - np.rint(np.geomspace(1, max(n_nontarget, 1), bins // 4))
     rank_grids = (
-        (cumulative_trials, np.linspace(0, n_trials - 1, bins // 2)),
-        (cumulative_target, np.geomspace(1, max(n_target, 1), bins // 4) - 1),
-        (
-            cumulative_nontarget,
-            n_nontarget - np.rint(np.geomspace(1, max(n_nontarget, 1), bins // 4)),
-        ),
+        (cumulative_trials, trial_grid),
+        (cumulative_target, target_grid),
+        (cumulative_nontarget, nontarget_grid),
     )
     value_indices = [
         np.searchsorted(cumulative, np.rint(trial_ranks), "right")
         for cumulative, trial_ranks in rank_grids
         if cumulative.any()
     ]
-    value_indices.append(np.flatnonzero(cumulative_trials)[:1])
+    # the first and the last score, and the first finite one: infinite scores have their own bins
     finite = np.flatnonzero(np.isfinite(counts.values) & (counts.target + counts.nontarget > 0))
-    value_indices += [finite[:1], np.flatnonzero(cumulative_trials == n_trials)[:1]]
+    value_indices += [
+        np.flatnonzero(cumulative_trials)[:1],
+        finite[:1],
+        np.flatnonzero(cumulative_trials == n_trials)[:1],
+    ]
     extra_edges = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
     edge_scores = counts.values[np.concatenate(value_indices).astype(np.intp)]
     return np.unique(np.concatenate((edge_scores, extra_edges[~np.isnan(extra_edges)]))) + 0.0
 
 
 def bin_means(counts: Counts, edges: FloatArray) -> FloatArray:
-    """Mean score of the trials in each bin, within it; its lower edge where there are none.
+    """Return the mean score of the trials in each bin; its lower edge where there are none.
 
     Parameters
     ----------
@@ -111,16 +117,14 @@ def bin_means(counts: Counts, edges: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore"):
         total = np.bincount(bin_indices, counts.values * n_trials, minlength=edges.size)
         mean = total / np.bincount(bin_indices, n_trials, minlength=edges.size)
-        mean = np.clip(
-            mean,
-            edges,
-            np.where(np.isfinite(upper_edges), np.nextafter(upper_edges, -np.inf), upper_edges),
-        )
+        # a rounded mean may lie outside its bin, and would then be counted in another one
+        below_upper = np.nextafter(upper_edges, -np.inf)
+        mean = np.clip(mean, edges, np.where(np.isfinite(upper_edges), below_upper, upper_edges))
     return np.where(np.isfinite(mean), mean, edges)
 
 
 def largest_share(counts: Counts) -> FloatArray:
-    """Largest share of a class of trials in one bin, of the bins that hold both classes.
+    """Return the largest share of a class of trials in one bin that holds both classes.
 
     How far binning may move a rate at a threshold found on the curve (EER, minimum cost, FNR
     at an FPR) or the AUC: no threshold inside a bin of one class beats both of its ends.
@@ -151,8 +155,8 @@ class ResampledCurves:
     score : ndarray of shape (trial,)
         In any order, without NaN.
     target : bool ndarray of shape (trial,)
-    one, other : integer ndarrays of shape (trial,)
-        Speakers of both sides, known for every trial.
+    enrol_speaker, test_speaker : integer ndarrays of shape (trial,)
+        Speakers of both sides, in either order, known for every trial.
     layouts : sequence of (cells, n_cells)
         Where trials count: one or two integer arrays of shape (trial,), -1 for nowhere, and
         how many cells there are. A trial counts once in each of the cells named.
@@ -195,65 +199,59 @@ class ResampledCurves:
         trials_of_trial = np.ones(score.size, dtype=np.int64) if times is None else times
         self.values, bin_index = _binned(score, trials_of_trial, edges, means)
         n_values = self.values.size
+        # combinations of cells (one of each layout) that trials are in
         codes = [code for cells, _ in layouts for code in cells]
         combination_cells, combination = _cell_combinations(codes, target.size)
         span = int(max(enrol_speaker.max(initial=0), test_speaker.max(initial=0))) + 1
-        pairs, pair = _index_keys(
-            np.minimum(enrol_speaker, test_speaker).astype(np.int64) * span
-            + np.maximum(enrol_speaker, test_speaker),
-            span * span,
-        )
+        lower_speaker = np.minimum(enrol_speaker, test_speaker).astype(np.int64)
+        higher_speaker = np.maximum(enrol_speaker, test_speaker)
+        pairs, pair = _index_keys(lower_speaker * span + higher_speaker, span * span)
+        del lower_speaker, higher_speaker
         self.pair = pairs // span, pairs % span
-        # rows: class, atom, value
+        # rows of the sparse matrix: class, combination of cells, value
         n_combinations = combination_cells.shape[1]
+        class_and_combination = target * np.int64(n_combinations) + combination
         rows, row = _index_keys(
-            (target * np.int64(n_combinations) + combination) * n_values + bin_index,
-            2 * n_combinations * n_values,
+            class_and_combination * n_values + bin_index, 2 * n_combinations * n_values
         )
-        del bin_index, combination  # as long as there are trials
+        del bin_index, combination, class_and_combination  # each as long as there are trials
         trials_of_row = np.bincount(row, trials_of_trial, minlength=rows.size)
         max_row_trials = int(trials_of_row.max(initial=1))
         trials_of_trial = trials_of_trial.astype(_narrowest_integer(max_row_trials))
         self.trials = csr_array((trials_of_trial, (row, pair)), shape=(rows.size, pairs.size))
         del trials_of_trial, row, pair
-        row_class, row_combination, row_value = (
-            rows // n_values // n_combinations,
-            rows // n_values % n_combinations,
-            rows % n_values,
-        )
-        # cells: layout, cell, value; first all nontarget, then all target rows
+        row_class = rows // n_values // n_combinations
+        row_combination = rows // n_values % n_combinations
+        row_value = rows % n_values
+        # sums of rows: layout, cell, value; first all nontarget, then all target rows
         layout_starts = np.concatenate(([0], np.cumsum([n_cells for _, n_cells in layouts])))
-        layout_of_code = [
-            layout_index for layout_index, (cells, _) in enumerate(layouts) for _ in cells
-        ]
+        layout_of_code = []
+        for layout_index, (cells, _) in enumerate(layouts):
+            layout_of_code += [layout_index] * len(cells)
         keys, member_rows = [], []
         for layout_index, code in zip(layout_of_code, combination_cells, strict=True):
             cell = code[row_combination]
             rows_inside = np.flatnonzero(cell >= 0)
-            keys.append(
-                (layout_starts[layout_index] + cell[rows_inside]) * n_values
-                + row_value[rows_inside]
-            )
+            cell_of_layouts = layout_starts[layout_index] + cell[rows_inside]
+            keys.append(cell_of_layouts * n_values + row_value[rows_inside])
             member_rows.append(rows_inside)
-        key, member_row = (
-            np.concatenate([np.zeros(0, np.int64), *arrays]) for arrays in (keys, member_rows)
-        )
+        nothing = np.zeros(0, np.int64)  # without layouts there are no keys
+        key = np.concatenate([nothing, *keys])
+        member_row = np.concatenate([nothing, *member_rows])
         cell_value_keys, cell_value_index = _index_keys(key, int(layout_starts[-1]) * n_values)
         self.size = cell_value_keys.size
-        self.cells = csr_array(
-            (
-                np.ones(cell_value_index.size, dtype=np.int32),
-                (cell_value_index + row_class[member_row] * self.size, member_row),
-            ),
-            shape=(2 * self.size, rows.size),
-        )
-        self.used = cell_value_keys % n_values
-        self.ends = np.searchsorted(cell_value_keys, np.arange(layout_starts[-1] + 1) * n_values)
-        self.first = layout_starts
-        self._most = int((self.cells @ trials_of_row).max(initial=1)), max_row_trials
+        ones = np.ones(cell_value_index.size, dtype=np.int32)
+        sum_index = cell_value_index + row_class[member_row] * self.size
+        self.cells = csr_array((ones, (sum_index, member_row)), shape=(2 * self.size, rows.size))
+        self.used_values = cell_value_keys % n_values
+        cell_starts = np.arange(layout_starts[-1] + 1) * n_values
+        self.cell_bounds = np.searchsorted(cell_value_keys, cell_starts)
+        self.layout_starts = layout_starts
+        max_cell_trials = int((self.cells @ trials_of_row).max(initial=1))
+        self._max_counts = max_cell_trials, max_row_trials
 
     def original(self) -> list[list[Counts]]:
-        """Counts of each cell of each layout, as they are, of shape (value,)."""
+        """Return the counts of each cell of each layout, not resampled, of shape (value,)."""
         weights_of_one = np.ones((1, int(self.pair[1].max(initial=0)) + 1), dtype=np.int64)
         ((_, cells),) = self.replicates(weights_of_one)
         return [
@@ -264,7 +262,7 @@ class ResampledCurves:
     def replicates(
         self, weights: Codes, *, chunk: int | None = None
     ) -> Iterator[tuple[slice, list[list[Counts]]]]:
-        """Counts of each cell of each layout in each replicate.
+        """Yield the counts of each cell of each layout, for chunks of replicates.
 
         Parameters
         ----------
@@ -281,8 +279,9 @@ class ResampledCurves:
         """
         max_pair_weight = int(weights.max(initial=1)) ** 2
         cells, trials = (
+            # a pair of speakers drawn w times each weighs w ** 2
             matrix.astype(_narrowest_integer(max_count * max_pair_weight), copy=False)
-            for matrix, max_count in zip((self.cells, self.trials), self._most, strict=True)
+            for matrix, max_count in zip((self.cells, self.trials), self._max_counts, strict=True)
         )
         pair_first, pair_second = self.pair
         default_chunk = min(
@@ -293,9 +292,8 @@ class ResampledCurves:
         replicates_per_chunk = chunk or max(default_chunk, 1)
         are_different = (pair_first != pair_second)[:, None]
         for start_replicate in range(0, len(weights), replicates_per_chunk):
-            chunk_slice = slice(
-                start_replicate, min(start_replicate + replicates_per_chunk, len(weights))
-            )
+            end_replicate = min(start_replicate + replicates_per_chunk, len(weights))
+            chunk_slice = slice(start_replicate, end_replicate)
             speaker_weights = np.ascontiguousarray(weights[chunk_slice].T, dtype=trials.dtype)
             pair_weights = speaker_weights[pair_first]
             for start_pair in range(0, pair_first.size, _PAIRS_AT_ONCE):
@@ -310,23 +308,23 @@ class ResampledCurves:
             yield chunk_slice, self._by_cell(cells @ (trials @ pair_weights))
 
     def _by_cell(self, sums: NDArray[np.signedinteger[Any]]) -> list[list[Counts]]:
-        """From sums ``[class and value of a cell, replicate]`` to counts."""
+        """Return counts from sums ``[class and value of a cell, replicate]``."""
         nontarget, target = sums[: self.size].T, sums[self.size :].T
         cell_counts = [
             Counts(
-                self.values[self.used[cell_slice]],
-                target[:, cell_slice].astype(np.int64, order="C"),
-                nontarget[:, cell_slice].astype(np.int64, order="C"),
+                self.values[self.used_values[start:end]],
+                target[:, start:end].astype(np.int64, order="C"),
+                nontarget[:, start:end].astype(np.int64, order="C"),
             )
-            for cell_slice in map(slice, self.ends[:-1].tolist(), self.ends[1:].tolist())
+            for start, end in pairwise(self.cell_bounds.tolist())
         ]
-        return [cell_counts[start:end] for start, end in pairwise(self.first.tolist())]
+        return [cell_counts[start:end] for start, end in pairwise(self.layout_starts.tolist())]
 
 
 def _binned(
     score: FloatArray, times: IntArray, edges: FloatArray | None, means: FloatArray | None
 ) -> tuple[FloatArray, Codes]:
-    """Value of each bin in use, rising, and the bin of each trial."""
+    """Return the score of each bin in use, rising, and the bin of each trial."""
     if edges is None:
         distinct_scores, bin_codes = np.unique(score + 0.0, return_inverse=True)
         return distinct_scores, bin_codes
@@ -343,38 +341,35 @@ def _binned(
 
 
 def _cell_combinations(codes: Sequence[Codes], size: int) -> tuple[IntArray, NDArray[np.int32]]:
-    """Combinations of codes that occur, ``[code, atom]``, and that of each trial."""
-    combination_of_trial, combination_cells = (
-        np.zeros(size, dtype=np.int32),
-        np.zeros((0, 1), dtype=np.int64),
-    )
+    """Return combinations of codes that occur, ``[code, combination]``, and that of each trial."""
+    combination_of_trial = np.zeros(size, dtype=np.int32)
+    combination_cells = np.zeros((0, 1), dtype=np.int64)
     for code in codes:
         span = int(code.max(initial=-1)) + 2
-        used_keys, combination_of_trial = _index_keys(
-            combination_of_trial * np.int64(span) + code + 1, combination_cells.shape[1] * span
-        )
-        combination_cells = np.vstack(
-            (combination_cells[:, used_keys // span], used_keys % span - 1)
-        )
+        keys = combination_of_trial * np.int64(span) + code + 1  # codes begin with -1
+        used_keys, combination_of_trial = _index_keys(keys, combination_cells.shape[1] * span)
+        earlier_cells = combination_cells[:, used_keys // span]
+        combination_cells = np.vstack((earlier_cells, used_keys % span - 1))
     return combination_cells, combination_of_trial
 
 
 def _index_keys(key: Codes, span: int) -> tuple[IntArray, NDArray[np.int32]]:
-    """Distinct keys, rising, and the place of each key among them; keys are in [0, span)."""
+    """Return distinct keys, rising, and the index of each key among them; all in [0, span)."""
+    # marking keys in an array of all possible ones is faster than sorting, if it is not too long
     if span > 16 * key.size + (1 << 20):
         distinct, key_indices = np.unique(key, return_inverse=True)
         return distinct.astype(np.int64, copy=False), key_indices.astype(np.int32)
     is_used = np.zeros(span, dtype=np.bool_)
     is_used[key] = True
-    key_indices_ = np.cumsum(is_used, dtype=np.int32)
-    key_indices_ -= 1
-    return np.flatnonzero(is_used), key_indices_.take(key)
+    index_of_key = np.cumsum(is_used, dtype=np.int32)
+    index_of_key -= 1
+    return np.flatnonzero(is_used), index_of_key.take(key)
 
 
 def _narrowest_integer(largest: int) -> type[np.signedinteger[Any]]:
-    """Narrowest integers that hold `most`: what is narrower is faster."""
-    return next(
-        integer_type
-        for integer_type in (np.int16, np.int32, np.int64)
-        if largest <= np.iinfo(integer_type).max
-    )
+    """Return the narrowest integer type that holds `largest`, as narrower ones are faster."""
+    if largest <= np.iinfo(np.int16).max:
+        return np.int16
+    if largest <= np.iinfo(np.int32).max:
+        return np.int32
+    return np.int64

@@ -40,16 +40,19 @@ MIN_STRATUM_SPEAKERS = 5
 MAX_DROPPED_SHARE = 0.05
 """Share of undefined replicates above which no interval is given."""
 
+# Replicates that differ by less do so by rounding: relative to their size, and absolute.
 _RELATIVE_ROUNDING, _MIN_SPREAD = 1e-12, 1e-15
-_SPEAKERS_AT_ONCE = 1 << 22  # speakers drawn at once
-_NUMBERS_AT_ONCE = 1 << 22  # replicates of quantities that intervals are made of at once
-_REPLICATES_AT_ONCE = 128  # replicates weighted at once: their weights fit the cache
+# Limits of memory: speakers drawn at a time, and replicates times quantities of one interval.
+_SPEAKERS_AT_ONCE = 1 << 22
+_NUMBERS_AT_ONCE = 1 << 22
+# Replicates weighted at a time: their weights fit the processor's cache.
+_REPLICATES_AT_ONCE = 128
 
 
 def pool_small_strata(strata: ArrayLike, least: int = MIN_STRATUM_SPEAKERS) -> NDArray[np.int64]:
-    """Strata with the small ones made one, as a stratum of one speaker would never vary.
+    """Return strata with the small ones pooled, as a stratum of one speaker would never vary.
 
-    Of the stratum of each speaker, -1 for those who take no part. Strata of fewer than `least`
+    Take the stratum of each speaker, -1 for speakers without one. Strata of fewer than `least`
     speakers are pooled; if all of them together are fewer still, with the smallest of the others.
     They get one new number, so that they are where this differs from what was given.
 
@@ -70,7 +73,7 @@ def pool_small_strata(strata: ArrayLike, least: int = MIN_STRATUM_SPEAKERS) -> N
 
 
 def speaker_weights(strata: ArrayLike, replicates: int, seed: int) -> NDArray[np.uint8]:
-    """How often each speaker is drawn when every stratum is drawn anew, with replacement.
+    """Return how often each speaker is drawn when strata are resampled with replacement.
 
     Of shape (replicate, speaker); each stratum's weights add up to its size. Strata are as in
     `pool_small_strata`, which comes first. The same seed gives the same weights; the first
@@ -96,16 +99,13 @@ def speaker_weights(strata: ArrayLike, replicates: int, seed: int) -> NDArray[np
         replicates_per_chunk = max(_SPEAKERS_AT_ONCE // size, 1)
         for start_replicate in range(0, replicates, replicates_per_chunk):
             n_replicates = min(replicates_per_chunk, replicates - start_replicate)
-            draw_codes = (
-                stratum_rng.integers(0, size, (n_replicates, size))
-                + size * np.arange(n_replicates)[:, None]
-            )
+            drawn_speakers = stratum_rng.integers(0, size, (n_replicates, size))
+            draw_codes = drawn_speakers + size * np.arange(n_replicates)[:, None]
+            draw_counts = np.bincount(draw_codes.ravel(), minlength=n_replicates * size)
             # more than 255 draws of one speaker will not be seen: the chance is below 1 / 255!
-            draw_counts = np.bincount(draw_codes.ravel(), minlength=n_replicates * size).reshape(
+            end_replicate = start_replicate + n_replicates
+            weights[start_replicate:end_replicate, stratum_speakers] = draw_counts.reshape(
                 n_replicates, size
-            )
-            weights[start_replicate : start_replicate + n_replicates, stratum_speakers] = (
-                draw_counts
             )
     return weights
 
@@ -113,7 +113,7 @@ def speaker_weights(strata: ArrayLike, replicates: int, seed: int) -> NDArray[np
 def weighted(
     tally: ErrorsBySpeaker | ErrorsByPair, weights: Weights
 ) -> tuple[FloatArray, FloatArray]:
-    """Errors and trials of each cell in each replicate, at fixed thresholds (vector 4.5).
+    """Return errors and trials of each cell in each replicate, at fixed thresholds (vector 4.5).
 
     Parameters
     ----------
@@ -153,53 +153,47 @@ def weighted(
     for start in range(0, len(weights), _REPLICATES_AT_ONCE):
         chunk = slice(start, start + _REPLICATES_AT_ONCE)
         chunk_weights = np.ascontiguousarray(weights[chunk].T, dtype=np.float64)
-        for chunk_totals, entry_sums in zip(totals, weighted_sums, strict=True):
-            chunk_totals[chunk] = entry_sums.weighted(chunk_weights).T.reshape(
-                -1, *chunk_totals.shape[1:]
-            )
+        for replicate_totals, entry_sums in zip(totals, weighted_sums, strict=True):
+            chunk_totals = entry_sums.weighted(chunk_weights).T
+            replicate_totals[chunk] = chunk_totals.reshape(-1, *replicate_totals.shape[1:])
     return totals[0], totals[1]
 
 
 class _WeightedSums:
-    """Sums over the entries of each cell and leading axis, ready to be weighted."""
+    """Sums over the entries of each cell and leading axis, ready to be weighted by speaker.
+
+    A row is a cell at one index of the leading axes. For pairs of speakers, the matrix has a row
+    for each row and first speaker, whose weight is multiplied in afterwards.
+    """
 
     def __init__(self, tally: ErrorsBySpeaker | ErrorsByPair, entry_values: FloatArray) -> None:
         from scipy.sparse import csr_array  # noqa: PLC0415 - only what resamples pays for it
 
         n_lead = math.prod(entry_values.shape[:-1])
-        flat_values = (
-            entry_values.reshape(n_lead, -1) if entry_values.size else np.zeros((n_lead, 0))
-        )
+        # -1 cannot be inferred from an array without entries
+        flat_values = np.zeros((n_lead, 0))
+        if entry_values.size:
+            flat_values = entry_values.reshape(n_lead, -1)
         lead_index, entry_index = np.nonzero(flat_values)
         self.rows = n_lead * tally.n_cells
-        row, nonzero_values = (
-            lead_index * tally.n_cells + tally.cell[entry_index],
-            flat_values[lead_index, entry_index],
-        )
+        row = lead_index * tally.n_cells + tally.cell[entry_index]
+        nonzero_values = flat_values[lead_index, entry_index]
         if isinstance(tally, ErrorsBySpeaker):
+            self.n_speakers = int(tally.speaker.max(initial=-1)) + 1
             self.cell, self.speaker = np.arange(self.rows), None
-            column, n_matrix_rows, max_speaker = (
-                tally.speaker[entry_index],
-                self.rows,
-                int(tally.speaker.max(initial=-1)),
-            )
+            column, n_matrix_rows = tally.speaker[entry_index], self.rows
         else:
-            max_speaker = int(tally.second_speaker.max(initial=-1))
-            row_members, row = np.unique(
-                row * (max_speaker + 1) + tally.first_speaker[entry_index], return_inverse=True
-            )
-            self.cell, self.speaker = (
-                row_members // (max_speaker + 1),
-                row_members % (max_speaker + 1),
-            )
+            self.n_speakers = int(tally.second_speaker.max(initial=-1)) + 1
+            row_and_speaker = row * self.n_speakers + tally.first_speaker[entry_index]
+            row_members, row = np.unique(row_and_speaker, return_inverse=True)
+            self.cell = row_members // self.n_speakers
+            self.speaker = row_members % self.n_speakers
             column, n_matrix_rows = tally.second_speaker[entry_index], row_members.size
-        self.n_speakers = max_speaker + 1
-        self.matrix = csr_array(
-            (nonzero_values, (row, column)), shape=(n_matrix_rows, self.n_speakers)
-        )
+        shape = (n_matrix_rows, self.n_speakers)
+        self.matrix = csr_array((nonzero_values, (row, column)), shape=shape)
 
     def weighted(self, speaker_weights: FloatArray) -> FloatArray:
-        """From weights ``[speaker, replicate]`` to sums ``[row, replicate]``."""
+        """Return sums ``[row, replicate]`` for weights ``[speaker, replicate]``."""
         sums = self.matrix @ speaker_weights[: self.n_speakers]
         if self.speaker is None:
             return np.asarray(sums)
@@ -209,7 +203,7 @@ class _WeightedSums:
 
 @dataclass(frozen=True, eq=False)
 class BootstrapInterval:
-    """What replicates say about an estimate, of its shape; limits are NaN with a reason."""
+    """Interval of an estimate from its replicates, of its shape; limits are NaN with a reason."""
 
     low: FloatArray
     high: FloatArray
@@ -231,7 +225,7 @@ def from_replicates(
     scale: Scale = "log",
     confidence: float = 0.95,
 ) -> BootstrapInterval:
-    """Interval and p value of an estimate from its bootstrap replicates.
+    """Return the interval and p value of an estimate from its bootstrap replicates.
 
     See docs/methods/uncertainty.md#intervals-from-replicates.
 
@@ -275,34 +269,34 @@ def from_replicates(
     shape = np.broadcast_shapes(log_or_estimate.shape, draws.shape[1:], t_df.shape)
     draws = np.broadcast_to(draws, (len(draws), *shape))
     log_or_estimate, t_df = np.broadcast_to(log_or_estimate, shape), np.broadcast_to(t_df, shape)
-    if draws.size > _NUMBERS_AT_ONCE and shape and shape[-1] > 1:  # what lies between is as large
-        halves = zip(
-            *(np.array_split(array, 2, axis=-1) for array in (log_or_estimate, draws, t_df)),
-            strict=True,
-        )
-        first_half, second_half = (
-            from_replicates(*half_arrays, scale=scale, confidence=confidence)
-            for half_arrays in halves
-        )
-        return BootstrapInterval(
-            *(
-                np.concatenate(
-                    (getattr(first_half, field.name), getattr(second_half, field.name)), axis=-1
+    # intermediate arrays are as large as the replicates: many quantities are halved
+    if draws.size > _NUMBERS_AT_ONCE and shape and shape[-1] > 1:
+        return _join_intervals(
+            [
+                from_replicates(
+                    log_or_estimate[..., half],
+                    draws[..., half],
+                    t_df[..., half],
+                    scale=scale,
+                    confidence=confidence,
                 )
-                for field in fields(BootstrapInterval)
-            )
+                for half in (slice(shape[-1] // 2), slice(shape[-1] // 2, None))
+            ]
         )
     is_log = scale == "log"
     if is_log:
         log_or_estimate, draws = _logarithm(log_or_estimate), _logarithm(draws)
     finite = np.isfinite(draws)
-    are_all_finite = bool(finite.all())  # as almost always: then nothing is to be left out
+    are_all_finite = bool(finite.all())  # as almost always: then no replicate is masked below
     n_finite = finite.sum(axis=0)
     dropped = (len(draws) - n_finite) / len(draws)
-    lowest = (draws if are_all_finite else np.where(finite, draws, np.inf)).min(axis=0)
-    highest = (draws if are_all_finite else np.where(finite, draws, -np.inf)).max(axis=0)
-    is_defined = finite if are_all_finite else ~np.isnan(draws)
-    if not are_all_finite:
+    if are_all_finite:
+        lowest, highest = draws.min(axis=0), draws.max(axis=0)
+        is_defined = finite
+    else:
+        lowest = np.where(finite, draws, np.inf).min(axis=0)
+        highest = np.where(finite, draws, -np.inf).max(axis=0)
+        is_defined = ~np.isnan(draws)
         draws = np.where(is_defined, np.clip(draws, lowest, highest), np.nan)
     reason = first_reason(
         [
@@ -319,20 +313,10 @@ def from_replicates(
         ],
     )
     has_interval = reason == ""
-    t_df, n_draws = np.where(has_interval, t_df, 1.0), np.maximum(is_defined.sum(axis=0), 2)
-    with np.errstate(over="ignore"):
-        if are_all_finite:
-            deviations = draws - draws.mean(axis=0)
-            sd = np.sqrt(np.einsum("i...,i...->...", deviations, deviations) / (n_draws - 1))
-        else:
-            defined_draws = np.where(has_interval, np.where(is_defined, draws, 0.0), 0.0)
-            mean = defined_draws.sum(axis=0) / n_draws
-            sd = np.sqrt(
-                np.where(is_defined & has_interval, np.square(defined_draws - mean), 0.0).sum(
-                    axis=0
-                )
-                / (n_draws - 1)
-            )
+    t_df = np.where(has_interval, t_df, 1.0)
+    is_counted = None if are_all_finite else is_defined & has_interval
+    n_draws = np.maximum(is_defined.sum(axis=0), 2)
+    sd = _standard_deviation(draws, is_counted, n_draws)
     has_interval &= (sd > 0) & np.isfinite(sd)
     reason = first_reason([reason != "", ~has_interval], [reason, "beyond what numbers can hold"])
     tail = (1 - confidence) / 2
@@ -346,8 +330,32 @@ def from_replicates(
     return BootstrapInterval(low, high, p, sd, np.asarray(dropped)[()], reason)
 
 
+def _join_intervals(parts: list[BootstrapInterval]) -> BootstrapInterval:
+    """Return the intervals of all parts, joined along the last axis."""
+    columns = {
+        field.name: np.concatenate([getattr(part, field.name) for part in parts], axis=-1)
+        for field in fields(BootstrapInterval)
+    }
+    return BootstrapInterval(**columns)
+
+
+def _standard_deviation(
+    draws: FloatArray, is_counted: NDArray[np.bool_] | None, n_draws: NDArray[np.integer[Any]]
+) -> FloatArray:
+    """Return the standard deviation of draws ``[replicate, ...]``; `is_counted` None counts all."""
+    with np.errstate(over="ignore"):
+        if is_counted is None:
+            deviations = draws - draws.mean(axis=0)
+            squares = np.einsum("i...,i...->...", deviations, deviations)
+        else:
+            counted = np.where(is_counted, draws, 0.0)
+            mean = counted.sum(axis=0) / n_draws
+            squares = np.where(is_counted, np.square(counted - mean), 0.0).sum(axis=0)
+        return np.asarray(np.sqrt(squares / (n_draws - 1)))
+
+
 def _min_spread(lowest: FloatArray, highest: FloatArray, *, is_log: bool) -> FloatArray:
-    """What replicates differ by at least: what is less is rounding."""
+    """Return how much replicates must differ by, as smaller differences are rounding."""
     with np.errstate(invalid="ignore"):
         size = np.maximum(np.abs(lowest), np.abs(highest))
     return np.maximum(_RELATIVE_ROUNDING * size, _RELATIVE_ROUNDING if is_log else _MIN_SPREAD)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LOW_POWER = 0.5
 """Below, a group that is called worse or better would more often than not have been missed."""
-_PRIOR_ERRORS = 0.5  # of an effective error, so that groups without errors have a logarithm
+_PRIOR_ERRORS = 0.5  # effective errors added to both outcomes, so that 0 errors have a logarithm
 _SPREAD_SCALE = 1.0  # of spreads between groups, before the data: half of them lie below
 _N_NODES = 12  # spreads that stand for all, each as likely before the data
 _MIN_RELATIVE_SIZE = 1e-9  # of the largest: effects that others make
@@ -37,7 +37,7 @@ class LogRates(NamedTuple):
 
 
 class ShrinkageEstimate(NamedTuple):
-    """What is likely, with its limits, shape (..., group)."""
+    """Most likely rate or ratio, with its limits, shape (..., group)."""
 
     value: FloatArray
     low: FloatArray
@@ -86,24 +86,27 @@ class ShrunkenRates:
 
     @property
     def rate(self) -> ShrinkageEstimate:
-        """Best guess of each rate, in [0, 1], lower is better; NaN for groups without one."""
+        """Shrinkage estimate of each rate, in [0, 1], lower is better; NaN without a rate."""
         variance = self.own_variance + (self.shared_effects**2).sum(axis=-1)
-        estimate = self._guess(self.log_rate, self.mean, variance)
-        return ShrinkageEstimate(*(np.minimum(rates, 1) for rates in estimate))
+        estimate = self._estimate(self.log_rate, self.mean, variance)
+        return ShrinkageEstimate(
+            np.minimum(estimate.value, 1), np.minimum(estimate.low, 1), np.minimum(estimate.high, 1)
+        )
 
     def ratio(self, shares: ArrayLike, *, to_others: bool = False) -> ShrinkageEstimate:
-        """Best guess of each group's ratio to a reference.
+        """Return the shrinkage estimate of each group's ratio to a reference.
 
         Parameters
         ----------
         shares : array_like of shape (..., group)
-            Of the trials of everyone together; 1 for a group that is the reference, and 0.
+            Share of the group in the trials of all groups pooled; or 1 for a group that is the
+            reference, and 0 for the others.
         to_others
-            Against everyone but the group itself, in these shares.
+            Compare with all groups but the group itself, in these shares.
 
         Returns
         -------
-        Guess
+        ShrinkageEstimate
             Above 1 is worse. The reference is what its groups' best guesses come to, and is as
             uncertain as they are. NaN for groups without a rate.
         """
@@ -116,35 +119,34 @@ class ShrunkenRates:
         reference_trials = trials.sum(axis=-1, keepdims=True)
         reference_errors, scale = total, np.ones(())
         if to_others:
-            reference_errors, reference_trials, scale = (
-                total - errors,
-                reference_trials - trials,
-                safe_divide(1, 1 - error_shares),
-            )
+            reference_errors = total - errors
+            reference_trials = reference_trials - trials
+            # the group moves the pooled rate, but not that of the others
+            scale = safe_divide(1, 1 - error_shares)
         with np.errstate(divide="ignore", invalid="ignore"):
             log_ratio = self.log_rate - np.log(safe_divide(reference_errors, reference_trials))
-        # how far each group is from all of them, to first order
-        error_shares_of_node = error_shares[..., None, :]
-        log_ratio_of_node = self.mean - (error_shares_of_node * self.mean).sum(
-            axis=-1, keepdims=True
-        )
-        shared_effects = self.shared_effects - (
-            error_shares_of_node[..., None] * self.shared_effects
-        ).sum(axis=-2, keepdims=True)
-        own_variance = self.own_variance * (1 - 2 * error_shares_of_node) + (
-            error_shares_of_node**2 * self.own_variance
-        ).sum(axis=-1, keepdims=True)
+        # to first order, the log rate of all groups pooled is the mean of theirs by error shares
+        node_shares = error_shares[..., None, :]
+        pooled_mean = (node_shares * self.mean).sum(axis=-1, keepdims=True)
+        pooled_effects = (node_shares[..., None] * self.shared_effects).sum(axis=-2, keepdims=True)
+        pooled_variance = (node_shares**2 * self.own_variance).sum(axis=-1, keepdims=True)
+        shared_effects = self.shared_effects - pooled_effects
+        own_variance = self.own_variance * (1 - 2 * node_shares) + pooled_variance
         variance = own_variance + (shared_effects**2).sum(axis=-1)
-        return self._guess(log_ratio, log_ratio_of_node, variance, scale)
+        return self._estimate(log_ratio, self.mean - pooled_mean, variance, scale)
 
     @property
     def _has_rate(self) -> NDArray[np.bool_]:
         return self.noise < _MISSING_VARIANCE
 
-    def _guess(
+    def _estimate(
         self, centre: FloatArray, mean: FloatArray, variance: FloatArray, scale: ArrayLike = 1.0
     ) -> ShrinkageEstimate:
-        """Limits by a quantile of t, as far as a group's own variance counts."""
+        """Return exp(centre) with limits by a quantile of t.
+
+        The variance over nodes adds to that within them. Degrees of freedom count as far as the
+        group's own variance does: what other groups contribute is taken as known.
+        """
         from scipy.special import stdtrit  # noqa: PLC0415 - takes time to load
 
         node_deviations = mean - _mean_over_nodes(self.weight, mean)[..., None, :]
@@ -154,12 +156,12 @@ class ShrunkenRates:
         reach = stdtrit(np.maximum(df, 1), 0.5 + self.confidence / 2) * scale * np.sqrt(total)
         with np.errstate(over="ignore"):
             return ShrinkageEstimate(
-                *(np.exp(centre + distance)[()] for distance in (0.0, -reach, reach))
+                np.exp(centre)[()], np.exp(centre - reach)[()], np.exp(centre + reach)[()]
             )
 
 
 def log_rates(rate: ArrayLike, n_eff: ArrayLike) -> LogRates:
-    """Logarithms of rates of so many effective trials, half an error added to both outcomes.
+    """Return logarithms of rates and their variances, half an error added to both outcomes.
 
     See docs/methods/shrinkage.md#log-rates. Mean and variance of the logarithm of a variable of
     Beta(k + 1/2, n - k + 1/2), of k effective errors in n effective trials: Jeffreys' posterior.
@@ -195,7 +197,7 @@ def shrunken(
     df: ArrayLike = np.inf,
     confidence: float = 0.95,
 ) -> ShrunkenRates:
-    """Draw each group towards what its attributes, and all other groups, tell.
+    """Shrink each group's log rate towards that of its attributes and of all other groups.
 
     See docs/methods/shrinkage.md#model.
 
@@ -212,7 +214,7 @@ def shrunken(
 
     Returns
     -------
-    Shrunken
+    ShrunkenRates
         Its limits hold the truth in about .94 (see the study of coverage).
 
     Examples
@@ -225,15 +227,17 @@ def shrunken(
         np.asarray(value, np.float64), np.asarray(variance, np.float64)
     )
     is_known = ~(np.isnan(log_rate) | np.isnan(noise))
-    # whose variance is so large says nothing of any other
+    # a group with so large a variance has no influence on the others
     noise = np.where(is_known, noise, _MISSING_VARIANCE)
-    common_level = safe_divide(
-        np.where(is_known, log_rate, 0).sum(axis=-1), is_known.sum(axis=-1), 0
-    )[..., None]
+    # centred on the mean of the groups, which is added back at the end
+    total = np.where(is_known, log_rate, 0).sum(axis=-1)
+    common_level = safe_divide(total, is_known.sum(axis=-1), 0)[..., None]
     log_rate = np.where(is_known, log_rate - common_level, 0)
     design, inner_spread, outer_spread = _design_and_spreads(np.asarray(attributes))
     total_variance = noise[..., None, :] + inner_spread[:, None] ** 2  # [..., node, group]
     weighted_design = design * (1 / total_variance)[..., None]  # [..., node, group, effect]
+    # posterior of the effects for each pair of spreads; the first effect, the common level, has no
+    # prior, the others have that of their spread
     precision = np.swapaxes(weighted_design, -1, -2) @ design
     effect_indices = np.arange(1, design.shape[1])
     precision[..., effect_indices, effect_indices] += (1 / outer_spread**2)[:, None]
@@ -242,10 +246,10 @@ def shrunken(
     inverse = np.linalg.inv(lower)
     half_solution = (inverse @ projected[..., None])[..., 0]
     effects = (half_solution[..., None, :] @ inverse)[..., 0, :]
+    # likelihood of each pair of spreads, effects integrated out
     log_determinant = 2 * np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
-    misfit = (log_rate[..., None, :] ** 2 / total_variance).sum(axis=-1) - (half_solution**2).sum(
-        axis=-1
-    )
+    squares = (log_rate[..., None, :] ** 2 / total_variance).sum(axis=-1)
+    misfit = squares - (half_solution**2).sum(axis=-1)
     log_volume = (
         log_determinant
         + 2 * effect_indices.size * np.log(outer_spread)
@@ -256,22 +260,23 @@ def shrunken(
     weight /= weight.sum(axis=-1, keepdims=True)
     fitted = effects @ design.T
     kept_share = inner_spread[:, None] ** 2 / total_variance
+    residual = log_rate[..., None, :] - fitted
     return ShrunkenRates(
-        weight,
-        common_level[..., None] + fitted + kept_share * (log_rate[..., None, :] - fitted),
-        kept_share * noise[..., None, :],
-        (1 - kept_share)[..., None] * (design @ np.swapaxes(inverse, -1, -2)),
-        (weight * inner_spread).sum(axis=-1),
-        np.broadcast_to(np.where(np.isnan(df), 1, df), log_rate.shape),
-        noise,
-        confidence,
+        weight=weight,
+        mean=common_level[..., None] + fitted + kept_share * residual,
+        own_variance=kept_share * noise[..., None, :],
+        shared_effects=(1 - kept_share)[..., None] * (design @ np.swapaxes(inverse, -1, -2)),
+        spread=(weight * inner_spread).sum(axis=-1),
+        df=np.broadcast_to(np.where(np.isnan(df), 1, df), log_rate.shape),
+        noise=noise,
+        confidence=confidence,
     )
 
 
 def power(
     guess: ArrayLike, low: ArrayLike, high: ArrayLike, level: ArrayLike, confidence: float = 0.95
 ) -> FloatArray:
-    """Chance that a group would be called worse, or better, if its best guess were the truth.
+    """Return the chance of a verdict of worse or better if the shrinkage estimate were true.
 
     See docs/methods/shrinkage.md#power.
 
@@ -297,18 +302,19 @@ def power(
     """
     from scipy.special import ndtr, ndtri  # noqa: PLC0415 - takes time to load
 
-    guess_and_limits = np.broadcast_arrays(
-        *(np.asarray(array, np.float64) for array in (guess, low, high))
-    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        log_guess, log_low, log_high = (np.log(array) for array in guess_and_limits)
+        log_guess, log_low, log_high = np.broadcast_arrays(
+            np.log(np.asarray(guess, np.float64)),
+            np.log(np.asarray(low, np.float64)),
+            np.log(np.asarray(high, np.float64)),
+        )
         spread = (log_high - log_low) / (2 * ndtri(0.5 + confidence / 2))
         chance = ndtr(np.abs(log_guess) / spread + ndtri(np.asarray(level) / 2))
     return np.where(np.isfinite(spread) & np.isfinite(log_guess) & (spread > 0), chance, np.nan)[()]
 
 
 def interaction(rates: ArrayLike, null: ArrayLike, attributes: ArrayLike) -> Interaction:
-    """How much more rates differ than attributes add up to: the test of their interaction.
+    """Return how much more rates differ than attributes add up to, to test their interaction.
 
     See docs/methods/shrinkage.md#interaction.
 
@@ -317,7 +323,7 @@ def interaction(rates: ArrayLike, null: ArrayLike, attributes: ArrayLike) -> Int
     rates : array_like of shape (..., group)
         Above 0; see `parivox.core.noise.without_zeros`. NaN leaves a group out.
     null : array_like of shape (replicate, ..., group)
-        The same of a fair system, for instance ``gamma_multinomial(...).lifted``.
+        The same of a fair system, for instance ``gamma_multinomial(...).nonzero_rates``.
     attributes : array_like of shape (group, attribute)
         Number of each group's value of each attribute.
 
@@ -340,40 +346,34 @@ def interaction(rates: ArrayLike, null: ArrayLike, attributes: ArrayLike) -> Int
         log_rates_seen, log_draws = np.log(rates), np.log(null)
     is_defined = ~np.isnan(log_draws)
     n_draws = np.maximum(is_defined.sum(axis=0), 1)
-    noise = np.where(
-        is_defined, log_draws - np.where(is_defined, log_draws, 0).sum(axis=0) / n_draws, 0
-    )
+    mean = np.where(is_defined, log_draws, 0).sum(axis=0) / n_draws
+    noise = np.where(is_defined, log_draws - mean, 0)
     variance = (noise**2).sum(axis=0) / n_draws
     is_used = ~np.isnan(log_rates_seen) & (variance > 0)
     inverse_sd = np.where(is_used, 1 / np.sqrt(np.where(is_used, variance, 1)), 0)
-    basis, singular_values, _ = np.linalg.svd(
-        inverse_sd[..., None] * _indicator_columns(np.asarray(attributes)), full_matrices=False
-    )
+    scaled_design = inverse_sd[..., None] * _indicator_columns(np.asarray(attributes))
+    basis, singular_values, _ = np.linalg.svd(scaled_design, full_matrices=False)
+    # indicator columns of each attribute add up to 1, so that some combinations are no effects
     is_effect = singular_values > _MIN_RELATIVE_SIZE * singular_values[..., :1]
     basis = np.where(is_effect[..., None, :], basis, 0)
     residual_df = is_used.sum(axis=-1) - is_effect.sum(axis=-1)
 
     def standardised_residuals(log_values: FloatArray) -> FloatArray:
-        """From what attributes add up to, in standard deviations."""
+        """Return residuals from what attributes add up to, in standard deviations."""
         scaled = np.where(is_used, log_values, 0) * inverse_sd
-        fitted: FloatArray = ((scaled[..., None, :] @ basis) @ np.swapaxes(basis, -1, -2))[
-            ..., 0, :
-        ]
+        coefficients = scaled[..., None, :] @ basis
+        fitted: FloatArray = (coefficients @ np.swapaxes(basis, -1, -2))[..., 0, :]
         return scaled - fitted
 
     data_residuals = standardised_residuals(log_rates_seen)
-    statistic, draws = (
-        safe_divide((residuals**2).sum(axis=-1), residual_df)[()]
-        for residuals in (
-            data_residuals,
-            standardised_residuals(np.where(is_defined, log_draws, 0)),
-        )
-    )
+    draw_residuals = standardised_residuals(np.where(is_defined, log_draws, 0))
+    statistic = safe_divide((data_residuals**2).sum(axis=-1), residual_df)[()]
+    draws = safe_divide((draw_residuals**2).sum(axis=-1), residual_df)[()]
     return Interaction(statistic, draws, np.where(is_used, data_residuals, np.nan))
 
 
 def _indicator_columns(attributes: NDArray[np.int64]) -> FloatArray:
-    """One column for the level, one for each value of each attribute, ``[group, effect]``."""
+    """Return a column of ones and an indicator of each attribute's values, ``[group, effect]``."""
     columns = [np.ones((len(attributes), 1))]
     columns += [
         (attribute[:, None] == np.unique(attribute)).astype(np.float64)
@@ -383,7 +383,10 @@ def _indicator_columns(attributes: NDArray[np.int64]) -> FloatArray:
 
 
 def _design_and_spreads(attributes: NDArray[np.int64]) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Effects that groups share, and every pair of spreads: beyond attributes, and of these."""
+    """Return the design ``[group, effect]``, and spreads beyond and of attributes, ``[node]``.
+
+    The nodes are all pairs of the spread beyond attributes and that of the attributes' effects.
+    """
     quantiles = (np.arange(_N_NODES) + 0.5) / _N_NODES
     spreads = _SPREAD_SCALE * np.tan(np.pi / 2 * quantiles)  # of a half-Cauchy distribution
     if attributes.shape[1] < 2:
@@ -393,6 +396,6 @@ def _design_and_spreads(attributes: NDArray[np.int64]) -> tuple[FloatArray, Floa
 
 
 def _mean_over_nodes(weight: FloatArray, node_values: FloatArray) -> FloatArray:
-    """Over the nodes, ``[..., node, group]`` to ``[..., group]``."""
+    """Return means over the nodes, ``[..., node, group]`` to ``[..., group]``."""
     mean: FloatArray = (weight[..., None, :] @ node_values)[..., 0, :]
     return mean
