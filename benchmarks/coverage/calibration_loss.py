@@ -119,10 +119,10 @@ def _calibrated(
         line = Isotonic(best.scores, slope * best.llrs)
         lines: dict[int, list[Line]] = {held: [line] * 3 for held in held_out(FOLDS, 3).tolist()}
         costs = judge_lines(here, [CrossFitRatios(here, lines)], LEVEL).costs
-        plain = costs["cllr"].value[0] - costs["min_cllr"].value[0]
+        plain = costs["cllr"].estimate[0] - costs["min_cllr"].estimate[0]
         loss = costs["cal_loss"]
         ends = loss.limits.low[0], np.maximum(loss.limits.high[0], 0)
-        found.append(np.stack((plain, loss.value[0], *ends), axis=-1)[[-1, 0]])
+        found.append(np.stack((plain, loss.estimate[0], *ends), axis=-1)[[-1, 0]])
     return truth, np.array(found)
 
 

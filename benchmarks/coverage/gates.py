@@ -100,11 +100,11 @@ def _lot(system: str) -> Lot:
         trials=each * every,
         speakers=every,
         df=np.nan * every,
-        each=each * every,
+        trials_per_speaker=each * every,
         icc=icc * every,
         icc_from=np.full(GROUPS, "pooled"),
         icc_now=icc * every,
-        are_apart=True,
+        are_disjoint=True,
     )
     # both errors, as verdicts have it
     needed = condition_columns(CONDITION, pilot, 2 * GROUPS, PlanOptions(power=POWER))
@@ -204,7 +204,7 @@ def _changes(
                     float(drawn[:, i].std(ddof=1)),
                     float(np.log(drawn[:, i]).std(ddof=1)),
                     *(float(one.n_speakers[i] - 1), "list", texts[i], 1.0, ""),
-                    members=release if has_moved else "",
+                    members_hash=release if has_moved else "",
                 )
                 for i in range(GROUPS)
             ]

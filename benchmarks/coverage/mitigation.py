@@ -101,7 +101,7 @@ def _drawn(
     judged = judge_rules(here, [CrossFitThresholds(here.score, thresholds)], aim, LEVEL)
     elsewhere = dict.fromkeys(held_out(2).tolist(), fits[0].thresholds)
     true = judge_rules(there, [CrossFitThresholds(there.score, elsewhere)], aim, LEVEL)
-    every, worst = [], int(judged.cost.value[0, :-1].argmax())
+    every, worst = [], int(judged.cost.estimate[0, :-1].argmax())
     for one in (judged, true):
         cost, first = one.mean_cost, one.cost
         ends = first.change_limits
@@ -117,7 +117,7 @@ def _drawn(
             ]
         )
     found, low, high = (np.stack(one, axis=-1) for one in zip(*every[0], strict=True))
-    apart = threshold_differences(here, aim, may, fits[0], LEVEL).p.min() <= 1 - LEVEL
+    apart = threshold_differences(here, aim, may, fits[0], LEVEL).p_values.min() <= 1 - LEVEL
     return found, low, high, np.stack([one[0] for one in every[1]], axis=-1), bool(apart)
 
 
@@ -128,11 +128,11 @@ def _calibrated(
     own, p = fit_lines("V", here, "logistic", ["", ""])
     common = {held: [one[-1]] * len(one) for held, one in own.items()}
     judged = judge_lines(here, [CrossFitRatios(here, lines) for lines in (common, own)], LEVEL)
-    mean, first = judged.mean["cllr"], judged.costs["cllr"]
+    mean, first = judged.mean_costs["cllr"], judged.costs["cllr"]
     ends = first.change_limits
     costs = np.empty((2, 2))  # [rule, group]
     for r, lines in enumerate((common, own)):
-        rows, said = CrossFitRatios(there, dict.fromkeys(own, lines[0])).without()
+        rows, said = CrossFitRatios(there, dict.fromkeys(own, lines[0])).llrs_without()
         for g in range(2):
             some = there.group[rows] == g
             costs[r, g] = cllr(said[some], there.target[rows[some]])
@@ -164,4 +164,6 @@ def drawn_material(
     other = np.where(same[rows], one, first[trials.other][rows] + turn % of_other)
     owner = group[one].astype(np.int32)
     score = trials.score[rows] + shift * (owner == 0)
-    return FittingTrials.of(score, trials.target[rows], (one, other), one, owner, fold, ("a", "b"))
+    return FittingTrials.from_arrays(
+        score, trials.target[rows], (one, other), one, owner, fold, ("a", "b")
+    )

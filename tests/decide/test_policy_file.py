@@ -31,7 +31,7 @@ def test_what_a_file_says(tmp_path):
     path.write_text(EXAMPLE)
     found = read_policy(path)
     assert found.name == "policy.yaml"
-    assert [(one.rate, one.most, one.is_ratio, one.than) for one in found.conditions] == [
+    assert [(one.rate, one.maximum, one.is_ratio, one.reference) for one in found.conditions] == [
         ("fnr", 1.5, True, "others"),
         ("fnr", 0.1, False, "others"),
         ("fpr", None, False, "others"),

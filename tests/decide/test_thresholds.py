@@ -93,7 +93,9 @@ def material(score, seed=0, people=40):
     target = enrol == test
     if score is None:
         score = np.random.default_rng(3).normal(2.0 * target)
-    return FittingTrials.of(score, target, (enrol, test), enrol, group[enrol], fold, ("a", "b"))
+    return FittingTrials.from_arrays(
+        score, target, (enrol, test), enrol, group[enrol], fold, ("a", "b")
+    )
 
 
 AIM = parse_aim("fpr=0.05", parse_cost("voxsrc"))
@@ -102,7 +104,7 @@ MAY = np.ones(2, dtype=bool)
 
 def test_trials_of_a_fold_touch_no_threshold_that_they_are_judged_by():
     before = material(None)
-    touched = ~outside(before.bits, 1)
+    touched = ~outside(before.fold_bits, 1)
     after = replace(before, score=before.score + 5.0 * touched)
     mine, theirs = (fit_thresholds(one, AIM, MAY, 2) for one in (before, after))
     for held, one in mine.items():
@@ -167,7 +169,7 @@ def test_the_least_worst_threshold_costs_the_group_with_the_largest_cost_least()
         as_counts(draw.normal(np.repeat([0, 2], 300) + shift), np.repeat([0, 1], 300))
         for shift in (0.0, 1.0)
     ]
-    at = parse_aim("least-worst", cost).common_of(groups[0] + groups[1], groups)
+    at = parse_aim("least-worst", cost).common_threshold(groups[0] + groups[1], groups)
     worst = [max(float(cdet(one.at(x), cost)[0]) for one in groups) for x in np.linspace(0, 3, 61)]
     assert max(float(cdet(one.at(at), cost)[0]) for one in groups) <= min(worst)
 

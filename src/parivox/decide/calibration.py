@@ -275,8 +275,8 @@ def calibrate(
     )
     chosen, others, grouping = read_inputs(scores, asked)
     material = fitting_trials_of(chosen, grouping, asked)
-    check_polarity(chosen, material.in_order(RATES)[0].without(0), asked.orientation)
-    reasons = material.too_few()
+    check_polarity(chosen, material.sorted_trials(RATES)[0].counts_without(0), asked.orientation)
+    reasons = material.too_few_speakers_reasons()
     with stage("fitting calibrators"):
         own, p = fit_lines(chosen.name, material, asked.method, reasons)
         common = {held: [lines[-1]] * len(lines) for held, lines in own.items()}
@@ -314,12 +314,12 @@ def fit_lines(
 
 def _fits(name: str, material: FittingTrials, method: str, reasons: list[str]) -> Lines:
     find, kind = _FINDS[method]
-    everything, groups = material.in_order(RATES)
+    everything, groups = material.sorted_trials(RATES)
     found: dict[int, list[Line]] = {}
-    for held in held_out(material.folds, 3).tolist():
+    for held in held_out(material.n_folds, 3).tolist():
         n = held.bit_count()
-        left = f" without the speakers of {n} of {material.folds} folds" if n else ""
-        counts = everything.without(held)
+        left = f" without the speakers of {n} of {material.n_folds} folds" if n else ""
+        counts = everything.counts_without(held)
         start = found[0] if found else [None] * (len(groups) + 1)
         if not (why := unfit(counts, kind)):
             common = find(counts, start[-1])
@@ -331,7 +331,7 @@ def _fits(name: str, material: FittingTrials, method: str, reasons: list[str]) -
         for g, one in enumerate(groups):
             if reasons[g]:
                 continue
-            counts = one.without(held)
+            counts = one.counts_without(held)
             if not (why := unfit(counts, kind)):
                 found[held][g] = find(counts, start[g])
                 why = _falls(found[held][g])
@@ -346,15 +346,17 @@ def _levels_apart(material: FittingTrials, own: Lines, reasons: Sequence[str]) -
 
     See docs/methods/calibration.md#told-apart.
     """
-    everything, groups = material.in_order(RATES)
-    enough = (material.enrolled.sum(axis=-1) >= MIN_SPEAKERS_PER_FOLD * material.folds).all(axis=0)
+    everything, groups = material.sorted_trials(RATES)
+    enough = (material.n_enrolled.sum(axis=-1) >= MIN_SPEAKERS_PER_FOLD * material.n_folds).all(
+        axis=0
+    )
     may = [g for g, why in enumerate(reasons) if not why and enough[g]]
-    apart = np.full((material.folds + 1, len(groups), 2), np.nan)
-    for i, held in enumerate(held_out(material.folds, 1).tolist()):
+    apart = np.full((material.n_folds + 1, len(groups), 2), np.nan)
+    for i, held in enumerate(held_out(material.n_folds, 1).tolist()):
         lines: dict[int, Any] = {g: own[held][g] for g in (*may, -1)}
         for g, line in lines.items():
             if not isinstance(line, Logistic):
-                lines[g] = logistic((everything if g < 0 else groups[g]).without(held))
+                lines[g] = logistic((everything if g < 0 else groups[g]).counts_without(held))
         for g in may:
             apart[i, g] = np.subtract(lines[g], lines[-1])
     return holm(level_apart(apart[0], apart[1:]))
@@ -371,11 +373,11 @@ class CrossFitRatios:
     def __init__(self, material: FittingTrials, lines: Lines) -> None:
         self.material, self.lines = material, lines
         n = len(material.groups) + 1
-        self.order = np.argsort(material.bits * n + material.group, kind="stable")
-        self.code = material.bits[self.order] * n + material.group[self.order]
+        self.order = np.argsort(material.fold_bits * n + material.group, kind="stable")
+        self.code = material.fold_bits[self.order] * n + material.group[self.order]
         self.score = material.score[self.order]
 
-    def without(self, left_out: int = 0) -> tuple[NDArray[np.intp], FloatArray]:
+    def llrs_without(self, left_out: int = 0) -> tuple[NDArray[np.intp], FloatArray]:
         """Trials of speakers outside some folds, and what is said of each."""
         rows, llrs = [], []
         starts = np.flatnonzero(np.diff(self.code, prepend=-1))
@@ -393,10 +395,10 @@ class _Judged(NamedTuple):
     """What every rule comes to, groups then everyone being the last axis but in `mean`."""
 
     costs: dict[str, RuleEstimates]  # [rule, cell]
-    mean: dict[str, RuleEstimates]  # over the groups that have both classes, [rule]
-    said: FloatArray  # means of what is said in each step, [1 + fold, rule, cell, step]
-    so: FloatArray  # and what it is
-    steps: IntArray  # trials there, [class, rule, cell, step]
+    mean_costs: dict[str, RuleEstimates]  # over the groups that have both classes, [rule]
+    stated: FloatArray  # means of what is said in each step, [1 + fold, rule, cell, step]
+    observed: FloatArray  # and what it is
+    n_trials: IntArray  # trials there, [class, rule, cell, step]
 
 
 def judge_lines(
@@ -405,9 +407,9 @@ def judge_lines(
     """Judge the rules on all trials, and on those without the speakers of each fold."""
     costs, means, weights, counted = [], [], [], []
     optimisms = []  # of minimum Cllr on all trials, [rule, cell]
-    for left_out in (0, *(1 << fold for fold in range(material.folds))):
+    for left_out in (0, *(1 << fold for fold in range(material.n_folds))):
         for one in said:
-            rows, llrs = one.without(left_out)
+            rows, llrs = one.llrs_without(left_out)
             order = np.argsort(llrs)
             rows, llrs = rows[order], llrs[order]
             for chosen in _cells(material, material.group[rows]):
@@ -415,7 +417,7 @@ def judge_lines(
                 counts = Counts.from_sorted(llr, target)
                 costs.append((cllr(counts), min_cllr(counts)))
                 if not left_out:
-                    sets = material.bits[rows[chosen]]
+                    sets = material.fold_bits[rows[chosen]]
                     optimisms.append(optimism(llr, target, sets))
                 step = 2 * np.searchsorted(_EDGES, llr) + target
                 size = 2 * (_EDGES.size + 1)
@@ -426,7 +428,7 @@ def judge_lines(
                     means.append((total / n * share).sum(axis=0) / share.sum(axis=0))
                     weights.append(np.log(share[1]) - np.log(share[0]))
                 counted.append(n)
-    shape = (material.folds + 1, len(said), len(material.groups) + 1)
+    shape = (material.n_folds + 1, len(said), len(material.groups) + 1)
     actual, least = np.reshape(costs, (*shape, 2)).transpose(3, 0, 1, 2)
     every = {
         "cllr": actual,
@@ -435,9 +437,11 @@ def judge_lines(
     }
     whole = ~np.isnan(actual[0, 0, :-1])
     return _Judged(
-        {name: RuleEstimates.of(one, confidence) for name, one in every.items()},
+        {name: RuleEstimates.from_leave_out(one, confidence) for name, one in every.items()},
         {
-            name: RuleEstimates.of(one[:, :, :-1][:, :, whole].mean(axis=-1), confidence)
+            name: RuleEstimates.from_leave_out(
+                one[:, :, :-1][:, :, whole].mean(axis=-1), confidence
+            )
             for name, one in every.items()
         },
         np.reshape(means, (*shape, -1)),
@@ -457,7 +461,7 @@ def _cells(
 def _rules(said: Mapping[str, CrossFitRatios], judged: _Judged) -> Table:
     rows = TableBuilder(TABLES["rules"])
     own = [sum(line is not one.lines[0][-1] for line in one.lines[0][:-1]) for one in said.values()]
-    rows.add(rule=[*said], own=own, **_told(judged.mean, slice(None)))
+    rows.add(rule=[*said], own=own, **_told(judged.mean_costs, slice(None)))
     return rows.table()
 
 
@@ -465,7 +469,7 @@ def _told(measured: Mapping[str, RuleEstimates], at: Any) -> dict[str, FloatArra
     """Costs with their limits, and the gain against the common calibrator."""
     cells: dict[str, FloatArray] = {}
     for name, one in measured.items():
-        ends = (one.value, one.limits.low, one.limits.high)  # none can be below 0
+        ends = (one.estimate, one.limits.low, one.limits.high)  # none can be below 0
         cells |= {
             f"{name}{end}": np.maximum(of[at], 0) for end, of in zip(_LIMITS, ends, strict=True)
         }
@@ -488,7 +492,7 @@ def _groups(
         for rows in (~material.target, material.target)
     ]
     speakers = np.append(
-        material.enrolled[1].sum(axis=-1), np.max(material.everyone["fnr"].tally.n_speakers)
+        material.n_enrolled[1].sum(axis=-1), np.max(material.pooled["fnr"].clusters.n_speakers)
     )
     for r, (rule, one) in enumerate(said.items()):
         is_own = rule == PER_GROUP
@@ -517,20 +521,20 @@ def _reliability(
 ) -> Table:
     rows = TableBuilder(TABLES["reliability"])
     with np.errstate(invalid="ignore"):  # without a class in some fold
-        limits = jackknife(judged.so[0], judged.so[1:], confidence)
+        limits = jackknife(judged.observed[0], judged.observed[1:], confidence)
     for r, rule in enumerate(said):
         for c, group in enumerate((*material.groups, EVERYONE)):
-            at = np.flatnonzero(judged.steps[:, r, c].sum(axis=0))
-            so = judged.so[0, r, c, at]
+            at = np.flatnonzero(judged.n_trials[:, r, c].sum(axis=0))
+            so = judged.observed[0, r, c, at]
             rows.add(
                 rule=rule,
                 group=group,
-                said=judged.said[0, r, c, at],
+                said=judged.stated[0, r, c, at],
                 so=np.where(np.isfinite(so), so, np.nan),
                 so_low=limits.low[r, c, at],
                 so_high=limits.high[r, c, at],
-                nontarget=judged.steps[0, r, c, at],
-                target=judged.steps[1, r, c, at],
+                nontarget=judged.n_trials[0, r, c, at],
+                target=judged.n_trials[1, r, c, at],
             )
     return rows.table()
 

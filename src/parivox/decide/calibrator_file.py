@@ -1,5 +1,6 @@
-"""The calibrator: what makes log likelihood ratios of scores, as `parivox calibrate` writes it.
+"""Read and write the calibrator, which makes log likelihood ratios of scores.
 
+`parivox calibrate --out` writes it.
 See docs/calibration.md#the-calibrator-file.
 """
 
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
 VERSION = 1
 SIDES = ("enrol", "test")
 ORIENTATIONS = ("similarity", "distance")
-_VERSION, _FOUND = "parivox-calibrator", "found"
+_VERSION_KEY, _RECORD_KEY = "parivox-calibrator", "found"
 _CHOICES = {"method": ("logistic", "isotonic"), "side": SIDES, "orientation": ORIENTATIONS}
-_KEYS = (_VERSION, "method", "by", "side", "orientation", "common", "groups", _FOUND)
-_LARGEST = 1e12
+_KEYS = (_VERSION_KEY, "method", "by", "side", "orientation", "common", "groups", _RECORD_KEY)
+_MAX_NUMBER = 1e12
 """No number of a calibrator is larger: products with scores stay finite."""
-_MEND = "write it again with parivox calibrate --out"
+_HINT = "write it again with parivox calibrate --out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,33 +80,34 @@ class Calibrator:
 
         Examples
         --------
-        >>> made = {"slope": 10.0, "offset": -3.0}
-        >>> found = read_calibrator(
-        ...     {"parivox-calibrator": 1, "method": "logistic", "by": "gender", "common": made}
+        >>> line = {"slope": 10.0, "offset": -3.0}
+        >>> calibrator = read_calibrator(
+        ...     {"parivox-calibrator": 1, "method": "logistic", "by": "gender", "common": line}
         ... )
-        >>> found.llr([0.2, 0.5]).tolist()
+        >>> calibrator.llr([0.2, 0.5]).tolist()
         [-1.0, 2.0]
         """
         sign = -1.0 if self.orientation == "distance" else 1.0
-        value = sign * np.asarray(scores, dtype=np.float64)
-        made = np.asarray(self.common.llr(value))
+        similarities = sign * np.asarray(scores, dtype=np.float64)
+        llrs = np.asarray(self.common.llr(similarities))
         if self.groups and groups is None:
             msg = f"the calibrator has lines of groups by {self.by}; give the group of each trial"
             raise DataError(msg)
         for name, line in self.groups.items():
-            own = np.asarray(groups, dtype=object) == name
-            made[own] = line.llr(value[own])
-        return made
+            is_of_group = np.asarray(groups, dtype=object) == name
+            llrs[is_of_group] = line.llr(similarities[is_of_group])
+        return llrs
 
     def text(self) -> str:
         """The file."""
-        entries = {_VERSION: VERSION} | {name: getattr(self, name) for name in _KEYS[1:]}
-        entries["common"] = _points(self.common)
-        entries["groups"] = {name: _points(line) for name, line in self.groups.items()}
-        return json.dumps(entries, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        document = {_VERSION_KEY: VERSION} | {name: getattr(self, name) for name in _KEYS[1:]}
+        document["common"] = _line_document(self.common)
+        document["groups"] = {name: _line_document(line) for name, line in self.groups.items()}
+        return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _points(line: Line) -> dict[str, Any]:
+def _line_document(line: Line) -> dict[str, Any]:
+    """Return a line as the file has it."""
     if isinstance(line, Logistic):
         return line._asdict()
     return {"scores": line.scores.tolist(), "llrs": line.llrs.tolist()}
@@ -121,74 +123,82 @@ def read_calibrator(source: Any) -> Calibrator:
     """
     if isinstance(source, Calibrator):
         return source
-    name, entries = _entries(source)
-    if not isinstance(entries, Mapping) or _VERSION not in entries:
-        msg = f"{name}: is not a calibrator, which has an entry '{_VERSION}'; {_MEND}"
+    name, document = _named_document(source)
+    if not isinstance(document, Mapping) or _VERSION_KEY not in document:
+        msg = f"{name}: is not a calibrator, which has an entry '{_VERSION_KEY}'; {_HINT}"
         raise ConfigError(msg)
-    if entries[_VERSION] != VERSION:
+    if document[_VERSION_KEY] != VERSION:
         msg = (
-            f"{name}: is of version {entries[_VERSION]!r}, of which this Parivox knows {VERSION} "
-            "only; update Parivox, or write the calibrator again"
+            f"{name}: is of version {document[_VERSION_KEY]!r}, of which this Parivox knows "
+            f"{VERSION} only; update Parivox, or write the calibrator again"
         )
         raise ConfigError(msg)
-    for key in entries:
+    for key in document:
         if key not in _KEYS:
             msg = f"{name}: {key!r} is not known; {name_hint(key, _KEYS)}"
             raise ConfigError(msg)
-    said = {"side": SIDES[0], "orientation": ORIENTATIONS[0], "groups": {}, _FOUND: {}} | {
-        **entries
-    }
+    defaults = {"side": SIDES[0], "orientation": ORIENTATIONS[0], "groups": {}, _RECORD_KEY: {}}
+    fields = defaults | {**document}
     for key, choices in _CHOICES.items():
-        if said.get(key) not in choices:
-            msg = f"{name}: {key} is {said.get(key)!r}, not one of {', '.join(choices)}; {_MEND}"
+        if fields.get(key) not in choices:
+            msg = f"{name}: {key} is {fields.get(key)!r}, not one of {', '.join(choices)}; {_HINT}"
             raise ConfigError(msg)
-    if not (isinstance(said.get("by"), str) and isinstance(said["groups"], Mapping)):
-        msg = f"{name}: by is not a grouping, or groups are not a mapping; {_MEND}"
+    if not (isinstance(fields.get("by"), str) and isinstance(fields["groups"], Mapping)):
+        msg = f"{name}: by is not a grouping, or groups are not a mapping; {_HINT}"
         raise ConfigError(msg)
-    method = str(said["method"])
+    method = str(fields["method"])
     return Calibrator(
-        *(method, str(said["by"]), str(said["side"]), str(said["orientation"])),
-        _line(name, "common", said.get("common"), method),
-        {group: _line(name, f"of {group!r}", one, method) for group, one in said["groups"].items()},
-        said[_FOUND],
+        method,
+        str(fields["by"]),
+        str(fields["side"]),
+        str(fields["orientation"]),
+        _line(name, "common", fields.get("common"), method),
+        {
+            group: _line(name, f"of {group!r}", line, method)
+            for group, line in fields["groups"].items()
+        },
+        fields[_RECORD_KEY],
     )
 
 
-def _entries(source: Any) -> tuple[str, Any]:
-    """The name of the calibrator, and what it says."""
+def _named_document(source: Any) -> tuple[str, Any]:
+    """Return the name of the calibrator, and what the file or mapping holds."""
     if not isinstance(source, (str, os.PathLike)):
         return "calibrator", source
     content = read_content(source)
     try:
         return content.name, json.loads((content.data or b"").decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:  # the first of a text that is not UTF-8, too
-        msg = f"{content.name}: is not JSON ({error}); {_MEND}"
+    # ValueError is also that of a text that is not UTF-8
+    except (ValueError, RecursionError) as error:
+        msg = f"{content.name}: is not JSON ({error}); {_HINT}"
         raise ConfigError(msg) from error
 
 
-def _numbers(entry: Any) -> FloatArray:
-    """A number, or a list of them; NaN where anything else is there, or a number is too large."""
-    listed = entry if isinstance(entry, list | tuple | np.ndarray) else [entry]
-    for one in listed:
-        is_number = isinstance(one, int | float | np.number) and not isinstance(one, bool)
-        if not (is_number and abs(one) <= _LARGEST):
+def _numbers(content: Any) -> FloatArray:
+    """Return a number, or a list of them; NaN where one is missing or too large."""
+    numbers = content if isinstance(content, list | tuple | np.ndarray) else [content]
+    for number in numbers:
+        # true and false are whole numbers to Python
+        is_number = isinstance(number, int | float | np.number) and not isinstance(number, bool)
+        if not (is_number and abs(number) <= _MAX_NUMBER):
             return np.array(np.nan)
-    return np.asarray(entry, dtype=np.float64)
+    return np.asarray(content, dtype=np.float64)
 
 
-def _line(name: str, what: str, entries: Any, method: str) -> Line:
-    """A line that rises, or a sentence on what is wrong with it."""
-    keys = ("slope", "offset") if method == "logistic" else ("scores", "llrs")
+def _line(name: str, subject: str, document: Any, method: str) -> Line:
+    """Return a line that rises, or a sentence on what is wrong with it."""
+    is_logistic = method == "logistic"
+    x_key, y_key = ("slope", "offset") if is_logistic else ("scores", "llrs")
     try:
-        one, other = (_numbers(entries[key]) for key in keys)
+        x, y = _numbers(document[x_key]), _numbers(document[y_key])
     except (TypeError, KeyError, ValueError, IndexError):
-        one = other = np.array(np.nan)
-    is_right = np.isfinite(one).all() and np.isfinite(other).all() and one.shape == other.shape
-    if is_right and method == "logistic" and one.ndim == 0 and one > 0:
-        return Logistic(float(one), float(other))
-    rises = is_right and one.ndim == 1 and (np.diff(one) > 0).all() and (np.diff(other) >= 0).all()
-    if rises and one.size and method == "isotonic":
-        return Isotonic(one, other)
-    wanted = "two numbers, slope above 0" if method == "logistic" else "rising lists of one length"
-    msg = f"{name}: the calibrator {what} is not {keys[0]} and {keys[1]}: {wanted}; {_MEND}"
+        x = y = np.array(np.nan)
+    is_finite = np.isfinite(x).all() and np.isfinite(y).all() and x.shape == y.shape
+    if is_finite and is_logistic and x.ndim == 0 and x > 0:
+        return Logistic(float(x), float(y))
+    rises = is_finite and x.ndim == 1 and (np.diff(x) > 0).all() and (np.diff(y) >= 0).all()
+    if rises and x.size and method == "isotonic":
+        return Isotonic(x, y)
+    expected = "two numbers, slope above 0" if is_logistic else "rising lists of one length"
+    msg = f"{name}: the calibrator {subject} is not {x_key} and {y_key}: {expected}; {_HINT}"
     raise ConfigError(msg)

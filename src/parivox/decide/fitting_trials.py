@@ -1,4 +1,8 @@
-"""The trials of one system that something is fitted on, with speakers dealt into folds."""
+"""Prepare the trials of one system for fitting, with their speakers dealt into folds.
+
+Thresholds and calibrators are fitted without some folds of speakers and judged on these
+(docs/methods/thresholds.md#cross-fitting). A set of folds is an integer, each fold a bit.
+"""
 
 from __future__ import annotations
 
@@ -34,43 +38,53 @@ MIN_SPEAKERS = 5
 
 
 class ClusteredTrials(NamedTuple):
-    """Trials of one class by who takes part in them, in cells."""
+    """Trials of one class by speaker, or pair of speakers, and cell: a cluster is one of each."""
 
     rows: NDArray[np.intp]  # of these trials
-    entry: NDArray[np.integer]  # that each counts in
-    tally: ErrorsBySpeaker | ErrorsByPair  # without errors
-    bits: IntArray  # folds of the speakers of each entry
+    cluster_of_trial: NDArray[np.integer]
+    clusters: ErrorsBySpeaker | ErrorsByPair  # without errors
+    fold_bits: IntArray  # folds of the speakers of each cluster
 
     @classmethod
-    def of(
+    def from_trials(
         cls,
         rows: NDArray[np.intp],
         cell: NDArray[np.integer],
-        who: Sequence[IntArray],
+        speakers: Sequence[IntArray],
         fold: IntArray,
         n_cells: int,
     ) -> ClusteredTrials:
-        """Tally trials by cell and by one speaker, or two who are in order."""
-        n = fold.size
-        size = n ** len(who)
-        person = who[0] if len(who) == 1 else who[0] * n + who[1]
-        codes, entry = index_codes(cell * size + person, n_cells * size)
-        at, number = np.divmod(codes, size)
-        none = np.zeros(codes.size, dtype=np.int64)
-        counts = (none, np.bincount(entry, minlength=codes.size), n_cells)
-        if len(who) == 1:
-            return cls(rows, entry, ErrorsBySpeaker(at, number, *counts), 1 << fold[number])
-        one, other = np.divmod(number, n)
-        bits = (1 << fold[one]) | (1 << fold[other])
-        return cls(rows, entry, ErrorsByPair(at, one, other, *counts), bits)
+        """Count trials by cell and by one speaker, or two who are in order."""
+        n_speakers = fold.size
+        n_keys = n_speakers ** len(speakers)
+        speaker_key = speakers[0]
+        if len(speakers) > 1:
+            speaker_key = speakers[0] * n_speakers + speakers[1]
+        keys, cluster_of_trial = index_codes(cell * n_keys + speaker_key, n_cells * n_keys)
+        cluster_cell, cluster_key = np.divmod(keys, n_keys)
+        no_errors = np.zeros(keys.size, dtype=np.int64)
+        n_trials = np.bincount(cluster_of_trial, minlength=keys.size)
+        if len(speakers) == 1:
+            by_speaker = ErrorsBySpeaker(cluster_cell, cluster_key, no_errors, n_trials, n_cells)
+            return cls(rows, cluster_of_trial, by_speaker, 1 << fold[cluster_key])
+        first_speaker, second_speaker = np.divmod(cluster_key, n_speakers)
+        by_pair = ErrorsByPair(
+            cluster_cell, first_speaker, second_speaker, no_errors, n_trials, n_cells
+        )
+        fold_bits = (1 << fold[first_speaker]) | (1 << fold[second_speaker])
+        return cls(rows, cluster_of_trial, by_pair, fold_bits)
 
-    def with_errors(self, wrong: Bools, held: int = 0) -> ErrorsBySpeaker | ErrorsByPair:
-        """The tally of those outside the folds held out, with the trials that went wrong."""
-        errors = np.bincount(self.entry[wrong[self.rows]], minlength=self.tally.cell.size)
-        if not held:
-            return self.tally.select(errors=errors)
-        kept = outside(self.bits, held)
-        return self.tally.select(kept, errors=errors[kept])
+    def with_errors(
+        self, is_wrong: Bools, excluded_folds: int = 0
+    ) -> ErrorsBySpeaker | ErrorsByPair:
+        """Return the clusters outside the excluded folds, with the trials that went wrong."""
+        errors = np.bincount(
+            self.cluster_of_trial[is_wrong[self.rows]], minlength=self.clusters.cell.size
+        )
+        if not excluded_folds:
+            return self.clusters.select(errors=errors)
+        is_included = outside(self.fold_bits, excluded_folds)
+        return self.clusters.select(is_included, errors=errors[is_included])
 
 
 class SortedTrials(NamedTuple):
@@ -78,18 +92,18 @@ class SortedTrials(NamedTuple):
 
     score: FloatArray
     target: Bools
-    bits: NDArray[np.uint16]
+    fold_bits: NDArray[np.uint16]
 
     @classmethod
-    def of(cls, score: FloatArray, target: Bools, bits: IntArray) -> SortedTrials:
+    def from_trials(cls, score: FloatArray, target: Bools, fold_bits: IntArray) -> SortedTrials:
         """Put trials in order."""
         order = np.argsort(score, kind="stable")
-        return cls(score[order], target[order], bits[order].astype(np.uint16))
+        return cls(score[order], target[order], fold_bits[order].astype(np.uint16))
 
-    def without(self, held: int) -> Counts:
-        """Counts of the trials of no speaker in the folds held out."""
-        kept = outside(self.bits, held)
-        return Counts.from_sorted(self.score[kept], self.target[kept])
+    def counts_without(self, excluded_folds: int) -> Counts:
+        """Return counts of the trials of no speaker in the excluded folds."""
+        is_included = outside(self.fold_bits, excluded_folds)
+        return Counts.from_sorted(self.score[is_included], self.target[is_included])
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,17 +113,17 @@ class FittingTrials:
     score: FloatArray  # shape (trial,)
     target: Bools
     group: NDArray[np.int32]  # those of unknown group come last, as one more
-    bits: IntArray  # folds of both speakers
+    fold_bits: IntArray  # folds of both speakers
     groups: tuple[str, ...]
-    folds: int
+    n_folds: int
     by_group: dict[str, ClusteredTrials]  # of each rate, the trials in which it is erred
-    everyone: dict[str, ClusteredTrials]
-    enrolled: IntArray
+    pooled: dict[str, ClusteredTrials]
+    n_enrolled: IntArray
     """Speakers whose group it is, with nontarget and with target trials, ``[class, group, fold]``.
     """
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         score: FloatArray,
         target: Bools,
@@ -119,94 +133,125 @@ class FittingTrials:
         fold: IntArray,
         groups: tuple[str, ...],
     ) -> FittingTrials:
-        """Tally who is behind the trials.
+        """Count trials by the speakers who take part in them.
 
-        `speakers` are those of both sides, `owner` the one whose group, -1 for none, is asked for.
+        `speakers` are those of both sides, `owner` the one whose group counts, which is -1 for
+        none, and `fold` is that of each speaker.
         """
-        n_groups, folds = len(groups), int(fold.max(initial=0)) + 1
+        n_groups, n_folds = len(groups), int(fold.max(initial=0)) + 1
         group = np.where(group < 0, n_groups, group).astype(np.int32)
-        one, other = np.minimum(*speakers), np.maximum(*speakers)
-        by_group, everyone = {}, {}
-        enrolled = np.zeros((2, n_groups + 1, folds), dtype=np.int64)
-        for rate, is_target in (("fpr", False), ("fnr", True)):
-            rows = np.flatnonzero(target == is_target)
-            who = (one[rows],) if is_target else (one[rows], other[rows])
+        first_speaker, second_speaker = np.minimum(*speakers), np.maximum(*speakers)
+        by_group, pooled = {}, {}
+        n_enrolled = np.zeros((2, n_groups + 1, n_folds), dtype=np.int64)
+        for label, rate in enumerate(("fpr", "fnr")):
+            rows = np.flatnonzero(target == bool(label))
+            speakers_of_rows = [first_speaker[rows]]
+            if rate == "fpr":
+                speakers_of_rows.append(second_speaker[rows])
             cell = group[rows].astype(np.int64)
-            by_group[rate] = ClusteredTrials.of(rows, cell, who, fold, n_groups + 1)
-            everyone[rate] = ClusteredTrials.of(rows, np.zeros_like(cell), who, fold, 1)
-            known = np.unique(cell * fold.size + owner[rows])
-            np.add.at(enrolled[int(is_target)], (known // fold.size, fold[known % fold.size]), 1)
+            by_group[rate] = ClusteredTrials.from_trials(
+                rows, cell, speakers_of_rows, fold, n_groups + 1
+            )
+            pooled[rate] = ClusteredTrials.from_trials(
+                rows, np.zeros_like(cell), speakers_of_rows, fold, 1
+            )
+            keys = np.unique(cell * fold.size + owner[rows])  # group and speaker, each once
+            enrolled_group, enrolled_speaker = np.divmod(keys, fold.size)
+            np.add.at(n_enrolled[label], (enrolled_group, fold[enrolled_speaker]), 1)
         return cls(
-            *(score, target, group, sides(fold[one], fold[other]), groups, folds),
-            *(by_group, everyone, enrolled[:, :n_groups]),
+            score=score,
+            target=target,
+            group=group,
+            fold_bits=sides(fold[first_speaker], fold[second_speaker]),
+            groups=groups,
+            n_folds=n_folds,
+            by_group=by_group,
+            pooled=pooled,
+            n_enrolled=n_enrolled[:, :n_groups],
         )
 
-    def in_order(self, rates: Sequence[str]) -> tuple[SortedTrials, list[SortedTrials]]:
-        """All trials in which such rates are told, and those of each group."""
-        every = np.isin(self.target, [rate == "fnr" for rate in rates])
-        chosen = [every, *(every & (self.group == g) for g in range(len(self.groups)))]
-        everything, *groups = (
-            SortedTrials.of(self.score[rows], self.target[rows], self.bits[rows]) for rows in chosen
+    def sorted_trials(self, rates: Sequence[str]) -> tuple[SortedTrials, list[SortedTrials]]:
+        """Return all trials that count for these rates, and those of each group."""
+        is_included = np.isin(self.target, [rate == "fnr" for rate in rates])
+        masks = [is_included, *(is_included & (self.group == g) for g in range(len(self.groups)))]
+        all_trials, *group_trials = (
+            SortedTrials.from_trials(self.score[mask], self.target[mask], self.fold_bits[mask])
+            for mask in masks
         )
-        return everything, groups
+        return all_trials, group_trials
 
-    def too_few(self) -> list[str]:
-        """Why too few speakers of a group are left in some fit; empty where they are enough.
+    def too_few_speakers_reasons(self) -> list[str]:
+        """Return why too few speakers of a group are left in some fit; empty for enough.
 
-        In every fit that trials are judged by, it needs `FEWEST` of its own with trials of either
-        class.
+        In every fit that trials are judged by, it needs `MIN_SPEAKERS` of its own with trials of
+        either class.
         """
-        inside = np.array(
-            [[not held >> k & 1 for k in range(self.folds)] for held in held_out(self.folds)]
+        is_included = np.array(
+            [
+                [not excluded_folds >> fold & 1 for fold in range(self.n_folds)]
+                for excluded_folds in held_out(self.n_folds)
+            ]
         )
-        speakers = (self.enrolled[:, :, None] * inside).sum(axis=-1).min(axis=(0, 2))
+        # [class, group, fit], of which the worst class and fit counts
+        n_speakers = (self.n_enrolled[:, :, None] * is_included).sum(axis=-1).min(axis=(0, 2))
         return [
             f"{n} of its speakers are left to fit on, {MIN_SPEAKERS} needed"
             if n < MIN_SPEAKERS
             else ""
-            for n in speakers.tolist()
+            for n in n_speakers.tolist()
         ]
 
 
 def read_inputs(
-    scores: Any, asked: HeldOutOptions
+    scores: Any, options: HeldOutOptions
 ) -> tuple[TrialSet, Sequence[TrialSet], Grouping]:
-    """The trials, the same with other scores if there are any, and the one grouping."""
-    why = "of whom some are held out; give the scores"
-    read = read_one_system(scores, asked, why, **{NORMALISED: asked.normalised})
-    sets = [one for one in read.trial_sets if isinstance(one, TrialSet)]
-    for one in sets:
-        check_test_speakers(one, "all speakers must be known to hold some of them out")
-        if not one.is_scored:
-            msg = f"{one.name}: holds decisions without scores; give scores"
+    """Read the trials, the same with other scores if there are any, and the one grouping."""
+    hint = "of whom some are held out; give the scores"
+    inputs = read_one_system(scores, options, hint, **{NORMALISED: options.normalised})
+    trial_sets = [trials for trials in inputs.trial_sets if isinstance(trials, TrialSet)]
+    for trials in trial_sets:
+        check_test_speakers(trials, "all speakers must be known to hold some of them out")
+        if not trials.is_scored:
+            msg = f"{trials.name}: holds decisions without scores; give scores"
             raise DataError(msg)
-        if not one.is_held:
-            why = "too many to hold in memory; take those of some speakers"
-            msg = f"{one.name}: {one.n_trials:,} trials are {why}"
+        if not trials.is_held:
+            msg = (
+                f"{trials.name}: {trials.n_trials:,} trials are too many to hold in memory; take "
+                "those of some speakers"
+            )
             raise ConfigError(msg)
-    if len(sets) > 1 and CommonTrials.of(sets).is_restricted(0, 1):
+    if len(trial_sets) > 1 and CommonTrials.of(trial_sets).is_restricted(0, 1):
         msg = (
-            f"--normalised {sets[1].name}: its trials are not those of {sets[0].name}; give the "
-            "same trials with other scores"
+            f"--normalised {trial_sets[1].name}: its trials are not those of "
+            f"{trial_sets[0].name}; give the same trials with other scores"
         )
         raise DataError(msg)
-    (grouping,) = read.groupings
-    return sets[0], sets[1:], grouping
+    (grouping,) = inputs.groupings
+    return trial_sets[0], trial_sets[1:], grouping
 
 
-def consistent_trials(chosen: TrialSet) -> Trials:
-    """The trials that contradict nothing."""
-    (part,) = chosen.partitions()
-    return part.without_conflicts()
+def consistent_trials(trial_set: TrialSet) -> Trials:
+    """Return the trials that contradict nothing."""
+    (partition,) = trial_set.partitions()  # one, as they are held in memory
+    return partition.without_conflicts()
 
 
-def fitting_trials_of(chosen: TrialSet, grouping: Grouping, asked: HeldOutOptions) -> FittingTrials:
-    """The trials with their folds."""
-    part, speaker = consistent_trials(chosen), chosen.utterance_speaker
-    both = speaker[part.enrol].astype(np.int64), speaker[part.test].astype(np.int64)
-    at = 0 if asked.side == "enrol" else 1
-    group = grouping.on(chosen)(part)[at]
-    used = chosen.in_use
-    fold = np.zeros(int(used.max()) + 1, dtype=np.int64)
-    fold[used] = deal(finest_groups([grouping], fold.size)[used], asked.folds, asked.seed)
-    return FittingTrials.of(part.score, part.target, both, both[at], group, fold, grouping.groups)
+def fitting_trials_of(
+    trial_set: TrialSet, grouping: Grouping, options: HeldOutOptions
+) -> FittingTrials:
+    """Return the trials with their folds."""
+    trials, utterance_speaker = consistent_trials(trial_set), trial_set.utterance_speaker
+    speakers = (
+        utterance_speaker[trials.enrol].astype(np.int64),
+        utterance_speaker[trials.test].astype(np.int64),
+    )
+    side = 0 if options.side == "enrol" else 1
+    group = grouping.on(trial_set)(trials)[side]
+    in_use = trial_set.in_use
+    fold = np.zeros(int(in_use.max()) + 1, dtype=np.int64)
+    # dealt within the finest groups, so that every fold has speakers of each
+    finest = finest_groups([grouping], fold.size)
+    fold[in_use] = deal(finest[in_use], options.folds, options.seed)
+    return FittingTrials.from_arrays(
+        trials.score, trials.target, speakers, speakers[side], group, fold, grouping.groups
+    )

@@ -51,14 +51,16 @@ class PilotGroups(NamedTuple):
     trials: FloatArray
     speakers: FloatArray
     df: FloatArray
-    each: FloatArray  # trials that a speaker takes part in, on average
+    trials_per_speaker: FloatArray  # trials that a speaker takes part in, on average
     icc: FloatArray  # the correlation
     icc_from: NDArray[np.str_]  # the ``group`` itself, ``pooled`` over the groups, or ``given``
     icc_now: FloatArray  # the correlation of the data at hand
-    are_apart: bool  # whether no trial is in two groups
+    are_disjoint: bool  # whether no trial is in two groups
 
     @classmethod
-    def of(cls, rows: list[dict[str, Any]], key: dict[str, str], asked: PlanOptions) -> PilotGroups:
+    def from_rows(
+        cls, rows: list[dict[str, Any]], key: dict[str, str], asked: PlanOptions
+    ) -> PilotGroups:
         """Read the rows of the groups."""
         metric, sides = key["metric"], SIDES[key["metric"]]
         errors, trials, speakers, deff, df = (
@@ -83,26 +85,27 @@ class PilotGroups(NamedTuple):
         return cls(metric, names, errors, trials, speakers, df, each, icc, icc_from, now, are_apart)
 
     @classmethod
-    def of_options(cls, metric: str, asked: PlanOptions) -> PilotGroups:
+    def from_options(cls, metric: str, asked: PlanOptions) -> PilotGroups:
         """One group of which only the options tell anything."""
         unknown, source = np.full(1, np.nan), np.full(1, "given")
         each, icc = (np.full(1, of[metric]) for of in (asked.trials_per_speaker, asked.icc))
-        return cls(metric, [""], *(unknown,) * 4, each, icc, source, icc, are_apart=True)
+        return cls(metric, [""], *(unknown,) * 4, each, icc, source, icc, are_disjoint=True)
 
     @property
     def sides(self) -> int:
         """Speakers of a trial."""
         return SIDES[self.metric]
 
-    def sample(self) -> Sample:
+    def group_sample(self) -> Sample:
         """Each group by itself."""
         df = np.where(np.isnan(self.df), np.inf, self.df)
-        return Sample(self.speakers, self.each, self.icc_now, self.sides, df)
+        return Sample(self.speakers, self.trials_per_speaker, self.icc_now, self.sides, df)
 
-    def others(self) -> Sample:
+    def other_groups_sample(self) -> Sample:
         """All other groups together, for each."""
         trials, speakers, icc, more, df = map(
-            np.nan_to_num, (self.trials, self.speakers, self.icc_now, self.each - 1, self.df)
+            np.nan_to_num,
+            (self.trials, self.speakers, self.icc_now, self.trials_per_speaker - 1, self.df),
         )
         excess = trials * np.maximum(more, 0) * icc
         variance = trials + self.sides * excess
@@ -114,14 +117,14 @@ class PilotGroups(NamedTuple):
             df = _others(variance) ** 2 / _others(variance**2 / df)
         return Sample(_others(speakers), each, together, self.sides, df)
 
-    def rate(self, asked: PlanOptions) -> FloatArray:
+    def other_groups_rate(self, asked: PlanOptions) -> FloatArray:
         """Rate of all other groups together, or the planned one; NaN where there is none."""
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = _others(np.nan_to_num(self.errors)) / _others(np.nan_to_num(self.trials))
         planned = asked.planned(self.metric)
         if planned is not None:
             rate = np.full(len(self.names), planned)
-        return np.where(self.are_apart & (len(self.names) > 1), rate, np.nan)
+        return np.where(self.are_disjoint & (len(self.names) > 1), rate, np.nan)
 
 
 def _icc_believed(
@@ -156,7 +159,7 @@ def without_pilot(asked: PlanOptions) -> Iterator[tuple[Row, PilotGroups]]:
                 name = option.replace("_", "-")
                 msg = f"--{name} of {metric} is missing; without --pilot, give --{name} {metric}=X"
                 raise ConfigError(msg)
-        yield {**dict.fromkeys(KEY, ""), "metric": metric}, PilotGroups.of_options(metric, asked)
+        yield {**dict.fromkeys(KEY, ""), "metric": metric}, PilotGroups.from_options(metric, asked)
 
 
 def pilot_groups(table: Table, asked: PlanOptions) -> Iterator[tuple[Row, PilotGroups]]:
@@ -183,7 +186,7 @@ def pilot_groups(table: Table, asked: PlanOptions) -> Iterator[tuple[Row, PilotG
             families.setdefault(tuple(row[name] for name in KEY), []).append(row)
     for values, found in families.items():
         key = dict(zip(KEY, values, strict=True))
-        yield key, PilotGroups.of(found, key, asked)
+        yield key, PilotGroups.from_rows(found, key, asked)
 
 
 def _nearest(rows: list[Row], target: float | None) -> dict[tuple[str, ...], str]:

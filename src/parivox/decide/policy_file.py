@@ -1,4 +1,4 @@
-"""The policy of a gate: conditions that an audit must keep, and what is accepted for a while.
+"""Read the policy of a gate: conditions that an audit must keep, and what is accepted for a while.
 
 See docs/gate.md#what-a-policy-says.
 """
@@ -56,11 +56,11 @@ conditions:
 #   reason: few speakers; more are recorded in spring
 #   until: 2027-06-30
 """
-_VERSION = "parivox-policy"
-_KEYS = (_VERSION, "conditions", "accept")
-_OF_CONDITION = ("name", "rate", "at-most", "not", "than", "by", "groups", "at", "system")
-_OF_ACCEPTED = ("condition", "groups", "reason", "until")
-_MEND = "parivox gate --example prints one"
+_VERSION_KEY = "parivox-policy"
+_KEYS = (_VERSION_KEY, "conditions", "accept")
+_CONDITION_KEYS = ("name", "rate", "at-most", "not", "than", "by", "groups", "at", "system")
+_ACCEPTANCE_KEYS = ("condition", "groups", "reason", "until")
+_HINT = "parivox gate --example prints one"
 
 
 @dataclass(frozen=True)
@@ -69,39 +69,38 @@ class Condition:
 
     name: str
     rate: str
-    most: float | None  # None where the verdict is asked
+    maximum: float | None  # None where the verdict is asked for
     is_ratio: bool
-    than: str  # what a ratio is to: `OTHERS`, or `BASELINE`
-    by: str = ""  # these four: all, or the first operating point, where empty
+    reference: str  # of a ratio: `OTHERS`, or `BASELINE`
+    grouping: str = ""  # these four: all, or the first operating point, where empty
     groups: tuple[str, ...] = ()
-    at: str = ""
+    operating_point: str = ""
     system: str = ""
-    where: str = field(default="", compare=False)  # for messages
+    location: str = field(default="", compare=False)  # for messages
 
     @property
-    def asked(self) -> tuple[object, ...]:
-        """What of one rate may have one limit only."""
-        return self.rate, self.most is None, self.is_ratio, self.than, *self._scope
-
-    @property
-    def _scope(self) -> tuple[object, ...]:
-        return self.by, self.groups, self.at, self.system
+    def subject(self) -> tuple[object, ...]:
+        """What the condition limits; no two conditions of a policy may limit the same."""
+        asks_for_verdict = self.maximum is None
+        kind = (self.rate, asks_for_verdict, self.is_ratio, self.reference)
+        return (*kind, self.grouping, self.groups, self.operating_point, self.system)
 
 
 @dataclass(frozen=True)
 class Acceptance:
-    """Of which groups it may remain open for a while whether a condition is kept."""
+    """Groups for which a condition may stay inconclusive for a while."""
 
     condition: str
     groups: tuple[str, ...]  # every group where empty
     reason: str
     until: dt.date
-    where: str = field(default="", compare=False)
+    location: str = field(default="", compare=False)
 
     def covers(self, condition: str, group: str, today: dt.date) -> bool:
-        """Whether it is of a group's condition, and has not ended."""
-        is_it = condition == self.condition and (not self.groups or group in self.groups)
-        return is_it and today <= self.until
+        """Return whether it is of a group's condition, and has not ended."""
+        is_of_condition = condition == self.condition
+        is_of_group = not self.groups or group in self.groups
+        return is_of_condition and is_of_group and today <= self.until
 
 
 @dataclass(frozen=True)
@@ -123,8 +122,9 @@ def read_policy(source: Any) -> Policy:
 
     Examples
     --------
-    >>> one = {"name": "FNR below 5 %", "rate": "fnr", "at-most": "5%"}
-    >>> read_policy({"parivox-policy": 1, "conditions": [one]}).conditions[0].most
+    >>> condition = {"name": "FNR below 5 %", "rate": "fnr", "at-most": "5%"}
+    >>> policy = read_policy({"parivox-policy": 1, "conditions": [condition]})
+    >>> policy.conditions[0].maximum
     0.05
     """
     from parivox.data import yaml_text  # noqa: PLC0415 - it imports yaml
@@ -132,13 +132,13 @@ def read_policy(source: Any) -> Policy:
     name = "--policy"
     provenance: dict[str, Any] = {"role": "policy", "name": name, "format": "mapping"}
     if isinstance(source, Mapping):
-        return _parsed(yaml_text.node_of(source, name), provenance)
+        return _policy(yaml_text.node_of(source, name), provenance)
     if not isinstance(source, (str, os.PathLike)):
         msg = f"--policy: a {type(source).__name__} is not a policy; give the path of one"
         raise ConfigError(msg)
     path = Path(source)
     if path.is_file() and not path.stat().st_size:
-        return _parsed(None, provenance | {"name": path.name})
+        return _policy(None, provenance | {"name": path.name})
     content = read_content(source)
     provenance |= {"name": content.name, "format": "yaml", "sha256": content.sha256}
     try:
@@ -146,156 +146,191 @@ def read_policy(source: Any) -> Policy:
     except UnicodeDecodeError as error:
         msg = f"{content.name}: is not text; write what parivox gate --example prints, in UTF-8"
         raise ConfigError(msg) from error
-    return _parsed(yaml_text.read_yaml(text, content.name), provenance)
+    return _policy(yaml_text.read_yaml(text, content.name), provenance)
 
 
-def _parsed(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
+def _policy(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
+    """Return the policy that the topmost node holds; None is an empty file."""
     name = provenance["name"]
-    if node is None or not isinstance(node.value, dict) or _VERSION not in node.value:
-        msg = f"{name}: is not a policy, of which a line says '{_VERSION}: {VERSION}'; {_MEND}"
+    if node is None or not isinstance(node.value, dict) or _VERSION_KEY not in node.value:
+        msg = f"{name}: is not a policy, of which a line says '{_VERSION_KEY}: {VERSION}'; {_HINT}"
         raise ConfigError(msg)
-    entries = node.value
-    _check_keys(entries, _KEYS)
-    if entries[_VERSION].value != str(VERSION):
+    nodes = node.value
+    _check_keys(nodes, _KEYS)
+    version = nodes[_VERSION_KEY]
+    if version.value != str(VERSION):
         msg = (
-            f"{entries[_VERSION].where}: is of version {entries[_VERSION].value!r}, of which this "
-            "Parivox knows 1 only; update Parivox, or write the policy again"
+            f"{version.where}: is of version {version.value!r}, of which this Parivox knows 1 "
+            "only; update Parivox, or write the policy again"
         )
         raise ConfigError(msg)
-    if "conditions" not in entries:
-        msg = f"{name}: has no conditions; {_MEND}"
+    if "conditions" not in nodes:
+        msg = f"{name}: has no conditions; {_HINT}"
         raise ConfigError(msg)
-    conditions = [_condition(one) for one in _items(entries["conditions"], "conditions")]
-    accepted = [
-        _accepted(one, conditions)
-        for one in (_items(entries["accept"], "accept") if "accept" in entries else ())
-    ]
-    for one, other in combinations(conditions, 2):
-        if one.name == other.name:
-            msg = f"{other.where}: {other.name!r} is the name of two conditions; name each once"
-            raise ConfigError(msg)
-        if one.asked == other.asked:
-            msg = (
-                f"{other.where}: {other.name!r} and {one.name!r} say two things of the same; keep "
-                "the one that holds"
-            )
-            raise ConfigError(msg)
-    for first, second in combinations(accepted, 2):
-        shared = {*first.groups} & {*second.groups} or not (first.groups and second.groups)
-        if first.condition == second.condition and shared:
-            msg = (
-                f"{second.where}: is accepted at {first.where} already, of the same groups; keep "
-                "one of them"
-            )
-            raise ConfigError(msg)
+    conditions = [_condition(member) for member in _list_members(nodes["conditions"], "conditions")]
+    accepted = []
+    if "accept" in nodes:
+        accepted = [
+            _acceptance(member, conditions) for member in _list_members(nodes["accept"], "accept")
+        ]
+    _check_distinct_conditions(conditions)
+    _check_distinct_acceptances(accepted)
     return Policy(tuple(conditions), tuple(accepted), provenance)
 
 
+def _check_distinct_conditions(conditions: Sequence[Condition]) -> None:
+    """Refuse conditions of one name, or that limit the same."""
+    for earlier, later in combinations(conditions, 2):
+        if earlier.name == later.name:
+            msg = f"{later.location}: {later.name!r} is the name of two conditions; name each once"
+            raise ConfigError(msg)
+        if earlier.subject == later.subject:
+            msg = (
+                f"{later.location}: {later.name!r} and {earlier.name!r} say two things of the "
+                "same; keep the one that holds"
+            )
+            raise ConfigError(msg)
+
+
+def _check_distinct_acceptances(acceptances: Sequence[Acceptance]) -> None:
+    """Refuse to accept a condition of one group twice."""
+    for earlier, later in combinations(acceptances, 2):
+        # no groups stand for all of them
+        is_of_every_group = not (earlier.groups and later.groups)
+        shares_groups = is_of_every_group or {*earlier.groups} & {*later.groups}
+        if earlier.condition == later.condition and shares_groups:
+            msg = (
+                f"{later.location}: is accepted at {earlier.location} already, of the same groups; "
+                "keep one of them"
+            )
+            raise ConfigError(msg)
+
+
 def _condition(node: YamlNode) -> Condition:
-    entries = _mapping(node, "a condition", _OF_CONDITION)
-    name, rate = (_text(node, entries, key, "a condition") for key in ("name", "rate"))
+    subject = "a condition"
+    nodes = _mapping(node, subject, _CONDITION_KEYS)
+    name, rate = (_text(node, nodes, key, subject) for key in ("name", "rate"))
     if rate not in LIMIT_METRICS:
-        msg = f"{entries['rate'].where}: {rate!r} is not a rate; {name_hint(rate, LIMIT_METRICS)}"
+        msg = f"{nodes['rate'].where}: {rate!r} is not a rate; {name_hint(rate, LIMIT_METRICS)}"
         raise ConfigError(msg)
-    if ("not" in entries) == ("at-most" in entries):
-        many = "both at-most and not" if "not" in entries else "neither at-most nor not"
-        msg = f"{node.where}: {name!r} has {many}; give one, as in at-most: 5% or not: worse"
+    if ("not" in nodes) == ("at-most" in nodes):
+        keys = "both at-most and not" if "not" in nodes else "neither at-most nor not"
+        msg = f"{node.where}: {name!r} has {keys}; give one, as in at-most: 5% or not: worse"
         raise ConfigError(msg)
-    most: float | None = None
+    maximum: float | None = None
     is_ratio = False
-    if "not" in entries:
-        one = entries["not"]
-        if one.value != WORSE or rate not in RATIO_METRICS:
-            msg = f"{one.where}: not is for worse, of fnr or fpr; give at-most, as in at-most: 5%"
-            raise ConfigError(msg)
-    else:
-        one = entries["at-most"]
-        found = parse_maximum(one.value) if isinstance(one.value, str) else None
-        if found is None:
-            what = repr(one.value) if isinstance(one.value, str) else "no number"
-            msg = f"{one.where}: at-most is {what}; give 5% or 0.05, or 1.5x for a ratio"
-            raise ConfigError(msg)
-        most, is_ratio = found
-    than = _text(node, entries, "than", "a condition") if "than" in entries else OTHERS
-    if than not in {OTHERS, BASELINE} or ("than" in entries and not is_ratio):
+    if "at-most" in nodes:
+        maximum, is_ratio = _maximum(nodes["at-most"])
+    elif nodes["not"].value != WORSE or rate not in RATIO_METRICS:
         msg = (
-            f"{entries['than'].where}: than is for ratios, and others or baseline, as in "
+            f"{nodes['not'].where}: not is for worse, of fnr or fpr; give at-most, as in "
+            "at-most: 5%"
+        )
+        raise ConfigError(msg)
+    reference = _text(node, nodes, "than", subject) if "than" in nodes else OTHERS
+    if reference not in {OTHERS, BASELINE} or ("than" in nodes and not is_ratio):
+        msg = (
+            f"{nodes['than'].where}: than is for ratios, and others or baseline, as in "
             "at-most: 1.25x and than: baseline"
         )
         raise ConfigError(msg)
     if is_ratio and rate not in RATIO_METRICS:
-        msg = f"{entries['at-most'].where}: ratios are of fnr and fpr; give a rate, as in 5%"
+        msg = f"{nodes['at-most'].where}: ratios are of fnr and fpr; give a rate, as in 5%"
         raise ConfigError(msg)
-    by, at, system = (
-        _text(node, entries, key, "a condition") if key in entries else ""
-        for key in ("by", "at", "system")
+    grouping, operating_point, system = (
+        _text(node, nodes, key, subject) if key in nodes else "" for key in ("by", "at", "system")
     )
-    groups = _texts(entries["groups"]) if "groups" in entries else ()
-    return Condition(name, rate, most, is_ratio, than, by, groups, at, system, node.where)
+    return Condition(
+        name=name,
+        rate=rate,
+        maximum=maximum,
+        is_ratio=is_ratio,
+        reference=reference,
+        grouping=grouping,
+        groups=_texts(nodes["groups"]) if "groups" in nodes else (),
+        operating_point=operating_point,
+        system=system,
+        location=node.where,
+    )
 
 
-def _accepted(node: YamlNode, conditions: Sequence[Condition]) -> Acceptance:
-    entries = _mapping(node, "what is accepted", _OF_ACCEPTED)
-    condition, reason, until = (
-        _text(node, entries, key, "what is accepted") for key in ("condition", "reason", "until")
+def _maximum(node: YamlNode) -> tuple[float, bool]:
+    """Return the largest rate or ratio, and whether it is a ratio."""
+    maximum = parse_maximum(node.value) if isinstance(node.value, str) else None
+    if maximum is None:
+        text = repr(node.value) if isinstance(node.value, str) else "no number"
+        msg = f"{node.where}: at-most is {text}; give 5% or 0.05, or 1.5x for a ratio"
+        raise ConfigError(msg)
+    return maximum
+
+
+def _acceptance(node: YamlNode, conditions: Sequence[Condition]) -> Acceptance:
+    subject = "what is accepted"
+    nodes = _mapping(node, subject, _ACCEPTANCE_KEYS)
+    name, reason, until = (
+        _text(node, nodes, key, subject) for key in ("condition", "reason", "until")
     )
-    named = {one.name: one for one in conditions}
-    if condition not in named:
-        where = entries["condition"].where
-        msg = f"{where}: {condition!r} is not a condition; {name_hint(condition, named)}"
+    conditions_by_name = {condition.name: condition for condition in conditions}
+    if name not in conditions_by_name:
+        location = nodes["condition"].where
+        msg = f"{location}: {name!r} is not a condition; {name_hint(name, conditions_by_name)}"
         raise ConfigError(msg)
     try:
         date = dt.date.fromisoformat(until)
     except ValueError as error:
-        msg = f"{entries['until'].where}: until is {until!r}; give a date, as in 2027-06-30"
+        msg = f"{nodes['until'].where}: until is {until!r}; give a date, as in 2027-06-30"
         raise ConfigError(msg) from error
-    groups = _texts(entries["groups"]) if "groups" in entries else ()
-    own = named[condition].groups
-    strange = next((one for one in groups if own and one not in own), None)
-    if strange is not None:
-        msg = (
-            f"{entries['groups'].where}: {strange!r} is not a group of {condition!r}; "
-            f"{name_hint(strange, own)}"
-        )
-        raise ConfigError(msg)
-    return Acceptance(condition, groups, reason, date, node.where)
+    groups = _texts(nodes["groups"]) if "groups" in nodes else ()
+    condition_groups = conditions_by_name[name].groups
+    for group in groups:
+        if condition_groups and group not in condition_groups:
+            msg = (
+                f"{nodes['groups'].where}: {group!r} is not a group of {name!r}; "
+                f"{name_hint(group, condition_groups)}"
+            )
+            raise ConfigError(msg)
+    return Acceptance(name, groups, reason, date, node.where)
 
 
-def _items(node: YamlNode, what: str) -> Iterator[YamlNode]:
+def _list_members(node: YamlNode, name: str) -> Iterator[YamlNode]:
     if not isinstance(node.value, list) or not node.value:
-        msg = f"{node.where}: {what} is not a list with something in it; {_MEND}"
+        msg = f"{node.where}: {name} is not a list with something in it; {_HINT}"
         raise ConfigError(msg)
     yield from node.value
 
 
-def _mapping(node: YamlNode, what: str, keys: Sequence[str]) -> dict[str, YamlNode]:
+def _mapping(node: YamlNode, subject: str, keys: Sequence[str]) -> dict[str, YamlNode]:
     if not isinstance(node.value, dict):
-        msg = f"{node.where}: {what} is not a mapping; write lines as in 'rate: fnr'"
+        msg = f"{node.where}: {subject} is not a mapping; write lines as in 'rate: fnr'"
         raise ConfigError(msg)
     _check_keys(node.value, keys)
     return node.value
 
 
-def _check_keys(entries: Mapping[str, YamlNode], keys: Sequence[str]) -> None:
-    for key, one in entries.items():
+def _check_keys(nodes: Mapping[str, YamlNode], keys: Sequence[str]) -> None:
+    for key, node in nodes.items():
         if key not in keys:
-            msg = f"{one.where}: {key!r} is not known; {name_hint(key, keys)}"
+            msg = f"{node.where}: {key!r} is not known; {name_hint(key, keys)}"
             raise ConfigError(msg)
 
 
-def _text(node: YamlNode, entries: Mapping[str, YamlNode], key: str, what: str) -> str:
-    value = entries[key].value if key in entries else ""
-    if not isinstance(value, str) or not value:
-        where = entries[key].where if key in entries else node.where
-        msg = f"{where}: {what} says nothing of {key!r}; write a line '{key}: ...'"
+def _text(parent: YamlNode, nodes: Mapping[str, YamlNode], key: str, subject: str) -> str:
+    """Return the text under a key of a mapping, whose node is `parent`."""
+    text = nodes[key].value if key in nodes else ""
+    if not isinstance(text, str) or not text:
+        location = nodes[key].where if key in nodes else parent.where
+        msg = f"{location}: {subject} says nothing of {key!r}; write a line '{key}: ...'"
         raise ConfigError(msg)
-    return value
+    return text
 
 
 def _texts(node: YamlNode) -> tuple[str, ...]:
-    many = node.value if isinstance(node.value, list) else [node]
-    found = tuple(one.value for one in many if isinstance(one.value, str) and one.value)
-    if not found or len(found) < len(many) or len(set(found)) < len(found):
+    """Return the texts of a list, or the one text."""
+    nodes = node.value if isinstance(node.value, list) else [node]
+    texts = tuple(
+        member.value for member in nodes if isinstance(member.value, str) and member.value
+    )
+    if not texts or len(texts) < len(nodes) or len(set(texts)) < len(texts):
         msg = f"{node.where}: is not a list of names, each once; write it as in [f, m]"
         raise ConfigError(msg)
-    return found
+    return texts

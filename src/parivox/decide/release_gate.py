@@ -218,12 +218,12 @@ class _Judge:
         self.groups_before = {(row["grouping"], row["group"]) for row in before}
         named = {one.name: one for one in policy.conditions}
         for one in policy.conditions:
-            self._check(one, one.groups, one.where)
+            self._check(one, one.groups, one.location)
         for accepted in policy.accepted:
-            self._check(named[accepted.condition], accepted.groups, accepted.where)
+            self._check(named[accepted.condition], accepted.groups, accepted.location)
         self.changes: list[Row] = []
         self.changed_groups: list[Row] = []
-        self.asks_before = any(one.than == BASELINE for one in policy.conditions)
+        self.asks_before = any(one.reference == BASELINE for one in policy.conditions)
         if self.asks_before:
             if baseline is None:
                 msg = f"{policy.name}: asks for the release before; give --baseline OLD, its audit"
@@ -242,13 +242,13 @@ class _Judge:
         known = {
             group
             for grouping, group in both | self.groups_before
-            if grouping == one.by or (not one.by and grouping != "all")
+            if grouping == one.grouping or (not one.grouping and grouping != "all")
         }
-        of = f"group by {one.by}" if one.by else "group"
+        of = f"group by {one.grouping}" if one.grouping else "group"
         for what, asked, there in (
-            ("grouping", one.by, audit.record["groupings"]),
+            ("grouping", one.grouping, audit.record["groupings"]),
             ("system", one.system, [*self.systems]),
-            ("operating point", one.at, self.points),
+            ("operating point", one.operating_point, self.points),
             *((of, group, sorted(known)) for group in groups),
         ):
             if asked and asked not in there:
@@ -258,7 +258,7 @@ class _Judge:
     def outcomes(self, one: Condition) -> list[Row]:
         """Of every group, whether it keeps a condition."""
         rows = [row for where in self._families(one) for row in self._told(one, where)]
-        if one.most is None:
+        if one.maximum is None:
             n = len({tuple(row[name] for name in _KEY[:3]) for row in rows})
             p_holm = [_number(row["p"]) * n for row in rows]
         else:
@@ -277,27 +277,27 @@ class _Judge:
         """The groupings of systems that a condition is of."""
         for name, where in self.systems.items():
             if one.system in {"", name}:
-                for by in [one.by] if one.by else self.audit.record["groupings"]:
+                for by in [one.grouping] if one.grouping else self.audit.record["groupings"]:
                     yield {**where, "grouping": by}
 
     def _told(self, one: Condition, where: Mapping[str, str]) -> Iterator[Row]:
         """What is held against a limit in each group, before others are allowed for."""
         system = {name: where[name] for name in ("system", "list")}
         own = [row["operating_point"] for row in self.audit.operating_points.where(**system).rows()]
-        at = "" if one.rate in FAILURE_METRICS else one.at or (own[0] if own else "")
+        at = "" if one.rate in FAILURE_METRICS else one.operating_point or (own[0] if own else "")
         key = {**where, "metric": one.rate, "operating_point": at, "within": ""}
         allocation = self.options["allocate"][0]
         ask: Callable[[Condition, Row], Iterator[Row]] = (
             self._verdicts
-            if one.most is None
+            if one.maximum is None
             else self._rates
             if not one.is_ratio
             else self._ratios
-            if one.than != BASELINE
+            if one.reference != BASELINE
             else self._changes
         )
-        asked = "not worse" if one.most is None else "ratio" if one.is_ratio else "rate"
-        if one.than == BASELINE:
+        asked = "not worse" if one.maximum is None else "ratio" if one.is_ratio else "rate"
+        if one.reference == BASELINE:
             asked = "times the baseline"
         rows = [*ask(one, {**key, "allocation": allocation})]
         for row in [*rows, *self._gone(one, where["grouping"], rows)]:
@@ -312,7 +312,7 @@ class _Judge:
                 "rate": one.rate,
                 "operating_point": at,
                 "asked": asked,
-                "most": one.most,
+                "most": one.maximum,
                 **made,
                 "p": row["p"],
                 "beyond": row["beyond"],
@@ -405,11 +405,11 @@ class _Judge:
         one: Condition,
     ) -> Row:
         """A value with its interval against the limit."""
-        assert one.most is not None
+        assert one.maximum is not None
         numbers = _number(value), _number(low)
         freedom = math.inf if df is None else df
-        p = float(exceeds(*numbers, one.most, freedom, self.options["confidence"]))
-        within = high is not None and high <= one.most
+        p = float(exceeds(*numbers, one.maximum, freedom, self.options["confidence"]))
+        within = high is not None and high <= one.maximum
         return {"value": value, "low": low, "high": high, "p": p, "beyond": True, "within": within}
 
 

@@ -175,17 +175,20 @@ class ReleaseRate(NamedTuple):
     log_se: float
     df: float
     list_sha256: str
-    draws: str
-    fit: float
+    encoded_draws: str
+    draws_fit: float
     reason: str
     sizes: tuple[int | None, ...] = ()
     """Speakers, target and nontarget trials of the group: others, if it has other people."""
-    members: str = ""
+    members_hash: str = ""
     """Who they are, as a hash by the key of the folder; empty in audits of before."""
 
     def has_members_of(self, other: ReleaseRate) -> bool:
         """Whether the group has the same people in another release, as far as that is known."""
-        if are_comparable(self.members, other.members) and self.members != other.members:
+        if (
+            are_comparable(self.members_hash, other.members_hash)
+            and self.members_hash != other.members_hash
+        ):
             return False
         return self.sizes == other.sizes
 
@@ -196,7 +199,9 @@ class ReleaseRate(NamedTuple):
         if not self.has_members_of(other):  # people changed group, so the draws are of others
             return None
         # what the draws do not fit is taken to be each system's own
-        return self.fit * other.fit * correlation(self.draws, other.draws)
+        return (
+            self.draws_fit * other.draws_fit * correlation(self.encoded_draws, other.encoded_draws)
+        )
 
 
 class _Release(NamedTuple):
@@ -238,11 +243,11 @@ class _Release(NamedTuple):
                 _number(of["log_se"]),
                 df=math.nan if few else speakers - 1,
                 list_sha256=list_sha256,
-                draws=of["draws"],
-                fit=of["fit"],
+                encoded_draws=of["draws"],
+                draws_fit=of["fit"],
                 reason=reason,
                 sizes=tuple(row[name] for name in _SIZES),
-                members=str(of.get("members") or ""),
+                members_hash=str(of.get("members") or ""),
             )
         return found
 

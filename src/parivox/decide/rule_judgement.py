@@ -1,6 +1,6 @@
-"""Rules judged on the trials of speakers that they were not made on.
+"""Judge rules on the trials of speakers that they were not made on.
 
-See docs/methods/thresholds.md#cross-fitting.
+See docs/methods/thresholds.md#cross-fitting. A set of folds is an integer, each fold a bit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class CrossFitThresholds:
-    """Scores of the trials of a material, and a threshold of every rule for each set held out."""
+    """Scores of the trials, and a threshold of every rule for each set of excluded folds."""
 
     score: FloatArray  # shape (trial,)
     thresholds: dict[int, FloatArray]  # [rule, group + 1]
@@ -38,26 +38,28 @@ class CrossFitThresholds:
 
 @dataclass(frozen=True, eq=False)
 class RuleEstimates:
-    """Something of each rule, and how it differs from that of the first: shape (rule, ...)."""
+    """A figure of each rule, and how it differs from that of the first: shape (rule, ...)."""
 
-    value: FloatArray
+    estimate: FloatArray
     limits: Limits
     change: FloatArray
     change_limits: Limits
 
     @classmethod
-    def of(
-        cls, every: FloatArray, confidence: float, moved: FloatArray | None = None
+    def from_leave_out(
+        cls, figures: FloatArray, confidence: float, moves: FloatArray | None = None
     ) -> RuleEstimates:
-        """From values of all trials, and of those without each fold, ``[1 + fold, rule, ...]``.
+        """Take figures of all trials, and without each fold, ``[1 + fold, rule, ...]``.
 
-        `moved`, ``[fold, fold, rule, ...]``, is as of `jackknife`.
+        `moves`, ``[fold, fold, rule, ...]``, is as of `jackknife`.
         """
-        change = every - every[:, :1]
-        apart = None if moved is None else moved - moved[:, :, :1]
+        changes = figures - figures[:, :1]
+        change_moves = None if moves is None else moves - moves[:, :, :1]
         return cls(
-            *(every[0], jackknife(every[0], every[1:], confidence, moved)),
-            *(change[0], jackknife(change[0], change[1:], confidence, apart)),
+            estimate=figures[0],
+            limits=jackknife(figures[0], figures[1:], confidence, moves),
+            change=changes[0],
+            change_limits=jackknife(changes[0], changes[1:], confidence, change_moves),
         )
 
 
@@ -71,13 +73,13 @@ class RuleJudgements:
     """Of the rates, with intervals of the whole procedure, ``[rule, cell]``."""
     cost: RuleEstimates  # [rule, cell]
     mean_cost: RuleEstimates  # mean over the groups that have both classes, [rule]
-    trials: dict[str, IntArray]  # [cell]
-    speakers: dict[str, IntArray]  # [cell]
+    n_trials: dict[str, IntArray]  # [cell]
+    n_speakers: dict[str, IntArray]  # [cell]
 
 
 def judge_rules(
-    material: FittingTrials,
-    scored: Sequence[CrossFitThresholds],
+    trials: FittingTrials,
+    fits: Sequence[CrossFitThresholds],
     aim: ThresholdAim,
     confidence: float,
 ) -> RuleJudgements:
@@ -85,125 +87,161 @@ def judge_rules(
 
     See docs/methods/thresholds.md#intervals.
     """
-    n_groups = len(material.groups)
-    wrong = np.concatenate([_wrong(material, one) for one in scored])
-    by_folds = _ByFolds.of(material)
-    trials = by_folds.count(np.ones((1, material.score.size), dtype=np.bool_))
-    errors = by_folds.count(wrong)
-    whole = np.ones(errors.shape[1], dtype=np.bool_)
-    rates, moved = [_rates(errors, trials, whole)], []
-    step = math.sqrt(material.folds - 1)
-    for fold, kept in enumerate(by_folds.outside):
-        rows, moves = np.flatnonzero(outside(material.bits, 1 << fold)), np.zeros(errors.shape)
-        for way in (step, -step):
-            decided = [_wrong(material, one, rows, 1 << fold, way) for one in scored]
-            moves += 0.5 / way * by_folds.count(np.concatenate(decided), rows)
-        rates.append(_rates(errors + moves, trials, kept))
-        moved.append(_rates(moves, trials, kept & by_folds.outside))
-    of_rates, of_moves = np.stack(rates), np.stack(moved)  # [1 + fold, ...], [fold, fold, ...]
-    miss, false_accept = rate_weights(aim.cost, normalised=True)
-    costs, dearer = (
-        false_accept * one[..., 0, :, :] + miss * one[..., 1, :, :] for one in (of_rates, of_moves)
+    is_wrong = np.concatenate([_wrong_decisions(trials, fit) for fit in fits])
+    fold_counts = _FoldCounts.from_trials(trials)
+    n_trials = fold_counts.count(np.ones((1, trials.score.size), dtype=np.bool_))
+    rates, moves = _leave_out_rates(trials, fits, is_wrong, fold_counts, n_trials)
+    miss_weight, false_accept_weight = rate_weights(aim.cost_model, normalised=True)
+    costs, cost_moves = (
+        false_accept_weight * figures[..., 0, :, :] + miss_weight * figures[..., 1, :, :]
+        for figures in (rates, moves)
     )
-    compared = np.flatnonzero(~np.isnan(costs[0, 0, :-1]))
-    told = {}
-    for rate in RATES:
-        parts = []
-        for behind, first, last in (
-            (material.by_group[rate], 0, n_groups),
-            (material.everyone[rate], 0, 1),
-        ):
-            tallies = [behind.with_errors(one) for one in wrong]
-            tally = tallies[0].select(errors=np.stack([one.errors for one in tallies]))
-            parts.append(moments(tally.cell_range(first, last)))
-        told[rate] = parts
-    sure = {rate: [rate_interval(one, confidence) for one in parts] for rate, parts in told.items()}
-    speakers = {
-        rate: np.append(
-            material.enrolled[int(rate == "fnr")].sum(axis=-1),
-            np.max(material.everyone[rate].tally.n_speakers),
-        )
-        for rate in RATES
-    }
+    has_both_classes = np.flatnonzero(~np.isnan(costs[0, 0, :-1]))
     return RuleJudgements(
-        {rate: _joined(*both) for rate, both in sure.items()},
-        {
-            rate: RuleEstimates.of(of_rates[:, k], confidence, of_moves[:, :, k])
-            for k, rate in enumerate(RATES)
+        rates={rate: _rate_intervals(trials, rate, is_wrong, confidence) for rate in RATES},
+        changes={
+            rate: RuleEstimates.from_leave_out(rates[:, label], confidence, moves[:, :, label])
+            for label, rate in enumerate(RATES)
         },
-        RuleEstimates.of(costs, confidence, dearer),
-        RuleEstimates.of(
-            costs[..., compared].mean(axis=-1), confidence, dearer[..., compared].mean(axis=-1)
+        cost=RuleEstimates.from_leave_out(costs, confidence, cost_moves),
+        mean_cost=RuleEstimates.from_leave_out(
+            costs[..., has_both_classes].mean(axis=-1),
+            confidence,
+            cost_moves[..., has_both_classes].mean(axis=-1),
         ),
-        {rate: trials[0, :, k].sum(axis=0) for k, rate in enumerate(RATES)},
-        speakers,
+        n_trials={rate: n_trials[0, :, label].sum(axis=0) for label, rate in enumerate(RATES)},
+        n_speakers={
+            rate: np.append(
+                trials.n_enrolled[label].sum(axis=-1),
+                np.max(trials.pooled[rate].clusters.n_speakers),
+            )
+            for label, rate in enumerate(RATES)
+        },
     )
+
+
+def _leave_out_rates(
+    trials: FittingTrials,
+    fits: Sequence[CrossFitThresholds],
+    is_wrong: NDArray[np.bool_],
+    fold_counts: _FoldCounts,
+    n_trials: IntArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Return rates on all trials and without each fold, and by how much they move.
+
+    Shapes ``[1 + fold, class, rule, cell]`` and ``[fold, fold, class, rule, cell]``: the fold that
+    is left out of the fit, and, in the second, the fold that is left out of the judgement, too.
+    """
+    n_errors = fold_counts.count(is_wrong)
+    all_sets = np.ones(n_errors.shape[1], dtype=np.bool_)
+    rates, moves = [_rates(n_errors, n_trials, all_sets)], []
+    # thresholds are moved by this many times what leaving out a fold does, in both directions
+    step = math.sqrt(trials.n_folds - 1)
+    for fold, is_outside in enumerate(fold_counts.is_outside):
+        rows = np.flatnonzero(outside(trials.fold_bits, 1 << fold))
+        error_moves = np.zeros(n_errors.shape)
+        for signed_step in (step, -step):
+            moved = [_wrong_decisions(trials, fit, rows, 1 << fold, signed_step) for fit in fits]
+            error_moves += 0.5 / signed_step * fold_counts.count(np.concatenate(moved), rows)
+        rates.append(_rates(n_errors + error_moves, n_trials, is_outside))
+        moves.append(_rates(error_moves, n_trials, is_outside & fold_counts.is_outside))
+    return np.stack(rates), np.stack(moves)
+
+
+def _rate_intervals(
+    trials: FittingTrials, rate: str, is_wrong: NDArray[np.bool_], confidence: float
+) -> Interval:
+    """Return a rate of each rule in each group, then in all together, ``[rule, cell]``."""
+    intervals = []
+    for trial_clusters, n_cells in (
+        (trials.by_group[rate], len(trials.groups)),
+        (trials.pooled[rate], 1),
+    ):
+        rule_clusters = [trial_clusters.with_errors(rule_is_wrong) for rule_is_wrong in is_wrong]
+        errors = np.stack([clusters.errors for clusters in rule_clusters])
+        all_rules = rule_clusters[0].select(errors=errors)
+        intervals.append(rate_interval(moments(all_rules.cell_range(0, n_cells)), confidence))
+    return _joined_intervals(*intervals)
 
 
 @dataclass(frozen=True, eq=False)
-class _ByFolds:
+class _FoldCounts:
     """Trials by the folds of both speakers, so that they are counted without any of them."""
 
     cell: IntArray  # of each trial: of a set of folds, a class and a group
     shape: tuple[int, int, int]
-    outside: NDArray[np.bool_]  # no speaker of the set is in the fold, [fold, set]
+    is_outside: NDArray[np.bool_]  # no speaker of the set is in the fold, [fold, set]
 
     @classmethod
-    def of(cls, material: FittingTrials) -> _ByFolds:
+    def from_trials(cls, trials: FittingTrials) -> _FoldCounts:
         """Number the trials."""
-        sets = np.flatnonzero(np.bincount(material.bits))
-        shape = (sets.size, 2, len(material.groups) + 1)
-        place = np.zeros(1 << material.folds, dtype=np.int64)
-        place[sets] = np.arange(sets.size)
-        cell = (place[material.bits] * 2 + material.target) * shape[2] + material.group
-        held = 1 << np.arange(material.folds)
-        return cls(cell, shape, (sets & held[:, None]) == 0)
+        fold_sets = np.flatnonzero(np.bincount(trials.fold_bits))
+        shape = (fold_sets.size, 2, len(trials.groups) + 1)
+        index_of_set = np.zeros(1 << trials.n_folds, dtype=np.int64)
+        index_of_set[fold_sets] = np.arange(fold_sets.size)
+        class_of_trial = index_of_set[trials.fold_bits] * 2 + trials.target
+        cell = class_of_trial * shape[2] + trials.group
+        folds = 1 << np.arange(trials.n_folds)
+        return cls(cell, shape, (fold_sets & folds[:, None]) == 0)
 
     def count(
-        self, chosen: NDArray[np.bool_], rows: NDArray[np.intp] | slice = slice(None)
+        self, masks: NDArray[np.bool_], rows: NDArray[np.intp] | slice = slice(None)
     ) -> IntArray:
-        """Trials chosen by each rule, ``[rule, set, class, group + 1]``; everyone comes last."""
-        cell, size = self.cell[rows], math.prod(self.shape)
-        counted = np.stack([np.bincount(cell[one], minlength=size) for one in chosen])
-        counted = counted.reshape(-1, *self.shape)
-        return np.concatenate((counted[..., :-1], counted.sum(axis=-1, keepdims=True)), axis=-1)
+        """Count the trials of each mask, ``[mask, set, class, group + 1]``.
+
+        The last group is all groups together.
+        """
+        cell, n_cells = self.cell[rows], math.prod(self.shape)
+        counts = np.stack([np.bincount(cell[mask], minlength=n_cells) for mask in masks])
+        counts = counts.reshape(-1, *self.shape)
+        # trials of unknown group, which come last, are counted in all groups only
+        return np.concatenate((counts[..., :-1], counts.sum(axis=-1, keepdims=True)), axis=-1)
 
 
-def _rates(errors: FloatArray | IntArray, trials: IntArray, kept: NDArray[np.bool_]) -> FloatArray:
-    """Rates over the sets of folds that are kept, ``[..., class, rule, cell]``; 0 / 0 is NaN."""
-    each = [np.einsum("...s,rsck->...crk", kept, one) for one in (errors, trials)]
+def _rates(
+    n_errors: FloatArray | IntArray, n_trials: IntArray, is_included: NDArray[np.bool_]
+) -> FloatArray:
+    """Return rates over some sets of folds, ``[..., class, rule, cell]``; 0 / 0 is NaN."""
+    errors = np.einsum("...s,rsck->...crk", is_included, n_errors)
+    trials = np.einsum("...s,rsck->...crk", is_included, n_trials)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(each[0] / each[1])
+        return np.asarray(errors / trials)
 
 
-def _wrong(
-    material: FittingTrials,
-    scored: CrossFitThresholds,
+def _wrong_decisions(
+    trials: FittingTrials,
+    fit: CrossFitThresholds,
     rows: NDArray[np.intp] | slice = slice(None),
-    left_out: int = 0,
+    left_out_fold: int = 0,
     step: float = 0.0,
 ) -> NDArray[np.bool_]:
-    """Trials that each rule decides wrongly by thresholds of other speakers, ``[rule, trial]``.
+    """Return trials that each rule decides wrongly by thresholds of other speakers, [rule, trial].
 
-    Thresholds are moved by so many times what leaving out a fold, as a bit, moves them by.
+    Thresholds are moved by `step` times what leaving out a fold, as a bit, moves them by.
     """
-    sets = np.array(list(scored.thresholds))
-    place = np.zeros(1 << material.folds, dtype=np.int64)
-    place[sets] = np.arange(sets.size)
-    every = np.stack(list(scored.thresholds.values()), axis=1)  # [rule, set, group + 1]
-    if left_out:
-        held = held_out(material.folds)
-        held = held[outside(held, left_out)]
-        whole, again = every[:, place[held]], every[:, place[held | left_out]]
-        # an infinite threshold stays one
-        every[:, place[held]] = whole + step * np.where(again == whole, 0, again - whole)
-    at = place[material.bits[rows]] * every.shape[-1] + material.group[rows]
-    score, target = scored.score[rows], material.target[rows]
-    return np.stack([(score >= one.ravel()[at]) != target for one in every])
-
-
-def _joined(groups: Interval, everyone: Interval) -> Interval:
-    names = groups.__dataclass_fields__
-    return type(groups)(
-        *(np.concatenate([getattr(x, n) for x in (groups, everyone)], axis=-1) for n in names)
+    fold_sets = np.array(list(fit.thresholds))
+    index_of_set = np.zeros(1 << trials.n_folds, dtype=np.int64)
+    index_of_set[fold_sets] = np.arange(fold_sets.size)
+    thresholds = np.stack(list(fit.thresholds.values()), axis=1)  # [rule, set, group + 1]
+    if left_out_fold:
+        excluded = held_out(trials.n_folds)
+        excluded = excluded[outside(excluded, left_out_fold)]
+        before = thresholds[:, index_of_set[excluded]]
+        after = thresholds[:, index_of_set[excluded | left_out_fold]]
+        # an infinite threshold stays one: the difference of two infinite ones would be NaN
+        move = np.where(after == before, 0, after - before)
+        thresholds[:, index_of_set[excluded]] = before + step * move
+    positions = index_of_set[trials.fold_bits[rows]] * thresholds.shape[-1] + trials.group[rows]
+    score, target = fit.score[rows], trials.target[rows]
+    return np.stack(
+        [(score >= rule_thresholds.ravel()[positions]) != target for rule_thresholds in thresholds]
     )
+
+
+def _joined_intervals(groups: Interval, pooled: Interval) -> Interval:
+    """Return intervals of groups, then of all together."""
+    columns = [
+        np.concatenate([getattr(groups, name), getattr(pooled, name)], axis=-1)
+        for name in groups.__dataclass_fields__
+    ]
+    return type(groups)(*columns)

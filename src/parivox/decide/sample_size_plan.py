@@ -271,14 +271,14 @@ def condition_columns(
 ) -> dict[str, Any]:
     """How many speakers one condition needs in one grouping, allowing for so many tests."""
     rate, icc, each = _average(groups, asked)
-    most, level = one.most or 1.0, 1 - (1 - asked.confidence) / tests
+    most, level = one.maximum or 1.0, 1 - (1 - asked.confidence) / tests
     # real speakers vary more than planned for: half of what is missed is taken off
     how: dict[str, Any] = {"sides": groups.sides, "power": (1 + asked.power) / 2}
-    how["others"] = 1 if one.than == BASELINE else max(len(groups.names) - 1, 1)
+    how["others"] = 1 if one.reference == BASELINE else max(len(groups.names) - 1, 1)
     limit, sure = most, asked.confidence
-    if one.most is None:  # shown alike: docs/methods/verdicts.md#verdicts
+    if one.maximum is None:  # shown alike: docs/methods/verdicts.md#verdicts
         limit, sure = AuditOptions.margin, max(EQUIVALENCE_CONFIDENCE, sure)
-    if one.most is not None and not one.is_ratio:
+    if one.maximum is not None and not one.is_ratio:
         how["others"], limit = np.inf, most / rate
         own = icc_at(icc, rate, most, sides=groups.sides)
         fails = speakers_needed(asked.detect_ratio, most, each, own, confidence=level, **how)
@@ -303,20 +303,26 @@ def condition_columns(
 def _group_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, Any]:
     """What today's data can detect in each group, and what the wished ratio takes."""
     how: dict[str, Any] = {"power": asked.power, "confidence": asked.confidence}
-    rate, one, others = groups.rate(asked), groups.sample(), groups.others()
+    rate, one, others = (
+        groups.other_groups_rate(asked),
+        groups.group_sample(),
+        groups.other_groups_sample(),
+    )
     is_enough = groups.speakers >= FEWEST_SPEAKERS
     worse, better = (
         np.where(is_enough, detectable_ratio(rate, one, others, better=way, **how), np.nan)
         for way in (False, True)
     )
-    each = np.full(len(rate), asked.trials_per_speaker.get(groups.metric, groups.each))
+    each = np.full(
+        len(rate), asked.trials_per_speaker.get(groups.metric, groups.trials_per_speaker)
+    )
     many = max(len(rate) - 1, 1)
     needed = speakers_needed(
         asked.detect_ratio, rate, each, groups.icc, others=many, sides=groups.sides, **how
     )
     reasons: dict[str, Any] = {
         "one_group": len(rate) == 1,
-        "shared_trials": not groups.are_apart,
+        "shared_trials": not groups.are_disjoint,
         "unknown_speakers": np.isnan(groups.speakers),
         "no_trials": ~(groups.trials > 0),
         "no_errors_of_others": ~(rate > 0),
@@ -334,8 +340,8 @@ def _group_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, Any]:
         "rate": rate,
         "icc": groups.icc,
         "icc_from": groups.icc_from,
-        "trials_per_speaker": groups.each,
-        "deff": design_effect(groups.each, groups.icc_now, sides=groups.sides),
+        "trials_per_speaker": groups.trials_per_speaker,
+        "deff": design_effect(groups.trials_per_speaker, groups.icc_now, sides=groups.sides),
         "worse": worse,
         "better": better,
         "speakers_needed": _whole(needed),
@@ -349,7 +355,7 @@ def _design_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, dict[s
     how: dict[str, Any] = {"power": asked.power, "confidence": asked.confidence}
     sides, others = groups.sides, max(len(groups.names) - 1, 1)
     rate, icc, each = _average(groups, asked)
-    if not groups.are_apart or math.isnan(rate + icc + each):
+    if not groups.are_disjoint or math.isnan(rate + icc + each):
         return {}
     source = groups.icc_from[0] if "given" in groups.icc_from else "pooled"
     several = np.maximum(each * MULTIPLES, 1)
@@ -397,7 +403,7 @@ def _average(groups: PilotGroups, asked: PlanOptions) -> tuple[float, float, flo
             speakers = np.where(is_known, groups.speakers, 0)
             each = groups.sides * np.divide(trials.sum(), speakers.sum())
         if icc is None:
-            weight = trials * np.nan_to_num(np.maximum(groups.each - 1, 0))
+            weight = trials * np.nan_to_num(np.maximum(groups.trials_per_speaker - 1, 0))
             icc = np.divide((weight * np.nan_to_num(groups.icc)).sum(), weight.sum())
     return float(rate), float(icc), float(each)
 
@@ -406,7 +412,7 @@ def _list_columns(groups: PilotGroups, asked: PlanOptions) -> dict[str, Any]:
     """What FPR the nontarget trials of each group support."""
     target = asked.planned("fpr")
     target = math.nan if target is None else target
-    deff = design_effect(groups.each, groups.icc_now, sides=groups.sides)
+    deff = design_effect(groups.trials_per_speaker, groups.icc_now, sides=groups.sides)
     supported = supported_rate(groups.trials, deff)
     is_known = np.isfinite(groups.trials * deff * target)
     reasons = {

@@ -1,4 +1,4 @@
-"""What a threshold is to reach: for one group by itself, and for all groups with one threshold."""
+"""Say what a threshold is to reach: for one group, and for all groups with one threshold."""
 
 from __future__ import annotations
 
@@ -27,30 +27,35 @@ class ThresholdAim:
     """What a threshold is to reach (docs/methods/thresholds.md#aims)."""
 
     text: str  # what the user wrote
-    point: OperatingPoint  # what the threshold of one group reaches on its trials
-    common: str  # how one for all is made of that: `POOLED`, `STRICTEST` or `LEAST_WORST`
-    cost: CostModel  # what gains are told in
+    operating_point: OperatingPoint  # what the threshold of one group reaches on its trials
+    common_rule: str
+    """How one threshold for all is made of that: `POOLED`, `STRICTEST` or `LEAST_WORST`."""
+    cost_model: CostModel  # of the gains
 
     @property
     def rates(self) -> tuple[str, ...]:
-        """Rates that tell whether a group needs another threshold."""
-        return (self.point.rule,) if self.point.rule in {"fpr", "fnr"} else ("fpr", "fnr")
+        """Rates that show whether a group needs another threshold."""
+        rule = self.operating_point.rule
+        return (rule,) if rule in {"fpr", "fnr"} else ("fpr", "fnr")
 
-    def common_of(self, everything: Counts, groups: Sequence[Counts]) -> float:
-        """The one threshold for all, from all trials and those of each group."""
-        told = [
-            one for one in groups if one.n_nontarget and (one.n_target or self.common == STRICTEST)
+    def common_threshold(self, all_trials: Counts, groups: Sequence[Counts]) -> float:
+        """Return the one threshold for all, from all trials and those of each group."""
+        # the largest of the groups' thresholds for an FPR takes no target trials
+        usable = [
+            counts
+            for counts in groups
+            if counts.n_nontarget and (counts.n_target or self.common_rule == STRICTEST)
         ]
-        if self.common == POOLED or not told:
-            return float(self.point.threshold(everything))
-        if self.common == STRICTEST:
-            return max(float(self.point.threshold(one)) for one in told)
-        edges = curve_edges(everything)[::-1]
-        costs = [cdet(one.at(edges), self.cost) for one in told]
+        if self.common_rule == POOLED or not usable:
+            return float(self.operating_point.threshold(all_trials))
+        if self.common_rule == STRICTEST:
+            return max(float(self.operating_point.threshold(counts)) for counts in usable)
+        edges = curve_edges(all_trials)[::-1]
+        costs = [cdet(counts.at(edges), self.cost_model) for counts in usable]
         return float(edges[np.argmin(np.max(costs, axis=0))])
 
 
-def parse_aim(text: str, cost: CostModel) -> ThresholdAim:
+def parse_aim(text: str, cost_model: CostModel) -> ThresholdAim:
     """Read an aim as a user writes it.
 
     Raises
@@ -61,19 +66,19 @@ def parse_aim(text: str, cost: CostModel) -> ThresholdAim:
     Examples
     --------
     >>> from parivox.core.costs import parse_cost
-    >>> parse_aim("max-fpr=0.01", parse_cost("voxsrc")).point.text
+    >>> parse_aim("max-fpr=0.01", parse_cost("voxsrc")).operating_point.text
     'fpr=0.01'
     """
-    written = text.strip()
-    common, as_point = POOLED, written
-    for name, point in ((STRICTEST, "fpr"), (LEAST_WORST, "min-cdet")):
-        if written.lower().startswith(name):
-            common, as_point = name, point + written[len(name) :]
-    if as_point.lower().split("=")[0].split(":")[0] not in {"fpr", "fnr", "min-cdet"}:
+    aim = text.strip()
+    common_rule, point_text = POOLED, aim
+    for rule, point_rule in ((STRICTEST, "fpr"), (LEAST_WORST, "min-cdet")):
+        if aim.lower().startswith(rule):
+            common_rule, point_text = rule, point_rule + aim[len(rule) :]
+    if point_text.lower().split("=")[0].split(":")[0] not in {"fpr", "fnr", "min-cdet"}:
         msg = (
             f"--aim {text!r} is not known; write fpr=X, fnr=X, min-cdet, min-cdet:COST, max-fpr=X "
             "or least-worst"
         )
         raise ConfigError(msg)
-    point_found = parse_point(as_point, [cost])
-    return ThresholdAim(written, point_found, common, point_found.cost or cost)
+    operating_point = parse_point(point_text, [cost_model])
+    return ThresholdAim(aim, operating_point, common_rule, operating_point.cost or cost_model)

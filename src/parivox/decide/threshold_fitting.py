@@ -1,4 +1,4 @@
-"""Thresholds fitted on the trials of some speakers: one for all, and by every rule for each group.
+"""Fit thresholds on the trials of some speakers: one for all, and by every rule for each group.
 
 See docs/methods/thresholds.md#rules.
 """
@@ -31,23 +31,30 @@ COMMON, PER_GROUP, BETWEEN = "common", "per group", "between"
 RULES = (COMMON, PER_GROUP, BETWEEN)
 
 
-def reasons_too_small(material: FittingTrials, aim: ThresholdAim) -> list[str]:
-    """Why a group has no threshold of its own; empty where it may have one.
+def reasons_too_small(trials: FittingTrials, aim: ThresholdAim) -> list[str]:
+    """Return why a group has no threshold of its own; empty where it may have one.
 
     In every fit that trials are judged by, it needs speakers enough, and enough trials for the rate
     aimed at.
     """
-    reasons = material.too_few()
-    rule = aim.point.rule
-    for g in (g for g, why in enumerate(reasons) if not why and rule in {"fpr", "fnr"}):
-        bits = material.bits[(material.group == g) & (material.target == (rule == "fnr"))]
-        of = np.bincount(bits, minlength=1 << material.folds)
+    reasons = trials.too_few_speakers_reasons()
+    rule = aim.operating_point.rule
+    if rule not in {"fpr", "fnr"}:
+        return reasons
+    for group, reason in enumerate(reasons):
+        if reason:
+            continue
+        is_counted = (trials.group == group) & (trials.target == (rule == "fnr"))
+        n_by_folds = np.bincount(trials.fold_bits[is_counted], minlength=1 << trials.n_folds)
+        all_fold_bits = np.arange(n_by_folds.size)
         fewest = min(
-            int(of[(np.arange(of.size) & held) == 0].sum()) for held in held_out(material.folds)
+            int(n_by_folds[(all_fold_bits & excluded_folds) == 0].sum())
+            for excluded_folds in held_out(trials.n_folds)
         )
-        if aim.point.rule_value * fewest < 1:
-            reasons[g] = (
-                f"{aim.point.text} is below one error in the {fewest} trials left to fit on"
+        if aim.operating_point.rule_value * fewest < 1:
+            reasons[group] = (
+                f"{aim.operating_point.text} is below one error in the {fewest} trials left to fit "
+                "on"
             )
     return reasons
 
@@ -56,54 +63,64 @@ class FittedThresholds(NamedTuple):
     """Thresholds of each rule for each group, the last one for people of unknown group."""
 
     thresholds: FloatArray  # [rule, group + 1], in the order of `RULES`
-    kept: (
-        FloatArray  # share of its difference to the common threshold that `BETWEEN` keeps, [group]
-    )
+    kept_shares: FloatArray
+    """Share of its difference to the common threshold that `BETWEEN` keeps, [group]."""
 
 
 def fit_thresholds(
-    material: FittingTrials, aim: ThresholdAim, may: Bools, most: int
+    trials: FittingTrials, aim: ThresholdAim, is_fitted: Bools, max_excluded: int
 ) -> dict[int, FittedThresholds]:
-    """The fit without each set of at most so many folds.
+    """Return the fit without each set of at most so many folds.
 
-    `may` says which groups may have a threshold of their own.
+    `is_fitted` says which groups may have a threshold of their own.
     """
-    together, apart = material.in_order(aim.rates)
+    all_trials, group_trials = trials.sorted_trials(aim.rates)
     return {
-        held: _fit(
-            *(material, aim, may, held, together.without(held)),
-            [one.without(held) for one in apart],
+        excluded_folds: _fit(
+            trials,
+            aim,
+            is_fitted,
+            excluded_folds,
+            all_counts=all_trials.counts_without(excluded_folds),
+            group_counts=[group.counts_without(excluded_folds) for group in group_trials],
         )
-        for held in held_out(material.folds, most).tolist()
+        for excluded_folds in held_out(trials.n_folds, max_excluded).tolist()
     }
 
 
 def _fit(
-    material: FittingTrials,
+    trials: FittingTrials,
     aim: ThresholdAim,
-    may: Bools,
-    held: int,
-    everything: Counts,
-    groups: list[Counts],
+    is_fitted: Bools,
+    excluded_folds: int,
+    *,
+    all_counts: Counts,
+    group_counts: list[Counts],
 ) -> FittedThresholds:
-    """Find the thresholds of every rule without the speakers of the folds held out."""
-    n_groups = len(groups)
-    common = aim.common_of(everything, groups)
-    own = np.full(n_groups, common)
-    for g in np.flatnonzero(may).tolist():
-        found = float(aim.point.threshold(groups[g]))
-        own[g] = found if np.isfinite(found) else common
-    rate = _rates_at(material, aim.rates[0], np.full(n_groups + 1, common), held)
-    known = log_rates(np.where(may, rate.rate, np.nan), rate.n_eff)
-    kept = np.where(may, shrunken(*known, np.arange(n_groups)[:, None]).kept_share, 0)
-    each = np.stack((np.full(n_groups, common), own, common + kept * (own - common)))
-    return FittedThresholds(np.column_stack((each, np.full(len(RULES), common))), kept)
+    """Find the thresholds of every rule without the speakers of the excluded folds."""
+    n_groups = len(group_counts)
+    common_threshold = aim.common_threshold(all_counts, group_counts)
+    common = np.full(n_groups, common_threshold)
+    per_group = common.copy()
+    for group in np.flatnonzero(is_fitted).tolist():
+        threshold = float(aim.operating_point.threshold(group_counts[group]))
+        if np.isfinite(threshold):
+            per_group[group] = threshold
+    common_thresholds = np.full(n_groups + 1, common_threshold)
+    rates = _group_rates(trials, aim.rates[0], common_thresholds, excluded_folds)
+    means, variances = log_rates(np.where(is_fitted, rates.rate, np.nan), rates.n_eff)
+    shrinkage = shrunken(means, variances, np.arange(n_groups)[:, None])
+    kept_shares = np.where(is_fitted, shrinkage.kept_share, 0)
+    between = common + kept_shares * (per_group - common)
+    thresholds = np.stack((common, per_group, between))
+    unknown_group = np.full(len(RULES), common_threshold)
+    return FittedThresholds(np.column_stack((thresholds, unknown_group)), kept_shares)
 
 
 class ThresholdDifferences(NamedTuple):
     """Whether the threshold of a group is another one than that for all, shape (group,)."""
 
-    p: FloatArray
+    p_values: FloatArray
     """That its rates at the common threshold are those aimed at, adjusted for all groups."""
     low: FloatArray
     high: FloatArray
@@ -111,48 +128,54 @@ class ThresholdDifferences(NamedTuple):
 
 
 def threshold_differences(
-    material: FittingTrials,
+    trials: FittingTrials,
     aim: ThresholdAim,
-    may: Bools,
-    whole: FittedThresholds,
+    is_fitted: Bools,
+    fit: FittedThresholds,
     confidence: float,
 ) -> ThresholdDifferences:
     """Hold the rates of each group at the common threshold against those aimed at.
 
     See docs/methods/thresholds.md#told-apart.
     """
-    n_groups = len(material.groups)
-    common, own, _ = whole.thresholds
-    together, apart = material.in_order(RATES)
-    p = []
+    n_groups = len(trials.groups)
+    common, per_group, _ = fit.thresholds
+    all_trials, group_trials = trials.sorted_trials(RATES)
+    pooled_rates = all_trials.counts_without(0).at(common[:1])
+    p_values = []
     for rate in aim.rates:
-        found = _rates_at(material, rate, common)
-        is_aimed = len(aim.rates) == 1
-        curve = together.without(0).at(common[:1])
-        p.append(level(found, aim.point.rule_value if is_aimed else getattr(curve, rate)[0]))
-    adjusted = holm(np.where(may, p, np.nan).ravel()).reshape(-1, n_groups)
-    least = np.where(may, np.fmin.reduce(adjusted), np.nan)
+        # an aim of one rate says which; otherwise, groups should have the rate of all trials
+        if len(aim.rates) == 1:
+            aimed_rate = aim.operating_point.rule_value
+        else:
+            aimed_rate = getattr(pooled_rates, rate)[0]
+        p_values.append(level(_group_rates(trials, rate, common), aimed_rate))
+    adjusted = holm(np.where(is_fitted, p_values, np.nan).ravel()).reshape(-1, n_groups)
+    min_p_values = np.where(is_fitted, np.fmin.reduce(adjusted), np.nan)
     low, high = np.full((2, n_groups), np.nan)
     if len(aim.rates) == 1:
         (rate,) = aim.rates
-        at = threshold_at_fpr if rate == "fpr" else threshold_at_fnr
-        told = _rates_at(material, rate, own, confidence=confidence)
-        for g in np.flatnonzero(may & (told.method != "")).tolist():
-            curve = apart[g].without(0).curve
-            low[g], high[g] = sorted(
-                float(at(curve, float(end[g]))) for end in (told.low, told.high)
+        threshold_at_rate = threshold_at_fpr if rate == "fpr" else threshold_at_fnr
+        limits = _group_rates(trials, rate, per_group, confidence=confidence)
+        for group in np.flatnonzero(is_fitted & (limits.method != "")).tolist():
+            curve = group_trials[group].counts_without(0).curve
+            # FPR falls and FNR rises with the threshold, so that limits may come in either order
+            low[group], high[group] = sorted(
+                float(threshold_at_rate(curve, float(limit[group])))
+                for limit in (limits.low, limits.high)
             )
-    return ThresholdDifferences(least, low, high)
+    return ThresholdDifferences(min_p_values, low, high)
 
 
-def _rates_at(
-    material: FittingTrials,
+def _group_rates(
+    trials: FittingTrials,
     rate: str,
     thresholds: FloatArray,
-    held: int = 0,
+    excluded_folds: int = 0,
     confidence: float = 0.95,
 ) -> Interval:
-    """A rate of each group at its threshold, of the speakers outside the folds held out."""
-    accepted = material.score >= thresholds[material.group]
-    tally = material.by_group[rate].with_errors(accepted if rate == "fpr" else ~accepted, held)
-    return rate_interval(moments(tally.cell_range(0, len(material.groups))), confidence)
+    """Return a rate of each group at its threshold, of the speakers outside the excluded folds."""
+    is_accepted = trials.score >= thresholds[trials.group]
+    is_wrong = is_accepted if rate == "fpr" else ~is_accepted
+    clusters = trials.by_group[rate].with_errors(is_wrong, excluded_folds)
+    return rate_interval(moments(clusters.cell_range(0, len(trials.groups))), confidence)

@@ -1,9 +1,10 @@
-"""Thresholds, chosen and judged: one for all, and by several rules for each group."""
+"""Choose thresholds and judge them: one for all, and by several rules for each group."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,7 +53,8 @@ if TYPE_CHECKING:
     from parivox.decide.threshold_fitting import FittedThresholds, ThresholdDifferences
     from parivox.runtime.progress import Progress
 
-_LIMITS = ("", "_low", "_high")
+_LIMIT_SUFFIXES = ("", "_low", "_high")
+_RULE_COLUMNS = ("speakers", "threshold_low", "threshold_high", "p")
 TABLES: dict[str, dict[str, str]] = {
     "rules": {
         "rule": "str",
@@ -75,13 +77,15 @@ TABLES: dict[str, dict[str, str]] = {
         "threshold_high": "float",
         "p": "float",
         "kept": "float",
-        **{
-            f"{metric}{what}{end}": "float"
-            for metric in RATES
-            for what in ("", "_change")
-            for end in _LIMITS
-        },
-        **{f"{name}{end}": "float" for name in ("cost", "gain") for end in _LIMITS},
+        **dict.fromkeys(
+            (
+                f"{rate}{kind}{suffix}"
+                for rate, kind in product(RATES, ("", "_change"))
+                for suffix in _LIMIT_SUFFIXES
+            ),
+            "float",
+        ),
+        **{f"{name}{suffix}": "float" for name in ("cost", "gain") for suffix in _LIMIT_SUFFIXES},
         "reason": "str",
     },
 }
@@ -118,34 +122,40 @@ class Thresholds(NotebookView):
 
         Their p is at most 1 - confidence, adjusted for all groups.
         """
-        level = 1 - self.record["confidence"]
+        alpha = 1 - self.record["confidence"]
         return {
             row["group"]: row["threshold"]
             for row in self.groups.where(rule=PER_GROUP).rows()
-            if row["p"] is not None and row["p"] <= level
+            if row["p"] is not None and row["p"] <= alpha
         }
 
     @property
     def rule(self) -> RuleFile:
         """The rule that is written: thresholds of these groups, the common one for all others."""
-        rows = self.groups.where(rule=PER_GROUP).rows()
-        told = ("speakers", "threshold_low", "threshold_high", "p")
-        rates = [f"{rate}{end}" for rate in RATES for end in _LIMITS]
-        own = self.apart
-        judged = {
+        group_thresholds = self.apart
+        # rates are those of the rule that is written: a group's own, or the common one
+        judged_rows = {
             row["group"]: row
             for row in self.groups.rows()
-            if row["rule"] == (PER_GROUP if row["group"] in own else COMMON)
+            if row["rule"] == (PER_GROUP if row["group"] in group_thresholds else COMMON)
         }
+        rate_columns = [f"{rate}{suffix}" for rate in RATES for suffix in _LIMIT_SUFFIXES]
+        group_records = {}
+        for row in self.groups.where(rule=PER_GROUP).rows():
+            if row["group"] != EVERYONE:
+                record = {name: row[name] for name in _RULE_COLUMNS}
+                judged_row = judged_rows[row["group"]]
+                record |= {name: judged_row[name] for name in rate_columns}
+                group_records[row["group"]] = record
         common = self.record["common"]
-        groups = {
-            row["group"]: {name: row[name] for name in told}
-            | {name: judged[row["group"]][name] for name in rates}
-            for row in rows
-            if row["group"] != EVERYONE
-        }
-        found = {**self.record, "groups": groups}
-        return RuleFile(self.record["by"], self.record["side"], common, common, own, found)
+        return RuleFile(
+            self.record["by"],
+            self.record["side"],
+            common,
+            common,
+            group_thresholds,
+            {**self.record, "groups": group_records},
+        )
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the rule file: YAML, or JSON where its name ends with .json.
@@ -198,7 +208,7 @@ def thresholds(
     quotes: str | None = None,
     orientation: str | None = None,
     conflicts: str = "error",
-    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - taken by `telling`
+    progress: Callable[[Progress], None] | None = None,  # noqa: ARG001 - taken by `reports_progress`
 ) -> Thresholds:
     """Choose thresholds, one for all and one for each group, and judge them on other speakers.
 
@@ -238,7 +248,7 @@ def thresholds(
     DataError
         If a file does not hold what it must.
     """
-    asked = ThresholdOptions.from_keywords(
+    options = ThresholdOptions.from_keywords(
         speakers=speakers,
         by=by,
         aim=aim,
@@ -262,144 +272,171 @@ def thresholds(
         orientation=orientation,
         conflicts=conflicts,
     )
-    goal = parse_aim(asked.aim, parse_cost(asked.cost))
-    chosen, others, grouping = read_inputs(scores, asked)
-    material = fitting_trials_of(chosen, grouping, asked)
-    fits, reasons, apart = _fitted(chosen, material, goal, asked)
-    scored = [
-        CrossFitThresholds(material.score, {held: one.thresholds for held, one in fits.items()})
+    threshold_aim = parse_aim(options.aim, parse_cost(options.cost))
+    trial_set, normalised_sets, grouping = read_inputs(scores, options)
+    fitting_trials = fitting_trials_of(trial_set, grouping, options)
+    fits, reasons, differences = _fit(trial_set, fitting_trials, threshold_aim, options)
+    cross_fits = [
+        CrossFitThresholds(
+            fitting_trials.score,
+            {excluded_folds: fit.thresholds for excluded_folds, fit in fits.items()},
+        )
     ]
-    for one in others:
-        normalised_too = replace(material, score=consistent_trials(one).score)
-        found = fit_thresholds(normalised_too, goal, np.zeros(len(reasons), dtype=bool), 3)
-        common = {held: of.thresholds[:1] for held, of in found.items()}
-        scored.append(CrossFitThresholds(normalised_too.score, common))
+    for normalised_set in normalised_sets:
+        normalised_trials = replace(fitting_trials, score=consistent_trials(normalised_set).score)
+        no_group = np.zeros(len(reasons), dtype=bool)
+        normalised_fits = fit_thresholds(normalised_trials, threshold_aim, no_group, 3)
+        common = {
+            excluded_folds: fit.thresholds[:1] for excluded_folds, fit in normalised_fits.items()
+        }
+        cross_fits.append(CrossFitThresholds(normalised_trials.score, common))
     with stage("judging"):
-        judged = judge_rules(material, scored, goal, asked.confidence)
-    whole = np.concatenate([one.thresholds[0] for one in scored])
-    rules = (*RULES, NORMALISED)[: len(whole)]
+        judgements = judge_rules(fitting_trials, cross_fits, threshold_aim, options.confidence)
+    # those of all speakers, which are to be used
+    final_thresholds = np.concatenate([cross_fit.thresholds[0] for cross_fit in cross_fits])
+    rules = (*RULES, NORMALISED)[: len(final_thresholds)]
+    common_threshold = float(final_thresholds[0, -1])
     return Thresholds(
-        _rules(rules, judged, whole),
-        _groups(rules, judged, whole, fits[0].kept, apart, grouping.groups, reasons),
-        _record(chosen, grouping, asked, goal, material, float(whole[0, -1])),
+        rules=_rules_table(rules, judgements, final_thresholds),
+        groups=_groups_table(
+            rules,
+            judgements,
+            final_thresholds,
+            fits[0].kept_shares,
+            differences,
+            grouping.groups,
+            reasons,
+        ),
+        record=_record(
+            trial_set, grouping, options, threshold_aim, fitting_trials, common_threshold
+        ),
     )
 
 
-def _fitted(
-    chosen: TrialSet, material: FittingTrials, goal: ThresholdAim, asked: ThresholdOptions
+def _fit(
+    trial_set: TrialSet, trials: FittingTrials, aim: ThresholdAim, options: ThresholdOptions
 ) -> tuple[dict[int, FittedThresholds], list[str], ThresholdDifferences]:
-    """The fits, why groups have no threshold of their own, and which are told apart."""
-    together, _ = material.in_order(RATES)
-    check_polarity(chosen, together.without(0), asked.orientation)
-    for held in held_out(material.folds, 3).tolist():
-        counts = together.without(held)
-        why = missing_class_reason(int(counts.n_target), int(counts.n_nontarget))
-        why = why or goal.point.threshold_or_reason(counts)[1]
-        if why:
-            n = held.bit_count()
-            left = f" without the speakers of {n} of {material.folds} folds" if n else ""
+    """Return the fits, why groups have no threshold of their own, and which groups differ."""
+    all_trials, _ = trials.sorted_trials(RATES)
+    check_polarity(trial_set, all_trials.counts_without(0), options.orientation)
+    for excluded_folds in held_out(trials.n_folds, 3).tolist():
+        counts = all_trials.counts_without(excluded_folds)
+        reason = missing_class_reason(int(counts.n_target), int(counts.n_nontarget))
+        reason = reason or aim.operating_point.threshold_or_reason(counts)[1]
+        if reason:
+            n_excluded = excluded_folds.bit_count()
+            condition = ""
+            if n_excluded:
+                condition = f" without the speakers of {n_excluded} of {trials.n_folds} folds"
             msg = (
-                f"{chosen.name}: no threshold for {goal.text} can be found{left} ({why}); give "
-                "trials of more speakers, or another --aim"
+                f"{trial_set.name}: no threshold for {aim.text} can be found{condition} "
+                f"({reason}); give trials of more speakers, or another --aim"
             )
             raise DataError(msg)
-    if not (material.enrolled.sum(axis=-1) > 0).all(axis=0).any():
-        msg = f"{chosen.name}: no group has trials of both classes; choose another --by or --side"
+    if not (trials.n_enrolled.sum(axis=-1) > 0).all(axis=0).any():
+        msg = (
+            f"{trial_set.name}: no group has trials of both classes; choose another --by or --side"
+        )
         raise DataError(msg)
-    reasons = reasons_too_small(material, goal)
-    may = np.array([not why for why in reasons])
+    reasons = reasons_too_small(trials, aim)
+    is_fitted = np.array([not reason for reason in reasons])
     with stage("fitting thresholds"):
-        fits = fit_thresholds(material, goal, may, 3)
-        return fits, reasons, threshold_differences(material, goal, may, fits[0], asked.confidence)
+        # judging leaves out the folds of both speakers and, for intervals, one more
+        fits = fit_thresholds(trials, aim, is_fitted, 3)
+        differences = threshold_differences(trials, aim, is_fitted, fits[0], options.confidence)
+        return fits, reasons, differences
 
 
-def _rules(rules: Sequence[str], judged: RuleJudgements, whole: FloatArray) -> Table:
+def _rules_table(rules: Sequence[str], judgements: RuleJudgements, thresholds: FloatArray) -> Table:
+    """Return the table of rules; `thresholds`, [rule, group + 1], are those of all speakers."""
     rows = TableBuilder(TABLES["rules"])
-    mean = judged.mean_cost
+    mean_cost = judgements.mean_cost
     rows.add(
         rule=list(rules),
-        own=(whole[:, :-1] != whole[:, -1:]).sum(axis=-1),
-        **_with_limits("cost", mean.value, mean.limits),
-        **_gain("gain", mean.change, mean.change_limits),
+        own=(thresholds[:, :-1] != thresholds[:, -1:]).sum(axis=-1),
+        **_with_limits("cost", mean_cost.estimate, mean_cost.limits),
+        **_gain("gain", mean_cost.change, mean_cost.change_limits),
     )
     return rows.table()
 
 
-def _groups(
+def _groups_table(
     rules: Sequence[str],
-    judged: RuleJudgements,
-    whole: FloatArray,
-    kept: FloatArray,
-    apart: ThresholdDifferences,
+    judgements: RuleJudgements,
+    thresholds: FloatArray,
+    kept_shares: FloatArray,
+    differences: ThresholdDifferences,
     groups: Sequence[str],
     reasons: Sequence[str],
 ) -> Table:
+    """Return the table of groups; `thresholds`, [rule, group + 1], are those of all speakers."""
     rows = TableBuilder(TABLES["groups"])
-    for r, rule in enumerate(rules):
-        cells: dict[str, Any] = {}
+    cost = judgements.cost
+    for index, rule in enumerate(rules):
+        figures: dict[str, Any] = {}
         for rate in RATES:
-            found, changed = judged.rates[rate], judged.changes[rate]
-            rates = Limits(found.low[r], found.high[r])
-            cells |= _with_limits(rate, found.rate[r], rates)
-            cells |= _with_limits(
-                f"{rate}_change", changed.change[r], changed.change_limits.select(r)
-            )
-        cost = judged.cost
-        cells |= _with_limits("cost", cost.value[r], cost.limits.select(r))
-        cells |= _gain("gain", cost.change[r], cost.change_limits.select(r))
-        is_own = rule in {PER_GROUP, BETWEEN}
-        everyones = np.nan if is_own else whole[r, -1]
+            interval, changes = judgements.rates[rate], judgements.changes[rate]
+            limits = Limits(interval.low[index], interval.high[index])
+            change_limits = changes.change_limits.select(index)
+            figures |= _with_limits(rate, interval.rate[index], limits)
+            figures |= _with_limits(f"{rate}_change", changes.change[index], change_limits)
+        figures |= _with_limits("cost", cost.estimate[index], cost.limits.select(index))
+        figures |= _gain("gain", cost.change[index], cost.change_limits.select(index))
+        differs_by_group = rule in {PER_GROUP, BETWEEN}
+        # rules with thresholds of groups have none of everyone
+        pooled_threshold = np.nan if differs_by_group else thresholds[index, -1]
+        group_reasons = reasons if differs_by_group else [""] * len(reasons)
         rows.add(
             rule=rule,
             group=[*groups, EVERYONE],
-            speakers=judged.speakers["fnr"],
-            nontarget=judged.trials["fpr"],
-            target=judged.trials["fnr"],
-            threshold=np.append(whole[r, :-1], everyones),
-            threshold_low=_of_groups(apart.low, is_told=rule == PER_GROUP),
-            threshold_high=_of_groups(apart.high, is_told=rule == PER_GROUP),
-            p=_of_groups(apart.p, is_told=rule == PER_GROUP),
-            kept=_of_groups(kept, is_told=rule == BETWEEN),
-            **cells,
-            reason=[*(why if is_own else "" for why in reasons), ""],
+            speakers=judgements.n_speakers["fnr"],
+            nontarget=judgements.n_trials["fpr"],
+            target=judgements.n_trials["fnr"],
+            threshold=np.append(thresholds[index, :-1], pooled_threshold),
+            threshold_low=_group_column(differences.low, is_shown=rule == PER_GROUP),
+            threshold_high=_group_column(differences.high, is_shown=rule == PER_GROUP),
+            p=_group_column(differences.p_values, is_shown=rule == PER_GROUP),
+            kept=_group_column(kept_shares, is_shown=rule == BETWEEN),
+            **figures,
+            reason=[*group_reasons, ""],
         )
     return rows.table()
 
 
-def _of_groups(values: FloatArray, *, is_told: bool) -> FloatArray:
-    """Values of groups, and none of everyone; none at all of other rules."""
-    return np.append(np.where(is_told, values, np.nan), np.nan)
+def _group_column(figures: FloatArray, *, is_shown: bool) -> FloatArray:
+    """Return figures of groups, and none of everyone; none at all where they are not shown."""
+    return np.append(np.where(is_shown, figures, np.nan), np.nan)
 
 
-def _with_limits(name: str, value: FloatArray, limits: Limits) -> dict[str, FloatArray]:
-    return {name: value, f"{name}_low": limits.low, f"{name}_high": limits.high}
+def _with_limits(name: str, estimate: FloatArray, limits: Limits) -> dict[str, FloatArray]:
+    return {name: estimate, f"{name}_low": limits.low, f"{name}_high": limits.high}
 
 
-def _gain(name: str, change: FloatArray, ends: Limits) -> dict[str, FloatArray]:
-    """By how much the cost falls against the common threshold."""
-    return _with_limits(name, 0 - change, Limits(0 - ends.high, 0 - ends.low))
+def _gain(name: str, change: FloatArray, limits: Limits) -> dict[str, FloatArray]:
+    """Return by how much the cost falls against the common threshold."""
+    return _with_limits(name, 0 - change, Limits(0 - limits.high, 0 - limits.low))
 
 
 def _record(
-    chosen: TrialSet,
+    trial_set: TrialSet,
     grouping: Grouping,
-    asked: ThresholdOptions,
-    goal: ThresholdAim,
-    material: FittingTrials,
-    common: float,
+    options: ThresholdOptions,
+    aim: ThresholdAim,
+    trials: FittingTrials,
+    common_threshold: float,
 ) -> dict[str, Any]:
     return {
-        "system": chosen.system,
+        "system": trial_set.system,
         "by": grouping.name,
-        "side": asked.side,
-        "aim": goal.text,
-        "cost": goal.cost.name,
-        "folds": asked.folds,
-        "seed": asked.seed,
-        "confidence": asked.confidence,
-        "speakers": int(chosen.in_use.size),
-        "common": common,
-        "trials": material.score.size,
-        "unknown": int((material.group == len(material.groups)).sum()),
-        "trials_sha256": chosen.content_sha256,
+        "side": options.side,
+        "aim": aim.text,
+        "cost": aim.cost_model.name,
+        "folds": options.folds,
+        "seed": options.seed,
+        "confidence": options.confidence,
+        "speakers": int(trial_set.in_use.size),
+        "common": common_threshold,
+        "trials": trials.score.size,
+        "unknown": int((trials.group == len(trials.groups)).sum()),
+        "trials_sha256": trial_set.content_sha256,
     }
