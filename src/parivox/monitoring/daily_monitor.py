@@ -1,4 +1,4 @@
-"""A day's trials counted into a stream, and the stream watched."""
+"""Monitoring: the trials of a day are counted into a stream, and its groups are tested."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ c000002,000017,reject
 c000003,000023,accept
 """
 WEEK_COLUMNS = {"group": "str", "week": "str", "days": "int", "trials": "int", "errors": "int"}
-_DATE = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
+_DATE_PATTERN = re.compile(r"(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,7 +201,7 @@ def monitor(
     ... )
     <Monitor of 1 days, 0 alarms>
     """
-    asked = MonitorOptions.from_keywords(
+    options = MonitorOptions.from_keywords(
         state=state,
         key=key,
         new_key=new_key,
@@ -229,93 +229,104 @@ def monitor(
         orientation=orientation,
         conflicts=conflicts,
     )
-    name = os.fsdecode(asked.state)
+    name = os.fsdecode(options.state)
     if scores is None:
-        if asked.new:
+        if options.new:
             msg = "--new: begins a stream with the trials of a day; name their file"
             raise ConfigError(msg)
         stream = read_stream(name)
         if stream is None:
             msg = f"--state {name}: file not found; check the path"
             raise ConfigError(msg)
-        return _made(stream, group_tests(stream), {})
-    if asked.new_key is not None and not asked.new:
+        return _monitor_of(stream, group_tests(stream), {})
+    if options.new_key is not None and not options.new:
         msg = "--new-key: is for a new stream; add --new, or give the stream's own --key"
         raise ConfigError(msg)
-    with state_lock(name), key_file(asked.key, asked.new_key) as file:
-        return _counted(scores, replace(asked, key=file, new_key=None), name)
+    with state_lock(name), key_file(options.key, options.new_key) as file:
+        return _count_day(scores, replace(options, key=file, new_key=None), name)
 
 
-def _counted(scores: Any, asked: MonitorOptions, name: str) -> Monitor:
-    """Count a day into a state that nobody else writes meanwhile."""
-    before = state_sha256(name)
+def _count_day(scores: Any, options: MonitorOptions, name: str) -> Monitor:
+    """Count a day into a state file that this process has locked, and test all groups."""
+    previous_sha256 = state_sha256(name)
     stream = read_stream(name)
-    if stream is None and not asked.new:
+    if stream is None and not options.new:
         msg = f"--state {name}: file not found; check the path, or begin a stream with --new"
         raise ConfigError(msg)
-    if stream is not None and asked.new:
+    if stream is not None and options.new:
         msg = f"--state {name}: exists already; leave out --new, or name another file"
         raise ConfigError(msg)
-    if asked.key is None:
+    if options.key is None:
         msg = (
             "--key: is missing; name the file of a secret, by which speakers get other names, or "
             "make one with --new-key FILE"
         )
         raise ConfigError(msg)
     kdf = KDF if stream is None else stream.settings.get("kdf", NO_KDF)
-    site = SiteKey.read(asked.key, kdf)
-    read, grouping = _read(scores, asked)
-    settings = _settings(asked, site, grouping)
-    stream = Stream.begun(settings) if stream is None else stream
-    _check_settings(stream.settings, settings, name)
-    new, notes = _day(read, grouping, stream.groups, site, _date(asked, read.name))
-    stream.check_next(new.day, new.sha256, read.name, skipped=asked.skipped)
-    stream, moved = stream.with_day(new)
-    notes["customers in another group than before, who stay where they were"] = moved
+    site = SiteKey.read(options.key, kdf)
+    trial_set, grouping = _read_trials(scores, options)
+    settings = _stream_settings(options, site, grouping)
+    stream = Stream.empty(settings) if stream is None else stream
+    _check_same_settings(stream.settings, settings, name)
+    date_of_trials = _day_of_trials(options, trial_set.name)
+    day, notes = _count_trials(trial_set, grouping, stream.groups, site, date_of_trials)
+    stream.check_next(day.day, day.sha256, trial_set.name, skipped=options.skipped)
+    stream, n_moved = stream.with_day(day)
+    notes["customers in another group than before, who stay where they were"] = n_moved
     with stage("watching"):
         rows = group_tests(stream)
-    raised = {(one["against"], one["group"]) for one in stream.alarms}
+    raised_before = {(alarm["against"], alarm["group"]) for alarm in stream.alarms}
     alarms = [
-        {"day": new.day.isoformat(), **row}
+        {"day": day.day.isoformat(), **row}
         for row in rows
-        if row["is_alarm"] and (row["against"], row["group"]) not in raised
+        if row["is_alarm"] and (row["against"], row["group"]) not in raised_before
     ]
     stream = replace(stream, alarms=[*stream.alarms, *alarms])
-    size = stream.write(name, before)
-    return _made(stream, rows, {"bytes": size, "left_out": {k: n for k, n in notes.items() if n}})
+    size = stream.write(name, previous_sha256)
+    left_out = {note: n for note, n in notes.items() if n}
+    return _monitor_of(stream, rows, {"bytes": size, "left_out": left_out})
 
 
-def _read(scores: Any, asked: MonitorOptions) -> tuple[TrialSet, Grouping]:
-    """The trials of a day, and the one grouping of their speakers."""
-    read = read_one_system(scores, asked, "who come again; give the trials", may_lack=True)
-    (found,), (grouping,) = read.trial_sets, read.groupings
-    assert isinstance(found, TrialSet)
-    if not found.has_decisions:
+def _read_trials(scores: Any, options: MonitorOptions) -> tuple[TrialSet, Grouping]:
+    """Return the trials of a day, and the one grouping of their speakers."""
+    gathered = read_one_system(scores, options, "who come again; give the trials", may_lack=True)
+    (trial_set,), (grouping,) = gathered.trial_sets, gathered.groupings
+    assert isinstance(trial_set, TrialSet)
+    if not trial_set.has_decisions:
         msg = (
-            f"{found.name}: holds scores and no decisions; give a column of decisions (accept, "
+            f"{trial_set.name}: holds scores and no decisions; give a column of decisions (accept, "
             "reject), or of the threshold of each trial"
         )
         raise DataError(msg)
     if grouping.of_speaker is None:
         msg = f"--by {grouping.name}: is not of speakers, who come again; name what --speakers has"
         raise ConfigError(msg)
-    return found, grouping
+    return trial_set, grouping
 
 
-def _settings(asked: MonitorOptions, site: SiteKey, grouping: Grouping) -> dict[str, Any]:
-    """What is fixed when a stream is begun."""
-    given = parse_limits(asked.limit)
-    limits = [one.maximum for one in given if one == ("fnr", one.maximum, False, "")]
-    if len(limits) < len(given) or len(given) > 1:
-        words = ", ".join(asked.limit)
+def _stream_settings(options: MonitorOptions, site: SiteKey, grouping: Grouping) -> dict[str, Any]:
+    """Return the settings that are fixed when a stream begins."""
+    parsed_limits = parse_limits(options.limit)
+    # a stream tests the FNR of every group, so only such a limit fits: no ratio, no single group
+    limits = [
+        limit.maximum
+        for limit in parsed_limits
+        if limit.metric == "fnr" and not limit.is_ratio and not limit.group
+    ]
+    if len(limits) < len(parsed_limits) or len(parsed_limits) > 1:
+        words = ", ".join(options.limit)
         msg = f"--limit {words}: a stream has one limit, of the FNR of every group, as in fnr=5%"
         raise ConfigError(msg)
-    rates = {} if asked.baseline is None else _baseline(asked.baseline, grouping)
+    rates = {} if options.baseline is None else _baseline_rates(options.baseline, grouping)
     assert grouping.of_speaker is not None
-    known = np.bincount(grouping.of_speaker + 1)[1:].tolist()
-    sizes = dict(zip(grouping.groups, known, strict=False)) | dict(grouping.unused)
-    watched = sorted(group for group, n in sizes.items() if n >= MIN_SPEAKERS) or sorted(sizes)
-    against = [OTHERS, BASELINE if rates else BEFORE, *[LIMIT] * bool(limits)]
+    n_by_group = np.bincount(grouping.of_speaker + 1)[1:].tolist()
+    sizes = dict(zip(grouping.groups, n_by_group, strict=False)) | dict(grouping.unused)
+    large_groups = sorted(group for group, n in sizes.items() if n >= MIN_SPEAKERS)
+    # groups that are too small are not watched, as they would only raise the number of tests
+    watched = large_groups or sorted(sizes)
+    against = [OTHERS, BASELINE if rates else BEFORE]
+    if limits:
+        against.append(LIMIT)
     return {
         "site": site.site,
         "kdf": site.kdf,
@@ -325,20 +336,20 @@ def _settings(asked: MonitorOptions, site: SiteKey, grouping: Grouping) -> dict[
         "against": against,
         "limit": limits[0] if limits else None,
         "baseline": rates,
-        "alpha": asked.alpha,
-        "margin": asked.margin,
-        "day_sd": asked.day_sd,
-        "impostors": asked.impostors,
+        "alpha": options.alpha,
+        "margin": options.margin,
+        "day_sd": options.day_sd,
+        "impostors": options.impostors,
     }
 
 
-def _baseline(path: str | os.PathLike[str], grouping: Grouping) -> dict[str, list[float]]:
-    """FNR of each group in an audit, and its standard error."""
+def _baseline_rates(path: str | os.PathLike[str], grouping: Grouping) -> dict[str, list[float]]:
+    """Return FNR and its standard error for each group of a saved audit."""
     audit, name = load(path), f"--baseline {os.fsdecode(path)}"
     rows = audit.groups.where(grouping=grouping.name, metric="fnr", within="").rows()
     if not rows:
-        there = ", ".join(audit.record["groupings"])
-        msg = f"{name}: has FNR by {there}, not by {grouping.name}; name one of these with --by"
+        groupings = ", ".join(audit.record["groupings"])
+        msg = f"{name}: has FNR by {groupings}, not by {grouping.name}; name one of these with --by"
         raise ConfigError(msg)
     systems = list(dict.fromkeys((row["system"], row["list"]) for row in rows))
     if len(systems) > 1:
@@ -352,84 +363,99 @@ def _baseline(path: str | os.PathLike[str], grouping: Grouping) -> dict[str, lis
     }
 
 
-def _check_settings(begun: Mapping[str, Any], now: Mapping[str, Any], name: str) -> None:
-    """Refuse what is other than when the stream was begun; groups may have come since."""
-    if begun["site"] != now["site"]:
+def _check_same_settings(fixed: Mapping[str, Any], current: Mapping[str, Any], name: str) -> None:
+    """Refuse settings that differ from those of the stream; groups may have been added."""
+    if fixed["site"] != current["site"]:
         msg = f"--state {name}: was begun with another key; give that --key, or another --state"
         raise ConfigError(msg)
-    for what in ("by", "limit", "baseline", "alpha", "margin", "day_sd", "impostors"):
-        if begun[what] != now[what]:
-            was = "other rates" if what == "baseline" else begun[what]
-            option = f"--{what.replace('_', '-')}"
-            how = f"without {option}" if was is None else f"with {option} {was}"
-            msg = f"--state {name}: was begun {how}; give the same, or begin another --state"
+    for setting in ("by", "limit", "baseline", "alpha", "margin", "day_sd", "impostors"):
+        if fixed[setting] != current[setting]:
+            fixed_text = "other rates" if setting == "baseline" else fixed[setting]
+            option = f"--{setting.replace('_', '-')}"
+            beginning = f"without {option}" if fixed_text is None else f"with {option} {fixed_text}"
+            msg = f"--state {name}: was begun {beginning}; give the same, or begin another --state"
             raise ConfigError(msg)
 
 
-def _date(asked: MonitorOptions, name: str) -> date:
-    """The day of the trials."""
-    found = [asked.day] if asked.day is not None else _DATE.findall(name)
+def _day_of_trials(options: MonitorOptions, name: str) -> date:
+    """Return the day of the trials, from the option or the name of the file."""
+    dates = [options.day] if options.day is not None else _DATE_PATTERN.findall(name)
     try:
-        (text,) = found
+        (text,) = dates
         return date.fromisoformat(text)
     except ValueError:
-        told = f"--day {asked.day}: is not a date" if asked.day else f"{name}: tells no day"
-        msg = f"{told}; give one, as in --day 2026-11-22"
+        problem = f"--day {options.day}: is not a date" if options.day else f"{name}: tells no day"
+        msg = f"{problem}; give one, as in --day 2026-11-22"
         raise ConfigError(msg) from None
 
 
-def _day(
-    read: TrialSet, grouping: Grouping, groups: Sequence[str], site: SiteKey, day: date
+def _count_trials(
+    trial_set: TrialSet, grouping: Grouping, groups: Sequence[str], site: SiteKey, day: date
 ) -> tuple[Day, dict[str, int]]:
-    """Genuine, decided trials by speaker, and how many others there were."""
-    people, of_speaker = read.people, grouping.of_speaker
-    assert people is not None
+    """Return genuine, decided trials by speaker, and the numbers of excluded ones by reason."""
+    speakers, of_speaker = trial_set.people, grouping.of_speaker
+    assert speakers is not None
     assert of_speaker is not None
-    n = len(people.ids)
-    trials, errors = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    n_speakers = len(speakers.ids)
+    trials, errors = np.zeros(n_speakers, dtype=np.int64), np.zeros(n_speakers, dtype=np.int64)
     notes = dict.fromkeys(("impostors'", "without decision", "contradicting", "failed"), 0)
-    for part in read.partitions():
-        decided = read.decided(part)
-        notes["contradicting"] += int(part.conflict.sum())
-        notes["impostors'"] += int((~part.target & ~part.conflict).sum())
-        own = part.target & ~part.conflict
-        notes["without decision"] += int((own & (decided < 0)).sum())
-        notes["failed"] += 0 if part.failed is None else len(part.failed)
-        own &= decided >= 0
-        who = read.utterance_speaker[part.enrol[own]]
-        trials += np.bincount(who, minlength=n)
-        errors += np.bincount(who, decided[own] == 0, minlength=n).astype(np.int64)
-    used = np.flatnonzero(trials)
-    if not used.size:
-        msg = f"{read.name}: holds no genuine trial with a decision; give those of the day"
+    for partition in trial_set.partitions():
+        decided = trial_set.decided(partition)
+        notes["contradicting"] += int(partition.conflict.sum())
+        notes["impostors'"] += int((~partition.target & ~partition.conflict).sum())
+        is_genuine = partition.target & ~partition.conflict
+        notes["without decision"] += int((is_genuine & (decided < 0)).sum())
+        notes["failed"] += 0 if partition.failed is None else len(partition.failed)
+        is_genuine &= decided >= 0
+        speaker = trial_set.utterance_speaker[partition.enrol[is_genuine]]
+        trials += np.bincount(speaker, minlength=n_speakers)
+        is_error = decided[is_genuine] == 0
+        errors += np.bincount(speaker, is_error, minlength=n_speakers).astype(np.int64)
+    used_speakers = np.flatnonzero(trials)
+    if not used_speakers.size:
+        msg = f"{trial_set.name}: holds no genuine trial with a decision; give those of the day"
         raise DataError(msg)
-    place = {group: i for i, group in enumerate(groups)}
-    codes = np.array([*(place.get(one, -1) for one in grouping.groups), -1])
-    group = codes[of_speaker[used]]
-    for one in read.data:
-        if one.source == "scores" and one.note in {"left out", "counted once"}:
-            notes[f"{one.item} ({one.note})"] = one.count
-    notes["of customers in none of the groups"] = int(trials[used][group < 0].sum())
-    names = np.array([int(one, 16) for one in site.names([people.ids[i] for i in used])], np.uint64)
+    group_codes = {group: i for i, group in enumerate(groups)}
+    # the last code is that of speakers in no group, whose index in the grouping is -1
+    codes = np.array([*(group_codes.get(group, -1) for group in grouping.groups), -1])
+    speaker_groups = codes[of_speaker[used_speakers]]
+    for excluded in trial_set.data:
+        if excluded.source == "scores" and excluded.note in {"left out", "counted once"}:
+            notes[f"{excluded.item} ({excluded.note})"] = excluded.count
+    notes["of customers in none of the groups"] = int(
+        trials[used_speakers][speaker_groups < 0].sum()
+    )
+    pseudonyms = site.names([speakers.ids[i] for i in used_speakers])
+    names = np.array([int(pseudonym, 16) for pseudonym in pseudonyms], np.uint64)
     order = np.argsort(names)
-    used, sha256 = used[order], site.mark(read.content_sha256)
-    return Day(day, sha256, names[order], group[order], trials[used], errors[used]), notes
+    used_speakers = used_speakers[order]
+    counted = Day(
+        day=day,
+        sha256=site.mark(trial_set.content_sha256),
+        name=names[order],
+        group=speaker_groups[order],
+        trials=trials[used_speakers],
+        errors=errors[used_speakers],
+    )
+    return counted, notes
 
 
-def _made(stream: Stream, rows: list[dict[str, Any]], more: Mapping[str, Any]) -> Monitor:
-    first = stream.dates[0]
-    week = np.array([(one - first).days // DAYS_PER_WEEK for one in stream.dates])
+def _monitor_of(stream: Stream, rows: list[dict[str, Any]], details: Mapping[str, Any]) -> Monitor:
+    """Return the result of a stream: tables of groups, alarms and weeks, and its record."""
+    first_day = stream.dates[0]
+    # calendar weeks of the stream, not its test weeks, which end with MAX_START_WEEKS
+    week = np.array([(day - first_day).days // DAYS_PER_WEEK for day in stream.dates])
     weeks = TableBuilder(WEEK_COLUMNS)
-    for one in np.unique(week).tolist():
-        at = week == one
+    for week_number in np.unique(week).tolist():
+        is_in_week = week == week_number
         weeks.add(
             group=stream.groups,
-            week=(first + timedelta(days=DAYS_PER_WEEK * one)).isoformat(),
-            days=int(at.sum()),
-            trials=stream.trials[at, :-1].sum(axis=0),
-            errors=stream.errors[at, :-1].sum(axis=0),
+            week=(first_day + timedelta(days=DAYS_PER_WEEK * week_number)).isoformat(),
+            days=int(is_in_week.sum()),
+            trials=stream.trials[is_in_week, :-1].sum(axis=0),
+            errors=stream.errors[is_in_week, :-1].sum(axis=0),
         )
-    alarmed = {"day": "str", **TEST_COLUMNS}
+    alarm_columns = {"day": "str", **TEST_COLUMNS}
     record = {
         "settings": dict(stream.settings),
         "first": stream.days[0]["day"],
@@ -439,11 +465,13 @@ def _made(stream: Stream, rows: list[dict[str, Any]], more: Mapping[str, Any]) -
         "errors": int(stream.errors.sum()),
         "speakers": int(stream.name.size),
         "weeks_left": max(MAX_START_WEEKS - 1 - int(week[-1]), 0),
-        **more,
+        **details,
     }
     return Monitor(
         Table.of({name: [row[name] for row in rows] for name in TEST_COLUMNS}, TEST_COLUMNS),
-        Table.of({name: [row[name] for row in stream.alarms] for name in alarmed}, alarmed),
+        Table.of(
+            {name: [row[name] for row in stream.alarms] for name in alarm_columns}, alarm_columns
+        ),
         weeks.table(),
         record,
     )

@@ -1,4 +1,4 @@
-"""Whether a state can be what `parivox monitor` wrote: it may come from anywhere."""
+"""Checks that a state file can be one that `parivox monitor` wrote: it may come from anywhere."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     Arrays = Mapping[str, NDArray[Any]]
 
-AGAINST = ("others", "before", "baseline", "limit")
-_NUMBERS = {"alpha": (0, 0.5), "margin": (1, 100), "impostors": (0, 0.5), "day_sd": (0, 2)}
-_WORDS = ("against", "group", "day", "changed", "since", "reason")
-_MOST = 1 << 40
-"""No count is larger."""
+REFERENCES = ("others", "before", "baseline", "limit")
+_NUMBER_BOUNDS = {"alpha": (0, 0.5), "margin": (1, 100), "impostors": (0, 0.5), "day_sd": (0, 2)}
+_TEXT_COLUMNS = ("against", "group", "day", "changed", "since", "reason")
+_MAX_COUNT = 1 << 40
+"""Largest count of a state."""
 
 
 def check_state(head: Mapping[str, Any], arrays: Arrays, weeks: int) -> None:
-    """Refuse a state whose parts do not belong together.
+    """Refuse a state whose parts do not fit together.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def check_state(head: Mapping[str, Any], arrays: Arrays, weeks: int) -> None:
     arrays : mapping
         Arrays of `parivox.monitoring.stream.Stream`, by name.
     weeks : int
-        In which a change is looked for.
+        Weeks in which a change is searched.
 
     Raises
     ------
@@ -44,83 +44,89 @@ def check_state(head: Mapping[str, Any], arrays: Arrays, weeks: int) -> None:
     _check_settings(settings)
     _check_days(days)
     _check_counts(arrays, len(days), len(settings["groups"]), weeks)
-    _check_alarms(head["alarms"], settings, {one["day"] for one in days})
+    _check_alarms(head["alarms"], settings, {day["day"] for day in days})
 
 
-def _must(holds: Any, what: str) -> None:
+def _require(holds: Any, message: str) -> None:
     if not holds:
-        raise ValueError(what)
+        raise ValueError(message)
 
 
-def _is_number(value: Any, low: float, high: float) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and math.isfinite(value) and low <= value <= high
+def _is_number(number: Any, low: float, high: float) -> bool:
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    return is_number and math.isfinite(number) and low <= number <= high
 
 
 def _check_settings(settings: Mapping[str, Any]) -> None:
     groups, watched, against = settings["groups"], settings["watched"], settings["against"]
     for name, words in (("groups", groups), ("watched", watched), ("against", against)):
-        is_list = isinstance(words, list) and all(isinstance(one, str) for one in words)
-        _must(is_list and words and len({*words}) == len(words), f"{name} are no list of names")
-    _must({*watched} <= {*groups}, "watched groups are not among the groups")
-    _must({*against} <= {*AGAINST}, "what groups are held against is unknown")
-    _must(isinstance(settings["by"], str), "the grouping has no name")
-    _must(isinstance(settings["site"], str), "the key has no mark")
-    _must(settings.get("kdf", NO_KDF) in KDFS, "the key was derived in an unknown way")
-    for name, (low, high) in _NUMBERS.items():
-        _must(_is_number(settings[name], low, high), f"{name} is out of range")
+        is_list = isinstance(words, list) and all(isinstance(word, str) for word in words)
+        _require(is_list and words and len({*words}) == len(words), f"{name} are no list of names")
+    _require({*watched} <= {*groups}, "watched groups are not among the groups")
+    _require({*against} <= {*REFERENCES}, "what groups are held against is unknown")
+    _require(isinstance(settings["by"], str), "the grouping has no name")
+    _require(isinstance(settings["site"], str), "the key has no mark")
+    _require(settings.get("kdf", NO_KDF) in KDFS, "the key was derived in an unknown way")
+    for name, (low, high) in _NUMBER_BOUNDS.items():
+        _require(_is_number(settings[name], low, high), f"{name} is out of range")
     limit = settings["limit"]
-    _must(limit is None or _is_number(limit, 0, 1), "limit is out of range")
-    _must(("limit" in against) == (limit is not None), "limit and its test do not match")
+    _require(limit is None or _is_number(limit, 0, 1), "limit is out of range")
+    _require(("limit" in against) == (limit is not None), "limit and its test do not match")
     rates = settings["baseline"]
-    _must(isinstance(rates, dict), "baseline has no rates")
+    _require(isinstance(rates, dict), "baseline has no rates")
     for pair in rates.values():
         is_pair = isinstance(pair, list) and len(pair) == 2
-        _must(is_pair and all(_is_number(one, 0, 1) for one in pair), "a baseline rate is no rate")
+        _require(
+            is_pair and all(_is_number(rate, 0, 1) for rate in pair), "a baseline rate is no rate"
+        )
 
 
 def _check_days(days: Any) -> None:
-    _must(isinstance(days, list) and days, "days are missing")
-    dates = [date.fromisoformat(one["day"]) for one in days]
-    _must(all(isinstance(one["sha256"], str) for one in days), "a day has no mark")
-    _must(all(a < b for a, b in pairwise(dates)), "days are not in order")
+    _require(isinstance(days, list) and days, "days are missing")
+    dates = [date.fromisoformat(day["day"]) for day in days]
+    _require(all(isinstance(day["sha256"], str) for day in days), "a day has no mark")
+    _require(all(a < b for a, b in pairwise(dates)), "days are not in order")
 
 
 def _check_counts(arrays: Arrays, n_days: int, n_groups: int, weeks: int) -> None:
-    trials, errors, name, group = (arrays[one] for one in ("trials", "errors", "name", "group"))
-    entries = [arrays[one] for one in ("speaker", "week", "speaker_trials", "speaker_errors")]
-    speaker, week, speaker_trials, speaker_errors = entries
+    trials, errors, name, group = (arrays[key] for key in ("trials", "errors", "name", "group"))
+    speaker, week = arrays["speaker"], arrays["week"]
+    speaker_trials, speaker_errors = arrays["speaker_trials"], arrays["speaker_errors"]
+    entries = (speaker, week, speaker_trials, speaker_errors)
     shape = n_days, n_groups + 1  # the last group is none
-    _must(trials.shape == errors.shape == shape, "days are cut off")
-    _must(arrays["products"].shape == (*shape, 3), "products of days are cut off")
-    _must(name.shape == group.shape == (name.size,), "speakers are cut off")
-    _must(all(one.shape == (speaker.size,) for one in entries), "entries are cut off")
+    _require(trials.shape == errors.shape == shape, "days are cut off")
+    _require(arrays["products"].shape == (*shape, 3), "products of days are cut off")
+    _require(name.shape == group.shape == (name.size,), "speakers are cut off")
+    _require(all(array.shape == (speaker.size,) for array in entries), "entries are cut off")
     counts = (trials, errors, arrays["products"], *entries)
-    _must(all(((one >= 0) & (one < _MOST)).all() for one in counts), "a count is out of range")
-    _must((errors <= trials).all(), "there are more errors than trials")
-    _must((speaker_errors <= speaker_trials).all(), "a speaker has more errors than trials")
-    _must((name[1:] > name[:-1]).all(), "speakers are not in order")
-    _must(((group >= -1) & (group < n_groups)).all(), "a speaker is in no known group")
-    _must((speaker < name.size).all(), "an entry is of an unknown speaker")
-    _must((week < weeks).all(), "an entry is of an unknown week")
-    key = speaker * weeks + week
-    _must((key[1:] > key[:-1]).all(), "entries are not in order")
-    # not by group: who was in none may be in one later
+    _require(
+        all(((array >= 0) & (array < _MAX_COUNT)).all() for array in counts),
+        "a count is out of range",
+    )
+    _require((errors <= trials).all(), "there are more errors than trials")
+    _require((speaker_errors <= speaker_trials).all(), "a speaker has more errors than trials")
+    _require((name[1:] > name[:-1]).all(), "speakers are not in order")
+    _require(((group >= -1) & (group < n_groups)).all(), "a speaker is in no known group")
+    _require((speaker < name.size).all(), "an entry is of an unknown speaker")
+    _require((week < weeks).all(), "an entry is of an unknown week")
+    entry_key = speaker * weeks + week
+    _require((entry_key[1:] > entry_key[:-1]).all(), "entries are not in order")
+    # not by group: speakers that were in no group may be in one later
     is_whole = trials.sum() == speaker_trials.sum() and errors.sum() == speaker_errors.sum()
-    _must(is_whole, "days and speakers do not add up")
+    _require(is_whole, "days and speakers do not add up")
 
 
 def _check_alarms(alarms: Any, settings: Mapping[str, Any], days: set[str]) -> None:
-    _must(isinstance(alarms, list), "alarms are no list")
+    _require(isinstance(alarms, list), "alarms are no list")
     for alarm in alarms:
-        _must(alarm["against"] in settings["against"], "an alarm is of an unknown test")
+        _require(alarm["against"] in settings["against"], "an alarm is of an unknown test")
         is_known = alarm["group"] in settings["groups"] and alarm["day"] in days
-        _must(is_known, "an alarm is of an unknown group or day")
-        for name, value in alarm.items():
-            is_word = name in _WORDS and isinstance(value, str)
-            is_number = name not in _WORDS and (value is None or _is_finite(value))
-            _must(is_word or is_number, f"{name} of an alarm is out of range")
+        _require(is_known, "an alarm is of an unknown group or day")
+        for name, cell in alarm.items():
+            is_word = name in _TEXT_COLUMNS and isinstance(cell, str)
+            is_number = name not in _TEXT_COLUMNS and (cell is None or _is_finite(cell))
+            _require(is_word or is_number, f"{name} of an alarm is out of range")
 
 
-def _is_finite(value: Any) -> bool:
-    return isinstance(value, bool) or _is_number(value, -_MOST, _MOST)
+def _is_finite(number: Any) -> bool:
+    return isinstance(number, bool) or _is_number(number, -_MAX_COUNT, _MAX_COUNT)

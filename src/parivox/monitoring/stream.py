@@ -1,4 +1,4 @@
-"""What was counted so far: errors of each day and group, and of each speaker and week; its file.
+"""The stream of counts: errors of each day and group, and of each speaker and week; its file.
 
 Speakers are known by keyed hashes only. The file is a ZIP archive of arrays (NumPy's ``.npz``) and
 one text of JSON.
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 STATE_VERSION = 2
-_MOST_MISSING = 366
-"""Days that may be skipped: a date further off is mistyped."""
+_MAX_MISSING_DAYS = 366
+"""Days that may be skipped: a date further away is taken for a typing error."""
 DAY_SD = 0.1
-"""Variation of rates from day to day that alarms allow for, where no other is asked for."""
-_VERSIONS = (1, STATE_VERSION)
-"""Versions that are read. Those of version 1 lack the products of days."""
+"""Default for the variation of rates from day to day that raises no alarm."""
+_READABLE_VERSIONS = (1, STATE_VERSION)
+"""Versions of state files that are read. Version 1 lacks the products of days."""
 DAYS_PER_WEEK = 7
 MAX_START_WEEKS = 52
-"""Weeks in which a change is looked for; later days belong to the last of them."""
+"""Weeks from which on a change is searched; later days belong to the last one."""
 PRODUCT_NAMES = ("errors_errors", "errors_trials", "trials_trials")
-_MOST_BYTES, _MOST_NUMBERS = 1 << 28, 1 << 25
-"""Of a state when unpacked: a year of a million speakers has a tenth of it."""
-_ARRAYS = {
+_MAX_UNPACKED_BYTES, _MAX_ARRAY_SIZE = 1 << 28, 1 << 25
+"""Of a state when unpacked; a year of a million speakers has a tenth of it."""
+_ARRAY_TYPES = {
     "trials": np.int64,
     "errors": np.int64,
     "products": np.int64,
@@ -58,7 +58,7 @@ _ARRAYS = {
 
 @dataclass(frozen=True, eq=False)
 class Day:
-    """The trials of one day: of each speaker, named by a key."""
+    """The trials of one day by speaker, who is named by a keyed hash."""
 
     day: date
     sha256: str
@@ -70,7 +70,7 @@ class Day:
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """What a state file holds.
+    """The content of a state file.
 
     Groups are those that were known when it was begun; -1 stands for none. The entries of
     ``speaker``, ``week``, ``speaker_trials`` and ``speaker_errors`` are of the weeks in which a
@@ -92,176 +92,189 @@ class Stream:
     speaker_errors: Ints
 
     @classmethod
-    def begun(cls, settings: Mapping[str, Any]) -> Stream:
-        """A stream without days."""
+    def empty(cls, settings: Mapping[str, Any]) -> Stream:
+        """Return a stream without days."""
         n_groups = len(settings["groups"]) + 1
         shapes: dict[str, tuple[int, ...]] = {
             "trials": (0, n_groups),
             "errors": (0, n_groups),
             "products": (0, n_groups, len(PRODUCT_NAMES)),
         }
-        made = {name: np.zeros(shapes.get(name, 0), dtype) for name, dtype in _ARRAYS.items()}
-        return cls(settings, (), (), **made)
+        arrays = {
+            name: np.zeros(shapes.get(name, 0), dtype) for name, dtype in _ARRAY_TYPES.items()
+        }
+        return cls(settings, (), (), **arrays)
 
     @property
     def groups(self) -> list[str]:
-        """Names of the groups."""
+        """Return the names of the groups."""
         return list(self.settings["groups"])
 
     @property
     def day_sd(self) -> float:
-        """Variation of rates from day to day that alarms allow for."""
+        """Return the variation of rates from day to day that raises no alarm."""
         return float(self.settings["day_sd"])
 
     @property
     def dates(self) -> list[date]:
-        """The days counted."""
-        return [date.fromisoformat(one["day"]) for one in self.days]
+        """Return the counted days."""
+        return [date.fromisoformat(day["day"]) for day in self.days]
 
     @property
     def week_of_day(self) -> Ints:
-        """The week of each day counted, from the first one."""
-        first, *_ = dates = self.dates
-        return np.array(
-            [min((one - first).days // DAYS_PER_WEEK, MAX_START_WEEKS - 1) for one in dates]
-        )
+        """Return the week of each counted day, from 0; at most the last week that is tested."""
+        dates = self.dates
+        last_week = MAX_START_WEEKS - 1
+        return np.array([min((day - dates[0]).days // DAYS_PER_WEEK, last_week) for day in dates])
 
     def check_next(self, day: date, sha256: str, name: str, *, skipped: bool) -> None:
-        """Refuse a day that is counted already, comes too early, or leaves some out.
+        """Refuse a day that is counted already, is too early, or leaves days out.
 
         Raises
         ------
         ConfigError
-            With what to do.
+            With a remedy.
         """
-        for one in self.days:
-            if one["day"] == day.isoformat():
+        for counted_day in self.days:
+            if counted_day["day"] == day.isoformat():
                 msg = f"{name}: {day} is counted already; leave it out, or name its --day"
                 raise ConfigError(msg)
-            if one["sha256"] == sha256:
+            if counted_day["sha256"] == sha256:
                 msg = (
-                    f"{name}: these are the trials of {one['day']}, which are counted already; "
-                    f"give those of {day}"
+                    f"{name}: these are the trials of {counted_day['day']}, which are counted "
+                    f"already; give those of {day}"
                 )
                 raise ConfigError(msg)
-        last = max(self.dates, default=day - timedelta(days=1))
-        if day < last:
+        last_day = max(self.dates, default=day - timedelta(days=1))
+        if day < last_day:
             msg = (
-                f"{name}: {day} comes before {last}, the last day counted; days are counted in "
+                f"{name}: {day} comes before {last_day}, the last day counted; days are counted in "
                 "order, so begin a new --state with the earliest"
             )
             raise ConfigError(msg)
-        missing = (day - last).days - 1
-        if missing > _MOST_MISSING:
+        n_missing = (day - last_day).days - 1
+        if n_missing > _MAX_MISSING_DAYS:
             msg = (
-                f"{name}: {day} is {missing + 1:,} days after {last}, the last one counted; check "
-                "the date, or begin a new --state"
+                f"{name}: {day} is {n_missing + 1:,} days after {last_day}, the last one counted; "
+                "check the date, or begin a new --state"
             )
             raise ConfigError(msg)
-        if missing and not skipped:
-            which = last + timedelta(days=1)
+        if n_missing and not skipped:
+            first_missing = last_day + timedelta(days=1)
             msg = (
-                f"{name}: {which} is missing, the day after the last one counted; count it first, "
-                f"or say with --skipped that nothing is known of {_days(missing)}"
+                f"{name}: {first_missing} is missing, the day after the last one counted; count it "
+                f"first, or say with --skipped that nothing is known of {_days_text(n_missing)}"
             )
             raise ConfigError(msg)
 
     def with_day(self, new: Day) -> tuple[Stream, int]:
-        """The stream with one more day, and how many are in another group than before.
+        """Return the stream with one more day, and the number of speakers whose group differs.
 
-        Who was in a group before stays there.
+        Speakers who were in a group before stay in it.
         """
         names = np.union1d(self.name, new.name)
-        old, at = np.searchsorted(names, self.name), np.searchsorted(names, new.name)
+        old_index, new_index = np.searchsorted(names, self.name), np.searchsorted(names, new.name)
         group = np.full(names.size, -1)
-        group[at] = new.group
-        known = self.group >= 0
-        group[old[known]] = self.group[known]
-        of = np.where(group[at] < 0, len(self.groups), group[at])
-        e, n = new.errors, new.trials
-        counts = [np.bincount(of, one, len(self.groups) + 1) for one in (n, e)]
-        products = [np.bincount(of, one, len(self.groups) + 1) for one in (e * e, e * n, n * n)]
+        group[new_index] = new.group
+        is_known = self.group >= 0
+        group[old_index[is_known]] = self.group[is_known]
+        group_of_new = np.where(group[new_index] < 0, len(self.groups), group[new_index])
+        errors, trials = new.errors, new.trials
+
+        def group_sums(weights: Ints) -> NDArray[Any]:
+            return np.bincount(group_of_new, weights, len(self.groups) + 1)
+
+        # in the order of PRODUCT_NAMES
+        products = [group_sums(errors * errors), group_sums(errors * trials)]
+        products.append(group_sums(trials * trials))
         days = [*self.days, {"day": new.day.isoformat(), "sha256": new.sha256}]
-        made = replace(
+        extended = replace(
             self,
             days=days,
-            trials=np.vstack([self.trials, counts[0]]).astype(np.int64),
-            errors=np.vstack([self.errors, counts[1]]).astype(np.int64),
+            trials=np.vstack([self.trials, group_sums(trials)]).astype(np.int64),
+            errors=np.vstack([self.errors, group_sums(errors)]).astype(np.int64),
             products=np.vstack([self.products, [np.stack(products, axis=-1)]]).astype(np.int64),
             name=names,
             group=group,
         )
-        moved = int((group[at] != new.group).sum())
-        week = made.week_of_day[-1]
-        speaker = np.concatenate([old[self.speaker], at])
-        weeks = np.concatenate([self.week, np.full(at.size, week)])
-        key, where = np.unique(speaker * MAX_START_WEEKS + weeks, return_inverse=True)
-        sums = [
-            np.bincount(where, np.concatenate(both), minlength=key.size).astype(np.int64)
-            for both in ((self.speaker_trials, new.trials), (self.speaker_errors, new.errors))
-        ]
-        made = replace(made, speaker=key // MAX_START_WEEKS, week=key % MAX_START_WEEKS)
-        return replace(made, speaker_trials=sums[0], speaker_errors=sums[1]), moved
+        n_moved = int((group[new_index] != new.group).sum())
+        week = extended.week_of_day[-1]
+        speaker = np.concatenate([old_index[self.speaker], new_index])
+        weeks = np.concatenate([self.week, np.full(new_index.size, week)])
+        entry_key, entry_index = np.unique(speaker * MAX_START_WEEKS + weeks, return_inverse=True)
+
+        def entry_sums(old: Ints, added: Ints) -> Ints:
+            both = np.concatenate([old, added])
+            return np.bincount(entry_index, both, minlength=entry_key.size).astype(np.int64)
+
+        extended = replace(
+            extended,
+            speaker=entry_key // MAX_START_WEEKS,
+            week=entry_key % MAX_START_WEEKS,
+            speaker_trials=entry_sums(self.speaker_trials, trials),
+            speaker_errors=entry_sums(self.speaker_errors, errors),
+        )
+        return extended, n_moved
 
     @property
     def day_moments(self) -> SpeakerMoments:
-        """Sums over the speakers of each day and group, ``[day, group]``."""
-        counts = [
-            one[:, :-1] for one in (self.errors, self.trials, *np.moveaxis(self.products, -1, 0))
-        ]
-        return SpeakerMoments(*(one.astype(np.float64) for one in counts))
+        """Return sums over the speakers of each day and group, ``[day, group]``."""
+        sums = [self.errors, self.trials, *np.moveaxis(self.products, -1, 0)]
+        # without the last group, which stands for none
+        return SpeakerMoments(*(daily[:, :-1].astype(np.float64) for daily in sums))
 
-    def of_group(self, group: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Errors and trials of each speaker of a group from each week on, ``[week, speaker]``."""
-        place = np.cumsum(self.group == group) - 1
-        here = self.group[self.speaker] == group
-        at = self.week[here], place[self.speaker[here]]
-        found = []
-        for counts in (self.speaker_errors, self.speaker_trials):
-            made = np.zeros((MAX_START_WEEKS, int((self.group == group).sum())))
-            made[at] = counts[here]
-            found.append(made[::-1].cumsum(axis=0)[::-1])
-        return found[0], found[1]
+    def counts_from_week(self, group: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return errors and trials of a group from each week on, ``[week, speaker]``."""
+        column_of_speaker = np.cumsum(self.group == group) - 1
+        is_of_group = self.group[self.speaker] == group
+        cells = self.week[is_of_group], column_of_speaker[self.speaker[is_of_group]]
 
-    def write(self, path: str | os.PathLike[str], before: str | None) -> int:
-        """Write it, whole or not at all; its bytes.
+        def sums_from_week(entries: Ints) -> NDArray[np.float64]:
+            weekly = np.zeros((MAX_START_WEEKS, int((self.group == group).sum())))
+            weekly[cells] = entries[is_of_group]
+            return weekly[::-1].cumsum(axis=0)[::-1]
+
+        return sums_from_week(self.speaker_errors), sums_from_week(self.speaker_trials)
+
+    def write(self, path: str | os.PathLike[str], previous_sha256: str | None) -> int:
+        """Write the state file, whole or not at all, and return its size in bytes.
 
         Raises
         ------
         ConfigError
             If it cannot be written, or the file is not the one that was read, whose SHA-256 is
-            `before`.
+            `previous_sha256`.
         """
         head = {"parivox-state": STATE_VERSION, "settings": self.settings}
         head |= {"days": self.days, "alarms": self.alarms}
-        made = {name: getattr(self, name) for name in _ARRAYS}
-        small = {
-            name: one
-            if one.dtype == np.uint64
-            else one.astype(np.min_scalar_type(-1 - one.max()))
-            if one.size
-            else one
-            for name, one in made.items()
-        }
-        with explain_write_errors(str(path)), atomic_file(path) as aside:
-            if state_sha256(path) != before:
+        arrays = {name: getattr(self, name) for name in _ARRAY_TYPES}
+        compact_arrays = {name: _compact(array) for name, array in arrays.items()}
+        with explain_write_errors(str(path)), atomic_file(path) as hidden_file:
+            if state_sha256(path) != previous_sha256:
                 msg = (
                     f"--state {path}: another process has changed it since it was read; repeat "
                     "the command"
                 )
                 raise ConfigError(msg)
-            with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as file:
+            with zipfile.ZipFile(hidden_file, "w", zipfile.ZIP_DEFLATED) as file:
                 file.writestr("state.json", json.dumps(head, ensure_ascii=False))
-                for name, one in small.items():
-                    held = io.BytesIO()
-                    np.save(held, one, allow_pickle=False)
-                    file.writestr(f"{name}.npy", held.getvalue())
-            return aside.stat().st_size
+                for name, array in compact_arrays.items():
+                    buffer = io.BytesIO()
+                    np.save(buffer, array, allow_pickle=False)
+                    file.writestr(f"{name}.npy", buffer.getvalue())
+            return hidden_file.stat().st_size
+
+
+def _compact(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of counts in the smallest signed type; hashes of speakers unchanged."""
+    if array.dtype == np.uint64 or not array.size:
+        return array
+    return array.astype(np.min_scalar_type(-1 - array.max()))
 
 
 @contextlib.contextmanager
 def state_lock(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let no other process count into a state until the block ends; waits for those that do."""
+    """Lock the folder of a state until the block ends; wait for other processes that count."""
     folder = Path(os.path.realpath(path)).parent
     with contextlib.ExitStack() as lock:
         lock_folder(folder, lock, waits=True)
@@ -269,13 +282,13 @@ def state_lock(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def state_sha256(path: str | os.PathLike[str]) -> str | None:
-    """SHA-256 of a state file; None where there is none, or no file."""
+    """Return the SHA-256 of a state file; None if there is none."""
     file = Path(path)
     return sha256_of(file) if file.is_file() else None
 
 
 def read_stream(path: str | os.PathLike[str]) -> Stream | None:
-    """The stream of a state file; None where there is no file.
+    """Return the stream of a state file; None if there is none.
 
     The file may come from anywhere: nothing is unpacked that is too large, and what it holds is
     checked before it is used.
@@ -290,45 +303,45 @@ def read_stream(path: str | os.PathLike[str]) -> Stream | None:
         return None
     try:
         if not file.is_file():
-            raise ValueError("is no file")  # noqa: TRY301, TRY003, EM101 - told below
+            raise ValueError("is no file")  # noqa: TRY301, TRY003, EM101 - reported below
         with zipfile.ZipFile(file) as archive:
-            if sum(one.file_size for one in archive.infolist()) > _MOST_BYTES:
+            if sum(member.file_size for member in archive.infolist()) > _MAX_UNPACKED_BYTES:
                 raise ValueError("too large")  # noqa: TRY301, TRY003, EM101
             head = json.loads(archive.read("state.json"))
             version = head["parivox-state"]
-            if version in _VERSIONS:
-                arrays = _arrays(archive, version)
+            if version in _READABLE_VERSIONS:
+                arrays = _read_arrays(archive, version)
     except Exception as error:
         msg = f"{path}: is not a state of parivox monitor, or damaged; name another with --state"
         raise DataError(msg) from error
-    if version not in _VERSIONS:
+    if version not in _READABLE_VERSIONS:
         msg = f"{path}: is a state of another version of Parivox; begin a new one with --new"
         raise DataError(msg)
     try:
         head["settings"].setdefault("day_sd", DAY_SD)  # not in states of version 1
         check_state(head, arrays, MAX_START_WEEKS)
     except Exception as error:
-        why = str(error) if isinstance(error, ValueError) else type(error).__name__
-        msg = f"{path}: is a damaged state of parivox monitor ({why}); restore a copy"
+        reason = str(error) if isinstance(error, ValueError) else type(error).__name__
+        msg = f"{path}: is a damaged state of parivox monitor ({reason}); restore a copy"
         raise DataError(msg) from error
     return Stream(head["settings"], head["days"], head["alarms"], **arrays)
 
 
-def _arrays(archive: zipfile.ZipFile, version: int) -> dict[str, Any]:
-    """Arrays of a state, of whole numbers only."""
+def _read_arrays(archive: zipfile.ZipFile, version: int) -> dict[str, Any]:
+    """Return the arrays of a state; refuse anything but whole numbers."""
     arrays: dict[str, Any] = {}
-    for name, kind in _ARRAYS.items():
+    for name, dtype in _ARRAY_TYPES.items():
         if name == "products" and version == 1:
             continue
-        held = np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
-        if held.dtype.kind not in "iu" or held.size > _MOST_NUMBERS:
+        array = np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False)
+        if array.dtype.kind not in "iu" or array.size > _MAX_ARRAY_SIZE:
             msg = f"{name} are not whole numbers, or too many"
             raise ValueError(msg)
-        arrays[name] = held.astype(kind)
+        arrays[name] = array.astype(dtype)
     if "products" not in arrays:
         arrays["products"] = np.zeros((*arrays["trials"].shape, len(PRODUCT_NAMES)), np.int64)
     return arrays
 
 
-def _days(n: int) -> str:
+def _days_text(n: int) -> str:
     return "that day" if n == 1 else f"these {n} days"
