@@ -84,7 +84,7 @@ class Trials:
         """How often each speaker is drawn, within gender and nationality."""
         from parivox.core.resampling import pool_small_strata, speaker_weights
 
-        strata = self.groupings[-1].of_speaker
+        strata = self.groupings[-1].speaker_codes
         assert strata is not None
         return speaker_weights(pool_small_strata(strata), replicates, seed=5)
 

@@ -275,17 +275,17 @@ def test_decisions_without_scores_are_counted(trials, people, tmp_path):
 @settings(max_examples=100, deadline=None)
 def test_a_score_lies_in_its_bin_and_an_edge_in_its_own(score, step, thresholds):
     bins = Bins(step, tuple(sorted({t + 0.0 for t in thresholds})))
-    (edge,) = bins.of(np.array([score])).tolist()
+    (edge,) = bins.binned(np.array([score])).tolist()
     assert edge <= score
     assert score - edge <= float(step) * (1 + 1e-9)
-    assert bins.has(edge)
-    assert all(bins.has(threshold) for threshold in bins.thresholds)
+    assert bins.has_threshold(edge)
+    assert all(bins.has_threshold(threshold) for threshold in bins.thresholds)
     assert edge >= max((t for t in bins.thresholds if t <= score), default=-np.inf)
 
 
 @pytest.mark.parametrize("value", ["0.07", "-3.3", "1234.5678"])
 def test_edges_are_the_numbers_that_one_writes(value):
-    assert Bins("0.0001").has(float(value))
+    assert Bins("0.0001").has_threshold(float(value))
 
 
 def test_with_a_step_what_is_found_on_the_curve_lies_within_the_stated_bound(simulate, tmp_path):

@@ -147,7 +147,7 @@ def test_a_group_that_one_site_withholds_is_in_no_tally(simulate, shared):
     tally = SpeakerCounts.read(north[1])
     (nation,) = tally.groupings
     peru = nation.groups.index("Peru")
-    assert peru not in nation.of_speaker
+    assert peru not in nation.speaker_codes
     rates = pv.audit([*north, *south], replicates=60).groups.to_polars()
     rates = rates.filter(pl.col("metric").is_in(CLOSED))
     few, rest = (rates.filter(pl.col("group") == name) for name in ("Peru", "USA"))

@@ -82,7 +82,7 @@ def content(one):
 @given(rows())
 def test_errors_of_a_tally_are_those_of_its_trials(trials):
     one = gathered(trials)
-    n = len(one.people.ids)
+    n = len(one.speaker_table.ids)
     made = tally(one)
     assert made.n_trials == len(trials)
     assert errors(made, one.groupings, n) == errors(one.trials, one.groupings, n)
@@ -98,7 +98,7 @@ def test_tallies_of_disjoint_trials_add_up(some, others):
     for made in (one + other, other + one):
         assert content(made) == content(tally(whole))
         assert made.keys.tolist() == tally(whole).keys.tolist()
-        assert made.in_use.tolist() == tally(whole).in_use.tolist()
+        assert made.speakers_in_use.tolist() == tally(whole).speakers_in_use.tolist()
 
 
 def test_recordings_and_trials_may_be_grouped_in_very_many_ways():
@@ -109,13 +109,13 @@ def test_recordings_and_trials_may_be_grouped_in_very_many_ways():
     made = []
     for one in (some, others):
         *_, channel = one.groupings
-        groups, parts = (*channel.groups, *more), (*channel.parts, *((i,) for i in more))
+        groups, parts = (*channel.groups, *more), (*channel.group_values, *((i,) for i in more))
         wide = [replace(channel, name=f"{i}", groups=groups, parts=parts) for i in range(3)]
         made.append(count_by_speaker(one.trials, THRESHOLDS, wide))
     whole = made[0] + made[1]
     assert whole.columns["side"].max() > 1 << 50
-    ((part, _),) = whole.parts(())
-    sides = [[side.tolist() for side in whole.sides(one)(part)] for one in whole.groupings]
+    ((part, _),) = whole.partitions_by_layout(())
+    sides = [[side.tolist() for side in whole.side_coder(one)(part)] for one in whole.groupings]
     assert sides == [[[0, 1]] * 2] * 3
     assert whole.columns["trials"].tolist() == [2, 2]
 

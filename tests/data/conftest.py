@@ -83,6 +83,6 @@ def count():
     """The count of one data note."""
 
     def counted(found, item, source="scores"):
-        return {(n.source, n.item): n.count for n in found.data}.get((source, item), 0)
+        return {(n.source, n.item): n.count for n in found.data_notes}.get((source, item), 0)
 
     return counted

@@ -49,7 +49,7 @@ BOUNDED = settings(max_examples=100, deadline=None)
 )
 def test_attributes_as_users_write_them(text, name, side, level, edges):
     found = parse_attribute(text)
-    assert (found.name, found.side, found.level, found.edges) == (name, side, level, edges)
+    assert (found.name, found.side, found.source, found.edges) == (name, side, level, edges)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_groupings_that_name_nothing_or_one_attribute_twice(text):
 def test_attributes_of_a_grouping():
     found = parse_by("gender + same:channel+days apart:1,30")
     assert [one.text for one in found] == ["gender", "same:channel", "days apart:1,30"]
-    assert [one.own for one in found] == ["gender", "same:channel", "days apart"]
+    assert [one.text_without_bands for one in found] == ["gender", "same:channel", "days apart"]
 
 
 @BOUNDED
@@ -81,7 +81,9 @@ def test_every_whole_number_is_in_the_band_that_names_it(edges, cells):
     bands = Bands(tuple(map(float, edges)), tuple(map(str, edges)))
     names = bands.names(np.array([18.0]))
     assert len(set(names)) == len(edges) + 1
-    for cell, at in zip(cells, bands.of(np.array(cells, dtype=float)).tolist(), strict=True):
+    for cell, at in zip(
+        cells, bands.band_indices(np.array(cells, dtype=float)).tolist(), strict=True
+    ):
         below = sum(edge <= cell for edge in edges)
         assert at == below
         if below == 0:
@@ -103,7 +105,7 @@ def test_bands_of_numbers_that_are_not_whole_end_below_the_next_edge():
 
 def test_bands_of_text_name_the_cell():
     with pytest.raises(ConfigError) as told:
-        Bands((1.0,), ("1",)).numbers(["3", None, "old"], "age:1", "calls.csv")
+        Bands((1.0,), ("1",)).parse_cells(["3", None, "old"], "age:1", "calls.csv")
     assert str(told.value) == (
         "age:1: calls.csv holds 'old' for age, which is not a number; use age without bands"
     )
@@ -143,7 +145,7 @@ CELLS = st.lists(st.sampled_from([None, "", " ", "a", "b ", " b", "NA", "unknown
 def test_values_are_numbered_alike_whatever_the_chunks(chunks):
     values = AttributeCoder(parse_attribute("device"))
     codes = [values.codes(pl.Series(one, dtype=pl.String), "scores.csv") for one in chunks]
-    levels, place = values.finish()
+    levels, place = values.ordered_values()
     found = [place[code] for one in codes for code in one.tolist()]
     cells = [cell for one in chunks for cell in one]
     told = [None if at < 0 else levels.values[at] for at in found]
@@ -161,8 +163,8 @@ def test_numbers_are_put_in_bands_while_they_are_read(chunks):
     for one in chunks:
         codes = values.codes(pl.Series(one, dtype=pl.String), "scores.csv")
         numbers = [math.nan if c in {None, "n/a"} else number(c.strip()) for c in one]
-        assert codes.tolist() == bands.of(np.array(numbers, dtype=float)).tolist()
-    levels, place = values.finish()
+        assert codes.tolist() == bands.band_indices(np.array(numbers, dtype=float)).tolist()
+    levels, place = values.ordered_values()
     assert place.tolist() == [0, 1, 2, -1]
     cells = {cell for one in chunks for cell in one}
     assert levels.values is None
@@ -175,7 +177,7 @@ def test_values_of_other_types_are_their_text():
         *values.codes(pl.Series([3, None, 1]), "scores.csv"),
         *values.codes(pl.Series([True, None]), "scores.csv"),
     ]
-    levels, place = values.finish()
+    levels, place = values.ordered_values()
     told = [None if place[c] < 0 else levels.values[place[c]] for c in codes]
     assert told == ["3", None, "1", "true", None]
 

@@ -156,7 +156,7 @@ def test_what_is_odd_is_counted(read, csv, rows, plain, count):
     ]
     found = read(csv(rows + more))
     assert found.n_trials == 9
-    assert {note.item: note.count for note in found.data if note.source == "scores"} == {
+    assert {note.item: note.count for note in found.data_notes if note.source == "scores"} == {
         "rows": 13,
         "trials": 9,
         "target trials": 3,
@@ -169,7 +169,7 @@ def test_what_is_odd_is_counted(read, csv, rows, plain, count):
         "infinite scores": 2,
         "utterance ids that begin with their speaker": 6,
     }
-    (told,) = (note.note for note in found.data if note.item == "reversed pairs")
+    (told,) = (note.note for note in found.data_notes if note.item == "reversed pairs")
     assert "1 of them with another score, by up to 0.0001" in told
     assert found.score_range == (-0.25, 0.9)
 
@@ -280,7 +280,7 @@ def test_what_is_odd_is_counted_by_the_speaker_of_the_enrolment(read, csv, rows,
         ("b/1", "c/2", "1", "1"),
     ]
     found = read(csv(rows + more), conflicts="set-aside")
-    assert {item: counts.tolist() for item, counts in found.aside.items()} == {
+    assert {item: counts.tolist() for item, counts in found.counts_by_speaker.items()} == {
         "trials without score": [0, 0, 1],
         "nontarget trials without score": [0, 0, 1],
         "nontarget trials without score (by test speaker)": [0, 1, 0],
@@ -290,11 +290,11 @@ def test_what_is_odd_is_counted_by_the_speaker_of_the_enrolment(read, csv, rows,
         "trials of an utterance with itself": [0, 0, 1],
         "infinite scores": [0, 0, 2],
     }
-    noted = {item: of for item, of in found.aside.items() if "nontarget" not in item}
+    noted = {item: of for item, of in found.counts_by_speaker.items() if "nontarget" not in item}
     assert all(counts.sum() == count(found, item) for item, counts in noted.items())
     scores = csv([row[:3] for row in rows], header="enrol,test,score")
     found = read(scores, trials=write("list.txt", LIST + "0 b/2 a/1\n"))
-    assert {item: counts.tolist() for item, counts in found.aside.items()} == {
+    assert {item: counts.tolist() for item, counts in found.counts_by_speaker.items()} == {
         "trials without score": [0, 1, 0],
         "nontarget trials without score": [0, 1, 0],
         "nontarget trials without score (by test speaker)": [1, 0, 0],

@@ -23,7 +23,7 @@ PACKED = {
 @pytest.mark.parametrize("name", PACKED)
 def test_whole(write, name):
     found = read_content(write("x", PACKED[name]))
-    assert (found.data, found.compression, found.name) == (TEXT, name, "x")
+    assert (found.payload, found.compression, found.name) == (TEXT, name, "x")
     assert compression_of(PACKED[name]) == name
     import hashlib
 

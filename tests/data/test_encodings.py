@@ -60,7 +60,7 @@ def test_large_files_are_turned_into_utf8_on_disk(write, monkeypatch, encoding):
     monkeypatch.setattr(content_module, "_BLOCK", 7)  # which cuts characters apart
     for pack in (bytes, gzip.compress):
         found = read_content(write("people.csv", pack(ENCODED[encoding])))
-        assert found.data is None
+        assert found.payload is None
         with found.open() as file:
             assert file.read().decode("utf-8-sig") == PEOPLE
         assert found.encoding == encoding
@@ -73,7 +73,7 @@ def test_scores_are_the_same_trials_in_every_encoding(read, csv, write, encoding
     found = read(csv(rows).encode(encoding))
     plain = read(csv(rows))
     assert found.content_sha256 == plain.content_sha256
-    assert list(found.data) == list(plain.data)
+    assert list(found.payload) == list(plain.payload)
 
 
 def test_a_byte_far_down_decides(write):
@@ -271,7 +271,7 @@ def test_western_text_comes_back_or_is_refused(tmp_path, names):
         found = read_content(path)
     except DataError:  # it might be UTF-8 in part
         return
-    assert found.data.decode() == data.decode(found.encoding or "utf-8")
+    assert found.payload.decode() == data.decode(found.encoding or "utf-8")
 
 
 @FUZZ
@@ -281,7 +281,7 @@ def test_any_text_in_utf16_comes_back(tmp_path, names, order):
     path = tmp_path / "wide"
     mark = codecs.BOM_UTF16_LE if order == "le" else codecs.BOM_UTF16_BE
     path.write_bytes(mark + text.encode(f"utf-16-{order}"))
-    assert read_content(path).data.decode() == text
+    assert read_content(path).payload.decode() == text
 
 
 pieces = st.sampled_from(

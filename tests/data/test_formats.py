@@ -41,8 +41,8 @@ def same(read, csv, rows, plain):
         assert list(found.utterance_ids) == list(wanted.utterance_ids)
         assert found.utterance_speaker.tolist() == wanted.utterance_speaker.tolist()
         assert found.score_range == wanted.score_range
-        told = [(note.item, note.count) for note in found.data]
-        assert told == [(note.item, note.count) for note in wanted.data]
+        told = [(note.item, note.count) for note in found.data_notes]
+        assert told == [(note.item, note.count) for note in wanted.data_notes]
 
     return check
 

@@ -24,7 +24,11 @@ def groupings(by, *, used=range(5), table=TABLE):
 
 def test_one_attribute_whatever_its_case():
     (one,) = groupings(["sex"])
-    assert (one.name, one.groups, one.of_speaker.tolist()) == ("sex", ("f", "m"), [0, 1, 0, -1, 1])
+    assert (one.name, one.groups, one.speaker_codes.tolist()) == (
+        "sex",
+        ("f", "m"),
+        [0, 1, 0, -1, 1],
+    )
 
 
 def test_combinations_in_the_order_asked_for():
@@ -33,19 +37,19 @@ def test_combinations_in_the_order_asked_for():
     assert one.groups == ("p+f", "q+m", "r+f", "t+m")
     assert other.name == "sex+age:30"
     assert other.groups == ("f+<30", "f+30+", "m+<30")
-    assert other.of_speaker.tolist() == [0, 2, 1, -1, 2]
+    assert other.speaker_codes.tolist() == [0, 2, 1, -1, 2]
 
 
 def test_bands_hold_their_lower_edge_and_keep_their_order():
     (one,) = groupings(["age:18,30,60"])
     assert one.groups == ("<18", "18-29", "30-59", "60+")
-    assert one.of_speaker.tolist() == [0, 1, 2, 3, 1]
+    assert one.speaker_codes.tolist() == [0, 1, 2, 3, 1]
     (one,) = groupings(["age:18,19,100"])
     assert one.groups == ("<18", "18", "19-99")
-    assert not one.unused
+    assert not one.unused_groups
     (one,) = groupings(["height:1.5,1.75"], table={**TABLE, "height": [1.4, 1.5, 1.7, None, 1.8]})
     assert one.groups == ("<1.5", "1.5-<1.75", "1.75+")
-    assert one.of_speaker.tolist() == [0, 1, 1, -1, 2]
+    assert one.speaker_codes.tolist() == [0, 1, 1, -1, 2]
 
 
 def test_persons_are_no_groups_unless_asked_for():
@@ -80,8 +84,8 @@ def test_numbers_rise():
 
 def test_only_groups_in_use():
     (one,) = groupings(["sex"], used=[0, 2])
-    assert (one.groups, one.unused) == (("f",), {"m": 2})
-    assert one.of_speaker.tolist() == [0, -1, 0, -1, -1]
+    assert (one.groups, one.unused_groups) == (("f",), {"m": 2})
+    assert one.speaker_codes.tolist() == [0, -1, 0, -1, -1]
 
 
 def test_without_a_choice_every_attribute_with_2_to_50_values():

@@ -126,12 +126,14 @@ def test_what_a_whole_file_says(read):
     assert found.by == ("gender", "gender+nationality", "age:18,60")
     assert found.within == ("channel",)
     assert found.reference == ("pooled", "men")
-    assert list(found.recipes) == ["gender", "nationality", "age:18,60", "channel"]
-    assert found.recipes["gender"] == GroupDefinition(
+    assert list(found.definitions) == ["gender", "nationality", "age:18,60", "channel"]
+    assert found.definitions["gender"] == GroupDefinition(
         {"women": ("f", "F", "female"), "men": ("m", "M", "male")}
     )
-    assert found.recipes["nationality"].others == "elsewhere"
-    assert found.recipes["channel"] == GroupDefinition({"phone": ("phone",), "web": ("web",)}, KEEP)
+    assert found.definitions["nationality"].others == "elsewhere"
+    assert found.definitions["channel"] == GroupDefinition(
+        {"phone": ("phone",), "web": ("web",)}, KEEP
+    )
     assert found.provenance["role"] == "groups"
     assert found.provenance["format"] == "yaml"
     assert len(found.provenance["sha256"]) == 64
@@ -139,21 +141,21 @@ def test_what_a_whole_file_says(read):
 
 @pytest.mark.minimal
 def test_values_are_merged_renamed_and_put_in_the_order_of_the_file(read):
-    gender = read(WHOLE).recipes["gender"]
+    gender = read(WHOLE).definitions["gender"]
     values = ["F", "M", "f", "m", "x"]
     assert gender.apply(values) == (["women", "men"], [0, 1, 0, 1, -1], ["x"])
 
 
 @pytest.mark.minimal
 def test_groups_without_a_value_in_the_data_are_not_made(read):
-    gender = read(WHOLE).recipes["gender"]
+    gender = read(WHOLE).definitions["gender"]
     assert gender.apply(["m"]) == (["men"], [0], [])
     assert gender.apply([]) == ([], [], [])
 
 
 @pytest.mark.minimal
 def test_other_values_become_one_group_behind_the_named_ones(read):
-    nationality = read(WHOLE).recipes["nationality"]
+    nationality = read(WHOLE).definitions["nationality"]
     values = ["Canada", "Ghana", "India", "Peru", "USA"]
     wanted = ["North America", "India", "elsewhere"]
     assert nationality.apply(values) == (wanted, [0, 2, 1, 2, 0], [])
@@ -161,7 +163,7 @@ def test_other_values_become_one_group_behind_the_named_ones(read):
 
 @pytest.mark.minimal
 def test_other_values_may_keep_their_names(read):
-    channel = read(WHOLE).recipes["channel"]
+    channel = read(WHOLE).definitions["channel"]
     assert channel.apply(["app", "web", "phone", "desk"]) == (
         ["phone", "web", "app", "desk"],
         [2, 1, 0, 3],
@@ -184,7 +186,7 @@ def test_scalars_stay_the_text_that_is_written(read):
     found = read(
         "groups:\n  x: [no, NO, yes, 007, 1.50, 1_000, 2024-01-01, 0x1F, null, ~, 'a b']\n"
     )
-    assert list(found.recipes["x"].groups) == [
+    assert list(found.definitions["x"].groups) == [
         *("no", "NO", "yes", "007", "1.50", "1_000", "2024-01-01", "0x1F", "null", "~", "a b"),
     ]
 
@@ -194,10 +196,10 @@ def test_recipes_are_found_whatever_the_case_and_the_blanks_of_the_edges(read):
     found = read(WHOLE)
 
     def recipe(text):
-        return found.recipe(parse_attribute(text))
+        return found.definition(parse_attribute(text))
 
-    assert recipe("Nationality") is found.recipes["nationality"]
-    assert recipe("Age: 18, 60") is found.recipes["age:18,60"]
+    assert recipe("Nationality") is found.definitions["nationality"]
+    assert recipe("Age: 18, 60") is found.definitions["age:18,60"]
     assert recipe("age:18") is recipe("age") is None
 
 
@@ -207,7 +209,7 @@ def test_the_recipe_of_an_attribute_serves_either_side_but_not_whether_both_are_
         "by: [enrol.Age, test.age, 'speaker.age:18', same:age]\n"
         "groups: {age: ['17'], test.age: ['18'], 'age:18': [18+], 'same:age': [same]}\n"
     )
-    named = {text: found.recipe(parse_attribute(text)) for text in found.by}
+    named = {text: found.definition(parse_attribute(text)) for text in found.by}
     assert [list(recipe.groups) for recipe in named.values()] == [["17"], ["18"], ["18+"], ["same"]]
     assert read("groups: {age: ['17']}\n").recipe(parse_attribute("same:age")) is None
     with pytest.raises(ConfigError, match="no grouping of 'by' uses the groups of 'age'"):
@@ -224,8 +226,8 @@ def test_without_by_each_attribute_with_groups_is_a_grouping(read):
 
 @pytest.mark.minimal
 def test_absent_values_are_told_and_a_group_without_any_is_refused(read):
-    gender = read(WHOLE).recipes["gender"]
-    assert gender.absent(["f", "m", "x"]) == ["F", "female", "M", "male"]
+    gender = read(WHOLE).definitions["gender"]
+    assert gender.absent_values(["f", "m", "x"]) == ["F", "female", "M", "male"]
     gender.check(["f", "m", "x"])
     with pytest.raises(ConfigError) as told:
         gender.check(["Female", "m"])
@@ -250,11 +252,11 @@ def test_long_lists_are_checked_in_time_and_told_in_part():
 @pytest.mark.minimal
 def test_a_mapping_in_python_says_the_same_as_the_file(read):
     of_file, of_mapping = read(WHOLE), read_groups_file(yaml.load(WHOLE, yaml.BaseLoader))
-    assert of_mapping.recipes == of_file.recipes
+    assert of_mapping.definitions == of_file.definitions
     assert of_mapping.record() == of_file.record()
     assert read_groups_file(of_file) is of_file
     numbers = read_groups_file({"groups": {"age": {"old": (60, 61), "young": 7}}})
-    assert numbers.recipes["age"].groups == {"old": ("60", "61"), "young": ("7",)}
+    assert numbers.definitions["age"].groups == {"old": ("60", "61"), "young": ("7",)}
 
 
 @pytest.mark.minimal

@@ -71,7 +71,7 @@ def test_a_zst_of_frames_and_one_that_is_cut_off_are_read_as_before(tmp_path):
     pack = content_module.zstd().compress
     path = tmp_path / "scores"
     path.write_bytes(pack(text[:1_000_000]) + pack(text[1_000_000:]))
-    assert read_content(path).data == text
+    assert read_content(path).payload == text
     path.write_bytes(pack(text)[:-9])
     with pytest.raises(ParivoxError, match="the zst file ends too early, so it is truncated"):
         read_content(path)
@@ -136,7 +136,7 @@ def test_a_pipe_is_read(tmp_path):
     pipe = tmp_path / "scores.csv"
     os.mkfifo(pipe)
     with subprocess.Popen(["/bin/sh", "-c", f"printf 'id,sex\\na,f\\n' > {pipe}"]):
-        assert read_content(pipe).data == b"id,sex\na,f\n"
+        assert read_content(pipe).payload == b"id,sex\na,f\n"
 
 
 def test_a_version_of_thousands_of_digits_is_no_yaml():

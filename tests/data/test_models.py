@@ -30,7 +30,7 @@ def test_models_and_their_recordings(read, plain):
         *("a/1", "a/2", "a/9", "b/1", "b/9"),
     ]
     assert found.n_models == 3
-    assert [found.people.ids[i] for i in found.utterance_speaker] == [*"abc", *"aaabb"]
+    assert [found.speaker_table.ids[i] for i in found.utterance_speaker] == [*"abc", *"aaabb"]
     labels = {(e, t): target for e, t, target, *_ in plain(found)}
     assert labels == {
         ("m1", "a/9"): True,
@@ -96,7 +96,7 @@ def test_an_attribute_of_recordings_is_the_models_if_all_of_them_agree(
     table = {"utterance": list(calls), "channel": list(calls.values())}
     found = read(TRIALS, models=MODELS, utterances=table, attributes=[parse_attribute("channel")])
     (grouping,) = make_groupings(speakers, ["channel"], sets=[found])
-    codes = grouping.of_utterance(found)
+    codes = grouping.utterance_codes(found)
     names = [None if code < 0 else grouping.groups[code] for code in codes]
     told = dict(zip(list(found.utterance_ids), names, strict=True))
     assert told["m1"] == wanted
@@ -107,7 +107,7 @@ def test_an_attribute_of_recordings_is_the_models_if_all_of_them_agree(
 def test_a_row_of_the_table_may_be_told_twice():
     twice = {name: [*cells, *cells] for name, cells in MODELS.items()}
     assert read_models(twice).table.height == 6
-    assert (read_models(twice).repeated, read_models(MODELS).repeated) == (6, 0)
+    assert (read_models(twice).n_repeated_rows, read_models(MODELS).n_repeated_rows) == (6, 0)
     found = read_models(twice)
     assert read_models(found) is found
 
@@ -232,7 +232,7 @@ def test_models_of_nist_have_the_speakers_of_their_segments(read, write):
     key = "modelid\tsegmentid\tside\tLLR\nm1\ts3\ta\t0.1\nm2\ts3\ta\t0.9\n"
     found = read(key, models=write("enroll.tsv", ENROLMENT), utterances=write("seg.csv", SEGMENTS))
     assert list(found.utterance_ids) == ["m1", "m2", "s3"]
-    assert [found.people.ids[i] for i in found.utterance_speaker] == ["a", "b", "b"]
+    assert [found.speaker_table.ids[i] for i in found.utterance_speaker] == ["a", "b", "b"]
     assert read_models(write("e.tsv", ENROLMENT)).table["recording"].to_list() == [
         *("s1", "s2", "s2:b")
     ]
@@ -289,8 +289,8 @@ def test_without_a_table_of_speakers_they_are_those_of_models_and_trials():
     from parivox.data.trials import read_trials
 
     found = read_trials(TRIALS, system="s", list_="", speakers=None, models=MODELS)
-    assert found.people.ids == ("a", "b", "c")
-    assert [found.people.ids[i] for i in found.utterance_speaker[:3]] == ["a", "b", "c"]
+    assert found.speaker_table.ids == ("a", "b", "c")
+    assert [found.speaker_table.ids[i] for i in found.utterance_speaker[:3]] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_without_a_table_of_speakers_they_are_those_of_models_and_trials():
      (["m3", "c/1", "zz"], ["m3"]), (["b/1", "m2"], ["m2"])],
 )  # fmt: skip
 def test_models_that_failed(listed, failed):
-    found = read_models(MODELS).failed(pl.Series(listed, dtype=pl.String))
+    found = read_models(MODELS).failed_models(pl.Series(listed, dtype=pl.String))
     assert found.to_list() == failed
 
 
@@ -329,5 +329,5 @@ def test_the_order_of_rows_changes_nothing(rows, random):
 
 def test_utterances_that_tell_no_speaker_need_none_for_models(read):
     calls = read_utterances({"call": ["a/1", "b/1"], "channel": ["x", "y"]})
-    assert not calls.tell_speakers
+    assert not calls.names_speakers
     assert read(TRIALS, models=MODELS, utterances=calls).n_trials == 6

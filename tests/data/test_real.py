@@ -17,7 +17,7 @@ def test_h_as_it_stands(bt4vt_data, count):
     assert count(found, "target trials") == 275_488
     assert count(found, "nontarget trials") == 275_406
     assert count(found, "exact duplicates") == 0
-    (told,) = (note for note in found.data if note.item == "reversed pairs")
+    (told,) = (note for note in found.data_notes if note.item == "reversed pairs")
     assert told.count == 2_403
     assert "2,353 of them with another score, by up to 7e-06" in told.note
     assert len(found.utterance_ids) == 137_924
@@ -41,4 +41,4 @@ def test_h_shuffled_in_another_format(bt4vt_data, tmp_path, h_v2):
     for name in ("list.gz", "h.parquet"):
         found = read_trials(tmp_path / name, **options)
         assert found.content_sha256 == wanted.content_sha256
-        assert found.data == wanted.data
+        assert found.data_notes == wanted.data_notes

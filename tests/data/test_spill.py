@@ -58,8 +58,8 @@ def many():
 
 
 def told(found):
-    notes = [(note.source, note.item, note.count, note.note) for note in found.data]
-    aside = {item: counts.tolist() for item, counts in found.aside.items()}
+    notes = [(note.source, note.item, note.count, note.note) for note in found.data_notes]
+    aside = {item: counts.tolist() for item, counts in found.counts_by_speaker.items()}
     return found.content_sha256, found.n_trials, found.score_range, notes, aside
 
 

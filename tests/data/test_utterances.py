@@ -210,7 +210,7 @@ def test_few_shared_pairs_are_noted(read, write):
     scores = "enrol,test,score\na/1,a/2,1\nb/1,a/1,0\nc/1,a/1,0\nb/1,a/2,0\n"
     found = read(scores, trials=listed)
     (note,) = (
-        n.note for n in found.data if (n.source, n.item) == ("trials", "trials without score")
+        n.note for n in found.data_notes if (n.source, n.item) == ("trials", "trials without score")
     )
     assert note == "left out; enrol and test are swapped"
 
@@ -220,7 +220,7 @@ def test_strangers_need_no_speakers_where_labels_are(read, write, plain):
     found = read(text, strangers=True, columns={"enrol": "elsewhere"})
     assert found.utterance_speaker.tolist() == [-1, -1, -1]
     assert [row[2] for row in plain(found)] == [True, True]
-    assert found.aside == {}
+    assert found.counts_by_speaker == {}
     trials = write("list.txt", "1 x/1 x/2\n0 x/1 y/1\n")
     scores = "enrol,test,score\nx/1,x/2,1\nx/1,y/1,0\n"
     assert read(scores, strangers=True, trials=trials).n_trials == 2

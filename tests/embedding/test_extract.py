@@ -301,7 +301,7 @@ def test_failures_and_attributes_flow_into_an_audit(folder, small, tmp_path):
     failing(folder)
     store = embed(folder, small.load, tmp_path / "out", workers=1).store
     recordings = store.path / "recordings.parquet"
-    assert read_utterances(recordings).tell_speakers
+    assert read_utterances(recordings).names_speakers
     failures = read_failures(store.path / "failures.csv")
     assert len(failures.acquire) == 5
     ids, status = store.table["utterance"].to_list(), store.table["status"].to_list()

@@ -202,7 +202,7 @@ def test_scores_at_an_edge_are_told_from_their_pairs(bins, monkeypatch):
     sums = ByCell(recordings, edges)
     assert [*add_all_pairs(scorer, recordings, edges, [sums])][-1] == 60 * 59 // 2
     i, j = np.triu_indices(60, 1)
-    at = bins.of(np.rint((kept @ kept.T)[i, j]).astype(np.float64))
+    at = bins.binned(np.rint((kept @ kept.T)[i, j]).astype(np.float64))
     found = {edges.values[at]: n for at, n in enumerate(sums.counts.sum((0, 1, 2))) if n}
     assert found == {value: (at == value).sum() for value in np.unique(at).tolist()}
 

@@ -51,7 +51,7 @@ def test_rows_that_differ_in_their_scores_only_are_duplicates():
     rows = {"enrol": ["a/1", "a/1"], "test": ["b/1", "b/1"], "score": [0.1, 0.2]}
     found = read_list(rows)
     assert found.trials.n_trials == 1
-    assert {note.item: note.count for note in found.trials.data}["exact duplicates"] == 1
+    assert {note.item: note.count for note in found.trials.data_notes}["exact duplicates"] == 1
 
 
 def test_labels_that_contradict_the_speakers_are_refused_or_set_aside():

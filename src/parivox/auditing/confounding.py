@@ -97,13 +97,13 @@ def _attributes(
         for i, name in enumerate(grouping.attributes):
             if name in found:
                 continue
-            own = [parts[i] for parts in grouping.parts]
-            values = [one for one in grouping.values[i] if one in own]
+            own = [parts[i] for parts in grouping.group_values]
+            values = [one for one in grouping.attribute_values[i] if one in own]
             place = np.array([*(values.index(one) for one in own), -1], dtype=np.int32)
-            if grouping.of_speaker is not None:
-                found[name] = place[grouping.of_speaker[trials.in_use]], values
+            if grouping.speaker_codes is not None:
+                found[name] = place[grouping.speaker_codes[trials.speakers_in_use]], values
             elif not isinstance(trials, SpeakerCounts):
-                found[name] = _commonest(place[grouping.of_utterance(trials)], trials), values
+                found[name] = _commonest(place[grouping.utterance_codes(trials)], trials), values
     return found
 
 
@@ -115,7 +115,7 @@ def _commonest(code: NDArray[np.int32], trials: TrialSet) -> NDArray[np.int32]:
     found = np.full(int(speaker.max(initial=-1)) + 1, -1, dtype=np.int32)
     rising = np.lexsort((-pairs[1], counts))
     found[pairs[0][rising]] = pairs[1][rising]  # of what is written twice, the last stays
-    return found[trials.in_use]
+    return found[trials.speakers_in_use]
 
 
 def _table(one: Valued, other: Valued) -> IntArray:

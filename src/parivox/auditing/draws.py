@@ -133,14 +133,14 @@ def _ordered(
     keys = np.zeros((n, 3), dtype=np.int64)
     for one in sets:
         here = np.zeros(n, dtype=bool)
-        here[member[one.in_use]] = True
+        here[member[one.speakers_in_use]] = True
         in_use |= here
         strata = _finer(strata, here)
         own = one.keys if isinstance(one, SpeakerCounts) else one.score_keys
         np.add.at(keys, member[: own.shape[1]], own[:, : member.size].T)
-    used = np.unique(np.concatenate([one.in_use for one in sets]))
+    used = np.unique(np.concatenate([one.speakers_in_use for one in sets]))
     for grouping in groupings:
-        codes = grouping.of_speaker
+        codes = grouping.speaker_codes
         if codes is not None:
             codes = codes[:n] if block is None else block_groups(codes, block, used)
             strata = _finer(strata, codes)
@@ -310,7 +310,7 @@ def resample_cells(
             np.where(speaker[part.test] < 0, speaker[part.enrol], speaker[part.test]),
             [(blocks[i].cell_codes, blocks[i].n_cells) for i in batch],
             edges,
-            part.more.get("count"),
+            part.extra_columns.get("count"),
             means,
         )
         shares = (largest_share(one) for cells in curves.original() for one in cells)

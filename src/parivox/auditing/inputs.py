@@ -299,7 +299,7 @@ def read_grouped_trials(
         sets = [with_grades(one, people) for one in sets]
     if only := values_asked(asked.only):
         chosen = make_groupings(people, [*only], sets=sets, file=file, option="--only")
-        sets = [one.where(only, chosen) for one in sets]
+        sets = [one.with_values(only, chosen) for one in sets]
     if rules is not None:
         decided_by = rules.grouping(people, sets, file=file)
         sets = [rules.decide(one, decided_by) for one in sets]
@@ -379,7 +379,7 @@ def read_grouped_counts(named: NamedFiles, asked: AuditOptions) -> GroupedTrials
 
 def _as_in_table(counted: Grouping, people: Speakers, tally: SpeakerCounts | None) -> Grouping:
     """The same groups with what the table of speakers tells of them besides, if it has them."""
-    if counted.of_speaker is None or tally is None or tally.are_blocks:
+    if counted.speaker_codes is None or tally is None or tally.are_blocks:
         return counted
-    (made,) = make_groupings(people, [counted.name], speakers_in_use=tally.in_use)
+    (made,) = make_groupings(people, [counted.name], speakers_in_use=tally.speakers_in_use)
     return made if made.groups == counted.groups else counted

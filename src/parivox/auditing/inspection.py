@@ -139,7 +139,7 @@ def _counted(one: TrialCounts, failed: int) -> CountsFindings:
     ]
     withheld += [f"{level} ({within})" for within, level in one.levels_withheld]
     lost = [f"scores within {one.bins.step} of each other"] if one.bins.step else []
-    if one.bins.no_curve:
+    if one.bins.no_curve_reason:
         lost = ["EER, minimum costs and other thresholds"]
     return CountsFindings(
         one.system,

@@ -139,10 +139,12 @@ class PlacedTrials(NamedTuple):
 class TrialsInParts(Protocol):
     """Trials, counts of them or a tally: rows in parts, with the groups of both sides."""
 
-    def parts(self, layouts: Sequence[Layout]) -> Iterator[tuple[Trials, Sequence[int]]]:
+    def partitions_by_layout(
+        self, layouts: Sequence[Layout]
+    ) -> Iterator[tuple[Trials, Sequence[int]]]:
         """Rows, and the layouts that they count in."""
 
-    def sides(self, grouping: Grouping) -> Callable[[Trials], Sides]:
+    def side_coder(self, grouping: Grouping) -> Callable[[Trials], Sides]:
         """What gives the groups of both sides of the rows of a part."""
 
 
@@ -168,18 +170,18 @@ def walk(
 
     @lru_cache(maxsize=MAX_CACHED_GROUPINGS)
     def sides_by(key: int) -> Callable[[Trials], Sides]:
-        return trials.sides(groupings[key])
+        return trials.side_coder(groupings[key])
 
-    for part, which in trials.parts(layouts):
+    for part, which in trials.partitions_by_layout(layouts):
         blocks = []
         if scored:
             blocks.append((part if keep_conflicts else part.without_conflicts(), False))
         if failed and part.failed is not None:
-            lost = part.failed.take(np.isin(part.failed.more["failed"], failed))
+            lost = part.failed.take(np.isin(part.failed.extra_columns["failed"], failed))
             if len(lost):
                 blocks.append((lost, True))
         for whole, have_failed in blocks:
-            for block in whole.blocks(at_once) if at_once else (whole,):
+            for block in whole.chunks(at_once) if at_once else (whole,):
                 lacks = is_unknown.take(block.test) if is_unknown.any() else None
                 size = layouts_at_once or max(len(which), 1)
                 for start in range(0, max(len(which), 1), size):
@@ -228,7 +230,7 @@ def cells_of_side(layout: Layout, trials: TrialSet, side: str) -> Codes | None:
     for grouping in (layout.within, layout.grouping):
         if grouping is None:
             continue
-        group = grouping.of_side(trials, side)
+        group = grouping.side_codes(trials, side)
         if group is None:
             return None
         cell = cell * np.int32(len(grouping.groups)) + group
@@ -274,7 +276,7 @@ def finest_groups(groupings: Sequence[Grouping], n: int) -> IntArray:
     """The group of each of `n` speakers by all groupings together."""
     finest = np.zeros(n, dtype=np.int64)
     for one in groupings:
-        for codes in (of[:n] for of in one.values_of_speakers):
+        for codes in (of[:n] for of in one.speaker_values):
             finest = np.unique(
                 finest * (int(codes.max(initial=-1)) + 2) + codes + 1, return_inverse=True
             )[1]

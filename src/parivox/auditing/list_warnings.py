@@ -60,12 +60,12 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[D
     """
     n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
     by_speaker = np.zeros((2, n_speakers), dtype=np.int64)
-    of_speakers = [grouping for grouping in groupings if grouping.of_speaker is not None]
+    of_speakers = [grouping for grouping in groupings if grouping.speaker_codes is not None]
     within_between = np.zeros((len(of_speakers), 2), dtype=np.int64)
 
     @lru_cache(maxsize=MAX_CACHED_GROUPINGS)
     def group_of_utterance(place: int) -> Codes:
-        return trials.of_utterances(_codes(of_speakers[place]))
+        return trials.utterance_codes(_codes(of_speakers[place]))
 
     for part in trials.partitions():
         kept = part.without_conflicts()
@@ -99,16 +99,16 @@ def recording_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Itera
         return
     table = trials.recordings.table.attributes
     for grouping in groupings:
-        if grouping.of_speaker is None or len(grouping.groups) < 2:
+        if grouping.speaker_codes is None or len(grouping.groups) < 2:
             continue
-        group = trials.of_utterances(_codes(grouping))
+        group = trials.utterance_codes(_codes(grouping))
         for attribute in table.columns:
             column = table[attribute]
             values = column.drop_nulls().unique().sort()
             if attribute in grouping.attributes or not 2 <= len(values) <= _MAX_VALUES:
                 continue
             row_codes = column.rank("dense").fill_null(0).to_numpy().astype(np.int32) - 1
-            value = trials.recordings.codes(row_codes)
+            value = trials.recordings.utterance_codes(row_codes)
             if _follows(group, value, len(grouping.groups), len(values)):
                 yield DataWarning(
                     f"recordings whose {attribute!r} follows from {grouping.name!r}",
@@ -228,8 +228,8 @@ def _ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _codes(grouping: Grouping) -> NDArray[np.int32]:
     """Return the group of each speaker of a grouping of speakers."""
-    assert grouping.of_speaker is not None
-    return grouping.of_speaker
+    assert grouping.speaker_codes is not None
+    return grouping.speaker_codes
 
 
 def _busy_speakers(by_speaker: NDArray[np.int64]) -> Iterator[DataWarning]:

@@ -42,8 +42,8 @@ def add_missing_scores(
     add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]
 ) -> None:
     """Add the share of trials of a class without score by group, where it differs by group."""
-    of_nontargets, of_targets = (trials.aside.get(item) for item in UNSCORED_OF_CLASS)
-    of_tests = trials.aside.get(UNSCORED_TESTS)
+    of_nontargets, of_targets = (trials.counts_by_speaker.get(item) for item in UNSCORED_OF_CLASS)
+    of_tests = trials.counts_by_speaker.get(UNSCORED_TESTS)
     if of_targets is not None and of_targets.sum() >= _MIN_MISSING:
         n_targets = of_targets + _scored_trials(trials, of_targets.size, is_target=True)
         _add_differences(add, groupings, of_targets, n_targets, is_target=True)
@@ -63,10 +63,10 @@ def _add_differences(
     is_target: bool,
 ) -> None:
     """Add a row for each group of groupings by which missing scores of a class differ."""
-    of_speakers = [grouping for grouping in groupings if grouping.of_speaker is not None]
+    of_speakers = [grouping for grouping in groupings if grouping.speaker_codes is not None]
     for grouping in of_speakers:
-        assert grouping.of_speaker is not None
-        speaker_groups = grouping.of_speaker[: n_missing.size]
+        assert grouping.speaker_codes is not None
+        speaker_groups = grouping.speaker_codes[: n_missing.size]
         tally = _missing_by_speaker(speaker_groups, n_missing, n_trials, len(grouping.groups))
         level = _LEVEL / len(of_speakers)
         p = _p_of_difference(tally, level, 1 if is_target else _DEVIATION_OF_PAIRS)

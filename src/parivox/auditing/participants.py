@@ -23,7 +23,7 @@ class Participants:
         self.layout, self.n = layout, n_speakers
         grouping = layout.grouping
         # each speaker is of one group, so that the group need not be kept
-        self.of_speaker = grouping.of_speaker if grouping is not None else None
+        self.of_speaker = grouping.speaker_codes if grouping is not None else None
         is_one = grouping is None or self.of_speaker is not None
         self.is_simple = is_one and layout.within is None
         cells = 1 if self.is_simple else layout.n_strata * layout.n_groups

@@ -71,9 +71,11 @@ def audit_record(
     if any(unmet.values()):
         record["list_checks"] = unmet
     confounded = {
-        name: confounding_relations(one.trials.by_speaker, read.groupings, options)
+        name: confounding_relations(one.trials.trials_by_speaker, read.groupings, options)
         for name, one in named.items()
-        if options.intervals and one.trials.by_speaker is not None and not one.trials.in_blocks
+        if options.intervals
+        and one.trials.trials_by_speaker is not None
+        and not one.trials.has_speaker_blocks
     }
     if any(confounded.values()):
         record["confounding"] = confounded

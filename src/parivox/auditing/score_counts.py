@@ -35,8 +35,8 @@ class _Sorted(NamedTuple):
 
     @classmethod
     def of(cls, part: Trials) -> _Sorted:
-        rising = part.by_score()
-        weight = part.more.get("count")
+        rising = part.score_order()
+        weight = part.extra_columns.get("count")
         columns = (
             part.score.take(rising),
             part.target.take(rising),

@@ -150,7 +150,7 @@ def add_interaction_rows(
 
 def attribute_codes(grouping: Grouping) -> NDArray[np.int64]:
     """Number of each group's value of each attribute, ``[group, attribute]``."""
-    values = zip(*(grouping.parts or [(group,) for group in grouping.groups]), strict=True)
+    values = zip(*(grouping.group_values or [(group,) for group in grouping.groups]), strict=True)
     codes = [np.unique(np.array(one, dtype=np.str_), return_inverse=True)[1] for one in values]
     return np.stack(codes, axis=-1).astype(np.int64)
 

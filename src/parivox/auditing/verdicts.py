@@ -407,9 +407,9 @@ def add_trend_rows(
     The unit is the power of ten that fits into the range of the numbers: ten years of age. The
     group is then the attribute itself, and the definition the unit.
     """
-    if grouping.numbers is None:
+    if grouping.speaker_numbers is None:
         return
-    numbers, name = grouping.numbers, grouping.attributes[0].rpartition(":")[0]
+    numbers, name = grouping.speaker_numbers, grouping.attributes[0].rpartition(":")[0]
     unit = _unit(numbers[np.unique(uncertainty.pooled_errors.target.speaker)])
     for metric in RATES:
         for i, one in enumerate(found):

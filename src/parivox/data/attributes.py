@@ -38,18 +38,18 @@ class Attribute:
     # side's for the whole trial, or whether both are equal.
     side: str = ""
     # "", speaker, recording or trial: where the column stands, if the user says so
-    level: str = ""
+    source: str = ""
     edges: tuple[float, ...] = ()  # edges of bands of a number; empty for values as they are
 
     @property
-    def own(self) -> str:
+    def text_without_bands(self) -> str:
         """The attribute without the bands, as a column might be called itself."""
         return self.text.rpartition(":")[0] if self.edges else self.text
 
     @property
     def band_suffix(self) -> str:
         """What tells its bands in the key of a column, empty without any."""
-        return "" if self.bands is None else ":" + ",".join(self.bands.ends)
+        return "" if self.bands is None else ":" + ",".join(self.bands.edge_texts)
 
     @property
     def bands(self) -> Bands | None:
@@ -65,29 +65,34 @@ class Bands:
     Examples
     --------
     >>> bands = Bands((18.0, 60.0), ("18", "60"))
-    >>> bands.names(np.array([17, 18])), bands.of(np.array([17.0, 18.0, np.nan])).tolist()
+    >>> (
+    ...     bands.band_names(np.array([17, 18])),
+    ...     bands.band_indices(np.array([17.0, 18.0, np.nan])).tolist(),
+    ... )
     (['<18', '18-59', '60+'], [0, 1, -1])
     """
 
     edges: tuple[float, ...]
-    ends: tuple[str, ...]
+    edge_texts: tuple[str, ...]
 
-    def names(self, numbers: NDArray[np.float64]) -> list[str]:
+    def band_names(self, numbers: NDArray[np.float64]) -> list[str]:
         """Names in order; by whole numbers where all of these and all edges are."""
         whole = bool((numbers % 1 == 0).all()) and all(edge.is_integer() for edge in self.edges)
         between = []
-        for (low, start), (high, end) in pairwise(zip(self.edges, self.ends, strict=True)):
+        for (low, start), (high, end) in pairwise(zip(self.edges, self.edge_texts, strict=True)):
             last = str(int(high) - 1) if whole else f"<{end}"
             between.append(start if whole and high - low == 1 else f"{start}-{last}")
-        return [f"<{self.ends[0]}", *between, f"{self.ends[-1]}+"]
+        return [f"<{self.edge_texts[0]}", *between, f"{self.edge_texts[-1]}+"]
 
-    def of(self, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
+    def band_indices(self, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
         """Band of each number; -1 where it is NaN."""
         band = np.searchsorted(self.edges, numbers, side="right").astype(np.int32)
         band[np.isnan(numbers)] = -1
         return band
 
-    def numbers(self, cells: Sequence[str | None], what: str, where: str) -> NDArray[np.float64]:
+    def parse_cells(
+        self, cells: Sequence[str | None], what: str, where: str
+    ) -> NDArray[np.float64]:
         """Cells as numbers, NaN for what is unknown; any other text is an error."""
         found = np.array([math.nan if cell is None else number(cell) for cell in cells])
         for cell, one in zip(cells, found.tolist(), strict=True):
@@ -147,7 +152,7 @@ def parse_attribute(text: str, option: str = "--by") -> Attribute:
     Examples
     --------
     >>> parse_attribute("same:age:18,30")
-    Attribute(text='same:age:18,30', name='age', side='same', level='', edges=(18.0, 30.0))
+    Attribute(text='same:age:18,30', name='age', side='same', source='', edges=(18.0, 30.0))
     """
     rest, side, level = text, "", ""
     found = re.match(r"same:(?=.*[^\d\s,.:+-])(?=\s*\S)", rest)
@@ -194,9 +199,9 @@ class AttributeCoder:
         codes, fresh = self._texts.learn(column.cast(pl.String).fill_null(""))
         cells = [None if cell.lower() in UNKNOWN else cell for cell in fresh]
         if self.bands is not None:
-            numbers = self.bands.numbers(cells, self.attribute.text, source)
+            numbers = self.bands.parse_cells(cells, self.attribute.text, source)
             self._numbers.update(distinct_numbers(numbers).tolist())
-            self._code += self.bands.of(numbers).tolist()
+            self._code += self.bands.band_indices(numbers).tolist()
         else:
             for cell in cells:
                 place = self._place.setdefault(cell, len(self._place)) if cell is not None else -1
@@ -208,7 +213,7 @@ class AttributeCoder:
         """Different values so far; 0 where they are put in bands."""
         return len(self._place)
 
-    def finish(self) -> tuple[AttributeValues, NDArray[np.int32]]:
+    def ordered_values(self) -> tuple[AttributeValues, NDArray[np.int32]]:
         """The values in order, and the place of each code among them; last, of -1."""
         if self.bands is not None:
             n = len(self.bands.edges) + 1
@@ -222,15 +227,17 @@ class AttributeCoder:
 
 def names_of(attributes: Iterable[Attribute]) -> tuple[str, ...]:
     """Names of the columns of attributes, for either side or for both."""
-    return tuple(dict.fromkeys(name for one in attributes for name in (one.own, one.name)))
+    return tuple(
+        dict.fromkeys(name for one in attributes for name in (one.text_without_bands, one.name))
+    )
 
 
 def columns_of(attributes: Sequence[Attribute], scan: Scan) -> Iterator[tuple[str, str, Attribute]]:
-    """Key of ``Trials.more``, role of the column and attribute, of each that stands in a file."""
+    """Yield key of ``Trials.extra_columns``, role and attribute of each column of a file."""
     found = set()
     for attribute in attributes:
         ends = attribute.band_suffix
-        for name in (attribute.own, attribute.name):
+        for name in (attribute.text_without_bands, attribute.name):
             for side in ("", "enrol.", "test."):
                 role = f"{ATTRIBUTE}{side}{name}"
                 if role in scan.columns and role + ends not in found:

@@ -98,7 +98,7 @@ class RequestedColumns:
     """The user's columns, by role."""
 
     by_role: Mapping[str, str] = field(default_factory=dict)  # column of some roles
-    elsewhere: bool = False  # whether they may stand in another file instead
+    may_be_elsewhere: bool = False  # whether they may stand in another file instead
     # attributes that trials are grouped by, of which columns may be in the file
     attributes: tuple[str, ...] = ()
     option: str = "--scores-format"  # with which the user names the format, as messages say it
@@ -144,7 +144,7 @@ def name_columns(names: Sequence[str], asked: RequestedColumns, source: str) -> 
     """
     found: dict[str, int] = {}
     for role, column in asked.by_role.items():
-        if column not in names and asked.elsewhere:
+        if column not in names and asked.may_be_elsewhere:
             continue
         if column not in names:
             msg = (

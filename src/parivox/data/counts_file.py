@@ -113,7 +113,7 @@ class CountRows:
         self.columns = {name: columns[name] for name in _KINDS}
         self._numbered = dict(numbered or {})
 
-    def numbered(self, name: str) -> Numbered:
+    def distinct_numbers(self, name: str) -> Numbered:
         """Scores or thresholds that occur, rising, and the place of each cell; -1 where none is."""
         if name not in self._numbered:
             column = collapse_constant(self.columns[name])
@@ -202,7 +202,7 @@ class _RowRuns:
         starts = np.flatnonzero(is_first)
         self.runs = pl.DataFrame({name: columns[name].take(starts) for name in _RUN})
         self.lengths = np.diff(starts, append=len(rows))
-        self.numbered = {name: rows.numbered(name) for name in _MAY_LACK}
+        self.numbered = {name: rows.distinct_numbers(name) for name in _MAY_LACK}
         self.sums = {name: columns[name] for name in SUMS}
 
     def __len__(self) -> int:

@@ -106,12 +106,12 @@ _NASAL = re.compile("ã[oe]|õe")
 class NonAsciiWords:
     """The words of a text that hold bytes beyond ASCII, each once, in order."""
 
-    found: dict[bytes, None] = field(default_factory=dict)
+    words: dict[bytes, None] = field(default_factory=dict)
 
     def add(self, line: bytes) -> None:
         """Take in a line, or several."""
-        if len(self.found) < _MOST_WORDS:
-            self.found.update(dict.fromkeys(_WORD.findall(line)))
+        if len(self.words) < _MOST_WORDS:
+            self.words.update(dict.fromkeys(_WORD.findall(line)))
 
     def readings(self) -> dict[str, str]:
         """Encodings in which the text may be, with a word as each of them reads it.
@@ -119,7 +119,7 @@ class NonAsciiWords:
         Of those that read all words alike the first stands for all. The word is one in which
         readings differ, if any does.
         """
-        words = list(self.found)
+        words = list(self.words)
         plausible = [one for name in ENCODINGS if (one := _reading(name, words)) is not None]
         if not plausible:
             return {}

@@ -41,83 +41,91 @@ class Grouping:
     groups: tuple[str, ...]
     # shape (speaker,): index into `groups`, -1 where it is unknown or no group; None where
     # the group is not the speaker's but the recording's or the trial's.
-    of_speaker: Codes | None
+    speaker_codes: Codes | None
     # groups of the speaker table that no trial has anyone of, and how many speakers each has
-    unused: Mapping[str, int] = field(default_factory=dict)
+    unused_groups: Mapping[str, int] = field(default_factory=dict)
     attributes: tuple[str, ...] = ()  # the attributes
-    parts: tuple[tuple[str, ...], ...] = ()  # of each group, its value of each attribute
+    group_values: tuple[tuple[str, ...], ...] = ()  # of each group, its value of each attribute
     # the values of each attribute in order, of a grouping that a file of counts tells of
     counted_values: tuple[tuple[str, ...], ...] = ()
-    _values: tuple[AttributeCodes, ...] = field(default=(), repr=False)
-    _place: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int32), repr=False)
+    _attribute_codes: tuple[AttributeCodes, ...] = field(default=(), repr=False)
+    _combination_groups: Codes = field(
+        default_factory=lambda: np.empty(0, dtype=np.int32), repr=False
+    )
 
-    def on(self, trials: TrialSet) -> Callable[[Trials], Sides]:
+    def side_coder(self, trials: TrialSet) -> Callable[[Trials], Sides]:
         """What gives the group of either side of each trial of a partition, -1 for none."""
-        if self.of_speaker is not None or all(part.is_of_utterances for part in self._values):
-            of = self.of_utterance(trials)
+        if self.speaker_codes is not None or all(
+            part.is_of_utterances for part in self._attribute_codes
+        ):
+            of = self.utterance_codes(trials)
             return lambda part: (of.take(part.enrol), of.take(part.test))
-        known = [part.on(trials) for part in self._values]
+        known = [part.side_coder(trials) for part in self._attribute_codes]
 
         def sides(part: Trials) -> Sides:
             codes = [one(part) for one in known]
-            enrol, test = (self._group([both[i] for both in codes]) for i in (0, 1))
+            enrol, test = (self._group_codes([both[i] for both in codes]) for i in (0, 1))
             return enrol, test
 
         return sides
 
-    def of_utterance(self, trials: TrialSet) -> Codes:
+    def utterance_codes(self, trials: TrialSet) -> Codes:
         """Group of each utterance; not for attributes of trials."""
-        if self.of_speaker is not None:
-            return trials.of_utterances(self.of_speaker)
-        return self._group([part.of_utterance(trials) for part in self._values])
+        if self.speaker_codes is not None:
+            return trials.utterance_codes(self.speaker_codes)
+        return self._group_codes([part.utterance_codes(trials) for part in self._attribute_codes])
 
-    def of_side(self, trials: TrialSet, side: str) -> Codes | None:
+    def side_codes(self, trials: TrialSet, side: str) -> Codes | None:
         """Group of each utterance as the enrolment, or as the test recording, of a trial.
 
         None where it takes the other side, or the trial, to tell.
         """
-        for part in self._values:
-            if part.of_trials or part.attribute.side not in {"", side}:
+        for part in self._attribute_codes:
+            if part.trial_codes or part.attribute.side not in {"", side}:
                 return None
-        return self.of_utterance(trials)
+        return self.utterance_codes(trials)
 
-    def _group(self, codes: Sequence[Codes]) -> Codes:
-        return self._place[combined(codes, self._values)]
+    def _group_codes(self, codes: Sequence[Codes]) -> Codes:
+        return self._combination_groups[combined(codes, self._attribute_codes)]
 
-    def codes(self, trials: TrialSet) -> list[Codes]:
+    def utterance_values(self, trials: TrialSet) -> list[Codes]:
         """Value of each utterance by each attribute: what the groups of both sides follow from."""
-        if not self._values and self.of_speaker is not None:
-            return [trials.of_utterances(self.of_speaker)]
-        return [part.of_utterance(trials) for part in self._values]
+        if not self._attribute_codes and self.speaker_codes is not None:
+            return [trials.utterance_codes(self.speaker_codes)]
+        return [part.utterance_codes(trials) for part in self._attribute_codes]
 
     @property
-    def values(self) -> tuple[tuple[str, ...], ...]:
+    def attribute_values(self) -> tuple[tuple[str, ...], ...]:
         """Values of each attribute in order: all of those that bands or a groups file make."""
         found = [*self.counted_values]
-        for i, part in enumerate(self._values):
-            used = {of[i] for of in self.parts}
-            is_made = part.raw is not None or part.attribute.edges or part.attribute.side == "same"
+        for i, part in enumerate(self._attribute_codes):
+            used = {of[i] for of in self.group_values}
+            is_made = (
+                part.ungrouped is not None or part.attribute.edges or part.attribute.side == "same"
+            )
             found.append(tuple(one for one in part.values if is_made or one in used))
         return tuple(found)
 
     @property
-    def numbers(self) -> NDArray[np.float64] | None:
+    def speaker_numbers(self) -> NDArray[np.float64] | None:
         """The number of each speaker that the groups are bands of; None if they are not."""
-        if len(self._values) != 1 or self._values[0].attribute.side:
+        if len(self._attribute_codes) != 1 or self._attribute_codes[0].attribute.side:
             return None
-        return self._values[0].numbers
+        return self._attribute_codes[0].numbers
 
     @property
-    def values_of_speakers(self) -> list[Codes]:
+    def speaker_values(self) -> list[Codes]:
         """Of each of its attributes that is of speakers, the value of all speakers of the table."""
-        return [part.of_speaker for part in self._values if part.of_speaker is not None]
+        return [
+            part.speaker_codes for part in self._attribute_codes if part.speaker_codes is not None
+        ]
 
-    def oddities(self) -> Iterator[DataWarning]:
+    def data_warnings(self) -> Iterator[DataWarning]:
         """What is odd about the values of its attributes, and the range of those in bands."""
-        parts = self._values or (None,) * len(self.attributes)
-        for text, part, values in zip(self.attributes, parts, self.values, strict=True):
+        parts = self._attribute_codes or (None,) * len(self.attributes)
+        for text, part, values in zip(self.attributes, parts, self.attribute_values, strict=True):
             numbers = np.array([number(value) for value in values])
-            if part is not None and (banded := (part.raw or part).banded).size:
+            if part is not None and (banded := (part.ungrouped or part).banded_numbers).size:
                 name, note = part.attribute.name, f"from {banded.min():g} to {banded.max():g}"
                 yield DataWarning(f"{RANGE_OF_NUMBERS} {name!r}", int(banded.size), note)
                 yield from odd_numbers(name, banded)
@@ -132,21 +140,23 @@ class Grouping:
     @property
     def is_of_trials(self) -> bool:
         """Whether both sides of a trial are always in one group."""
-        return any(not part.is_of_utterances for part in self._values)
+        return any(not part.is_of_utterances for part in self._attribute_codes)
 
-    def keys(self, trials: TrialSet) -> list[str]:
+    def trial_columns(self, trials: TrialSet) -> list[str]:
         """Columns of the trials that the groups are made of."""
-        found = [part.of_trials[trials.key][:2] for part in self._values if part.of_trials]
+        found = [
+            part.trial_codes[trials.key][:2] for part in self._attribute_codes if part.trial_codes
+        ]
         return sorted({key for both in found for key in both})
 
     @property
     def is_of_recordings(self) -> bool:
         """Whether any of its attributes is of the recordings."""
-        return any(part.of_row is not None for part in self._values)
+        return any(part.row_codes is not None for part in self._attribute_codes)
 
-    def left_out(self, trials: TrialSet) -> list[tuple[str, str, int]]:
+    def excluded_values(self, trials: TrialSet) -> list[tuple[str, str, int]]:
         """Values that the groups file leaves out: attribute, value and how often it occurs."""
-        return [one for part in self._values for one in part.left_out(trials)]
+        return [one for part in self._attribute_codes for one in part.excluded_values(trials)]
 
 
 @frozen
@@ -159,39 +169,41 @@ class AttributeCodes:
 
     attribute: Attribute
     values: list[str]
-    of_speaker: Codes | None = None
-    of_row: Codes | None = None
-    of_trials: Mapping[tuple[str, str], tuple[str, str, Codes]] = field(default_factory=dict)
-    removed: Mapping[str, int] = field(default_factory=dict)  # value left out: its code in `raw`
-    raw: AttributeCodes | None = None
+    speaker_codes: Codes | None = None
+    row_codes: Codes | None = None
+    trial_codes: Mapping[tuple[str, str], tuple[str, str, Codes]] = field(default_factory=dict)
+    excluded_codes: Mapping[str, int] = field(
+        default_factory=dict
+    )  # value left out: its code in `raw`
+    ungrouped: AttributeCodes | None = None
     numbers: NDArray[np.float64] | None = None  # of each speaker, where bands were made of them
     # distinct numbers that bands were made of, wherever they stand
-    banded: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    banded_numbers: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     @property
     def is_of_utterances(self) -> bool:
         """Whether each utterance has a value of its own."""
-        return not self.of_trials and not self.attribute.side
+        return not self.trial_codes and not self.attribute.side
 
-    def of_utterance(self, trials: TrialSet) -> Codes:
+    def utterance_codes(self, trials: TrialSet) -> Codes:
         """Value of each utterance."""
-        if self.of_speaker is not None:
-            return trials.of_utterances(self.of_speaker)
-        assert self.of_row is not None
+        if self.speaker_codes is not None:
+            return trials.utterance_codes(self.speaker_codes)
+        assert self.row_codes is not None
         if trials.recordings is None:
             return np.full(trials.utterance_speaker.size, -1, dtype=np.int32)
-        return trials.recordings.codes(self.of_row)
+        return trials.recordings.utterance_codes(self.row_codes)
 
-    def on(self, trials: TrialSet) -> Callable[[Trials], Sides]:
+    def side_coder(self, trials: TrialSet) -> Callable[[Trials], Sides]:
         """What gives the values of either side of each trial of a partition."""
-        if self.of_trials:
-            one, other, place = self.of_trials[trials.key]
+        if self.trial_codes:
+            one, other, place = self.trial_codes[trials.key]
             raw: Callable[[Trials], Sides] = lambda part: (  # noqa: E731 - one of two forms
-                place[part.more[one]],
-                place[part.more[other]],
+                place[part.extra_columns[one]],
+                place[part.extra_columns[other]],
             )
         else:
-            of_utterance = self.of_utterance(trials)
+            of_utterance = self.utterance_codes(trials)
             raw = lambda part: (of_utterance[part.enrol], of_utterance[part.test])  # noqa: E731
         side = self.attribute.side
         if not side:
@@ -201,23 +213,24 @@ class AttributeCodes:
         at = 0 if side == "enrol" else 1
         return lambda part: (raw(part)[at],) * 2
 
-    def left_out(self, trials: TrialSet) -> list[tuple[str, str, int]]:
+    def excluded_values(self, trials: TrialSet) -> list[tuple[str, str, int]]:
         """Values that are no group any more, and of how many speakers, utterances or trials."""
-        if self.raw is None or not self.removed:
+        if self.ungrouped is None or not self.excluded_codes:
             return []
-        if self.of_speaker is not None and self.raw.of_speaker is not None:
-            used = trials.in_use
-            codes = [self.raw.of_speaker[used]]
+        if self.speaker_codes is not None and self.ungrouped.speaker_codes is not None:
+            used = trials.speakers_in_use
+            codes = [self.ungrouped.speaker_codes[used]]
             unit = "speakers"
-        elif self.of_row is not None:
-            codes, unit = [self.raw.of_utterance(trials)], "utterances"
+        elif self.row_codes is not None:
+            codes, unit = [self.ungrouped.utterance_codes(trials)], "utterances"
         else:
-            one, _, place = self.raw.of_trials[trials.key]
-            codes, unit = [place[part.more[one]] for part in trials.partitions()], "trials"
-        n = len(self.raw.values)
+            one, _, place = self.ungrouped.trial_codes[trials.key]
+            codes, unit = [place[part.extra_columns[one]] for part in trials.partitions()], "trials"
+        n = len(self.ungrouped.values)
         count = sum((np.bincount(c[c >= 0], minlength=n) for c in codes), np.zeros(n, dtype=int))
         return [
-            (unit, f"{self.attribute.text} {v!r}", int(count[i])) for v, i in self.removed.items()
+            (unit, f"{self.attribute.text} {v!r}", int(count[i]))
+            for v, i in self.excluded_codes.items()
         ]
 
 

@@ -66,9 +66,9 @@ class GroupDefinition:
     # left out
     others: str | None = None
     # where each group stands, for messages
-    places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    locations: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
-    def apply(self, values: Sequence[str]) -> tuple[list[str], list[int], list[str]]:
+    def grouped(self, values: Sequence[str]) -> tuple[list[str], list[int], list[str]]:
         """Groups of values, named ones first; the group of each value; values that are left out.
 
         The index of the group is -1 for values that are left out; values that keep their names are
@@ -83,12 +83,12 @@ class GroupDefinition:
         left_out = [v for v, name in zip(values, names, strict=True) if name is None]
         return groups, [place.get(name, -1) for name in names], left_out
 
-    def absent(self, values: Iterable[str]) -> list[str]:
+    def absent_values(self, values: Iterable[str]) -> list[str]:
         """Values that the file names and the data do not hold."""
         known = set(values)
         return [v for members in self.groups.values() for v in members if v not in known]
 
-    def check(self, values: Sequence[str]) -> None:
+    def refuse_empty_groups(self, values: Sequence[str]) -> None:
         """Refuse a group that holds no value of the data: it would be missing without a word.
 
         One value of several may well be absent; a list may name every spelling that there is.
@@ -98,7 +98,7 @@ class GroupDefinition:
             if known.isdisjoint(members):
                 near = _near(members, values) or values
                 msg = (
-                    f"{self.places.get(name, 'groups')}: group {name!r} holds no value that "
+                    f"{self.locations.get(name, 'groups')}: group {name!r} holds no value that "
                     f"occurs ({_listed(members)}); nearest: {_listed(near) or 'there is none'}; "
                     "correct its values, or take the group out"
                 )
@@ -114,15 +114,15 @@ class GroupsFile:
     by: tuple[str, ...] | None
     within: tuple[str, ...] | None
     reference: tuple[str, ...] | None
-    recipes: Mapping[str, GroupDefinition]  # by attribute, as the file writes it
+    definitions: Mapping[str, GroupDefinition]  # by attribute, as the file writes it
     provenance: dict[str, Any]  # what was read
 
-    def recipe(self, attribute: Attribute) -> GroupDefinition | None:
+    def definition(self, attribute: Attribute) -> GroupDefinition | None:
         """Recipe of an attribute, whatever its case and the blanks around its edges.
 
         That of ``language`` serves ``enrol.language``, too, unless that has one of its own.
         """
-        known = {_plain(text): recipe for text, recipe in self.recipes.items()}
+        known = {_plain(text): recipe for text, recipe in self.definitions.items()}
         found = (known.get(_plain(text)) for text in _names(attribute))
         return next((recipe for recipe in found if recipe is not None), None)
 
@@ -139,7 +139,7 @@ class GroupsFile:
                     "others": recipe.others,
                 }
                 for attribute, recipe in sorted(
-                    self.recipes.items(), key=lambda item: _plain(item[0])
+                    self.definitions.items(), key=lambda item: _plain(item[0])
                 )
             }
         }
@@ -180,14 +180,14 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
         raise ConfigError(_nothing(path.name))
     content = read_content(source)
     name = content.name
-    if content.data is None or len(content.data) > MOST_BYTES:
+    if content.payload is None or len(content.payload) > MOST_BYTES:
         msg = (
             f"{name}: is larger than {MOST_BYTES >> 20} MiB, so it is not a groups file; name "
             "another"
         )
         raise ConfigError(msg)
     try:
-        text = content.data.decode("utf-8-sig")
+        text = content.payload.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         msg = f"{name}: is not text; write it as the example in the documentation, in UTF-8"
         raise ConfigError(msg) from error
@@ -197,12 +197,12 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
 
 def _parsed(found: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
     name = str(provenance["name"])
-    if found is None or not found.value:
+    if found is None or not found.content:
         raise ConfigError(_nothing(name))
     entries = _mapping(found, "the file", "by: gender")
     for key, node in entries.items():
         if key not in _KEYS:
-            msg = f"{node.where}: {key!r} is not known; {name_hint(key, _KEYS)}"
+            msg = f"{node.location}: {key!r} is not known; {name_hint(key, _KEYS)}"
             raise ConfigError(msg)
     choices = {key: _texts(entries[key], key) if key in entries else None for key in _CHOICES}
     recipes = _recipes(entries)
@@ -219,11 +219,11 @@ def _parsed(found: YamlNode | None, provenance: dict[str, Any]) -> GroupsFile:
     elif rest:
         node = _mapping(entries["groups"], "groups", "gender: [f, m]")[rest[0]]
         msg = (
-            f"{node.where}: no grouping of 'by' uses the groups of {rest[0]!r}; "
+            f"{node.location}: no grouping of 'by' uses the groups of {rest[0]!r}; "
             f"{name_hint(rest[0], sorted(used))}; add it to 'by', or take it out"
         )
         raise ConfigError(msg)
-    return GroupsFile(name, recipes=recipes, provenance=provenance, **choices)
+    return GroupsFile(name, definitions=recipes, provenance=provenance, **choices)
 
 
 def _recipes(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
@@ -232,26 +232,26 @@ def _recipes(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
     known = {_plain(attribute): attribute for attribute in groups}
     if len(known) < len(groups):
         one, node = next((a, n) for a, n in groups.items() if known[_plain(a)] != a)
-        msg = f"{node.where}: {one!r} and {known[_plain(one)]!r} are one attribute; join the two"
+        msg = f"{node.location}: {one!r} and {known[_plain(one)]!r} are one attribute; join the two"
         raise ConfigError(msg)
     rest: dict[str, str] = {}
     for attribute, node in others.items():
         if _plain(attribute) not in known:
             msg = (
-                f"{node.where}: 'others' names {attribute!r}, of which there are no groups; "
+                f"{node.location}: 'others' names {attribute!r}, of which there are no groups; "
                 f"{name_hint(attribute, groups)}"
             )
             raise ConfigError(msg)
         if _plain(attribute) in rest:
-            msg = f"{node.where}: 'others' names {attribute!r} twice; keep one"
+            msg = f"{node.location}: 'others' names {attribute!r} twice; keep one"
             raise ConfigError(msg)
-        if not isinstance(node.value, str) or not node.value:
+        if not isinstance(node.content, str) or not node.content:
             msg = (
-                f"{node.where}: 'others' of {attribute!r} is not text; write {KEEP}, or the name "
-                "of the group that they shall be"
+                f"{node.location}: 'others' of {attribute!r} is not text; write {KEEP}, or the "
+                "name of the group that they shall be"
             )
             raise ConfigError(msg)
-        rest[_plain(attribute)] = node.value
+        rest[_plain(attribute)] = node.content
     return {
         attribute: _recipe(attribute, node, rest.get(_plain(attribute)))
         for attribute, node in groups.items()
@@ -259,9 +259,9 @@ def _recipes(entries: Mapping[str, YamlNode]) -> dict[str, GroupDefinition]:
 
 
 def _recipe(attribute: str, node: YamlNode, others: str | None) -> GroupDefinition:
-    if isinstance(node.value, list):  # values that stay as they are
+    if isinstance(node.content, list):  # values that stay as they are
         kept = _texts(node, f"groups of {attribute}")
-        return GroupDefinition({v: (v,) for v in kept}, others, dict.fromkeys(kept, node.where))
+        return GroupDefinition({v: (v,) for v in kept}, others, dict.fromkeys(kept, node.location))
     named = _mapping(node, f"groups of {attribute}", "women: [f, F]")
     groups = {name: _texts(members, f"group {name!r}") for name, members in named.items()}
     holder: dict[str, str] = {}
@@ -269,49 +269,53 @@ def _recipe(attribute: str, node: YamlNode, others: str | None) -> GroupDefiniti
         for value in members:
             if value in holder:
                 msg = (
-                    f"{named[name].where}: groups {holder[value]!r} and {name!r} of {attribute} "
+                    f"{named[name].location}: groups {holder[value]!r} and {name!r} of {attribute} "
                     f"both hold {value!r}; keep it in one"
                 )
                 raise ConfigError(msg)
             holder[value] = name
-    return GroupDefinition(groups, others, {name: members.where for name, members in named.items()})
+    return GroupDefinition(
+        groups, others, {name: members.location for name, members in named.items()}
+    )
 
 
 def _mapping(node: YamlNode, what: str, example: str) -> dict[str, YamlNode]:
-    if not isinstance(node.value, dict) or not node.value:
-        kind = "a list" if isinstance(node.value, list) else "one text"
-        problem = f"is {kind}" if node.value else "is empty"
-        msg = f"{node.where}: {what} {problem}; write lines as in '{example}'"
+    if not isinstance(node.content, dict) or not node.content:
+        kind = "a list" if isinstance(node.content, list) else "one text"
+        problem = f"is {kind}" if node.content else "is empty"
+        msg = f"{node.location}: {what} {problem}; write lines as in '{example}'"
         raise ConfigError(msg)
-    if "" in node.value:
-        msg = f"{node.value[''].where}: {what} holds an entry without a name; name it"
+    if "" in node.content:
+        msg = f"{node.content[''].location}: {what} holds an entry without a name; name it"
         raise ConfigError(msg)
-    return node.value
+    return node.content
 
 
 def _texts(node: YamlNode, what: str) -> tuple[str, ...]:
     """One text, or several in a list."""
-    if isinstance(node.value, dict):
-        msg = f"{node.where}: {what} is a mapping; write a text, or a list as in [a, b]"
+    if isinstance(node.content, dict):
+        msg = f"{node.location}: {what} is a mapping; write a text, or a list as in [a, b]"
         raise ConfigError(msg)
-    nodes = [node] if isinstance(node.value, str) else node.value
-    texts = [one.value for one in nodes if isinstance(one.value, str)]
+    nodes = [node] if isinstance(node.content, str) else node.content
+    texts = [one.content for one in nodes if isinstance(one.content, str)]
     if len(texts) < len(nodes):
-        msg = f"{node.where}: {what} holds a list or mapping in a list; write texts, as in [a, b]"
+        msg = (
+            f"{node.location}: {what} holds a list or mapping in a list; write texts, as in [a, b]"
+        )
         raise ConfigError(msg)
     if not texts or not all(texts):
-        msg = f"{node.where}: {what} is empty, or holds an empty text; write a text, or [a, b]"
+        msg = f"{node.location}: {what} is empty, or holds an empty text; write a text, or [a, b]"
         raise ConfigError(msg)
     if len(set(texts)) < len(texts):
         twice = next(one for one, n in Counter(texts).items() if n > 1)
-        msg = f"{node.where}: {what} names {twice!r} twice; name it once"
+        msg = f"{node.location}: {what} names {twice!r} twice; name it once"
         raise ConfigError(msg)
     if what in _CHOICES:
         for one, following in pairwise(texts):
             if ":" in one and re.fullmatch(r"[\d.]+", following):
                 whole = f"{one},{following}"
                 msg = (
-                    f"{node.where}: {what} holds {one!r} and then {following!r}, since a comma "
+                    f"{node.location}: {what} holds {one!r} and then {following!r}, since a comma "
                     f'parts a list; put bands in quotes, as in "{whole}"'
                 )
                 raise ConfigError(msg)
@@ -322,7 +326,7 @@ def _names(attribute: Attribute) -> tuple[str, ...]:
     """What its groups may stand under: as it is asked for, and, of one side, as of any."""
     if attribute.side == "same":  # whose values are none of the attribute's own
         return (attribute.text,)
-    bands = attribute.text[len(attribute.own) :]
+    bands = attribute.text[len(attribute.text_without_bands) :]
     return attribute.text, attribute.name + bands
 
 

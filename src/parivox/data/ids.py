@@ -251,10 +251,10 @@ class MergedIds:
     ) -> None:
         self._parts, self._lengths, self._folders = parts, lengths, folders
         self._starts = np.cumsum([0, *lengths])
-        self.places = places  # of each run, the place of each of its texts among all
+        self.run_positions = places  # of each run, the place of each of its texts among all
         # what was kept for each id, -1 for nothing, `UNKNOWN` where that is told to be unknown
         self.values = values
-        self.clash = clash  # whether two things were kept for one of them
+        self.has_clash = clash  # whether two things were kept for one of them
 
     def __len__(self) -> int:
         return int(self._starts[-1])
@@ -264,7 +264,7 @@ class MergedIds:
         return str(self._part(part)[int(at - self._starts[part])])
 
     def __iter__(self) -> Iterator[str]:
-        for _, ids in self.parts():
+        for _, ids in self.chunks():
             yield from ids.to_list()
 
     def __add__(self, other: MergedIds) -> MergedIds:
@@ -279,21 +279,21 @@ class MergedIds:
 
     def forget_runs(self) -> None:
         """Let go of what is known of the runs."""
-        self.places = []
+        self.run_positions = []
 
-    def parts(self) -> Iterator[tuple[int, pl.Series]]:
+    def chunks(self) -> Iterator[tuple[int, pl.Series]]:
         """The ids in pieces, each with the place of its first."""
         for k, start in enumerate(self._starts[:-1].tolist()):
             yield start, self._part(k)
 
     def series(self) -> pl.Series:
         """All ids at once."""
-        return pl.concat([ids for _, ids in self.parts()])
+        return pl.concat([ids for _, ids in self.chunks()])
 
-    def where(self, wanted: pl.Series) -> Codes:
+    def positions(self, wanted: pl.Series) -> Codes:
         """Place of each of some ids, -1 where it is not among these."""
         found = np.full(len(wanted), -1, dtype=np.int32)
-        for start, ids in self.parts():
+        for start, ids in self.chunks():
             here = places_in(wanted, ids)
             found = np.where(here >= 0, here + np.int32(start), found)
         return found

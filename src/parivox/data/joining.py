@@ -37,7 +37,7 @@ class NamesSpeakers(Protocol):
         """Its rows."""
 
     @property
-    def tell_speakers(self) -> bool:
+    def names_speakers(self) -> bool:
         """Whether it has a column of speakers."""
 
     def speakers(self, ids: pl.Series, name: str) -> pl.Series:
@@ -193,16 +193,16 @@ def utterance_speakers(
     where other ids have shown that this is where the speaker stands; `name` is the file with the
     ids.
     """
-    if utterances is not None and utterances.tell_speakers:
+    if utterances is not None and utterances.names_speakers:
         whose = utterances.speakers(ids, name)
         return speaker_indices(whose, speakers, utterances.name, may_be_nobody=may_be_nobody)
     components = first_components(ids)
     whose = components.rle()  # the ids are in order, so those of one speaker stand together
     names, times = whose.struct.field("value"), whose.struct.field("len").to_numpy()
-    place = speakers.places(names) if known else None
+    place = speakers.positions(names) if known else None
     if place is not None and (place >= 0).all():
         return np.repeat(place, times)
-    share = speakers.choose_id(names)
+    share = speakers.choose_id_column(names)
     if (
         share < _MOST
         and not known
@@ -232,10 +232,10 @@ def speaker_indices(
 
     With `may_be_nobody`, `NOBODY` stands for a placeholder that the table does not list.
     """
-    place = speakers.places(found)
+    place = speakers.positions(found)
     if place is not None and (place >= 0).all():
         return place
-    share = speakers.choose_id(found)
+    share = speakers.choose_id_column(found)
     if share < 1.0:
         distinct = found.unique().sort()
         missing = distinct.filter(~distinct.is_in(_known_ids(speakers, share)))
@@ -263,14 +263,14 @@ def speaker_indices(
             f"{mend}"
         )
         raise DataError(msg)
-    place = speakers.places(found)
+    place = speakers.positions(found)
     assert place is not None
     return place
 
 
 def _with_nobody(found: pl.Series, speakers: Speakers) -> NDArray[np.int32]:
     """Indices of speaker ids, those of nobody as `NOBODY`."""
-    place = speakers.places(found)
+    place = speakers.positions(found)
     if place is None:
         return np.full(len(found), NOBODY, dtype=np.int32)
     return np.where(place < 0, np.int32(NOBODY), place)

@@ -19,7 +19,7 @@ def need(is_so: object, problem: str) -> None:
 
 def described(grouping: Grouping) -> dict[str, Any]:
     """A grouping: its attributes with their values in order, and each group as places of values."""
-    values = grouping.values
+    values = grouping.attribute_values
     places = [{value: i for i, value in enumerate(one)} for one in values]
     return {
         "name": grouping.name,
@@ -27,9 +27,9 @@ def described(grouping: Grouping) -> dict[str, Any]:
         "values": [[*one] for one in values],
         "groups": [
             [place[value] for place, value in zip(places, part, strict=True)]
-            for part in grouping.parts
+            for part in grouping.group_values
         ],
-        "of_speakers": grouping.of_speaker is not None,
+        "of_speakers": grouping.speaker_codes is not None,
     }
 
 
@@ -50,7 +50,9 @@ def grouping_of(value: Any) -> Grouping:
     need(name != "all" and "pooled" not in groups, f"a name of rows of the audit in {name!r}")
     need(isinstance(value["of_speakers"], bool), f"whose groups {name!r} are")
     nobody = np.empty(0, dtype=np.int32) if value["of_speakers"] else None
-    return Grouping(name, groups, nobody, attributes=attributes, parts=parts, counted_values=values)
+    return Grouping(
+        name, groups, nobody, attributes=attributes, group_values=parts, counted_values=values
+    )
 
 
 def texts(value: Any, n: int | None = None) -> tuple[str, ...]:

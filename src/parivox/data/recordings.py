@@ -51,10 +51,10 @@ class Utterances:
     name: str
     provenance: dict[str, Any]
     attributes: pl.DataFrame  # every other column as text, in the same order; null is unknown
-    repeated: int = 0  # how many rows tell of an utterance that a row above them tells of
+    n_repeated_rows: int = 0  # how many rows tell of an utterance that a row above them tells of
 
     @property
-    def tell_speakers(self) -> bool:
+    def names_speakers(self) -> bool:
         """Whether the table says whose each utterance is."""
         return "speaker" in self.table.columns
 
@@ -74,7 +74,7 @@ class Utterances:
         """Refuse placeholders in the place of speakers, where no table of speakers lists them."""
         odd = (
             self.table.filter(pl.col("speaker").is_in(placeholders()))
-            if self.tell_speakers
+            if self.names_speakers
             else None
         )
         if odd is not None and odd.height:
@@ -87,7 +87,7 @@ class Utterances:
             )
             raise DataError(msg)
 
-    def everyone(self, ids: Iterable[pl.Series], name: str) -> pl.Series:  # noqa: ARG002 - see Pattern
+    def all_speakers(self, ids: Iterable[pl.Series], name: str) -> pl.Series:  # noqa: ARG002 - see Pattern
         """Every speaker, where no other table tells them."""
         return self.table["speaker"]
 
@@ -113,7 +113,7 @@ class SpeakerPattern(Utterances):
             raise DataError(msg)
         return found.alias("speaker")
 
-    def everyone(self, ids: Iterable[pl.Series], name: str) -> pl.Series:
+    def all_speakers(self, ids: Iterable[pl.Series], name: str) -> pl.Series:
         """Every speaker that the ids of a file tell."""
         return pl.concat([self.speakers(part, name).unique() for part in ids])
 
@@ -189,7 +189,9 @@ class Models:
     speaker_of: pl.DataFrame
     name: str
     provenance: dict[str, Any]
-    repeated: int  # how many rows tell of a recording of a model that a row above them tells of
+    n_repeated_rows: (
+        int  # how many rows tell of a recording of a model that a row above them tells of
+    )
 
     def with_speakers(self, utterances: Utterances | None) -> Models:
         """The same models with their speakers, which stand elsewhere if no column tells them.
@@ -205,7 +207,7 @@ class Models:
         if "speaker" in self.table.columns:
             return self
         recordings = self.table["recording"].unique(maintain_order=True)
-        if utterances is not None and utterances.tell_speakers:
+        if utterances is not None and utterances.names_speakers:
             speaker = utterances.speakers(recordings, self.name, "recordings of models")
         else:
             speaker = recordings.str.extract("^([^/]+)/")
@@ -239,13 +241,13 @@ class Models:
         pairs = self.table.join(place, on="model").sort("place", "recording")
         return pairs["place"].to_numpy(), pairs["recording"]
 
-    def failed(self, enrol: pl.Series) -> pl.Series:
+    def failed_models(self, enrol: pl.Series) -> pl.Series:
         """Models that failed: listed themselves, or with all of their recordings.
 
         Examples
         --------
         >>> rows = {"model": ["m", "m", "n"], "speaker": ["a"] * 3, "recording": ["1", "2", "2"]}
-        >>> read_models(rows).failed(pl.Series(["2"])).to_list()
+        >>> read_models(rows).failed_models(pl.Series(["2"])).to_list()
         ['n']
         """
         lost = self.table.select("model", lost=pl.any_horizontal(
@@ -257,7 +259,7 @@ class Models:
         self, ids: MergedIds, speaker: NDArray[np.int32], names: Sequence[str], scores: str
     ) -> None:
         """Refuse a recording that is of another speaker as an utterance of the trials."""
-        place = ids.where(self.table["recording"])
+        place = ids.positions(self.table["recording"])
         theirs = np.where(place >= 0, speaker[place], -1) if len(ids) else place
         other = pl.Series("other", names, dtype=pl.String).gather(np.maximum(theirs, 0))
         known = self.table.with_columns(other).filter(pl.Series(theirs >= 0))
@@ -270,7 +272,7 @@ class Models:
 
         Where that tells no speakers, their paths do, if they do so in the trials (`by_path`).
         """
-        if utterances is not None and utterances.tell_speakers:
+        if utterances is not None and utterances.names_speakers:
             name = utterances.name
             known = utterances.table.select(recording="utterance", at="row", other="speaker")
             self._refuse_others(
@@ -396,7 +398,9 @@ class Failures:
             return pl.Series([], dtype=pl.String)
         return self.table["cause"].replace("", None).drop_nulls().unique().sort()
 
-    def causes_of(self, failed: pl.Series, stage: int, models: Models | None) -> NDArray[np.int32]:
+    def cause_positions(
+        self, failed: pl.Series, stage: int, models: Models | None
+    ) -> NDArray[np.int32]:
         """Why each failed at a stage, as a place in `causes`; -1 where it is not told.
 
         Of several reasons, the first one; of a model, its own or one of its recordings.
@@ -425,13 +429,13 @@ class Failures:
         Without a table of speakers, the first component of a path is one.
         """
         mend = ""
-        if utterances is not None and utterances.tell_speakers:
+        if utterances is not None and utterances.names_speakers:
             there = utterances.table["utterance"]
             odd = recordings.filter(~recordings.is_in(there.implode()))
             mend = spreadsheet_damage(odd, there, utterances.name)
         elif speakers is not None:
             whose = first_components(recordings)
-            known = list(speakers.ids if speakers.choose_id(whose) else ())
+            known = list(speakers.ids if speakers.choose_id_column(whose) else ())
             odd = recordings.filter(~whose.is_in(pl.Series([known], dtype=pl.List(pl.String))))
         else:
             odd = recordings.filter(~recordings.str.contains(r"[/\\]"))

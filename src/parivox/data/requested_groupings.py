@@ -94,7 +94,7 @@ def make_groupings(
     [('<18', '18-59', '60+'), ('f', 'm')]
     """
     if speakers_in_use is None:
-        speakers_in_use = np.unique(np.concatenate([one.in_use for one in sets]))
+        speakers_in_use = np.unique(np.concatenate([one.speakers_in_use for one in sets]))
     used = np.asarray(speakers_in_use, dtype=np.int64)
     source = AttributeLookup(speakers, sets, file, option)
     if by is None:
@@ -114,7 +114,7 @@ def make_groupings(
             )
             raise ConfigError(msg)
         if not one.groups and not may_lack:
-            whose = "speaker of these trials" if one.of_speaker is not None else "trial"
+            whose = "speaker of these trials" if one.speaker_codes is not None else "trial"
             msg = (
                 f"{option} {one.name}: is unknown for every {whose}; "
                 f"name another attribute of {', '.join(source.names()) or 'none'}"
@@ -134,8 +134,8 @@ def _grouping(
         msg = f"{option} {name}: has {total:,} combinations of values; group by fewer, or by bands"
         raise ConfigError(msg)
     of_speaker: Codes | None = None
-    if all(p.of_speaker is not None and not p.attribute.side for p in parts):
-        code = combined([p.of_speaker for p in parts if p.of_speaker is not None], parts)[:-1]
+    if all(p.speaker_codes is not None and not p.attribute.side for p in parts):
+        code = combined([p.speaker_codes for p in parts if p.speaker_codes is not None], parts)[:-1]
         found, speakers_of = np.unique(code[code >= 0], return_counts=True)
         here = np.unique(code[used])
         of_speaker = code.astype(np.int32)
@@ -173,8 +173,8 @@ def _grouping(
         {one: n for one, _, is_kept, n in pairs if not is_kept},
         tuple(part.attribute.text for part in parts),
         tuple(of for _, of, is_kept, _ in pairs if is_kept),
-        _values=tuple(parts),
-        _place=place,
+        _attribute_codes=tuple(parts),
+        _combination_groups=place,
     )
 
 
@@ -183,10 +183,10 @@ def _occurring(parts: Sequence[AttributeCodes], sets: Sequence[TrialSet]) -> NDA
     found: set[int] = set()
     for trials in sets:
         if all(part.is_of_utterances for part in parts):
-            codes = [combined([part.of_utterance(trials) for part in parts], parts)]
+            codes = [combined([part.utterance_codes(trials) for part in parts], parts)]
             found.update(np.unique(codes[0]).tolist())
             continue
-        known = [part.on(trials) for part in parts]
+        known = [part.side_coder(trials) for part in parts]
         for whole in trials.partitions():
             for some in (whole, whole.failed):
                 if some is not None:
@@ -217,7 +217,7 @@ class AttributeLookup:
 
     def names(self) -> list[str]:
         """Every attribute that there is."""
-        trials = {key.removeprefix(ATTRIBUTE) for one in self.sets for key in one.levels}
+        trials = {key.removeprefix(ATTRIBUTE) for one in self.sets for key in one.attribute_values}
         return [*self.speakers.attributes.columns, *self._of_recordings, *sorted(trials)]
 
     def sensible(self, used: NDArray[np.int64]) -> list[AttributeCodes]:
@@ -228,11 +228,11 @@ class AttributeLookup:
         for level, columns in (("speaker", own), ("recording", rest)):
             for name in columns:
                 text = f"{level}.{name}" if name.lower() in both else name
-                part = self.values(Attribute(text, name, level=level))
-                if part.of_speaker is not None:
-                    codes = part.of_speaker[np.unique(used)]
+                part = self.values(Attribute(text, name, source=level))
+                if part.speaker_codes is not None:
+                    codes = part.speaker_codes[np.unique(used)]
                 else:
-                    codes = np.concatenate([part.of_utterance(one) for one in self.sets])
+                    codes = np.concatenate([part.utterance_codes(one) for one in self.sets])
                 known = codes[codes >= 0]
                 n_values = np.unique(known).size
                 is_name = n_values == known.size > FEW
@@ -250,7 +250,7 @@ class AttributeLookup:
         own, rest = self._columns()
         found = self.sensible(used)
         for part in found:
-            table = self.speakers if part.of_row is None or self.table is None else self.table
+            table = self.speakers if part.row_codes is None or self.table is None else self.table
             columns = own if table is self.speakers else rest
             same = [c for c in columns if c.lower() == part.attribute.name.lower()]
             if len(same) > 1:  # which would be two groupings of one name
@@ -285,24 +285,24 @@ class AttributeLookup:
     def values(self, attribute: Attribute) -> AttributeCodes:
         """An attribute with its values, after what the groups file does to them."""
         part = self._found(attribute)
-        recipe = None if self.file is None else self.file.recipe(attribute)
+        recipe = None if self.file is None else self.file.definition(attribute)
         if recipe is None:
             return part
-        recipe.check(part.values)
-        values, places, removed = recipe.apply(part.values)
+        recipe.refuse_empty_groups(part.values)
+        values, places, removed = recipe.grouped(part.values)
         place = np.array([*places, -1], dtype=np.int32)
         return AttributeCodes(
             part.attribute,
             values,
-            None if part.of_speaker is None else place[part.of_speaker],
-            None if part.of_row is None else place[part.of_row],
-            {key: (one, two, place[codes]) for key, (one, two, codes) in part.of_trials.items()},
+            None if part.speaker_codes is None else place[part.speaker_codes],
+            None if part.row_codes is None else place[part.row_codes],
+            {key: (one, two, place[codes]) for key, (one, two, codes) in part.trial_codes.items()},
             {value: part.values.index(value) for value in removed},
             part,
         )
 
     def _found(self, attribute: Attribute) -> AttributeCodes:
-        text = attribute.own
+        text = attribute.text_without_bands
         literal = Attribute(attribute.text, text, "", "", attribute.edges)
         # a column may itself be called what could be an attribute with a side or bands
         whole = Attribute(attribute.text, attribute.text)
@@ -310,7 +310,9 @@ class AttributeLookup:
             places = self._places(one)
             if one.edges != attribute.edges:  # a column of trials has been put in bands already
                 places.pop("trial", None)
-            of_whole_trials = any(sides_of(_key(one))[0] in trials.more for trials in self.sets)
+            of_whole_trials = any(
+                sides_of(_key(one))[0] in trials.extra_columns for trials in self.sets
+            )
             if one.side and len(places) > 1 and of_whole_trials:
                 places.pop("trial")  # the sides of which are not told apart
             if places:
@@ -351,17 +353,17 @@ class AttributeLookup:
             found["speaker"] = self.speakers.name
         if self.table is not None and column_named(one.name, self._of_recordings):
             found["recording"] = self.table.name
-        for trials in [s for s in self.sets if _key(one) in s.levels][:1]:
+        for trials in [s for s in self.sets if _key(one) in s.attribute_values][:1]:
             # the file that has the column: the scores or, if these have none, the trial list
             roles = sides_of(ATTRIBUTE + one.name)
             files = [file for file in trials.provenance if file["role"] in {"scores", "trials"}]
             having = [file for file in files if any(role in file["columns"] for role in roles)]
             found["trial"] = str((having or files)[0]["name"])
-        return {level: name for level, name in found.items() if one.level in {"", level}}
+        return {level: name for level, name in found.items() if one.source in {"", level}}
 
     def _unknown(self, attribute: Attribute) -> ConfigError:
         asked, columns = attribute.name, self.names()
-        shown_as = f"{attribute.level}.{asked}".removeprefix(".")
+        shown_as = f"{attribute.source}.{asked}".removeprefix(".")
         twice = [c for c in self.speakers.attributes.columns if c.lower() == asked.lower()][1:]
         problem = "has several columns for attribute" if twice else "unknown attribute"
         where = self.speakers.name
@@ -382,45 +384,49 @@ class AttributeLookup:
         column = table.attributes[column_named(one.name, table.attributes.columns)]
         coder = AttributeCoder(one)
         codes = coder.codes(column, table.name)
-        levels, place = coder.finish()
+        levels, place = coder.ordered_values()
         codes = np.append(place[codes], np.int32(-1))
         values, numbers = list(SAME if one.side == "same" else levels.values or ()), None
         if one.bands is not None:
-            numbers = one.bands.numbers(column.to_list(), one.text, table.name)
-            values = values or one.bands.names(levels.numbers)
+            numbers = one.bands.parse_cells(column.to_list(), one.text, table.name)
+            values = values or one.bands.band_names(levels.numbers)
         if level == "recording":
-            return AttributeCodes(one, values, of_row=codes, banded=levels.numbers)
-        return AttributeCodes(one, values, of_speaker=codes, numbers=numbers, banded=levels.numbers)
+            return AttributeCodes(one, values, row_codes=codes, banded_numbers=levels.numbers)
+        return AttributeCodes(
+            one, values, speaker_codes=codes, numbers=numbers, banded_numbers=levels.numbers
+        )
 
     def _of_trials(self, one: Attribute) -> AttributeCodes:
         """An attribute that stands in the rows of every set of trials."""
         key = _key(one)
         for trials in self.sets:
-            if key not in trials.levels:
+            if key not in trials.attribute_values:
                 msg = (
                     f"{self.option} {one.name!r}: {trials.name} has no such "
                     "column, but other trials have; group by what all of them have"
                 )
                 raise ConfigError(msg)
-        banded = distinct_numbers(np.concatenate([s.levels[key].numbers for s in self.sets]))
+        banded = distinct_numbers(
+            np.concatenate([s.attribute_values[key].numbers for s in self.sets])
+        )
         if one.bands is not None:
-            values = one.bands.names(banded)
+            values = one.bands.band_names(banded)
         else:
-            values = in_order({v for s in self.sets for v in s.levels[key].values or ()})
+            values = in_order({v for s in self.sets for v in s.attribute_values[key].values or ()})
         place = {value: i for i, value in enumerate(values)}
         found = {}
         for trials in self.sets:
-            mine = trials.levels[key].values
+            mine = trials.attribute_values[key].values
             codes = [place[v] for v in mine] if mine is not None else range(len(values))
             keys = self._sides(one, key, trials)
             found[trials.key] = (*keys, np.array([*codes, -1], dtype=np.int32))
         values = list(SAME) if one.side == "same" else values
-        return AttributeCodes(one, values, of_trials=found, banded=banded)
+        return AttributeCodes(one, values, trial_codes=found, banded_numbers=banded)
 
     def _sides(self, one: Attribute, key: str, trials: TrialSet) -> tuple[str, str]:
         """Keys of the columns of either side."""
         whole, *sides = sides_of(key)
-        more = trials.more
+        more = trials.extra_columns
         if whole in more:
             if one.side:
                 msg = (
@@ -450,7 +456,7 @@ def _differences(
     mine, theirs = (
         np.array([place[v] for v in part.values], dtype=np.int32) for part in (first, other)
     )
-    sides = first.on(trials), other.on(trials)
+    sides = first.side_coder(trials), other.side_coder(trials)
     for part in trials.partitions():
         for a, b in zip(*(side(part) for side in sides), strict=True):
             known = (a >= 0) & (b >= 0)

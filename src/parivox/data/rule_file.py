@@ -118,12 +118,12 @@ class RuleFile:
         each = [self.thresholds.get(group, self.common) for group in grouping.groups]
         levels, place = np.unique([*each, self.unknown], return_inverse=True)
         of_group: NDArray[np.int32] = place.astype(np.int32)
-        sides, at = grouping.on(trials), SIDES.index(self.side)
+        sides, at = grouping.side_coder(trials), SIDES.index(self.side)
 
         def decided(part: Trials) -> Trials:
-            more = {**part.more, "threshold": of_group[sides(part)[at]]}
+            more = {**part.extra_columns, "threshold": of_group[sides(part)[at]]}
             failed = None if part.failed is None else decided(part.failed)
-            return replace(part, more=more, failed=failed)
+            return replace(part, extra_columns=more, failed=failed)
 
         made = trials.with_trial_columns(decided, more=["threshold"], levels={})
         return replace(made, thresholds=np.append(levels, np.nan))
@@ -153,7 +153,7 @@ def read_rules(source: Any) -> RuleFile:
         content = read_content(source)
         name = content.name
         try:
-            text = (content.data or b"").decode("utf-8-sig")
+            text = (content.payload or b"").decode("utf-8-sig")
         except UnicodeDecodeError as error:
             msg = f"{name}: is not text; write what parivox thresholds --example prints, in UTF-8"
             raise ConfigError(msg) from error
@@ -167,36 +167,36 @@ def read_rules(source: Any) -> RuleFile:
 
 def _parsed(node: YamlNode | None, name: str, provenance: dict[str, Any]) -> RuleFile:
     mend = "parivox thresholds --example prints one"
-    if node is None or not isinstance(node.value, dict) or _VERSION not in node.value:
+    if node is None or not isinstance(node.content, dict) or _VERSION not in node.content:
         msg = f"{name}: is not a rule file, of which a line says '{_VERSION}: {VERSION}'; {mend}"
         raise ConfigError(msg)
-    entries = node.value
+    entries = node.content
     for key, one in entries.items():
         if key not in _KEYS:
-            msg = f"{one.where}: {key!r} is not known; {name_hint(key, _KEYS)}"
+            msg = f"{one.location}: {key!r} is not known; {name_hint(key, _KEYS)}"
             raise ConfigError(msg)
-    if entries[_VERSION].value != str(VERSION):
+    if entries[_VERSION].content != str(VERSION):
         msg = (
-            f"{entries[_VERSION].where}: is of version {entries[_VERSION].value!r}, of which this "
-            "Parivox knows 1 only; update Parivox, or write the rule again"
+            f"{entries[_VERSION].location}: is of version {entries[_VERSION].content!r}, of which "
+            "this Parivox knows 1 only; update Parivox, or write the rule again"
         )
         raise ConfigError(msg)
     missing = [key for key in ("by", "common", "thresholds") if key not in entries]
     if missing:
         msg = f"{name}: says nothing of {missing[0]!r}; {mend}"
         raise ConfigError(msg)
-    by, side = (entries[key].value if key in entries else SIDES[0] for key in ("by", "side"))
+    by, side = (entries[key].content if key in entries else SIDES[0] for key in ("by", "side"))
     for key, value in (("by", by), ("side", side)):
         if not isinstance(value, str) or not value or (key == "side" and value not in SIDES):
             wanted = "enrol or test" if key == "side" else "one grouping, as in gender"
-            msg = f"{entries[key].where}: {key} is not {wanted}; {mend}"
+            msg = f"{entries[key].location}: {key} is not {wanted}; {mend}"
             raise ConfigError(msg)
-    groups = entries["thresholds"].value
-    rest = entries[_FOUND].value if _FOUND in entries else {}
+    groups = entries["thresholds"].content
+    rest = entries[_FOUND].content if _FOUND in entries else {}
     found = rest if isinstance(rest, dict) else {}
     if not isinstance(groups, dict):
         msg = (
-            f"{entries['thresholds'].where}: thresholds is not a mapping; write lines as in 'f: "
+            f"{entries['thresholds'].location}: thresholds is not a mapping; write lines as in 'f: "
             "0.37'"
         )
         raise ConfigError(msg)
@@ -207,19 +207,19 @@ def _parsed(node: YamlNode | None, name: str, provenance: dict[str, Any]) -> Rul
         common,
         _number(entries["unknown"], "unknown") if "unknown" in entries else common,
         {group: _number(one, f"the threshold of {group!r}") for group, one in groups.items()},
-        {key: one.value for key, one in found.items() if isinstance(one.value, str)},
+        {key: one.content for key, one in found.items() if isinstance(one.content, str)},
         provenance,
     )
 
 
 def _number(node: YamlNode, what: str) -> float:
     try:
-        found = float(node.value)  # type: ignore[arg-type]
+        found = float(node.content)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         found = math.nan
-    is_odd = "_" in str(node.value)  # which Python reads, and nobody means
+    is_odd = "_" in str(node.content)  # which Python reads, and nobody means
     if is_odd or not math.isfinite(found):
-        msg = f"{node.where}: {what} is not a number; write one, as in 0.35"
+        msg = f"{node.location}: {what} is not a number; write one, as in 0.35"
         raise ConfigError(msg)
     return found
 

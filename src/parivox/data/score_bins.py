@@ -32,7 +32,7 @@ class Bins:
 
     Examples
     --------
-    >>> Bins("0.01", (0.333,)).of(np.array([0.07, 0.079, 0.3329, 0.334, np.inf])).tolist()
+    >>> Bins("0.01", (0.333,)).binned(np.array([0.07, 0.079, 0.3329, 0.334, np.inf])).tolist()
     [0.07, 0.07, 0.33, 0.333, inf]
     """
 
@@ -45,7 +45,7 @@ class Bins:
         return not self.step and not self.thresholds
 
     @property
-    def no_curve(self) -> str:
+    def no_curve_reason(self) -> str:
         """Why there is no curve of error rates; empty if there is one."""
         return AT_THRESHOLDS if self.thresholds and not self.step else ""
 
@@ -59,7 +59,7 @@ class Bins:
         up, down = Decimal(self.step).as_integer_ratio()
         return float(up), float(down)
 
-    def of(self, scores: FloatArray) -> FloatArray:
+    def binned(self, scores: FloatArray) -> FloatArray:
         """Where each score is counted: the same place in whatever file it stands."""
         if self.is_exact:
             return scores
@@ -89,14 +89,14 @@ class Bins:
         edges: FloatArray = place * up / down
         return edges
 
-    def between(self, low: float, high: float) -> FloatArray:
+    def edges_between(self, low: float, high: float) -> FloatArray:
         """Where scores from `low` to `high` are counted: every place that there is, rising.
 
         Examples
         --------
-        >>> Bins("0.5", (0.7,)).between(0.2, 1.2).tolist()
+        >>> Bins("0.5", (0.7,)).edges_between(0.2, 1.2).tolist()
         [0.0, 0.5, 0.7, 1.0]
-        >>> Bins("", (0.7,)).between(0.2, 1.2).tolist()
+        >>> Bins("", (0.7,)).edges_between(0.2, 1.2).tolist()
         [-inf, 0.7]
         """
         found = np.array([-np.inf])
@@ -108,12 +108,12 @@ class Bins:
         given = np.array([one for one in self.thresholds if found[0] < one <= high])
         return np.unique(np.concatenate((found, given)))
 
-    def placed(self, scores: FloatArray) -> tuple[FloatArray, NDArray[np.integer[Any]]]:
+    def binned_positions(self, scores: FloatArray) -> tuple[FloatArray, NDArray[np.integer[Any]]]:
         """Where scores are counted, rising, and the place of each score among these.
 
         Examples
         --------
-        >>> values, place = Bins("0.5").placed(np.array([0.7, 0.2, 0.6]))
+        >>> values, place = Bins("0.5").binned_positions(np.array([0.7, 0.2, 0.6]))
         >>> values[place].tolist()
         [0.5, 0.0, 0.5]
         """
@@ -121,15 +121,15 @@ class Bins:
         low, high = float(finite.min(initial=np.inf)), float(finite.max(initial=-np.inf))
         are_few = high - low < MOST_PLACES * (self.width or np.inf)
         if self.is_exact or not finite.size or not are_few:
-            values, place = np.unique(self.of(scores), return_inverse=True)
+            values, place = np.unique(self.binned(scores), return_inverse=True)
             return values, place
-        inside = self.between(low, high if self.step else np.inf)
+        inside = self.edges_between(low, high if self.step else np.inf)
         values = np.unique(np.concatenate(([-np.inf], inside, [np.inf] if self.step else [])))
         return values, EdgeSearch(values).step_indices(scores) - 1
 
-    def has(self, threshold: float) -> bool:
+    def has_threshold(self, threshold: float) -> bool:
         """Whether counts at this threshold are exact."""
-        return bool(np.isinf(threshold) or self.of(np.array([threshold]))[0] == threshold)
+        return bool(np.isinf(threshold) or self.binned(np.array([threshold]))[0] == threshold)
 
     def in_words(self) -> str:
         """In words, for messages."""

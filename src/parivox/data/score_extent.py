@@ -24,9 +24,9 @@ class ScoreFileExtent(NamedTuple):
     """Of a file of scores."""
 
     columns: frozenset[str]  # those that have a role
-    rows: int
-    low: float  # of finite scores
-    high: float
+    n_rows: int
+    lowest_score: float  # of finite scores
+    highest_score: float
     sha256: str  # of its bytes
 
 
@@ -69,9 +69,9 @@ def extent_of(
 class TrialLocation(NamedTuple):
     """Where a trial stands."""
 
-    file: str  # its path
+    path: str  # its path
     row: int  # as an editor shows it
-    part: int  # counted from 1
+    shard: int  # counted from 1
 
 
 def pair_in_two_parts(

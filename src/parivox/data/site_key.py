@@ -90,11 +90,11 @@ class SiteKey:
         """What tells this key apart from others, and tells nothing of it."""
         return self._hash(_SITE, [])
 
-    def names(self, ids: Sequence[str]) -> list[str]:
+    def pseudonyms(self, ids: Sequence[str]) -> list[str]:
         """The name of each speaker."""
         return [self._hash(_NAME, [one]) for one in ids]
 
-    def name_of_block(self, names: Iterable[str]) -> str:
+    def block_pseudonym(self, names: Iterable[str]) -> str:
         """The name of a block, from those of its speakers."""
         return self._hash(_BLOCK, sorted(names))
 

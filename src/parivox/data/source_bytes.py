@@ -305,7 +305,7 @@ class SourceBytes:
     """Unpacked bytes of a file or of standard input; text is in UTF-8."""
 
     name: str  # as errors call it
-    data: bytes | None  # all of it; None where it is left on disk
+    payload: bytes | None  # all of it; None where it is left on disk
     path: Path | None  # where it lies, unpacked; None where it is in memory
     sha256: str  # of the bytes as they were found, packed or not
     compression: str  # gz, bz2, xz, zst or empty
@@ -320,8 +320,8 @@ class SourceBytes:
 
     def open(self) -> IO[bytes]:
         """The unpacked bytes as a file."""
-        if self.data is not None:
-            return io.BytesIO(self.data)
+        if self.payload is not None:
+            return io.BytesIO(self.payload)
         assert self.path is not None
         return self.path.open("rb")
 
@@ -335,8 +335,8 @@ class SourceBytes:
     @property
     def size(self) -> int:
         """Unpacked bytes."""
-        if self.data is not None:
-            return len(self.data)
+        if self.payload is not None:
+            return len(self.payload)
         assert self.path is not None
         return self.path.stat().st_size
 
@@ -349,8 +349,8 @@ class SourceBytes:
     @property
     def for_polars(self) -> bytes | Path:
         """What the table engine reads."""
-        if self.data is not None:
-            return self.data
+        if self.payload is not None:
+            return self.payload
         assert self.path is not None
         return self.path
 
@@ -490,8 +490,8 @@ def _on_disk(blocks: Iterable[bytes]) -> tuple[ScratchFolder, Path]:
 
 
 def _blocks(content: SourceBytes, name: str) -> Iterator[bytes]:
-    if content.data is not None:
-        yield content.data
+    if content.payload is not None:
+        yield content.payload
         return
     with content.open() as file, stage(name, content.size, "bytes") as reading:
         while block := file.read(_BLOCK):
@@ -506,8 +506,8 @@ def _in_utf8(content: SourceBytes) -> SourceBytes:
     if not encoding or encoding.startswith("utf-8"):
         return replace(content, encoding=encoding)
     blocks = transcoded(blocks_of(), encoding, content.name)
-    if content.data is not None:
-        return replace(content, data=b"".join(blocks), encoding=encoding)
+    if content.payload is not None:
+        return replace(content, payload=b"".join(blocks), encoding=encoding)
     folder, path = _on_disk(blocks)
     return replace(content, path=path, folder=folder, encoding=encoding)
 

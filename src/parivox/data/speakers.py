@@ -79,7 +79,7 @@ class Speakers:
         """Distinct values of one column of the table."""
         return self._table[column].unique().drop_nulls()
 
-    def places(self, names: pl.Series) -> Codes | None:
+    def positions(self, names: pl.Series) -> Codes | None:
         """Place of each speaker among `ids`, -1 for others; None before the ids are known."""
         if self._id is None:
             return None
@@ -87,7 +87,7 @@ class Speakers:
             self._numbered.read(pl.Series(self._ids, dtype=pl.String))
         return self._numbered.find(names)
 
-    def choose_id(self, needed: pl.Series) -> float:
+    def choose_id_column(self, needed: pl.Series) -> float:
         """Find the id column by the needed ids; give the share of these that it covers.
 
         The column stays the same from the first call on that found any id.

@@ -48,7 +48,7 @@ class RowStore:
         """Add rows; beyond `IN_MEMORY_TRIALS` all of them go to disk."""
         self.rows += chunk.score.size
         self._chunks.append(chunk)
-        self._kind = kind_of(ROW, chunk.more)
+        self._kind = kind_of(ROW, chunk.extra_columns)
         if self.folder is None and self.rows > IN_MEMORY_TRIALS:
             self.folder = ScratchFolder()
         if self.folder is not None:
@@ -60,9 +60,9 @@ class RowStore:
                 self._sample.append(rows.take(np.arange(0, rows.score.size, _step())))
             self._chunks.clear()
 
-    def whole(self, rank: FinalCodes) -> EncodedRows:
+    def all_rows(self, rank: FinalCodes) -> EncodedRows:
         """All rows at once, with the final codes of the utterances."""
-        chunks = [rank.of(chunk) for chunk in self.batches()]
+        chunks = [rank.recoded(chunk) for chunk in self.batches()]
         self._chunks.clear()
         return chunks[0] if len(chunks) == 1 else concatenated(chunks)
 
@@ -88,7 +88,7 @@ class RowStore:
     def scatter(self, rank: FinalCodes, part: NDArray[np.int32], folder: ScratchFolder) -> None:
         """Write every row, with its final codes, to the file of its partition."""
         for batch in self.batches():
-            rows = rank.of(batch)
+            rows = rank.recoded(batch)
             home = part.take(np.minimum(rows.enrol, rows.test))
             order = np.argsort(home.astype(np.uint16), kind="stable")  # which is fast
             columns = [column.take(order) for column in _columns(rows, self._kind)]
@@ -102,7 +102,7 @@ class RowStore:
         if self.folder is not None:
             self.folder.remove()
 
-    def part(self, number: int, folder: ScratchFolder) -> EncodedRows:
+    def partition(self, number: int, folder: ScratchFolder) -> EncodedRows:
         """Rows of one partition, whose file may be written over."""
         path, pieces = folder / f"{self.name}-{number}", self._pieces.pop(number, [])
         if not pieces:
@@ -124,14 +124,14 @@ class FinalCodes(NamedTuple):
     first_test: int = 0  # test utterances count from here on
     columns: Mapping[str, NDArray[np.int32]] = MappingProxyType({})
 
-    def of(self, rows: EncodedRows) -> EncodedRows:
+    def recoded(self, rows: EncodedRows) -> EncodedRows:
         """The rows with their final codes."""
         more = {
             name: self.columns[name][column] if name in self.columns else column
-            for name, column in rows.more.items()
+            for name, column in rows.extra_columns.items()
         }
         enrol, test = self.sides(rows)
-        return rows._replace(enrol=enrol, test=test, more=more, run=-1)
+        return rows._replace(enrol=enrol, test=test, extra_columns=more, run=-1)
 
     def sides(self, rows: EncodedRows) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Final codes of the utterances of rows."""
@@ -156,7 +156,7 @@ class CheckedParts:
             path.open("r+b" if path.exists() else "wb") as file,
         ):
             for some in (trials, *([] if trials.failed is None else [trials.failed])):
-                kind = kind_of(TRIAL, some.more)
+                kind = kind_of(TRIAL, some.extra_columns)
                 _write(file, _columns(some, kind))
                 kept.append((kind, len(some)))
             file.truncate()
@@ -216,14 +216,20 @@ def concatenated(chunks: Sequence[EncodedRows]) -> EncodedRows:
         np.concatenate([chunk.test for chunk in chunks]),
         np.concatenate([chunk.label for chunk in chunks]),
         np.concatenate([chunk.score for chunk in chunks]),
-        {name: np.concatenate([c.more[name] for c in chunks]) for name in chunks[0].more},
+        {
+            name: np.concatenate([c.extra_columns[name] for c in chunks])
+            for name in chunks[0].extra_columns
+        },
     )
 
 
 def _columns(rows: EncodedRows | Trials, kind: np.dtype[np.void]) -> list[NDArray[Any]]:
     """Columns in the order, and of the types, of a record."""
     names = kind.names or ()
-    each = (rows.more[name] if name in rows.more else getattr(rows, name) for name in names)
+    each = (
+        rows.extra_columns[name] if name in rows.extra_columns else getattr(rows, name)
+        for name in names
+    )
     return [
         np.ascontiguousarray(one, dtype=kind[name]) for name, one in zip(names, each, strict=True)
     ]
@@ -268,7 +274,9 @@ def _packed(rows: Trials, kind: np.dtype[np.void]) -> NDArray[np.void]:
     """Columns as records."""
     packed = np.empty(rows.score.size, dtype=kind)
     for name in kind.names or ():
-        packed[name] = rows.more[name] if name in rows.more else getattr(rows, name)
+        packed[name] = (
+            rows.extra_columns[name] if name in rows.extra_columns else getattr(rows, name)
+        )
     return packed
 
 
@@ -277,5 +285,9 @@ def records(trials: Trials) -> NDArray[np.uint8]:
 
     Those that failed are not among them.
     """
-    plain = {name: trials.more[name] for name in sorted(trials.more) if name[0] != ATTRIBUTE}
+    plain = {
+        name: trials.extra_columns[name]
+        for name in sorted(trials.extra_columns)
+        if name[0] != ATTRIBUTE
+    }
     return _packed(trials, kind_of(TRIAL, plain)).view(np.uint8)

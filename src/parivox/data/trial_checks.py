@@ -61,12 +61,12 @@ class EncodedRows(NamedTuple):
     test: NDArray[np.int32]
     label: NDArray[np.int8]
     score: NDArray[np.float64]
-    more: Mapping[str, NDArray[Any]] = MappingProxyType({})
+    extra_columns: Mapping[str, NDArray[Any]] = MappingProxyType({})
     run: int = -1  # of ids that enrol and test count in; -1 for all ids
 
     def take(self, rows: Bools | Ints) -> EncodedRows:
         """Some of the rows."""
-        more = {name: column[rows] for name, column in self.more.items()}
+        more = {name: column[rows] for name, column in self.extra_columns.items()}
         return EncodedRows(
             self.enrol[rows], self.test[rows], self.label[rows], self.score[rows], more, self.run
         )
@@ -86,7 +86,7 @@ class Trials:
     # shape (trial,): what else is known of them, where the file has it: ``accepted``
     # (1 or 0, -1 for unknown), ``threshold`` (as an index), ``seconds`` (NaN for unknown), and the
     # values of attributes by `parivox.data.attributes.Attribute` column (-1 for unknown).
-    more: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    extra_columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     # trials without score because a recording failed; ``more["failed"]`` is 1 where it was the test
     # recording that could not be acquired, 2 where it was the enrolment
     failed: Trials | None = None
@@ -94,14 +94,14 @@ class Trials:
     def __len__(self) -> int:
         return int(self.score.size)
 
-    def blocks(self, rows: int) -> Iterator[Trials]:
+    def chunks(self, rows: int) -> Iterator[Trials]:
         """So many of the trials at a time, as views; those that failed are left out.
 
         Without any, one part that has none.
         """
         for first in range(0, max(len(self), 1), rows):
             at = slice(first, first + rows)
-            more = {name: column[at] for name, column in self.more.items()}
+            more = {name: column[at] for name, column in self.extra_columns.items()}
             yield Trials(
                 *(self.enrol[at], self.test[at], self.target[at]),
                 *(self.score[at], self.conflict[at], more),
@@ -111,7 +111,7 @@ class Trials:
         """The trials that contradict nothing."""
         return self.take(~self.conflict) if self.conflict.any() else self
 
-    def by_score(self) -> Ints:
+    def score_order(self) -> Ints:
         """Places of the trials in rising order of their scores."""
         table = pl.DataFrame({"score": self.score, "place": np.arange(len(self), dtype=np.uint32)})
         rising = table.sort("score", multithreaded=False)  # NumPy's takes up to twice as long
@@ -127,7 +127,7 @@ class Trials:
             self.target.take(rows),
             self.score.take(rows),
             self.conflict.take(rows),
-            {name: column.take(rows) for name, column in self.more.items()},
+            {name: column.take(rows) for name, column in self.extra_columns.items()},
             self.failed,
         )
 
@@ -144,10 +144,10 @@ class CheckCounts:
     rows: int = 0
     unscored: int = 0
     repeated_unscored: int = 0
-    of_nobody: int = 0
-    trial_rows: int = 0
-    trial_duplicates: int = 0
-    met: int = 0
+    without_speaker: int = 0
+    list_rows: int = 0
+    list_duplicates: int = 0
+    found_in_scores: int = 0
     not_in_trials: int = 0
     not_in_scores: int = 0
     duplicates: int = 0
@@ -163,32 +163,32 @@ class CheckCounts:
     reversed_differ: int = 0
     reversed_by: float = 0.0
     reversed_far: int = 0  # beyond what rounding does
-    of_itself: int = 0
+    same_utterance: int = 0
     infinite: int = 0
     targets: int = 0
     without_test_speaker: int = 0
-    kept: int = 0
+    n_kept: int = 0
     low: float = np.inf
     high: float = -np.inf
-    first: dict[str, tuple[int, int]] = field(default_factory=dict)
-    aside: dict[str, Ints] = field(default_factory=dict)
+    first_pairs: dict[str, tuple[int, int]] = field(default_factory=dict)
+    counts_by_speaker: dict[str, Ints] = field(default_factory=dict)
 
-    def by_speaker(
+    def count_by_speaker(
         self, item: str, utterances: NDArray[np.int32], speaker: NDArray[np.int32] | None
     ) -> None:
         """Count trials, given by their recordings of one side, for the speaker of each."""
         if speaker is not None and utterances.size:
             whose = speaker[utterances]
             found = np.bincount(whose[whose >= 0], minlength=self.n_speakers)
-            self.aside[item] = self.aside.get(item, 0) + found
+            self.counts_by_speaker[item] = self.counts_by_speaker.get(item, 0) + found
 
-    def point(
+    def note_first_pair(
         self, what: str, enrol: NDArray[np.int32], test: NDArray[np.int32], hit: Bools
     ) -> None:
         """Remember the first pair that something is wrong with."""
-        if what not in self.first and hit.any():
+        if what not in self.first_pairs and hit.any():
             at = int(hit.argmax())
-            self.first[what] = int(enrol[at]), int(test[at])
+            self.first_pairs[what] = int(enrol[at]), int(test[at])
 
 
 class UtteranceFacts(NamedTuple):
@@ -203,18 +203,26 @@ class UtteranceFacts(NamedTuple):
     # shape (threshold,): what ``more["threshold"]`` is an index of, NaN last
     thresholds: NDArray[np.float64] | None = None
     # of models, the recordings that each is made of: ``model * n + recording``, rising
-    made_of: Ints | None = None
+    model_recordings: Ints | None = None
     is_scored: bool = True  # whether the rows have scores; if not, their decisions stand for them
     are_some_unknown: bool = False  # whether some of the speakers are unknown
-    of_nobody: Bools | None = None  # whether its speaker is a placeholder; None where none is
+    has_placeholder_speaker: Bools | None = (
+        None  # whether its speaker is a placeholder; None where none is
+    )
 
-    def itself(self, enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Bools:
+    def is_same_utterance(self, enrol: NDArray[np.int32], test: NDArray[np.int32], n: int) -> Bools:
         """Whether a trial compares a recording with itself, or with a model made of it."""
-        if self.made_of is None:
+        if self.model_recordings is None:
             return np.asarray(enrol == test)
         key = enrol.astype(np.int64) * n + test
-        place = np.searchsorted(self.made_of, key).clip(max=max(self.made_of.size - 1, 0))
-        return self.made_of[place] == key if self.made_of.size else np.zeros(key.size, dtype=bool)
+        place = np.searchsorted(self.model_recordings, key).clip(
+            max=max(self.model_recordings.size - 1, 0)
+        )
+        return (
+            self.model_recordings[place] == key
+            if self.model_recordings.size
+            else np.zeros(key.size, dtype=bool)
+        )
 
 
 def check_partition(
@@ -244,7 +252,7 @@ def check_partition(
         doubt = _check_failed_are_unscored(scored, failed, empty, doubt, counts)
         empty &= failed == 0
         scored.score[failed > 0] = -np.inf  # so that it is in order; no metric sees it
-        scored = scored._replace(more={**scored.more, "failed": failed})
+        scored = scored._replace(extra_columns={**scored.extra_columns, "failed": failed})
     if empty.any():
         missing = _without_score(scored, empty, n, counts)
         counts.unscored += missing.score.size
@@ -256,7 +264,7 @@ def check_partition(
         sides = (side.take(unknown) for side in (scored.enrol, scored.test))
         target[unknown] = np.equal(*(speaker.take(side) for side in sides))
     key, order = _in_order(pair_key(scored.enrol, scored.test, n), 2 * n * n)
-    more = {name: column.take(order) for name, column in scored.more.items()}
+    more = {name: column.take(order) for name, column in scored.extra_columns.items()}
     trials = Trials(
         *(scored.enrol.take(order), scored.test.take(order), target.take(order)),
         *(scored.score.take(order), doubt.take(order), more),
@@ -264,17 +272,19 @@ def check_partition(
     key, trials = _drop_duplicates(key, trials, speaker, counts)
     _check_decisions(trials, facts.thresholds, counts)
     if facts.are_some_unknown and speaker is not None:
-        counts.point("enrolment", trials.enrol, trials.test, speaker.take(trials.enrol) < 0)
+        counts.note_first_pair(
+            "enrolment", trials.enrol, trials.test, speaker.take(trials.enrol) < 0
+        )
     if speaker is not None:
         wrong = trials.target != (speaker.take(trials.enrol) == speaker.take(trials.test))
         if wrong.any():
             counts.wrong_labels += int(wrong.sum())
-            counts.point("label", trials.enrol, trials.test, wrong)
+            counts.note_first_pair("label", trials.enrol, trials.test, wrong)
             np.logical_or(trials.conflict, wrong, out=trials.conflict)
     if trials.conflict.any():
         counts.conflicts += int(trials.conflict.sum())
         counts.conflict_targets += int(trials.target[trials.conflict].sum())
-        counts.by_speaker(CONFLICTS, trials.enrol[trials.conflict], speaker)
+        counts.count_by_speaker(CONFLICTS, trials.enrol[trials.conflict], speaker)
     if failed is not None:
         key, trials = _split_failed(key, trials, speaker, counts)
     _count_oddities(key, trials, facts, n, counts)
@@ -295,11 +305,11 @@ def _without_nobody(rows: EncodedRows, facts: UtteranceFacts, counts: CheckCount
 
     Rows that are labelled nontarget need no test speaker, so a placeholder there is none.
     """
-    if facts.of_nobody is None:
+    if facts.has_placeholder_speaker is None:
         return rows
-    is_lost = facts.of_nobody.take(rows.test) & (rows.label != 0)
-    is_lost |= facts.of_nobody.take(rows.enrol)
-    counts.of_nobody += int(is_lost.sum())
+    is_lost = facts.has_placeholder_speaker.take(rows.test) & (rows.label != 0)
+    is_lost |= facts.has_placeholder_speaker.take(rows.enrol)
+    counts.without_speaker += int(is_lost.sum())
     return rows.take(~is_lost)
 
 
@@ -307,7 +317,7 @@ def _decisions_as_scores(
     rows: EncodedRows, facts: UtteranceFacts, counts: CheckCounts
 ) -> EncodedRows:
     """Decisions in the place of scores, where there are none."""
-    decided = rows.more.get("accepted")
+    decided = rows.extra_columns.get("accepted")
     if decided is None:
         return rows
     if not facts.is_scored:
@@ -318,7 +328,7 @@ def _decisions_as_scores(
 
 def _failed_stages(rows: EncodedRows, facts: UtteranceFacts) -> NDArray[np.int8] | None:
     """Stage at which each row failed, 0 where it did not; None if nothing can have failed."""
-    reported = rows.more.get("failed")
+    reported = rows.extra_columns.get("failed")
     if reported is None and facts.failed_enrol is None:
         return None
     stage = np.zeros(rows.score.size, dtype=np.int8) if reported is None else reported.copy()
@@ -334,7 +344,7 @@ def _check_failed_are_unscored(
     """A trial that failed can have no score: True where one has, or was doubtful before."""
     odd = (failed > 0) & ~empty
     counts.failed_scored += int(odd.sum())
-    counts.point("failed", rows.enrol, rows.test, odd)
+    counts.note_first_pair("failed", rows.enrol, rows.test, odd)
     return doubt | odd
 
 
@@ -342,16 +352,16 @@ def _check_decisions(
     trials: Trials, thresholds: NDArray[np.float64] | None, counts: CheckCounts
 ) -> None:
     """Mark decisions that their own scores and thresholds contradict."""
-    decided, at = trials.more.get("accepted"), trials.more.get("threshold")
+    decided, at = trials.extra_columns.get("accepted"), trials.extra_columns.get("threshold")
     if decided is None or at is None or thresholds is None:
         return
     level = thresholds[at]
     wrong = (decided >= 0) & ~np.isnan(level) & ((trials.score >= level) != (decided == 1))
-    if "failed" in trials.more:
-        wrong &= trials.more["failed"] == 0
+    if "failed" in trials.extra_columns:
+        wrong &= trials.extra_columns["failed"] == 0
     if wrong.any():
         counts.wrong_decisions += int(wrong.sum())
-        counts.point("decision", trials.enrol, trials.test, wrong)
+        counts.note_first_pair("decision", trials.enrol, trials.test, wrong)
         np.logical_or(trials.conflict, wrong, out=trials.conflict)
 
 
@@ -359,12 +369,12 @@ def _split_failed(
     key: Ints, trials: Trials, speaker: NDArray[np.int32] | None, counts: CheckCounts
 ) -> tuple[Ints, Trials]:
     """The trials that were scored, with those that failed beside them."""
-    hit = trials.more["failed"] > 0
+    hit = trials.extra_columns["failed"] > 0
     failed = trials.take(hit).without_conflicts()
     counts.failed += len(failed)
-    counts.by_speaker(FAILED, failed.enrol, speaker)
-    more = {name: column for name, column in trials.more.items() if name != "failed"}
-    scored = replace(trials, more=more).take(~hit)
+    counts.count_by_speaker(FAILED, failed.enrol, speaker)
+    more = {name: column for name, column in trials.extra_columns.items() if name != "failed"}
+    scored = replace(trials, extra_columns=more).take(~hit)
     return key[~hit], replace(scored, failed=failed)
 
 
@@ -399,7 +409,7 @@ def _drop_duplicates(
         return key, trials
     involved = np.concatenate((again, [False])) | np.concatenate(([False], again))
     at = np.flatnonzero(involved)
-    columns: list[NDArray[Any]] = [trials.score, trials.target, *trials.more.values()]
+    columns: list[NDArray[Any]] = [trials.score, trials.target, *trials.extra_columns.values()]
     rank = np.lexsort((trials.conflict[at], *(column[at] for column in columns), key[at]))
     whole: list[NDArray[Any]] = [key, trials.enrol, trials.test, trials.conflict, *columns]
     for column in whole:
@@ -409,13 +419,13 @@ def _drop_duplicates(
         equal &= _equal_cells(column[1:], column[:-1])
     keep = np.concatenate(([True], ~equal))
     counts.duplicates += int(equal.sum())
-    counts.by_speaker(DUPLICATES, trials.enrol[~keep], speaker)
+    counts.count_by_speaker(DUPLICATES, trials.enrol[~keep], speaker)
     key, trials = key[keep], trials.take(keep)
     again = key[1:] == key[:-1]
     clash = np.concatenate((again, [False])) | np.concatenate(([False], again))
     if clash.any():
         counts.conflict_pairs += int((again & ~np.concatenate(([False], again[:-1]))).sum())
-        counts.point("pair", trials.enrol, trials.test, clash)
+        counts.note_first_pair("pair", trials.enrol, trials.test, clash)
         np.logical_or(trials.conflict, clash, out=trials.conflict)
     return key, trials
 
@@ -433,34 +443,37 @@ def _join_trial_list(
 ) -> tuple[EncodedRows, Bools]:
     """Scores with the labels of the trial list; True where the list contradicts itself or them."""
     wanted = pair_key(listed.enrol, listed.test, n)
-    counts.trial_rows += wanted.size
-    order = np.lexsort((*listed.more.values(), listed.label, wanted))
+    counts.list_rows += wanted.size
+    order = np.lexsort((*listed.extra_columns.values(), listed.label, wanted))
     wanted, listed = wanted[order], listed.take(order)
     first = np.concatenate(([True], wanted[1:] != wanted[:-1]))[: wanted.size]
     starts = np.flatnonzero(first)
     again = ~first
-    for column in (listed.label, *listed.more.values()):
+    for column in (listed.label, *listed.extra_columns.values()):
         again[1:] &= _equal_cells(column[1:], column[:-1])
-    counts.trial_duplicates += int(again.sum())
+    counts.list_duplicates += int(again.sum())
     clash = np.zeros(starts.size, dtype=bool)
     clash[np.cumsum(first)[~first & ~again] - 1] = True
     wanted, listed = wanted[starts], listed.take(starts)
-    counts.point("trials", listed.enrol, listed.test, clash)
+    counts.note_first_pair("trials", listed.enrol, listed.test, clash)
     have = pair_key(scored.enrol, scored.test, n)
     place = np.searchsorted(wanted, have)
     found = place < wanted.size
     found[found] = wanted[place[found]] == have[found]
     met = np.zeros(wanted.size, dtype=bool)
     met[place[found]] = True
-    counts.met += int(met.sum())
+    counts.found_in_scores += int(met.sum())
     counts.not_in_trials += int((~found).sum())
     scored, place = scored.take(found), place[found]
     own, theirs = scored.label, listed.label[place]
     doubt = clash[place]
     differ = (own >= 0) & (theirs >= 0) & (own != theirs)
-    counts.point("list", scored.enrol, scored.test, differ)
-    more = {**scored.more, **{name: column[place] for name, column in listed.more.items()}}
-    joined = scored._replace(label=np.where(theirs >= 0, theirs, own), more=more)
+    counts.note_first_pair("list", scored.enrol, scored.test, differ)
+    more = {
+        **scored.extra_columns,
+        **{name: column[place] for name, column in listed.extra_columns.items()},
+    }
+    joined = scored._replace(label=np.where(theirs >= 0, theirs, own), extra_columns=more)
     lost = ~met
     if facts.failed_enrol is not None and facts.failed_test is not None:
         never = lost & (facts.failed_enrol[listed.enrol] | facts.failed_test[listed.test])
@@ -476,14 +489,14 @@ def _count_unscored(
     rows: EncodedRows, speaker: NDArray[np.int32] | None, counts: CheckCounts
 ) -> None:
     """Count trials without score by speaker, all and of each class."""
-    counts.by_speaker(UNSCORED, rows.enrol, speaker)
+    counts.count_by_speaker(UNSCORED, rows.enrol, speaker)
     if speaker is None:
         return
     is_same = speaker[rows.enrol] == speaker[rows.test]
     is_target = np.where(rows.label < 0, is_same, rows.label == 1)
     for label, item in enumerate(UNSCORED_OF_CLASS):
-        counts.by_speaker(item, rows.enrol[is_target == label], speaker)
-    counts.by_speaker(UNSCORED_TESTS, rows.test[~is_target], speaker)
+        counts.count_by_speaker(item, rows.enrol[is_target == label], speaker)
+    counts.count_by_speaker(UNSCORED_TESTS, rows.test[~is_target], speaker)
 
 
 def name_by_speaker(item: str) -> str:
@@ -494,10 +507,10 @@ def name_by_speaker(item: str) -> str:
 def _append_unscored(scored: EncodedRows, listed: EncodedRows) -> EncodedRows:
     """Scored rows with some of the trial list that have no score."""
     more = {}
-    for name, column in scored.more.items():
+    for name, column in scored.extra_columns.items():
         unknown = UNKNOWN_CELL[column.dtype.kind]
         rest = np.full(listed.label.size, unknown, dtype=column.dtype)
-        more[name] = np.concatenate((column, listed.more.get(name, rest)))
+        more[name] = np.concatenate((column, listed.extra_columns.get(name, rest)))
     return EncodedRows(
         np.concatenate((scored.enrol, listed.enrol)),
         np.concatenate((scored.test, listed.test)),
@@ -517,7 +530,7 @@ def _count_oddities(
     back = np.flatnonzero((key[1:] ^ key[:-1]) == 1)
     if back.size:
         counts.reversed += int(back.size)
-        counts.by_speaker(REVERSED, trials.enrol[back + 1], speaker)
+        counts.count_by_speaker(REVERSED, trials.enrol[back + 1], speaker)
         gap = trials.score[back + 1] != trials.score[back]
         counts.reversed_differ += int(gap.sum())
         pair = trials.score[back[gap] + 1], trials.score[back[gap]]
@@ -527,13 +540,13 @@ def _count_oddities(
             size = np.fmax(np.abs(pair[0]), float(np.std(known)) if known.size else 0.0)
         counts.reversed_by = max(counts.reversed_by, float(np.fmax.reduce(apart, initial=0.0)))
         counts.reversed_far += int((apart > _FAR_APART * size).sum())
-    itself = facts.itself(trials.enrol, trials.test, n)
-    counts.of_itself += int(itself.sum())
-    counts.by_speaker(OF_ITSELF, trials.enrol[itself], speaker)
+    itself = facts.is_same_utterance(trials.enrol, trials.test, n)
+    counts.same_utterance += int(itself.sum())
+    counts.count_by_speaker(OF_ITSELF, trials.enrol[itself], speaker)
     finite = np.isfinite(trials.score)
     counts.infinite += int(trials.score.size - finite.sum())
-    counts.by_speaker(INFINITE, trials.enrol[~finite], speaker)
-    counts.kept += trials.score.size
+    counts.count_by_speaker(INFINITE, trials.enrol[~finite], speaker)
+    counts.n_kept += trials.score.size
     counts.targets += int(trials.target.sum())
     if facts.are_some_unknown and speaker is not None:
         counts.without_test_speaker += int((speaker.take(trials.test) < 0).sum())

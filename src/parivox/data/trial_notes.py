@@ -49,7 +49,7 @@ def why_none_left(counts: CheckCounts) -> str:
     """Why no trial is left."""
     reasons = {
         "have no score": counts.unscored,
-        "are of nobody, as placeholders such as 'nan' for a speaker say": counts.of_nobody,
+        "are of nobody, as placeholders such as 'nan' for a speaker say": counts.without_speaker,
         "are not in the trial list": counts.not_in_trials,
         "contradict others": counts.conflicts,
     }
@@ -67,20 +67,20 @@ def reading_notes(
     only_decided = "left out with their trials, as the others have scores"
     always = [
         ("rows", counts.rows),
-        ("trials", counts.kept),
+        ("trials", counts.n_kept),
         ("target trials", counts.targets),
-        ("nontarget trials", counts.kept - counts.targets),
+        ("nontarget trials", counts.n_kept - counts.targets),
     ]
     found = [
         (without_score, counts.unscored, "left out"),
         (REPEATED_UNSCORED, counts.repeated_unscored, "left out"),
-        (OF_NOBODY, counts.of_nobody, NOTE_OF_NOBODY),
+        (OF_NOBODY, counts.without_speaker, NOTE_OF_NOBODY),
         ("decisions of trials without score", counts.decided_only, only_decided),
         (DUPLICATES, counts.duplicates, "counted once"),
         (CONFLICTS, counts.conflicts, "set aside"),
         ("labels that contradict the speakers", counts.wrong_labels, "set aside"),
         (REVERSED, counts.reversed, both_ways),
-        (OF_ITSELF, counts.of_itself, "kept"),
+        (OF_ITSELF, counts.same_utterance, "kept"),
         (INFINITE, counts.infinite, "kept"),
         (WITHOUT_TEST_SPEAKER, counts.without_test_speaker, NOTE_WITHOUT_TEST_SPEAKER),
         (FAILED, counts.failed, "counted as rejected in FRR and FAR"),
@@ -92,20 +92,21 @@ def reading_notes(
     if counts.reversed_far > _MAX_SHARE * counts.reversed:
         note = "a symmetric system gives both orders one score"
         notes.append(DataNote(ODDITIES, REVERSED_FAR, counts.reversed_far, note))
-    if counts.duplicates > _MAX_SHARE * (counts.duplicates + counts.kept):
+    if counts.duplicates > _MAX_SHARE * (counts.duplicates + counts.n_kept):
         note = "the same calls may be in two files or on two days; each is counted once"
         notes.append(DataNote(ODDITIES, REPEATED, counts.duplicates, note))
-    odd = odd_targets(counts.targets, counts.of_itself, counts.conflict_targets)
+    odd = odd_targets(counts.targets, counts.same_utterance, counts.conflict_targets)
     notes += [DataNote(ODDITIES, one.what, one.count, one.note) for one in odd]
     if len(scans) > 1:
-        few = max(counts.not_in_scores, counts.not_in_trials) and 2 * counts.met < min(
-            counts.met + counts.not_in_scores, counts.met + counts.not_in_trials
+        few = max(counts.not_in_scores, counts.not_in_trials) and 2 * counts.found_in_scores < min(
+            counts.found_in_scores + counts.not_in_scores,
+            counts.found_in_scores + counts.not_in_trials,
         )
         hint = pattern_of(*scans) if few else ""
         left_out = f"left out; {hint}" if hint else "left out"
-        notes.append(DataNote("trials", "rows", counts.trial_rows))
+        notes.append(DataNote("trials", "rows", counts.list_rows))
         joined = [
-            DataNote("trials", DUPLICATES, counts.trial_duplicates, "counted once"),
+            DataNote("trials", DUPLICATES, counts.list_duplicates, "counted once"),
             DataNote("trials", UNSCORED, counts.not_in_scores, left_out),
             DataNote("scores", "scores that are in no trial", counts.not_in_trials, "left out"),
         ]
@@ -121,8 +122,8 @@ def contradiction(
     names: Sequence[str],
 ) -> DataError:
     """Name the rows of the first pair that something is wrong with."""
-    kind = next(kind for kind in _KINDS if kind in counts.first)
-    enrol, test = counts.first[kind]
+    kind = next(kind for kind in _KINDS if kind in counts.first_pairs)
+    enrol, test = counts.first_pairs[kind]
     pair = str(ids[enrol]), str(ids[test])
     source = scans[-1] if kind == "trials" else scans[0]
     found = source.rows_of(*pair)

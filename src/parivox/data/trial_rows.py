@@ -229,20 +229,20 @@ class TrialRows:
     ) -> Iterator[list[EncodedRows]]:
         """Rows of either file, in one partition or, on disk, in several."""
         if folder is None:
-            yield [store.whole(rank) for store in self.stores]
+            yield [store.all_rows(rank) for store in self.stores]
             return
         part_of = ranges(self.stores, rank, n)
         for store in self.stores:
             store.scatter(rank, part_of, folder)
         for number in range(int(part_of.max(initial=0)) + 1):
-            yield [store.part(number, folder) for store in self.stores]
+            yield [store.partition(number, folder) for store in self.stores]
 
     def levels(self) -> tuple[dict[str, AttributeValues], dict[str, NDArray[np.int32]]]:
         """Values of the attributes in the rows, and the final codes of what is coded there."""
         levels: dict[str, AttributeValues] = {}
         columns: dict[str, NDArray[np.int32]] = {}
         for key, values in self.values.items():
-            levels[key], place = values.finish()
+            levels[key], place = values.ordered_values()
             columns |= dict.fromkeys(sides_of(key), place)
         if self.thresholds.size:
             place = np.empty(self.thresholds.size + 1, dtype=np.int32)

@@ -68,7 +68,7 @@ class UtteranceRows:
     model: NDArray[np.int32]  # model of each recording that models are made of
     model_row: NDArray[np.int32]  # where that recording stands
 
-    def codes(self, of_row: NDArray[np.int32]) -> NDArray[np.int32]:
+    def utterance_codes(self, of_row: NDArray[np.int32]) -> NDArray[np.int32]:
         """Value of each utterance from that of each row; -1 for models whose recordings differ."""
         known = np.append(of_row, np.int32(-1))
         found = known[self.row]
@@ -94,7 +94,7 @@ class GroupsTrials(Protocol):
     def groups(self) -> tuple[str, ...]:
         """Its groups."""
 
-    def on(self, trials: TrialSet) -> Callable[[Trials], Sides]:
+    def side_coder(self, trials: TrialSet) -> Callable[[Trials], Sides]:
         """What gives the group of either side of each trial of a partition, -1 for none."""
 
 
@@ -110,7 +110,7 @@ class TrialSet:
     utterance_speaker: NDArray[np.int32]
     n_trials: int  # trials with a score, each once, without those set aside
     score_range: tuple[float, float]  # lowest and highest finite score; (0, 0) if none is finite
-    data: Sequence[DataNote]  # what was counted, derived and set aside
+    data_notes: Sequence[DataNote]  # what was counted, derived and set aside
     # hash of the trials, whatever the order of rows, format, compression and partitions
     content_sha256: str
     # what was read: name, format, compression, columns, hash of the bytes
@@ -119,14 +119,14 @@ class TrialSet:
     # `Speakers.ids`: trials without score (in either file), exact duplicates, contradicting rows,
     # infinite scores, trials of an utterance with itself, reversed pairs (by the enrolment whose id
     # is the higher one). Only what occurs.
-    aside: dict[str, NDArray[np.int64]]
-    _parts: Sequence[Trials] | CheckedParts = field(repr=False)
+    counts_by_speaker: dict[str, NDArray[np.int64]]
+    _partitions: Sequence[Trials] | CheckedParts = field(repr=False)
     n_models: int = 0  # so many of the first utterances are models of one or several recordings
     # where the table of utterances tells what is known of them
     recordings: UtteranceRows | None = None
-    # values of each attribute that stands in the rows of trials, as `Trials.more` codes it
-    levels: Mapping[str, AttributeValues] = field(default_factory=dict)
-    # deployed thresholds, rising, then NaN: what `Trials.more["threshold"]` counts in
+    # values of each attribute that stands in the rows of trials, as `Trials.extra_columns` codes it
+    attribute_values: Mapping[str, AttributeValues] = field(default_factory=dict)
+    # deployed thresholds, rising, then NaN: what `Trials.extra_columns["threshold"]` counts in
     thresholds: NDArray[np.float64] = field(default_factory=lambda: np.array([np.nan]))
     # which utterances are said to have failed as enrolments and as test recordings; None where no
     # failure is told of, by a table or by a column of status
@@ -135,16 +135,16 @@ class TrialSet:
     causes: FailureCauses | None = None
     # whether the trials have scores; if not, the score is the decision: 1 or 0
     is_scored: bool = True
-    # what the trials hold besides ids, label and score, as `Trials.more` has it
-    more: frozenset[str] = frozenset()
+    # what the trials hold besides ids, label and score, as `Trials.extra_columns` has it
+    extra_columns: frozenset[str] = frozenset()
     # what `utterance_speaker` counts in; None if speakers were not asked for
-    people: Speakers | None = None
+    speaker_table: Speakers | None = None
     # trials of each day of a log with decisions, [nontarget or target, rejected or accepted]
-    by_day: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    decisions_by_day: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
 
     has_speakers: ClassVar[Literal[True]] = True  # and ids of recordings; counts have neither
     is_llr, is_similarity, llr_base = False, False, None  # is for the options to say
-    in_blocks: ClassVar[bool] = False  # speakers stand for themselves
+    has_speaker_blocks: ClassVar[bool] = False  # speakers stand for themselves
     bins = Bins()  # each score is one of its own
     has_times = True  # each trial's own, where seconds are told
 
@@ -159,7 +159,7 @@ class TrialSet:
         return self.system, self.list
 
     @property
-    def by_speaker(self) -> TrialSet:
+    def trials_by_speaker(self) -> TrialSet:
         """The trials by who takes part in them."""
         return self
 
@@ -175,9 +175,9 @@ class TrialSet:
         keys, speaker = np.zeros((PIECES, n)), self.utterance_speaker.astype(np.intp)
         speaker[speaker < 0] = n  # whom nobody knows
         for part in self.partitions():
-            if "count" in part.more:
+            if "count" in part.extra_columns:
                 continue
-            for kept in part.without_conflicts().blocks(_TRIALS):
+            for kept in part.without_conflicts().chunks(_TRIALS):
                 bits = (kept.score + 0.0).view(np.uint64)
                 sides = [speaker.take(side) for side in (kept.enrol, kept.test)]
                 for i in range(PIECES):
@@ -193,12 +193,12 @@ class TrialSet:
     def n_without_test_speaker(self) -> int:
         """Nontarget trials whose test speaker is unknown; 0 if speakers were not asked for."""
         is_unknown = self.utterance_speaker < 0
-        if self.people is None or is_unknown.all() or not is_unknown.any():
+        if self.speaker_table is None or is_unknown.all() or not is_unknown.any():
             return 0
         kept = (part.without_conflicts() for part in self.partitions())
         return sum(int(is_unknown.take(part.test).sum()) for part in kept)
 
-    def of_utterances(self, of_speaker: NDArray[np.int32]) -> NDArray[np.int32]:
+    def utterance_codes(self, of_speaker: NDArray[np.int32]) -> NDArray[np.int32]:
         """The code of each utterance from that of its speaker, -1 where this is unknown."""
         return np.append(of_speaker, np.int32(-1)).astype(np.int32).take(self.utterance_speaker)
 
@@ -210,38 +210,40 @@ class TrialSet:
     @property
     def is_exact(self) -> bool:
         """Whether every distinct score can be counted by itself."""
-        return self.is_held
+        return self.fits_in_memory
 
     @property
-    def in_use(self) -> NDArray[np.intp]:
+    def speakers_in_use(self) -> NDArray[np.intp]:
         """Speakers that any utterance is of, as indices, rising."""
         return speakers_in(self.utterance_speaker)
 
     @property
-    def is_held(self) -> bool:
+    def fits_in_memory(self) -> bool:
         """Whether all trials are in memory at once."""
-        return len(self._parts) == 1
+        return len(self._partitions) == 1
 
     @property
     def n_partitions(self) -> int:
         """Partitions: one for trials in memory."""
-        return len(self._parts)
+        return len(self._partitions)
 
     def partitions(self) -> Iterator[Trials]:
         """The trials, one partition after the other; may be called again."""
         return (
-            iter(self._parts)
+            iter(self._partitions)
             if self.n_partitions == 1
-            else with_progress(self._parts, "parts", "parts")
+            else with_progress(self._partitions, "parts", "parts")
         )
 
-    def parts(self, layouts: Sequence[object]) -> Iterator[tuple[Trials, Sequence[int]]]:
+    def partitions_by_layout(
+        self, layouts: Sequence[object]
+    ) -> Iterator[tuple[Trials, Sequence[int]]]:
         """Partitions, each with the numbers of the layouts that its trials count in: all."""
         return ((part, range(len(layouts))) for part in self.partitions())
 
-    def sides(self, grouping: GroupsTrials) -> Callable[[Trials], Sides]:
+    def side_coder(self, grouping: GroupsTrials) -> Callable[[Trials], Sides]:
         """What gives the groups of both sides of each trial of a partition, -1 for none."""
-        return grouping.on(self)
+        return grouping.side_coder(self)
 
     def with_trial_columns(
         self,
@@ -255,20 +257,25 @@ class TrialSet:
         `more` are their names, and `levels` the values of attributes among them.
         """
         parts: list[Trials] | CheckedParts = (
-            [] if isinstance(self._parts, list) else CheckedParts(ScratchFolder())
+            [] if isinstance(self._partitions, list) else CheckedParts(ScratchFolder())
         )
         for part in self.partitions():
             parts.append(change(part))
-        columns = self.more | frozenset(more)
-        return replace(self, _parts=parts, levels={**self.levels, **levels}, more=columns)
+        columns = self.extra_columns | frozenset(more)
+        return replace(
+            self,
+            _partitions=parts,
+            attribute_values={**self.attribute_values, **levels},
+            extra_columns=columns,
+        )
 
-    def only(self, rows: NDArray[np.bool_]) -> TrialSet:
+    def with_rows(self, rows: NDArray[np.bool_]) -> TrialSet:
         """Some of the trials that contradict nothing, held in memory; what failed is kept."""
         (part,) = self.partitions()
         kept = part.without_conflicts().take(rows)
-        return replace(self, _parts=[kept], n_trials=len(kept))
+        return replace(self, _partitions=[kept], n_trials=len(kept))
 
-    def where(
+    def with_values(
         self, values: Mapping[str, Collection[str]], groupings: Sequence[GroupsTrials]
     ) -> TrialSet:
         """The trials of which both sides have some of these values of each grouping.
@@ -285,14 +292,16 @@ class TrialSet:
                     msg = f"--only {one.name}={value}: {name_hint(value, one.groups)}"
                     raise ConfigError(msg)
             codes = [i for i, group in enumerate(one.groups) if group in values[one.name]]
-            wished.append((one.on(self), codes))
+            wished.append((one.side_coder(self), codes))
 
         def some(part: Trials) -> Trials:
             sides = [np.isin(side, codes) for on, codes in wished for side in on(part)]
             kept = part.take(np.logical_and.reduce(sides))
             return replace(kept, failed=None if part.failed is None else some(part.failed))
 
-        parts: list[Trials] | CheckedParts = [] if self.is_held else CheckedParts(ScratchFolder())
+        parts: list[Trials] | CheckedParts = (
+            [] if self.fits_in_memory else CheckedParts(ScratchFolder())
+        )
         used, n, low, high = np.zeros(len(self.utterance_ids), dtype=bool), 0, np.inf, -np.inf
         for part in self.partitions():
             parts.append(made := some(part))
@@ -311,35 +320,44 @@ class TrialSet:
         note = DataNote("scores", f"trials that are not {asked}", self.n_trials - n, "set aside")
         return replace(
             self,
-            _parts=parts,
+            _partitions=parts,
             n_trials=n,
             score_range=(float(low), float(high)) if np.isfinite(low) else (0.0, 0.0),
             utterance_speaker=np.where(used, self.utterance_speaker, np.int32(-1)),
-            data=[*self.data, note],
+            data_notes=[*self.data_notes, note],
             # counted over all trials, which are not those that are left
-            aside={k: v for k, v in self.aside.items() if k not in of_all},
+            counts_by_speaker={k: v for k, v in self.counts_by_speaker.items() if k not in of_all},
             content_sha256=hashlib.sha256(f"{self.content_sha256}\0{asked}".encode()).hexdigest(),
         )
 
-    def weighing(self, parts: Sequence[Trials], sha256: str, data: Sequence[DataNote]) -> TrialSet:
+    def with_weighted_rows(
+        self, parts: Sequence[Trials], sha256: str, data: Sequence[DataNote]
+    ) -> TrialSet:
         """Other trials of the same utterances, as rows that weigh their number."""
-        n = sum(int(part.more["count"].sum()) for part in parts)
+        n = sum(int(part.extra_columns["count"].sum()) for part in parts)
         return replace(
-            self, _parts=list(parts), n_trials=n, content_sha256=sha256, data=data, aside={}
+            self,
+            _partitions=list(parts),
+            n_trials=n,
+            content_sha256=sha256,
+            data_notes=data,
+            counts_by_speaker={},
         )
 
     @property
     def has_decisions(self) -> bool:
         """Whether decisions are known: told as such, or by a threshold for each trial."""
-        return "accepted" in self.more or ("threshold" in self.more and self.is_scored)
+        return "accepted" in self.extra_columns or (
+            "threshold" in self.extra_columns and self.is_scored
+        )
 
-    def decided(self, part: Trials) -> NDArray[np.int8]:
+    def decisions(self, part: Trials) -> NDArray[np.int8]:
         """1 for trials that were accepted, 0 for rejected ones, -1 where it is not known."""
         found = np.full(len(part), -1, dtype=np.int8)
-        if "threshold" in part.more and self.is_scored:
-            level = self.thresholds[part.more["threshold"]]
+        if "threshold" in part.extra_columns and self.is_scored:
+            level = self.thresholds[part.extra_columns["threshold"]]
             found = np.where(np.isnan(level), -1, part.score >= level).astype(np.int8)
-        decision = part.more.get("accepted")
+        decision = part.extra_columns.get("accepted")
         return found if decision is None else np.where(decision < 0, found, decision)
 
 
@@ -367,7 +385,7 @@ def with_common_speakers(
     """Trials whose speakers count in one table; where none was given, it is made of their names."""
     if people is not None:
         return people, list(sets)
-    own = [one.people for one in sets if one.people is not None]
+    own = [one.speaker_table for one in sets if one.speaker_table is not None]
     if len(own) == 1:
         return own[0], list(sets)
     names = np.unique(np.concatenate([np.array(one.ids, dtype=object) for one in own]))
@@ -376,11 +394,13 @@ def with_common_speakers(
     for one, mine in zip(sets, own, strict=True):
         place = np.searchsorted(names, np.array(mine.ids, dtype=object)).astype(np.int32)
         aside = {}
-        for item, counts in one.aside.items():
+        for item, counts in one.counts_by_speaker.items():
             aside[item] = np.zeros(names.size, dtype=np.int64)
             aside[item][place] = counts
         speaker = np.append(place, np.int32(-1))[one.utterance_speaker]
-        made.append(replace(one, utterance_speaker=speaker, aside=aside, people=whole))
+        made.append(
+            replace(one, utterance_speaker=speaker, counts_by_speaker=aside, speaker_table=whole)
+        )
     return whole, made
 
 
@@ -427,7 +447,7 @@ class CommonTrials:
                     "B@y=b.csv, to compare these as wholes"
                 )
                 raise ConfigError(msg)
-            restricted |= {i: sets[i].only(np.isin(keys[i], common)) for i in of}
+            restricted |= {i: sets[i].with_rows(np.isin(keys[i], common)) for i in of}
         return cls(sets, restricted, digests, keys)
 
     def is_restricted(self, i: int, j: int) -> bool:
@@ -466,7 +486,7 @@ def _digest(trials: TrialSet) -> bytes:
     place = np.cumsum(used, dtype=np.int64)
     names, *columns = (hashlib.sha256() for _ in range(4))
     start = 0
-    for _, ids in trials.utterance_ids.parts():
+    for _, ids in trials.utterance_ids.chunks():
         names.update("\0".join(ids.filter(used[start : start + len(ids)]).to_list()).encode())
         names.update(b"\0")
         start += len(ids)
@@ -481,8 +501,8 @@ def _digest(trials: TrialSet) -> bytes:
 
 def _speakers_in_common(one: TrialSet, other: TrialSet) -> str:
     """How many speakers two sets have in common, in words."""
-    n, m = one.in_use.size, other.in_use.size
-    shared = np.intersect1d(one.in_use, other.in_use).size
+    n, m = one.speakers_in_use.size, other.speakers_in_use.size
+    shared = np.intersect1d(one.speakers_in_use, other.speakers_in_use).size
     if not shared:
         return "no speaker in common"
     if shared == n == m:

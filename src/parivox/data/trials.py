@@ -137,7 +137,7 @@ def read_trials(
         is_distance=orientation == "distance",
         has_models=tables.models is not None or all(are_customers(one.columns) for one in scans),
         needs_speakers=needed,
-        infers_callers=not tables.tell_speakers,
+        infers_callers=not tables.names_speakers,
         unscored=unscored,
         keeps_scores=keeps_scores,
         day_columns=days,
@@ -155,7 +155,7 @@ def _checked(
     """Number the ids, find the speakers, and check the trials, a partition after the other."""
     failed = _add_failed(rows, tables)
     own = rows.ids.merge()
-    if own.clash:
+    if own.has_clash:
         rows.check_names()
     models = None if rows.model_ids is None else rows.model_ids.merge()
     if models is not None and tables.models is None:
@@ -168,9 +168,11 @@ def _checked(
     speaker[of_nobody] = -1
     facts = _facts(rows, tables, own, models, speaker, failed)
     if of_nobody.any():
-        facts = facts._replace(of_nobody=of_nobody, are_some_unknown=True)
+        facts = facts._replace(has_placeholder_speaker=of_nobody, are_some_unknown=True)
     levels, columns = rows.levels()
-    codes = FinalCodes((own if models is None else models).places, own.places, n_models, columns)
+    codes = FinalCodes(
+        (own if models is None else models).run_positions, own.run_positions, n_models, columns
+    )
     counts = CheckCounts(n_speakers=len(names))
     digest, of_failed = hashlib.sha256(), hashlib.sha256()
     _hash_ids(digest, ids, speaker, names)
@@ -181,17 +183,17 @@ def _checked(
         part = check_partition(
             scored, listed[0] if listed else None, n=len(ids), facts=facts, counts=counts
         )
-        if "enrolment" in counts.first:
-            raise enrolment_of_nobody(rows.scans, ids[counts.first["enrolment"][0]])
-        if conflicts == "error" and counts.first:
+        if "enrolment" in counts.first_pairs:
+            raise enrolment_of_nobody(rows.scans, ids[counts.first_pairs["enrolment"][0]])
+        if conflicts == "error" and counts.first_pairs:
             raise contradiction(rows.scans, counts, ids, facts.speaker, names)
         _hash_trials(part, digest, of_failed)
         parts.append(part)
     if counts.failed:
         digest.update(of_failed.digest())
-    if not counts.kept and not counts.failed:
+    if not counts.n_kept and not counts.failed:
         why = why_none_left(counts)
-        if len(rows.scans) > 1 and not counts.met:
+        if len(rows.scans) > 1 and not counts.found_in_scores:
             why += f"; {why_nothing_fits(*rows.scans)}"
         msg = f"{rows.scans[0].name}: no trial is left to audit; {why}"
         raise DataError(msg)
@@ -205,12 +207,12 @@ def _checked(
         list_,
         ids,
         speaker,
-        counts.kept,
+        counts.n_kept,
         (counts.low, counts.high) if np.isfinite(counts.low) else (0.0, 0.0),
         [*notes, *sources, *rows.notes(), *tables.notes()],
         digest.hexdigest(),
         [*rows.provenance(), *tables.provenance()],
-        counts.aside,
+        counts.counts_by_speaker,
         parts,
         n_models,
         recordings,
@@ -224,7 +226,7 @@ def _checked(
         else None,
         causes,
         rows.is_scored,
-        frozenset(next(iter(parts)).more) - rows.empty_columns(),
+        frozenset(next(iter(parts)).extra_columns) - rows.empty_columns(),
         people,
         rows.by_day.counts(),
     )
@@ -245,13 +247,13 @@ def _add_failed(rows: TrialRows, tables: TrialTables) -> _FailedRuns | None:
         return None
     enrol, enrolled = failures.enrol, rows.model_ids or rows.ids
     if tables.models is not None:
-        enrol = tables.models.failed(enrol)
+        enrol = tables.models.failed_models(enrol)
     first, enrol = enrolled.runs, enrol.unique().sort()
     enrolled.add(enrol)
     rows.ids.add(failures.acquire)
     causes = (
-        failures.causes_of(enrol, ENROL, tables.models),
-        failures.causes_of(failures.acquire, ACQUIRE, None),
+        failures.cause_positions(enrol, ENROL, tables.models),
+        failures.cause_positions(failures.acquire, ACQUIRE, None),
     )
     return _FailedRuns(first, rows.ids.runs - 1, causes)
 
@@ -269,13 +271,13 @@ def _facts(
     failed_enrol = failed_test = made_of = None
     if models is not None and tables.models is not None:
         model, recording = tables.models.recordings(models.series())
-        place = ids.where(recording)
+        place = ids.positions(recording)
         made_of = model.astype(np.int64) * speaker.size + place + n_models
         made_of = np.sort(made_of[place >= 0])
     if failed is not None:
         failed_enrol, failed_test = np.zeros((2, speaker.size), dtype=bool)
-        failed_enrol[(ids if models is None else models).places[failed.enrol]] = True
-        failed_test[n_models + ids.places[failed.test]] = True
+        failed_enrol[(ids if models is None else models).run_positions[failed.enrol]] = True
+        failed_test[n_models + ids.run_positions[failed.test]] = True
     return UtteranceFacts(
         speaker if rows.needs_speakers else None,
         failed_enrol,
@@ -295,8 +297,8 @@ def _causes(
         return None
     n_models = 0 if models is None else len(models)
     enrol, test = np.full((2, n_models + len(ids)), -1, dtype=np.int32)
-    enrol[(ids if models is None else models).places[failed.enrol]] = failed.causes[0]
-    test[n_models + ids.places[failed.test]] = failed.causes[1]
+    enrol[(ids if models is None else models).run_positions[failed.enrol]] = failed.causes[0]
+    test[n_models + ids.run_positions[failed.test]] = failed.causes[1]
     return FailureCauses(tuple(tables.failures.causes), enrol, test)
 
 
@@ -307,7 +309,7 @@ def _recordings(
     if tables.utterances is None or not tables.utterances.attributes.width:
         return None
     listed = tables.utterances.table["utterance"]
-    row = np.concatenate([places_in(part, listed) for _, part in ids.parts()])
+    row = np.concatenate([places_in(part, listed) for _, part in ids.chunks()])
     model, model_row = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
     if models is not None and tables.models is not None:
         row = np.concatenate((np.full(len(models), -1, dtype=np.int32), row))
@@ -320,7 +322,7 @@ def _hash_ids(
     digest: Any, ids: MergedIds, speaker: NDArray[np.int32], names: Sequence[str]
 ) -> None:
     """Hash the ids and whose they are."""
-    for _, part in ids.parts():
+    for _, part in ids.chunks():
         for first in range(0, len(part), _SLICE):
             digest.update(part[first : first + _SLICE].str.join("\n").item().encode() + b"\n")
     used = speakers_in(speaker)
@@ -335,7 +337,7 @@ def _hash_ids(
 def _hash_trials(part: Trials, digest: Any, of_failed: Any) -> None:
     """Hash the trials of a partition, those that failed apart: so partitions change nothing."""
     for trials, to in ((part, digest), (part.failed, of_failed)):
-        for block in () if trials is None else trials.blocks(_TRIALS):
+        for block in () if trials is None else trials.chunks(_TRIALS):
             to.update(records(block))
 
 
@@ -352,18 +354,18 @@ class TrialTables:
     failures: Failures | None = None
 
     @property
-    def tell_speakers(self) -> bool:
+    def names_speakers(self) -> bool:
         """Whether the table of utterances says whose each one is."""
-        return self.utterances is not None and self.utterances.tell_speakers
+        return self.utterances is not None and self.utterances.names_speakers
 
     def notes(self) -> list[DataNote]:
         """Rows that say once more what others say."""
         found = []
-        if self.utterances is not None and self.utterances.repeated:
-            item, count = "rows that repeat an utterance", self.utterances.repeated
+        if self.utterances is not None and self.utterances.n_repeated_rows:
+            item, count = "rows that repeat an utterance", self.utterances.n_repeated_rows
             found.append(DataNote("utterances", item, count, "merged"))
-        if self.models is not None and self.models.repeated:
-            item, count = "rows that repeat a recording of a model", self.models.repeated
+        if self.models is not None and self.models.n_repeated_rows:
+            item, count = "rows that repeat a recording of a model", self.models.n_repeated_rows
             found.append(DataNote("models", item, count, "merged"))
         return found
 
@@ -401,8 +403,8 @@ def find_speakers(
         notes.append(DataNote("models", f"enrolments {item}", n_models))
     own, named = speaker[n_models:], ids.values >= 0
     if len(names):
-        if tables.utterances is not None and tables.tell_speakers:
-            for start, part in ids.parts():
+        if tables.utterances is not None and tables.names_speakers:
+            for start, part in ids.chunks():
                 codes = ids.values[start : start + len(part)]
                 at = np.flatnonzero(codes >= 0)
                 whose = names.gather(place[codes[at]])
@@ -412,7 +414,7 @@ def find_speakers(
         item = "utterances with a speaker in a column"
         notes.append(DataNote("scores", item, int(named.sum())))
     rest = _find_others(rows, tables, people, ids, files, own)
-    if rest and tables.tell_speakers:
+    if rest and tables.names_speakers:
         notes.append(DataNote("utterances", "utterances with a speaker in the table", rest))
     elif rest:
         notes.append(DataNote("scores", "utterance ids that begin with their speaker", rest))
@@ -434,7 +436,7 @@ def _find_others(
     if tables.failures is not None:
         names.append(tables.failures.name)
     found = 0
-    for start, part in ids.parts():
+    for start, part in ids.chunks():
         of = files[start : start + len(part)]
         for which, name in enumerate(names):
             at = np.flatnonzero(of == which)
@@ -446,7 +448,7 @@ def _find_others(
                     mine, people, tables.utterances, name, known=bool(found), may_be_nobody=True
                 )
                 found += at.size
-    if tables.utterances is not None and tables.tell_speakers:
+    if tables.utterances is not None and tables.names_speakers:
         _find_listed(tables.utterances, people, ids, speaker)
     return found
 
@@ -456,7 +458,7 @@ def _find_listed(
 ) -> None:
     """Find the speakers that the trials do not know and that the table of utterances does."""
     listed, named = utterances.table["utterance"], utterances.table["speaker"]
-    for start, part in ids.parts():
+    for start, part in ids.chunks():
         at = np.flatnonzero(ids.values[start : start + len(part)] == UNKNOWN)
         place = places_in(part.gather(at), listed)
         whose = named.gather(place[place >= 0])
@@ -470,7 +472,7 @@ def _files(rows: TrialRows, ids: MergedIds) -> NDArray[np.int8]:
     """
     found = np.full(len(ids), _FAILURES, dtype=np.int8)
     for run in range(rows.listed - 1, -1, -1):  # the scores come last, and have the last word
-        found[ids.places[run]] = 0 if run < rows.scored else 1
+        found[ids.run_positions[run]] = 0 if run < rows.scored else 1
     found[ids.values != -1] = -1
     return found
 
@@ -482,11 +484,11 @@ def _names(
     found = [names]
     if tables.models is not None:
         found.append(tables.models.speaker_of["speaker"])
-    if tables.utterances is not None and tables.tell_speakers:
-        parts = (part for _, part in ids.parts())
-        found.append(tables.utterances.everyone(parts, rows.scans[0].name))
+    if tables.utterances is not None and tables.names_speakers:
+        parts = (part for _, part in ids.chunks())
+        found.append(tables.utterances.all_speakers(parts, rows.scans[0].name))
         return pl.concat(found).unique().sort()
-    for start, part in ids.parts():
+    for start, part in ids.chunks():
         of = files[start : start + len(part)]
         first = part.gather(np.flatnonzero(of >= 0))
         bare = first.filter(~first.str.contains(r"[/\\]"))

@@ -23,8 +23,8 @@ DEEPEST = 4
 class YamlNode(NamedTuple):
     """A text, a list or a mapping, and where it stands."""
 
-    value: Value
-    where: str
+    content: Value
+    location: str
 
 
 Value: TypeAlias = "str | list[YamlNode] | dict[str, YamlNode]"
@@ -36,7 +36,7 @@ def read_yaml(text: str, name: str) -> YamlNode | None:
     Examples
     --------
     >>> found = read_yaml("nordic: [NO, 007]", "groups.yaml")
-    >>> [node.value for node in found.value["nordic"].value]
+    >>> [node.content for node in found.content["nordic"].content]
     ['NO', '007']
     """
     try:
@@ -107,13 +107,13 @@ def node_of(value: object, where: str, depth: int = 0) -> YamlNode:
 
 def _enter(entries: dict[str, YamlNode], key: YamlNode, entry: YamlNode) -> None:
     """Add an entry, which stands where its key does."""
-    if not isinstance(key.value, str):
-        msg = f"{key.where}: a name is a list or mapping; give a text before the colon"
+    if not isinstance(key.content, str):
+        msg = f"{key.location}: a name is a list or mapping; give a text before the colon"
         raise ConfigError(msg)
-    if key.value in entries:
-        msg = f"{key.where}: {key.value!r} stands twice; keep one, or join the two"
+    if key.content in entries:
+        msg = f"{key.location}: {key.content!r} stands twice; keep one, or join the two"
         raise ConfigError(msg)
-    entries[key.value] = YamlNode(entry.value, key.where)
+    entries[key.content] = YamlNode(entry.content, key.location)
 
 
 def _text(text: str, where: str) -> str:

@@ -185,7 +185,7 @@ def _groups_of(scores: Any, found: Calibrator, asked: HeldOutOptions) -> pl.Data
             f"{name_hint(first, grouping.groups)}"
         )
         raise ConfigError(msg)
-    code = grouping.of_side(trials, found.side)
+    code = grouping.side_codes(trials, found.side)
     if code is None:
         msg = f"--apply: groups by {found.by} are of trials, not of people; calibrate by another"
         raise ConfigError(msg)

@@ -551,7 +551,7 @@ def _record(
         "folds": asked.folds,
         "seed": asked.seed,
         "confidence": asked.confidence,
-        "speakers": int(chosen.in_use.size),
+        "speakers": int(chosen.speakers_in_use.size),
         "trials": material.score.size,
         "unknown": int((material.group == len(material.groups)).sum()),
         "trials_sha256": chosen.content_sha256,

@@ -142,14 +142,14 @@ def read_context(source: object) -> Context | None:
         )
         raise ConfigError(msg)
     content = read_content(source)
-    if content.data is None or len(content.data) > MOST_BYTES:
+    if content.payload is None or len(content.payload) > MOST_BYTES:
         msg = (
             f"{content.name}: is larger than {MOST_BYTES >> 20} MiB, so it is not a context file; "
             "name another"
         )
         raise ConfigError(msg)
     try:
-        text = content.data.decode("utf-8-sig")
+        text = content.payload.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         msg = f"{content.name}: is not text; write it in UTF-8, with lines as in '{_EXAMPLE}'"
         raise DataError(msg) from error
@@ -163,7 +163,7 @@ def _context(node: YamlNode, sha256: str) -> Context:
     values: dict[str, Any] = {}
     known = [one.name for one in fields(Context) if one.name != "sha256"]
     for key, held in _entries(node, "a context", known, _EXAMPLE).items():
-        if held.value == "":
+        if held.content == "":
             continue
         if key in _CHOICES:
             names = [one.name for one in fields(Choice)]
@@ -181,24 +181,24 @@ def _entries(
     node: YamlNode, what: str, known: list[str] | None, example: str
 ) -> dict[str, YamlNode]:
     """Entries of a mapping, if all of them are known; None knows any."""
-    if not isinstance(node.value, dict):
-        kind = "a list" if isinstance(node.value, list) else "one text"
-        msg = f"{node.where}: {what} is {kind}; write lines as in '{example}'"
+    if not isinstance(node.content, dict):
+        kind = "a list" if isinstance(node.content, list) else "one text"
+        msg = f"{node.location}: {what} is {kind}; write lines as in '{example}'"
         raise ConfigError(msg)
-    if not node.value:
-        raise ConfigError(_nothing(node.where))
-    for key, held in node.value.items():
+    if not node.content:
+        raise ConfigError(_nothing(node.location))
+    for key, held in node.content.items():
         if known is not None and key not in known:
-            msg = f"{held.where}: {what} holds no {key!r}; {name_hint(key, known)}"
+            msg = f"{held.location}: {what} holds no {key!r}; {name_hint(key, known)}"
             raise ConfigError(msg)
-    return node.value
+    return node.content
 
 
 def _text(node: YamlNode, what: str) -> str:
-    if isinstance(node.value, str):
-        return node.value
-    kind = "a list" if isinstance(node.value, list) else "a mapping"
-    msg = f"{node.where}: {what} is {kind}; write it as one text"
+    if isinstance(node.content, str):
+        return node.content
+    kind = "a list" if isinstance(node.content, list) else "a mapping"
+    msg = f"{node.location}: {what} is {kind}; write it as one text"
     raise ConfigError(msg)
 
 
@@ -207,11 +207,11 @@ def _label(node: YamlNode, name: str) -> str:
     words = _text(node, f"the label of {name!r}")
     if not words or len(words) > _LONGEST_LABEL:
         found = f"has {len(words)} characters" if words else "is empty"
-        msg = f"{node.where}: the label of {name!r} {found}; write 1 to {_LONGEST_LABEL}"
+        msg = f"{node.location}: the label of {name!r} {found}; write 1 to {_LONGEST_LABEL}"
         raise ConfigError(msg)
     if odd := next((sign for sign in words if sign in _JOINING), ""):
         msg = (
-            f"{node.where}: the label of {name!r} holds {odd!r}, which joins names; write it in "
+            f"{node.location}: the label of {name!r} holds {odd!r}, which joins names; write it in "
             "words"
         )
         raise ConfigError(msg)
@@ -219,9 +219,9 @@ def _label(node: YamlNode, name: str) -> str:
 
 
 def _plain(node: YamlNode) -> object:
-    if isinstance(node.value, dict):
-        return {key: _plain(held) for key, held in node.value.items()}
-    return [_plain(one) for one in node.value] if isinstance(node.value, list) else node.value
+    if isinstance(node.content, dict):
+        return {key: _plain(held) for key, held in node.content.items()}
+    return [_plain(one) for one in node.content] if isinstance(node.content, list) else node.content
 
 
 def _nothing(name: str) -> str:

@@ -63,7 +63,7 @@ class Edges:
                 f"may be from {low:.4g} to {high:.4g}; give a larger one"
             )
             raise ConfigError(msg)
-        self.values = bins.between(low, high)
+        self.values = bins.edges_between(low, high)
         self.is_grid = bool(bins.width)  # whether edges lie between all cells
         width = bins.width or max(high - low, 1e-9)
         self.scale, start = 1 / width, self.values[0] if self.is_grid else low

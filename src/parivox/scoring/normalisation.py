@@ -123,7 +123,9 @@ def _holds_vectors(path: Path) -> bool:
 def _ids(path: Path) -> pl.Series:
     """Distinct ids of a text, one a line with or without a header, or of a table."""
     content = read_content(str(path))
-    lines = [line.strip() for line in (content.data or b"").decode(errors="replace").splitlines()]
+    lines = [
+        line.strip() for line in (content.payload or b"").decode(errors="replace").splitlines()
+    ]
     lines = [line for line in lines if line]
     if not lines or "\0" in lines[0] or any(sign in lines[0] for sign in ",;\t "):
         return read_utterances(str(path)).table["utterance"]

@@ -274,9 +274,9 @@ def plan(scores: Any, *, out: str | os.PathLike[str], shards: int = 32, **option
             msg = f"{path}: holds the same bytes as {same}, which would count twice; leave one out"
             raise ConfigError(msg)
         inputs.append(
-            {"role": "scores", "path": path, "sha256": extent.sha256, "rows": extent.rows}
+            {"role": "scores", "path": path, "sha256": extent.sha256, "rows": extent.n_rows}
         )
-        reach.append((extent.low, extent.high))
+        reach.append((extent.lowest_score, extent.highest_score))
         columns.append((path, extent.columns))
     sizes = [one["rows"] for one in inputs]
     step = _step(sum(sizes), reach)

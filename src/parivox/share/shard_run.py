@@ -118,7 +118,7 @@ def _read(plan: Plan, number: int) -> _Part:
     assert isinstance(trials, TrialSet)
     assert people is not None
     plan.check_scores(rows.path, trials.provenance[0]["sha256"])
-    origin = trials.provenance, encoded_speakers(trials.in_use, len(people.ids))
+    origin = trials.provenance, encoded_speakers(trials.speakers_in_use, len(people.ids))
     return _Part(read, asked, trials, people, origin)
 
 

@@ -54,7 +54,7 @@ def drawn(alike):
     def keep(found, options, block, together):
         (one,) = found.trial_sets
         kept["draws"] = draw_speakers([one], found.groupings, options, block, together)
-        kept["ids"] = list(one.people.ids)
+        kept["ids"] = list(one.speaker_table.ids)
         return kept["draws"]
 
     options = {"replicates": REPLICATES, "seed": SEED, "operating_points": ["eer", "min-cdet"]}

@@ -23,7 +23,7 @@ def drawn(bank):
     def keep(found, options, block, together):
         (one,) = found.trial_sets
         kept["draws"] = draw_speakers([one], found.groupings, options, block, together)
-        kept["ids"] = list(one.people.ids)
+        kept["ids"] = list(one.speaker_table.ids)
         return kept["draws"]
 
     with pytest.MonkeyPatch.context() as patch:

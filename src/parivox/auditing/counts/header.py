@@ -209,8 +209,8 @@ def _run(column: NDArray[np.integer], value: int) -> slice | NDArray[np.bool_]:
 def _check_values(one: TrialCounts, rows: dict[str, NDArray[Any]]) -> None:
     """Refuse scores that are no edges, and rows that tell what the file does not."""
     if one.is_scored:
-        each, _ = one.rows.numbered("value")
-        need(np.array_equal(one.bins.of(each), each), "scores between the edges of the bins")
+        each, _ = one.rows.distinct_numbers("value")
+        need(np.array_equal(one.bins.binned(each), each), "scores between the edges of the bins")
     else:
         scored = rows["failed"] == 0
         value = rows["value"][scored]

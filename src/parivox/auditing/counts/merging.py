@@ -191,22 +191,22 @@ def _united(
             )
             raise DataError(msg)
         values = [
-            _joined(text, [(one.values[i], name) for one, name in known])
+            _joined(text, [(one.attribute_values[i], name) for one, name in known])
             for i, text in enumerate(first.attributes)
         ]
         place = [{value: i for i, value in enumerate(one)} for one in values]
-        parts = {part for one in same for part in one.parts}
+        parts = {part for one in same for part in one.group_values}
         ordered = sorted(
             parts, key=lambda part: [at[value] for at, value in zip(place, part, strict=True)]
         )
-        is_of_speakers = all(one.of_speaker is not None for one in same)
+        is_of_speakers = all(one.speaker_codes is not None for one in same)
         made.append(
             Grouping(
                 first.name,
                 tuple("+".join(part) for part in ordered),
                 np.empty(0, dtype=np.int32) if is_of_speakers else None,
                 attributes=first.attributes,
-                parts=tuple(ordered),
+                group_values=tuple(ordered),
                 counted_values=tuple(values),
             )
         )
@@ -293,8 +293,8 @@ def _placed(
 
 def _places(of: Grouping, to: Grouping) -> list[int]:
     """Where each group of one grouping stands in another, -1 for nowhere."""
-    known = {part: i for i, part in enumerate(to.parts)}
-    return [known.get(part, -1) for part in of.parts]
+    known = {part: i for i, part in enumerate(to.group_values)}
+    return [known.get(part, -1) for part in of.group_values]
 
 
 def _seen_in_all(several: Sequence[TrialCounts]) -> Iterator[Seen]:
@@ -375,7 +375,9 @@ def _without_withheld(one: TrialCounts) -> TrialCounts:
     for of in one.within:
         kept = [i for i, group in enumerate(of.groups) if f"{of.name}={group}" not in lost]
         groups = tuple(of.groups[i] for i in kept)
-        within.append(replace(of, groups=groups, parts=tuple(of.parts[i] for i in kept)))
+        within.append(
+            replace(of, groups=groups, group_values=tuple(of.group_values[i] for i in kept))
+        )
     made = _placed(replace(one, rows=CountRows(columns)), one.groupings, within)
     return replace(made, rows=CountRows.total([made.rows]))
 

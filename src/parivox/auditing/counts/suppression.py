@@ -47,11 +47,11 @@ def words(code: int, least: int) -> str:
 
 def shown(grouping: Grouping, withheld: Container[Place]) -> Grouping:
     """The grouping, by which speakers of groups that are withheld of all trials are in none."""
-    if grouping.of_speaker is None:
+    if grouping.speaker_codes is None:
         return grouping
     lost = [i for i, one in enumerate(grouping.groups) if (grouping.name, "", one) in withheld]
-    group = np.where(np.isin(grouping.of_speaker, lost), -1, grouping.of_speaker)
-    return replace(grouping, of_speaker=group.astype(np.int32))
+    group = np.where(np.isin(grouping.speaker_codes, lost), -1, grouping.speaker_codes)
+    return replace(grouping, speaker_codes=group.astype(np.int32))
 
 
 def hide_levels(used: Bools, least: int) -> Codes:
@@ -164,8 +164,8 @@ def _sums(codes: Sequence[Codes], groupings: Sequence[Grouping]) -> Iterator[_Su
             if not set(coarse.attributes) < set(fine.attributes):
                 continue
             place = [fine.attributes.index(one) for one in coarse.attributes]
-            known = {parts: k for k, parts in enumerate(coarse.parts)}
-            whose = [known.get(tuple(of[i] for i in place), -1) for of in fine.parts]
+            known = {parts: k for k, parts in enumerate(coarse.group_values)}
+            whose = [known.get(tuple(of[i] for i in place), -1) for of in fine.group_values]
             for k in sorted(set(whose) - {-1}):
                 of_it = [i for i, one in enumerate(whose) if one == k]
                 for level in levels:

@@ -131,7 +131,7 @@ class TrialCounts:
     """What is to be done before they are in a file."""
 
     has_speakers: ClassVar[Literal[False]] = False
-    is_held = True  # in memory, at once
+    fits_in_memory = True  # in memory, at once
     score_range = (0.0, 0.0)  # of scores that are still to be put in bins: none
     has_times = False  # each trial's own
     n_without_test_speaker = 0  # such trials are not counted
@@ -144,12 +144,12 @@ class TrialCounts:
         return SCORES in self.contents
 
     @property
-    def by_speaker(self) -> SpeakerCounts | None:
+    def trials_by_speaker(self) -> SpeakerCounts | None:
         """The trials by who takes part in them; None where it is not known."""
         return self.tally
 
     @property
-    def in_blocks(self) -> bool:
+    def has_speaker_blocks(self) -> bool:
         """Whether what is known of speakers is known of blocks of them."""
         return self.tally is not None and self.tally.are_blocks
 
@@ -184,13 +184,13 @@ class TrialCounts:
         return self.contents if FAILURES in self.contents else None
 
     @property
-    def more(self) -> frozenset[str]:
-        """What the rows hold besides, in the words of ``Trials.more``."""
+    def extra_columns(self) -> frozenset[str]:
+        """What the rows hold besides, in the words of ``Trials.extra_columns``."""
         words = {THRESHOLDS: "threshold", SECONDS: "seconds"}
         return frozenset(word for what, word in words.items() if what in self.contents)
 
     @property
-    def data(self) -> Sequence[Note]:
+    def data_notes(self) -> Sequence[Note]:
         """What was counted, derived and set aside."""
         return self.notes
 
@@ -219,17 +219,19 @@ class TrialCounts:
         rows = self.columns
         return int(rows["count"][(rows["block"] == 0) & (rows["failed"] == 0)].sum())
 
-    def decided(self, part: Trials) -> NDArray[np.int8]:
+    def decisions(self, part: Trials) -> NDArray[np.int8]:
         """1 for accepted, 0 for rejected, -1 where it is not known."""
-        return part.more["accepted"]
+        return part.extra_columns["accepted"]
 
-    def sides(self, grouping: Grouping) -> Callable[[Trials], tuple[Codes, Codes]]:
+    def side_coder(self, grouping: Grouping) -> Callable[[Trials], tuple[Codes, Codes]]:
         """What gives the groups of both sides, or the level, of the rows of a block."""
         if any(grouping is one for one in self.within):
-            return lambda part: (part.more["level"], part.more["level"])
+            return lambda part: (part.extra_columns["level"], part.extra_columns["level"])
         return lambda part: (part.enrol, part.test)
 
-    def parts(self, layouts: Sequence[Layout]) -> Iterator[tuple[Trials, Sequence[int]]]:
+    def partitions_by_layout(
+        self, layouts: Sequence[Layout]
+    ) -> Iterator[tuple[Trials, Sequence[int]]]:
         """Rows of one block after the other as trials, and the layouts that they count in."""
         names = [one.name for one in self.groupings]
         levels = ["", *(one.name for one in self.within)]
@@ -261,7 +263,7 @@ class TrialCounts:
         scored = every.take(~failed)
         return Trials(
             *(scored.enrol, scored.test, scored.target, scored.score, scored.conflict),
-            scored.more,
+            scored.extra_columns,
             every.take(failed) if failed.any() else None,
         )
 
@@ -344,7 +346,7 @@ class TrialCounts:
             yield {name: getattr(one, name) for name in names}
         row = {"source": "counts", "grouping": "", "group": "", "count": None, "note": ""}
         yield {**row, "item": "files of counts", "count": len(self.sources)}
-        if self.bins.no_curve:
+        if self.bins.no_curve_reason:
             yield {**row, "item": f"counted at {self.bins.in_words()}"}
         for (grouping, level, group), why in self.withheld.items():
             where = {"grouping": grouping, "group": group, "within": level}
@@ -562,5 +564,5 @@ def _width(columns: Mapping[str, NDArray[Any]], counts: TrialCounts) -> str:
 def _binned(
     columns: Mapping[str, NDArray[Any]], width: str, counts: TrialCounts
 ) -> Mapping[str, NDArray[Any]]:
-    value = Bins(width, counts.bins.thresholds).of(columns["value"])
+    value = Bins(width, counts.bins.thresholds).binned(columns["value"])
     return CountRows.total([CountRows({**columns, "value": value})]).columns

@@ -200,7 +200,7 @@ def _detected(content: SourceBytes, columns: RequestedColumns) -> Format:
             "put enrol, test, decision above them, separated as they are"
         )
         raise DataError(msg)
-    if columns.by_role and not columns.elsewhere:
+    if columns.by_role and not columns.may_be_elsewhere:
         return DELIMITED  # which says which of the columns is missing
     names, _, _ = read_header(content)
     shown = ", ".join(repr(name[:40]) for name in names[:8])

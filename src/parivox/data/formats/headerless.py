@@ -254,7 +254,7 @@ def headerless(
 
     def scan(content: SourceBytes, columns: RequestedColumns) -> Scan:
         check_text(content)
-        if columns.by_role and not columns.elsewhere:
+        if columns.by_role and not columns.may_be_elsewhere:
             msg = (
                 f"{content.name}: --columns names {', '.join(columns.by_role.values())}, but the "
                 f"file is read as {name}, without a header; give {columns.option} delimited if it "

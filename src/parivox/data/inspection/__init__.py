@@ -62,7 +62,7 @@ def inspect_files(
 
     See `parivox.inspect`; `stem` names the system that an audit takes a file to be of.
     """
-    asked = RequestedColumns(dict(columns), elsewhere=True)
+    asked = RequestedColumns(dict(columns), may_be_elsewhere=True)
     once, repeated = _without_repeats(given)
     sources = [_readable_again(one, number) for number, one in enumerate(once, 1)]
     inspected = []

@@ -378,7 +378,7 @@ def _codes(
     value = ids.join(values.unique("id"), on="id", how="left", maintain_order="left")["value"]
     bands = parse_attribute(column.by).bands if column.bands else None
     if bands is not None:
-        return bands.of(bands.numbers(value.to_list(), column.by, table.found.name)).astype(
-            np.int64
-        )
+        return bands.band_indices(
+            bands.parse_cells(value.to_list(), column.by, table.found.name)
+        ).astype(np.int64)
     return (value.rank("dense").cast(pl.Int64) - 1).fill_null(-1).to_numpy()

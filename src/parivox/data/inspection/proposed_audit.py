@@ -128,11 +128,11 @@ class ProposedAudit:
                 except ParivoxError as error:
                     yield str(error)
         if groups is not None and not is_checked:
-            for text, recipe in groups.recipes.items():
+            for text, recipe in groups.definitions.items():
                 values = self._values(text)
                 try:
                     if values:
-                        recipe.check(values)
+                        recipe.refuse_empty_groups(values)
                 except ConfigError as error:
                     yield str(error)
 
@@ -172,11 +172,11 @@ class ProposedAudit:
 
     def _compare(self, trials: TrialSet) -> None:
         """Ask the audit whether attributes that stand in several files say the same."""
-        assert trials.people is not None
+        assert trials.speaker_table is not None
         for place, shared in enumerate(self.shared):
             refused = ""
             try:
-                make_groupings(trials.people, [shared.name], sets=[trials])
+                make_groupings(trials.speaker_table, [shared.name], sets=[trials])
             except ConfigError as error:
                 refused = str(error)
             self.shared[place] = replace(shared, refused=refused or shared.refused or "")
@@ -324,7 +324,7 @@ class ProposedAudit:
 
 def _make_groups(trials: TrialSet, groups: GroupsFile | None) -> None:
     """Ask the audit for what a groups file asks for."""
-    assert trials.people is not None
+    assert trials.speaker_table is not None
     for option, by in (("--by", groups.by), ("--within", groups.within)) if groups else ():
         if by:
-            make_groupings(trials.people, by, sets=[trials], file=groups, option=option)
+            make_groupings(trials.speaker_table, by, sets=[trials], file=groups, option=option)
