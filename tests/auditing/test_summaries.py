@@ -35,7 +35,7 @@ def bias(*blocks, parts=PARTS, **columns):
 def summaries(rows, start=0, attributes=("gender", "nation"), parts=PARTS):
     before = len(rows.cells["value"])
     groups = tuple("+".join(part) for part in parts)
-    grouping = Grouping(G, groups, None, attributes=tuple(attributes), parts=tuple(parts))
+    grouping = Grouping(G, groups, None, attributes=tuple(attributes), group_values=tuple(parts))
     add_mean_rows(rows, WHERE, start, grouping)
     return rows.table().rows()[before:]
 

@@ -110,7 +110,7 @@ def test_recordings_and_trials_may_be_grouped_in_very_many_ways():
     for one in (some, others):
         *_, channel = one.groupings
         groups, parts = (*channel.groups, *more), (*channel.group_values, *((i,) for i in more))
-        wide = [replace(channel, name=f"{i}", groups=groups, parts=parts) for i in range(3)]
+        wide = [replace(channel, name=f"{i}", groups=groups, group_values=parts) for i in range(3)]
         made.append(count_by_speaker(one.trials, THRESHOLDS, wide))
     whole = made[0] + made[1]
     assert whole.columns["side"].max() > 1 << 50

@@ -143,14 +143,14 @@ def test_what_a_whole_file_says(read):
 def test_values_are_merged_renamed_and_put_in_the_order_of_the_file(read):
     gender = read(WHOLE).definitions["gender"]
     values = ["F", "M", "f", "m", "x"]
-    assert gender.apply(values) == (["women", "men"], [0, 1, 0, 1, -1], ["x"])
+    assert gender.grouped(values) == (["women", "men"], [0, 1, 0, 1, -1], ["x"])
 
 
 @pytest.mark.minimal
 def test_groups_without_a_value_in_the_data_are_not_made(read):
     gender = read(WHOLE).definitions["gender"]
-    assert gender.apply(["m"]) == (["men"], [0], [])
-    assert gender.apply([]) == ([], [], [])
+    assert gender.grouped(["m"]) == (["men"], [0], [])
+    assert gender.grouped([]) == ([], [], [])
 
 
 @pytest.mark.minimal
@@ -158,13 +158,13 @@ def test_other_values_become_one_group_behind_the_named_ones(read):
     nationality = read(WHOLE).definitions["nationality"]
     values = ["Canada", "Ghana", "India", "Peru", "USA"]
     wanted = ["North America", "India", "elsewhere"]
-    assert nationality.apply(values) == (wanted, [0, 2, 1, 2, 0], [])
+    assert nationality.grouped(values) == (wanted, [0, 2, 1, 2, 0], [])
 
 
 @pytest.mark.minimal
 def test_other_values_may_keep_their_names(read):
     channel = read(WHOLE).definitions["channel"]
-    assert channel.apply(["app", "web", "phone", "desk"]) == (
+    assert channel.grouped(["app", "web", "phone", "desk"]) == (
         ["phone", "web", "app", "desk"],
         [2, 1, 0, 3],
         [],
@@ -173,12 +173,12 @@ def test_other_values_may_keep_their_names(read):
 
 @pytest.mark.minimal
 def test_others_may_join_a_named_group_and_a_kept_value_the_group_of_its_name():
-    assert GroupDefinition({"rest": ("x",), "a": ("a",)}, "rest").apply(["a", "b", "x"]) == (
+    assert GroupDefinition({"rest": ("x",), "a": ("a",)}, "rest").grouped(["a", "b", "x"]) == (
         ["rest", "a"],
         [1, 0, 0],
         [],
     )
-    assert GroupDefinition({"women": ("f",)}, KEEP).apply(["f", "women"]) == (["women"], [0, 0], [])
+    assert GroupDefinition({"women": ("f",)}, KEEP).grouped(["f", "women"]) == (["women"], [0, 0], [])
 
 
 @pytest.mark.minimal
@@ -211,7 +211,7 @@ def test_the_recipe_of_an_attribute_serves_either_side_but_not_whether_both_are_
     )
     named = {text: found.definition(parse_attribute(text)) for text in found.by}
     assert [list(recipe.groups) for recipe in named.values()] == [["17"], ["18"], ["18+"], ["same"]]
-    assert read("groups: {age: ['17']}\n").recipe(parse_attribute("same:age")) is None
+    assert read("groups: {age: ['17']}\n").definition(parse_attribute("same:age")) is None
     with pytest.raises(ConfigError, match="no grouping of 'by' uses the groups of 'age'"):
         read("by: same:age\ngroups: {age: ['17']}\n")
 
@@ -228,24 +228,24 @@ def test_without_by_each_attribute_with_groups_is_a_grouping(read):
 def test_absent_values_are_told_and_a_group_without_any_is_refused(read):
     gender = read(WHOLE).definitions["gender"]
     assert gender.absent_values(["f", "m", "x"]) == ["F", "female", "M", "male"]
-    gender.check(["f", "m", "x"])
+    gender.refuse_empty_groups(["f", "m", "x"])
     with pytest.raises(ConfigError) as told:
-        gender.check(["Female", "m"])
+        gender.refuse_empty_groups(["Female", "m"])
     assert str(told.value) == (
         "groups.yaml: line 6: group 'women' holds no value that occurs ('f', 'F', 'female'); "
         "nearest: 'Female'; correct its values, or take the group out"
     )
     with pytest.raises(ConfigError, match="nearest: '1', '2';"):
-        gender.check(["1", "2"])
+        gender.refuse_empty_groups(["1", "2"])
     with pytest.raises(ConfigError, match="nearest: there is none;"):
-        gender.check([])
+        gender.refuse_empty_groups([])
 
 
 @pytest.mark.minimal
 def test_long_lists_are_checked_in_time_and_told_in_part():
     recipe = GroupDefinition({"all": tuple(f"x{i}" for i in range(50_000))})
     with pytest.raises(ConfigError) as told:
-        recipe.check([f"y{i}" for i in range(20_000)])
+        recipe.refuse_empty_groups([f"y{i}" for i in range(20_000)])
     assert len(str(told.value)) < 400
 
 
@@ -419,7 +419,7 @@ def test_no_value_is_lost_without_being_told(groups, others, values):
     for name, held in groups.items():
         parted[name] = tuple(v for v in held if v not in seen)
         seen.update(held)
-    made, of_value, left_out = GroupDefinition(parted, others).apply(values)
+    made, of_value, left_out = GroupDefinition(parted, others).grouped(values)
     assert len(of_value) == len(values)
     assert [v for v, i in zip(values, of_value, strict=True) if i < 0] == left_out
     assert sorted({i for i in of_value if i >= 0}) == list(range(len(made)))

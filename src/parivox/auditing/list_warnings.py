@@ -56,7 +56,7 @@ def list_warnings(trials: TrialSet, groupings: Sequence[Grouping]) -> Iterator[D
 
     Yields
     ------
-    Odd
+    DataWarning
     """
     n_speakers = int(trials.utterance_speaker.max(initial=-1)) + 1
     by_speaker = np.zeros((2, n_speakers), dtype=np.int64)
@@ -122,7 +122,7 @@ def reversed_scores(cells: CellCounts) -> Iterator[tuple[str, DataWarning]]:
 
     Yields
     ------
-    tuple of str and Odd
+    tuple of str and DataWarning
         The grouping, and the group with its number of trials.
     """
     for of_grouping in cells.group_counts:

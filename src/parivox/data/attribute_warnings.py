@@ -85,7 +85,7 @@ def attribute_warnings(name: str, values: Sequence[str]) -> list[DataWarning]:
 
     Returns
     -------
-    list of Odd
+    list of DataWarning
         Nothing where nothing is noticed.
 
     Examples
@@ -183,7 +183,7 @@ def speaker_warnings(ids: Iterable[str]) -> list[DataWarning]:
     Examples
     --------
     >>> speaker_warnings(["id0012", "id12", "Meier, Anna", "anna meier", "id13"])
-    [Odd(what='speakers that may be one person under two spellings', count=4, note=...)]
+    [DataWarning(what='speakers that may be one person under two spellings', count=4, note=...)]
     >>> speaker_warnings(["1-2", "2-1", "on", "no"])
     []
     """

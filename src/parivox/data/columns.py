@@ -139,7 +139,7 @@ def name_columns(names: Sequence[str], asked: RequestedColumns, source: str) -> 
 
     Examples
     --------
-    >>> name_columns(["ref_file", "com_file", "sc"], Columns(), "scores.csv")
+    >>> name_columns(["ref_file", "com_file", "sc"], RequestedColumns(), "scores.csv")
     {'enrol': 0, 'test': 1, 'score': 2}
     """
     found: dict[str, int] = {}
@@ -185,7 +185,7 @@ def _of_calls(
 
     Examples
     --------
-    >>> _of_calls(["call_id", "customer", "score"], {"score": 2}, Columns(), "calls.csv")
+    >>> _of_calls(["call_id", "customer", "score"], {"score": 2}, RequestedColumns(), "calls.csv")
     {'test': 0, 'test_speaker': 1, 'enrol': 1, 'enrol_speaker': 1}
     """
     is_known = "test" in found and "test" not in asked.by_role

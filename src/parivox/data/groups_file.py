@@ -56,8 +56,8 @@ class GroupDefinition:
 
     Examples
     --------
-    >>> recipe = Recipe({"women": ("f", "F"), "men": ("m",)})
-    >>> recipe.apply(["F", "f", "m", "x"])
+    >>> recipe = GroupDefinition({"women": ("f", "F"), "men": ("m",)})
+    >>> recipe.grouped(["F", "f", "m", "x"])
     (['women', 'men'], [0, 0, 1, -1], ['x'])
     """
 
@@ -151,7 +151,7 @@ def read_groups_file(source: Any) -> GroupsFile:
     Examples
     --------
     >>> found = read_groups_file({"groups": {"gender": {"women": ["f", "F"], "men": "m"}}})
-    >>> found.by, found.recipes["gender"].apply(["f", "m"])
+    >>> found.by, found.definitions["gender"].grouped(["f", "m"])
     (('gender',), (['women', 'men'], [0, 1], []))
     """
     from parivox.data import yaml_text  # noqa: PLC0415 - it imports yaml

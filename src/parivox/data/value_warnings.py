@@ -221,7 +221,7 @@ def odd_ids(ids: pl.Series) -> list[DataWarning]:
     Examples
     --------
     >>> odd_ids(pl.Series(["1E+05", "1002", "a", "A"]))
-    [Odd(what='ids as a spreadsheet shortens long numbers', count=1, note='1E+05'), ...]
+    [DataWarning(what='ids as a spreadsheet shortens long numbers', count=1, note='1E+05'), ...]
     >>> odd_ids(pl.Series(["a//1.wav", "a/1.wav", "b.wav", "b.flac"]))[0].note
     'a//1.wav and a/1.wav'
     """
@@ -384,7 +384,7 @@ def odd_llrs(
     >>> target = np.arange(400) % 2
     >>> natural = draw.normal(6 * target - 3, np.sqrt(6))
     >>> [odd_llrs(Counts.from_scores(s, target)) for s in (natural, natural / math.log(10))]
-    [[], [Odd(what='scores that look like log likelihood ratios to base 10', count=400, ...)]]
+    [[], [DataWarning(what='scores that look like log likelihood ratios to base 10', count=400, ...)]]
     """
     counts = _of_finite(counts)
     n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)

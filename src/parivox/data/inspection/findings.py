@@ -182,7 +182,7 @@ class Inspection(NotebookView):
         The command to type next; empty if there is none.
     differing : tuple of Differing
         Why the command names one side of an attribute.
-    warnings : tuple of Odd
+    warnings : tuple of DataWarning
         What an audit of the files warns of, beyond what is odd about each; of the command
         `parivox inspect` only.
     """

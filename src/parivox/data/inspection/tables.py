@@ -257,9 +257,9 @@ def _roles_of_calls(
     >>> from parivox.data.columns import Columns
     >>> people, words = [f"k{i % 10}" for i in range(20)], ["accepted", "rejected"] * 10
     >>> log = pl.DataFrame({"no": [str(i) for i in range(20)], "wer": people, "ok": words})
-    >>> _roles_of_calls(log, Columns(), {})
+    >>> _roles_of_calls(log, RequestedColumns(), {})
     {'decision': 'ok', 'test': 'no', 'enrol': 'wer', 'enrol_speaker': 'wer', 'test_speaker': 'wer'}
-    >>> _roles_of_calls(log.rename({"no": "call", "wer": "customer"}), Columns(), {})
+    >>> _roles_of_calls(log.rename({"no": "call", "wer": "customer"}), RequestedColumns(), {})
     {'decision': 'ok'}
     """
     free = [column for column in frame.columns if column not in named.values()]
