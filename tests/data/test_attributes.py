@@ -79,7 +79,7 @@ def test_attributes_of_a_grouping():
 )
 def test_every_whole_number_is_in_the_band_that_names_it(edges, cells):
     bands = Bands(tuple(map(float, edges)), tuple(map(str, edges)))
-    names = bands.names(np.array([18.0]))
+    names = bands.band_names(np.array([18.0]))
     assert len(set(names)) == len(edges) + 1
     for cell, at in zip(
         cells, bands.band_indices(np.array(cells, dtype=float)).tolist(), strict=True
@@ -97,7 +97,7 @@ def test_every_whole_number_is_in_the_band_that_names_it(edges, cells):
 
 def test_bands_of_numbers_that_are_not_whole_end_below_the_next_edge():
     bands = Bands((0.5, 1.0), ("0.5", "1"))
-    assert bands.names(np.array([18.0])) == bands.names(np.array([1.5])) == ["<0.5", "0.5-<1", "1+"]
+    assert bands.band_names(np.array([18.0])) == bands.names(np.array([1.5])) == ["<0.5", "0.5-<1", "1+"]
     whole = Bands((1.0, 2.0), ("1", "2"))
     assert whole.names(np.array([18.0])) == ["<1", "1", "2+"]
     assert whole.names(np.array([1.5])) == ["<1", "1-<2", "2+"]

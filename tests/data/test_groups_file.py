@@ -178,7 +178,11 @@ def test_others_may_join_a_named_group_and_a_kept_value_the_group_of_its_name():
         [1, 0, 0],
         [],
     )
-    assert GroupDefinition({"women": ("f",)}, KEEP).grouped(["f", "women"]) == (["women"], [0, 0], [])
+    assert GroupDefinition({"women": ("f",)}, KEEP).grouped(["f", "women"]) == (
+        ["women"],
+        [0, 0],
+        [],
+    )
 
 
 @pytest.mark.minimal

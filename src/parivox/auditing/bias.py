@@ -394,10 +394,10 @@ def _ratios_without_worst(
 
 def groups_by_attribute_value(grouping: Grouping) -> list[dict[str, Bools]]:
     """Return the groups that share each value, for each attribute of an intersection."""
-    if len(grouping.attributes) < 2 or not grouping.parts:
+    if len(grouping.attributes) < 2 or not grouping.group_values:
         return []
     masks_by_attribute = []
-    values_by_attribute = zip(*grouping.parts, strict=True)
+    values_by_attribute = zip(*grouping.group_values, strict=True)
     for attribute, group_values in zip(grouping.attributes, values_by_attribute, strict=True):
         masks = {}
         for attribute_value in dict.fromkeys(group_values):

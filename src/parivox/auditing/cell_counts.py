@@ -137,7 +137,7 @@ def count_cells(
     """
     layouts = cell_layouts(groupings, allocations, within)
     scores: ExactCounts | BinnedCounts
-    if trials.is_held:
+    if trials.fits_in_memory:
         scores = ExactCounts(layouts, trials.bins.width)
     else:
         scores = BinnedCounts(layouts, trials.score_range, thresholds)
@@ -146,7 +146,7 @@ def count_cells(
     ]
     people = _People(trials, layouts) if trials.has_speakers else trials
     left_out = np.zeros((len(layouts), 2), dtype=np.int64)
-    at_once = 0 if trials.is_held else CHUNK_SIZE
+    at_once = 0 if trials.fits_in_memory else CHUNK_SIZE
     for here in walk(
         *(trials, layouts),
         failed=FAILURE_STAGES,
@@ -265,7 +265,7 @@ def _left_out(here: PlacedTrials, layout: Layout, i: int) -> tuple[int, int]:
         return 0, 0
     enrol, test = here.groups_of_sides(layout.grouping or layout.within)
     between = lost & (enrol >= 0) & (test >= 0)
-    weight = here.trials.more.get("count")
+    weight = here.trials.extra_columns.get("count")
     n, known = (int(one.sum() if weight is None else weight[one].sum()) for one in (lost, between))
     return n - known, known
 
@@ -289,7 +289,7 @@ class Attempts:
         for i, (utterance, stage) in enumerate(zip(sides, (ENROL, ACQUIRE), strict=True)):
             self.tried[i][utterance] = self.met[i][utterance] = True
             if here.are_failed:
-                self.failed[i][utterance[here.trials.more["failed"] == stage]] = True
+                self.failed[i][utterance[here.trials.extra_columns["failed"] == stage]] = True
 
     def unmet(self) -> tuple[int, int]:
         """Failed enrolments and test recordings that no trial has on that side."""
@@ -394,9 +394,9 @@ class OutcomeCounts:
             return np.zeros((n, *size), dtype=np.int64)
 
         self.trials, self.n = trials, n
-        timed = "seconds" in trials.more
+        timed = "seconds" in trials.extra_columns
         self.decided = zeros(2, 2) if trials.has_decisions else None
-        self.levels = zeros(trials.thresholds.size) if "threshold" in trials.more else None
+        self.levels = zeros(trials.thresholds.size) if "threshold" in trials.extra_columns else None
         self.failed = zeros(2, 2) if trials.failures is not None else None
         # sum and number; added up in whole millionths, so that the order of adding changes nothing
         self.seconds = zeros(2) if timed else None
@@ -405,30 +405,30 @@ class OutcomeCounts:
     def add(self, here: PlacedTrials, cells: Sequence[Codes]) -> None:
         """Count trials by their cells, which may be several."""
         part = here.trials
-        weight = part.more.get("count")
+        weight = part.extra_columns.get("count")
         if here.are_failed:
             assert self.failed is not None
-            stage = part.more["failed"].astype(np.int64) - ACQUIRE
+            stage = part.extra_columns["failed"].astype(np.int64) - ACQUIRE
             for cell in cells:
                 _add(self.failed, cell, 2 * stage + part.target, cell >= 0, weight)
             return
-        decided = None if self.decided is None else self.trials.decided(part)
+        decided = None if self.decided is None else self.trials.decisions(part)
         for cell in cells:
             inside = cell >= 0
             if self.decided is not None and decided is not None:
                 known = inside & (decided >= 0)
                 _add(self.decided, cell, 2 * part.target + decided, known, weight)
             if self.levels is not None:
-                _add(self.levels, cell, part.more["threshold"], inside, weight)
+                _add(self.levels, cell, part.extra_columns["threshold"], inside, weight)
             if self.seconds is not None:
-                took = part.more["seconds"]
+                took = part.extra_columns["seconds"]
                 known = inside & ~np.isnan(took)
                 if self.times is not None:
                     code = np.searchsorted(SECONDS, took, "right") - 1
                     _add(self.times, cell, code, known)
                     took, timed = np.rint(took * MICROSECONDS), known
                 else:
-                    timed = part.more["timed"]
+                    timed = part.extra_columns["timed"]
                 for i, what in enumerate((took, timed)):
                     found = np.bincount(cell[known], what[known], minlength=self.n)
                     self.seconds[:, i] += found.astype(np.int64)

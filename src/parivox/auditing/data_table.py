@@ -89,12 +89,12 @@ def add_trial_accounts(
         item = f"scores multiplied by ln {options.llr_base} for Cllr and Bayes thresholds"
         note = "thresholds are in the units of the scores"
         add(source="scores", item=item, count=trials.n_trials, note=note)
-    _left_out(add, tally, may_withhold=trials.by_speaker is None)
+    _left_out(add, tally, may_withhold=trials.trials_by_speaker is None)
     if trials.has_speakers:
         _set_aside(add, trials, groupings)
         add_missing_scores(add, trials, groupings)
-    rows_of_people = trials.by_speaker
-    if people is not None and rows_of_people is not None and not trials.in_blocks:
+    rows_of_people = trials.trials_by_speaker
+    if people is not None and rows_of_people is not None and not trials.has_speaker_blocks:
         _of_people(add, rows_of_people, groupings)
     for what, count in zip(("enrolments", "test recordings"), tally.n_unmet_failures, strict=True):
         if count:
@@ -103,7 +103,7 @@ def add_trial_accounts(
             add(source="failures", item=item, count=count, note=note)
     _undecided(add, tally)
     _inverted(add, tally, is_scored=trials.is_scored)
-    _inverted_days(add, trials.by_day if trials.has_speakers else {})
+    _inverted_days(add, trials.decisions_by_day if trials.has_speakers else {})
     if trials.is_scored:
         for grouping, odd in reversed_scores(tally):
             add(source=ODDITIES, grouping=grouping, item=odd.what, count=odd.count, note=odd.note)
@@ -128,14 +128,14 @@ def _of_read(
 ) -> None:
     """What was read and counted."""
     notes: list[DataNote] = []
-    rows = trials.by_speaker
-    if people is not None and rows is not None and not trials.in_blocks:
-        notes = people.notes(rows.in_use.tolist())
+    rows = trials.trials_by_speaker
+    if people is not None and rows is not None and not trials.has_speaker_blocks:
+        notes = people.notes(rows.speakers_in_use.tolist())
     if not trials.has_speakers:
         for row in trials.account():
             add(**row)
     else:
-        notes = [*trials.data, *notes]
+        notes = [*trials.data_notes, *notes]
     for one in notes:
         add(source=one.source, item=one.item, count=one.count, note=one.note)
     files = [*trials.provenance, *([] if people is None else people.provenance)]
@@ -172,8 +172,8 @@ def add_data_warnings(
         found += recording_warnings(trials, groupings)
         if trials.is_scored:
             found += repeated_calls(trials)
-        if trials.people is not None:
-            found += speaker_warnings(trials.people.ids)
+        if trials.speaker_table is not None:
+            found += speaker_warnings(trials.speaker_table.ids)
     shared = 0
     if trials.has_speakers and development is not None and development.has_speakers:
         shared = trials_in_common(trials, development)
@@ -182,7 +182,7 @@ def add_data_warnings(
         found.append(DataWarning("development trials that are audited", shared, note))
     if trials.is_scored and trials.is_exact and not trials.bins.step:
         found += odd_scores(everything.values, everything.target, everything.nontarget)
-    if options.llr and trials.is_scored and not trials.bins.no_curve:
+    if options.llr and trials.is_scored and not trials.bins.no_curve_reason:
         points = [one.cost for one in options.points() or () if one.rule == "bayes" and one.cost]
         found += odd_llrs(everything, options.log_base, [*options.costs, *points])
     if trials.has_speakers and not trials.is_exact:
@@ -203,9 +203,9 @@ def _of_attributes(
 ) -> Iterator[DataWarning]:
     """Yield what is odd about the values of attributes, and about the ages of speakers."""
     for grouping in groupings:
-        yield from grouping.oddities()
-        if trials.has_speakers and grouping.numbers is not None:
-            ages = np.asarray(grouping.numbers, dtype=np.float64)[trials.in_use]
+        yield from grouping.data_warnings()
+        if trials.has_speakers and grouping.speaker_numbers is not None:
+            ages = np.asarray(grouping.speaker_numbers, dtype=np.float64)[trials.speakers_in_use]
             yield from age_warnings(grouping.attributes[0].partition(":")[0], ages)
 
 
@@ -232,7 +232,7 @@ def _left_out(add: Callable[..., None], tally: CellCounts, *, may_withhold: bool
     for cells in tally.group_counts:
         if cells.stratum.name:
             continue
-        is_of_speakers = cells.grouping.of_speaker is not None
+        is_of_speakers = cells.grouping.speaker_codes is not None
         whose, which = ("speaker", "nontarget trials") if is_of_speakers else ("side", "trials")
         withheld = " or withheld" if may_withhold else ""
         unknown, between = cells.n_left_out
@@ -255,11 +255,11 @@ def _left_out(add: Callable[..., None], tally: CellCounts, *, may_withhold: bool
 
 def _set_aside(add: Callable[..., None], trials: TrialSet, groupings: Sequence[Grouping]) -> None:
     """What was set aside or worth noting, by the group of the enrolment speaker."""
-    for item, of_speaker in trials.aside.items():
+    for item, of_speaker in trials.counts_by_speaker.items():
         for grouping in groupings:
-            if grouping.of_speaker is None:
+            if grouping.speaker_codes is None:
                 continue
-            group = grouping.of_speaker[: of_speaker.size]
+            group = grouping.speaker_codes[: of_speaker.size]
             known = group >= 0
             counts = np.bincount(group[known], of_speaker[known], minlength=len(grouping.groups))
             add(
@@ -278,14 +278,14 @@ def _of_people(
     for grouping in groupings:
         add_of = partial(add, grouping=grouping.name)
         if not isinstance(trials, SpeakerCounts):
-            for unit, value, count in grouping.left_out(trials):
+            for unit, value, count in grouping.excluded_values(trials):
                 item = f"{unit} whose {value} is left out by the groups file"
                 add_of(source="groups", item=item, count=count)
-        if grouping.of_speaker is not None:
+        if grouping.speaker_codes is not None:
             item = "speakers of these trials whose group is unknown or left out"
-            count = int((grouping.of_speaker[trials.in_use] < 0).sum())
+            count = int((grouping.speaker_codes[trials.speakers_in_use] < 0).sum())
             add_of(source="speakers", item=item, count=count)
-            if unused := grouping.unused:
+            if unused := grouping.unused_groups:
                 note = ", ".join(list(unused)[:MAX_NAMED_GROUPS])
                 if len(unused) > MAX_NAMED_GROUPS:
                     note += f" and {len(unused) - MAX_NAMED_GROUPS} more"
@@ -296,7 +296,7 @@ def _of_people(
                 )
         elif not (grouping.is_of_trials or isinstance(trials, SpeakerCounts)):
             item = "utterances of these trials whose group is unknown or left out"
-            count = int((grouping.of_utterance(trials) < 0).sum())
+            count = int((grouping.utterance_codes(trials) < 0).sum())
             add_of(source="utterances", item=item, count=count)
 
 

@@ -63,16 +63,16 @@ class Pairing:
         trials, draws = system.trials, system.design.draws
         if system.speaker_sample is None or draws is None or not isinstance(trials, TrialSet):
             return None
-        whole, people = system.speaker_sample.strata_uncertainty[0], trials.people
+        whole, people = system.speaker_sample.strata_uncertainty[0], trials.speaker_table
         n = draws.weights.shape[1]
-        is_plain = not whole.has_speaker_blocks and trials.is_held and people is not None
+        is_plain = not whole.has_speaker_blocks and trials.fits_in_memory and people is not None
         if not is_plain or whole.draw_estimates is None or n > MAX_PAIRED_SPEAKERS:
             return None
         assert people is not None
         digest = trials.list_digest
         key = hashlib.blake2b(digest, digest_size=_SIZE, person=b"parivox weights").digest()
         keyed = np.zeros((N_DRAWS, n))
-        for i in trials.in_use.tolist():
+        for i in trials.speakers_in_use.tolist():
             name = hashlib.blake2b(people.ids[i].encode(), digest_size=_SIZE, key=key).digest()
             own = np.random.default_rng(int.from_bytes(name, "little"))
             keyed[:, i] = own.exponential(size=N_DRAWS)
@@ -81,7 +81,7 @@ class Pairing:
         rates = np.stack([whole.rate_intervals.intervals[metric].rate[:, -1] for metric in RATES])
         list_sha256 = hashlib.blake2b(digest, digest_size=_SIZE, person=b"parivox list")
         thresholds = tuple(np.nan_to_num(one[..., 0] - rates) for one in of_all)
-        held = key, people.ids, trials.in_use.tolist()
+        held = key, people.ids, trials.speakers_in_use.tolist()
         return cls(
             list_sha256.hexdigest(), *held, weights, keyed, whole.pooled_errors, of_all, thresholds
         )
@@ -91,7 +91,7 @@ class Pairing:
 
         Two audits of a list have the same hash of a group if it has the same people.
         """
-        of_speaker = None if one.group_counts is None else one.group_counts.grouping.of_speaker
+        of_speaker = None if one.group_counts is None else one.group_counts.grouping.speaker_codes
         if of_speaker is None:
             return [""] * len(one.cell_names)
         members: list[list[str]] = [[] for _ in one.cell_names]

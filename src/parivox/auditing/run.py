@@ -524,14 +524,16 @@ def _speaker_and_draw_blocks(
     First the block that stands for each speaker, of very many speakers. Then, of very many trials,
     the block that each of these units is drawn with.
     """
-    speaker_trials = [trials.by_speaker for trials in inputs.trial_sets]
+    speaker_trials = [trials.trials_by_speaker for trials in inputs.trial_sets]
     large_sets = [
-        trials for trials in speaker_trials if isinstance(trials, TrialSet) and not trials.is_held
+        trials
+        for trials in speaker_trials
+        if isinstance(trials, TrialSet) and not trials.fits_in_memory
     ]
     if not options.intervals or inputs.speakers is None or not large_sets:
         return None, None
     used_speakers = np.unique(
-        np.concatenate([trials.in_use for trials in speaker_trials if trials is not None])
+        np.concatenate([trials.speakers_in_use for trials in speaker_trials if trials is not None])
     )
     groupings = [*inputs.groupings, *inputs.within, *inputs.standardise_over]
     finest = finest_groups(groupings, len(inputs.speakers.ids))
@@ -556,11 +558,13 @@ def _speaker_draws(
 ) -> SpeakerDraws | None:
     """Return the speakers drawn for replicates, or the blocks of them, if there are to be any."""
     speaker_trials = [
-        trials.by_speaker for trials in inputs.trial_sets if trials.by_speaker is not None
+        trials.trials_by_speaker
+        for trials in inputs.trial_sets
+        if trials.trials_by_speaker is not None
     ]
     if not options.intervals or not speaker_trials:
         return None
-    used_speakers = np.unique(np.concatenate([trials.in_use for trials in speaker_trials]))
+    used_speakers = np.unique(np.concatenate([trials.speakers_in_use for trials in speaker_trials]))
     if speaker_block is None and used_speakers.size > MAX_DRAWN_SPEAKERS:
         return None
     return draw_speakers(speaker_trials, inputs.groupings, options, speaker_block, draw_block)
@@ -583,7 +587,7 @@ def _check_rules_apply(scores: Any, *, has_counts: bool) -> None:
 
 def _check_speakers_known(inputs: GroupedTrials, options: Options) -> None:
     """Refuse options that need to know the speakers where counts are audited."""
-    if any(trials.by_speaker is None for trials in inputs.trial_sets):
+    if any(trials.trials_by_speaker is None for trials in inputs.trial_sets):
         for name in ("limit", "attempts", "primary"):
             if getattr(options, name):
                 msg = (

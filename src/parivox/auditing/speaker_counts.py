@@ -145,7 +145,7 @@ class SpeakerCounts:
 
     def shared_properties(self) -> dict[str, Any]:
         """What tallies that add up have in common."""
-        groups = [(one.name, one.parts, one.of_speaker is None) for one in self.groupings]
+        groups = [(one.name, one.group_values, one.speaker_codes is None) for one in self.groupings]
         return {
             "thresholds": self.thresholds.tolist(),
             "speakers": (self.is_unit_used.size, self.are_blocks, self.members_sha256),
@@ -167,14 +167,16 @@ class SpeakerCounts:
             if mine is None:
                 msg = f"the tally was made without {one.name}; make it again with that grouping"
                 raise ConfigError(msg)
-            known = {group: i for i, group in enumerate(one.parts)}
-            place = np.array([*(known.get(group, -1) for group in mine.parts), -1], dtype=np.int32)
-            if mine.of_speaker is not None:
-                made.append(replace(one, of_speaker=place[mine.of_speaker]))
+            known = {group: i for i, group in enumerate(one.group_values)}
+            place = np.array(
+                [*(known.get(group, -1) for group in mine.group_values), -1], dtype=np.int32
+            )
+            if mine.speaker_codes is not None:
+                made.append(replace(one, speaker_codes=place[mine.speaker_codes]))
                 continue
-            made.append(replace(one, of_speaker=None))
-            (part, _), *_ = self.parts(())
-            for group in self.sides(mine)(part):
+            made.append(replace(one, speaker_codes=None))
+            (part, _), *_ = self.partitions_by_layout(())
+            for group in self.side_coder(mine)(part):
                 side = side * (len(one.groups) + 1) + place[group] + 1
         return replace(self, groupings=tuple(made), columns={**self.columns, "side": side})
 
@@ -213,8 +215,8 @@ class SpeakerCounts:
         is_here = known >= 0
         groupings = [
             one
-            if one.of_speaker is None
-            else replace(one, of_speaker=np.where(is_here, one.of_speaker[known], -1))
+            if one.speaker_codes is None
+            else replace(one, speaker_codes=np.where(is_here, one.speaker_codes[known], -1))
             for one in self.groupings
         ]
         rows = dict(self.columns)
@@ -261,8 +263,10 @@ class SpeakerCounts:
         """Groups of so few blocks that intervals are wider for it, and how many they are."""
         found: dict[str, int] = {}
         for one in self.groupings if self.are_blocks else ():
-            if one.of_speaker is not None:
-                n = np.bincount(one.of_speaker[one.of_speaker >= 0], minlength=len(one.groups))
+            if one.speaker_codes is not None:
+                n = np.bincount(
+                    one.speaker_codes[one.speaker_codes >= 0], minlength=len(one.groups)
+                )
                 both = zip(one.groups, n.tolist(), strict=True)
                 few = {name: of for name, of in both if 0 < of < MIN_BLOCKS_PER_GROUP}
                 found |= {f"{name} ({one.name})": of for name, of in few.items()}
@@ -284,7 +288,7 @@ class SpeakerCounts:
     # what is asked of trials: rows are trials that weigh their number
 
     @cached_property
-    def in_use(self) -> NDArray[np.intp]:
+    def speakers_in_use(self) -> NDArray[np.intp]:
         """Members that any recording is of, rising."""
         return np.flatnonzero(self.is_unit_used)
 
@@ -296,9 +300,11 @@ class SpeakerCounts:
         """
         if (self.columns["test"] == self.is_unit_used.size).any():
             return np.append(np.arange(self.is_unit_used.size, dtype=np.int32), np.int32(-1))
-        return np.arange(int(self.in_use.max(initial=-1)) + 1, dtype=np.int32)
+        return np.arange(int(self.speakers_in_use.max(initial=-1)) + 1, dtype=np.int32)
 
-    def parts(self, layouts: Sequence[object]) -> Iterator[tuple[Trials, Sequence[int]]]:
+    def partitions_by_layout(
+        self, layouts: Sequence[object]
+    ) -> Iterator[tuple[Trials, Sequence[int]]]:
         """The rows as trials with the highest threshold at or below their scores."""
         part = _as_trials(self.columns, self.edges[self.columns["step"]])
         if self.failed is not None:
@@ -306,16 +312,16 @@ class SpeakerCounts:
             part = replace(part, failed=_as_trials(self.failed, none))
         yield part, range(len(layouts))
 
-    def decided(self, part: Trials) -> NDArray[np.int8]:
+    def decisions(self, part: Trials) -> NDArray[np.int8]:
         """1 for accepted, 0 for rejected, -1 where it is not known."""
-        return part.more["accepted"]
+        return part.extra_columns["accepted"]
 
-    def sides(self, grouping: Grouping) -> Callable[[Trials], Sides]:
+    def side_coder(self, grouping: Grouping) -> Callable[[Trials], Sides]:
         """What gives the groups of both sides of each row, -1 for none."""
-        if grouping.of_speaker is not None:
-            of_speaker = np.append(grouping.of_speaker, np.int32(-1)).astype(np.int32)
+        if grouping.speaker_codes is not None:
+            of_speaker = np.append(grouping.speaker_codes, np.int32(-1)).astype(np.int32)
             return lambda part: (of_speaker[part.enrol], of_speaker[part.test])
-        sided = [one for one in self.groupings if one.of_speaker is None]
+        sided = [one for one in self.groupings if one.speaker_codes is None]
         names = [one.name for one in sided]
         if grouping.name not in names:
             msg = f"the tally was made without {grouping.name}; make it again with that grouping"
@@ -325,7 +331,7 @@ class SpeakerCounts:
         base, n = np.prod(np.square(sizes[at + 1 :]), dtype=np.int64), sizes[at]
 
         def sides(part: Trials) -> Sides:
-            code = part.more["side"] // base
+            code = part.extra_columns["side"] // base
             enrol, test = ((one % n - 1).astype(np.int32) for one in (code // n, code))
             return enrol, test
 
@@ -347,7 +353,7 @@ class SpeakerCounts:
             "keys": self.keys.tolist(),
             "groupings": [
                 described(one)
-                | {"members": None if one.of_speaker is None else one.of_speaker.tolist()}
+                | {"members": None if one.speaker_codes is None else one.speaker_codes.tolist()}
                 for one in self.groupings
             ],
             "blocks": self.are_blocks,
@@ -380,7 +386,7 @@ class SpeakerCounts:
                 tuple(
                     replace(
                         grouping_of(one),
-                        of_speaker=None
+                        speaker_codes=None
                         if one["members"] is None
                         else np.array(one["members"], dtype=np.int32),
                     )
@@ -450,13 +456,13 @@ def count_by_speaker(
     ConfigError
         If there are too many thresholds, or more combinations of groups than can be numbered.
     """
-    people = trials.people
+    people = trials.speaker_table
     assert people is not None
     member = np.arange(len(people.ids), dtype=np.int32) if block is None else block
     n = int(member.max(initial=-1)) + 1
     of_utterance = np.append(member, np.int32(n))[trials.utterance_speaker]  # `n`: unknown
     stages = () if trials.failures is None else (ACQUIRE, ENROL)
-    sided = [one for one in groupings if one.of_speaker is None]
+    sided = [one for one in groupings if one.speaker_codes is None]
     sizes = [len(one.groups) + 1 for one in sided]
     if thresholds.size > MAX_THRESHOLDS or _sides(groupings) > _MOST_SIDES:
         msg = (
@@ -479,24 +485,24 @@ def count_by_speaker(
             "enrol": of_utterance.take(part.enrol),
             "test": of_utterance.take(part.test),
             "side": side,
-            "step": part.more["failed"].astype(np.uint16)
+            "step": part.extra_columns["failed"].astype(np.uint16)
             if here.are_failed
             else steps.step_indices(part.score).astype(np.uint16),
-            "accepted": trials.decided(part)
+            "accepted": trials.decisions(part)
             if trials.has_decisions and not here.are_failed
             else accepted,
         }
-        if "count" in part.more:
-            rows["trials"] = part.more["count"]
+        if "count" in part.extra_columns:
+            rows["trials"] = part.extra_columns["count"]
         (failed if here.are_failed else sums).add(rows)
-    used = trials.in_use
+    used = trials.speakers_in_use
     is_used = np.zeros(n, dtype=np.bool_)
     is_used[member[used]] = True
     made: list[Grouping] = []
     for one in groupings:
-        if one.of_speaker is not None:
-            group = block_groups(one.of_speaker, member, used)
-            one = replace(one, of_speaker=group)  # noqa: PLW2901 - the same by member
+        if one.speaker_codes is not None:
+            group = block_groups(one.speaker_codes, member, used)
+            one = replace(one, speaker_codes=group)  # noqa: PLW2901 - the same by member
         made.append(one)
     of_member = np.zeros((n, PIECES), dtype=np.int64)
     keys = trials.score_keys
@@ -593,9 +599,9 @@ def _recognised(tallies: Sequence[SpeakerCounts]) -> list[SpeakerCounts]:
 def _joined(tallies: Sequence[SpeakerCounts], at: int) -> Grouping:
     """One grouping of several tallies, which may know the groups of others of the members."""
     first = tallies[0].groupings[at]
-    group = first.of_speaker
+    group = first.speaker_codes
     for one in tallies[1:] if group is not None else ():
-        own = one.groupings[at].of_speaker
+        own = one.groupings[at].speaker_codes
         assert group is not None
         assert own is not None
         if ((group >= 0) & (own >= 0) & (group != own)).any():
@@ -606,7 +612,7 @@ def _joined(tallies: Sequence[SpeakerCounts], at: int) -> Grouping:
             )
             raise ConfigError(msg)
         group = np.maximum(group, own)
-    return replace(first, of_speaker=group)
+    return replace(first, speaker_codes=group)
 
 
 class _Rows:
@@ -668,7 +674,7 @@ def _total(several: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[A
 
 def _sides(groupings: Sequence[Grouping]) -> int:
     """Combinations of groups of recordings and trials, or of none, on both sides."""
-    return math.prod((len(one.groups) + 1) ** 2 for one in groupings if one.of_speaker is None)
+    return math.prod((len(one.groups) + 1) ** 2 for one in groupings if one.speaker_codes is None)
 
 
 def _fits(tally: SpeakerCounts) -> bool:
@@ -684,10 +690,10 @@ def _fits(tally: SpeakerCounts) -> bool:
     }
     rises = bool((np.diff(tally.thresholds) > 0).all())
     are_groups = all(
-        one.of_speaker.shape == (n,)
-        and ((one.of_speaker >= -1) & (one.of_speaker < len(one.groups))).all()
+        one.speaker_codes.shape == (n,)
+        and ((one.speaker_codes >= -1) & (one.speaker_codes < len(one.groups))).all()
         for one in tally.groupings
-        if one.of_speaker is not None
+        if one.speaker_codes is not None
     )
     are_named = bool(tally.sites) == bool(tally.names) and len(tally.names) in {0, n}
     return (

@@ -167,10 +167,10 @@ class _Acceptances(NamedTuple):
         if len(scored) < len(found):
             at = next(i for i, one in enumerate(found) if one.point.rule == DEPLOYED)
             rejected = np.zeros(len(part), dtype=np.int8)
-            decisions = rejected if here.are_failed else trials.decided(part)
+            decisions = rejected if here.are_failed else trials.decisions(part)
             decided = at, decisions == 1, decisions >= 0
         points = np.array(scored, dtype=np.intp)[order]
-        return cls(len(found), points, passed, decided, part.more.get("count"))
+        return cls(len(found), points, passed, decided, part.extra_columns.get("count"))
 
     def counted(
         self, at: NDArray[np.integer[Any]], row: NDArray[np.intp], n: int, *, is_target: bool

@@ -111,7 +111,7 @@ def tally_list(
     blocks of speakers at as many steps as there is room for.
     """
     every = {one.name: one for one in (*design.groupings, *design.within, *design.standardise_over)}
-    sided = [len(one.groups) for one in every.values() if one.of_speaker is None]
+    sided = [len(one.groups) for one in every.values() if one.speaker_codes is None]
     audited = [one.threshold for one in points.score_points if not np.isnan(one.threshold)]
     kept = np.unique(np.concatenate((nodes, np.array(audited, dtype=np.float64))) + 0.0)
     together = None if design.draws is None else design.draws.speaker_block
@@ -121,7 +121,7 @@ def tally_list(
             return count_by_speaker(trials, at, [*every.values()], block)
 
     def fits(at: FloatArray, block: NDArray[np.int32] | None) -> bool:
-        n = trials.in_use.size if block is None else int(block.max(initial=0)) + 1
+        n = trials.speakers_in_use.size if block is None else int(block.max(initial=0)) + 1
         return expected_rows(everything, at, n, sided) <= MAX_COUNT_ROWS
 
     if together is None:

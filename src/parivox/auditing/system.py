@@ -91,7 +91,7 @@ class System:
         """Of the speakers by number; None where they are not known, or taken in blocks."""
         if not self.trials.has_speakers or self.design.speaker_block is not None:
             return None
-        return None if self.trials.people is None else self.trials.people.ids
+        return None if self.trials.speaker_table is None else self.trials.speaker_table.ids
 
     @property
     def primary(self) -> dict[str, str | None]:
@@ -194,12 +194,12 @@ def measure_system(
         audited = [one.threshold for one in points.located if _is_exact_at(trials, one)]
         shared = shared_thresholds(everything, audited)
     why_none, sample = no_intervals_reason(trials) if options.intervals else "", None
-    rows = (counted or trials).by_speaker
+    rows = (counted or trials).trials_by_speaker
     if rows is not None and options.intervals and not why_none:
         at, tallied = band_thresholds(shared, trials.n_trials), TrialSource(rows)
         if isinstance(rows, SpeakerCounts):
             _check_steps(rows, points.located)
-        elif design.speaker_block is not None or not rows.is_held:
+        elif design.speaker_block is not None or not rows.fits_in_memory:
             tallied = tally_list(rows, design, everything, points, at)
         sample = sample_speakers(tallied, design, tally, points, at)
     return System(
@@ -216,14 +216,14 @@ def counted_thresholds(system: System) -> FloatArray:
 
 def no_intervals_reason(trials: TrialSet | TrialCounts) -> str:
     """Why nothing can be said of the uncertainty of some trials; empty if it can."""
-    return "" if trials.by_speaker is not None else "counts do not tell who the speakers are"
+    return "" if trials.trials_by_speaker is not None else "counts do not tell who the speakers are"
 
 
 def _is_exact_at(trials: TrialSet | TrialCounts, found: LocatedPoint) -> bool:
     """Whether counts at a point's threshold are exact."""
     if np.isnan(found.threshold) or found.point.rule != DEPLOYED:
         return not np.isnan(found.threshold)
-    return trials.is_held and trials.bins.has(found.threshold)
+    return trials.fits_in_memory and trials.bins.has_threshold(found.threshold)
 
 
 # --- 2. base metrics ------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, 
     for cost in options.costs if options.llr else ():
         levels = [bayes_threshold(part, options.log_base) for part in cost.parts]
         key = "act_cdet_norm", cost.name, ""
-        if not found[key].reason and not all(map(trials.bins.has, levels)):
+        if not found[key].reason and not all(map(trials.bins.has_threshold, levels)):
             reason = f"its threshold is not an edge of {trials.bins.in_words()}"
             found[key] = BaseValue(np.nan, None, found[key].trials, np.nan, reason)
     return found
@@ -385,7 +385,7 @@ def _no_curve(trials: TrialSet | TrialCounts) -> str:
     """Why error rates are known at some thresholds only; empty if they are at all."""
     if not trials.is_scored:
         return NO_SCORES
-    return trials.bins.no_curve
+    return trials.bins.no_curve_reason
 
 
 def _check_curve(development: TrialSet | TrialCounts) -> None:
@@ -412,7 +412,11 @@ def _check_deployed(trials: TrialSet | TrialCounts, asked: Sequence[OperatingPoi
 def _check_edges(trials: TrialSet | TrialCounts, found: Sequence[LocatedPoint]) -> None:
     """Refuse operating points at which counts in bins are not exact."""
     for one in found:
-        if not one.reason and not np.isnan(one.threshold) and not trials.bins.has(one.threshold):
+        if (
+            not one.reason
+            and not np.isnan(one.threshold)
+            and not trials.bins.has_threshold(one.threshold)
+        ):
             msg = (
                 f"operating point {one.point.text!r}: {trials.name} is counted at "
                 f"{trials.bins.in_words()}, and {one.threshold:.12g} is none of its edges; take "

@@ -118,7 +118,7 @@ def _table(one: System, number: NDArray[np.int32], seed: int) -> Table:
     for found in one.points.located:
         columns[f"error at {found.point.text}"] = _errors(trials, part, found)
     for grouping in (*one.design.groupings, *one.design.within, *one.design.standardise_over):
-        for side, codes in zip(("enrol", "test"), grouping.on(trials)(part), strict=True):
+        for side, codes in zip(("enrol", "test"), grouping.side_coder(trials)(part), strict=True):
             columns[f"{grouping.name} of {side}"] = CodedColumn(codes, grouping.groups)
     # in an order that tells no more of the ids than the numbers do
     order = np.random.default_rng((seed, 5)).permutation(len(part))
@@ -135,7 +135,7 @@ def _errors(trials: TrialSet, part: Trials, found: LocatedPoint) -> CodedColumn:
     if found.reason:
         return CodedColumn(np.full(len(part), -1), [False, True])
     if found.point.rule == DEPLOYED:
-        decided = trials.decided(part)
+        decided = trials.decisions(part)
         wrong = np.where(decided < 0, -1, (decided == 1) != part.target)
         return CodedColumn(wrong, [False, True])
     wrong = (part.score >= found.threshold) != part.target

@@ -384,7 +384,7 @@ def odd_llrs(
     >>> target = np.arange(400) % 2
     >>> natural = draw.normal(6 * target - 3, np.sqrt(6))
     >>> [odd_llrs(Counts.from_scores(s, target)) for s in (natural, natural / math.log(10))]
-    [[], [DataWarning(what='scores that look like log likelihood ratios to base 10', count=400, ...)]]
+    [[], [DataWarning(what='scores that look like log likelihood ratios to base 10', ...)]]
     """
     counts = _of_finite(counts)
     n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)

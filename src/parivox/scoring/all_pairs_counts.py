@@ -185,7 +185,7 @@ def score_all_pairs(
             "or the scores to count at, as in --threshold 0.5"
         )
         raise ConfigError(msg)
-    if bins.no_curve and operating_points is not None:
+    if bins.no_curve_reason and operating_points is not None:
         msg = (
             "--operating-point: counts at thresholds have no curve; give --step with it, or "
             "--threshold alone"
@@ -227,7 +227,7 @@ def score_all_pairs(
     pairs = _Pairs(read, way, bins, across_recordings=across_recordings)
     every = [*read.groupings, *read.within]
     at = np.array(bins.thresholds)
-    if bins.no_curve:
+    if bins.no_curve_reason:
         units = pairs.by_unit(at)
         pairs.add([units], "scoring and counting")
         counts = count_trials(pairs.gathered(units), asked, bins)
@@ -299,7 +299,7 @@ class _Pairs:
         rank = np.empty(len(names), dtype=np.int64)
         rank[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
         every = [*read.groupings, *read.within]
-        codes = np.stack([code for one in every for code in one.codes(self.ring)])
+        codes = np.stack([code for one in every for code in one.utterance_values(self.ring)])
         session, self.warning = None, ""
         if across_recordings:
             sessions = recording_names_of(ring)
@@ -365,13 +365,13 @@ class _Pairs:
 
     def weighing(self, parts: Iterable[Trials], data: Sequence[DataNote] = ()) -> TrialSet:
         """Such trials as a list."""
-        return self.ring.weighing([one for one in parts if len(one)], self.sha256, data)
+        return self.ring.with_weighted_rows([one for one in parts if len(one)], self.sha256, data)
 
     def gathered(self, units: ByUnit) -> GroupedTrials:
         """What was read, with all pairs in the place of the ring."""
         parts = [*self.of_units(units)]
-        n = sum(int(one.more["count"].sum()) for one in parts)
-        targets = sum(int(one.more["count"][one.target].sum()) for one in parts)
+        n = sum(int(one.extra_columns["count"].sum()) for one in parts)
+        targets = sum(int(one.extra_columns["count"][one.target].sum()) for one in parts)
         failed = int((self.way.vectors.row < 0).sum())
         told = [
             ("recordings", len(self.ids), "each compared with all others"),
@@ -381,7 +381,7 @@ class _Pairs:
             ("recordings that failed", failed, "left out with their trials"),
         ]
         data = [DataNote("scores", item, count, note) for item, count, note in told if count]
-        of_tables = [one for one in self.ring.data if one.source != "scores"]
+        of_tables = [one for one in self.ring.data_notes if one.source != "scores"]
         return replace(self.read, trial_sets=[self.weighing(parts, [*data, *of_tables])])
 
     def notes(self) -> Iterator[str]:

@@ -153,12 +153,12 @@ def _of_other_trials(
             f"{there:,}); remove the parts, and run them again"
         )
     pair, one, other = found
-    rows = pair_location(one.file, one.row, other.file, other.row)
+    rows = pair_location(one.path, one.row, other.path, other.row)
     alone = (
         "" if plan.asked.conflicts == "error" else ", as each sets aside what conflicts within it"
     )
     return DataError(
-        f"{rows}: the same trial {pair} is counted in both parts {one.part} and {other.part}"
+        f"{rows}: the same trial {pair} is counted in both parts {one.shard} and {other.shard}"
         f"{alone}; remove one of the rows, and plan again in a new folder"
     )
 

@@ -268,7 +268,9 @@ def _checks_with_thresholds(thresholds: Any) -> dict[str, Check]:
 
 def eer_differences(lists: Sequence[TrialList]) -> str:
     """Return how far EERs of lists with scores differ, in words; empty where a list has none."""
-    if len(lists) < 2 or not all("kept_score" in trial_list.trials.more for trial_list in lists):
+    if len(lists) < 2 or not all(
+        "kept_score" in trial_list.trials.extra_columns for trial_list in lists
+    ):
         return ""
     eers_by_group: dict[str, list[float]] = {}
     for trial_list in lists:
@@ -287,7 +289,7 @@ def _group_eers(trial_list: TrialList) -> Iterator[tuple[str, float]]:
     """Yield the EER of all trials, and of those within each group of the first grouping."""
     chunks = [*trial_list.chunks()]
     target = np.concatenate([chunk.target for chunk in chunks])
-    score = np.concatenate([chunk.more["kept_score"] for chunk in chunks])
+    score = np.concatenate([chunk.extra_columns["kept_score"] for chunk in chunks])
     has_score = ~np.isnan(score)
     target_mean, nontarget_mean = (
         score[has_score & is_class].sum() / max(1, (has_score & is_class).sum())
@@ -297,7 +299,7 @@ def _group_eers(trial_list: TrialList) -> Iterator[tuple[str, float]]:
         score = -score
     masks = [(ALL, has_score)]
     for grouping in trial_list.groupings[:1]:
-        groups_of_sides = [grouping.on(trial_list.trials)(chunk) for chunk in chunks]
+        groups_of_sides = [grouping.side_coder(trial_list.trials)(chunk) for chunk in chunks]
         enrol, test = (np.concatenate(side) for side in zip(*groups_of_sides, strict=True))
         masks += [
             (group, has_score & (enrol == code) & (test == code))
@@ -488,7 +490,7 @@ def overlap(trial_list: TrialList, development: Any, **options: Any) -> Finding:
         development_list = read_list(development, by=(), **options)
     ids = trial_list.trials.utterance_ids
     # position of each utterance of the development list in this list, -1 where it is not there
-    positions = ids.where(development_list.trials.utterance_ids.series())
+    positions = ids.positions(development_list.trials.utterance_ids.series())
     keys = [_pair_keys(chunk.enrol, chunk.test, len(ids)) for chunk in trial_list.chunks()]
     development_keys = [
         _pair_keys(positions[chunk.enrol], positions[chunk.test], len(ids))

@@ -239,7 +239,7 @@ def _list_columns(counts: ListCounts) -> Columns:
         counts.pair_counts,
     )
     is_used = counts.trials_per_utterance > 0
-    notes = {note.item: note.count for note in trial_list.trials.data}
+    notes = {note.item: note.count for note in trial_list.trials.data_notes}
     recording = trial_list.recording_indices[is_used]
     numbers = {
         "trials": pair_counts.n_trials.sum(),
@@ -329,10 +329,10 @@ def _utterances_and_recordings(counts: ListCounts, view: _GroupingView) -> tuple
         group = np.zeros(is_used.size, dtype=np.int32)
     elif view.grouping.is_of_trials:
         return np.full(n_groups, -1), np.full(n_groups, -1)
-    elif view.grouping.of_speaker is not None:
-        group = trials.of_utterances(view.grouping.of_speaker)
+    elif view.grouping.speaker_codes is not None:
+        group = trials.utterance_codes(view.grouping.speaker_codes)
     else:
-        group = view.grouping.of_utterance(trials)
+        group = view.grouping.utterance_codes(trials)
     is_used &= group >= 0
     group, recording = group[is_used], counts.trial_list.recording_indices[is_used]
     n_utterances = np.bincount(group, minlength=n_groups)
@@ -361,7 +361,7 @@ def _grade_columns(view: _GroupingView) -> Columns:
 
 def _agreement_columns(attribute: AttributeCodes, view: _GroupingView) -> Columns:
     """Return nontarget trials of each group by whether both speakers share an attribute."""
-    speaker_codes, n_groups = attribute.of_speaker, len(view.groups)
+    speaker_codes, n_groups = attribute.speaker_codes, len(view.groups)
     assert speaker_codes is not None
     nontarget = view.pair_counts.select(~view.pair_counts.is_target)
     agreement = agreement_codes(speaker_codes[nontarget.enrol], speaker_codes[nontarget.test])

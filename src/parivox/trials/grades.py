@@ -201,7 +201,9 @@ def with_grades(trials: TrialSet, speakers: Speakers) -> TrialSet:
     tables = [speakers.attributes]
     if trials.recordings:
         tables.append(trials.recordings.table.attributes)
-    if GRADE in trials.levels or any("grade" in map(str.lower, table.columns) for table in tables):
+    if GRADE in trials.attribute_values or any(
+        "grade" in map(str.lower, table.columns) for table in tables
+    ):
         return trials
     trial_list = list_of(trials, speakers)
     agreement_functions = [agreement.code_function(trials) for agreement in trial_list.agreements]
@@ -212,7 +214,7 @@ def with_grades(trials: TrialSet, speakers: Speakers) -> TrialSet:
         same_recording = trial_list.same_recording(chunk)
         codes = grade_codes(chunk.target, same_recording, agreements).astype(np.int32) - 1
         failed = None if chunk.failed is None else graded(chunk.failed)
-        return replace(chunk, more={**chunk.more, GRADE: codes}, failed=failed)
+        return replace(chunk, extra_columns={**chunk.extra_columns, GRADE: codes}, failed=failed)
 
     return trials.with_trial_columns(graded, more={GRADE}, levels={GRADE: AttributeValues(grades)})
 
@@ -296,7 +298,7 @@ def _grade_chunks(
         grades = grade_codes(chunk.target, same_recording, [*agreements.values()])
         keys = grades + chunk.target * np.intp(counts.shape[1])
         counts += np.bincount(keys, minlength=counts.size).reshape(counts.shape)
-        scores = chunk.more.get("kept_score")
+        scores = chunk.extra_columns.get("kept_score")
         columns = {}
         if scores is not None:
             columns["score"] = _column(scores, is_known=~np.isnan(scores))

@@ -428,7 +428,7 @@ def _few_groups_reason(trial_list: TrialList, *names: str) -> tuple[str, str] | 
 
 def _g10_repeated_trials(counts: ListCounts, check: Check) -> Finding:
     n_nontarget, n_target = counts.n_reversed
-    notes = [note for note in counts.trial_list.trials.data if note.item == DUPLICATES]
+    notes = [note for note in counts.trial_list.trials.data_notes if note.item == DUPLICATES]
     # where a list has scores in another file, that of the list counts
     n_duplicates = max((note.count for note in notes), default=0)
     n_repeated = n_duplicates + n_nontarget + n_target + counts.n_self_trials

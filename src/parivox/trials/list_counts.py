@@ -200,10 +200,10 @@ def count_list(trial_list: TrialList) -> ListCounts:
     grouped_key_counts = {
         position: (
             _KeyCounts(n_speakers, n_agreement_codes, len(grouping.groups) + 1),
-            grouping.on(trial_list.trials),
+            grouping.side_coder(trial_list.trials),
         )
         for position, grouping in enumerate(trial_list.groupings)
-        if grouping.of_speaker is None
+        if grouping.speaker_codes is None
     }
     speaker = trial_list.trials.utterance_speaker
     utterances = _UtteranceCounts(speaker.size)
@@ -315,7 +315,7 @@ def _pair_counts(
 
 def _with_speaker_groups(pair_counts: SpeakerPairCounts, grouping: Grouping) -> SpeakerPairCounts:
     """Return the counts with the groups of their speakers."""
-    speaker_groups = grouping.of_speaker
+    speaker_groups = grouping.speaker_codes
     assert speaker_groups is not None
     return replace(
         pair_counts,

@@ -65,7 +65,7 @@ class Agreement:
         """
         attribute, values = attribute_values.attribute, attribute_values.values
         name = attribute.text.removeprefix(_SPEAKER_PREFIX)
-        trial_columns = attribute_values.of_trials.get(trials.key)
+        trial_columns = attribute_values.trial_codes.get(trials.key)
         # columns of their own for both sides are compared, like attributes of speakers
         if trial_columns is None or trial_columns[0] != trial_columns[1]:
             return cls(name, attribute_values)
@@ -85,11 +85,11 @@ class Agreement:
     @property
     def speaker_codes(self) -> Codes | None:
         """Value of each speaker, -1 for unknown; None where it is not of the speakers."""
-        return self.attribute_values.of_speaker
+        return self.attribute_values.speaker_codes
 
     def code_function(self, trials: TrialSet) -> Callable[[Trials], NDArray[np.int8]]:
         """Return a function from a chunk of trials to the agreement of each: 1, 0 or -1."""
-        values_of_sides, trial_codes = self.attribute_values.on(trials), self.trial_codes
+        values_of_sides, trial_codes = self.attribute_values.side_coder(trials), self.trial_codes
         if trial_codes is not None:
             return lambda chunk: trial_codes[values_of_sides(chunk)[0]]
         return lambda chunk: agreement_codes(*values_of_sides(chunk))
@@ -123,7 +123,7 @@ class TrialList:
     def attributes(self) -> tuple[AttributeCodes, ...]:
         """Every attribute of speakers with 2 to 50 values."""
         attributes = _attributes_with_few_values(self.speakers, self.trials)
-        return tuple(attribute for attribute in attributes if attribute.of_speaker is not None)
+        return tuple(attribute for attribute in attributes if attribute.speaker_codes is not None)
 
     @property
     def name(self) -> str:
@@ -139,7 +139,7 @@ class TrialList:
         lacks_speakers = self.trials.n_without_test_speaker > 0
         with stage("looking at the trials", self.trials.n_trials, "trials") as progress:
             for partition in self.trials.partitions():
-                for chunk in partition.without_conflicts().blocks(TRIALS_PER_CHUNK):
+                for chunk in partition.without_conflicts().chunks(TRIALS_PER_CHUNK):
                     yield chunk.take(~is_unknown[chunk.test]) if lacks_speakers else chunk
                     progress.add(len(chunk))
 
@@ -214,7 +214,7 @@ def read_with_speakers(
     tables: dict[str, Any] = {"speakers": speakers, "utterances": table, "attributes": attributes}
     trials = read_trials(source, system="", list_="", **tables, **options)
     check_test_speakers(trials, "a list is about who is compared with whom")
-    speakers = trials.people or speakers
+    speakers = trials.speaker_table or speakers
     assert speakers is not None
     return trials, speakers
 
@@ -247,7 +247,7 @@ def list_of(
 
 def _attributes_with_few_values(speakers: Speakers, trials: TrialSet) -> list[AttributeCodes]:
     """Return every attribute of speakers or recordings with 2 to 50 values; perhaps none."""
-    return AttributeLookup(speakers, [trials], None, "--by").sensible(trials.in_use)
+    return AttributeLookup(speakers, [trials], None, "--by").sensible(trials.speakers_in_use)
 
 
 def parse_difficulty(names: Sequence[str]) -> list[Attribute]:
@@ -288,14 +288,14 @@ def usual_difficulty(speakers: Speakers, groupings: Sequence[Grouping]) -> list[
         names += usual_columns[:1]
     if not names:
         for grouping in groupings:
-            if grouping.of_speaker is not None:
+            if grouping.speaker_codes is not None:
                 names += grouping.attributes
     attributes = []
     plain_names = [name.removeprefix(_SPEAKER_PREFIX) for name in dict.fromkeys(names)]
     for name in plain_names[:_MAX_ATTRIBUTES]:
         text = f"{_SPEAKER_PREFIX}{name}"
         if name in speakers.attributes.columns:  # a column may be called what looks like bands
-            attributes.append(Attribute(text, name, level="speaker"))
+            attributes.append(Attribute(text, name, source="speaker"))
         else:
             attributes.append(parse_attribute(text, "--grade-by"))
     return attributes

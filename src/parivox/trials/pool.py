@@ -115,7 +115,7 @@ class Pool:
             raise DataError(msg)
         present = np.unique(speaker)
         grouping = make_groupings(speaker_table, [by], speakers_in_use=present)[0]
-        assert grouping.of_speaker is not None
+        assert grouping.speaker_codes is not None
         lookup = AttributeLookup(speaker_table, (), None, "--grade-by")
         attributes = [
             lookup.values(attribute)
@@ -126,7 +126,7 @@ class Pool:
         usual_attributes = usual_difficulty(speaker_table, [grouping])
         # all are of speakers: attributes of recordings or trials are not looked for here
         attribute_codes = [
-            cast("NDArray[np.int32]", attribute.of_speaker)[present] for attribute in attributes
+            cast("NDArray[np.int32]", attribute.speaker_codes)[present] for attribute in attributes
         ]
         return cls(
             utterance_ids=ids.gather(order),
@@ -135,7 +135,7 @@ class Pool:
             speaker_ids=tuple(speaker_table.ids[i] for i in present),
             grouping=by,
             groups=grouping.groups,
-            group_of_speaker=grouping.of_speaker[present],
+            group_of_speaker=grouping.speaker_codes[present],
             graded_by=tuple(attribute.attribute.text for attribute in attributes),
             usual_attributes=tuple(
                 attribute.text.removeprefix("speaker.") for attribute in usual_attributes
@@ -232,9 +232,10 @@ def _read_distinct_utterances(source: Any) -> Utterances:
     if not table.table.height:
         msg = f"--utterances {table.name!r} is a pattern; give a table of what there is to draw"
         raise ConfigError(msg)
-    if table.repeated:
+    if table.n_repeated_rows:
+        n_rows = table.table.height + table.n_repeated_rows
         msg = (
-            f"{table.name}: {table.repeated:,} of {table.table.height + table.repeated:,} rows "
+            f"{table.name}: {table.n_repeated_rows:,} of {n_rows:,} rows "
             "repeat an utterance of a row above; keep each once"
         )
         raise DataError(msg)
@@ -244,7 +245,7 @@ def _read_distinct_utterances(source: Any) -> Utterances:
 def _speakers_of_utterances(table: Utterances, attributes: Sequence[Attribute]) -> Speakers:
     """Return the speakers as the table of utterances describes them."""
     ids = table.table["utterance"]
-    speaker = table.table["speaker"] if table.tell_speakers else ids.str.split("/").list.first()
+    speaker = table.table["speaker"] if table.names_speakers else ids.str.split("/").list.first()
     lower_names = {attribute.name.lower() for attribute in attributes}
     columns = [name for name in table.attributes.columns if name.lower() in lower_names]
     if "speaker" in columns or "row" in columns:

@@ -587,14 +587,14 @@ def read_scored_pairs(
         orientation=orientation,
     )
     (grouping,) = make_groupings(table, [by], sets=[trials])
-    if grouping.of_speaker is None:
+    if grouping.speaker_codes is None:
         msg = f"--by {by}: lists are drawn by speaker, so name an attribute of speakers"
         raise ConfigError(msg)
     from parivox.trials.pool import group_positions  # noqa: PLC0415
 
     positions = group_positions(grouping.groups, by, groups)
-    is_in_groups = np.isin(grouping.of_speaker, positions)
-    group_of_speaker = np.where(is_in_groups, grouping.of_speaker, -1)
+    is_in_groups = np.isin(grouping.speaker_codes, positions)
+    group_of_speaker = np.where(is_in_groups, grouping.speaker_codes, -1)
     return _scored_pairs(trials, grouping, group_of_speaker.astype(np.int32))
 
 

@@ -422,7 +422,7 @@ def _speaker_of_utterance(
             )
             raise DataError(msg)
         speaker = first_components(ids)
-    elif table.tell_speakers:
+    elif table.names_speakers:
         table.refuse_nobody()
         speaker = table.speakers(ids, scanned.name)
     else:

@@ -188,7 +188,7 @@ def _remembered(
     groupings = (*read.groupings, *read.within)
     entry = {
         "trials": site.mark(counts.content_sha256),
-        "groups": site.mark(_members(groupings, trials.in_use, counts.least)),
+        "groups": site.mark(_members(groupings, trials.speakers_in_use, counts.least)),
         "by": [one.name for one in groupings],
         "withheld": bool(counts.withheld or counts.levels_withheld),
     }
@@ -201,7 +201,7 @@ def _members(groupings: Sequence[Grouping], in_use: NDArray[np.intp], least: int
     """Who is in which group, as a text; of groups of recordings or trials, their names."""
     memberships = []
     for grouping in groupings:
-        codes = None if grouping.of_speaker is None else grouping.of_speaker[in_use].tolist()
+        codes = None if grouping.speaker_codes is None else grouping.speaker_codes[in_use].tolist()
         memberships.append([grouping.name, grouping.groups, codes])
     return json.dumps([memberships, least])
 
@@ -223,9 +223,9 @@ def count_trials(
     contents = {
         SCORES: trials.is_scored,
         DECISIONS: trials.has_decisions,
-        THRESHOLDS: "threshold" in trials.more,
+        THRESHOLDS: "threshold" in trials.extra_columns,
         FAILURES: trials.failures is not None,
-        SECONDS: "seconds" in trials.more,
+        SECONDS: "seconds" in trials.extra_columns,
         LLR: asked.llr and asked.llr_base is None,
         **{of: asked.llr_base == base for base, of in LLR_TO_BASE.items()},
         SIMILARITY: asked.orientation == "similarity",
@@ -260,7 +260,7 @@ def _check_bins(trials: TrialSet, bins: Bins) -> None:
     if not trials.is_scored and not bins.is_exact:
         msg = f"{trials.name}: holds decisions, not scores; leave out --step and --threshold"
         raise ConfigError(msg)
-    if bins.is_exact and not trials.is_held:
+    if bins.is_exact and not trials.fits_in_memory:
         low, high = trials.score_range
         power = math.ceil(math.log10(max(high - low, 1e-9) / (1 << 16)))
         msg = (
@@ -273,8 +273,9 @@ def _check_bins(trials: TrialSet, bins: Bins) -> None:
 class _Blocks:
     """The trials of one list block by block, each of one grouping within levels or none.
 
-    Each block has every trial, with its level and the groups of both sides in ``Trials.more``, -1
-    for those that are withheld; so it is walked as counts of trials are.
+    Each block has every trial, with its level and the groups of both sides in
+    ``Trials.extra_columns``, -1 for those that are withheld; so it is walked as counts of trials
+    are.
     """
 
     def __init__(
@@ -282,7 +283,7 @@ class _Blocks:
     ) -> None:
         self.trials, self.groupings, self.within = trials, groupings, within
         self.outer: list[Grouping | None] = [None, *within]
-        self.groups_of = {id(one): one.on(trials) for one in (*groupings, *within)}
+        self.groups_of = {id(one): one.side_coder(trials) for one in (*groupings, *within)}
         self.n = int(trials.utterance_speaker.max(initial=-1)) + 1
         sizes = [1, *(len(one.groups) for one in within)]
         # place of each level among those that are shown, -1 for the others and, last, for none
@@ -301,7 +302,9 @@ class _Blocks:
         """One for each block."""
         return [Layout(one, "both", of) for of in (None, *self.shown) for one in self.groupings]
 
-    def parts(self, layouts: Sequence[Layout]) -> Iterator[tuple[Trials, Sequence[int]]]:
+    def partitions_by_layout(
+        self, layouts: Sequence[Layout]
+    ) -> Iterator[tuple[Trials, Sequence[int]]]:
         """Trials as those of one block after the other, and the layouts that they count in."""
         outer, n = (None, *self.shown), len(self.groupings)
         which: dict[int, list[int]] = {}
@@ -332,13 +335,13 @@ class _Blocks:
         sides = self.groups_of[id(grouping)](part)
         for name, group in zip(_GROUPS[1:], sides, strict=True):
             more[name] = groups[(*places, group)]
-        return replace(part, more={**part.more, **more})
+        return replace(part, extra_columns={**part.extra_columns, **more})
 
-    def sides(self, grouping: Grouping) -> Callable[[Trials], Sides]:
+    def side_coder(self, grouping: Grouping) -> Callable[[Trials], Sides]:
         """What gives the groups of both sides, or the level, of the trials of a block."""
         if any(grouping is one for one in self.shown):
-            return lambda part: (part.more["level"], part.more["level"])
-        return lambda part: (part.more["enrol_group"], part.more["test_group"])
+            return lambda part: (part.extra_columns["level"], part.extra_columns["level"])
+        return lambda part: (part.extra_columns["enrol_group"], part.extra_columns["test_group"])
 
     def withhold(self, least: int) -> None:
         """Choose the groups and levels that are too small."""
@@ -364,8 +367,8 @@ class _Blocks:
             self.place[at] = np.append(np.where(is_shown, np.cumsum(is_shown) - 1, -1), -1)
             kept = np.flatnonzero(is_shown).tolist()
             groups = tuple(outer.groups[i] for i in kept)
-            parts = tuple(outer.parts[i] for i in kept)
-            shown_levels.append(replace(outer, groups=groups, parts=parts))
+            parts = tuple(outer.group_values[i] for i in kept)
+            shown_levels.append(replace(outer, groups=groups, group_values=parts))
             for mine in used[at * n : (at + 1) * n]:
                 mine[-1] |= mine[:-1][~is_shown].any(axis=0)
                 mine[:-1][~is_shown] = False
@@ -386,7 +389,7 @@ class _Blocks:
         in_level = [np.zeros((size, n + 1), dtype=np.bool_) for size in sizes]
         for here in walk(self, self.layouts(), failed=FAILURE_STAGES) if self.least else ():
             (block,) = here.cells_by_layout
-            more = here.trials.more
+            more = here.trials.extra_columns
             for utterance, group in (
                 (here.trials.enrol, more["enrol_group"]),
                 (here.trials.test, more["test_group"]),
@@ -439,7 +442,7 @@ class _Blocks:
         alike: Mapping[str, NDArray[Any]],
     ) -> CountRows:
         """Trials of one block, given the code of what tells them apart in every block."""
-        more, n = self._with_groups(part, block).more, alike["target"].size
+        more, n = self._with_groups(part, block).extra_columns, alike["target"].size
         nowhere = more["level"] < 0
         if nowhere.any():
             for name in _GROUPS[1:]:
@@ -539,7 +542,7 @@ class _Sides:
     def add(self, speakers: Sequence[NDArray[np.int32]], here: PlacedTrials, i: int) -> None:
         """Note the speakers of trials between alike groups, then of either side."""
         first, *others = self.people.values()
-        groups, level = np.int32(self.layout.n_groups), here.trials.more["level"]
+        groups, level = np.int32(self.layout.n_groups), here.trials.extra_columns["level"]
         for speaker in speakers:
             first.note(here.cells_by_layout[i].cells[0], speaker)
         sides = here.groups_of_sides(self.layout.grouping)
@@ -566,17 +569,17 @@ def _alike(
     Codes are in the order of rows of counts.
     """
     n = len(part)
-    failed = part.more.get("failed", np.zeros(n, dtype=np.int8))
+    failed = part.extra_columns.get("failed", np.zeros(n, dtype=np.int8))
     accepted, threshold = np.full(n, -1, dtype=np.int8), np.zeros(n, dtype=np.int32)
     place: NDArray[np.integer[Any]] = threshold
     values = levels = np.array([np.nan])
-    if "failed" not in part.more:
-        values, place = bins.placed(part.score)
+    if "failed" not in part.extra_columns:
+        values, place = bins.binned_positions(part.score)
         if trials.has_decisions:
-            accepted = trials.decided(part)
-        if "threshold" in part.more:
+            accepted = trials.decisions(part)
+        if "threshold" in part.extra_columns:
             levels = np.roll(trials.thresholds, 1)  # none comes first
-            threshold = part.more["threshold"] + 1
+            threshold = part.extra_columns["threshold"] + 1
     found = np.zeros(n, dtype=np.int64)
     kinds = {
         "target": (part.target, np.array([False, True])),
@@ -604,8 +607,8 @@ def _weights(part: Trials) -> list[NDArray[np.int64]]:
 
     Nothing of trials that each count once, and of which it is not known.
     """
-    count, took = part.more.get("count"), part.more.get("seconds")
-    if took is None or "failed" in part.more:
+    count, took = part.extra_columns.get("count"), part.extra_columns.get("seconds")
+    if took is None or "failed" in part.extra_columns:
         return [] if count is None else [count]
     micro = np.rint(np.nan_to_num(took) * MICROSECONDS).astype(np.int64)
     one = np.ones(len(part), dtype=np.int64) if count is None else count
@@ -619,20 +622,20 @@ def _notes(
     withheld: dict[tuple[str, str, str], str],
 ) -> Iterator[Note]:
     """What was read and set aside, per file and per group that is not withheld."""
-    for one in (*trials.data, *people.notes(trials.in_use.tolist())):
+    for one in (*trials.data_notes, *people.notes(trials.speakers_in_use.tolist())):
         yield Note(one.source, one.item, one.count, one.note)
-    for item, of_speaker in trials.aside.items():
+    for item, of_speaker in trials.counts_by_speaker.items():
         for grouping in groupings:
-            if grouping.of_speaker is None:
+            if grouping.speaker_codes is None:
                 continue
-            group = grouping.of_speaker[: of_speaker.size]
+            group = grouping.speaker_codes[: of_speaker.size]
             for k, name in enumerate(grouping.groups):
                 count = int(of_speaker[group == k].sum())
                 if count and (grouping.name, "", name) not in withheld:
                     item_of = name_by_speaker(item)
                     yield Note("scores", item_of, count, "", grouping.name, name)
     for grouping in groupings:
-        for unit, value, count in grouping.left_out(trials):
+        for unit, value, count in grouping.excluded_values(trials):
             source = "scores" if unit == "trials" else unit
             item = f"{unit} whose {value} is left out by the groups file"
             yield Note(source, item, count, "", grouping.name)

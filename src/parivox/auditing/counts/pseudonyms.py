@@ -53,7 +53,7 @@ def check_form(read: GroupedTrials, asked: CountOptions, *, is_exact: bool) -> N
             )
             raise ConfigError(msg)
         return
-    sided = [one.name for one in (*read.groupings, *read.within) if one.of_speaker is None]
+    sided = [one.name for one in (*read.groupings, *read.within) if one.speaker_codes is None]
     if sided or read.within:
         names = ", ".join(dict.fromkeys([*sided, *(one.name for one in read.within)]))
         msg = (
@@ -76,9 +76,9 @@ def speaker_counts_to_share(
     trials, people = read.trial_sets[0], read.speakers
     assert trials.has_speakers
     assert people is not None
-    used = trials.in_use
+    used = trials.speakers_in_use
     groupings = [shown(one, counts.withheld) for one in (*read.groupings, *read.within)]
-    names = np.array(key.names([people.ids[i] for i in used.tolist()]))
+    names = np.array(key.pseudonyms([people.ids[i] for i in used.tolist()]))
     block = None
     if least is not None:
         finest = _finest(groupings, used)
@@ -86,7 +86,7 @@ def speaker_counts_to_share(
         own = speaker_blocks(finest, least=least, order=np.argsort(np.argsort(names)))
         order = np.lexsort((names, own))
         starts = np.flatnonzero(np.diff(own[order], prepend=-1))
-        names = np.array([key.name_of_block(one) for one in np.split(names[order], starts[1:])])
+        names = np.array([key.block_pseudonym(one) for one in np.split(names[order], starts[1:])])
         block = np.zeros(len(people.ids), dtype=np.int32)
         block[used] = own
         used = np.arange(names.size)
@@ -100,7 +100,9 @@ def _steps(counts: TrialCounts) -> FloatArray:
         return np.empty(0)
     value = counts.columns["value"][counts.columns["failed"] == 0]
     finite = value[np.isfinite(value)]
-    edges = counts.bins.between(*((finite.min(), finite.max()) if finite.size else (0.0, 0.0)))
+    edges = counts.bins.edges_between(
+        *((finite.min(), finite.max()) if finite.size else (0.0, 0.0))
+    )
     given = np.array(counts.bins.thresholds, dtype=np.float64)
     made = np.concatenate((edges, given, value[np.isposinf(value)]))
     return np.unique(made[~np.isneginf(made)] + 0.0)
@@ -108,7 +110,7 @@ def _steps(counts: TrialCounts) -> FloatArray:
 
 def _finest(groupings: Sequence[Grouping], used: NDArray[np.intp]) -> NDArray[np.int64]:
     """A number for each combination of groups by all groupings."""
-    codes = [one.of_speaker[used] for one in groupings if one.of_speaker is not None]
+    codes = [one.speaker_codes[used] for one in groupings if one.speaker_codes is not None]
     _, found = np.unique(np.stack(codes), axis=1, return_inverse=True)
     return found.reshape(-1).astype(np.int64)
 
@@ -126,7 +128,9 @@ def _check_sizes(
     if sizes[smallest] >= least:
         return
     who = used[np.flatnonzero(finest == smallest)[0]]
-    of = {one.name: int(one.of_speaker[who]) for one in groupings if one.of_speaker is not None}
+    of = {
+        one.name: int(one.speaker_codes[who]) for one in groupings if one.speaker_codes is not None
+    }
     names = {one.name: one.groups for one in groupings}
     words = ", ".join(
         f"{name} {names[name][group]}" if group >= 0 else f"of no group by {name}"

@@ -94,7 +94,7 @@ def _fits(head: bytes, columns: RequestedColumns) -> float:
     roles = sum(bool(aliases & known) for aliases in (*ALIASES.values(), CALL))
     asked = set(columns.by_role.values())
     found = asked & set(names)
-    is_known = roles >= 2 or (bool(found) and (columns.elsewhere or found == asked))
+    is_known = roles >= 2 or (bool(found) and (columns.may_be_elsewhere or found == asked))
     return CERTAIN_FIT if is_known else 0
 
 
@@ -394,8 +394,8 @@ def _records(
 
 def line_chunks(content: SourceBytes, start: int) -> Iterator[tuple[int, bytes, int]]:
     """Whole lines, as many as fit a block, with the row of the first one and lines to skip."""
-    if content.data is not None and len(content.data) <= CHUNK_BYTES:
-        yield 1, content.data, start - 1
+    if content.payload is not None and len(content.payload) <= CHUNK_BYTES:
+        yield 1, content.payload, start - 1
         return
     row = start
     with content.open() as file, stage(content.name, content.size, "bytes") as reading:

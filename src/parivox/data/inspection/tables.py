@@ -254,7 +254,7 @@ def _roles_of_calls(
 
     Examples
     --------
-    >>> from parivox.data.columns import Columns
+    >>> from parivox.data.columns import RequestedColumns
     >>> people, words = [f"k{i % 10}" for i in range(20)], ["accepted", "rejected"] * 10
     >>> log = pl.DataFrame({"no": [str(i) for i in range(20)], "wer": people, "ok": words})
     >>> _roles_of_calls(log, RequestedColumns(), {})
@@ -468,7 +468,7 @@ def inspect_groups(source: Any, name: str) -> FileFindings | None:
         file = read_groups_file(source)
     except ParivoxError as error:
         return FileFindings(name, "groups", "yaml", problems=(str(error),))
-    groups = {attribute: tuple(recipe.groups) for attribute, recipe in file.recipes.items()}
+    groups = {attribute: tuple(recipe.groups) for attribute, recipe in file.definitions.items()}
     return FileFindings(name, "groups", "yaml", groups=groups, by=file.by or ())
 
 
