@@ -82,7 +82,7 @@ def content(one):
 @given(rows())
 def test_errors_of_a_tally_are_those_of_its_trials(trials):
     one = gathered(trials)
-    n = len(one.speaker_table.ids)
+    n = len(one.people.ids)
     made = tally(one)
     assert made.n_trials == len(trials)
     assert errors(made, one.groupings, n) == errors(one.trials, one.groupings, n)

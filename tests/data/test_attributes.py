@@ -97,10 +97,14 @@ def test_every_whole_number_is_in_the_band_that_names_it(edges, cells):
 
 def test_bands_of_numbers_that_are_not_whole_end_below_the_next_edge():
     bands = Bands((0.5, 1.0), ("0.5", "1"))
-    assert bands.band_names(np.array([18.0])) == bands.names(np.array([1.5])) == ["<0.5", "0.5-<1", "1+"]
+    assert (
+        bands.band_names(np.array([18.0]))
+        == bands.band_names(np.array([1.5]))
+        == ["<0.5", "0.5-<1", "1+"]
+    )
     whole = Bands((1.0, 2.0), ("1", "2"))
-    assert whole.names(np.array([18.0])) == ["<1", "1", "2+"]
-    assert whole.names(np.array([1.5])) == ["<1", "1-<2", "2+"]
+    assert whole.band_names(np.array([18.0])) == ["<1", "1", "2+"]
+    assert whole.band_names(np.array([1.5])) == ["<1", "1-<2", "2+"]
 
 
 def test_bands_of_text_name_the_cell():

@@ -167,7 +167,7 @@ def _named_document(source: Any) -> tuple[str, Any]:
         return "calibrator", source
     content = read_content(source)
     try:
-        return content.name, json.loads((content.data or b"").decode("utf-8-sig"))
+        return content.name, json.loads((content.payload or b"").decode("utf-8-sig"))
     # ValueError is also that of a text that is not UTF-8
     except (ValueError, RecursionError) as error:
         msg = f"{content.name}: is not JSON ({error}); {_HINT}"

@@ -214,7 +214,7 @@ def read_inputs(
         if not trials.is_scored:
             msg = f"{trials.name}: holds decisions without scores; give scores"
             raise DataError(msg)
-        if not trials.is_held:
+        if not trials.fits_in_memory:
             msg = (
                 f"{trials.name}: {trials.n_trials:,} trials are too many to hold in memory; take "
                 "those of some speakers"
@@ -246,8 +246,8 @@ def fitting_trials_of(
         utterance_speaker[trials.test].astype(np.int64),
     )
     side = 0 if options.side == "enrol" else 1
-    group = grouping.on(trial_set)(trials)[side]
-    in_use = trial_set.in_use
+    group = grouping.side_coder(trial_set)(trials)[side]
+    in_use = trial_set.speakers_in_use
     fold = np.zeros(int(in_use.max()) + 1, dtype=np.int64)
     # dealt within the finest groups, so that every fold has speakers of each
     finest = finest_groups([grouping], fold.size)

@@ -142,7 +142,7 @@ def read_policy(source: Any) -> Policy:
     content = read_content(source)
     provenance |= {"name": content.name, "format": "yaml", "sha256": content.sha256}
     try:
-        text = (content.data or b"").decode("utf-8-sig")
+        text = (content.payload or b"").decode("utf-8-sig")
     except UnicodeDecodeError as error:
         msg = f"{content.name}: is not text; write what parivox gate --example prints, in UTF-8"
         raise ConfigError(msg) from error
@@ -152,10 +152,10 @@ def read_policy(source: Any) -> Policy:
 def _policy(node: YamlNode | None, provenance: Mapping[str, Any]) -> Policy:
     """Return the policy that the topmost node holds; None is an empty file."""
     name = provenance["name"]
-    if node is None or not isinstance(node.value, dict) or _VERSION_KEY not in node.value:
+    if node is None or not isinstance(node.content, dict) or _VERSION_KEY not in node.content:
         msg = f"{name}: is not a policy, of which a line says '{_VERSION_KEY}: {VERSION}'; {_HINT}"
         raise ConfigError(msg)
-    nodes = node.value
+    nodes = node.content
     _check_keys(nodes, _KEYS)
     version = nodes[_VERSION_KEY]
     if version.value != str(VERSION):
@@ -211,31 +211,31 @@ def _condition(node: YamlNode) -> Condition:
     nodes = _mapping(node, subject, _CONDITION_KEYS)
     name, rate = (_text(node, nodes, key, subject) for key in ("name", "rate"))
     if rate not in LIMIT_METRICS:
-        msg = f"{nodes['rate'].where}: {rate!r} is not a rate; {name_hint(rate, LIMIT_METRICS)}"
+        msg = f"{nodes['rate'].location}: {rate!r} is not a rate; {name_hint(rate, LIMIT_METRICS)}"
         raise ConfigError(msg)
     if ("not" in nodes) == ("at-most" in nodes):
         keys = "both at-most and not" if "not" in nodes else "neither at-most nor not"
-        msg = f"{node.where}: {name!r} has {keys}; give one, as in at-most: 5% or not: worse"
+        msg = f"{node.location}: {name!r} has {keys}; give one, as in at-most: 5% or not: worse"
         raise ConfigError(msg)
     maximum: float | None = None
     is_ratio = False
     if "at-most" in nodes:
         maximum, is_ratio = _maximum(nodes["at-most"])
-    elif nodes["not"].value != WORSE or rate not in RATIO_METRICS:
+    elif nodes["not"].content != WORSE or rate not in RATIO_METRICS:
         msg = (
-            f"{nodes['not'].where}: not is for worse, of fnr or fpr; give at-most, as in "
+            f"{nodes['not'].location}: not is for worse, of fnr or fpr; give at-most, as in "
             "at-most: 5%"
         )
         raise ConfigError(msg)
     reference = _text(node, nodes, "than", subject) if "than" in nodes else OTHERS
     if reference not in {OTHERS, BASELINE} or ("than" in nodes and not is_ratio):
         msg = (
-            f"{nodes['than'].where}: than is for ratios, and others or baseline, as in "
+            f"{nodes['than'].location}: than is for ratios, and others or baseline, as in "
             "at-most: 1.25x and than: baseline"
         )
         raise ConfigError(msg)
     if is_ratio and rate not in RATIO_METRICS:
-        msg = f"{nodes['at-most'].where}: ratios are of fnr and fpr; give a rate, as in 5%"
+        msg = f"{nodes['at-most'].location}: ratios are of fnr and fpr; give a rate, as in 5%"
         raise ConfigError(msg)
     grouping, operating_point, system = (
         _text(node, nodes, key, subject) if key in nodes else "" for key in ("by", "at", "system")
@@ -250,16 +250,16 @@ def _condition(node: YamlNode) -> Condition:
         groups=_texts(nodes["groups"]) if "groups" in nodes else (),
         operating_point=operating_point,
         system=system,
-        location=node.where,
+        location=node.location,
     )
 
 
 def _maximum(node: YamlNode) -> tuple[float, bool]:
     """Return the largest rate or ratio, and whether it is a ratio."""
-    maximum = parse_maximum(node.value) if isinstance(node.value, str) else None
+    maximum = parse_maximum(node.content) if isinstance(node.content, str) else None
     if maximum is None:
-        text = repr(node.value) if isinstance(node.value, str) else "no number"
-        msg = f"{node.where}: at-most is {text}; give 5% or 0.05, or 1.5x for a ratio"
+        text = repr(node.content) if isinstance(node.content, str) else "no number"
+        msg = f"{node.location}: at-most is {text}; give 5% or 0.05, or 1.5x for a ratio"
         raise ConfigError(msg)
     return maximum
 
@@ -272,53 +272,53 @@ def _acceptance(node: YamlNode, conditions: Sequence[Condition]) -> Acceptance:
     )
     conditions_by_name = {condition.name: condition for condition in conditions}
     if name not in conditions_by_name:
-        location = nodes["condition"].where
+        location = nodes["condition"].location
         msg = f"{location}: {name!r} is not a condition; {name_hint(name, conditions_by_name)}"
         raise ConfigError(msg)
     try:
         date = dt.date.fromisoformat(until)
     except ValueError as error:
-        msg = f"{nodes['until'].where}: until is {until!r}; give a date, as in 2027-06-30"
+        msg = f"{nodes['until'].location}: until is {until!r}; give a date, as in 2027-06-30"
         raise ConfigError(msg) from error
     groups = _texts(nodes["groups"]) if "groups" in nodes else ()
     condition_groups = conditions_by_name[name].groups
     for group in groups:
         if condition_groups and group not in condition_groups:
             msg = (
-                f"{nodes['groups'].where}: {group!r} is not a group of {name!r}; "
+                f"{nodes['groups'].location}: {group!r} is not a group of {name!r}; "
                 f"{name_hint(group, condition_groups)}"
             )
             raise ConfigError(msg)
-    return Acceptance(name, groups, reason, date, node.where)
+    return Acceptance(name, groups, reason, date, node.location)
 
 
 def _list_members(node: YamlNode, name: str) -> Iterator[YamlNode]:
-    if not isinstance(node.value, list) or not node.value:
-        msg = f"{node.where}: {name} is not a list with something in it; {_HINT}"
+    if not isinstance(node.content, list) or not node.content:
+        msg = f"{node.location}: {name} is not a list with something in it; {_HINT}"
         raise ConfigError(msg)
-    yield from node.value
+    yield from node.content
 
 
 def _mapping(node: YamlNode, subject: str, keys: Sequence[str]) -> dict[str, YamlNode]:
-    if not isinstance(node.value, dict):
-        msg = f"{node.where}: {subject} is not a mapping; write lines as in 'rate: fnr'"
+    if not isinstance(node.content, dict):
+        msg = f"{node.location}: {subject} is not a mapping; write lines as in 'rate: fnr'"
         raise ConfigError(msg)
-    _check_keys(node.value, keys)
-    return node.value
+    _check_keys(node.content, keys)
+    return node.content
 
 
 def _check_keys(nodes: Mapping[str, YamlNode], keys: Sequence[str]) -> None:
     for key, node in nodes.items():
         if key not in keys:
-            msg = f"{node.where}: {key!r} is not known; {name_hint(key, keys)}"
+            msg = f"{node.location}: {key!r} is not known; {name_hint(key, keys)}"
             raise ConfigError(msg)
 
 
 def _text(parent: YamlNode, nodes: Mapping[str, YamlNode], key: str, subject: str) -> str:
     """Return the text under a key of a mapping, whose node is `parent`."""
-    text = nodes[key].value if key in nodes else ""
+    text = nodes[key].content if key in nodes else ""
     if not isinstance(text, str) or not text:
-        location = nodes[key].where if key in nodes else parent.where
+        location = nodes[key].location if key in nodes else parent.location
         msg = f"{location}: {subject} says nothing of {key!r}; write a line '{key}: ...'"
         raise ConfigError(msg)
     return text
@@ -326,11 +326,11 @@ def _text(parent: YamlNode, nodes: Mapping[str, YamlNode], key: str, subject: st
 
 def _texts(node: YamlNode) -> tuple[str, ...]:
     """Return the texts of a list, or the one text."""
-    nodes = node.value if isinstance(node.value, list) else [node]
+    nodes = node.content if isinstance(node.content, list) else [node]
     texts = tuple(
-        member.value for member in nodes if isinstance(member.value, str) and member.value
+        member.content for member in nodes if isinstance(member.content, str) and member.content
     )
     if not texts or len(texts) < len(nodes) or len(set(texts)) < len(texts):
-        msg = f"{node.where}: is not a list of names, each once; write it as in [f, m]"
+        msg = f"{node.location}: is not a list of names, each once; write it as in [f, m]"
         raise ConfigError(msg)
     return texts

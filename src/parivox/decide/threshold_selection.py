@@ -434,7 +434,7 @@ def _record(
         "folds": options.folds,
         "seed": options.seed,
         "confidence": options.confidence,
-        "speakers": int(trial_set.in_use.size),
+        "speakers": int(trial_set.speakers_in_use.size),
         "common": common_threshold,
         "trials": trials.score.size,
         "unknown": int((trials.group == len(trials.groups)).sum()),

@@ -298,7 +298,7 @@ def _read_trials(scores: Any, options: MonitorOptions) -> tuple[TrialSet, Groupi
             "reject), or of the threshold of each trial"
         )
         raise DataError(msg)
-    if grouping.of_speaker is None:
+    if grouping.speaker_codes is None:
         msg = f"--by {grouping.name}: is not of speakers, who come again; name what --speakers has"
         raise ConfigError(msg)
     return trial_set, grouping
@@ -318,9 +318,9 @@ def _stream_settings(options: MonitorOptions, site: SiteKey, grouping: Grouping)
         msg = f"--limit {words}: a stream has one limit, of the FNR of every group, as in fnr=5%"
         raise ConfigError(msg)
     rates = {} if options.baseline is None else _baseline_rates(options.baseline, grouping)
-    assert grouping.of_speaker is not None
-    n_by_group = np.bincount(grouping.of_speaker + 1)[1:].tolist()
-    sizes = dict(zip(grouping.groups, n_by_group, strict=False)) | dict(grouping.unused)
+    assert grouping.speaker_codes is not None
+    n_by_group = np.bincount(grouping.speaker_codes + 1)[1:].tolist()
+    sizes = dict(zip(grouping.groups, n_by_group, strict=False)) | dict(grouping.unused_groups)
     large_groups = sorted(group for group, n in sizes.items() if n >= MIN_SPEAKERS)
     # groups that are too small are not watched, as they would only raise the number of tests
     watched = large_groups or sorted(sizes)
@@ -393,14 +393,14 @@ def _count_trials(
     trial_set: TrialSet, grouping: Grouping, groups: Sequence[str], site: SiteKey, day: date
 ) -> tuple[Day, dict[str, int]]:
     """Return genuine, decided trials by speaker, and the numbers of excluded ones by reason."""
-    speakers, of_speaker = trial_set.people, grouping.of_speaker
+    speakers, of_speaker = trial_set.speaker_table, grouping.speaker_codes
     assert speakers is not None
     assert of_speaker is not None
     n_speakers = len(speakers.ids)
     trials, errors = np.zeros(n_speakers, dtype=np.int64), np.zeros(n_speakers, dtype=np.int64)
     notes = dict.fromkeys(("impostors'", "without decision", "contradicting", "failed"), 0)
     for partition in trial_set.partitions():
-        decided = trial_set.decided(partition)
+        decided = trial_set.decisions(partition)
         notes["contradicting"] += int(partition.conflict.sum())
         notes["impostors'"] += int((~partition.target & ~partition.conflict).sum())
         is_genuine = partition.target & ~partition.conflict
@@ -419,13 +419,13 @@ def _count_trials(
     # the last code is that of speakers in no group, whose index in the grouping is -1
     codes = np.array([*(group_codes.get(group, -1) for group in grouping.groups), -1])
     speaker_groups = codes[of_speaker[used_speakers]]
-    for excluded in trial_set.data:
+    for excluded in trial_set.data_notes:
         if excluded.source == "scores" and excluded.note in {"left out", "counted once"}:
             notes[f"{excluded.item} ({excluded.note})"] = excluded.count
     notes["of customers in none of the groups"] = int(
         trials[used_speakers][speaker_groups < 0].sum()
     )
-    pseudonyms = site.names([speakers.ids[i] for i in used_speakers])
+    pseudonyms = site.pseudonyms([speakers.ids[i] for i in used_speakers])
     names = np.array([int(pseudonym, 16) for pseudonym in pseudonyms], np.uint64)
     order = np.argsort(names)
     used_speakers = used_speakers[order]
