@@ -115,7 +115,7 @@ def count_cells(
     within: Sequence[Grouping] = (),
     thresholds: Iterable[float] = (),
     keep_conflicts: bool = False,
-    counted: TrialCounts | None = None,
+    merged_counts: TrialCounts | None = None,
 ) -> CellCounts:
     """Count the trials of one system and list, per group and score.
 
@@ -159,9 +159,9 @@ def count_cells(
                 into.add(here, cells)
         if isinstance(people, _People):
             people.add(here)
-        if not here.are_failed and counted is None:
+        if not here.are_failed and merged_counts is None:
             _add_scores(scores, left_out, here, layouts)
-    for here in () if counted is None else walk(counted, layouts):
+    for here in () if merged_counts is None else walk(merged_counts, layouts):
         _add_scores(scores, left_out, here, layouts)
     made = _by_cell(layouts, scores, outcomes, people, left_out)
     if isinstance(people, _People):

@@ -305,7 +305,9 @@ def _measure(
         with stage("reading the development scores"):
             development = _read_development_trials(source, trials.system, inputs)
     orientation = "similarity" if trials.is_similarity else design.options.orientation
-    return measure_system(trials, design, development, orientation, counted=inputs.merged_counts)
+    return measure_system(
+        trials, design, development, orientation, merged_counts=inputs.merged_counts
+    )
 
 
 def _metrics_with_judged_groups(
@@ -341,7 +343,7 @@ def _compared_pairs(
         system = measured_systems[i].system
         design = replace(system.design, standardise_over=())
         restricted = measure_system(
-            trials, design, system.development, "similarity", is_along=False
+            trials, design, system.development, "similarity", has_curves=False
         )
         restricted_systems[i] = ComparedSet(restricted, list(metrics_by_grouping(restricted)))
     for i, j in combinations(range(len(measured_systems)), 2):

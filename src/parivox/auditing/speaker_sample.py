@@ -65,9 +65,8 @@ class SpeakerSample:
     rate_bound: float
     """What the bins of scores in replicates cost: no rate of a replicate at a threshold found on
     its curve is further than this from the exact one."""
-    standardised: list[
-        tuple[Layout, SpeakerErrors]
-    ]  # groupings with what they are standardised over
+    # groupings with what they are standardised over
+    standardised: list[tuple[Layout, SpeakerErrors]]
     bands_between_points: dict[tuple[str, str], Band]
     """Intervals at thresholds that are no operating point's, by grouping and allocation."""
     matrices: list[tuple[Grouping, str, Matrix]] | None
@@ -75,171 +74,284 @@ class SpeakerSample:
 
 
 def speaker_count_steps(
-    everything: Counts, points: OperatingPoints, nodes: FloatArray, n_trials: int, bins: int
+    all_counts: Counts,
+    points: OperatingPoints,
+    bands_at: FloatArray,
+    n_trials: int,
+    n_bins: int,
 ) -> FloatArray:
-    """Thresholds of the tally that `sample_speakers` needs, rising.
+    """Return the thresholds of the tally that `sample_speakers` needs, rising.
 
     Those of the operating points, those at which intervals are told beside them, and the bins of
     scores in replicates, of which long lists have fewer.
     """
     if n_trials > MAX_EXACT_TRIALS:
-        edges = step_thresholds(everything, points.fixed_thresholds)
+        edges = step_thresholds(all_counts, points.fixed_thresholds)
     else:
-        edges = curve_edges(everything, bins=bins or N_BINS, thresholds=points.fixed_thresholds)
-    found = [one.threshold for one in points.score_points]
-    every = np.concatenate((edges, nodes, np.array(found, dtype=np.float64)))
-    return np.unique(every[~np.isnan(every)] + 0.0)
+        edges = curve_edges(all_counts, bins=n_bins or N_BINS, thresholds=points.fixed_thresholds)
+    point_thresholds = [located.threshold for located in points.score_points]
+    thresholds = np.concatenate((edges, bands_at, np.array(point_thresholds, dtype=np.float64)))
+    # Adding 0.0 makes -0.0 and 0.0 one threshold.
+    return np.unique(thresholds[~np.isnan(thresholds)] + 0.0)
 
 
 class TrialSource(NamedTuple):
     """Trials of one list by who takes part in them."""
 
-    errors_source: (
-        TrialSet | SpeakerCounts | Callable[[], SpeakerCounts]
-    )  # or what makes them, so that nobody holds them
+    # the trials, or a function that makes their counts, so that nothing else holds these in memory
+    errors_source: TrialSet | SpeakerCounts | Callable[[], SpeakerCounts]
     # makes those that curves are drawn again from, where they are others: coarser ones
     curves_source: Callable[[], SpeakerCounts] | None = None
     no_draws_reason: str = ""  # why none are drawn
 
 
-def tally_list(
-    trials: TrialSet, design: Design, everything: Counts, points: OperatingPoints, nodes: FloatArray
+def speaker_counts_source(
+    trials: TrialSet,
+    design: Design,
+    all_counts: Counts,
+    points: OperatingPoints,
+    bands_at: FloatArray,
 ) -> TrialSource:
-    """The tally of a list at the steps that `sample_speakers` needs.
+    """Return what makes the tally of a list at the steps that `sample_speakers` needs.
 
     Where it would be too long with all of them, those of curves have a tally of their own, of
     blocks of speakers at as many steps as there is room for.
     """
-    every = {one.name: one for one in (*design.groupings, *design.within, *design.standardise_over)}
-    sided = [len(one.groups) for one in every.values() if one.speaker_codes is None]
-    audited = [one.threshold for one in points.score_points if not np.isnan(one.threshold)]
-    kept = np.unique(np.concatenate((nodes, np.array(audited, dtype=np.float64))) + 0.0)
-    together = None if design.draws is None else design.draws.speaker_block
+    named_groupings = {
+        grouping.name: grouping
+        for grouping in (*design.groupings, *design.within, *design.standardise_over)
+    }
+    groupings = list(named_groupings.values())
+    group_numbers = [
+        len(grouping.groups) for grouping in groupings if grouping.speaker_codes is None
+    ]
+    audited = [
+        located.threshold for located in points.score_points if not np.isnan(located.threshold)
+    ]
+    told_thresholds = np.unique(
+        np.concatenate((bands_at, np.array(audited, dtype=np.float64))) + 0.0
+    )
+    speaker_block = design.speaker_block
+    draw_block = None if design.draws is None else design.draws.speaker_block
 
-    def tallied(at: FloatArray, block: NDArray[np.int32] | None) -> SpeakerCounts:
+    def count_at(
+        thresholds: FloatArray, unit_of_speaker: NDArray[np.int32] | None
+    ) -> SpeakerCounts:
         with stage("adding up who takes part"):
-            return count_by_speaker(trials, at, [*every.values()], block)
+            return count_by_speaker(trials, thresholds, groupings, unit_of_speaker)
 
-    def fits(at: FloatArray, block: NDArray[np.int32] | None) -> bool:
-        n = trials.speakers_in_use.size if block is None else int(block.max(initial=0)) + 1
-        return expected_rows(everything, at, n, sided) <= MAX_COUNT_ROWS
+    def fits_in_memory(thresholds: FloatArray, unit_of_speaker: NDArray[np.int32] | None) -> bool:
+        if unit_of_speaker is None:
+            n_units = trials.speakers_in_use.size
+        else:
+            n_units = int(unit_of_speaker.max(initial=0)) + 1
+        return expected_rows(all_counts, thresholds, n_units, group_numbers) <= MAX_COUNT_ROWS
 
-    if together is None:
-        at = speaker_count_steps(everything, points, nodes, trials.n_trials, design.options.bins)
-        if fits(at, design.speaker_block):
-            return TrialSource(partial(tallied, at, design.speaker_block))
+    if draw_block is None:
+        thresholds = speaker_count_steps(
+            all_counts, points, bands_at, trials.n_trials, design.options.bins
+        )
+        if fits_in_memory(thresholds, speaker_block):
+            return TrialSource(partial(count_at, thresholds, speaker_block))
     else:
-        block = together if design.speaker_block is None else together[design.speaker_block]
-        for coarse in COARSE_STEPS:
-            at = np.union1d(step_thresholds(everything, points.fixed_thresholds, coarse), kept)
-            if fits(at, block):
+        unit_of_speaker = draw_block if speaker_block is None else draw_block[speaker_block]
+        for coarse_step in COARSE_STEPS:
+            steps = step_thresholds(all_counts, points.fixed_thresholds, coarse_step)
+            thresholds = np.union1d(steps, told_thresholds)
+            if fits_in_memory(thresholds, unit_of_speaker):
                 return TrialSource(
-                    partial(tallied, kept, design.speaker_block), partial(tallied, at, block)
+                    partial(count_at, told_thresholds, speaker_block),
+                    partial(count_at, thresholds, unit_of_speaker),
                 )
     return TrialSource(
-        partial(tallied, kept, design.speaker_block),
+        partial(count_at, told_thresholds, speaker_block),
         no_draws_reason="too many trials to hold in memory",
     )
 
 
 def expected_rows(
-    everything: Counts, speaker_count_steps: FloatArray, n: int, sided: Sequence[int]
+    all_counts: Counts, thresholds: FloatArray, n_units: int, group_numbers: Sequence[int]
 ) -> float:
-    """Rows of a tally of `n` members, were scores and sides independent of who is compared.
+    """Return the rows of a tally, were scores and sides independent of who is compared.
 
-    `sided` are numbers of groups that a recording or trial may be in, by several groupings.
+    `group_numbers` are the numbers of groups that a recording or trial may be in, by several
+    groupings.
     """
-    ways = float(np.prod([float(size) ** 2 for size in sided]))
-    up_to = np.searchsorted(everything.values, speaker_count_steps)
-    rows = 0.0
-    for trials, pairs in ((everything.target, n), (everything.nontarget, n * (n - 1))):
-        share = np.diff(np.concatenate(([0], np.cumsum(trials)))[[0, *up_to, -1]])
-        rows += pairs * ways * -np.expm1(-share / max(pairs * ways, 1.0)).sum()
-    return rows
+    n_sides = float(np.prod([float(n_groups) ** 2 for n_groups in group_numbers]))
+    step_ends = np.searchsorted(all_counts.values, thresholds)
+    n_rows = 0.0
+    for trials, n_pairs in (
+        (all_counts.target, n_units),
+        (all_counts.nontarget, n_units * (n_units - 1)),
+    ):
+        n_codes = n_pairs * n_sides
+        trials_per_step = np.diff(np.concatenate(([0], np.cumsum(trials)))[[0, *step_ends, -1]])
+        # Expected number of codes that at least one of so many trials has, at random.
+        n_rows += n_codes * -np.expm1(-trials_per_step / max(n_codes, 1.0)).sum()
+    return n_rows
 
 
 def sample_speakers(
-    tallied: TrialSource,
+    source: TrialSource,
     design: Design,
-    tally: CellCounts,
+    counts: CellCounts,
     points: OperatingPoints,
-    nodes: FloatArray,
+    bands_at: FloatArray,
 ) -> SpeakerSample:
-    """Tally who is behind the trials at every threshold, and draw replicates of them.
+    """Count errors by speaker at every threshold, draw replicates, and make intervals.
 
-    `tally` are the counts, in whose order the uncertainty of cells comes, and `nodes` thresholds
-    at which intervals are told beside those of the operating points.
+    `counts` are the trials by cell, in whose order the uncertainty of cells comes, and `bands_at`
+    thresholds at which intervals are told beside those of the operating points.
     """
-    rows, curves, why = tallied
-    trials = rows() if callable(rows) else rows
+    errors_source, curves_source, no_draws_reason = source
+    trials = errors_source() if callable(errors_source) else errors_source
     if design.draws is None:
-        why = why or "too many speakers to draw from"
-    if why:
+        no_draws_reason = no_draws_reason or "too many speakers to draw from"
+    if no_draws_reason:
         design = replace(design, draws=None)
-    options, draws, found = design.options, design.draws, points.located
+    options, located_points = design.options, points.located
     if isinstance(trials, SpeakerCounts):
-        members = trials.units
-        nodes = nodes[np.isin(nodes, trials.thresholds)]
+        units = trials.units
+        bands_at = bands_at[np.isin(bands_at, trials.thresholds)]
     else:
-        members = Units.from_trials(trials, None)
-    own = design if design.speaker_block is None else _of_members(design, trials)
-    layouts = cell_layouts(own.groupings, options.allocate, own.within)
-    n = len(layouts)
+        units = Units.from_trials(trials, None)
+    unit_design = design if design.speaker_block is None else _design_of_units(design, trials)
+    layouts = cell_layouts(unit_design.groupings, options.allocate, unit_design.within)
+    n_audited = len(layouts)
     layouts += [
-        Layout(grouping, rule, strata)
-        for strata in own.standardise_over
-        for grouping in own.groupings
-        for rule in options.allocate
+        Layout(grouping, allocation, strata)
+        for strata in unit_design.standardise_over
+        for grouping in unit_design.groupings
+        for allocation in options.allocate
     ]
-    placed = _Placement(trials, layouts)
+    audited_layouts = layouts[:n_audited]
+    placement = _Placement(trials, layouts)
+
+    # Errors and trials by speaker and by pair of speakers.
     with stage("errors by speaker"):
         errors = count_speaker_errors(
-            trials, layouts, placed.blocks(range(len(layouts))), found, members
+            trials, layouts, placement.chunks(range(len(layouts))), located_points, units
         )
-    matrices = count_matrices(trials, own.groupings, found, own.within) if callable(rows) else None
-    between: dict[tuple[str, str], Band] = {}
-    nodes = nodes[~np.isin(nodes, list(point_index_by_threshold(found)))]
-    if nodes.size and options.interval != "bootstrap":
-        whole = [i for i, one in enumerate(layouts[:n]) if one.within is None]
-        pairs = max(cells.nontarget.cell.size for cells, _ in errors)
-        kept = [layouts[i] for i in whole]
-        between = threshold_bands(
-            trials, kept, partial(placed.blocks, whole), members, nodes, options, pairs
+    matrices = None
+    if callable(errors_source):
+        matrices = count_matrices(trials, unit_design.groupings, located_points, unit_design.within)
+    bands_at = bands_at[~np.isin(bands_at, list(point_index_by_threshold(located_points)))]
+    bands: dict[tuple[str, str], Band] = {}
+    if bands_at.size and options.interval != "bootstrap":
+        indices = [i for i, layout in enumerate(audited_layouts) if layout.within is None]
+        bands = threshold_bands(
+            trials,
+            [layouts[i] for i in indices],
+            partial(placement.chunks, indices),
+            units,
+            bands_at,
+            options,
+            max(cells.nontarget.cell.size for cells, _ in errors),
         )
     failures = count_failures(
-        *(trials, layouts[:n], partial(placed.blocks, range(n)), members, found),
-        *(errors[:n], tally, design),
+        trials,
+        audited_layouts,
+        partial(placement.chunks, range(n_audited)),
+        units,
+        located_points,
+        errors[:n_audited],
+        counts,
+        design,
     )
-    drawn: list[tuple[CellDraws, CellDraws] | None] = [None] * n
-    bound = 0.0
-    if draws is not None:
-        of_curves = layouts[:n]
-        if curves is not None:
-            trials = curves()
-            of_curves = _layouts_of_members(trials, design)
-            placed = _Placement(trials, of_curves)
-        drawn[:], bound = resample_cells(
-            *(trials, tally.all_counts, of_curves, placed.whole(range(n)), errors[:n]),
-            *(points, draws, options, design.metrics),
-            in_blocks=curves is not None,
+
+    # Metrics of the cells in each draw of the speakers.
+    draws_by_layout: list[tuple[CellDraws, CellDraws] | None] = [None] * n_audited
+    rate_bound = 0.0
+    if design.draws is not None:
+        curve_layouts = audited_layouts
+        if curves_source is not None:
+            trials = curves_source()
+            curve_layouts = _layouts_of_units(trials, design)
+            placement = _Placement(trials, curve_layouts)
+        draws_by_layout[:], rate_bound = resample_cells(
+            trials,
+            counts.all_counts,
+            curve_layouts,
+            placement.all_trials(range(n_audited)),
+            errors[:n_audited],
+            points,
+            design.draws,
+            options,
+            design.metrics,
+            in_blocks=curves_source is not None,
         )
-    levels: list[Uncertainty] = []
-    cells: list[Uncertainty] = []
-    every = list(zip(layouts, errors, failures, strict=False))
-    for i, (layout, of, failed) in enumerate(
-        with_progress(every, "intervals", "groups", size=lambda one: one[0].n_cells)
+
+    # Intervals of every cell.
+    measured_layouts = list(zip(layouts, errors, failures, strict=False))
+    strata_uncertainty, cell_uncertainty = _uncertainty_by_layout(
+        measured_layouts, draws_by_layout, points, design, no_draws_reason, units
+    )
+    assert len(strata_uncertainty) == len(counts.strata)
+    assert len(cell_uncertainty) == len(counts.group_counts)
+    standardised = [
+        (layout, cells)
+        for layout, (cells, _) in zip(layouts[n_audited:], errors[n_audited:], strict=True)
+    ]
+    return SpeakerSample(
+        strata_uncertainty=strata_uncertainty,
+        cell_uncertainty=cell_uncertainty,
+        rate_bound=rate_bound,
+        standardised=standardised,
+        bands_between_points=bands,
+        matrices=matrices,
+    )
+
+
+def _uncertainty_by_layout(
+    measured_layouts: Sequence[
+        tuple[
+            Layout,
+            tuple[SpeakerErrors, SpeakerErrors],
+            tuple[SpeakerFailures, SpeakerFailures],
+        ]
+    ],
+    draws_by_layout: list[tuple[CellDraws, CellDraws] | None],
+    points: OperatingPoints,
+    design: Design,
+    no_draws_reason: str,
+    units: Units,
+) -> tuple[list[Uncertainty], list[Uncertainty]]:
+    """Return the uncertainty of all trials and strata, and that of the cells of groupings.
+
+    `draws_by_layout` is emptied on the way.
+    """
+    (_, (_, all_trials_errors), _) = measured_layouts[0]
+    strata_uncertainty: list[Uncertainty] = []
+    cell_uncertainty: list[Uncertainty] = []
+    for i, (layout, layout_errors, layout_failures) in enumerate(
+        with_progress(
+            measured_layouts, "intervals", "groups", size=lambda measured: measured[0].n_cells
+        )
     ):
-        again, drawn[i] = drawn[i], None  # let go of once its levels are made of it: it is large
-        into = levels if layout.grouping is None else cells
-        for at in range(layout.n_strata):
-            one = _uncertainty(
-                *(layout, at, of, failed, again, points, design, why, members),
-                levels[0].rate_intervals.moments if levels and of[1] is errors[0][1] else None,
+        # Let go of once the uncertainty of its strata is made of it: it is large.
+        layout_draws, draws_by_layout[i] = draws_by_layout[i], None
+        uncertainties = strata_uncertainty if layout.grouping is None else cell_uncertainty
+        # Many layouts pool all trials, whose moments are then known from the first one.
+        pools_all_trials = layout_errors[1] is all_trials_errors
+        for stratum_index in range(layout.n_strata):
+            pooled_moments = None
+            if strata_uncertainty and pools_all_trials:
+                pooled_moments = strata_uncertainty[0].rate_intervals.moments
+            uncertainties.append(
+                _uncertainty(
+                    layout,
+                    stratum_index,
+                    layout_errors,
+                    layout_failures,
+                    layout_draws,
+                    points,
+                    design,
+                    no_draws_reason,
+                    units,
+                    pooled_moments,
+                )
             )
-            into.append(one)
-    assert (len(levels), len(cells)) == (len(tally.strata), len(tally.group_counts))
-    strata = list(zip(layouts[n:], (of for of, _ in errors[n:]), strict=True))
-    return SpeakerSample(levels, cells, bound, strata, between, matrices)
+    return strata_uncertainty, cell_uncertainty
 
 
 class _Placement:
@@ -250,128 +362,154 @@ class _Placement:
 
     def __init__(self, trials: TrialSet | SpeakerCounts, layouts: Sequence[Layout]) -> None:
         self.trials, self.layouts = trials, layouts
-        self._placed: list[PlacedTrials] = []
+        self._placed_trials: list[PlacedTrials] = []
         if not isinstance(trials, SpeakerCounts):
-            every = range(len(layouts))
-            self._placed = [one.in_layouts(every) for one in walk(trials, layouts)]
+            layout_numbers = range(len(layouts))
+            self._placed_trials = [
+                placed.in_layouts(layout_numbers) for placed in walk(trials, layouts)
+            ]
 
-    def blocks(self, some: Sequence[int]) -> Iterator[PlacedTrials]:
-        """Some of the trials at a time, in some of the layouts."""
-        yield from self._in(some, ROWS_PER_CHUNK)
+    def chunks(self, layout_numbers: Sequence[int]) -> Iterator[PlacedTrials]:
+        """Yield some of the trials at a time, in some of the layouts."""
+        yield from self._place(layout_numbers, ROWS_PER_CHUNK)
 
-    def whole(self, some: Sequence[int]) -> PlacedTrials:
-        """All trials at once, where they are held, in some of the layouts."""
-        (placed,) = self._in(some, 0)
+    def all_trials(self, layout_numbers: Sequence[int]) -> PlacedTrials:
+        """Return all trials at once, where they are held, in some of the layouts."""
+        (placed,) = self._place(layout_numbers, 0)
         return placed
 
-    def _in(self, some: Sequence[int], at_once: int) -> Iterator[PlacedTrials]:
-        if self._placed:
-            return (one.in_layouts(some) for one in self._placed)
-        return walk(self.trials, [self.layouts[i] for i in some], at_once=at_once)
+    def _place(self, layout_numbers: Sequence[int], chunk_size: int) -> Iterator[PlacedTrials]:
+        if self._placed_trials:
+            return (placed.in_layouts(layout_numbers) for placed in self._placed_trials)
+        return walk(self.trials, [self.layouts[i] for i in layout_numbers], at_once=chunk_size)
 
 
-def _layouts_of_members(tally: SpeakerCounts, design: Design) -> list[Layout]:
-    """The layouts of the members of a tally."""
-    own = _of_members(design, tally)
-    return cell_layouts(own.groupings, design.options.allocate, own.within)
+def _layouts_of_units(speaker_counts: SpeakerCounts, design: Design) -> list[Layout]:
+    """Return the layouts of the audit by the groups of the units of a tally."""
+    unit_design = _design_of_units(design, speaker_counts)
+    return cell_layouts(unit_design.groupings, design.options.allocate, unit_design.within)
 
 
-def _of_members(design: Design, tally: TrialSet | SpeakerCounts) -> Design:
-    """The design with the groups of the members of a tally in the place of those of speakers."""
-    assert isinstance(tally, SpeakerCounts)
-    named = {one.name: one for one in tally.groupings}
-    groupings, within, strata = (
-        [named[one.name] for one in several]
-        for several in (design.groupings, design.within, design.standardise_over)
+def _design_of_units(design: Design, speaker_counts: TrialSet | SpeakerCounts) -> Design:
+    """Return the design with the groups of the units of a tally in place of those of speakers."""
+    assert isinstance(speaker_counts, SpeakerCounts)
+    by_name = {grouping.name: grouping for grouping in speaker_counts.groupings}
+    return replace(
+        design,
+        groupings=[by_name[grouping.name] for grouping in design.groupings],
+        within=[by_name[grouping.name] for grouping in design.within],
+        standardise_over=[by_name[grouping.name] for grouping in design.standardise_over],
     )
-    return replace(design, groupings=groupings, within=within, standardise_over=strata)
 
 
 def _uncertainty(
     layout: Layout,
-    at: int,
-    tallied: tuple[SpeakerErrors, SpeakerErrors],
+    stratum_index: int,
+    errors: tuple[SpeakerErrors, SpeakerErrors],
     failures: tuple[SpeakerFailures, SpeakerFailures],
-    drawn: tuple[CellDraws, CellDraws] | None,
+    layout_draws: tuple[CellDraws, CellDraws] | None,
     points: OperatingPoints,
     design: Design,
-    why: str,
-    members: Units,
-    of_pooled: Mapping[str, Moments] | None,
+    no_draws_reason: str,
+    units: Units,
+    pooled_moments: Mapping[str, Moments] | None,
 ) -> Uncertainty:
-    """Intervals and draws of the cells of one level of a layout."""
+    """Return the intervals and draws of the cells of one stratum of a layout."""
     options, draws = design.options, design.draws
-    first, last = at * layout.n_groups, (at + 1) * layout.n_groups
-    groups, pooled = tallied[0].cell_slice(first, last), tallied[1].cell_slice(at, at + 1)
-    failed = failures[0].cell_range(first, last), failures[1].cell_range(at, at + 1)
-    unknown = np.append(
+    first, last = stratum_index * layout.n_groups, (stratum_index + 1) * layout.n_groups
+    groups = errors[0].cell_slice(first, last)
+    pooled = errors[1].cell_slice(stratum_index, stratum_index + 1)
+    stratum_failures = (
+        failures[0].cell_range(first, last),
+        failures[1].cell_range(stratum_index, stratum_index + 1),
+    )
+    lacks_speakers = np.append(
         groups.nontarget.has_unknown_speakers, pooled.nontarget.has_unknown_speakers
     )
-    texts = [one.point.text for one in points.located]
-    crossed = np.full((len(points.min_cost_points), layout.n_groups), np.nan)
-    estimates = rates = None
-    grid: Sequence[GridDraws] = ()
-    if drawn is not None and draws is not None:
-        of_cells, of_levels = drawn
-        parts = (
-            of_cells.estimates.cell_range(first, last),
-            of_levels.estimates.cell_range(at, at + 1),
+    point_names = [located.point.text for located in points.located]
+    crossfitted_bias = np.full((len(points.min_cost_points), layout.n_groups), np.nan)
+    draw_estimates = draw_rates = None
+    grid_draws: Sequence[GridDraws] = ()
+    if layout_draws is not None and draws is not None:
+        cell_draws, pooled_draws = layout_draws
+        estimates = (
+            cell_draws.estimates.cell_range(first, last),
+            pooled_draws.estimates.cell_range(stratum_index, stratum_index + 1),
         )
-        estimates = Estimates.join_cells(
+        draw_estimates = Estimates.join_cells(
             [
-                add_failure_rates(one, of, draws.weights, texts)
-                for one, of in zip(parts, failed, strict=True)
+                add_failure_rates(cells, cell_failures, draws.weights, point_names)
+                for cells, cell_failures in zip(estimates, stratum_failures, strict=True)
             ]
         )
-        if unknown.any():
-            depend = [needs_test_speakers(key[0]) for key in estimates.keys]
-            estimates = estimates.mask_cells(~(np.array(depend, dtype=bool)[:, None] & unknown))
+        if lacks_speakers.any():
+            needs_speakers = np.array(
+                [needs_test_speakers(key[0]) for key in draw_estimates.keys], dtype=bool
+            )
+            draw_estimates = draw_estimates.mask_cells(~(needs_speakers[:, None] & lacks_speakers))
         else:
-            grid = [one.stratum(at) for one in of_cells.grid_draws]
-        rates = {m: estimates.with_keys([(m, "", text) for text in texts]).values for m in RATES}
-        crossed = of_cells.crossfitted_bias[:, first:last]
-    intervals = rate_intervals(groups, pooled, options, rates, of_pooled)
-    together = None if draws is None else draws.speaker_block
-    rank = None if draws is None else draws.rank
-    are_valid = {} if layout.grouping is None else intervals.are_disjoint
-    nulls = draw_equal_rates(groups, intervals.moments, points.located, options, rank, are_valid)
-    guesses = best_guesses(
-        layout.grouping, intervals.moments, intervals.are_disjoint, nulls.point_indices, options
+            grid_draws = [grid.stratum(stratum_index) for grid in cell_draws.grid_draws]
+        draw_rates = {
+            rate: draw_estimates.with_keys([(rate, "", name) for name in point_names]).values
+            for rate in RATES
+        }
+        crossfitted_bias = cell_draws.crossfitted_bias[:, first:last]
+    intervals = rate_intervals(groups, pooled, options, draw_rates, pooled_moments)
+    equal_rates_draws = draw_equal_rates(
+        groups,
+        intervals.moments,
+        points.located,
+        options,
+        None if draws is None else draws.rank,
+        {} if layout.grouping is None else intervals.are_disjoint,
     )
-    fewest = np.minimum(*(intervals.n_units[metric] for metric in RATES))[:-1]
+    guesses = best_guesses(
+        layout.grouping,
+        intervals.moments,
+        intervals.are_disjoint,
+        equal_rates_draws.point_indices,
+        options,
+    )
+    # Halves of so few speakers are too small to find a threshold on.
+    fewest_units = np.minimum(*(intervals.n_units[rate] for rate in RATES))[:-1]
+    is_undefined = (fewest_units < MIN_SPLIT_SPEAKERS) | lacks_speakers[:-1]
+    n_units_by_rate = intervals.n_units
+    if draws is not None and draws.speaker_block is not None:
+        n_units_by_rate = _n_drawn_blocks(groups, pooled, draws.speaker_block)
     return Uncertainty(
         group_errors=groups,
         pooled_errors=pooled,
         rate_intervals=intervals,
         best_guesses=guesses,
-        equal_rates_draws=nulls,
-        draw_estimates=estimates,
-        grid_draws=grid,
-        crossfitted_bias=np.where((fewest < MIN_SPLIT_SPEAKERS) | unknown[:-1], np.nan, crossed),
-        failures=failed,
-        point_indices={text: i for i, text in enumerate(texts)},
-        moves_with_threshold={metric: points.moves_with_threshold(metric) for metric in RATES},
+        equal_rates_draws=equal_rates_draws,
+        draw_estimates=draw_estimates,
+        grid_draws=grid_draws,
+        crossfitted_bias=np.where(is_undefined, np.nan, crossfitted_bias),
+        failures=stratum_failures,
+        point_indices={name: i for i, name in enumerate(point_names)},
+        moves_with_threshold={rate: points.moves_with_threshold(rate) for rate in RATES},
         options=options,
-        no_draws_reason=why,
-        has_speaker_blocks=members.are_blocks,
-        n_units_by_rate=intervals.n_units
-        if together is None
-        else of_blocks(groups, pooled, together),
+        no_draws_reason=no_draws_reason,
+        has_speaker_blocks=units.are_blocks,
+        n_units_by_rate=n_units_by_rate,
     )
 
 
-def of_blocks(
-    groups: SpeakerErrors, pooled: SpeakerErrors, together: NDArray[np.int32]
+def _n_drawn_blocks(
+    groups: SpeakerErrors, pooled: SpeakerErrors, draw_block: NDArray[np.int32]
 ) -> dict[str, NDArray[np.int64]]:
-    """Blocks that are drawn behind each rate, ``[cell]``, the pooled row last."""
-    n = int(together.max(initial=0)) + 1
-    found = {}
-    for metric in RATES:
-        with_progress = []
-        for tally in (groups.for_rate(metric), pooled.for_rate(metric)):
-            cell, speaker = tally.cell_speakers
-            known = speaker < together.size  # not the strangers of pairs within a block
-            code = np.unique(cell[known].astype(np.int64) * n + together[speaker[known]])
-            with_progress.append(np.bincount(code // n, minlength=tally.n_cells))
-        found[metric] = np.concatenate(with_progress)
-    return found
+    """Return the numbers of blocks drawn behind each rate, ``[cell]``, the pooled row last."""
+    n_blocks = int(draw_block.max(initial=0)) + 1
+    n_blocks_by_rate = {}
+    for rate in RATES:
+        n_blocks_of_cells = []
+        for cluster_errors in (groups.for_rate(rate), pooled.for_rate(rate)):
+            cell, speaker = cluster_errors.cell_speakers
+            is_known = speaker < draw_block.size  # not the strangers of pairs within a block
+            cell_codes = cell[is_known].astype(np.int64) * n_blocks
+            codes = np.unique(cell_codes + draw_block[speaker[is_known]])
+            n_blocks_of_cells.append(
+                np.bincount(codes // n_blocks, minlength=cluster_errors.n_cells)
+            )
+        n_blocks_by_rate[rate] = np.concatenate(n_blocks_of_cells)
+    return n_blocks_by_rate

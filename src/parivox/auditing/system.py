@@ -2,7 +2,7 @@
 
 1. `measure_system`: count the trials, find the common thresholds, tally errors by speaker,
    draw replicates, make intervals.
-2. `measured_cells`: base metrics of the data and of each draw, grouping by grouping.
+2. `metrics_by_grouping`: base metrics of the data and of each draw, grouping by grouping.
 3. `parivox.auditing.system_rows.add_rows`: bias, meta-measures, verdicts and all else.
 """
 
@@ -34,7 +34,7 @@ from parivox.auditing.speaker_sample import (
     TrialSource,
     sample_speakers,
     speaker_count_steps,
-    tally_list,
+    speaker_counts_source,
 )
 from parivox.core.costs import bayes_threshold
 from parivox.core.measures import base_metric
@@ -54,10 +54,12 @@ if TYPE_CHECKING:
     from parivox.auditing.outcomes import Outcomes
     from parivox.auditing.schema import Key
     from parivox.auditing.speaker_sample import SpeakerSample
+    from parivox.core.costs import CostModel
     from parivox.core.counts import Counts, FloatArray
     from parivox.data.trial_set import TrialSet
 
 CHANCE = 0.5
+"""AUC of scores that do not separate the classes."""
 
 
 @frozen
@@ -66,19 +68,16 @@ class System:
 
     trials: TrialSet | TrialCounts
     design: Design  # what it is audited by
-    no_curve_reason: (
-        str  # why error rates are known at some thresholds only; empty if they are at all
-    )
+    # why error rates are known at some thresholds only; empty if they are at all
+    no_curve_reason: str
     development: TrialSet | TrialCounts | None  # what thresholds were found on instead of these
     counts: CellCounts  # all counts
     points: OperatingPoints  # the operating points with their thresholds
     sweep_points: list[LocatedPoint]  # operating points of the sweep
-    shared_thresholds: (
-        FloatArray  # thresholds that every cell is counted at, rising; none without scores
-    )
-    speaker_sample: (
-        SpeakerSample | None
-    )  # who the speakers are; None where unknown, or not asked for
+    # thresholds that every cell is counted at, rising; none without scores
+    shared_thresholds: FloatArray
+    # who the speakers are; None where unknown, or not asked for
+    speaker_sample: SpeakerSample | None
     no_intervals_reason: str  # why nothing is said of uncertainty although it was asked for
 
     @property
@@ -96,17 +95,19 @@ class System:
     @property
     def primary(self) -> dict[str, str | None]:
         """Where verdicts are confirmatory; no point if the one named has no threshold."""
-        named = self.design.primary_point
-        known = [one.point.text for one in self.points.located if not one.reason]
+        primary_point = self.design.primary_point
+        point_names = [located.point.text for located in self.points.located if not located.reason]
+        if primary_point:
+            point_names = [name for name in point_names if name == primary_point]
         return {
             "grouping": self.design.groupings[0].name,
             "allocation": self.design.options.allocate[0],
             "within": "",
-            "operating_point": next((one for one in known if named in {"", one}), None),
+            "operating_point": point_names[0] if point_names else None,
         }
 
 
-# --- 1. counts, thresholds, speakers --------------------------------------------------------------
+# --- 1. counts, operating points, errors by speaker, draws ---------------------------------------
 
 
 def measure_system(
@@ -115,8 +116,8 @@ def measure_system(
     development: TrialSet | TrialCounts | None = None,
     orientation: str | None = None,
     *,
-    is_along: bool = True,
-    counted: TrialCounts | None = None,
+    has_curves: bool = True,
+    merged_counts: TrialCounts | None = None,
 ) -> System:
     """Count the trials of one system, find its thresholds, and tally who its speakers are.
 
@@ -126,104 +127,157 @@ def measure_system(
         Trials to find the operating points on, instead of these.
     orientation
         What the user declared about the scores' direction; None checks it.
-    is_along
+    has_curves
         Whether curves, and intervals along the threshold, are to be told.
-    counted
+    merged_counts
         Counts of these very trials with their tally, as their parts add up to.
     """
-    options, no_curve = design.options, _no_curve(trials)
-    asked = options.points()
-    _check_deployed(trials, asked)
-    fixed = [point.rule_value for point in asked or [] if point.rule == "threshold"]
-    on: Counts | None = None
+    options, no_curve_reason = design.options, _no_curve_reason(trials)
+    requested_points = options.points()
+    _check_deployed(trials, requested_points)
+
+    # Counts by cell and score. Where these are binned, thresholds known before are edges of bins.
+    development_counts = None
     if development is not None:
-        _check_curve(development)
-        on = count_cells(development, [], []).all_counts
-        check_polarity(development, on, orientation)
-        fixed += [point.threshold_or_reason(on)[0] for point in asked or default_points(on)]
+        development_counts = _count_development(development, orientation)
     with stage("counting"):
-        tally = count_cells(
-            *(trials, design.groupings, options.allocate),
+        counts = count_cells(
+            trials,
+            design.groupings,
+            options.allocate,
             within=design.within,
-            thresholds=fixed,
-            counted=counted,
+            thresholds=_known_thresholds(requested_points, development_counts),
+            merged_counts=merged_counts,
         )
-    everything, outcomes = tally.all_counts, tally.strata[0].outcomes
-    check_polarity(trials, everything, orientation)
-    if orientation != "similarity" and trials.is_scored and are_inverted(outcomes.deployed_counts):
-        msg = (
-            f"{trials.name}: decisions contradict the scores: nontarget trials are accepted more "
-            "often than target trials, although they score lower; check which word of the column "
-            "of decisions means what, or keep them as they are with --similarity"
-        )
-        raise DataError(msg)
-    if asked is None:
-        asked = [OperatingPoint(DEPLOYED, DEPLOYED)] if trials.has_decisions else []
-        if no_curve and on is None:
-            asked += [
-                OperatingPoint(f"threshold={level!r}", "threshold", level)
-                for level in trials.bins.thresholds
-            ]
-        else:
-            asked += default_points(everything if on is None else on)
+    outcomes = counts.strata[0].outcomes
+    check_polarity(trials, counts.all_counts, orientation)
+    _check_decisions(trials, outcomes, orientation)
 
-    def found(points: Sequence[OperatingPoint]) -> list[LocatedPoint]:
-        """Points where the audit's own are found: on these or the development trials."""
-        cost = options.costs[0]
-        at = locate_points(
-            points, everything, cost, development=on, no_curve=no_curve, deployed=outcomes
-        )
-        _check_edges(trials, at)
-        return at
+    # Operating points, with thresholds from these trials or the development trials.
+    if requested_points is None:
+        requested_points = _default_points(trials, counts.all_counts, development_counts)
+    requested_points.sort(key=lambda point: point.text != design.primary_point)
 
-    asked.sort(key=lambda one: one.text != design.primary_point)
-    cheapest = [
-        OperatingPoint("min-cdet" if i == 0 else f"min-cdet:{cost.name}", "min-cdet", cost=cost)
-        for i, cost in enumerate(options.costs)
-        if len(cost.p_target) == 1
-    ]
-    grid = found(options.sweep_points())
-    is_area = options.area_points() == options.sweep_points()
-    area = grid if is_area else found(options.area_points())
-    are_fixed = on is not None or options.fixed_threshold
+    def located_points(points: Sequence[OperatingPoint]) -> list[LocatedPoint]:
+        located = locate_points(
+            points,
+            counts.all_counts,
+            options.costs[0],
+            development=development_counts,
+            no_curve=no_curve_reason,
+            deployed=outcomes,
+        )
+        _check_edges(trials, located)
+        return located
+
+    sweep_points = located_points(options.sweep_points())
+    area_points = sweep_points
+    if options.area_points() != options.sweep_points():
+        area_points = located_points(options.area_points())
     points = OperatingPoints(
-        found(asked), found(cheapest), area, are_fixed, trials.n_without_test_speaker > 0
+        located=located_points(requested_points),
+        min_cost_points=located_points(_min_cost_points(options.costs)),
+        area_points=area_points,
+        are_thresholds_fixed=development is not None or options.fixed_threshold,
+        lack_test_speakers=trials.n_without_test_speaker > 0,
     )
-    shared: FloatArray = np.empty(0)
-    if trials.is_scored and is_along:
-        audited = [one.threshold for one in points.located if _is_exact_at(trials, one)]
-        shared = shared_thresholds(everything, audited)
-    why_none, sample = no_intervals_reason(trials) if options.intervals else "", None
-    rows = (counted or trials).trials_by_speaker
-    if rows is not None and options.intervals and not why_none:
-        at, tallied = band_thresholds(shared, trials.n_trials), TrialSource(rows)
-        if isinstance(rows, SpeakerCounts):
-            _check_steps(rows, points.located)
-        elif design.speaker_block is not None or not rows.fits_in_memory:
-            tallied = tally_list(rows, design, everything, points, at)
-        sample = sample_speakers(tallied, design, tally, points, at)
+    thresholds: FloatArray = np.empty(0)
+    if trials.is_scored and has_curves:
+        exact_points = [located for located in points.located if _is_exact_at(trials, located)]
+        exact_thresholds = [located.threshold for located in exact_points]
+        thresholds = shared_thresholds(counts.all_counts, exact_thresholds)
+
+    # Errors by speaker and by pair of speakers, and draws of these speakers.
+    missing_reason = no_intervals_reason(trials) if options.intervals else ""
+    speaker_trials = (merged_counts or trials).trials_by_speaker
+    speaker_sample = None
+    if speaker_trials is not None and options.intervals and not missing_reason:
+        bands_at = band_thresholds(thresholds, trials.n_trials)
+        source = TrialSource(speaker_trials)
+        if isinstance(speaker_trials, SpeakerCounts):
+            _check_counted_at(speaker_trials, points.located)
+        elif design.speaker_block is not None or not speaker_trials.fits_in_memory:
+            source = speaker_counts_source(
+                speaker_trials, design, counts.all_counts, points, bands_at
+            )
+        speaker_sample = sample_speakers(source, design, counts, points, bands_at)
     return System(
-        *(trials, design, no_curve, development, tally, points, grid, shared, sample, why_none)
+        trials=trials,
+        design=design,
+        no_curve_reason=no_curve_reason,
+        development=development,
+        counts=counts,
+        points=points,
+        sweep_points=sweep_points,
+        shared_thresholds=thresholds,
+        speaker_sample=speaker_sample,
+        no_intervals_reason=missing_reason,
     )
+
+
+def _count_development(development: TrialSet | TrialCounts, orientation: str | None) -> Counts:
+    """Return the development trials by score, if thresholds can be found on them."""
+    _check_has_scores(development)
+    counts = count_cells(development, [], []).all_counts
+    check_polarity(development, counts, orientation)
+    return counts
+
+
+def _known_thresholds(
+    requested_points: Sequence[OperatingPoint] | None, development_counts: Counts | None
+) -> list[float]:
+    """Return the thresholds that do not depend on the trials that are to be counted."""
+    thresholds = [point.rule_value for point in requested_points or [] if point.rule == "threshold"]
+    if development_counts is not None:
+        points = requested_points or default_points(development_counts)
+        thresholds += [point.threshold_or_reason(development_counts)[0] for point in points]
+    return thresholds
+
+
+def _default_points(
+    trials: TrialSet | TrialCounts, all_counts: Counts, development_counts: Counts | None
+) -> list[OperatingPoint]:
+    """Return the operating points where none are requested."""
+    points = [OperatingPoint(DEPLOYED, DEPLOYED)] if trials.has_decisions else []
+    if development_counts is not None:
+        return points + default_points(development_counts)
+    if not _no_curve_reason(trials):
+        return points + default_points(all_counts)
+    return points + [
+        OperatingPoint(f"threshold={threshold!r}", "threshold", threshold)
+        for threshold in trials.bins.thresholds
+    ]
+
+
+def _min_cost_points(costs: Sequence[CostModel]) -> list[OperatingPoint]:
+    """Return the point of the smallest cost, for each cost model with one prior."""
+    points = []
+    for i, cost in enumerate(costs):
+        if len(cost.p_target) == 1:
+            text = "min-cdet" if i == 0 else f"min-cdet:{cost.name}"
+            points.append(OperatingPoint(text, "min-cdet", cost=cost))
+    return points
 
 
 def counted_thresholds(system: System) -> FloatArray:
-    """Thresholds of the tally that an audit of a system's counts needs, to say how sure it is."""
-    n, bins = system.trials.n_trials, system.design.options.bins
-    found = band_thresholds(system.shared_thresholds, n)
-    return speaker_count_steps(system.counts.all_counts, system.points, found, n, bins)
+    """Return the thresholds of the tally that an audit of a system's counts needs."""
+    n_trials, n_bins = system.trials.n_trials, system.design.options.bins
+    bands_at = band_thresholds(system.shared_thresholds, n_trials)
+    return speaker_count_steps(system.counts.all_counts, system.points, bands_at, n_trials, n_bins)
 
 
 def no_intervals_reason(trials: TrialSet | TrialCounts) -> str:
-    """Why nothing can be said of the uncertainty of some trials; empty if it can."""
+    """Return why nothing can be said of the uncertainty of some trials; empty if it can."""
     return "" if trials.trials_by_speaker is not None else "counts do not tell who the speakers are"
 
 
-def _is_exact_at(trials: TrialSet | TrialCounts, found: LocatedPoint) -> bool:
-    """Whether counts at a point's threshold are exact."""
-    if np.isnan(found.threshold) or found.point.rule != DEPLOYED:
-        return not np.isnan(found.threshold)
-    return trials.fits_in_memory and trials.bins.has_threshold(found.threshold)
+def _is_exact_at(trials: TrialSet | TrialCounts, located: LocatedPoint) -> bool:
+    """Return whether counts at a point's threshold are exact."""
+    if np.isnan(located.threshold):
+        return False
+    if located.point.rule != DEPLOYED:
+        return True
+    return trials.fits_in_memory and trials.bins.has_threshold(located.threshold)
 
 
 # --- 2. base metrics ------------------------------------------------------------------------------
@@ -264,8 +318,10 @@ class CellMetrics:
         """Counts of each cell, None for those of which nothing is known."""
         if self.group_counts is None:
             return [self.stratum.counts]
-        pairs = zip(self.group_counts.counts, self.group_counts.suppression_reasons, strict=True)
-        return [*(None if why else counts for counts, why in pairs), self.group_counts.pooled]
+        group_counts = self.group_counts
+        pairs = zip(group_counts.counts, group_counts.suppression_reasons, strict=True)
+        known_counts = [None if reason else counts for counts, reason in pairs]
+        return [*known_counts, group_counts.pooled]
 
     @property
     def draws(self) -> Estimates | None:
@@ -276,67 +332,92 @@ class CellMetrics:
 
 
 def metrics_by_grouping(system: System) -> Iterator[CellMetrics]:
-    """Base metrics of all trials and each level, then of the cells of every grouping."""
-    tally, no_curve, sample = system.counts, system.no_curve_reason, system.speaker_sample
-
-    def measured(
-        level: Stratum,
-        cells: GroupCounts | None,
-        bases: list[dict[Key, BaseValue]],
-        of: Uncertainty | None,
-    ) -> CellMetrics:
-        why = system.no_intervals_reason if of is None else of.no_draws_reason
-        if of is not None and of.draw_estimates is not None:
-            bases = without_optimism(bases, of.draw_estimates.cell_range(-len(bases), None))
-        data = Estimates.from_cells(bases)
-        if cells is None:
-            return CellMetrics(level, None, ("all",), bases, data, (), None, of, why)
-        cheapest = [
-            (min_cost_estimates(data, cells, found), None if of is None else of.crossfitted_bias[k])
-            for k, found in enumerate(system.points.min_cost_points)
-        ]
-        area, names = (
-            grid_estimates(cells, system.points.area_points),
-            (*cells.grouping.groups, "pooled"),
-        )
-        return CellMetrics(level, cells, names, bases, data, cheapest, area, of, why)
-
-    # groupings often pool the very same trials, or all of them: those are measured once
-    whole: dict[int, dict[Key, BaseValue]] = {}
-    located: dict[int, Mapping[tuple[str, str], FloatArray]] = {}
-    for i, level in enumerate(tally.strata):
-        bases = whole[id(level.counts)] = _estimated(system, level.counts, level.outcomes)
-        yield measured(
-            level, None, [bases], None if sample is None else sample.strata_uncertainty[i]
-        )
-    for i, cells in enumerate(tally.group_counts):
-        same = id(cells.pooled)
-        # of failed trials, another part may be in no group
-        if same not in whole or cells.outcomes[-1].failed_trials is not None:
-            whole[same] = _estimated(system, cells.pooled, cells.outcomes[-1])
-        if same not in located:
-            located[same] = {} if no_curve else score_locations(cells.pooled)
-        reference = located[same]
-        pooled = {**whole[same], **score_shifts(cells.pooled, reference, no_curve=no_curve)}
-        groups = [
-            suppressed_values(pooled, why)
-            if why
-            else {
-                **_estimated(system, counts, outcomes),
-                **score_shifts(counts, reference, no_curve=no_curve),
-            }
-            for counts, outcomes, why in zip(
-                cells.counts, cells.outcomes[:-1], cells.suppression_reasons, strict=True
+    """Yield the base metrics of all trials and each stratum, then of every grouping's cells."""
+    counts, no_curve_reason = system.counts, system.no_curve_reason
+    speaker_sample = system.speaker_sample
+    # Groupings often pool the very same trials, or all of them: those are measured once.
+    pooled_values: dict[int, dict[Key, BaseValue]] = {}
+    pooled_locations: dict[int, Mapping[tuple[str, str], FloatArray]] = {}
+    for i, stratum in enumerate(counts.strata):
+        values = _base_values(system, stratum.counts, stratum.outcomes)
+        pooled_values[id(stratum.counts)] = values
+        uncertainty = None if speaker_sample is None else speaker_sample.strata_uncertainty[i]
+        yield _cell_metrics(system, stratum, None, [values], uncertainty)
+    for i, group_counts in enumerate(counts.group_counts):
+        pooled_id = id(group_counts.pooled)
+        # Of trials of failed recordings, which have no score, others may be in no group.
+        has_failures = group_counts.outcomes[-1].failed_trials is not None
+        if pooled_id not in pooled_values or has_failures:
+            pooled_values[pooled_id] = _base_values(
+                system, group_counts.pooled, group_counts.outcomes[-1]
             )
-        ]
-        of = None if sample is None else sample.cell_uncertainty[i]
-        yield measured(cells.stratum, cells, [*groups, pooled], of)
+        if pooled_id not in pooled_locations:
+            pooled_locations[pooled_id] = (
+                {} if no_curve_reason else score_locations(group_counts.pooled)
+            )
+        reference = pooled_locations[pooled_id]
+        pooled_shifts = score_shifts(group_counts.pooled, reference, no_curve=no_curve_reason)
+        pooled = {**pooled_values[pooled_id], **pooled_shifts}
+        cell_values = []
+        for counts_of_group, outcomes, suppression_reason in zip(
+            group_counts.counts,
+            group_counts.outcomes[:-1],
+            group_counts.suppression_reasons,
+            strict=True,
+        ):
+            if suppression_reason:
+                cell_values.append(suppressed_values(pooled, suppression_reason))
+                continue
+            shifts = score_shifts(counts_of_group, reference, no_curve=no_curve_reason)
+            cell_values.append({**_base_values(system, counts_of_group, outcomes), **shifts})
+        uncertainty = None if speaker_sample is None else speaker_sample.cell_uncertainty[i]
+        yield _cell_metrics(
+            system, group_counts.stratum, group_counts, [*cell_values, pooled], uncertainty
+        )
 
 
-def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, BaseValue]:
-    """Base metrics of one cell."""
+def _cell_metrics(
+    system: System,
+    stratum: Stratum,
+    group_counts: GroupCounts | None,
+    base_values: list[dict[Key, BaseValue]],
+    uncertainty: Uncertainty | None,
+) -> CellMetrics:
+    """Return the metrics of one grouping's cells, or of all trials if there is no grouping."""
+    no_draws_reason = system.no_intervals_reason
+    if uncertainty is not None:
+        no_draws_reason = uncertainty.no_draws_reason
+        if uncertainty.draw_estimates is not None:
+            draws = uncertainty.draw_estimates.cell_range(-len(base_values), None)
+            base_values = without_optimism(base_values, draws)
+    estimates = Estimates.from_cells(base_values)
+    cell_names: tuple[str, ...] = ("all",)
+    cost_estimates: list[tuple[Estimates, FloatArray | None]] = []
+    area_estimates = None
+    if group_counts is not None:
+        cell_names = (*group_counts.grouping.groups, "pooled")
+        for k, located in enumerate(system.points.min_cost_points):
+            crossfitted_bias = None if uncertainty is None else uncertainty.crossfitted_bias[k]
+            at_min_cost = min_cost_estimates(estimates, group_counts, located)
+            cost_estimates.append((at_min_cost, crossfitted_bias))
+        area_estimates = grid_estimates(group_counts, system.points.area_points)
+    return CellMetrics(
+        stratum=stratum,
+        group_counts=group_counts,
+        cell_names=cell_names,
+        base_values=base_values,
+        estimates=estimates,
+        cost_estimates=cost_estimates,
+        area_estimates=area_estimates,
+        uncertainty=uncertainty,
+        no_draws_reason=no_draws_reason,
+    )
+
+
+def _base_values(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, BaseValue]:
+    """Return the base metrics of one cell."""
     trials, options = system.trials, system.design.options
-    found = estimate_cell(
+    base_values = estimate_cell(
         counts,
         system.points,
         options,
@@ -344,64 +425,69 @@ def _estimated(system: System, counts: Counts, outcomes: Outcomes) -> dict[Key, 
         outcomes,
         no_curve=system.no_curve_reason,
     )
-    for cost in options.costs if options.llr else ():
-        levels = [bayes_threshold(part, options.log_base) for part in cost.parts]
+    if not options.llr:
+        return base_values
+    # The actual cost is read off at Bayes thresholds, at which binned counts may not be exact.
+    for cost in options.costs:
+        thresholds = [bayes_threshold(part, options.log_base) for part in cost.parts]
         key = "act_cdet_norm", cost.name, ""
-        if not found[key].reason and not all(map(trials.bins.has_threshold, levels)):
+        if not base_values[key].reason and not all(map(trials.bins.has_threshold, thresholds)):
             reason = f"its threshold is not an edge of {trials.bins.in_words()}"
-            found[key] = BaseValue(np.nan, None, found[key].trials, np.nan, reason)
-    return found
+            base_values[key] = BaseValue(np.nan, None, base_values[key].trials, np.nan, reason)
+    return base_values
 
 
 def without_optimism(
-    bases: Sequence[Mapping[Key, BaseValue]], draws: Estimates
+    base_values: Sequence[Mapping[Key, BaseValue]], draws: Estimates
 ) -> list[dict[Key, BaseValue]]:
-    """Metrics of each cell, less what fitting them to their own trials has won or lost.
+    """Return the metrics of each cell, less what fitting them to their own trials has won or lost.
 
     Each replicate differs from the data as the data do from all speakers: by the mean of this the
     metric is corrected, to 0 at least. See docs/methods/calibration.md#calibration-loss.
     """
-    corrected = [dict(of_cell) for of_cell in bases]
+    corrected = [dict(values) for values in base_values]
     for i, key in enumerate(draws.keys):
         if not base_metric(key[0]).is_optimistic:
             continue
         means = draw_means(draws.values[:, i])
-        for of_cell, mean in zip(corrected, means.tolist(), strict=True):
-            found = of_cell[key]
-            if np.isfinite(mean) and np.isfinite(found.value):
-                of_cell[key] = found._replace(value=max(2 * found.value - mean, 0.0))
+        for values, mean in zip(corrected, means.tolist(), strict=True):
+            measured = values[key]
+            if np.isfinite(mean) and np.isfinite(measured.value):
+                values[key] = measured._replace(value=max(2 * measured.value - mean, 0.0))
     return corrected
 
 
-def suppressed_values(pooled: Mapping[Key, BaseValue], why: str) -> dict[Key, BaseValue]:
-    """Every base metric of a group of which nothing is known."""
-    return dict.fromkeys(pooled, BaseValue(np.nan, None, 0, np.nan, why))
+def suppressed_values(pooled: Mapping[Key, BaseValue], reason: str) -> dict[Key, BaseValue]:
+    """Return every base metric of a group of which nothing is known, undefined."""
+    return dict.fromkeys(pooled, BaseValue(np.nan, None, 0, np.nan, reason))
 
 
 # --- what is refused ------------------------------------------------------------------------
 
 
-def _no_curve(trials: TrialSet | TrialCounts) -> str:
-    """Why error rates are known at some thresholds only; empty if they are at all."""
+def _no_curve_reason(trials: TrialSet | TrialCounts) -> str:
+    """Return why error rates are known at some thresholds only; empty if they are at all."""
     if not trials.is_scored:
         return NO_SCORES
     return trials.bins.no_curve_reason
 
 
-def _check_curve(development: TrialSet | TrialCounts) -> None:
+def _check_has_scores(development: TrialSet | TrialCounts) -> None:
     """Refuse trials without scores to find thresholds on."""
-    why = _no_curve(development)
-    if why:
+    no_curve_reason = _no_curve_reason(development)
+    if no_curve_reason:
         msg = (
-            f"--threshold-from: {development.provenance[0]['name']} holds {why}, on which no "
-            "threshold can be found; give scores"
+            f"--threshold-from: {development.provenance[0]['name']} holds {no_curve_reason}, "
+            "on which no threshold can be found; give scores"
         )
         raise ConfigError(msg)
 
 
-def _check_deployed(trials: TrialSet | TrialCounts, asked: Sequence[OperatingPoint] | None) -> None:
+def _check_deployed(
+    trials: TrialSet | TrialCounts, points: Sequence[OperatingPoint] | None
+) -> None:
     """Refuse the point ``deployed`` where nothing was decided."""
-    if any(point.rule == DEPLOYED for point in asked or ()) and not trials.has_decisions:
+    if any(point.rule == DEPLOYED for point in points or ()) and not trials.has_decisions:
         msg = (
             f"--operating-point {DEPLOYED}: {trials.name} has neither a column "
             "'decision' nor a column 'threshold'; add one, or give threshold=X"
@@ -409,41 +495,61 @@ def _check_deployed(trials: TrialSet | TrialCounts, asked: Sequence[OperatingPoi
         raise ConfigError(msg)
 
 
-def _check_edges(trials: TrialSet | TrialCounts, found: Sequence[LocatedPoint]) -> None:
+def _check_decisions(
+    trials: TrialSet | TrialCounts, outcomes: Outcomes, orientation: str | None
+) -> None:
+    """Refuse decisions that contradict the scores."""
+    if orientation == "similarity" or not trials.is_scored:
+        return
+    if are_inverted(outcomes.deployed_counts):
+        msg = (
+            f"{trials.name}: decisions contradict the scores: nontarget trials are accepted more "
+            "often than target trials, although they score lower; check which word of the column "
+            "of decisions means what, or keep them as they are with --similarity"
+        )
+        raise DataError(msg)
+
+
+def _check_edges(trials: TrialSet | TrialCounts, located_points: Sequence[LocatedPoint]) -> None:
     """Refuse operating points at which counts in bins are not exact."""
-    for one in found:
+    for located in located_points:
+        threshold = located.threshold
         if (
-            not one.reason
-            and not np.isnan(one.threshold)
-            and not trials.bins.has_threshold(one.threshold)
+            not located.reason
+            and not np.isnan(threshold)
+            and not trials.bins.has_threshold(threshold)
         ):
             msg = (
-                f"operating point {one.point.text!r}: {trials.name} is counted at "
-                f"{trials.bins.in_words()}, and {one.threshold:.12g} is none of its edges; take "
-                f"one, or count again with --threshold {one.threshold!r}"
+                f"operating point {located.point.text!r}: {trials.name} is counted at "
+                f"{trials.bins.in_words()}, and {threshold:.12g} is none of its edges; take "
+                f"one, or count again with --threshold {threshold!r}"
             )
             raise ConfigError(msg)
 
 
-def _check_steps(rows: SpeakerCounts, found: Sequence[LocatedPoint]) -> None:
-    """Refuse operating points that a tally does not tell of."""
-    for one in found:
-        is_known = one.point.rule == DEPLOYED or one.reason or one.threshold in rows.thresholds
-        if not is_known:
+def _check_counted_at(
+    speaker_counts: SpeakerCounts, located_points: Sequence[LocatedPoint]
+) -> None:
+    """Refuse operating points at whose thresholds a tally does not count errors."""
+    for located in located_points:
+        if located.point.rule == DEPLOYED or located.reason:
+            continue
+        if located.threshold not in speaker_counts.thresholds:
             msg = (
-                f"operating point {one.point.text!r}: the tally tells nothing of its threshold, "
-                f"{one.threshold:.12g}; make the tally for this operating point, or leave it out"
+                f"operating point {located.point.text!r}: the tally tells nothing of its "
+                f"threshold, {located.threshold:.12g}; make the tally for this operating point, "
+                "or leave it out"
             )
             raise ConfigError(msg)
 
 
 def check_polarity(
-    trials: TrialSet | TrialCounts, everything: Counts, orientation: str | None
+    trials: TrialSet | TrialCounts, all_counts: Counts, orientation: str | None
 ) -> None:
     """Refuse scores that are higher for different speakers than for the same one."""
-    if orientation == "similarity" or not (everything.n_target and everything.n_nontarget):
+    if orientation == "similarity" or not (all_counts.n_target and all_counts.n_nontarget):
         return
-    area = float(auc(everything))
+    area = float(auc(all_counts))
     if area >= CHANCE:
         return
     name = trials.name
