@@ -1,4 +1,4 @@
-"""People behind error rates: who bears them, and what repeated attempts make of a rate.
+"""How errors are spread over speakers, and what repeated attempts make of an error rate.
 
 See docs/methods/verdicts.md#people-behind-a-rate and docs/methods/verdicts.md#attempts.
 
@@ -47,18 +47,19 @@ if TYPE_CHECKING:
     from parivox.core.counts import FloatArray, IntArray
 
 
+# As for every inference (docs/methods/verdicts.md#gates).
 _MIN_SPEAKERS = 5
-"""As for every inference (docs/methods/verdicts.md#gates)."""
+# Correlations within speakers that still give a proper beta distribution.
 _MIN_CORRELATION, _MAX_CORRELATION = 1e-6, 0.99
-"""Correlation within speakers that still gives a proper beta distribution."""
+# Numbers of errors at which the sum over the worst tenth under equal rates is evaluated.
 _N_ERROR_COUNTS = 40
-"""Error counts at which the worst tenth under equal rates is summed."""
-_NUMBERS_AT_ONCE = 1 << 16  # numbers held of them at a time
+# Numbers held in memory at a time for this sum.
+_NUMBERS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class SpeakerShares:
-    """A share of people, in [0, 1], with its limits, of shape (..., cell); NaN with a reason."""
+    """A share of speakers, in [0, 1], with its limits, of shape (..., cell); NaN with a reason."""
 
     value: FloatArray
     low: FloatArray
@@ -106,9 +107,11 @@ def share_above(tally: ErrorsBySpeaker, limit: float, confidence: float = 0.95) 
     if not 0 < limit < 1:
         msg = f"limit is {limit}; it must lie between 0 and 1, both excluded, such as 0.05"
         raise ConfigError(msg)
-    return _beta_mean_over_speakers(
-        tally, lambda a, b: betaincc(a, b, limit), 1 / limit, confidence
-    )
+
+    def chance_above(alpha: FloatArray, beta: FloatArray) -> FloatArray:
+        return np.asarray(betaincc(alpha, beta, limit))
+
+    return _beta_mean_over_speakers(tally, chance_above, 1 / limit, confidence)
 
 
 def locked_out_people(
@@ -136,8 +139,8 @@ def locked_out_people(
 
     n_attempts = checked_attempts(attempts)
 
-    def all_attempts_rejected(a: FloatArray, b: FloatArray) -> FloatArray:
-        chance: FloatArray = np.exp(betaln(a + n_attempts, b) - betaln(a, b))
+    def all_attempts_rejected(alpha: FloatArray, beta: FloatArray) -> FloatArray:
+        chance: FloatArray = np.exp(betaln(alpha + n_attempts, beta) - betaln(alpha, beta))
         return chance
 
     return _beta_mean_over_speakers(tally, all_attempts_rejected, n_attempts, confidence)
@@ -165,7 +168,7 @@ def worst_tenth(tally: ErrorsBySpeaker) -> WorstTenth:
     (2, 0.55, 0.23)
     """
     errors = np.asarray(tally.errors, dtype=np.int64)
-    tenth = -(-tally.n_speakers // 10)
+    tenth = -(-tally.n_speakers // 10)  # rounded up
     # cells rise along the axis, so that sorting within them is sorting cell and errors as one
     span = int(errors.max(initial=0)) + 1
     worst_first = span - 1 - np.sort(tally.cell * span + (span - 1 - errors), axis=-1) % span
@@ -235,7 +238,7 @@ def attempts_until(fpr: ArrayLike, probability: float = 0.95) -> FloatArray:
 
 
 def checked_attempts(attempts: int) -> int:
-    """A number of attempts that makes sense, or a ConfigError."""
+    """Return a number of attempts as an integer; ConfigError unless a whole number from 1."""
     if attempts < 1 or attempts != int(attempts):
         msg = f"attempts is {attempts}; it must be a whole number from 1, such as 3"
         raise ConfigError(msg)
@@ -245,45 +248,43 @@ def checked_attempts(attempts: int) -> int:
 def _expected_worst_tenth_errors(
     tally: ErrorsBySpeaker, errors: FloatArray, tenth: IntArray
 ) -> FloatArray:
-    """Expected errors of the worst tenth if all speakers of a cell had its rate."""
+    """Return the expected errors of the worst tenth if all speakers of a cell had its rate.
+
+    The k largest of S counts sum to the sum over j of min(k, speakers with j errors or more). The
+    number of speakers with j or more is taken to be binomial.
+    """
     from scipy.special import bdtr, betainc  # noqa: PLC0415 - SciPy only where it is needed
 
-    # speakers with equal trials are alike here
+    # under equal rates, speakers of a cell with equal trials are alike, and computed once
     shape = (max(tally.n_cells, 1), int(tally.trials.max(initial=0)) + 1)
-    kind_codes, speakers_of_kind = np.unique(
-        np.ravel_multi_index((tally.cell, tally.trials.astype(np.int64)), shape),
-        return_counts=True,
-    )
+    cell_and_trials = np.ravel_multi_index((tally.cell, tally.trials.astype(np.int64)), shape)
+    kind_codes, speakers_of_kind = np.unique(cell_and_trials, return_counts=True)
     cell, trials = np.unravel_index(kind_codes, shape)
     n_speakers = np.maximum(tally.n_speakers, 1)
     rate = errors / np.maximum(tally.sum_by_cell(tally.trials), 1)
     mean = rate[..., cell] * trials
+    # more errors than this have no chance that counts
     max_errors = np.minimum(mean + 9 * np.sqrt(mean) + 20, trials)
     highest_count = np.zeros(errors.shape)
     for leading_index in np.ndindex(*errors.shape[:-1]):
         np.maximum.at(highest_count[leading_index], cell, max_errors[leading_index])
-    # every count up to 64, beyond that evenly spread ones that stand for their neighbours
+    # each count of errors if there are few, else evenly spread ones that stand for their neighbours
     step = np.maximum(highest_count / _N_ERROR_COUNTS, 1.0)
     expected_errors = np.zeros(errors.shape)
     counts_at_once = max(_NUMBERS_AT_ONCE // max(mean.size, 1), 1)
     for first_count in range(0, _N_ERROR_COUNTS, counts_at_once):
-        count_indices = np.arange(
-            first_count, min(first_count + counts_at_once, _N_ERROR_COUNTS)
-        ).reshape(-1, *[1] * errors.ndim)
+        end_count = min(first_count + counts_at_once, _N_ERROR_COUNTS)
+        count_indices = np.arange(first_count, end_count).reshape(-1, *[1] * errors.ndim)
         count = (0.5 + step * (count_indices + 0.5))[..., cell]
         is_possible = count <= trials
         chance_of_count = np.zeros(count.shape)
         betainc(count, trials - count + 1, rate[..., cell], out=chance_of_count, where=is_possible)
-        share = np.clip(
-            reduce_by_cell(chance_of_count * speakers_of_kind, cell, tally.n_cells) / n_speakers,
-            0.0,
-            1.0,
-        )
-        # mean of min(tenth, M), where M speakers of `people` have that count
-        for terms in step * (
-            n_speakers * share * bdtr(tenth - 1, n_speakers - 1, share)
-            + tenth * (1 - bdtr(tenth, n_speakers, share))
-        ):
+        expected_speakers = reduce_by_cell(chance_of_count * speakers_of_kind, cell, tally.n_cells)
+        share = np.clip(expected_speakers / n_speakers, 0.0, 1.0)
+        # mean of min(tenth, M), where M of the speakers have that many errors, M binomial
+        mean_below = n_speakers * share * bdtr(tenth - 1, n_speakers - 1, share)
+        mean_above = tenth * (1 - bdtr(tenth, n_speakers, share))
+        for terms in step * (mean_below + mean_above):
             expected_errors += terms
     return expected_errors
 
@@ -294,9 +295,15 @@ def _beta_mean_over_speakers(
     min_trials: float,
     confidence: float,
 ) -> SpeakerShares:
-    """Mean over each cell's speakers of what is `known` under their beta distributions.
+    """Return the mean over each cell's speakers of a function of their beta distributions.
 
-    `fewest` is how many trials a speaker needs on average.
+    Parameters
+    ----------
+    posterior_mean
+        Mean of the quantity of one speaker, given both parameters of the distribution of that
+        speaker's error rate.
+    min_trials
+        How many trials a speaker needs on average.
     """
     from scipy.special import stdtrit  # noqa: PLC0415 - SciPy only where it is needed
 
@@ -307,56 +314,47 @@ def _beta_mean_over_speakers(
     trials = np.asarray(tally.trials, dtype=np.float64)
     n_speakers, cell_trials = tally.n_speakers, tally.sum_by_cell(trials)
     cell_errors = tally.sum_by_cell(errors)
-    reason = np.select(
-        [
-            np.broadcast_to(condition, cell_errors.shape)
-            for condition in (
-                n_speakers == 0,
-                n_speakers < _MIN_SPEAKERS,
-                (cell_trials < n_speakers * min_trials) | (cell_trials <= n_speakers),
-                cell_errors == 0,
-                cell_errors == cell_trials,
-            )
-        ],
-        ["no_trials", "few_speakers", "few_trials", "no_errors", "all_errors"],
-        default="",
-    )
+    reasons = {
+        "no_trials": n_speakers == 0,
+        "few_speakers": n_speakers < _MIN_SPEAKERS,
+        "few_trials": (cell_trials < n_speakers * min_trials) | (cell_trials <= n_speakers),
+        "no_errors": cell_errors == 0,
+        "all_errors": cell_errors == cell_trials,
+    }
+    conditions = [np.broadcast_to(holds, cell_errors.shape) for holds in reasons.values()]
+    reason = np.select(conditions, list(reasons), default="")
     defined = reason == ""
     t = stdtrit(np.maximum(n_speakers - 1.0, 1.0), (1 + confidence) / 2)
     rates = rate_interval(moments(tally), confidence)
     correlation_estimate, correlation_error = _speaker_correlation(tally, errors, trials)
 
-    # speakers with equal errors and trials, at one point and in one cell, are alike
+    # speakers with equal errors and trials, at one point and in one cell, are alike: computed once
     point_and_cell = np.arange(defined.size).reshape(defined.shape)[..., tally.cell]
     keys = np.broadcast_arrays(point_and_cell, errors.astype(np.int64), trials.astype(np.int64))
     shape = (max(defined.size, 1), *(int(key.max(initial=0)) + 1 for key in keys[1:]))
-    kind_codes, speakers_of_kind = np.unique(
-        np.ravel_multi_index([key.ravel() for key in keys], shape), return_counts=True
-    )
+    speaker_codes = np.ravel_multi_index([key.ravel() for key in keys], shape)
+    kind_codes, speakers_of_kind = np.unique(speaker_codes, return_counts=True)
     kind_cell, kind_errors, kind_trials = np.unravel_index(kind_codes, shape)
 
     def mean_chance(rate: FloatArray, correlation: FloatArray) -> FloatArray:
-        bounded_correlation = np.where(
-            defined, np.clip(correlation, _MIN_CORRELATION, _MAX_CORRELATION), 0.5
-        )
-        bounded_rate = np.where(defined, rate, 0.5)
-        weight = 1 / bounded_correlation - 1
-        alpha, beta = (
-            (bounded_rate * weight).ravel()[kind_cell],
-            ((1 - bounded_rate) * weight).ravel()[kind_cell],
-        )
+        """Return the mean if the cell's rates have this mean and correlation, (..., cell)."""
+        bounded_correlation = np.clip(correlation, _MIN_CORRELATION, _MAX_CORRELATION)
+        weight = 1 / np.where(defined, bounded_correlation, 0.5) - 1
+        mean_rate = np.where(defined, rate, 0.5)
+        # before the speaker's own errors and trials are added
+        alpha = (mean_rate * weight).ravel()[kind_cell]
+        beta = ((1 - mean_rate) * weight).ravel()[kind_cell]
         chances = posterior_mean(alpha + kind_errors, beta + kind_trials - kind_errors)
-        means = np.bincount(kind_cell, chances * speakers_of_kind, minlength=defined.size).reshape(
-            defined.shape
-        )
-        return np.where(defined, means / np.maximum(n_speakers, 1), np.nan)
+        sums = np.bincount(kind_cell, chances * speakers_of_kind, minlength=defined.size)
+        means = sums.reshape(defined.shape) / np.maximum(n_speakers, 1)
+        return np.where(defined, means, np.nan)
 
     estimate = mean_chance(rates.rate, correlation_estimate)
-    corners = [estimate] + [
-        mean_chance(rate, correlation_estimate + sign * t * correlation_error)
-        for rate in (rates.low, rates.high)
-        for sign in (-1, 1)
-    ]
+    reach = t * correlation_error
+    corners = [estimate]
+    for rate in (rates.low, rates.high):
+        for correlation in (correlation_estimate - reach, correlation_estimate + reach):
+            corners.append(mean_chance(rate, correlation))  # noqa: PERF401 - two loops read better
     low, _ = _wilson(np.min(corners, axis=0), n_speakers, t)
     _, high = _wilson(np.max(corners, axis=0), n_speakers, t)
     return SpeakerShares(estimate, low, high, reason)
@@ -365,10 +363,10 @@ def _beta_mean_over_speakers(
 def _speaker_correlation(
     tally: ErrorsBySpeaker, errors: FloatArray, trials: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Correlation of errors within speakers by analysis of variance, and its standard error.
+    """Return the correlation of errors within speakers, by analysis of variance, and its error.
 
-    The error is the larger of the jackknife's over speakers and that of equal rates, which
-    keeps speakers who look alike by luck from being called alike.
+    The standard error is the larger of the jackknife's over speakers and that under equal rates,
+    as the jackknife's is too small where speakers are alike by luck.
     """
     speaker_terms = (np.ones(trials.shape), trials, trials**2, errors, errors**2 / trials)
     cell_sums = [tally.sum_by_cell(terms) for terms in speaker_terms]
@@ -382,39 +380,33 @@ def _speaker_correlation(
     ) -> FloatArray:
         between = (squared_errors - errors_of_cell**2 / trials_of_cell) / (n_speakers - 1)
         within = (errors_of_cell - squared_errors) / (trials_of_cell - n_speakers)
-        return (between - within) / (
-            between
-            + ((trials_of_cell - squared_trials / trials_of_cell) / (n_speakers - 1) - 1) * within
-        )
+        # trials per speaker, if all had equally many
+        effective_size = (trials_of_cell - squared_trials / trials_of_cell) / (n_speakers - 1)
+        return (between - within) / (between + (effective_size - 1) * within)
 
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = estimate(*cell_sums)
-        leave_one_out = estimate(
-            *(
-                total[..., tally.cell] - terms
-                for total, terms in zip(cell_sums, speaker_terms, strict=True)
-            )
-        )
+        other_sums = [
+            total[..., tally.cell] - terms
+            for total, terms in zip(cell_sums, speaker_terms, strict=True)
+        ]
+        leave_one_out = estimate(*other_sums)
         n_speakers, trials_of_cell, squared_trials, errors_of_cell, _ = cell_sums
         jackknife_changes = np.nan_to_num(leave_one_out - correlation[..., tally.cell])
         jackknife_variance = (n_speakers - 1) / n_speakers * tally.sum_by_cell(jackknife_changes**2)
-        effective_size, rate = (
-            (trials_of_cell - squared_trials / trials_of_cell) / (n_speakers - 1),
-            errors_of_cell / trials_of_cell,
-        )
-        equal_rates_variance = (
-            (2 + 1 / (effective_size * rate * (1 - rate))) / (n_speakers - 1) / effective_size**2
-        )
+        effective_size = (trials_of_cell - squared_trials / trials_of_cell) / (n_speakers - 1)
+        rate = errors_of_cell / trials_of_cell
+        kurtosis_term = 2 + 1 / (effective_size * rate * (1 - rate))
+        equal_rates_variance = kurtosis_term / (n_speakers - 1) / effective_size**2
         return correlation, np.sqrt(np.maximum(jackknife_variance, equal_rates_variance))
 
 
 def _wilson(
     share: FloatArray, n_speakers: IntArray, t: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
+    """Return Wilson's interval of a share of speakers, by a quantile of t."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        scaled_quantile = t**2 / n_speakers
-        centre = (share + scaled_quantile / 2) / (1 + scaled_quantile)
-        half_width = np.sqrt(scaled_quantile * (share * (1 - share) + scaled_quantile / 4)) / (
-            1 + scaled_quantile
-        )
+        z = t**2 / n_speakers
+        centre = (share + z / 2) / (1 + z)
+        half_width = np.sqrt(z * (share * (1 - share) + z / 4)) / (1 + z)
     return np.maximum(centre - half_width, 0.0), np.minimum(centre + half_width, 1.0)

@@ -34,16 +34,21 @@ if TYPE_CHECKING:
 _RATE_EXPONENT = 1.5
 # Bisections of the way from a rate to 0 or 1.
 _N_BISECTIONS = 60
-# One speaker in ten is of a kind that fewer than 29 speakers lack with probability .05 or more.
+# If one speaker in ten is of some kind, fewer than 29 speakers include none of them with
+# probability .05 or more.
 _MIN_SPEAKERS_FOR_RARE_KIND = 29
-_MIN_STEADY_DF = 5  # degrees of freedom from which a variance is known well enough
-_MAX_FEW_ERRORS = 5  # fewer errors: no nearer than Clopper and Pearson's limits
-_MAX_LIMIT_RATIO = 5  # an upper limit so many times the rate says nothing of the lower one
-_MIN_FLOOR_CELLS = 3  # other cells that a pooled floor needs
+# Degrees of freedom from which a variance is known well enough.
+_MIN_STEADY_DF = 5
+# With fewer errors, limits are no nearer than Clopper and Pearson's.
+_MAX_FEW_ERRORS = 5
+# With an upper limit this many times the rate, the lower limit means little.
+_MAX_LIMIT_RATIO = 5
+# Other cells that a pooled floor needs.
+_MIN_FLOOR_CELLS = 3
 
 
 UNKNOWN_SPEAKERS = "unknown_test_speakers"
-"""Code of what cannot be told as nobody knows how many people made the nontarget trials."""
+"""Reason code: it is not known how many test speakers the nontarget trials have."""
 REASON_NO_TEST_SPEAKER = f"nontarget trials without a test speaker ({UNKNOWN_SPEAKERS})"
 NOTE_NO_TEST_SPEAKER = f"no interval: {REASON_NO_TEST_SPEAKER}"
 
@@ -122,8 +127,8 @@ def rate_interval(
     --------
     >>> from parivox.core.cluster_errors import ErrorsBySpeaker, moments
     >>> errors, trials = np.array([12, 0, 3, 41, 7, 1, 0, 9]), np.full(8, 230)
-    >>> told = moments(ErrorsBySpeaker(np.zeros(8, int), np.arange(8), errors, trials, 1))
-    >>> found = rate_interval(told)
+    >>> cells = moments(ErrorsBySpeaker(np.zeros(8, int), np.arange(8), errors, trials, 1))
+    >>> found = rate_interval(cells)
     >>> found.low.round(6).tolist(), found.high.round(6).tolist()
     ([0.013105], [0.227884])
     """
@@ -133,118 +138,119 @@ def rate_interval(
 def intervals_at_once(
     moments_and_floors: Sequence[tuple[Moments, ArrayLike | None]], confidence: float = 0.95
 ) -> list[Interval]:
-    """`rate_interval` of several, each with its pooled floor, whose limits are sought together.
+    """Return `rate_interval` of several moments, each with its pooled floor.
 
-    Of moments of shape (..., cell) with the same leading axes.
+    Their limits are searched together, which is faster. Moments are of shape (..., cell) with the
+    same leading axes.
 
     Examples
     --------
     >>> from parivox.core.cluster_errors import ErrorsBySpeaker, moments
     >>> zero, speakers = np.zeros(4, int), np.arange(4)
-    >>> told = moments(ErrorsBySpeaker(zero, speakers, np.array([1, 0, 6, 2]), np.full(4, 50), 1))
-    >>> one, other = intervals_at_once([(told, None), (told, None)])
-    >>> bool(one.low == other.low == rate_interval(told).low)
+    >>> cells = moments(ErrorsBySpeaker(zero, speakers, np.array([1, 0, 6, 2]), np.full(4, 50), 1))
+    >>> first, second = intervals_at_once([(cells, None), (cells, None)])
+    >>> bool(first.low == second.low == rate_interval(cells).low)
     True
     """
-    variances = [
-        cell_moments.variance
-        if floor is None
-        else _raise_to_pooled(cell_moments, np.asarray(floor, dtype=np.float64))
-        for cell_moments, floor in moments_and_floors
-    ]
+    variances = []
+    for moments, floor in moments_and_floors:
+        if floor is None:
+            variances.append(moments.variance)
+        else:
+            variances.append(_raise_to_pooled(moments, np.asarray(floor, dtype=np.float64)))
     aligned = [
-        np.broadcast_arrays(cell_moments.rate, variance, cell_moments.df)
-        for (cell_moments, _), variance in zip(moments_and_floors, variances, strict=True)
+        np.broadcast_arrays(moments.rate, variance, moments.df)
+        for (moments, _), variance in zip(moments_and_floors, variances, strict=True)
     ]
     rate, variance_of_all, df = (
         np.concatenate(array, axis=-1) for array in zip(*aligned, strict=True)
     )
-    split_points = np.cumsum(
-        [cell_moments.rate.shape[-1] for cell_moments, _ in moments_and_floors]
-    )[:-1]
+    split_points = np.cumsum([moments.rate.shape[-1] for moments, _ in moments_and_floors])[:-1]
     limits_of_moments = (
         np.split(array, split_points, axis=-1)
         for array in limits(rate, variance_of_all, df, confidence)
     )
     return [
-        _interval(cell_moments, variance, low, high, confidence)
-        for (cell_moments, _), variance, low, high in zip(
+        _interval(moments, variance, low, high, confidence)
+        for (moments, _), variance, low, high in zip(
             moments_and_floors, variances, *limits_of_moments, strict=True
         )
     ]
 
 
 def _interval(
-    cell_moments: Moments,
+    moments: Moments,
     variance: FloatArray,
     low: FloatArray,
     high: FloatArray,
     confidence: float,
 ) -> Interval:
-    """Of rates that lie between these limits, as far as their own spread tells."""
-    is_raised = variance > cell_moments.variance
-    low, high = _widen_to_exact(cell_moments, low, high, confidence)
-    has_no_spread = (variance == 0) & (cell_moments.trials > 0)
+    """Return the interval of rates whose variance gives these limits.
+
+    Adds what the variance alone does not give: limits of cells with few errors or with none, notes.
+    """
+    is_raised = variance > moments.variance
+    low, high = _widen_to_exact(moments, low, high, confidence)
+    has_no_spread = (variance == 0) & (moments.trials > 0)
     # Cells without spread add nothing to the pooled design effect: it is that of the others.
-    weight = np.where(variance > 0, cell_moments.trials**2, 0)
-    weighted_variances = (
-        np.where(weight > 0, weight * variance_array, 0)
-        for variance_array in (variance, cell_moments.variance_binomial)
+    weight = np.where(variance > 0, moments.trials**2, 0)
+    weighted_variance = np.where(weight > 0, weight * variance, 0)
+    weighted_binomial = np.where(weight > 0, weight * moments.variance_binomial, 0)
+    pooled_deff = safe_divide(
+        weighted_variance.sum(axis=-1, keepdims=True), weighted_binomial.sum(axis=-1, keepdims=True)
     )
-    pooled_deff = safe_divide(*(array.sum(axis=-1, keepdims=True) for array in weighted_variances))
-    max_deff = np.maximum(
-        cell_moments.speaker_concentration * cell_moments.trials / cell_moments.sides, 1
-    )
+    # the design effect if all trials of a speaker had the same outcome
+    max_deff = np.maximum(moments.speaker_concentration * moments.trials / moments.sides, 1)
     deff = np.where(
         has_no_spread,
         np.fmin(np.maximum(pooled_deff, 1), max_deff),
-        safe_divide(variance, cell_moments.variance_binomial),
+        safe_divide(variance, moments.variance_binomial),
     )
-    n_eff = safe_divide(cell_moments.trials, deff)
+    n_eff = safe_divide(moments.trials, deff)
     zero_error_reach = np.minimum(safe_divide(_zero_error_trials(confidence), n_eff), 1)
-    low = np.where(has_no_spread, np.where(cell_moments.rate > 0, 1 - zero_error_reach, 0), low)
-    high = np.where(has_no_spread, np.where(cell_moments.rate > 0, 1, zero_error_reach), high)
+    low = np.where(has_no_spread, np.where(moments.rate > 0, 1 - zero_error_reach, 0), low)
+    high = np.where(has_no_spread, np.where(moments.rate > 0, 1, zero_error_reach), high)
     has_limits = ~np.isnan(high)
     has_spread = has_limits & ~has_no_spread
-    speakers = cell_moments.speakers.astype(np.int64).astype(np.str_)
+    speakers = moments.speakers.astype(np.int64).astype(np.str_)
     rare_speaker_note = np.strings.add(
         speakers, " speakers cannot exclude a rare badly served kind of speaker"
     )
     has_pooled_deff = has_no_spread & has_limits & (pooled_deff < max_deff)
     notes: list[tuple[NDArray[np.bool_], str | NDArray[np.str_]]] = [
-        (cell_moments.trials == 0, "no trials"),
-        (cell_moments.has_common_speaker, "one speaker takes part in all trials"),
-        (has_no_spread & (cell_moments.rate == 0), "no errors"),
-        (has_no_spread & (cell_moments.rate == 1), "nothing but errors"),
+        (moments.trials == 0, "no trials"),
+        (moments.has_common_speaker, "one speaker takes part in all trials"),
+        (has_no_spread & (moments.rate == 0), "no errors"),
+        (has_no_spread & (moments.rate == 1), "nothing but errors"),
         (has_pooled_deff, "design effect of the other groups"),
         (has_no_spread & has_limits & ~has_pooled_deff, "each speaker counted as one trial"),
         (is_raised, "variance raised to that of the other groups"),
         (
-            has_spread & ((cell_moments.df < _MIN_STEADY_DF) | (cell_moments.largest_share > 0.5)),
+            has_spread & ((moments.df < _MIN_STEADY_DF) | (moments.largest_share > 0.5)),
             "interval may be short",
         ),
-        (has_spread & (high > _MAX_LIMIT_RATIO * cell_moments.rate), "upper limit only"),
-        (has_limits & (cell_moments.speakers < _MIN_SPEAKERS_FOR_RARE_KIND), rare_speaker_note),
+        (has_spread & (high > _MAX_LIMIT_RATIO * moments.rate), "upper limit only"),
+        (has_limits & (moments.speakers < _MIN_SPEAKERS_FOR_RARE_KIND), rare_speaker_note),
     ]
     return Interval(
-        cell_moments.rate,
-        low,
-        high,
-        np.where(has_spread, deff, np.nan),
-        n_eff,
-        np.where(has_spread, cell_moments.df, np.nan),
-        np.where(has_spread, np.sqrt(variance), np.nan),
-        _join_notes(notes, cell_moments.rate.shape),
-        np.select([has_spread, has_limits], ["speakers", "zero-errors"], ""),
+        rate=moments.rate,
+        low=low,
+        high=high,
+        deff=np.where(has_spread, deff, np.nan),
+        n_eff=n_eff,
+        df=np.where(has_spread, moments.df, np.nan),
+        se=np.where(has_spread, np.sqrt(variance), np.nan),
+        note=_join_notes(notes, moments.rate.shape),
+        method=np.select([has_spread, has_limits], ["speakers", "zero-errors"], ""),
     )
 
 
 def limits(
     rate: ArrayLike, variance: ArrayLike, df: ArrayLike, confidence: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Limits of a rate whose standard error grows as [rate (1 - rate)] ** 0.75.
+    """Return limits of a rate whose standard error grows as [rate (1 - rate)] ** 0.75.
 
-    Of a rate in (0, 1) with its variance, greater than 0, and degrees of freedom of that:
+    For a rate in (0, 1) with its variance, greater than 0, and degrees of freedom of that:
     0 < low < rate < high < 1, to 1e-15; NaN for a rate of 0 or 1, and where any is NaN.
 
     Examples
@@ -259,11 +265,10 @@ def limits(
         msg = f"confidence is {confidence}; it lies between 0 and 1, such as 0.95"
         raise ConfigError(msg)
     rates, variances, t_df = np.broadcast_arrays(
-        *(np.asarray(array, np.float64) for array in (rate, variance, df))
+        np.asarray(rate, np.float64), np.asarray(variance, np.float64), np.asarray(df, np.float64)
     )
-    n_growths = stdtrit(t_df, 0.5 + confidence / 2) * safe_divide(
-        np.sqrt(variances), _se_growth(rates)
-    )
+    se_per_growth = safe_divide(np.sqrt(variances), _se_growth(rates))
+    n_growths = stdtrit(t_df, 0.5 + confidence / 2) * se_per_growth
     outer = np.stack((np.zeros(rates.shape), np.ones(rates.shape)))
     inner = np.stack((rates, rates))
     for _ in range(_N_BISECTIONS):
@@ -275,7 +280,7 @@ def limits(
 
 
 def level(interval: Interval, rates: ArrayLike) -> FloatArray:
-    """Level, 1 - confidence, at which a limit of the interval lies at given rates.
+    """Return the level, 1 - confidence, at which a limit of the interval lies at given rates.
 
     Of shape (..., cell), in [0, 1]: 1 at the rate itself. NaN without an interval, which may be of
     any level.
@@ -311,9 +316,9 @@ def level(interval: Interval, rates: ArrayLike) -> FloatArray:
 
 
 def kappa2(moments: Moments) -> FloatArray:
-    """Speaker variance pooled over cells, in units of [rate (1 - rate)] ** 1.5.
+    """Return the speaker variance pooled over cells, in units of [rate (1 - rate)] ** 1.5.
 
-    Of target trials; of shape (...), at least 0: variance beyond the binomial one, by the square
+    For target trials; of shape (...), at least 0: variance beyond the binomial one, by the square
     sum of the speakers' shares of the trials, weighted by speakers - 1
     (docs/methods/uncertainty.md#pooled-floor). NaN if no cell has both errors and successes.
     """
@@ -322,26 +327,24 @@ def kappa2(moments: Moments) -> FloatArray:
 
 
 def other_kappa2(moments: Moments) -> FloatArray:
-    """`kappa2` of the other cells of each, the pooled floor of `rate_interval`.
+    """Return `kappa2` of the other cells of each cell, the pooled floor of `rate_interval`.
 
-    Of target trials; of shape (..., cell), NaN unless at least 3 other cells have errors and
+    For target trials; of shape (..., cell), NaN unless at least 3 other cells have errors and
     successes.
     """
-    excess, scale, n_used = _pooled_variance_terms(moments)
-    other_terms = (
+    excess, scale, n_used = (
         cell_terms.sum(axis=-1, keepdims=True) - cell_terms
-        for cell_terms in (excess, scale, n_used)
+        for cell_terms in _pooled_variance_terms(moments)
     )
-    excess, scale, n_used = other_terms
     return np.where(n_used >= _MIN_FLOOR_CELLS, safe_divide(np.fmax(excess, 0), scale), np.nan)
 
 
 def wilson(
     errors: ArrayLike, trials: ArrayLike, confidence: float = 0.95, *, df: ArrayLike = np.inf
 ) -> tuple[FloatArray, FloatArray]:
-    """Wilson's score interval.
+    """Return Wilson's score interval.
 
-    Of errors and trials at least 0, which may be effective numbers. `df` are degrees of freedom of
+    For errors and trials at least 0, which may be effective numbers. `df` are degrees of freedom of
     the quantile of t; inf is for that of the normal distribution.
 
     Examples
@@ -369,7 +372,7 @@ def wilson(
 def clopper_pearson(
     errors: ArrayLike, trials: ArrayLike, confidence: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Clopper and Pearson's interval, which covers at least as often as it says.
+    """Return Clopper and Pearson's interval, which covers at least as often as it says.
 
     Examples
     --------
@@ -392,7 +395,7 @@ def clopper_pearson(
 def jeffreys(
     errors: ArrayLike, trials: ArrayLike, confidence: float = 0.95
 ) -> tuple[FloatArray, FloatArray]:
-    """Equal-tailed interval of the posterior under Jeffreys' prior; 0 and 1 where at the ends.
+    """Return the equal-tailed posterior interval under Jeffreys' prior; 0 or 1 at the ends.
 
     Examples
     --------
@@ -414,7 +417,7 @@ def _beta_limits(
     upper_shape: tuple[FloatArray, FloatArray],
     confidence: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Quantiles of two beta distributions, at the ends 0 and 1."""
+    """Return quantiles of two beta distributions; 0 without errors, 1 with nothing but errors."""
     from scipy.special import betaincinv  # noqa: PLC0415 - takes time to load
 
     tail = (1 - confidence) / 2
@@ -424,10 +427,13 @@ def _beta_limits(
 
 
 def _widen_to_exact(
-    cell_moments: Moments, low: FloatArray, high: FloatArray, confidence: float
+    moments: Moments, low: FloatArray, high: FloatArray, confidence: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Limits no nearer than independent trials allow, where a handful of errors has no spread."""
-    errors, trials = np.broadcast_arrays(cell_moments.errors, cell_moments.trials)
+    """Return limits no nearer than independent trials allow, where there are few errors.
+
+    A handful of errors says little of the variance between speakers.
+    """
+    errors, trials = np.broadcast_arrays(moments.errors, moments.trials)
     exact_low, exact_high = clopper_pearson(errors, trials, confidence)
     has_few_errors = (errors > 0) & (errors < _MAX_FEW_ERRORS - 0.5) & ~np.isnan(low)
     has_few_correct = (
@@ -439,55 +445,46 @@ def _widen_to_exact(
     )
 
 
-def _pooled_variance_terms(cell_moments: Moments) -> tuple[FloatArray, FloatArray, IntArray]:
-    """What the pooled speaker variance is the ratio of, by cell, and which cells count."""
-    _check_target(cell_moments)
-    is_used = cell_moments.variance > 0
+def _pooled_variance_terms(moments: Moments) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Return numerator and denominator of the pooled speaker variance, and which cells count.
+
+    Both are summed over cells and then divided; all are of shape (..., cell).
+    """
+    _check_target(moments)
+    is_used = moments.variance > 0
     speaker_variance = safe_divide(
-        cell_moments.variance - cell_moments.variance_binomial, cell_moments.speaker_concentration
+        moments.variance - moments.variance_binomial, moments.speaker_concentration
     )
-    return (
-        np.where(is_used, (cell_moments.speakers - 1) * speaker_variance, 0),
-        np.where(
-            is_used,
-            (cell_moments.speakers - 1)
-            * (cell_moments.rate * (1 - cell_moments.rate)) ** _RATE_EXPONENT,
-            0,
-        ),
-        is_used.astype(np.int64),
-    )
+    scale = (moments.rate * (1 - moments.rate)) ** _RATE_EXPONENT
+    excess = np.where(is_used, (moments.speakers - 1) * speaker_variance, 0)
+    return excess, np.where(is_used, (moments.speakers - 1) * scale, 0), is_used.astype(np.int64)
 
 
-def _raise_to_pooled(cell_moments: Moments, kappa2: FloatArray) -> FloatArray:
-    """Variances of target trials drawn up to what a pooled speaker variance makes them."""
-    _check_target(cell_moments)
-    pooled = (
-        cell_moments.variance_binomial
-        + kappa2
-        * (cell_moments.rate * (1 - cell_moments.rate)) ** _RATE_EXPONENT
-        * cell_moments.speaker_concentration
-    )
-    blended = (2 * pooled + (cell_moments.speakers - 1) * cell_moments.variance) / (
-        cell_moments.speakers + 1
-    )
-    return np.where(
-        np.isnan(blended), cell_moments.variance, np.maximum(cell_moments.variance, blended)
-    )
+def _raise_to_pooled(moments: Moments, kappa2: FloatArray) -> FloatArray:
+    """Return variances of target trials raised towards those of the pooled speaker variance.
+
+    The pooled variance counts as two degrees of freedom, the cell's own as speakers - 1.
+    """
+    _check_target(moments)
+    scale = (moments.rate * (1 - moments.rate)) ** _RATE_EXPONENT
+    pooled = moments.variance_binomial + kappa2 * scale * moments.speaker_concentration
+    blended = (2 * pooled + (moments.speakers - 1) * moments.variance) / (moments.speakers + 1)
+    return np.where(np.isnan(blended), moments.variance, np.maximum(moments.variance, blended))
 
 
 def _se_growth(rate: FloatArray) -> FloatArray:
-    """[R (1 - R)] ** 0.75, how the standard error of a rate grows with it."""
+    """Return [R (1 - R)] ** 0.75, as which the standard error of a rate grows."""
     root = np.sqrt(rate * (1 - rate))
     return np.asarray(root * np.sqrt(root))
 
 
 def _zero_error_trials(confidence: float) -> float:
-    """Trials by which a rate without errors is away from its limit: 3 at 95 %."""
+    """Return errors among effective trials at the limit of a rate without errors: 3 at 95 %."""
     return float(3 * np.log1p(-confidence) / np.log(0.05))
 
 
-def _check_target(cell_moments: Moments) -> None:
-    if cell_moments.sides != 1:
+def _check_target(moments: Moments) -> None:
+    if moments.sides != 1:
         msg = "pooled speaker variance is asked for nontarget trials; it is for target trials only"
         raise ConfigError(msg)
 
@@ -495,7 +492,7 @@ def _check_target(cell_moments: Moments) -> None:
 def _join_notes(
     notes: list[tuple[NDArray[np.bool_], str | NDArray[np.str_]]], shape: tuple[int, ...]
 ) -> NDArray[np.str_]:
-    """The texts that hold for each cell, joined by "; "."""
+    """Return the texts that hold for each cell, joined by "; "."""
     joined = np.full(shape, "")
     for holds, text in notes:
         separator = np.where(joined == "", "", "; ")

@@ -1,6 +1,6 @@
-"""How many speakers and trials it takes to tell a group's rate from that of the others.
+"""How many speakers and trials are needed to detect a difference between a group and the others.
 
-What decides is the audit's own test: the log ratio of a group's FNR or FPR to that of the other
+Plans are for the audit's own test: the log ratio of a group's FNR or FPR to that of the other
 groups, its variance over speakers, t quantiles for the number of speakers
 (docs/methods/planning.md#power). Plans assume that
 
@@ -36,18 +36,20 @@ EXPECTED_ERRORS = 30
 """Independent errors from which a rate is known to within 30 % at 90 % confidence (Doddington)."""
 FEWEST_SPEAKERS = 5
 """No plan has fewer: below, nothing is inferred about a group (docs/methods/verdicts.md#gates)."""
-_MIN_DEFF_SHARE = 0.75
 # An audit takes at least this share of the jackknife's variance of an FPR
 # (docs/methods/uncertainty.md#residuals-and-variances), which counts what is not of speakers twice:
-# design effects below 3 are told too large.
-_ICC_EXPONENTS = {1: 0.5, 2: 0.9}
+# design effects below 3 are reported too large.
+_MIN_DEFF_SHARE = 0.75
 # By sides: the power of rate * (1 - rate) with which correlations grow.
-_HALF_KURTOSIS_SPEAKERS = 60
-# Speakers of whom a sample shows half of their excess kurtosis, by simulation
+_ICC_EXPONENTS = {1: 0.5, 2: 0.9}
+# A sample of this many speakers shows half of their excess kurtosis, by simulation
 # (docs/methods/planning.md#power).
+_HALF_KURTOSIS_SPEAKERS = 60
+# With fewer errors, an audit's lower limit is no nearer than Clopper and Pearson's.
 _MAX_FEW_ERRORS = 4.5
-# Errors below which an audit's lower limit is no nearer than Clopper and Pearson's.
-_MOST_SPEAKERS = 1e9
+# Plans of more speakers are given up.
+_MAX_SPEAKERS = 1e9
+# A search evaluates a grid of steps, then one between two of its steps, and so on.
 _GRID_STEPS, _N_GRID_ZOOMS = 50, 4
 _MAX_LOG_RATIO = np.log(1000)
 
@@ -66,14 +68,14 @@ class Sample(NamedTuple):
     """The most degrees of freedom that the data allow, as when trials per speaker are unequal."""
 
     def trials(self) -> FloatArray:
-        """Trials in all."""
+        """Return the number of trials of all speakers together."""
         return np.multiply(self.speakers, self.trials_per_speaker, dtype=np.float64) / self.sides
 
 
 def design_effect(trials_per_speaker: ArrayLike, icc: ArrayLike, *, sides: int = 1) -> FloatArray:
-    """Variance of a rate in units of that of independent trials.
+    """Return the variance of a rate in units of that of independent trials.
 
-    At least 1; of what `Sample` has.
+    At least 1. Arguments are as in `Sample`.
 
     Examples
     --------
@@ -85,10 +87,10 @@ def design_effect(trials_per_speaker: ArrayLike, icc: ArrayLike, *, sides: int =
 
 
 def icc_of(deff: ArrayLike, trials_per_speaker: ArrayLike, *, sides: int = 1) -> FloatArray:
-    """Correlation of two trials that share a speaker, from the design effect that an audit tells.
+    """Return the correlation of two trials that share a speaker, from an audit's design effect.
 
-    At least 0; NaN with at most one trial a speaker, where no two share any. Design effects of FPR
-    below 3 are told with an allowance, which is taken off.
+    At least 0; NaN with at most one trial a speaker, where no two trials share one. Design effects
+    of FPR below 3 are reported with an allowance, which is taken off.
 
     Examples
     --------
@@ -102,7 +104,7 @@ def icc_of(deff: ArrayLike, trials_per_speaker: ArrayLike, *, sides: int = 1) ->
 
 
 def icc_at(icc: ArrayLike, rate: ArrayLike, to: ArrayLike, *, sides: int = 1) -> FloatArray:
-    """Correlation of two trials that share a speaker, where it is known at another rate.
+    """Return the correlation of two trials that share a speaker, from that at another rate.
 
     Speakers vary more where rates are higher: their variance goes with ``rate * (1 - rate)`` to the
     power of 1.2 to 1.6 (FNR) and 1.65 to 2.1 (FPR) on VoxCeleb1-H
@@ -115,11 +117,11 @@ def icc_at(icc: ArrayLike, rate: ArrayLike, to: ArrayLike, *, sides: int = 1) ->
     >>> round(float(icc_at(0.1, 0.2, 0.5)), 9), round(float(icc_at(0.1, 0.5, 0.2)), 9)
     (0.125, 0.08)
     """
-    variance_sought, variance_known = (np.multiply(p, np.subtract(1, p)) for p in (to, rate))
+    variance_sought = np.multiply(to, np.subtract(1, to))
+    variance_known = np.multiply(rate, np.subtract(1, rate))
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(
-            _float_array(icc) * (variance_sought / variance_known) ** _ICC_EXPONENTS[sides]
-        )[()]
+        growth = (variance_sought / variance_known) ** _ICC_EXPONENTS[sides]
+        return np.asarray(_float_array(icc) * growth)[()]
 
 
 def power_to_detect(
@@ -131,15 +133,16 @@ def power_to_detect(
     confidence: float = 0.95,
     limit: ArrayLike = 1,
 ) -> FloatArray:
-    """Probability that a group's rate is told from that of the reference, of other speakers.
+    """Return the probability that a difference from the reference, of other speakers, is detected.
 
     In [0, 1]; NaN where either rate is not in (0, 1) or there are fewer than two speakers. With a
-    `limit` that the ratio is told from it, with no `reference` that it is told from a known rate.
+    `limit`, that the ratio is shown to differ from it; with no `reference`, that the rate is shown
+    to differ from a known one.
 
     Examples
     --------
-    >>> one = Sample(30, 230, 0.12)
-    >>> round(float(power_to_detect(2, 0.1, one, one)), 2)
+    >>> group = Sample(30, 230, 0.12)
+    >>> round(float(power_to_detect(2, 0.1, group, group)), 2)
     0.76
     """
     from scipy.special import ndtr  # noqa: PLC0415 - a tenth of a second to import
@@ -158,14 +161,16 @@ def power_to_detect(
         reference_reach = np.where(log_distance > 0, reference_spread.above, reference_spread.below)
         total_reach = np.hypot(group_reach, reference_reach)
         distance = np.abs(log_distance)
+        # the reach of the limits varies from sample to sample, too
         reach_variance = (
-            group_reach**4 * group_spread.varies + reference_reach**4 * reference_spread.varies
+            group_reach**4 * group_spread.reach_variation
+            + reference_reach**4 * reference_spread.reach_variation
         )
         reach_variance *= np.minimum(distance / total_reach, 1) ** 2 / total_reach**2
-        chance = ndtr(
-            (distance - total_reach)
-            / np.sqrt(group_spread.true**2 + reference_spread.true**2 + reach_variance)
+        variance = (
+            group_spread.standard_error**2 + reference_spread.standard_error**2 + reach_variance
         )
+        chance = ndtr((distance - total_reach) / np.sqrt(variance))
     return np.asarray(chance)[()]
 
 
@@ -178,11 +183,11 @@ def detectable_ratio(
     confidence: float = 0.95,
     better: bool = False,
 ) -> FloatArray:
-    """Ratio nearest to 1 that would be detected with a stated power.
+    """Return the ratio nearest to 1 that would be detected with a stated power.
 
-    NaN where there is none, as with few errors: even a group without any could not be told from the
-    others by its ratio. `better` seeks ratios below 1, of groups that fare better: these make fewer
-    errors, and are harder to detect.
+    NaN where there is none, as with few errors: even a group without any errors could not be shown
+    to differ from the others. `better` seeks ratios below 1, of groups that fare better: these make
+    fewer errors, and are harder to detect.
 
     Examples
     --------
@@ -202,10 +207,9 @@ def detectable_ratio(
         return np.asarray(chance >= power)
 
     valid_rate = np.where((reference_rate > 0) & (reference_rate < 1), reference_rate, np.nan)
-    nearest, farthest = (
-        np.zeros(shape),
-        np.full(shape, -_MAX_LOG_RATIO) if better else -np.log(valid_rate),
-    )
+    # from a ratio of 1 to the farthest one; a rate cannot exceed 1
+    nearest = np.zeros(shape)
+    farthest = np.full(shape, -_MAX_LOG_RATIO) if better else -np.log(valid_rate)
     is_possible = np.zeros(shape, dtype=np.bool_)
     for _ in range(_N_GRID_ZOOMS):
         grid = nearest + np.multiply.outer(np.linspace(0, 1, _GRID_STEPS + 1), farthest - nearest)
@@ -213,10 +217,8 @@ def detectable_ratio(
         is_possible |= is_enough.any(axis=0)
         # the first one: with still fewer errors, a better group is harder to detect again
         first_index = np.where(is_enough.any(axis=0), is_enough.argmax(axis=0), _GRID_STEPS)
-        nearest, farthest = (
-            np.take_along_axis(grid, grid_index[None], axis=0)[0]
-            for grid_index in (first_index - 1, first_index)
-        )
+        nearest = np.take_along_axis(grid, first_index[None] - 1, axis=0)[0]
+        farthest = np.take_along_axis(grid, first_index[None], axis=0)[0]
     return np.where(is_possible, np.exp(farthest), np.nan)[()]
 
 
@@ -233,10 +235,10 @@ def speakers_needed(
     limit: ArrayLike = 1,
     own_icc: ArrayLike | None = None,
 ) -> FloatArray:
-    """Speakers that each group needs for a ratio to be detected with a stated power.
+    """Return how many speakers each group needs for a ratio to be detected with a stated power.
 
     Whole numbers, at least `FEWEST_SPEAKERS`; NaN where a rate is not in (0, 1) or the ratio
-    is the `limit` that it is told from. Trials per speaker and correlation, as in `Sample`, are
+    equals the `limit`. Trials per speaker and correlation, as in `Sample`, are
     alike in all groups, but for `own_icc` of the group; `others` is how many groups the group is
     compared with, each of as many speakers, infinitely many for a known rate.
 
@@ -260,13 +262,14 @@ def speakers_needed(
     )  # fmt: skip
     high = np.maximum(start_speakers, FEWEST_SPEAKERS)
     low = np.full_like(high, FEWEST_SPEAKERS - 1)
-    while (is_short := ~reaches(high) & (high < _MOST_SPEAKERS)).any():  # NaN is not short
-        low, high = np.where(is_short, high, low), np.where(is_short, 2 * high, high)
+    # doubled until the power is reached, then halved between; NaN is never too few
+    while (is_too_few := ~reaches(high) & (high < _MAX_SPEAKERS)).any():
+        low, high = np.where(is_too_few, high, low), np.where(is_too_few, 2 * high, high)
     while (high - low > 1).any():
         middle = np.floor((low + high) / 2)
         is_enough = (middle > low) & reaches(middle)
         low, high = np.where(is_enough, low, middle), np.where(is_enough, middle, high)
-    return np.where(high < _MOST_SPEAKERS, high, np.nan)[()]
+    return np.where(high < _MAX_SPEAKERS, high, np.nan)[()]
 
 
 def least_speakers(
@@ -281,7 +284,7 @@ def least_speakers(
     confidence: float = 0.95,
     limit: ArrayLike = 1,
 ) -> FloatArray:
-    """As `speakers_needed`, by normal quantiles, which many speakers come close to.
+    """Return `speakers_needed` by normal quantiles, which many speakers come close to.
 
     Examples
     --------
@@ -294,15 +297,14 @@ def least_speakers(
         deff = design_effect(trials_per_speaker, icc, sides=sides)
         errors = (1 - group_rate) / group_rate + (1 - rate) / (rate * _float_array(others))
         variance = deff * errors * sides / _float_array(trials_per_speaker)
-        speakers = np.ceil(
-            _quantiles(power, confidence) ** 2 * variance / np.log(np.divide(ratio, limit)) ** 2
-        )
+        log_distance = np.log(np.divide(ratio, limit))
+        speakers = np.ceil(_quantile_sum(power, confidence) ** 2 * variance / log_distance**2)
     is_defined = (rate > 0) & (rate < 1) & (group_rate > 0) & (group_rate < 1)
     return np.where(is_defined & np.isfinite(speakers), speakers, np.nan)[()]
 
 
 def supported_rate(trials: ArrayLike, deff: ArrayLike = 1) -> FloatArray:
-    """Smallest rate at which trials can be expected to hold 30 independent errors.
+    """Return the smallest rate at which trials are expected to hold 30 independent errors.
 
     In (0, 1]; NaN where even a rate of 1 would be too small, or there are no trials.
 
@@ -317,7 +319,7 @@ def supported_rate(trials: ArrayLike, deff: ArrayLike = 1) -> FloatArray:
 
 
 def trials_needed(rate: ArrayLike, deff: ArrayLike = 1) -> FloatArray:
-    """Trials that can be expected to hold 30 independent errors (Doddington's rule of 30).
+    """Return how many trials are expected to hold 30 independent errors (Doddington's rule of 30).
 
     Examples
     --------
@@ -330,7 +332,7 @@ def trials_needed(rate: ArrayLike, deff: ArrayLike = 1) -> FloatArray:
 def relative_half_width(
     errors: ArrayLike, deff: ArrayLike = 1, *, confidence: float = 0.95
 ) -> FloatArray:
-    """Half the width of a rate's interval, in units of the rate, by normal quantiles.
+    """Return half the width of a rate's interval, in units of the rate, by normal quantiles.
 
     Examples
     --------
@@ -345,38 +347,40 @@ def relative_half_width(
 
 
 def _float_array(numbers: ArrayLike) -> FloatArray:
+    """Return numbers as an array of float64."""
     return np.asarray(numbers, dtype=np.float64)
 
 
-def _quantiles(power: float, confidence: float) -> float:
+def _quantile_sum(power: float, confidence: float) -> float:
     from scipy.special import ndtri  # noqa: PLC0415 - a tenth of a second to import
 
     return float(ndtri((1 + confidence) / 2) + ndtri(power))
 
 
 class _LogRateSpread(NamedTuple):
-    """Of the logarithm of a rate: its standard error, and how far away an audit's limits lie."""
+    """Standard error of the logarithm of a rate, and how far away an audit's limits lie."""
 
-    true: FloatArray
+    standard_error: FloatArray
     below: FloatArray
     above: FloatArray
-    varies: FloatArray  # squared coefficient of variation of either distance
+    reach_variation: FloatArray  # squared coefficient of variation of `below` and `above`
 
 
 def _log_rate_spread(
     sample: Sample, rate: FloatArray, icc: ArrayLike, confidence: float
 ) -> _LogRateSpread:
-    """What typical samples show (docs/methods/planning.md#power)."""
+    """Return what an audit of a typical sample reports (docs/methods/planning.md#power)."""
     n_speakers = _float_array(sample.speakers)
     n_speakers = np.where(n_speakers > 1, n_speakers, np.nan)
     deff = design_effect(sample.trials_per_speaker, icc, sides=sample.sides)
     independent = rate * (1 - rate) / sample.trials()
     kurtosis = _kurtosis(rate, _float_array(sample.trials_per_speaker), icc)
-    sample_kurtosis = np.maximum(
-        kurtosis * n_speakers / (n_speakers + _HALF_KURTOSIS_SPEAKERS) - 6 / (n_speakers + 1), 0
-    )
+    seen_kurtosis = kurtosis * n_speakers / (n_speakers + _HALF_KURTOSIS_SPEAKERS)
+    sample_kurtosis = np.maximum(seen_kurtosis - 6 / (n_speakers + 1), 0)
     df = np.minimum(2 / (sample_kurtosis / n_speakers + 2 / (n_speakers - 1)), sample.df)
-    reported_deff = np.maximum(deff, _MIN_DEFF_SHARE * (deff + 1)) if sample.sides == 2 else deff
+    reported_deff = deff
+    if sample.sides == 2:
+        reported_deff = np.maximum(deff, _MIN_DEFF_SHARE * (deff + 1))
     low, high = limits(rate, reported_deff * independent, df, confidence)
     errors = rate * sample.trials()
     exact_low = clopper_pearson(errors, sample.trials(), confidence)[0]
@@ -390,28 +394,18 @@ def _log_rate_spread(
 
 
 def _kurtosis(rate: FloatArray, trials: FloatArray, icc: ArrayLike) -> FloatArray:
-    """Excess kurtosis of a speaker's errors, beta-binomial, at least 0."""
+    """Return the excess kurtosis of a speaker's errors, beta-binomial, at least 0."""
     concentration = 1 / np.clip(icc, 1e-9, 0.99) - 1
     factorial_moments = [np.asarray(1.0)]
     for i in range(4):
-        factorial_moments.append(
-            factorial_moments[-1]
-            * np.maximum(trials - i, 0)
-            * (rate * concentration + i)
-            / (concentration + i)
-        )
+        previous = factorial_moments[-1] * np.maximum(trials - i, 0)
+        factorial_moments.append(previous * (rate * concentration + i) / (concentration + i))
+    # raw moments are sums of factorial moments, weighted by Stirling numbers
     _, factorial_1, factorial_2, factorial_3, factorial_4 = factorial_moments
-    raw_moments = (
-        factorial_1,
-        factorial_1 + factorial_2,
-        factorial_1 + 3 * factorial_2 + factorial_3,
-        factorial_1 + 7 * factorial_2 + 6 * factorial_3 + factorial_4,
-    )
-    variance = raw_moments[1] - raw_moments[0] ** 2
-    fourth = (
-        raw_moments[3]
-        - 4 * raw_moments[2] * raw_moments[0]
-        + 6 * raw_moments[1] * raw_moments[0] ** 2
-        - 3 * raw_moments[0] ** 4
-    )
+    mean = factorial_1
+    square = factorial_1 + factorial_2
+    cube = factorial_1 + 3 * factorial_2 + factorial_3
+    fourth_power = factorial_1 + 7 * factorial_2 + 6 * factorial_3 + factorial_4
+    variance = square - mean**2
+    fourth = fourth_power - 4 * cube * mean + 6 * square * mean**2 - 3 * mean**4
     return np.asarray(np.maximum(fourth / variance**2 - 3, 0))

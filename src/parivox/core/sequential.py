@@ -1,8 +1,8 @@
-"""Tests of rates that may be looked at every day: mixture e-processes of sums over speakers.
+"""Tests of rates that stay valid if repeated every day: mixture e-processes of sums over speakers.
 
-See docs/methods/monitoring.md. A speaker comes again and again, so that the sample is the speakers:
-what each has contributed by now is one term of a sum, and how these terms vary is how sure the sum
-is. Two samples are held against each other: ``now`` and a ``reference``, of the same speakers at an
+See docs/methods/monitoring.md. A speaker returns again and again, so that speakers are the sample:
+what each speaker has contributed so far is one term of a sum, and the variance of these terms gives
+that of the sum. Two samples are compared: ``now`` and a ``reference``, of the same speakers at an
 earlier time, or of other ones.
 """
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 TUNED_VARIANCE = 10.0
 """Variance, in errors squared, by which the mixture is about as wide as a single bet: it is
 tightest where some 20 to 200 errors are expected."""
+_N_BISECTIONS = 60
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class SpeakerMoments:
     def from_counts(
         cls, errors: ArrayLike, trials: ArrayLike, group_speakers: ArrayLike
     ) -> SpeakerMoments:
-        """Of counts ``[..., speaker]``, over the speakers of each group, ``[group, speaker]``.
+        """Return the sums of counts ``[..., speaker]`` over groups ``[group, speaker]``.
 
         Examples
         --------
@@ -45,30 +46,23 @@ class SpeakerMoments:
         >>> SpeakerMoments.from_counts([1, 0, 2], [10, 10, 20], members).errors.tolist()
         [1.0, 2.0]
         """
-        speaker_errors, speaker_trials = (
-            np.asarray(errors, dtype=np.float64),
-            np.asarray(trials, dtype=np.float64),
-        )
+        speaker_errors = np.asarray(errors, dtype=np.float64)
+        speaker_trials = np.asarray(trials, dtype=np.float64)
         return cls(
-            *(
-                _sum_by_group(products, group_speakers)
-                for products in (
-                    speaker_errors,
-                    speaker_trials,
-                    speaker_errors * speaker_errors,
-                    speaker_errors * speaker_trials,
-                    speaker_trials * speaker_trials,
-                )
-            )
+            errors=_sum_by_group(speaker_errors, group_speakers),
+            trials=_sum_by_group(speaker_trials, group_speakers),
+            errors_errors=_sum_by_group(speaker_errors * speaker_errors, group_speakers),
+            errors_trials=_sum_by_group(speaker_errors * speaker_trials, group_speakers),
+            trials_trials=_sum_by_group(speaker_trials * speaker_trials, group_speakers),
         )
 
     def excluding(self, excluded: SpeakerMoments) -> SpeakerMoments:
-        """Of all speakers but some."""
+        """Return the sums over all speakers but those of `excluded`."""
         sum_pairs = zip(vars(self).values(), vars(excluded).values(), strict=True)
         return SpeakerMoments(*(total - excluded_sum for total, excluded_sum in sum_pairs))
 
     def select(self, index: object) -> SpeakerMoments:
-        """Some of them."""
+        """Return the sums at an index of their axes."""
         return SpeakerMoments(*(sums[index] for sums in vars(self).values()))
 
     @property
@@ -80,7 +74,7 @@ class SpeakerMoments:
 
 @dataclass(frozen=True)
 class JointMoments:
-    """Sums over speakers of products of what they have now and what they had in the reference."""
+    """Sums over speakers of products of their counts now and their counts in the reference."""
 
     errors_errors: FloatArray
     errors_trials: FloatArray  # errors now, trials then
@@ -94,22 +88,18 @@ class JointMoments:
         reference: tuple[FloatArray, FloatArray],
         group_speakers: ArrayLike,
     ) -> JointMoments:
-        """Of errors and trials ``[..., speaker]``, now and then."""
-        (errors_now, trials_now), (errors_then, trials_then) = now, reference
+        """Return the sums of errors and trials ``[..., speaker]``, now and in the reference."""
+        errors_now, trials_now = now
+        errors_then, trials_then = reference
         return cls(
-            *(
-                _sum_by_group(products, group_speakers)
-                for products in (
-                    errors_now * errors_then,
-                    errors_now * trials_then,
-                    trials_now * errors_then,
-                    trials_now * trials_then,
-                )
-            )
+            errors_errors=_sum_by_group(errors_now * errors_then, group_speakers),
+            errors_trials=_sum_by_group(errors_now * trials_then, group_speakers),
+            trials_errors=_sum_by_group(trials_now * errors_then, group_speakers),
+            trials_trials=_sum_by_group(trials_now * trials_then, group_speakers),
         )
 
     def select(self, index: object) -> JointMoments:
-        """Some of them."""
+        """Return the sums at an index of their axes."""
         return JointMoments(*(sums[index] for sums in vars(self).values()))
 
 
@@ -126,21 +116,21 @@ class DailySquares:
     sd: FloatArray | float
 
     def select(self, index: tuple[IntArray, ...]) -> DailySquares:
-        """Return some of them."""
+        """Return the sums at an index of their axes."""
         return DailySquares(self.now[index], self.reference[index], self.sd)
 
 
 def _sum_by_group(speaker_values: FloatArray, group_speakers: ArrayLike) -> FloatArray:
-    """Sums over the speakers of each group, ``[..., group]``."""
+    """Return sums over the speakers of each group, ``[..., group]``."""
     membership = np.asarray(group_speakers, dtype=np.float64)
     return np.asarray(speaker_values @ membership.T)
 
 
 def intra_class_correlation(moments: SpeakerMoments, axis: int = -1) -> FloatArray:
-    """Correlation of two trials of one speaker being errors, of all groups together, in [0, 1].
+    """Return the correlation of two trials of one speaker being errors, in [0, 1].
 
-    Of moments ``[..., group]``, each group about its own rate; 0 where it is not known.
-    docs/methods/monitoring.md#how-sure.
+    Of all groups together, from moments ``[..., group]``, each group about its own rate; 0 where it
+    is not known. docs/methods/monitoring.md#how-sure.
 
     Examples
     --------
@@ -159,7 +149,7 @@ def intra_class_correlation(moments: SpeakerMoments, axis: int = -1) -> FloatArr
 
 
 def _squared_residuals(moments: SpeakerMoments, rate: FloatArray) -> FloatArray:
-    """Sum over speakers of the squares of errors beyond those that a rate leads to expect."""
+    """Return the sum over speakers of (errors - rate * trials) ** 2."""
     squared_residuals: FloatArray = (
         moments.errors_errors - 2 * rate * moments.errors_trials + rate**2 * moments.trials_trials
     )
@@ -177,7 +167,7 @@ def score(
     impostors: float = 0.0,
     daily: DailySquares | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Errors beyond those that ``rate = ratio * reference`` leads to expect, and their variance.
+    """Return errors beyond those expected if ``rate = ratio * reference``, and their variance.
 
     See docs/methods/monitoring.md#how-sure.
 
@@ -208,65 +198,61 @@ def score(
         Score and variance, in errors and errors squared; the variance is NaN where either has no
         trials, or neither any error.
     """
-    rate_ratio, icc = (np.asarray(number, dtype=np.float64) for number in (ratio, correlation))
-    errors_now, trials_now = now.errors - max(impostors, 0) * now.trials, now.trials
+    rate_ratio = np.asarray(ratio, dtype=np.float64)
+    icc = np.asarray(correlation, dtype=np.float64)
+    trials_now = now.trials
+    errors_now = now.errors - max(impostors, 0) * trials_now
     with np.errstate(invalid="ignore", divide="ignore"):
         if isinstance(reference, SpeakerMoments):
             reference_trials = reference.trials
             reference_errors = reference.errors - max(-impostors, 0) * reference_trials
-            reference_rate = np.clip(
-                (now.errors + reference.errors) / (rate_ratio * trials_now + reference_trials), 0, 1
-            )
+            # the common rate under the hypothesis, of both samples together
+            errors_of_both = now.errors + reference.errors
+            trials_of_both = rate_ratio * trials_now + reference_trials
+            reference_rate = np.clip(errors_of_both / trials_of_both, 0, 1)
         else:
-            reference_trials, reference_errors = (
-                np.ones(()),
-                np.asarray(reference, dtype=np.float64),
-            )
+            reference_trials = np.ones(())
+            reference_errors = np.asarray(reference, dtype=np.float64)
             reference_rate = reference_errors
-        expected_rate, reference_weight = (
-            np.clip(rate_ratio * reference_rate, 0, 1),
-            rate_ratio * trials_now / reference_trials,
-        )
+        expected_rate = np.clip(rate_ratio * reference_rate, 0, 1)
+        reference_weight = rate_ratio * trials_now / reference_trials
+        # variance as speakers show it, and as the hypothesis and their correlation lead to expect
         empirical = _squared_residuals(now, np.nan_to_num(now.rate))
-        expected = (
-            expected_rate * (1 - expected_rate) * ((1 - icc) * trials_now + icc * now.trials_trials)
-        )
+        effective_trials = (1 - icc) * trials_now + icc * now.trials_trials
+        expected = expected_rate * (1 - expected_rate) * effective_trials
         if isinstance(reference, SpeakerMoments):
-            empirical = empirical + reference_weight**2 * _squared_residuals(
-                reference, np.nan_to_num(reference.rate)
-            )
+            squares = _squared_residuals(reference, np.nan_to_num(reference.rate))
+            empirical = empirical + reference_weight**2 * squares
             effective_trials = (1 - icc) * reference_trials + icc * reference.trials_trials
-            expected = (
-                expected
-                + reference_weight**2 * reference_rate * (1 - reference_rate) * effective_trials
-            )
+            expected_squares = reference_weight**2 * reference_rate * (1 - reference_rate)
+            expected = expected + expected_squares * effective_trials
         if shared is not None and isinstance(reference, SpeakerMoments):
+            # the same speakers in both: what they have in common does not vary the difference
             rate_now, rate_then = np.nan_to_num(now.rate), np.nan_to_num(reference.rate)
             cross_products = (
                 shared.errors_errors
                 - rate_then * shared.errors_trials
                 - rate_now * shared.trials_errors
             )
-            empirical = empirical - 2 * reference_weight * (
-                cross_products + rate_now * rate_then * shared.trials_trials
+            covariance = cross_products + rate_now * rate_then * shared.trials_trials
+            empirical = empirical - 2 * reference_weight * covariance
+            expected_variances = (
+                expected_rate * (1 - expected_rate) * reference_rate * (1 - reference_rate)
             )
-            joint_variance = (
-                np.sqrt(expected_rate * (1 - expected_rate) * reference_rate * (1 - reference_rate))
-                * shared.trials_trials
-            )
-            expected = expected - 2 * reference_weight * icc * joint_variance
-        variance = (empirical + 2 * np.maximum(empirical, expected)) / 3 + (
-            reference_weight * error
-        ) ** 2
+            expected_covariance = np.sqrt(expected_variances) * shared.trials_trials
+            expected = expected - 2 * reference_weight * icc * expected_covariance
+        # for these weights see docs/methods/monitoring.md#how-sure
+        blended = (empirical + 2 * np.maximum(empirical, expected)) / 3
+        variance = blended + (reference_weight * error) ** 2
         if daily is not None:
-            variance = variance + daily.sd**2 * (
+            daily_squares = (
                 expected_rate**2 * daily.now
                 + (reference_weight * reference_rate) ** 2 * daily.reference
             )
+            variance = variance + daily.sd**2 * daily_squares
         excess: FloatArray = errors_now - reference_weight * reference_errors
-        return excess, np.where(
-            (trials_now > 0) & (reference_trials > 0) & (variance > 0), variance, np.nan
-        )
+        is_defined = (trials_now > 0) & (reference_trials > 0) & (variance > 0)
+        return excess, np.where(is_defined, variance, np.nan)
 
 
 def day_variation_p(
@@ -316,28 +302,22 @@ def day_variation_p(
             ]
         allowed = 2 * allowed  # of either side, in units of the group's rate
     n_pairs = rates.shape[-2] // 2
-    first_days, second = np.arange(n_pairs) * 2, np.arange(n_pairs) * 2 + 1
+    first_days = np.arange(n_pairs) * 2
+    second_days = first_days + 1
     with np.errstate(invalid="ignore", divide="ignore"):
-        variances = [
-            day_values[..., day, :]
-            for day_values, _ in variances_and_errors
-            for day in (first_days, second)
-        ]
-        errors = [
-            day_values[..., day, :]
-            for _, day_values in variances_and_errors
-            for day in (first_days, second)
-        ]
+        variances, errors = [], []
+        for sample_variance, sample_errors in variances_and_errors:
+            for days_of_pairs in (first_days, second_days):
+                variances.append(sample_variance[..., days_of_pairs, :])
+                errors.append(sample_errors[..., days_of_pairs, :])
         variance = 2 * allowed + sum(variances)
-        square = (rates[..., first_days, :] - rates[..., second, :]) ** 2 / variance
+        square = (rates[..., first_days, :] - rates[..., second_days, :]) ** 2 / variance
         # counts of few errors have heavier tails than the normal distribution
-        kurtosis = (
-            sum(
-                day_variance**2 / effective_errors
-                for day_variance, effective_errors in zip(variances, errors, strict=True)
-            )
-            / variance**2
+        fourths = sum(
+            day_variance**2 / effective_errors
+            for day_variance, effective_errors in zip(variances, errors, strict=True)
         )
+        kurtosis = fourths / variance**2
     is_known = np.isfinite(square) & np.isfinite(kurtosis)
     square, kurtosis = np.where(is_known, square, 0), np.where(is_known, kurtosis, 0)
     pairs = is_known.sum(axis=-2)
@@ -357,16 +337,14 @@ def _daily_rates(
     """
     is_known = days.trials_trials > 0
     known_days = SpeakerMoments(*(np.where(is_known, sums, 0) for sums in vars(days).values()))
-    total = SpeakerMoments(
-        *(sums.sum(axis=-2, keepdims=True) for sums in vars(known_days).values())
-    )
+    day_sums = [sums.sum(axis=-2, keepdims=True) for sums in vars(known_days).values()]
+    total = SpeakerMoments(*day_sums)
     mean = np.nan_to_num(total.rate)
     with np.errstate(invalid="ignore", divide="ignore"):
         independent = mean * (1 - mean)
         # by how much repeated trials of a speaker within a day raise the variance
-        clustering_factor = np.maximum(
-            _squared_residuals(total, mean) / (independent * total.trials), 1
-        )
+        variance_ratio = _squared_residuals(total, mean) / (independent * total.trials)
+        clustering_factor = np.maximum(variance_ratio, 1)
         variance = independent * clustering_factor / known_days.trials
         errors = mean * known_days.trials / clustering_factor
     return mean, known_days.rate, [(variance, errors)]
@@ -375,7 +353,7 @@ def _daily_rates(
 def log_evidence(
     score: ArrayLike, variance: ArrayLike, tuned: float = TUNED_VARIANCE
 ) -> FloatArray:
-    """Natural logarithm of the evidence that a sum has a mean above 0; -inf where undefined.
+    """Return the log of the evidence that a sum has a mean above 0; -inf where undefined.
 
     A half-normal mixture of ``exp(x * score - x**2 * variance / 2)`` over x > 0. Where the mean is
     at most 0, it ever reaches ``log(1 / alpha)`` with probability `alpha` at most: however often
@@ -388,10 +366,8 @@ def log_evidence(
     """
     from scipy.special import log_ndtr  # noqa: PLC0415 - takes time to load
 
-    score_array, variance_array = (
-        np.asarray(score, dtype=np.float64),
-        np.asarray(variance, dtype=np.float64),
-    )
+    score_array = np.asarray(score, dtype=np.float64)
+    variance_array = np.asarray(variance, dtype=np.float64)
     mixture_variance = variance_array + tuned
     evidence = (
         np.log(2)
@@ -403,7 +379,7 @@ def log_evidence(
 
 
 def least_score(variance: ArrayLike, alpha: float, tuned: float = TUNED_VARIANCE) -> FloatArray:
-    """The score at which the evidence reaches ``1 / alpha``.
+    """Return the score at which the evidence reaches ``1 / alpha``.
 
     Examples
     --------
@@ -411,11 +387,9 @@ def least_score(variance: ArrayLike, alpha: float, tuned: float = TUNED_VARIANCE
     26.15
     """
     variance_array = np.asarray(variance, dtype=np.float64)
-    low, high = (
-        np.zeros_like(variance_array),
-        np.sqrt((variance_array + tuned) * (4 - 4 * np.log(alpha) + np.log1p(variance_array))),
-    )
-    for _ in range(60):
+    max_square = (variance_array + tuned) * (4 - 4 * np.log(alpha) + np.log1p(variance_array))
+    low, high = np.zeros_like(variance_array), np.sqrt(max_square)
+    for _ in range(_N_BISECTIONS):
         middle = (low + high) / 2
         is_reached = log_evidence(middle, variance_array, tuned) >= -np.log(alpha)
         low, high = np.where(is_reached, low, middle), np.where(is_reached, middle, high)
