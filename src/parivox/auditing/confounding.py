@@ -42,7 +42,7 @@ MAX_TABLE_CELLS = 2_500
 RANDOM_STREAM = 6
 """Tells these draws from the others of the same seed."""
 STANDARDISED = "standardised"
-_WHY = {
+_REASONS = {
     "no_trials": "no trials",
     "no_common_stratum": "no stratum in which every group has trials of several speakers",
 }
@@ -58,71 +58,101 @@ def confounding_relations(
     twice, as either is the one that groups are compared by; p values are adjusted over the pairs,
     those aside of which one tells the other.
     """
-    valued = _attributes(trials, groupings)
-    level = 1 - options.confidence
+    values_by_attribute = _values_by_attribute(trials, groupings)
+    alpha = 1 - options.confidence
     pairs: list[tuple[str, str, IntArray, dict[str, Any]]] = []
-    for first, second in combinations(valued, 2):
-        table = _table(valued[first], valued[second])
+    for first, second in combinations(values_by_attribute, 2):
+        table = _contingency_table(values_by_attribute[first], values_by_attribute[second])
         if min(table.shape) < 2 or table.size > MAX_TABLE_CELLS:
             continue
-        found = association(table, seed=(options.seed, RANDOM_STREAM, len(pairs)))
-        if np.isnan(found.cramers_v):
+        associated = association(table, seed=(options.seed, RANDOM_STREAM, len(pairs)))
+        if np.isnan(associated.cramers_v):
             continue
-        figures = {"cramers_v": found.cramers_v, "p": found.p, "p_holm": None, "test": found.test}
-        pairs.append((first, second, table, {"speakers": int(table.sum()), **figures}))
+        statistics = {
+            "cramers_v": associated.cramers_v,
+            "p": associated.p,
+            "p_holm": None,
+            "test": associated.test,
+        }
+        pairs.append((first, second, table, {"speakers": int(table.sum()), **statistics}))
     is_tested = [
-        row["p"] > level or not (determines(of) or determines(of.T)) for _, _, of, row in pairs
+        pair_columns["p"] > alpha
+        or not (determines(oriented_table) or determines(oriented_table.T))
+        for _, _, oriented_table, pair_columns in pairs
     ]
-    chances = [row["p"] if one else np.nan for one, (*_, row) in zip(is_tested, pairs, strict=True)]
+    tested_p = [
+        pair_columns["p"] if is_tested_pair else np.nan
+        for is_tested_pair, (*_, pair_columns) in zip(is_tested, pairs, strict=True)
+    ]
     relations: list[dict[str, Any]] = []
-    for p, (first, second, table, row) in zip(holm(chances).tolist(), pairs, strict=True):
-        row["p_holm"] = None if np.isnan(p) else p
-        for names, of in (((first, second), table), ((second, first), table.T)):
-            relation = _direction(of) if np.isnan(p) else CONFOUNDED if p <= level else NOT_SHOWN
-            values = [valued[name][1] for name in names]
-            sentence = _sentence(relation, names, values, of, row, options.minimums.speakers)
-            about = {"attribute": names[0], "other": names[1], "relation": relation}
-            relations.append(about | row | {"sentence": sentence})
+    for p, (first, second, table, pair_columns) in zip(holm(tested_p).tolist(), pairs, strict=True):
+        pair_columns["p_holm"] = None if np.isnan(p) else p
+        for names, oriented_table in (((first, second), table), ((second, first), table.T)):
+            relation = (
+                _direction(oriented_table)
+                if np.isnan(p)
+                else CONFOUNDED
+                if p <= alpha
+                else NOT_SHOWN
+            )
+            values = [values_by_attribute[name][1] for name in names]
+            sentence = _sentence(
+                relation, names, values, oriented_table, pair_columns, options.minimums.speakers
+            )
+            relation_columns = {"attribute": names[0], "other": names[1], "relation": relation}
+            relations.append(relation_columns | pair_columns | {"sentence": sentence})
     return relations
 
 
-def _attributes(
+def _values_by_attribute(
     trials: TrialSet | SpeakerCounts, groupings: Sequence[Grouping]
 ) -> Mapping[str, Valued]:
     """Value of each speaker in use, -1 for unknown, and the names of the values."""
-    found: dict[str, Valued] = {}
-    for grouping in sorted(groupings, key=lambda one: len(one.attributes)):
+    values_by_attribute: dict[str, Valued] = {}
+    for grouping in sorted(groupings, key=lambda value_name: len(value_name.attributes)):
         if grouping.is_of_trials:
             continue
-        for i, name in enumerate(grouping.attributes):
-            if name in found:
+        for i, attribute in enumerate(grouping.attributes):
+            if attribute in values_by_attribute:
                 continue
-            own = [parts[i] for parts in grouping.group_values]
-            values = [one for one in grouping.attribute_values[i] if one in own]
-            place = np.array([*(values.index(one) for one in own), -1], dtype=np.int32)
+            group_values = [group[i] for group in grouping.group_values]
+            values = [value_name for value_name in grouping.attribute_values[i] if value_name in group_values]
+            value_index = np.array(
+                [*(values.index(value_name) for value_name in group_values), -1], dtype=np.int32
+            )
             if grouping.speaker_codes is not None:
-                found[name] = place[grouping.speaker_codes[trials.speakers_in_use]], values
+                values_by_attribute[attribute] = (
+                    value_index[grouping.speaker_codes[trials.speakers_in_use]],
+                    values,
+                )
             elif not isinstance(trials, SpeakerCounts):
-                found[name] = _commonest(place[grouping.utterance_codes(trials)], trials), values
-    return found
+                values_by_attribute[attribute] = (
+                    _most_frequent_values(value_index[grouping.utterance_codes(trials)], trials),
+                    values,
+                )
+    return values_by_attribute
 
 
-def _commonest(code: NDArray[np.int32], trials: TrialSet) -> NDArray[np.int32]:
+def _most_frequent_values(utterance_code: NDArray[np.int32], trials: TrialSet) -> NDArray[np.int32]:
     """The value that most recordings of each speaker in use have; of two, the first."""
     speaker = trials.utterance_speaker
-    known = (code >= 0) & (speaker >= 0)
-    pairs, counts = np.unique(np.stack([speaker[known], code[known]]), axis=1, return_counts=True)
-    found = np.full(int(speaker.max(initial=-1)) + 1, -1, dtype=np.int32)
-    rising = np.lexsort((-pairs[1], counts))
-    found[pairs[0][rising]] = pairs[1][rising]  # of what is written twice, the last stays
-    return found[trials.speakers_in_use]
+    is_known = (utterance_code >= 0) & (speaker >= 0)
+    pairs, counts = np.unique(
+        np.stack([speaker[is_known], utterance_code[is_known]]), axis=1, return_counts=True
+    )
+    speaker_code = np.full(int(speaker.max(initial=-1)) + 1, -1, dtype=np.int32)
+    rising_counts = np.lexsort((-pairs[1], counts))
+    speaker_code[pairs[0][rising_counts]] = pairs[1][
+        rising_counts
+    ]  # of what is written twice, the last stays
+    return speaker_code[trials.speakers_in_use]
 
 
-def _table(one: Valued, other: Valued) -> IntArray:
+def _contingency_table(first: Valued, second: Valued) -> IntArray:
     """Speakers with each pair of values."""
-    sizes = len(one[1]), len(other[1])
-    known = (one[0] >= 0) & (other[0] >= 0)
-    cells = one[0][known].astype(np.int64) * sizes[1] + other[0][known]
+    sizes = len(first[1]), len(second[1])
+    is_known = (first[0] >= 0) & (second[0] >= 0)
+    cells = first[0][is_known].astype(np.int64) * sizes[1] + second[0][is_known]
     return np.bincount(cells, minlength=sizes[0] * sizes[1]).reshape(sizes)
 
 
@@ -136,70 +166,96 @@ def _sentence(
     names: tuple[str, str],
     values: Sequence[Sequence[str]],
     table: IntArray,
-    row: Mapping[str, Any],
-    gate: int,
+    pair_columns: Mapping[str, Any],
+    min_speakers: int,
 ) -> str:
     """What a pair means for who compares groups by the first of the two."""
-    one, other = names
+    first, second = names
     if relation == COINCIDES:
         return (
-            f"{one} and {other} coincide: a difference by one cannot be separated from a "
+            f"{first} and {second} coincide: a difference by one cannot be separated from a "
             "difference by the other"
         )
     if relation == DETERMINES:
-        return f"{one} determines {other}: a difference by {one} may be a difference by {other}"
+        return (
+            f"{first} determines {second}: a difference by {first} may be a difference by {second}"
+        )
     if relation == DETERMINED:
         return (
-            f"{one} is determined by {other}: each value of {other} occurs with one value of {one} "
-            f"only, so a difference by {one} may be a difference by {other}"
+            f"{first} is determined by {second}: each value of {second} occurs with one value of {first} "
+            f"only, so a difference by {first} may be a difference by {second}"
         )
-    figures = (
-        f"Cramér's V {row['cramers_v']:.2f}, adjusted p {_chance(row['p_holm'])}, "
-        f"{row['speakers']:,} speakers"
+    statistics = (
+        f"Cramér's V {pair_columns['cramers_v']:.2f}, adjusted p {_p_in_words(pair_columns['p_holm'])}, "
+        f"{pair_columns['speakers']:,} speakers"
     )
     if relation == NOT_SHOWN:
-        return f"{one} and {other} are not shown to be associated ({figures})"
-    how = "weakly associated" if row["cramers_v"] < MIN_MEDIUM_CRAMERS_V else "associated"
-    shares = _shares(names, values, table, gate)
+        return f"{first} and {second} are not shown to be associated ({statistics})"
+    strength = (
+        "weakly associated" if pair_columns["cramers_v"] < MIN_MEDIUM_CRAMERS_V else "associated"
+    )
+    shares = _shares_in_words(names, values, table, min_speakers)
     return (
-        f"{one} and {other} are {how}{shares} ({figures}), so part of a difference by {one} may "
-        f"be due to {other}"
+        f"{first} and {second} are {strength}{shares} ({statistics}), so part of a difference by {first} may "
+        f"be due to {second}"
     )
 
 
-def _shares(
-    named: tuple[str, str], values: Sequence[Sequence[str]], table: IntArray, gate: int
+def _shares_in_words(
+    attributes: tuple[str, str], values: Sequence[Sequence[str]], table: IntArray, min_speakers: int
 ) -> str:
     """How often two groups of enough speakers have the value in which such groups differ most."""
     size = table.sum(axis=1)
-    rows, columns = np.flatnonzero(size >= max(gate, 1)), np.flatnonzero(table.sum(axis=0))
-    if rows.size < 2:
+    group_rows, value_columns = (
+        np.flatnonzero(size >= max(min_speakers, 1)),
+        np.flatnonzero(table.sum(axis=0)),
+    )
+    if group_rows.size < 2:
         return ""
-    kept, at = table[np.ix_(rows, columns)], np.arange(columns.size)
-    expected = np.outer(size[rows], table.sum(axis=0)[columns]) / table.sum()
-    off = (kept - expected) / np.sqrt(expected)  # by which small groups do not stand out
-    most, least = off.argmax(axis=0), off.argmin(axis=0)
-    share = kept / size[rows, None]
-    apart = np.where(kept[most, at] >= gate, share[most, at] - share[least, at], -1)
-    value = int(apart.argmax())
-    if apart[value] <= 0:
+    kept_table, column_index = (
+        table[np.ix_(group_rows, value_columns)],
+        np.arange(value_columns.size),
+    )
+    expected = np.outer(size[group_rows], table.sum(axis=0)[value_columns]) / table.sum()
+    residuals = (kept_table - expected) / np.sqrt(
+        expected
+    )  # by which small groups do not stand out
+    highest_group, lowest_group = residuals.argmax(axis=0), residuals.argmin(axis=0)
+    share = kept_table / size[group_rows, None]
+    differences = np.where(
+        kept_table[highest_group, column_index] >= min_speakers,
+        share[highest_group, column_index] - share[lowest_group, column_index],
+        -1,
+    )
+    value_column = int(differences.argmax())
+    if differences[value_column] <= 0:
         return ""
-    ends = [int(rows[end[value]]) for end in (most, least)]
-    shares = [_share(int(table[i, columns[value]]), int(size[i]), gate) for i in ends]
+    extreme_rows = [
+        int(group_rows[extreme_group[value_column]])
+        for extreme_group in (highest_group, lowest_group)
+    ]
+    shares = [
+        _share_in_words(int(table[i, value_columns[value_column]]), int(size[i]), min_speakers)
+        for i in extreme_rows
+    ]
     return (
-        f": {shares[0]} of the speakers with {named[0]} {values[0][ends[0]]} have {named[1]} "
-        f"{values[1][columns[value]]}, {shares[1]} of those with {values[0][ends[1]]}"
+        f": {shares[0]} of the speakers with {attributes[0]} {values[0][extreme_rows[0]]} have {attributes[1]} "
+        f"{values[1][value_columns[value_column]]}, {shares[1]} of those with {values[0][extreme_rows[1]]}"
     )
 
 
-def _share(count: int, of: int, gate: int) -> str:
+def _share_in_words(count: int, total: int, min_speakers: int) -> str:
     """A share in percent, or, of few people, only that they are few."""
-    if count < gate:
-        return f"fewer than {gate}"
-    return f"all but fewer than {gate}" if of - count < gate else f"{100 * count / of:.0f} %"
+    if count < min_speakers:
+        return f"fewer than {min_speakers}"
+    return (
+        f"all but fewer than {min_speakers}"
+        if total - count < min_speakers
+        else f"{100 * count / total:.0f} %"
+    )
 
 
-def _chance(p: float) -> str:
+def _p_in_words(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.2g}"
 
 
@@ -208,53 +264,72 @@ def _chance(p: float) -> str:
 
 def add_standardised_rows(
     rows: TableBuilder,
-    where: Mapping[str, Any],
+    audit_keys: Mapping[str, Any],
     grouping: Grouping,
     strata: Grouping,
-    tallied: SpeakerErrors,
-    found: Sequence[LocatedPoint],
+    errors_of_cells: SpeakerErrors,
+    located_points: Sequence[LocatedPoint],
     options: Options,
 ) -> None:
     """Rates that give each stratum the same weight in every group.
 
     `tallied` are errors and trials by speaker and by pair of cells ``stratum * groups + group``.
     """
-    n = len(grouping.groups)
-    cell = np.arange(n * len(strata.groups))
+    n_groups = len(grouping.groups)
+    cell_index = np.arange(n_groups * len(strata.groups))
     for metric in RATES:
-        whole = tallied.for_rate(metric)
-        for i, one in enumerate(found):
-            made = standardised(whole.operating_point(i), cell % n, cell // n)
-            of_speakers = moments(made.tally)
+        unit_errors = errors_of_cells.for_rate(metric)
+        for point_index, located in enumerate(located_points):
+            standardised_errors = standardised(
+                unit_errors.operating_point(point_index),
+                cell_index % n_groups,
+                cell_index // n_groups,
+            )
+            of_speakers = moments(standardised_errors.tally)
             n_speakers = of_speakers.speakers
-            at = rate_interval(of_speakers, options.confidence)
-            reason = [one.reason or _WHY.get(text, text) for text in made.reason.tolist()]
-            is_missing = np.array([bool(text) for text in reason])
-            unknown = made.tally.has_unknown_speakers
-            at = at.without_spread(unknown, NOTE_NO_TEST_SPEAKER) if unknown.any() else at
-            has_none = is_missing | unknown | (n_speakers < options.minimums.inference)
-            low, high = (np.where(has_none, np.nan, limit) for limit in (at.low, at.high))
-            used = [g for g, w in zip(strata.groups, made.weight.tolist(), strict=True) if w]
-            weights = f"equal weights: {', '.join(used)}"
-            left_out = np.nan_to_num(made.left_out).tolist()
+            interval = rate_interval(of_speakers, options.confidence)
+            reasons = [
+                located.reason or _REASONS.get(text, text)
+                for text in standardised_errors.reason.tolist()
+            ]
+            is_missing = np.array([bool(text) for text in reasons])
+            has_unknown_speakers = standardised_errors.tally.has_unknown_speakers
+            interval = (
+                interval.without_spread(has_unknown_speakers, NOTE_NO_TEST_SPEAKER)
+                if has_unknown_speakers.any()
+                else interval
+            )
+            has_none = is_missing | has_unknown_speakers | (n_speakers < options.minimums.inference)
+            low, high = (
+                np.where(has_none, np.nan, limit) for limit in (interval.low, interval.high)
+            )
+            strata_in_use = [
+                stratum
+                for stratum, weight in zip(
+                    strata.groups, standardised_errors.weight.tolist(), strict=True
+                )
+                if weight
+            ]
+            weights = f"equal weights: {', '.join(strata_in_use)}"
+            left_out_shares = np.nan_to_num(standardised_errors.left_out).tolist()
             notes = [
                 "; ".join(filter(None, (weights, f"{share:.1%} of the trials left out", note)))
-                for share, note in zip(left_out, at.note.tolist(), strict=True)
+                for share, note in zip(left_out_shares, interval.note.tolist(), strict=True)
             ]
             rows.add(
-                **where,
+                **audit_keys,
                 group=list(grouping.groups),
                 metric=metric,
                 definition=f"{STANDARDISED} {strata.name}",
-                operating_point=one.point.text,
-                value=np.where(is_missing, np.nan, at.rate),
+                operating_point=located.point.text,
+                value=np.where(is_missing, np.nan, interval.rate),
                 speakers=n_speakers.astype(np.int64),
-                threshold=one.threshold,
-                reason=reason,
+                threshold=located.threshold,
+                reason=reasons,
                 low=low,
                 high=high,
-                interval=np.where(np.isnan(high), "", at.method),
-                df=np.where(is_missing, np.nan, at.df),
-                se=np.where(is_missing, np.nan, at.se),
+                interval=np.where(np.isnan(high), "", interval.method),
+                df=np.where(is_missing, np.nan, interval.df),
+                se=np.where(is_missing, np.nan, interval.se),
                 note=notes,
             )

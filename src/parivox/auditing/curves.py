@@ -52,119 +52,129 @@ COARSE_STEP, MIN_STEP_RATE = 0.1, 1e-4
 least rate that is one."""
 POINT_LOG_REACH, N_POINT_RATES = 0.5, 16
 """How far on a logarithmic scale, and at how many rates, the curve is told around each point."""
-_FARTHEST = 8.0  # probits: a rate of 6e-16
+_MAX_PROBIT = 8.0  # probits: a rate of 6e-16
 
 
 def det_columns(counts: Counts) -> dict[str, Any]:
     """Step points of one cell's curve for ``det.parquet``; none where a class is missing."""
     curve = counts.curve
     n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)
-    kept = np.empty(0, dtype=np.intp)
+    kept_points = np.empty(0, dtype=np.intp)
     if n_target and n_nontarget:
-        rising = curve.fp, n_target - curve.fn
-        kept = _kept(rising, (n_nontarget, n_target))
+        accepted_counts = curve.fp, n_target - curve.fn
+        kept_points = _kept_points(accepted_counts, (n_nontarget, n_target))
     return {
-        "threshold": curve.thresholds[kept],
-        "fpr": curve.fp[kept] / max(n_nontarget, 1),
-        "fnr": curve.fn[kept] / max(n_target, 1),
+        "threshold": curve.thresholds[kept_points],
+        "fpr": curve.fp[kept_points] / max(n_nontarget, 1),
+        "fnr": curve.fn[kept_points] / max(n_target, 1),
     }
 
 
-def shared_thresholds(everything: Counts, audited: Iterable[float]) -> FloatArray:
+def shared_thresholds(all_trials: Counts, audited: Iterable[float]) -> FloatArray:
     """Thresholds that all cells are counted at: rising, the first is -inf.
 
     Those at which the rates of all trials step through an even grid of probits, the last ones
     without errors, and the audited ones.
     """
-    curve = everything.curve
-    n_target, n_nontarget = int(everything.n_target), int(everything.n_nontarget)
-    found = [np.empty(0, dtype=np.intp)]
-    for accepted, n in ((curve.fp, n_nontarget), (n_target - curve.fn, n_target)):
-        if n:
-            after = _first(accepted, _lines(SHARED_STEP) * n)
-            found += [after, after[:1] - 1]
-    stepped = np.unique(np.concatenate(found))
+    curve = all_trials.curve
+    n_target, n_nontarget = int(all_trials.n_target), int(all_trials.n_nontarget)
+    step_indices = [np.empty(0, dtype=np.intp)]
+    for accepted, n_trials in ((curve.fp, n_nontarget), (n_target - curve.fn, n_target)):
+        if n_trials:
+            first_steps = _first_reaching(accepted, _probit_grid(SHARED_STEP) * n_trials)
+            step_indices += [first_steps, first_steps[:1] - 1]
+    stepped = np.unique(np.concatenate(step_indices))
     stepped = stepped[(stepped > 0) & (stepped < curve.thresholds.size)]  # 0 accepts nothing
-    every = np.concatenate(([-np.inf], curve.thresholds[stepped], np.fromiter(audited, float)))
-    return np.unique(every + 0.0)
+    thresholds = np.concatenate(([-np.inf], curve.thresholds[stepped], np.fromiter(audited, float)))
+    return np.unique(thresholds + 0.0)
 
 
 def step_thresholds(
-    everything: Counts, audited: Iterable[float], coarse: float = COARSE_STEP
+    all_trials: Counts, audited: Iterable[float], coarse: float = COARSE_STEP
 ) -> FloatArray:
     """Thresholds that stand for the whole curve in replicates of long lists, rising.
 
     Those at which a rate of all trials steps through a coarse grid of probits, and, as thresholds
     that are found again move little, a fine grid of rates around the audited ones.
     """
-    curve = everything.curve
-    grid = _lines(coarse)
+    curve = all_trials.curve
+    grid = _probit_grid(coarse)
     grid = grid[(grid > MIN_STEP_RATE) & (grid < 1 - MIN_STEP_RATE)]
-    near = np.exp(np.linspace(-POINT_LOG_REACH, POINT_LOG_REACH, N_POINT_RATES))
-    at = np.searchsorted(-curve.thresholds, [-one for one in audited if np.isfinite(one)])
-    at = np.minimum(at, curve.thresholds.size - 1)
-    found = []
-    for errors, n, sign in (
-        (curve.fp, int(everything.n_nontarget), 1),
-        (-curve.fn, int(everything.n_target), -1),
+    factors_around_points = np.exp(np.linspace(-POINT_LOG_REACH, POINT_LOG_REACH, N_POINT_RATES))
+    point_indices = np.searchsorted(
+        -curve.thresholds, [-threshold for threshold in audited if np.isfinite(threshold)]
+    )
+    point_indices = np.minimum(point_indices, curve.thresholds.size - 1)
+    indices_by_rate = []
+    for errors, n_trials, sign in (
+        (curve.fp, int(all_trials.n_nontarget), 1),
+        (-curve.fn, int(all_trials.n_target), -1),
     ):
-        if n:
-            here = np.abs(errors[at])[:, None] * near
-            rates = np.concatenate((grid * n, here.ravel()))
-            found.append(_first(errors, np.sort(sign * rates)))
-    places = np.unique(np.concatenate(found))
-    every = curve.thresholds[places[(places > 0) & (places < curve.thresholds.size)]]
-    return np.unique(np.append(every, curve.thresholds[-1]) + 0.0)
+        if n_trials:
+            rates_around_points = np.abs(errors[point_indices])[:, None] * factors_around_points
+            error_counts = np.concatenate((grid * n_trials, rates_around_points.ravel()))
+            indices_by_rate.append(_first_reaching(errors, np.sort(sign * error_counts)))
+    step_indices = np.unique(np.concatenate(indices_by_rate))
+    thresholds = curve.thresholds[
+        step_indices[(step_indices > 0) & (step_indices < curve.thresholds.size)]
+    ]
+    return np.unique(np.append(thresholds, curve.thresholds[-1]) + 0.0)
 
 
 def bin_columns(counts: Counts, thresholds: FloatArray) -> dict[str, Any]:
     """Trials of one cell from each threshold up to the next, for ``bins.parquet``."""
-    at = counts.at(thresholds)
+    curve = counts.at(thresholds)
     return {
         "threshold": thresholds,
-        "target": _steps(counts.n_target - at.fn),
-        "nontarget": _steps(at.fp),
+        "target": _counts_per_step(counts.n_target - curve.fn),
+        "nontarget": _counts_per_step(curve.fp),
     }
 
 
 def band_thresholds(thresholds: FloatArray, n_trials: int) -> FloatArray:
     """A few of the shared thresholds, evenly among them; -inf is none."""
-    n = min(
+    n_thresholds = min(
         max(
             MAX_BAND_THRESHOLDS * MAX_TRIALS_FOR_ALL_BANDS // max(n_trials, 1), MIN_BAND_THRESHOLDS
         ),
         MAX_BAND_THRESHOLDS,
     )
-    at = np.linspace(1, max(thresholds.size - 1, 1), n).round().astype(np.intp)
-    return thresholds[np.unique(at)[: thresholds.size - 1]]
+    threshold_indices = (
+        np.linspace(1, max(thresholds.size - 1, 1), n_thresholds).round().astype(np.intp)
+    )
+    return thresholds[np.unique(threshold_indices)[: thresholds.size - 1]]
 
 
-def _steps(accepted: IntArray) -> IntArray:
+def _counts_per_step(accepted: IntArray) -> IntArray:
     """Trials accepted at each threshold but not at the next."""
     return -np.diff(accepted, append=0)
 
 
-def _kept(rising: tuple[IntArray, IntArray], trials: tuple[int, int]) -> NDArray[np.intp]:
+def _kept_points(
+    accepted_counts: tuple[IntArray, IntArray], n_trials_of_classes: tuple[int, int]
+) -> NDArray[np.intp]:
     """Indices of the points to keep: those on either side of each line of a probit grid."""
-    last = rising[0].size - 1
-    is_kept = np.zeros(last + 1, dtype=np.bool_)
-    is_kept[[0, last]] = True
-    for accepted, n in zip(rising, trials, strict=True):
-        after = _first(accepted, _lines(THINNING) * n)
-        for at in (after, after - 1):
-            is_kept[np.clip(at, 0, last)] = True
+    last_index = accepted_counts[0].size - 1
+    is_kept = np.zeros(last_index + 1, dtype=np.bool_)
+    is_kept[[0, last_index]] = True
+    for accepted, n_trials in zip(accepted_counts, n_trials_of_classes, strict=True):
+        first_steps = _first_reaching(accepted, _probit_grid(THINNING) * n_trials)
+        for step_indices in (first_steps, first_steps - 1):
+            is_kept[np.clip(step_indices, 0, last_index)] = True
     return np.flatnonzero(is_kept)
 
 
-def _first(rising: IntArray, least: FloatArray) -> NDArray[np.intp]:
+def _first_reaching(rising_counts: IntArray, targets: FloatArray) -> NDArray[np.intp]:
     """Where rising whole numbers first reach each of some numbers."""
-    return np.searchsorted(rising, np.ceil(least).astype(np.int64))  # else all become fractions
+    return np.searchsorted(
+        rising_counts, np.ceil(targets).astype(np.int64)
+    )  # else all become fractions
 
 
 @cache
-def _lines(spacing: float) -> FloatArray:
+def _probit_grid(spacing: float) -> FloatArray:
     """Rates at an even grid of probits, and the least rate above 0 and below 1 that counts."""
-    steps = round(_FARTHEST / spacing)
+    steps = round(_MAX_PROBIT / spacing)
     half = [erfc(step * spacing / sqrt(2)) / 2 for step in range(steps + 1)]
     return np.array(sorted({*half, *(1 - rate for rate in half), 5e-324}))
 
@@ -172,31 +182,35 @@ def _lines(spacing: float) -> FloatArray:
 # --- intervals along the threshold ---------------------------------------------------------------
 
 
-def point_index_by_threshold(found: Iterable[LocatedPoint]) -> dict[float, int]:
+def point_index_by_threshold(located_points: Iterable[LocatedPoint]) -> dict[float, int]:
     """Thresholds of operating points, each once, and which point is at it."""
-    at: dict[float, int] = {}
-    for i, one in enumerate(found):
-        if one.point.rule != DEPLOYED and not np.isnan(one.threshold):
-            at.setdefault(one.threshold + 0.0, i)
-    return at
+    index_by_threshold: dict[float, int] = {}
+    for i, located in enumerate(located_points):
+        if located.point.rule != DEPLOYED and not np.isnan(located.threshold):
+            index_by_threshold.setdefault(located.threshold + 0.0, i)
+    return index_by_threshold
 
 
-def band_columns(intervals: RateIntervals, points: Mapping[float, int]) -> Band:
+def band_columns(intervals: RateIntervals, index_by_threshold: Mapping[float, int]) -> Band:
     """Rates at some points with their limits, and those of the ratio to all other cells."""
-    at = list(points.values())
+    point_indices = list(index_by_threshold.values())
     columns: Band = {}
     for metric in RATES:
-        one = intervals.intervals[metric]
-        columns |= {metric: one.rate, f"{metric}_low": one.low, f"{metric}_high": one.high}
-        low, high = np.full((2, *one.rate.shape), np.nan)
+        interval = intervals.intervals[metric]
+        columns |= {
+            metric: interval.rate,
+            f"{metric}_low": interval.low,
+            f"{metric}_high": interval.high,
+        }
+        low, high = np.full((2, *interval.rate.shape), np.nan)
         ratio = intervals.ratios_to_others.get(metric)
         if ratio is not None:
             n_groups = ratio.low.shape[-1]  # without the pooled cell
             low[..., :n_groups], high[..., :n_groups] = ratio.low, ratio.high
         columns |= {f"{metric}_ratio_low": low, f"{metric}_ratio_high": high}
-    columns = {name: numbers[at] for name, numbers in columns.items()}
+    columns = {name: numbers[point_indices] for name, numbers in columns.items()}
     n_cells = columns[RATES[0]].shape[-1]
-    thresholds = np.repeat(np.fromiter(points, float)[:, None], n_cells, axis=1)
+    thresholds = np.repeat(np.fromiter(index_by_threshold, float)[:, None], n_cells, axis=1)
     return {"threshold": thresholds, **columns}
 
 
@@ -204,10 +218,10 @@ def threshold_bands(
     trials: TrialSet | SpeakerCounts,
     layouts: Sequence[Layout],
     placed: Callable[[], Iterable[PlacedTrials]],
-    members: Units,
+    units: Units,
     thresholds: FloatArray,
     options: Options,
-    pairs: int,
+    n_pairs: int,
 ) -> dict[tuple[str, str], Band]:
     """Intervals at thresholds of every layout's cells, the pooled one last, by its names.
 
@@ -222,44 +236,81 @@ def threshold_bands(
     pairs
         So many are in the cells of the largest layout.
     """
-    found = [
-        LocatedPoint(OperatingPoint(f"threshold={t!r}", "threshold", t), t, *(np.nan,) * 3, "")
-        for t in thresholds.tolist()
-    ]
-    step = max(MAX_PAIR_THRESHOLDS // max(pairs, 1), 1)
-    parts: list[list[Band]] = [[] for _ in layouts]
-    for start in with_progress(range(0, len(found), step), "bands along the threshold", "steps"):
-        here = found[start : start + step]
-        at = point_index_by_threshold(here)
-        every, *rest = count_speaker_errors(trials, layouts, placed(), here, members)
-        whole = band_columns(
-            rate_intervals(every[0].cell_slice(0, 0), every[1], options, with_p=False), at
+    located_points = [
+        LocatedPoint(
+            OperatingPoint(f"threshold={threshold!r}", "threshold", threshold),
+            threshold,
+            *(np.nan,) * 3,
+            "",
         )
-        parts[0].append(whole)
-        for into, (cells, level) in zip(parts[1:], rest, strict=True):
-            if level is not every[1]:
-                into.append(band_columns(rate_intervals(cells, level, options, with_p=False), at))
+        for threshold in thresholds.tolist()
+    ]
+    chunk_size = max(MAX_PAIR_THRESHOLDS // max(n_pairs, 1), 1)
+    bands_of_layouts: list[list[Band]] = [[] for _ in layouts]
+    for start in with_progress(
+        range(0, len(located_points), chunk_size), "bands along the threshold", "steps"
+    ):
+        chunk = located_points[start : start + chunk_size]
+        index_by_threshold = point_index_by_threshold(chunk)
+        errors_of_all, *errors_of_layouts = count_speaker_errors(
+            trials, layouts, placed(), chunk, units
+        )
+        pooled_band = band_columns(
+            rate_intervals(
+                errors_of_all[0].cell_slice(0, 0), errors_of_all[1], options, with_p=False
+            ),
+            index_by_threshold,
+        )
+        bands_of_layouts[0].append(pooled_band)
+        for layout_bands, (cell_errors, stratum_errors) in zip(
+            bands_of_layouts[1:], errors_of_layouts, strict=True
+        ):
+            if stratum_errors is not errors_of_all[1]:
+                layout_bands.append(
+                    band_columns(
+                        rate_intervals(cell_errors, stratum_errors, options, with_p=False),
+                        index_by_threshold,
+                    )
+                )
                 continue
-            own = band_columns(
-                rate_intervals(cells, level.cell_slice(0, 0), options, with_p=False), at
+            group_band = band_columns(
+                rate_intervals(cell_errors, stratum_errors.cell_slice(0, 0), options, with_p=False),
+                index_by_threshold,
             )
-            into.append({name: np.hstack((own[name], whole[name])) for name in whole})
+            layout_bands.append(
+                {name: np.hstack((group_band[name], pooled_band[name])) for name in pooled_band}
+            )
     return {
-        (one.grouping.name if one.grouping else "all", one.allocation): _stacked(with_progress)
-        for one, with_progress in zip(layouts, parts, strict=True)
+        (layout.grouping.name if layout.grouping else "all", layout.allocation): _stack_bands(
+            with_progress
+        )
+        for layout, with_progress in zip(layouts, bands_of_layouts, strict=True)
     }
 
 
-def _stacked(parts: Sequence[Band]) -> Band:
+def _stack_bands(bands_of_chunks: Sequence[Band]) -> Band:
     """Several bands of the same cells, one after the other."""
-    return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}
+    return {
+        name: np.concatenate([chunk_band[name] for chunk_band in bands_of_chunks])
+        for name in bands_of_chunks[0]
+    }
 
 
 def add_band_rows(
-    rows: TableBuilder, where: Mapping[str, str], groups: Sequence[str], parts: Sequence[Band]
+    rows: TableBuilder,
+    audit_keys: Mapping[str, str],
+    groups: Sequence[str],
+    bands_of_chunks: Sequence[Band],
 ) -> None:
     """Rows of the last cells, the last of them the pooled one, in rising order of thresholds."""
-    band = _stacked([{name: of[:, -len(groups) :] for name, of in one.items()} for one in parts])
+    band = _stack_bands(
+        [
+            {name: cells[:, -len(groups) :] for name, cells in chunk_band.items()}
+            for chunk_band in bands_of_chunks
+        ]
+    )
     for i, group in enumerate(groups):
         order = np.argsort(band["threshold"][:, i], kind="stable")
-        rows.add(**where, group=group, **{name: of[order, i] for name, of in band.items()})
+        rows.add(
+            **audit_keys, group=group, **{name: cells[order, i] for name, cells in band.items()}
+        )

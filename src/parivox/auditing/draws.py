@@ -2,9 +2,9 @@
 
 See docs/methods/uncertainty.md#vertex-bootstrap.
 
-One draw of speakers serves all systems, lists, groupings and measures, so that whatever is made
-of two of these values is resampled jointly. Thresholds that were found on the trials are found
-again in each replicate.
+One draw of speakers serves all systems, lists, groupings and measures, so that whatever is computed
+from two of these values is resampled jointly. Thresholds that were set on the trials are set anew
+in each replicate.
 
 Threshold bias is cross-fitted here too (docs/methods/bias-measures.md#cross-fitted-threshold-bias):
 a group's own best threshold, found on the very trials that it is judged on, always looks better
@@ -62,165 +62,175 @@ if TYPE_CHECKING:
     Weights = NDArray[np.integer[Any]]
 
 MAX_DRAWN_SPEAKERS = 100_000
-"""Of more speakers, no replicates are drawn."""
+"""With more speakers, no replicates are drawn."""
 N_SPLITS = 20
 """Times that speakers are split in halves for cross-fitting."""
 MAX_LAYOUTS_TOGETHER = 12
-"""Layouts that are resampled together, for the memory they take."""
+"""Layouts that are resampled together; more would take too much memory."""
 MIN_SPLIT_SPEAKERS = 10
-"""Speakers of a group below which halves are too small to find a threshold on."""
+"""Speakers of a group below which halves are too small to set a threshold on."""
 
 
 class SpeakerDraws(NamedTuple):
     """Speakers drawn for all systems, lists and groupings."""
 
     weights: Weights  # [replicate, speaker]: how often each is drawn
-    halves: Weights  # [2 * split, speaker]: 1 for those of one half; of all splits, then the others
-    rank: NDArray[np.intp]  # of each speaker, in an order that does not follow from names
-    # the block that each speaker is drawn with, where curves are made of blocks alone
+    # [2 * split, speaker]: 1 for the speakers of one half; the first halves, then the second ones
+    halves: Weights
+    rank: NDArray[np.intp]  # of each speaker, in an order that does not depend on names
+    # the block that each speaker is drawn with, where curves have blocks in the place of speakers
     speaker_block: NDArray[np.int32] | None = None
 
     def curve_weights(self) -> tuple[Weights, Weights]:
-        """Weights and halves of what curves are made of."""
+        """Return the weights and halves of the units that curves are made of."""
         if self.speaker_block is None:
             return self.weights, self.halves
-        first = np.unique(self.speaker_block, return_index=True)[1]
-        return self.weights[:, first], self.halves[:, first]
+        first_of_block = np.unique(self.speaker_block, return_index=True)[1]
+        return self.weights[:, first_of_block], self.halves[:, first_of_block]
 
 
 def draw_speakers(
     sets: Sequence[TrialSet | SpeakerCounts],
     groupings: Sequence[Grouping],
     options: Options,
-    block: NDArray[np.int32] | None = None,
-    together: NDArray[np.int32] | None = None,
+    speaker_block: NDArray[np.int32] | None = None,
+    curve_block: NDArray[np.int32] | None = None,
 ) -> SpeakerDraws:
     """Draw speakers within the finest groups that they belong to, and the lists that they are in.
 
-    So every group keeps its size, and halves of it are halves. Speakers are drawn in an order
-    that follows from their scores, not from their names, which therefore change nothing. With a
-    `block` of each speaker, blocks are drawn; those of a block of `together` are drawn together.
+    So every group keeps its size, and halves of it are halves. Speakers are drawn in an order that
+    follows from their scores, so that renaming speakers changes nothing. With a `speaker_block`
+    of each speaker, the units are blocks; units of one `curve_block` are drawn together.
     """
-    order, strata = _ordered(sets, groupings, block)
+    order, strata = _order_and_strata(sets, groupings, speaker_block)
     rank = np.argsort(order)
-    if together is not None:
-        whole = together if block is None else together[block]
-        order, strata = _ordered(sets, groupings, whole)
+    if curve_block is not None:
+        drawn_block = curve_block if speaker_block is None else curve_block[speaker_block]
+        order, strata = _order_and_strata(sets, groupings, drawn_block)
     strata = strata[order]
-    drawn = speaker_weights(pool_small_strata(strata), options.replicates, options.seed)
-    split = halves(strata, np.random.default_rng((options.seed, 3)))
-    weights, both = np.empty_like(drawn), np.empty_like(split)
-    weights[:, order], both[:, order] = drawn, split
-    if together is not None:
-        weights, both = weights[:, together], both[:, together]
-    return SpeakerDraws(weights, both, rank, together)
+    ordered_weights = speaker_weights(pool_small_strata(strata), options.replicates, options.seed)
+    ordered_halves = split_halves(strata, np.random.default_rng((options.seed, 3)))
+    weights, halves = np.empty_like(ordered_weights), np.empty_like(ordered_halves)
+    weights[:, order], halves[:, order] = ordered_weights, ordered_halves
+    if curve_block is not None:
+        weights, halves = weights[:, curve_block], halves[:, curve_block]
+    return SpeakerDraws(weights, halves, rank, curve_block)
 
 
-def _ordered(
+def _order_and_strata(
     sets: Sequence[TrialSet | SpeakerCounts],
     groupings: Sequence[Grouping],
-    block: NDArray[np.int32] | None,
+    speaker_block: NDArray[np.int32] | None,
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Speakers, or blocks, in the order of their scores' bits, and the stratum of each.
+    """Return the units in the order of their scores' bits, and the stratum of each.
 
-    Of none that is in any trial, the stratum is -1.
+    Units are speakers, or speaker blocks. The stratum of a unit without trials is -1.
     """
-    who = np.arange(max(int(one.utterance_speaker.max(initial=-1)) for one in sets) + 1)
-    member = who if block is None else block
-    n = int(member.max(initial=-1)) + 1
-    strata = np.zeros(n, dtype=np.int64)
-    in_use = np.zeros(n, dtype=bool)
-    keys = np.zeros((n, 3), dtype=np.int64)
-    for one in sets:
-        here = np.zeros(n, dtype=bool)
-        here[member[one.speakers_in_use]] = True
-        in_use |= here
-        strata = _finer(strata, here)
-        own = one.keys if isinstance(one, SpeakerCounts) else one.score_keys
-        np.add.at(keys, member[: own.shape[1]], own[:, : member.size].T)
-    used = np.unique(np.concatenate([one.speakers_in_use for one in sets]))
+    speakers = np.arange(max(int(trials.utterance_speaker.max(initial=-1)) for trials in sets) + 1)
+    unit_of_speaker = speakers if speaker_block is None else speaker_block
+    n_units = int(unit_of_speaker.max(initial=-1)) + 1
+    strata = np.zeros(n_units, dtype=np.int64)
+    in_use = np.zeros(n_units, dtype=bool)
+    keys = np.zeros((n_units, 3), dtype=np.int64)
+    for trials in sets:
+        is_in_list = np.zeros(n_units, dtype=bool)
+        is_in_list[unit_of_speaker[trials.speakers_in_use]] = True
+        in_use |= is_in_list
+        strata = _split_strata(strata, is_in_list)
+        score_keys = trials.keys if isinstance(trials, SpeakerCounts) else trials.score_keys
+        np.add.at(
+            keys, unit_of_speaker[: score_keys.shape[1]], score_keys[:, : unit_of_speaker.size].T
+        )
+    speakers_in_use = np.unique(np.concatenate([trials.speakers_in_use for trials in sets]))
     for grouping in groupings:
-        codes = grouping.speaker_codes
-        if codes is not None:
-            codes = codes[:n] if block is None else block_groups(codes, block, used)
-            strata = _finer(strata, codes)
+        group_codes = grouping.speaker_codes
+        if group_codes is not None:
+            if speaker_block is None:
+                unit_codes = group_codes[:n_units]
+            else:
+                unit_codes = block_groups(group_codes, speaker_block, speakers_in_use)
+            strata = _split_strata(strata, unit_codes)
     strata[~in_use] = -1
     return np.lexsort(keys.T), strata
 
 
-def _finer(strata: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[np.int64]:
-    """Strata split further by codes."""
-    _, code = np.unique(codes, return_inverse=True)
-    _, both = np.unique(strata * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
-    found: NDArray[np.int64] = both.astype(np.int64)
-    return found
+def _split_strata(strata: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return strata split further by codes."""
+    _, distinct_code = np.unique(codes, return_inverse=True)
+    _, joint_code = np.unique(
+        strata * (int(distinct_code.max(initial=0)) + 1) + distinct_code, return_inverse=True
+    )
+    finer_strata: NDArray[np.int64] = joint_code.astype(np.int64)
+    return finer_strata
 
 
 # --- cross-fitted threshold bias -----------------------------------------------------------------
 
 
-def halves(strata: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Both halves of the speakers in each split, ``[2 * split, speaker]``.
+def split_halves(strata: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.uint8]:
+    """Return both halves of the speakers in each split, ``[2 * split, speaker]``.
 
-    Every stratum is split in two; of an odd number, one half has one more by chance. Those of
-    stratum -1 are in neither.
+    Every stratum is split in two; of an odd number, one half has one more by chance. Speakers of
+    stratum -1 are in neither half.
     """
-    n = strata.size
-    shuffled = np.lexsort(
-        (rng.random((N_SPLITS, n)), np.broadcast_to(strata, (N_SPLITS, n))), axis=-1
-    )
-    _, first, size = np.unique(np.sort(strata), return_index=True, return_counts=True)
-    place = np.arange(n) - np.repeat(first, size)
+    shape = N_SPLITS, strata.size
+    shuffled = np.lexsort((rng.random(shape), np.broadcast_to(strata, shape)), axis=-1)
+    _, stratum_start, size = np.unique(np.sort(strata), return_index=True, return_counts=True)
+    position_in_stratum = np.arange(strata.size) - np.repeat(stratum_start, size)
     extra = rng.integers(0, 2, (N_SPLITS, size.size)) * (size % 2)
-    in_first = place < np.repeat((size + extra) // 2, size, axis=-1)
-    one = np.zeros((N_SPLITS, n), dtype=np.uint8)
-    np.put_along_axis(one, shuffled, in_first.astype(np.uint8), axis=-1)
-    return np.concatenate((one, 1 - one)) * (strata >= 0).astype(np.uint8)
+    is_in_first = position_in_stratum < np.repeat((size + extra) // 2, size, axis=-1)
+    first_half = np.zeros(shape, dtype=np.uint8)
+    np.put_along_axis(first_half, shuffled, is_in_first.astype(np.uint8), axis=-1)
+    return np.concatenate((first_half, 1 - first_half)) * (strata >= 0).astype(np.uint8)
 
 
-def _crossfitted(
-    curves: ResampledCurves, weights: Weights, cheapest: Sequence[LocatedPoint]
+def _crossfitted_biases(
+    curves: ResampledCurves, weights: Weights, min_cost_points: Sequence[LocatedPoint]
 ) -> list[FloatArray]:
-    """Threshold bias with own thresholds of the other half, of each block ``[cost, cell]``.
+    """Return threshold bias with own thresholds of the other half, ``[cost, cell]`` by partition.
 
-    `weights` are `halves` of the speakers, `cheapest` the common threshold of each cost. NaN
-    where no half has both classes.
+    `weights` are `split_halves` of the speakers, `min_cost_points` the common threshold of each
+    cost. NaN where no half has both classes.
     """
-    ((_, counted),) = curves.replicates(weights, chunk=len(weights))
-    found = []
-    for cells in counted:
-        rows = np.full((len(cheapest), len(cells)), np.nan)
-        for j, counts in enumerate(cells):
-            for i, one in enumerate(cheapest):
-                if not one.reason:
-                    rows[i, j] = _crossfitted_bias(counts, one)
-        found.append(rows)
-    return found
+    ((_, counts_by_partition),) = curves.replicates(weights, chunk=len(weights))
+    biases_by_partition = []
+    for cells in counts_by_partition:
+        biases = np.full((len(min_cost_points), len(cells)), np.nan)
+        for cell_index, counts in enumerate(cells):
+            for cost_index, located in enumerate(min_cost_points):
+                if not located.reason:
+                    biases[cost_index, cell_index] = _crossfitted_bias(counts, located)
+        biases_by_partition.append(biases)
+    return biases_by_partition
 
 
-def _crossfitted_bias(counts: Counts, common: LocatedPoint) -> float:
-    """Cost at the common threshold over that at those of the other half, of one cell.
+def _crossfitted_bias(counts: Counts, common_point: LocatedPoint) -> float:
+    """Return the cost of one cell at the common threshold over that at those of the other halves.
 
-    Both are of the same trials, those within a half; may be below 1.
+    Both costs are of the same trials, those within a half. The ratio may be below 1.
     """
-    cost = common.point.cost
+    cost = common_point.point.cost
     assert cost is not None
-    n = len(counts.target) // 2
-    other = np.roll(np.arange(2 * n), n)
-    own = min_cdet(counts, cost=cost).threshold[other]  # NaN where a class is missing
-    is_known = ~np.isnan(own) & (counts.n_target > 0) & (counts.n_nontarget > 0)
+    n_splits = len(counts.target) // 2
+    other_half = np.roll(np.arange(2 * n_splits), n_splits)
+    # NaN where a half lacks a class
+    own_thresholds = min_cdet(counts, cost=cost).threshold[other_half]
+    is_known = ~np.isnan(own_thresholds) & (counts.n_target > 0) & (counts.n_nontarget > 0)
     if not is_known.any():
         return np.nan
-    at = counts.at(np.stack((np.broadcast_to(common.threshold, own.shape), own), axis=-1))
-    summed = Curve(
-        at.thresholds[0],
-        *(errors[is_known].sum(axis=0) for errors in (at.fp, at.fn)),
-        *(trials[is_known].sum(axis=0) for trials in (at.n_target, at.n_nontarget)),
+    common_thresholds = np.broadcast_to(common_point.threshold, own_thresholds.shape)
+    curve = counts.at(np.stack((common_thresholds, own_thresholds), axis=-1))
+    pooled_curve = Curve(
+        thresholds=curve.thresholds[0],
+        fp=curve.fp[is_known].sum(axis=0),
+        fn=curve.fn[is_known].sum(axis=0),
+        n_target=curve.n_target[is_known].sum(axis=0),
+        n_nontarget=curve.n_nontarget[is_known].sum(axis=0),
     )
-    at_common, at_own = cdet(summed, cost)
-    if at_own == 0:
-        return 1.0 if at_common == 0 else np.inf
-    return float(at_common / at_own)
+    cost_at_common, cost_at_own = cdet(pooled_curve, cost)
+    if cost_at_own == 0:
+        return 1.0 if cost_at_common == 0 else np.inf
+    return float(cost_at_common / cost_at_own)
 
 
 # --- replicates ----------------------------------------------------------------------------------
@@ -231,31 +241,31 @@ class CellDraws(NamedTuple):
 
     estimates: Estimates  # [draw, key, cell]
     grid_draws: Sequence[GridDraws]
-    """Both rates along the points that the area under FDR is taken over; none of levels."""
+    """Both rates along the points that the area under FDR is taken over; strata have none."""
     crossfitted_bias: FloatArray  # [cost, cell]: threshold bias, cross-fitted over speakers
 
 
 def replicate_edges(
-    trials: TrialSet | SpeakerCounts, everything: Counts, points: OperatingPoints, bins: int
+    trials: TrialSet | SpeakerCounts, all_trials: Counts, points: OperatingPoints, bins: int
 ) -> FloatArray | None:
-    """Lower edges of the bins of scores in replicates; None where each score is one.
+    """Return the lower edges of the bins of scores in replicates; None where each score is a bin.
 
-    Those of a tally are its own steps, unless they hold the others.
+    Speaker counts keep the edges that they were counted at, unless these include all others.
     """
     if not isinstance(trials, SpeakerCounts):
-        return (
-            curve_edges(everything, bins=bins, thresholds=points.fixed_thresholds) if bins else None
-        )
-    edges = curve_edges(everything, bins=bins or N_BINS, thresholds=points.fixed_thresholds)
+        if not bins:
+            return None
+        return curve_edges(all_trials, bins=bins, thresholds=points.fixed_thresholds)
+    edges = curve_edges(all_trials, bins=bins or N_BINS, thresholds=points.fixed_thresholds)
     return edges if np.isin(edges, trials.edges).all() else trials.edges
 
 
 def resample_cells(
     trials: TrialSet | SpeakerCounts,
-    everything: Counts,
+    all_trials: Counts,
     layouts: Sequence[Layout],
-    walk: PlacedTrials,
-    tallied: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
+    placed_trials: PlacedTrials,
+    errors_of_layouts: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
     points: OperatingPoints,
     draws: SpeakerDraws,
     options: Options,
@@ -263,235 +273,291 @@ def resample_cells(
     *,
     in_blocks: bool = False,
 ) -> tuple[list[tuple[CellDraws, CellDraws]], float]:
-    """Measure the cells and the levels of every layout again in each replicate.
+    """Measure the cells and the strata of every layout again in each replicate.
 
     Parameters
     ----------
-    trials, layouts, walk
-        All trials, in one partition, and where they count; the first layout is of all of them.
-    tallied
-        Their errors by speaker and by pair, for the decisions that were made.
-    everything
+    trials, layouts, placed_trials
+        All trials, in one partition, and the cells that they count in; the first layout is of all
+        trials.
+    errors_of_layouts
+        Errors by speaker and by pair of the cells and of the strata, for deployed decisions.
+    all_trials
         All trials by score.
     in_blocks
-        Whether the trials are of those blocks that speakers are drawn together in.
+        Whether the units of the trials are the blocks that speakers are drawn together in.
 
     Returns
     -------
-    list of (Replicated, Replicated)
-        Of each layout, its cells and its levels.
+    list of (CellDraws, CellDraws)
+        Of each layout, its cells and its strata.
     float
         Largest share of a class of a cell's trials in one bin of scores: no rate of a replicate
-        at a threshold found on its curve is further than this from the exact one.
+        at a threshold set on its curve is further than this from the exact one.
     """
-    part, speaker = walk.trials, trials.utterance_speaker
-    edges = replicate_edges(trials, everything, points, options.bins)
-    # quantiles would be the edges of steps, between which they do not vary
-    is_coarse = (
+    partition, speaker = placed_trials.trials, trials.utterance_speaker
+    edges = replicate_edges(trials, all_trials, points, options.bins)
+    # quantiles would be edges of the speaker counts, between which they do not vary
+    has_shifts_of_means_only = (
         isinstance(trials, SpeakerCounts)
         and edges is not None
         and np.array_equal(edges, trials.edges)
     )
-    means = None if edges is None else bin_means(everything, edges)
-    blocks, homes = _blocks(layouts, walk, tallied)
+    means = None if edges is None else bin_means(all_trials, edges)
+    cell_partitions, partition_indices = _cell_partitions(layouts, placed_trials, errors_of_layouts)
     n_speakers = int(speaker.max(initial=-1)) + 1
-    weights, split = draws.curve_weights() if in_blocks else (draws.weights, draws.halves)
-    own = weights[:, :n_speakers]
-    made = [_DrawTables(len(own), block.n_cells) for block in blocks]
-    grids: list[list[GridDraws]] = [[] for _ in blocks]
-    crossed: dict[int, FloatArray] = {}
-    bound = 0.0
-    batches = list(_batches(homes))
+    weights, halves = draws.curve_weights() if in_blocks else (draws.weights, draws.halves)
+    weights = weights[:, :n_speakers]
+    tables = [_DrawTables(len(weights), cells.n_cells) for cells in cell_partitions]
+    grid_draws: list[list[GridDraws]] = [[] for _ in cell_partitions]
+    crossfitted_biases: dict[int, FloatArray] = {}
+    max_bin_share = 0.0
+    batches = list(_batches(partition_indices))
     for number, batch in enumerate(batches, 1):
         curves = ResampledCurves(
-            part.score,
-            part.target,
-            speaker[part.enrol],
-            np.where(speaker[part.test] < 0, speaker[part.enrol], speaker[part.test]),
-            [(blocks[i].cell_codes, blocks[i].n_cells) for i in batch],
+            partition.score,
+            partition.target,
+            speaker[partition.enrol],
+            # a trial without test speaker varies with its enrolment speaker only
+            np.where(
+                speaker[partition.test] < 0, speaker[partition.enrol], speaker[partition.test]
+            ),
+            [(cell_partitions[i].cell_codes, cell_partitions[i].n_cells) for i in batch],
             edges,
-            part.extra_columns.get("count"),
+            partition.extra_columns.get("count"),
             means,
         )
-        shares = (largest_share(one) for cells in curves.original() for one in cells)
-        bound = max(bound, *map(float, shares))
-        fresh = [i for i in batch if i not in crossed]  # levels may have been in another batch
+        shares = (largest_share(counts) for cells in curves.original() for counts in cells)
+        max_bin_share = max(max_bin_share, *map(float, shares))
+        # strata may have been measured in an earlier batch
+        new_partitions = [i for i in batch if i not in crossfitted_biases]
         name = f"bootstrap, part {number} of {len(batches)}" if len(batches) > 1 else "bootstrap"
-        for which, counts_of in _replicates(curves, own, name):
-            counted = dict(zip(batch, counts_of, strict=True))
-            drawn = counted[0][0]
-            thresholds = points.thresholds(drawn, points.all_score_points)
-            of_area = points.thresholds(drawn, points.area_points)
-            located = {i: [score_locations(counts) for counts in counted[i]] for i in batch}
-            for i in fresh:
-                block, into = blocks[i], made[i]
-                if block.strata_index is not None:
-                    both = counted[i], counted[block.strata_index]
-                    along = ([counts.at(of_area) for counts in cells] for cells in both)
-                    grids[i].append(GridDraws.from_curves(*along))
-                for j, counts in enumerate(counted[i]):
-                    into.position = which, j
-                    at = counts.at(thresholds)
-                    into.fill_points(points.score_points, at, points, options)
-                    own_values = score_metrics(counts, points, options, coarse=edges is not None)
-                    into.fill({(*key, ""): found.value for key, found in own_values.items()})
-                    users = user_metrics(at, counts, points, metrics)
-                    into.fill({key: value for key, value, _ in users})
-                    if block.strata_index is not None:
-                        whole = located[block.strata_index][j // block.n_groups]
-                        with np.errstate(invalid="ignore", over="ignore"):  # infinite, huge scores
-                            shifted = {
-                                (*key, ""): v - whole[key]
-                                for key, v in located[i][j].items()
-                                if key[1] == "mean" or not is_coarse
-                            }
-                        into.fill(shifted)
+        for draw_slice, counts_of_batch in _counts_of_draws(curves, weights, name):
+            counts_by_partition = dict(zip(batch, counts_of_batch, strict=True))
+            drawn_trials = counts_by_partition[0][0]
+            thresholds = points.thresholds(drawn_trials, points.all_score_points)
+            area_thresholds = points.thresholds(drawn_trials, points.area_points)
+            locations = {
+                i: [score_locations(counts) for counts in counts_by_partition[i]] for i in batch
+            }
+            for i in new_partitions:
+                strata_index = cell_partitions[i].strata_index
+                if strata_index is not None:
+                    grid_draws[i].append(
+                        GridDraws.from_curves(
+                            [counts.at(area_thresholds) for counts in counts_by_partition[i]],
+                            [
+                                counts.at(area_thresholds)
+                                for counts in counts_by_partition[strata_index]
+                            ],
+                        )
+                    )
+                for cell_index, counts in enumerate(counts_by_partition[i]):
+                    tables[i].position = draw_slice, cell_index
+                    curve = counts.at(thresholds)
+                    tables[i].fill_points(points.score_points, curve, points, options)
+                    tables[i].fill_scores(counts, points, options, coarse=edges is not None)
+                    values_by_user = user_metrics(curve, counts, points, metrics)
+                    tables[i].fill({key: metric_values for key, metric_values, _ in values_by_user})
+                    if strata_index is not None:
+                        stratum = cell_index // cell_partitions[i].n_groups
+                        tables[i].fill_shifts(
+                            locations[i][cell_index],
+                            locations[strata_index][stratum],
+                            only_means=has_shifts_of_means_only,
+                        )
         with stage("threshold bias, cross-fitted"):
-            by_others = _crossfitted(curves, split[:, :n_speakers], points.min_cost_points)
-        crossed |= dict(zip(batch, by_others, strict=True))
+            biases = _crossfitted_biases(curves, halves[:, :n_speakers], points.min_cost_points)
+        crossfitted_biases |= dict(zip(batch, biases, strict=True))
     if points.deployed_index is not None:
-        for block, into in zip(blocks, made, strict=True):
-            _add_decided(into, block, points, draws.weights, options)
-    found = [
-        CellDraws(one.estimates(), along, crossed[i])
-        for i, (one, along) in enumerate(zip(made, grids, strict=True))
+        for table, cell_partition in zip(tables, cell_partitions, strict=True):
+            _fill_decisions(table, cell_partition, points, draws.weights, options)
+    cell_draws = [
+        CellDraws(table.estimates(), grid_draws[i], crossfitted_biases[i])
+        for i, table in enumerate(tables)
     ]
-    return [(found[cells], found[levels]) for cells, levels in homes], bound
+    draws_of_layouts = [
+        (cell_draws[cells_index], cell_draws[strata_index])
+        for cells_index, strata_index in partition_indices
+    ]
+    return draws_of_layouts, max_bin_share
 
 
-def _replicates(
+def _counts_of_draws(
     curves: ResampledCurves, weights: Weights, name: str
 ) -> Iterator[tuple[slice, list[list[Counts]]]]:
-    """Some replicates at a time, and a stage that tells how many are done with."""
+    """Yield some replicates at a time, and report the progress."""
     with stage(name, len(weights), "draws") as drawing:
-        for which, counts in curves.replicates(weights):
-            yield which, counts
-            drawing.add(which.stop - which.start)
+        for draw_slice, counts in curves.replicates(weights):
+            yield draw_slice, counts
+            drawing.add(draw_slice.stop - draw_slice.start)
 
 
 class _CellPartition(NamedTuple):
-    """Cells that are counted together."""
+    """Cells of which each trial is in at most one, which are counted together."""
 
     cell_codes: Sequence[NDArray[np.int32]]
     n_cells: int
     n_groups: int
     speaker_errors: SpeakerErrors
-    strata_index: int | None  # the block of the levels that these cells are in
+    strata_index: int | None  # the partition of the strata that these cells are in
 
 
-def _blocks(
+def _cell_partitions(
     layouts: Sequence[Layout],
-    walk: PlacedTrials,
-    tallied: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
+    placed_trials: PlacedTrials,
+    errors_of_layouts: Sequence[tuple[SpeakerErrors, SpeakerErrors]],
 ) -> tuple[list[_CellPartition], list[tuple[int, int]]]:
-    """Every distinct block of cells, and which ones are each layout's cells and levels."""
-    blocks: list[_CellPartition] = []
-    homes = []
-    for one, at, (cells, levels) in zip(
-        layouts, walk.cells_by_layout.values(), tallied, strict=True
+    """Return the distinct partitions, and the indices of each layout's cells and strata."""
+    cell_partitions: list[_CellPartition] = []
+    partition_indices = []
+    for layout, placed, (cell_errors, stratum_errors) in zip(
+        layouts, placed_trials.cells_by_layout.values(), errors_of_layouts, strict=True
     ):
-        home = 0  # all trials count, as in the first layout
-        if not blocks or one.n_strata > 1 or not (at.stratum == 0).all():
-            home = len(blocks)
-            blocks.append(_CellPartition([at.stratum], one.n_strata, 1, levels, None))
-        if one.grouping is None:
-            homes.append((home, home))
+        strata_index = 0  # all trials count, as in the first layout
+        if not cell_partitions or layout.n_strata > 1 or not (placed.stratum == 0).all():
+            strata_index = len(cell_partitions)
+            cell_partitions.append(
+                _CellPartition([placed.stratum], layout.n_strata, 1, stratum_errors, None)
+            )
+        if layout.grouping is None:
+            partition_indices.append((strata_index, strata_index))
             continue
-        homes.append((len(blocks), home))
-        n = one.n_strata * one.n_groups
-        blocks.append(_CellPartition(at.cells, n, one.n_groups, cells, home))
-    return blocks, homes
-
-
-def _batches(homes: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
-    """Blocks that are resampled together: of a few layouts, with those of all trials."""
-    for first in range(0, len(homes), MAX_LAYOUTS_TOGETHER):
-        yield sorted(
-            {0, *(block for home in homes[first : first + MAX_LAYOUTS_TOGETHER] for block in home)}
+        partition_indices.append((len(cell_partitions), strata_index))
+        n_cells = layout.n_strata * layout.n_groups
+        cell_partitions.append(
+            _CellPartition(placed.cells, n_cells, layout.n_groups, cell_errors, strata_index)
         )
+    return cell_partitions, partition_indices
+
+
+def _batches(partition_indices: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
+    """Yield the partitions that are resampled together: of a few layouts, and of all trials."""
+    for start in range(0, len(partition_indices), MAX_LAYOUTS_TOGETHER):
+        batch = {0}  # all trials, on which the thresholds are set
+        for indices in partition_indices[start : start + MAX_LAYOUTS_TOGETHER]:
+            batch.update(indices)
+        yield sorted(batch)
 
 
 class _DrawTables:
-    """The metrics of the cells of one block, replicate by replicate and cell by cell."""
+    """The metrics of the cells of one partition, filled in by replicates and by cell."""
 
-    def __init__(self, replicates: int, cells: int) -> None:
-        self.size = replicates, cells
-        of_key = partial(np.full, self.size, np.nan)
-        self.values: defaultdict[Key, FloatArray] = defaultdict(of_key)
-        self.errors: defaultdict[Key, FloatArray] = defaultdict(of_key)
-        self.trials: defaultdict[Key, FloatArray] = defaultdict(of_key)
+    def __init__(self, n_draws: int, n_cells: int) -> None:
+        self.size = n_draws, n_cells
+        # NaN for cells that a metric of the user has no value of
+        undefined_table = partial(np.full, self.size, np.nan)
+        self.values: defaultdict[Key, FloatArray] = defaultdict(undefined_table)
+        self.errors: defaultdict[Key, FloatArray] = defaultdict(undefined_table)
+        self.trials: defaultdict[Key, FloatArray] = defaultdict(undefined_table)
         self.position: tuple[slice, int | slice] = slice(None), 0
 
     def fill(self, values: Mapping[Key, ArrayLike]) -> None:
-        """Keep the values of the replicates and the cell that it is at."""
-        for key, value in values.items():
-            self.values[key][self.position] = value
+        """Fill in values of the replicates and the cell at the present position."""
+        for key, cell_values in values.items():
+            self.values[key][self.position] = cell_values
 
     def fill_points(
-        self, found: Sequence[LocatedPoint], at: Curve, points: OperatingPoints, options: Options
+        self,
+        located_points: Sequence[LocatedPoint],
+        curve: Curve,
+        points: OperatingPoints,
+        options: Options,
     ) -> None:
-        """Keep the metrics at the first thresholds, and the errors and trials of the rates.
+        """Fill in the metrics at the first thresholds, and the errors and trials of the rates.
 
-        Thresholds of the smallest costs follow, if there are more; of each, its cost is kept.
+        If `curve` has more thresholds, those of smallest cost follow: each has its own cost only.
         """
-        n = len(found)
-        more = points.min_cost_points if at.fp.shape[-1] > n else ()
-        for (measure, definition, _), values in metrics_at_thresholds(at, points, options):
-            for i, one in enumerate(found):
-                key = measure.id, definition, one.point.text
-                self.values[key][self.position] = np.nan if one.reason else values[..., i]
+        n_points = len(located_points)
+        min_cost_points = points.min_cost_points if curve.fp.shape[-1] > n_points else ()
+        rate_errors = {
+            "fpr": (curve.fp, curve.n_nontarget),
+            "fnr": (curve.fn, curve.n_target),
+        }
+        for (measure, definition, _), measured in metrics_at_thresholds(curve, points, options):
+            for index, located in enumerate(located_points):
+                key = measure.id, definition, located.point.text
+                self.values[key][self.position] = np.nan if located.reason else measured[..., index]
                 if measure.id in RATES:
-                    is_fpr = measure.id == "fpr"
-                    self.errors[key][self.position] = (at.fp if is_fpr else at.fn)[..., i]
-                    self.trials[key][self.position] = at.n_nontarget if is_fpr else at.n_target
-            for i, one in enumerate(more, n):
-                cost = one.point.cost
+                    errors, trials = rate_errors[measure.id]
+                    self.errors[key][self.position] = errors[..., index]
+                    self.trials[key][self.position] = trials
+            for index, located in enumerate(min_cost_points, n_points):
+                cost = located.point.cost
                 if cost is not None and (measure.id, definition) == ("cdet_norm", cost.name):
-                    self.values[measure.id, definition, one.point.text][self.position] = values[
-                        ..., i
-                    ]
+                    key = measure.id, definition, located.point.text
+                    self.values[key][self.position] = measured[..., index]
+
+    def fill_scores(
+        self, counts: Counts, points: OperatingPoints, options: Options, *, coarse: bool
+    ) -> None:
+        """Fill in the metrics of the scores, at the cell's own thresholds if at any."""
+        metrics = score_metrics(counts, points, options, coarse=coarse)
+        self.fill({(*key, ""): metric.value for key, metric in metrics.items()})
+
+    def fill_shifts(
+        self,
+        locations: Mapping[tuple[str, str], FloatArray],
+        pooled_locations: Mapping[tuple[str, str], FloatArray],
+        *,
+        only_means: bool,
+    ) -> None:
+        """Fill in how the scores lie against those of all groups, in units of score."""
+        with np.errstate(invalid="ignore", over="ignore"):  # infinite, huge scores
+            self.fill(
+                {
+                    (*key, ""): location - pooled_locations[key]
+                    for key, location in locations.items()
+                    if key[1] == "mean" or not only_means
+                }
+            )
 
     def estimates(self) -> Estimates:
-        """All replicates; once only."""
+        """Return all replicates, and empty the tables."""
         keys, rates = list(self.values), list(self.errors)
         stacked = []
-        for of in (self.values, self.errors, self.trials):
-            whole = np.empty((self.size[0], len(of), self.size[1]))
-            for i, key in enumerate(list(of)):
-                whole[:, i] = of.pop(key)  # not both in memory: they are large
-            stacked.append(whole)
+        for tables in (self.values, self.errors, self.trials):
+            stack = np.empty((self.size[0], len(tables), self.size[1]))
+            for i, key in enumerate(list(tables)):
+                # popped, as table and stack together would take twice the memory
+                stack[:, i] = tables.pop(key)
+            stacked.append(stack)
         values, errors, trials = stacked
         return Estimates(keys, values, rates, errors, trials)
 
 
-def with_stranger_weights(weights: Weights, tally: ErrorsBySpeaker | ErrorsByPair) -> Weights:
-    """Weights of the members of a tally, of blocks also of the strangers within them, once each.
+def with_stranger_weights(weights: Weights, unit_counts: ErrorsBySpeaker | ErrorsByPair) -> Weights:
+    """Return the weights of the units of trials; strangers within speaker blocks weigh 1.
 
-    A trial within a block weighs as the block does.
+    So a trial within a block weighs as the block does.
     """
-    missing = (
-        max(int(one.max(initial=-1)) for one in tally.cell_speakers[1:]) + 1 - weights.shape[1]
+    n_units = 1 + max(
+        int(unit_indices.max(initial=-1)) for unit_indices in unit_counts.cell_speakers[1:]
     )
-    if missing <= 0:
+    n_strangers = n_units - weights.shape[1]
+    if n_strangers <= 0:
         return weights
-    return np.pad(weights, ((0, 0), (0, missing)), constant_values=1)
+    return np.pad(weights, ((0, 0), (0, n_strangers)), constant_values=1)
 
 
-def _add_decided(
-    into: _DrawTables,
-    block: _CellPartition,
+def _fill_decisions(
+    table: _DrawTables,
+    cell_partition: _CellPartition,
     points: OperatingPoints,
     weights: Weights,
     options: Options,
 ) -> None:
-    """Add the metrics of the decisions that were made, of every cell and replicate."""
-    deployed = points.deployed_index
-    assert deployed is not None
-    counted = []
-    for tally in (block.speaker_errors.nontarget, block.speaker_errors.target):
-        errors, trials = weighted(tally, with_stranger_weights(weights, tally))
-        counted += [errors[:, deployed], trials[:, deployed if trials.shape[1] > 1 else 0]]
-    fp, n_nontarget, fn, n_target = (one.astype(np.int64) for one in counted)
-    into.position = slice(None), slice(None)
-    at = Curve(np.ones(1), fp[..., None], fn[..., None], n_target, n_nontarget)
-    into.fill_points([points.located[deployed]], at, points, options)
+    """Fill in the metrics of the deployed decisions, of every cell and replicate."""
+    deployed_index = points.deployed_index
+    assert deployed_index is not None
+    sums = []
+    for unit_counts in (
+        cell_partition.speaker_errors.nontarget,
+        cell_partition.speaker_errors.target,
+    ):
+        errors, trials = weighted(unit_counts, with_stranger_weights(weights, unit_counts))
+        sums += [errors[:, deployed_index], trials[:, deployed_index if trials.shape[1] > 1 else 0]]
+    fp, n_nontarget, fn, n_target = (column.astype(np.int64) for column in sums)
+    table.position = slice(None), slice(None)
+    curve = Curve(np.ones(1), fp[..., None], fn[..., None], n_target, n_nontarget)
+    table.fill_points([points.located[deployed_index]], curve, points, options)

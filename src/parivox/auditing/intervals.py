@@ -1,8 +1,8 @@
-"""How certain the numbers of one grouping's cells are: intervals of every base metric, gates.
+"""The uncertainty of one grouping's cells: intervals of every base metric, sample-size minimums.
 
-Rates have intervals in closed form over speakers; all else is told from the draws of the bootstrap
-over speakers (`parivox.auditing.draws`), and beside them stand the draws of a fair system
-(`parivox.auditing.nulls`).
+Rates have intervals in closed form over speakers; all other metrics have theirs from the draws of
+the bootstrap over speakers (`parivox.auditing.draws`). `Uncertainty` holds both, with the draws of
+a system with equal rates (`parivox.auditing.nulls`).
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ THRESHOLD_VARIES = "the threshold, found on these trials, varies with them"
 _THRESHOLD_STAYS = "the threshold, found on these trials, is taken as it is"
 CORRECTED = "corrected for the optimism of minimum Cllr"
 _NOT_RESAMPLED = "no interval: not resampled"
-_NUMBERS = ("low", "high", "deff", "n_eff", "df", "se")
-_NAIVE = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
+_NUMBER_COLUMNS = ("low", "high", "deff", "n_eff", "df", "se")
+_INDEPENDENT_TRIALS = {"wilson": wilson, "clopper-pearson": clopper_pearson, "jeffreys": jeffreys}
 
 
 # --- rates at operating points ------------------------------------------------------------------
@@ -70,11 +70,8 @@ class RateIntervals:
     moments: Mapping[str, Moments]  # how the speakers of each group vary, [point, group]
     n_units: Mapping[str, NDArray[np.int64]]  # behind each rate, [cell], the pooled row last
     intervals: Mapping[str, Interval]  # [point, cell], the pooled row last
-    # no speaker behind the rate is in two groups, and all are known
-    are_disjoint: Mapping[str, bool]
-    ratios_to_others: Mapping[
-        str, Ratio
-    ]  # [point, group]; none where they are not told in closed form
+    are_disjoint: Mapping[str, bool]  # no speaker behind the rate is in two groups, all are known
+    ratios_to_others: Mapping[str, Ratio]  # [point, group]; only rates that have a closed form
 
 
 def rate_intervals(
@@ -82,427 +79,526 @@ def rate_intervals(
     pooled: SpeakerErrors,
     options: Options,
     draws: Mapping[str, FloatArray] | None = None,
-    of_pooled: Mapping[str, Moments] | None = None,
+    pooled_moments_by_rate: Mapping[str, Moments] | None = None,
     *,
     with_p: bool = True,
 ) -> RateIntervals:
-    """Intervals of both rates, and of the ratios of each group to all others.
+    """Return intervals of both rates, and of the ratios of each group to all others.
 
     Parameters
     ----------
     groups, pooled
         Errors and trials by speaker and by pair, of each group and of all of them.
     draws
-        The rates in each draw, ``[draw, point, cell]``, where these are to tell the variance.
-    of_pooled
-        How the speakers of all groups vary, where that is known.
+        The rates in each draw, ``[draw, point, cell]``, for intervals of the bootstrap.
+    pooled_moments_by_rate
+        How the speakers of all groups vary, if it was computed before.
     with_p
-        Whether p of the ratios is asked for.
+        Whether p of the ratios is computed.
     """
-    confidence, gates = options.confidence, options.minimums
+    minimums = options.minimums
     are_disjoint = {metric: disjoint(groups.for_rate(metric)) for metric in RATES}
     n_groups = groups.target.n_speakers.size
-    of_groups, speakers, rates, to_others = {}, {}, {}, {}
+    moments_by_rate, n_units_by_rate, intervals, ratios_to_others = {}, {}, {}, {}
     for metric in RATES:
-        own = moments(groups.for_rate(metric))
-        known = {metric: own} if pooled is groups else of_pooled
-        whole = moments(pooled.for_rate(metric)) if known is None else known[metric]
-        floored = other_kappa2(own) if metric == "fnr" and options.pooled_floor else None
-        is_closed = options.interval == "speakers" and n_groups > 1 and are_disjoint[metric]
-        rest = others(groups.for_rate(metric)) if is_closed else None
-        asked = [(own, floored), (whole, None), *([] if rest is None else [(rest, None)])]
-        told = intervals_at_once(asked, confidence)
-        columns = zip(*(vars(one).values() for one in told[:2]), strict=True)
-        found = Interval(*(np.concatenate(pair, axis=-1) for pair in columns))
-        n = np.concatenate([one.for_rate(metric).n_speakers for one in (groups, pooled)])
-        trials = np.concatenate((own.trials, whole.trials), axis=-1)
-        if options.interval in _NAIVE:
-            errors = np.concatenate((own.errors, whole.errors), axis=-1)
-            low, high = _NAIVE[options.interval](errors, trials, confidence)
-            name = f"{options.interval} (takes trials as independent)"
-            method, note = np.where(np.isnan(high), "", name), np.full(low.shape, "")
-            found = replace(found, low=low, high=high, note=note, method=method)
-        elif options.interval == "bootstrap" and draws is not None:
-            found = _from_spread(found, draw_deviations(draws[metric]), trials, n, confidence)
-        found = found.without_limits(n < gates.inference, gates.no_interval_reason)
-        unknown = np.concatenate(
-            [one.for_rate(metric).has_unknown_speakers for one in (groups, pooled)]
+        group_moments = moments(groups.for_rate(metric))
+        if pooled is groups:
+            pooled_moments = group_moments
+        elif pooled_moments_by_rate is None:
+            pooled_moments = moments(pooled.for_rate(metric))
+        else:
+            pooled_moments = pooled_moments_by_rate[metric]
+        uses_floor = metric == "fnr" and options.pooled_floor
+        pooled_floor = other_kappa2(group_moments) if uses_floor else None
+        moments_and_floors = [(group_moments, pooled_floor), (pooled_moments, None)]
+        other_moments = None
+        if options.interval == "speakers" and n_groups > 1 and are_disjoint[metric]:
+            other_moments = others(groups.for_rate(metric))
+            moments_and_floors.append((other_moments, None))
+        closed_form = intervals_at_once(moments_and_floors, options.confidence)
+        n_units = np.concatenate([groups.for_rate(metric).n_speakers, pooled.for_rate(metric).n_speakers])
+        interval = _by_method(
+            _joined_cells(*closed_form[:2]),
+            np.concatenate((group_moments.errors, pooled_moments.errors), axis=-1),
+            np.concatenate((group_moments.trials, pooled_moments.trials), axis=-1),
+            n_units,
+            None if draws is None else draws[metric],
+            options,
         )
-        if unknown.any():
-            found = found.without_spread(unknown, NOTE_NO_TEST_SPEAKER)
-        if rest is not None:
-            to_others[metric] = _to_others(found, rest, told[-1], options, with_p=with_p)
-        of_groups[metric], speakers[metric], rates[metric] = own, n, found
-    return RateIntervals(of_groups, speakers, rates, are_disjoint, to_others)
+        interval = interval.without_limits(
+            n_units < minimums.inference, minimums.no_interval_reason
+        )
+        has_unknown_speakers = np.concatenate(
+            [groups.for_rate(metric).has_unknown_speakers, pooled.for_rate(metric).has_unknown_speakers]
+        )
+        if has_unknown_speakers.any():
+            interval = interval.without_spread(has_unknown_speakers, NOTE_NO_TEST_SPEAKER)
+        if other_moments is not None:
+            ratios_to_others[metric] = _ratio_to_others(
+                interval, other_moments, closed_form[-1], options, with_p=with_p
+            )
+        moments_by_rate[metric] = group_moments
+        n_units_by_rate[metric] = n_units
+        intervals[metric] = interval
+    return RateIntervals(
+        moments=moments_by_rate,
+        n_units=n_units_by_rate,
+        intervals=intervals,
+        are_disjoint=are_disjoint,
+        ratios_to_others=ratios_to_others,
+    )
 
 
-def _to_others(
-    rates: Interval, rest: Moments, of_rest: Interval, options: Options, *, with_p: bool = True
-) -> Ratio:
-    """Ratios of the rates to those of all others, by how the speakers of these vary."""
-    gates = options.minimums
-    of_rest = of_rest.without_limits(rest.speakers < gates.inference, gates.no_interval_reason)
-    own = _cells(rates, slice(0, of_rest.rate.shape[-1]))
-    return ratio_interval(own, of_rest, with_p=with_p)
+def _joined_cells(groups: Interval, pooled: Interval) -> Interval:
+    """Return the intervals of the groups, followed by the pooled one."""
+    columns = zip(vars(groups).values(), vars(pooled).values(), strict=True)
+    return Interval(*(np.concatenate(column, axis=-1) for column in columns))
 
 
-def _cells(found: Interval, cells: slice) -> Interval:
-    """Some of the cells."""
-    return Interval(*(column[..., cells] for column in vars(found).values()))
-
-
-def _from_spread(
-    found: Interval,
-    se: FloatArray,
+def _by_method(
+    interval: Interval,
+    errors: FloatArray,
     trials: FloatArray,
-    speakers: NDArray[np.int64],
+    n_units: NDArray[np.int64],
+    draws: FloatArray | None,
+    options: Options,
+) -> Interval:
+    """Return the interval with limits by the method that the options name.
+
+    `interval` is the closed form over speakers, which is the default.
+    """
+    if options.interval in _INDEPENDENT_TRIALS:
+        low, high = _INDEPENDENT_TRIALS[options.interval](errors, trials, options.confidence)
+        method_name = f"{options.interval} (takes trials as independent)"
+        method = np.where(np.isnan(high), "", method_name)
+        note = np.full(low.shape, "")
+        return replace(interval, low=low, high=high, note=note, method=method)
+    if options.interval == "bootstrap" and draws is not None:
+        deviations = draw_deviations(draws)
+        return _interval_from_deviations(interval, deviations, trials, n_units, options.confidence)
+    return interval
+
+
+def _ratio_to_others(
+    interval: Interval,
+    other_moments: Moments,
+    other_interval: Interval,
+    options: Options,
+    *,
+    with_p: bool = True,
+) -> Ratio:
+    """Return ratios of the rates to those of all others, whose speakers vary independently."""
+    minimums = options.minimums
+    other_interval = other_interval.without_limits(
+        other_moments.speakers < minimums.inference, minimums.no_interval_reason
+    )
+    group_interval = _cell_slice(interval, slice(0, other_interval.rate.shape[-1]))
+    return ratio_interval(group_interval, other_interval, with_p=with_p)
+
+
+def _cell_slice(interval: Interval, cell_slice: slice) -> Interval:
+    """Return the interval of some of the cells."""
+    return Interval(*(column[..., cell_slice] for column in vars(interval).values()))
+
+
+def _interval_from_deviations(
+    interval: Interval,
+    se: FloatArray,
+    n_trials: FloatArray,
+    n_units: NDArray[np.int64],
     confidence: float,
 ) -> Interval:
-    """Wilson's interval of the trials that the variance of the draws is worth.
+    """Return Wilson's interval of as many trials as the variance of the draws is worth.
 
-    Cells without errors stay as they are.
+    Cells without errors keep their interval, as they do not vary in the draws.
     """
-    n_eff = safe_divide(found.rate * (1 - found.rate), se**2)
-    df = np.broadcast_to(np.maximum(speakers - 1, 1), se.shape)
-    low, high = wilson(found.rate * n_eff, n_eff, confidence, df=df)
-    made = {"n_eff": n_eff, "se": se, "df": df, "low": low, "high": high}
-    made["deff"] = safe_divide(np.broadcast_to(trials, se.shape), n_eff)
-    zero = found.method == "zero-errors"
-    made = {k: np.where(zero, getattr(found, k), one) for k, one in made.items()}
-    missing = np.isnan(made["high"])
-    why = np.where((se == 0) & ~zero, "no interval: every replicate is alike", found.note)
-    method = np.where(zero, found.method, np.where(missing, "", "bootstrap"))
-    return replace(found, **made, method=method, note=why)
+    n_eff = safe_divide(interval.rate * (1 - interval.rate), se**2)
+    df = np.broadcast_to(np.maximum(n_units - 1, 1), se.shape)
+    low, high = wilson(interval.rate * n_eff, n_eff, confidence, df=df)
+    columns = {"n_eff": n_eff, "se": se, "df": df, "low": low, "high": high}
+    columns["deff"] = safe_divide(np.broadcast_to(n_trials, se.shape), n_eff)
+    has_no_errors = interval.method == "zero-errors"
+    columns = {
+        name: np.where(has_no_errors, getattr(interval, name), column)
+        for name, column in columns.items()
+    }
+    is_undefined = np.isnan(columns["high"])
+    notes = np.where(
+        (se == 0) & ~has_no_errors, "no interval: every replicate is alike", interval.note
+    )
+    method = np.where(has_no_errors, interval.method, np.where(is_undefined, "", "bootstrap"))
+    return replace(interval, **columns, method=method, note=notes)
 
 
-def draw_means(drawn: FloatArray) -> FloatArray:
-    """Mean over draws, undefined ones left out; NaN where none is defined."""
-    known = np.isfinite(drawn)
+def draw_means(draw_values: FloatArray) -> FloatArray:
+    """Return the mean over draws, undefined ones left out; NaN where none is defined."""
+    is_finite = np.isfinite(draw_values)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean: FloatArray = np.where(known, drawn, 0).sum(axis=0) / known.sum(axis=0)
+        mean: FloatArray = np.where(is_finite, draw_values, 0).sum(axis=0) / is_finite.sum(axis=0)
     return mean
 
 
-def draw_deviations(drawn: FloatArray) -> FloatArray:
-    """Standard deviation over draws, undefined ones left out; 0 where all are equal."""
-    known = np.isfinite(drawn)
-    n = known.sum(axis=0)
-    at = np.where(known, drawn, 0)
-    only = np.where(known, drawn, np.nan)
-    are_equal = np.fmax.reduce(only) == np.fmin.reduce(only)  # though their mean may be off
+def draw_deviations(draw_values: FloatArray) -> FloatArray:
+    """Return the standard deviation over draws, undefined ones left out; 0 where all are equal."""
+    is_finite = np.isfinite(draw_values)
+    n_finite = is_finite.sum(axis=0)
+    finite_or_zero = np.where(is_finite, draw_values, 0)
+    finite_or_nan = np.where(is_finite, draw_values, np.nan)
+    # compared, as their mean may be off by rounding and give equal draws a deviation
+    are_equal = np.fmax.reduce(finite_or_nan) == np.fmin.reduce(finite_or_nan)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        mean = at.sum(axis=0) / n
-        found: FloatArray = np.sqrt(np.where(known, (at - mean) ** 2, 0).sum(axis=0) / (n - 1))
-    return np.where(are_equal & (n > 1), 0.0, found)
+        mean = finite_or_zero.sum(axis=0) / n_finite
+        deviations: FloatArray = np.sqrt(
+            np.where(is_finite, (finite_or_zero - mean) ** 2, 0).sum(axis=0) / (n_finite - 1)
+        )
+    return np.where(are_equal & (n_finite > 1), 0.0, deviations)
 
 
 # --- every base metric ---------------------------------------------------------------------------
 
 
-def _rates_of(metric: str) -> tuple[str, ...]:
-    """The rates whose speakers a metric is told from: its own, or those of both classes."""
-    one = base_metric(metric)
-    if one.needs not in {"points", "attempts"} or one.of == "both":
+def _rates_behind(metric: str) -> tuple[str, ...]:
+    """Return the rates whose speakers a metric depends on: of its class of trials, or of both."""
+    definition = base_metric(metric)
+    if definition.needs not in {"points", "attempts"} or definition.of == "both":
         return RATES
-    return ("fnr",) if one.of == "target" else ("fpr",)
+    return ("fnr",) if definition.of == "target" else ("fpr",)
 
 
 def needs_test_speakers(metric: str) -> bool:
-    """Whether the uncertainty of a metric depends on who made the nontarget trials."""
-    return "fpr" in _rates_of(metric)
+    """Return whether the uncertainty of a metric depends on the speakers of nontarget trials."""
+    return "fpr" in _rates_behind(metric)
 
 
-def _put(found: Interval, at: int, table: Columns, row: int, cells: slice = slice(None)) -> None:
-    """Fill an interval at a point into some cells of a row, of which it may have more before."""
+def _fill_interval(
+    interval: Interval, point_index: int, table: Columns, row: int, cell_slice: slice = slice(None)
+) -> None:
+    """Fill the last cells of an interval at a point into as many cells of a row."""
     for name, column in table.items():
-        own = getattr(found, "method" if name == "interval" else name)[at]
-        column[row, cells] = own[own.size - column[row, cells].size :]
+        row_cells = getattr(interval, "method" if name == "interval" else name)[point_index]
+        column[row, cell_slice] = row_cells[row_cells.size - column[row, cell_slice].size :]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Uncertainty:
-    """Of the groups of one grouping under one allocation, within one level.
+    """Uncertainty of the groups of one grouping under one allocation, within one stratum.
 
-    The uncertainty of all trials is that of one group, and of it as the pooled row.
+    All trials are one group, which is then the pooled row too.
     """
 
     group_errors: SpeakerErrors  # errors and trials by speaker and by pair
     pooled_errors: SpeakerErrors  # of all groups
     rate_intervals: RateIntervals
-    best_guesses: BestGuesses  # modelled, beside what was counted
-    equal_rates_draws: (
-        EqualRatesDraws  # draws of a fair system; none of all trials, which have no groups
-    )
-    draw_estimates: (
-        Estimates | None
-    )  # base metrics of the same cells in each draw, the pooled one last
-    grid_draws: Sequence[GridDraws]  # both rates of them along the grid that the area is over
-    crossfitted_bias: FloatArray  # [cost, group]: threshold bias, cross-fitted; NaN of few speakers
+    best_guesses: BestGuesses  # modelled rates and ratios
+    equal_rates_draws: EqualRatesDraws  # without draws for all trials, which have no groups
+    draw_estimates: Estimates | None  # base metrics of the cells in each draw, the pooled one last
+    grid_draws: Sequence[GridDraws]  # both rates in the draws along the grid of the area under FDR
+    crossfitted_bias: FloatArray  # [cost, group]: threshold bias; NaN for groups of few speakers
     failures: tuple[SpeakerFailures, SpeakerFailures]  # of the groups and of all of them
-    point_indices: Mapping[str, int]  # operating points, with the place of each
-    moves_with_threshold: Mapping[
-        str, NDArray[np.bool_]
-    ]  # at which of them a rate of all moves with these trials
+    point_indices: Mapping[str, int]  # index of each operating point
+    moves_with_threshold: Mapping[str, NDArray[np.bool_]]
+    """``[point]`` by rate: whether the rate of all trials moves as draws set the threshold anew."""
     options: Options
     no_draws_reason: str  # why there are no draws
-    has_speaker_blocks: bool  # speakers are taken in blocks
+    has_speaker_blocks: bool  # the units are speaker blocks, not speakers
     n_units_by_rate: Mapping[str, NDArray[np.int64]]
-    """How many are drawn behind each rate, ``[cell]``, the pooled row last: speakers or blocks."""
+    """Number of units behind each rate, ``[cell]``, the pooled row last: speakers or blocks."""
 
     @cached_property
     def lacks_test_speakers(self) -> NDArray[np.bool_]:
-        """Whether nontarget trials lack a test speaker, ``[cell]``, the pooled row last."""
+        """Return whether nontarget trials lack a test speaker, ``[cell]``, the pooled row last."""
         return np.append(
             self.group_errors.nontarget.has_unknown_speakers,
             self.pooled_errors.nontarget.has_unknown_speakers,
         )
 
     def metrics_lack_test_speakers(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
-        """Whether some metrics have no uncertainty as such trials count, ``[metric, cell]``."""
-        depend = np.array([needs_test_speakers(one) for one in metrics], dtype=bool)
-        return depend[:, None] & self.lacks_test_speakers
+        """Return whether metrics have no uncertainty for lack of them, ``[metric, cell]``."""
+        needs_them = np.array([needs_test_speakers(metric) for metric in metrics], dtype=bool)
+        return needs_them[:, None] & self.lacks_test_speakers
 
     @property
     def n_units(self) -> NDArray[np.int64]:
-        """Speakers behind the smaller class of trials, ``[cell]``, the pooled row last."""
+        """Return the units behind the smaller class of trials, ``[cell]``, the pooled row last."""
         return np.minimum(*(self.n_units_by_rate[metric] for metric in RATES))
 
     def n_units_behind(self, metrics: Sequence[str]) -> NDArray[np.int64]:
-        """Speakers behind each of some metrics, ``[metric, cell]``, the pooled row last.
+        """Return the number of units behind metrics, ``[metric, cell]``, the pooled row last.
 
-        Of a rate of one class of trials those of that class; else of the smaller class.
+        They are those of the metric's class of trials, or of the smaller one if it needs both.
         """
-        of = {
+        n_units_by_rates = {
             ("fpr",): self.n_units_by_rate["fpr"],
             ("fnr",): self.n_units_by_rate["fnr"],
             RATES: self.n_units,
         }
-        behind = {one: of[_rates_of(one)] for one in dict.fromkeys(metrics)}
-        return np.stack([behind[one] for one in metrics])
+        n_units_by_metric = {
+            metric: n_units_by_rates[_rates_behind(metric)] for metric in dict.fromkeys(metrics)
+        }
+        return np.stack([n_units_by_metric[metric] for metric in metrics])
 
     def are_disjoint(self, metrics: Sequence[str]) -> NDArray[np.bool_]:
-        """Whether no speaker behind each of some metrics is in two groups, ``[metric]``."""
-        of = self.rate_intervals.are_disjoint
-        return np.array([all(of[rate] for rate in _rates_of(one)) for one in metrics])
+        """Return whether no speaker behind each metric is in two groups, ``[metric]``."""
+        are_rates_disjoint = self.rate_intervals.are_disjoint
+        return np.array(
+            [all(are_rates_disjoint[rate] for rate in _rates_behind(metric)) for metric in metrics]
+        )
 
     def reference_ratio(
         self,
         metric: str,
         reference: str,
-        names: Sequence[str],
-        left_out: NDArray[np.intp] | None = None,
+        groups: Sequence[str],
+        left_out_groups: NDArray[np.intp] | None = None,
     ) -> Ratio | None:
-        """Each group's rate against a reference in closed form, ``[point, group]``.
+        """Return each group's rate against a reference in closed form, ``[point, group]``.
 
-        Of the reference without a group, ``[point]``, if one is left out. None where the two are
-        not independent, or where it is not the method asked for.
+        With `left_out_groups`, ``[point]``, the reference is without that group. None where group
+        and reference are not independent, or where the options name another method.
         """
-        to_others = self.rate_intervals.ratios_to_others.get(metric)
-        if to_others is None:
+        ratio_to_others = self.rate_intervals.ratios_to_others.get(metric)
+        if ratio_to_others is None:
             return None
-        rates, trials = (
-            self.rate_intervals.intervals[metric],
-            self.rate_intervals.moments[metric].trials,
-        )
-        if reference in names:
-            at = names.index(reference)
-            own = _cells(rates, slice(0, len(names)))
-            return ratio_interval(own, _cells(rates, slice(at, at + 1)))
-        if left_out is not None:
-            rest = others(self.group_errors.for_rate(metric).excluding_cell(left_out))
-            of_rest = rate_interval(rest, self.options.confidence)
-            to_others = _to_others(rates, rest, of_rest, self.options)
-            trials = np.where(np.arange(len(names)) == left_out[:, None], 0, trials)
+        interval = self.rate_intervals.intervals[metric]
+        trials = self.rate_intervals.moments[metric].trials
+        if reference in groups:
+            reference_index = groups.index(reference)
+            group_interval = _cell_slice(interval, slice(0, len(groups)))
+            return ratio_interval(
+                group_interval, _cell_slice(interval, slice(reference_index, reference_index + 1))
+            )
+        if left_out_groups is not None:
+            other_moments = others(self.group_errors.for_rate(metric).excluding_cell(left_out_groups))
+            other_interval = rate_interval(other_moments, self.options.confidence)
+            ratio_to_others = _ratio_to_others(
+                interval, other_moments, other_interval, self.options
+            )
+            trials = np.where(np.arange(len(groups)) == left_out_groups[:, None], 0, trials)
         if reference == "pooled":
-            return to_pooled(to_others, safe_divide(trials, trials.sum(axis=-1, keepdims=True)))
-        return to_others if reference == "others" else None
+            return to_pooled(
+                ratio_to_others, safe_divide(trials, trials.sum(axis=-1, keepdims=True))
+            )
+        return ratio_to_others if reference == "others" else None
 
     @cached_property
     def point_intervals(self) -> Mapping[str, Interval]:
-        """Intervals of both rates, ``[point, cell]``; of all groups together with the threshold."""
+        """Return intervals of both rates, ``[point, cell]``.
+
+        Those of all groups together include the uncertainty of the threshold.
+        """
         return {
-            metric: self._with_threshold(found, metric)
-            for metric, found in self.rate_intervals.intervals.items()
+            metric: self._with_threshold(interval, metric)
+            for metric, interval in self.rate_intervals.intervals.items()
         }
 
-    def _with_threshold(self, found: Interval, metric: str, definition: str = "") -> Interval:
-        """The last cell with the spread of the draws, which find the point's threshold again.
+    def _with_threshold(self, interval: Interval, metric: str, definition: str = "") -> Interval:
+        """Return the interval whose last cell has the spread of draws that set the threshold anew.
 
         See docs/methods/uncertainty.md#thresholds-found-on-these-trials.
         """
         if self.options.interval != "speakers":
-            return found
-        (rate,), n = _rates_of(metric), found.rate.shape[-1]
-        moves = (
-            self.moves_with_threshold[rate][:, None]
-            & (np.arange(n) == n - 1)
-            & ~np.isnan(found.high)
-        )
-        se: FloatArray = np.full((len(moves), 1), np.nan)
+            return interval
+        (rate,), n_cells = _rates_behind(metric), interval.rate.shape[-1]
+        is_pooled = np.arange(n_cells) == n_cells - 1
+        moves_with_draws = self.moves_with_threshold[rate][:, None] & is_pooled
+        moves_with_draws = moves_with_draws & ~np.isnan(interval.high)
+        se: FloatArray = np.full((len(moves_with_draws), 1), np.nan)
         if self.draw_estimates is not None and not self.lacks_test_speakers[-1]:
             keys = [(metric, definition, text) for text in self.point_indices]
             se = draw_deviations(self.draw_estimates.cell_range(-1, None).with_keys(keys).values)
-        again = moves & (found.method == "speakers") & (se > 0)
-        variance = np.where(again, se**2, np.nan)
-        low, high = limits(found.rate, variance, found.df, self.options.confidence)
-        told = {"low": low, "high": high, "se": se}
-        made = {name: np.where(again, of, getattr(found, name)) for name, of in told.items()}
-        said = np.where(again, THRESHOLD_VARIES, np.where(moves, _THRESHOLD_STAYS, ""))
-        link = np.where((found.note == "") | (said == ""), "", "; ")
-        note = np.strings.add(np.strings.add(found.note, link), said)
-        return replace(found, **made, note=note)
+        is_widened = moves_with_draws & (interval.method == "speakers") & (se > 0)
+        variance = np.where(is_widened, se**2, np.nan)
+        low, high = limits(interval.rate, variance, interval.df, self.options.confidence)
+        new_columns = {"low": low, "high": high, "se": se}
+        widened = {
+            name: np.where(is_widened, column, getattr(interval, name))
+            for name, column in new_columns.items()
+        }
+        threshold_note = np.where(
+            is_widened, THRESHOLD_VARIES, np.where(moves_with_draws, _THRESHOLD_STAYS, "")
+        )
+        separator = np.where((interval.note == "") | (threshold_note == ""), "", "; ")
+        note = np.strings.add(np.strings.add(interval.note, separator), threshold_note)
+        return replace(interval, **widened, note=note)
 
     def columns(self, data: Estimates) -> Columns:
-        """The columns of uncertainty of base metrics, each ``[key, cell]``.
+        """Return the columns of uncertainty of base metrics, each ``[key, cell]``.
 
         The cells are the groups and the pooled row, or the last of them.
         """
-        keys, values = data.keys, data.values
-        n = values.shape[1]
-        table: Columns = {name: np.full(values.shape, np.nan) for name in _NUMBERS}
-        table |= {name: np.full(values.shape, "", dtype=object) for name in ("interval", "note")}
-        self._fill_from_draws(keys, values, table)
+        keys, estimated = data.keys, data.values
+        n_cells = estimated.shape[1]
+        table: Columns = {name: np.full(estimated.shape, np.nan) for name in _NUMBER_COLUMNS}
+        table |= {name: np.full(estimated.shape, "", dtype=object) for name in ("interval", "note")}
+        self._fill_from_draws(keys, estimated, table)
         for i, key in enumerate(keys):
-            metric, at = key[0], rate_point_index(key, self.point_indices)
-            if at is not None:
-                _put(self.point_intervals[metric], at, table, i)
+            metric, point_index = key[0], rate_point_index(key, self.point_indices)
+            if point_index is not None:
+                _fill_interval(self.point_intervals[metric], point_index, table, i)
             elif metric in STAGES or key[1] == ATTEMPTS:
                 self._fill_failure_interval(metric, self.point_indices.get(key[2], 0), table, i)
             elif base_metric(metric).needs == "pooled" and self.draw_estimates is not None:
                 table["note"][i, -1] = "the reference itself"
             elif key[1] == SHARES and metric.endswith("far"):
-                # where nobody was let in, FAR is at most what FPR may be
-                found = _cells(self.point_intervals["fpr"], slice(-n, None))
-                at = self.point_indices[key[2]]
-                none = (values[i] == 0) & (found.rate[at] == 0) & ~np.isnan(found.high[at])
-                table["low"][i][none], table["high"][i][none] = 0.0, found.high[at][none]
-                table["interval"][i][none] = found.method[at][none]
-                table["note"][i][none] = "as of FPR"
-        of_unknown = (table["note"] == _NOT_RESAMPLED) & self.lacks_test_speakers[-n:]
-        table["note"][of_unknown] = NOTE_NO_TEST_SPEAKER
+                self._fill_far_without_accepts(estimated[i], self.point_indices[key[2]], table, i)
+        is_unexplained = (table["note"] == _NOT_RESAMPLED) & self.lacks_test_speakers[-n_cells:]
+        table["note"][is_unexplained] = NOTE_NO_TEST_SPEAKER
         if self.has_speaker_blocks:
             table["interval"][table["interval"] == "speakers"] = "speakers in blocks"
-        table |= self.best_guesses.rate_columns(keys, values.shape)
-        unknown = np.isnan(values)
+        table |= self.best_guesses.rate_columns(keys, estimated.shape)
+        is_undefined = np.isnan(estimated)
         for column in table.values():
-            column[unknown] = "" if column.dtype == object else np.nan
+            column[is_undefined] = "" if column.dtype == object else np.nan
         return table
 
-    def _fill_failure_interval(self, metric: str, at: int, table: Columns, row: int) -> None:
-        """Fill in the interval of a rate of failed recordings, or of attempts at a point."""
-        confidence, gates = self.options.confidence, self.options.minimums
-        of_groups, of_all = (one.interval(metric, confidence, gates) for one in self.failures)
-        if of_groups is not None:
-            _put(of_groups, at, table, row, slice(0, -1))
-        if of_all is not None:
-            if metric not in STAGES:
-                of_all = self._with_threshold(of_all, metric, ATTEMPTS)
-            _put(of_all, at, table, row, slice(-1, None))
+    def _fill_far_without_accepts(
+        self, rates: FloatArray, point_index: int, table: Columns, row: int
+    ) -> None:
+        """Fill in the upper limit of FPR where no nontarget trial was accepted.
 
-    def _fill_from_draws(self, keys: Sequence[Key], values: FloatArray, table: Columns) -> None:
-        """Fill in what the draws tell."""
+        FAR is FPR times the share of recordings that did not fail, and so at most FPR.
+        """
+        fpr_interval = _cell_slice(self.point_intervals["fpr"], slice(-rates.size, None))
+        high = fpr_interval.high[point_index]
+        has_no_accepts = (rates == 0) & (fpr_interval.rate[point_index] == 0) & ~np.isnan(high)
+        table["low"][row][has_no_accepts] = 0.0
+        table["high"][row][has_no_accepts] = high[has_no_accepts]
+        table["interval"][row][has_no_accepts] = fpr_interval.method[point_index][has_no_accepts]
+        table["note"][row][has_no_accepts] = "as of FPR"
+
+    def _fill_failure_interval(
+        self, metric: str, point_index: int, table: Columns, row: int
+    ) -> None:
+        """Fill in the interval of a rate of failed recordings, or of attempts at a point."""
+        confidence, minimums = self.options.confidence, self.options.minimums
+        group_interval, pooled_interval = (
+            failures.interval(metric, confidence, minimums) for failures in self.failures
+        )
+        if group_interval is not None:
+            _fill_interval(group_interval, point_index, table, row, slice(0, -1))
+        if pooled_interval is not None:
+            if metric not in STAGES:
+                pooled_interval = self._with_threshold(pooled_interval, metric, ATTEMPTS)
+            _fill_interval(pooled_interval, point_index, table, row, slice(-1, None))
+
+    def _fill_from_draws(self, keys: Sequence[Key], estimated: FloatArray, table: Columns) -> None:
+        """Fill in limits and notes from the draws."""
         if self.draw_estimates is None:
             table["note"][:] = f"no interval: {self.no_draws_reason}"
             return
         table["note"][:] = _NOT_RESAMPLED
-        n = values.shape[1]
-        place = {key: i for i, key in enumerate(self.draw_estimates.keys)}
-        gates, confidence = self.options.minimums, self.options.confidence
-        for kind in ("zero", "linear", "one"):
-            measures = [base_metric(key[0]) for key in keys]
-            rows = [i for i, key in enumerate(keys) if key in place and measures[i].scale == kind]
+        n_cells = estimated.shape[1]
+        index_of_key = {key: i for i, key in enumerate(self.draw_estimates.keys)}
+        minimums, confidence = self.options.minimums, self.options.confidence
+        measures = [base_metric(key[0]) for key in keys]
+        for kind in ("zero", "linear", "one"):  # one call for all metrics of a scale
+            rows = [
+                i for i, key in enumerate(keys) if key in index_of_key and measures[i].scale == kind
+            ]
             if not rows:
                 continue
-            speakers = self.n_units_behind([keys[i][0] for i in rows])[:, -n:]
-            df = np.where(speakers < gates.inference, np.nan, speakers - 1.0)
-            drawn = self.draw_estimates.values[:, [place[keys[i]] for i in rows], -n:]
-            centre, is_one = values[rows], kind == "one"
-            if is_one:
-                centre, drawn = 1 - centre, 1 - drawn
+            metrics = [keys[i][0] for i in rows]
+            n_units = self.n_units_behind(metrics)[:, -n_cells:]
+            df = np.where(n_units < minimums.inference, np.nan, n_units - 1.0)
+            draw_indices = [index_of_key[keys[i]] for i in rows]
+            draw_values = self.draw_estimates.values[:, draw_indices, -n_cells:]
+            centre = estimated[rows]
+            if kind == "one":
+                centre, draw_values = 1 - centre, 1 - draw_values
             scale: Any = "linear" if kind == "linear" else "log"
-            found = from_replicates(centre, drawn, df, scale=scale, confidence=confidence)
-            low, high = (1 - found.high, 1 - found.low) if is_one else (found.low, found.high)
-            known = ~np.isnan(high)
-            most = np.array([measures[i].bounds[1] for i in rows])[:, None]
-            least = np.array([measures[i].bounds[0] for i in rows])[:, None]
-            table["low"][rows] = np.where(known, np.maximum(low, least), low)
-            table["high"][rows] = np.where(known, np.minimum(high, most), high)
-            table["se"][rows] = np.where(known, draw_deviations(drawn), np.nan)
-            table["df"][rows] = np.where(known, df, np.nan)
-            table["interval"][rows] = np.where(known, "bootstrap", "")
-            none = np.strings.add("no interval: ", found.reason)
-            reason = np.where(np.isnan(df), gates.no_interval_reason, none)
-            share = np.round(100 * found.dropped, 1).astype(np.str_)
-            lost = np.strings.add(np.strings.add("undefined in ", share), " % of the replicates")
-            why = np.where(
-                self.metrics_lack_test_speakers([keys[i][0] for i in rows])[:, -n:],
-                NOTE_NO_TEST_SPEAKER,
-                reason,
-            )
-            table["note"][rows] = np.where(known, np.where(found.dropped > 0, lost, ""), why)
-            is_optimistic = [one.is_optimistic for one in measures]
-            corrected = [row for row in rows if is_optimistic[row]]
-            notes = table["note"][corrected].astype(str)
-            link = np.where(notes == "", "", "; ")
-            table["note"][corrected] = np.strings.add(np.strings.add(notes, link), CORRECTED)
+            interval = from_replicates(centre, draw_values, df, scale=scale, confidence=confidence)
+            low, high = interval.low, interval.high
+            if kind == "one":
+                low, high = 1 - high, 1 - low
+            has_interval = ~np.isnan(high)
+            upper_bounds = np.array([measures[i].bounds[1] for i in rows])[:, None]
+            lower_bounds = np.array([measures[i].bounds[0] for i in rows])[:, None]
+            table["low"][rows] = np.where(has_interval, np.maximum(low, lower_bounds), low)
+            table["high"][rows] = np.where(has_interval, np.minimum(high, upper_bounds), high)
+            table["se"][rows] = np.where(has_interval, draw_deviations(draw_values), np.nan)
+            table["df"][rows] = np.where(has_interval, df, np.nan)
+            table["interval"][rows] = np.where(has_interval, "bootstrap", "")
+            draw_reasons = np.strings.add("no interval: ", interval.reason)
+            reasons = np.where(np.isnan(df), minimums.no_interval_reason, draw_reasons)
+            lacks_test_speakers = self.metrics_lack_test_speakers(metrics)[:, -n_cells:]
+            reasons = np.where(lacks_test_speakers, NOTE_NO_TEST_SPEAKER, reasons)
+            table["note"][rows] = np.where(has_interval, _dropped_notes(interval.dropped), reasons)
+            corrected_rows = [row for row in rows if measures[row].is_optimistic]
+            notes = table["note"][corrected_rows].astype(str)
+            separators = np.where(notes == "", "", "; ")
+            notes = np.strings.add(np.strings.add(notes, separators), CORRECTED)
+            table["note"][corrected_rows] = notes
 
-    # --- gates -----------------------------------------------------------------------------------
+    # --- sample-size minimums --------------------------------------------------------------------
 
-    def missing_for_gates(self, metric: str, point: str) -> list[str]:
-        """What each group lacks for a rate to count, in words; empty where it lacks nothing.
+    def unmet_minimums(self, metric: str, point: str) -> list[str]:
+        """Return the minimums that each group misses for a rate to count; empty where none.
 
-        A group without trials has no rate that could count; of one whose nontarget trials have no
-        test speaker, nobody knows what it lacks.
+        It is empty too for a group without trials, which has no rate that could count, and for a
+        group whose test speakers of nontarget trials are unknown.
         """
-        gates, at = self.options.minimums, self.point_indices[point]
-        found, own = self.rate_intervals.intervals[metric], self.rate_intervals.moments[metric]
-        effective = (found.rate * found.n_eff)[at, :-1]
-        pairs = np.broadcast_to(own.pairs, own.rate.shape)[at]
-        words = []
-        for i, n in enumerate(self.rate_intervals.n_units[metric][:-1].tolist()):
-            if not n or (metric == "fpr" and self.lacks_test_speakers[i]):
-                words.append("")
+        minimums, point_index = self.options.minimums, self.point_indices[point]
+        interval = self.rate_intervals.intervals[metric]
+        group_moments = self.rate_intervals.moments[metric]
+        effective_errors = (interval.rate * interval.n_eff)[point_index, :-1]
+        pairs = np.broadcast_to(group_moments.pairs, group_moments.rate.shape)[point_index]
+        missing_by_group = []
+        for i, n_units in enumerate(self.rate_intervals.n_units[metric][:-1].tolist()):
+            if not n_units or (metric == "fpr" and self.lacks_test_speakers[i]):
+                missing_by_group.append("")
                 continue
-            lacks = []
-            if n < gates.speakers:
-                lacks.append(f"{n} speaker{'s' * (n != 1)}")
-            if not effective[i] >= gates.errors:
-                lacks.append(f"{np.nan_to_num(effective[i]):.2g} effective errors")
-            if metric == "fpr" and pairs[i] < gates.pairs:
-                lacks.append(f"{int(pairs[i])} pairs of speakers")
-            words.append("; ".join(lacks))
-        return words
+            missing = []
+            if n_units < minimums.speakers:
+                missing.append("1 speaker" if n_units == 1 else f"{n_units} speakers")
+            if not effective_errors[i] >= minimums.errors:
+                missing.append(f"{np.nan_to_num(effective_errors[i]):.2g} effective errors")
+            if metric == "fpr" and pairs[i] < minimums.pairs:
+                missing.append(f"{int(pairs[i])} pairs of speakers")
+            missing_by_group.append("; ".join(missing))
+        return missing_by_group
 
     def meets_minimums(self, keys: Sequence[Key] = ()) -> NDArray[np.bool_]:
-        """Groups that count in headline meta-measures, ``[key, group]``; without keys ``[group]``.
+        """Return which groups count in headline meta-measures, ``[key, group]``, or ``[group]``.
 
-        Rates are asked for what gates ask of them; other metrics, which join both classes of
-        trials, for speakers and pairs of speakers.
+        Rates need the minimums of rates; other metrics, which join both classes of trials, and the
+        groups without keys need enough speakers and pairs of speakers.
         """
-        gates, pairs = self.options.minimums, self.group_errors.nontarget.n_pairs
-        enough = np.asarray((self.n_units[:-1] >= gates.speakers) & (pairs >= gates.pairs))
-        enough &= ~self.lacks_test_speakers[:-1]
+        minimums, pairs = self.options.minimums, self.group_errors.nontarget.n_pairs
+        has_enough_speakers = np.asarray(
+            (self.n_units[:-1] >= minimums.speakers) & (pairs >= minimums.pairs)
+        )
+        has_enough_speakers &= ~self.lacks_test_speakers[:-1]
         if not keys:
-            return enough
-        found = np.repeat(enough[None], len(keys), axis=0)
+            return has_enough_speakers
+        is_met = np.repeat(has_enough_speakers[None], len(keys), axis=0)
         for i, key in enumerate(keys):
             if rate_point_index(key, self.point_indices) is not None:
-                found[i] = [not lacks for lacks in self.missing_for_gates(key[0], key[2])]
-        return found & ~self.metrics_lack_test_speakers([key[0] for key in keys])[:, :-1]
+                is_met[i] = [not unmet for unmet in self.unmet_minimums(key[0], key[2])]
+        return is_met & ~self.metrics_lack_test_speakers([key[0] for key in keys])[:, :-1]
 
     def spread_beyond_noise(self, rates: Estimates) -> dict[str, dict[str, Any]]:
-        """Spread of rates beyond what speakers make of it, by measure, in order of keys.
+        """Return the spread of rates beyond that of speakers, by measure, in the order of keys.
 
         `rates` are both at every operating point, undefined for groups that do not count.
         """
-        of, points = self.rate_intervals.intervals, self.point_indices
-        n_eff = [of[key[0]].n_eff[points[key[2]], :-1] for key in rates.keys]
-        found = self.equal_rates_draws.spread_beyond_noise(rates, np.stack(n_eff))
-        lacking = self.metrics_lack_test_speakers([key[0] for key in rates.keys]).any(axis=-1)
-        if lacking.any():
-            for columns in found.values():
+        intervals, point_indices = self.rate_intervals.intervals, self.point_indices
+        n_eff = [intervals[key[0]].n_eff[point_indices[key[2]], :-1] for key in rates.keys]
+        columns_by_measure = self.equal_rates_draws.spread_beyond_noise(rates, np.stack(n_eff))
+        metrics = [metric for metric, _, _ in rates.keys]
+        lacks_test_speakers = self.metrics_lack_test_speakers(metrics).any(axis=-1)
+        if lacks_test_speakers.any():
+            for columns in columns_by_measure.values():
                 for name, column in columns.items():
                     if column.dtype.kind == "f":
-                        columns[name] = np.where(lacking, np.nan, column)
-                columns["reason"] = np.where(lacking, REASON_NO_TEST_SPEAKER, columns["reason"])
-        return found
+                        columns[name] = np.where(lacks_test_speakers, np.nan, column)
+                columns["reason"] = np.where(
+                    lacks_test_speakers, REASON_NO_TEST_SPEAKER, columns["reason"]
+                )
+        return columns_by_measure
+
+
+def _dropped_notes(dropped: FloatArray) -> NDArray[np.str_]:
+    """Return a note on the share of draws in which each value is undefined; empty for none."""
+    percent = np.round(100 * dropped, 1).astype(np.str_)
+    notes = np.strings.add(np.strings.add("undefined in ", percent), " % of the replicates")
+    return np.where(dropped > 0, notes, "")

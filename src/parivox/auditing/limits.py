@@ -70,16 +70,16 @@ UNDEFINED_REASONS = {
     "few_apart": "no interval: the slope hangs on one or two speakers",
 }
 """Why something of people, or a trend, is undefined, in words."""
-_NOT_TOLD = "nothing is told of failures"
+_NO_FAILURES_GIVEN = "nothing is told of failures"
 
 
 def add_limit_rows(
     rows: TableBuilder,
-    where: Mapping[str, Any],
-    names: Sequence[str],
-    found: Sequence[LocatedPoint],
+    audit_keys: Mapping[str, Any],
+    group_names: Sequence[str],
+    located_points: Sequence[LocatedPoint],
     ratios: Mapping[tuple[str, str], ReferenceRatios],
-    data: Estimates,
+    base_metrics: Estimates,
     uncertainty: Uncertainty,
     options: Options,
 ) -> None:
@@ -89,25 +89,31 @@ def add_limit_rows(
     metrics of the same cells.
     """
     for limit in options.limits:
-        kept = [i for i, name in enumerate(names) if limit.group in {"", name}]
+        cell_indices = [
+            cell_index for cell_index, group in enumerate(group_names) if limit.group in {"", group}
+        ]
         if limit.is_ratio:
-            kept = [i for i in kept if i < len(names) - 1]
-        if not kept:
+            cell_indices = [
+                cell_index for cell_index in cell_indices if cell_index < len(group_names) - 1
+            ]
+        if not cell_indices:
             continue
-        for point, one in _judged(limit, found, ratios, data, uncertainty, options):
-            value, low, high, why = (column[kept] for column in one)
+        for point, columns in _limited_values(
+            limit, located_points, ratios, base_metrics, uncertainty, options
+        ):
+            limited, low, high, reasons = (column[cell_indices] for column in columns)
             rows.add(
-                **where,
-                group=[names[i] for i in kept],
+                **audit_keys,
+                group=[group_names[cell_index] for cell_index in cell_indices],
                 metric=limit.metric,
                 operating_point=point,
                 measure=LIMITS[limit.is_ratio],
                 limit=limit.maximum,
-                value=value,
+                value=limited,
                 low=low,
                 high=high,
                 verdict=meets_limit(low, high, limit.maximum),
-                reason=why,
+                reason=reasons,
             )
 
 
@@ -116,18 +122,18 @@ def failing(audit: Audit, findings: Sequence[str]) -> list[str]:
 
     Limits within levels are not looked at, nor verdicts there.
     """
-    said = []
-    for name, table, code, words in (
+    sentences = []
+    for name, table, code, problem in (
         ("not-met", audit.limits, "not_met", "a limit is not met"),
         ("cannot-tell", audit.limits, "cannot_tell", "a limit is not known to be met"),
         ("worse", audit.verdicts, "worse", "a group is shown worse"),
     ):
         rows = table.where(within="", verdict=code).rows() if name in findings else []
-        said += [f"{words} ({row['group']})" for row in rows[:1]]
-    return said
+        sentences += [f"{problem} ({table_row['group']})" for table_row in rows[:1]]
+    return sentences
 
 
-def _judged(
+def _limited_values(
     limit: Limit,
     found: Sequence[LocatedPoint],
     ratios: Mapping[tuple[str, str], ReferenceRatios],
@@ -147,7 +153,7 @@ def _judged(
         none = np.full((3, n), np.nan)
         key = metric, "" if metric in (*RATIO_METRICS, *FAILURE_METRICS) else ATTEMPTS, point
         if reason or (key not in data.keys and not limit.is_ratio):
-            yield point, (*none, np.full(n, reason or _NOT_TOLD, dtype=object))
+            yield point, (*none, np.full(n, reason or _NO_FAILURES_GIVEN, dtype=object))
         elif limit.is_ratio:
             if (metric, point) in ratios:
                 of = ratios[metric, point]
@@ -180,16 +186,16 @@ def add_error_burden_rows(
     """Whom errors fall on, and what attempts come to, of each group and, last, the pooled row."""
     rates, confidence = uncertainty.point_intervals, options.confidence
     fnr, fpr = rates["fnr"], rates["fpr"]
-    add = partial(_people_rows, rows, where, names, found)
+    add = partial(_add_measure_rows, rows, where, names, found)
     if not uncertainty.has_speaker_blocks:
         for most in dict.fromkeys(
             one.maximum for one in options.limits if one.metric == "fnr" and not one.is_ratio
         ):
             above = partial(share_above, limit=most, confidence=confidence)
-            *ends, why = _of_people(uncertainty, above)
+            *ends, why = _speaker_measure(uncertainty, above)
             add("fnr", "speakers_above", ends, why, limit=most)
         names_of = ("observed", "expected", "reason")
-        observed, expected, why = _of_people(uncertainty, worst_tenth, names_of)
+        observed, expected, why = _speaker_measure(uncertainty, worst_tenth, names_of)
         add("fnr", "worst_tenth", [observed], why)
         add("fnr", "worst_tenth_if_equal", [expected], why)
     n = options.attempts
@@ -198,7 +204,7 @@ def add_error_burden_rows(
     add("fnr", "locked_out", [locked_out(x, n) for x in (fnr.rate, fnr.low, fnr.high)])
     if not uncertainty.has_speaker_blocks:
         of_all = partial(locked_out_people, attempts=n, confidence=confidence)
-        *ends, why = _of_people(uncertainty, of_all)
+        *ends, why = _speaker_measure(uncertainty, of_all)
         add("fnr", "locked_out_people", ends, why)
     lacking = uncertainty.metrics_lack_test_speakers(["fpr"])
     words = np.where(np.isnan(fpr.rate), "no trials", np.where(lacking, NOTE_NO_TEST_SPEAKER, ""))
@@ -208,51 +214,63 @@ def add_error_burden_rows(
     add("fpr", "attempts_until", ends, np.where(np.isnan(ends[0]), "no trials", words))
 
 
-def _of_people(
+def _speaker_measure(
     uncertainty: Uncertainty,
     measure: Callable[[ErrorsBySpeaker], Any],
-    names: Sequence[str] = ("value", "low", "high", "reason"),
+    fields: Sequence[str] = ("value", "low", "high", "reason"),
 ) -> list[NDArray[Any]]:
     """A measure of speakers: of the groups and, last, of all of them, ``[point, group]``."""
-    found = []
-    for tally in (uncertainty.group_errors.target, uncertainty.pooled_errors.target):
-        if tally.trials.ndim == 1:
-            found.append([getattr(measure(tally), name) for name in names])
+    columns_of_cells = []
+    for unit_errors in (uncertainty.group_errors.target, uncertainty.pooled_errors.target):
+        if unit_errors.trials.ndim == 1:
+            columns_of_cells.append([getattr(measure(unit_errors), field) for field in fields])
             continue
         # decisions are known of other trials than scores are, of some speakers of none
-        points = map(tally.operating_point, range(len(tally.errors)))
-        rows = [measure(one.select(np.flatnonzero(one.trials))) for one in points]
-        found.append([np.stack([getattr(row, name) for row in rows]) for name in names])
-    return [np.concatenate(both, axis=-1) for both in zip(*found, strict=True)]
+        points = map(unit_errors.operating_point, range(len(unit_errors.errors)))
+        rows = [
+            measure(point_errors.select(np.flatnonzero(point_errors.trials)))
+            for point_errors in points
+        ]
+        columns_of_cells.append(
+            [np.stack([getattr(measured, field) for measured in rows]) for field in fields]
+        )
+    return [
+        np.concatenate(cells_and_pooled, axis=-1)
+        for cells_and_pooled in zip(*columns_of_cells, strict=True)
+    ]
 
 
-def _people_rows(
+def _add_measure_rows(
     rows: TableBuilder,
-    where: Mapping[str, Any],
-    names: Sequence[str],
-    found: Sequence[LocatedPoint],
+    audit_keys: Mapping[str, Any],
+    group_names: Sequence[str],
+    located_points: Sequence[LocatedPoint],
     metric: str,
     measure: str,
-    ends: Sequence[FloatArray],
-    why: NDArray[Any] | None = None,
+    value_and_limits: Sequence[FloatArray],
+    reasons_by_cell: NDArray[Any] | None = None,
     *,
     limit: float | None = None,
 ) -> None:
     """One measure, with an interval or without, ``[point, group]``, at every point found."""
-    value = ends[0]
-    low, high = ends[1:] or np.full((2, *value.shape), np.nan)
-    reasons = np.where(np.isnan(value), "no trials", "") if why is None else why
-    for i, one in enumerate(found):
+    measured = value_and_limits[0]
+    low, high = value_and_limits[1:] or np.full((2, *measured.shape), np.nan)
+    reasons = (
+        np.where(np.isnan(measured), "no trials", "")
+        if reasons_by_cell is None
+        else reasons_by_cell
+    )
+    for point_index, located in enumerate(located_points):
         rows.add(
-            **where,
-            group=list(names),
+            **audit_keys,
+            group=list(group_names),
             metric=metric,
-            operating_point=one.point.text,
+            operating_point=located.point.text,
             measure=measure,
             limit=limit,
-            value=None if one.reason else value[i],
-            low=None if one.reason else low[i],
-            high=None if one.reason else high[i],
-            reason=one.reason
-            or [UNDEFINED_REASONS.get(text, text) for text in reasons[i].tolist()],
+            value=None if located.reason else measured[point_index],
+            low=None if located.reason else low[point_index],
+            high=None if located.reason else high[point_index],
+            reason=located.reason
+            or [UNDEFINED_REASONS.get(text, text) for text in reasons[point_index].tolist()],
         )

@@ -45,16 +45,16 @@ if TYPE_CHECKING:
     from parivox.core.cluster_errors import ErrorsBySpeaker, Moments
     from parivox.core.counts import FloatArray
 
-_GROUPS = 3
-_SHARED = "shared_speakers"
-_NO_DRAWS = {_SHARED, UNKNOWN_SPEAKERS}
+_MIN_GROUPS = 3
+_SHARED_SPEAKERS = "shared_speakers"
+_CODES_WITHOUT_DRAWS = {_SHARED_SPEAKERS, UNKNOWN_SPEAKERS}
 _NO_VARIANCE = "the variance of too few groups is known"
-_REFUSED = {
+_REASONS = {
     "no_errors": "no group has errors",
     "few_errors": "too few errors to draw a fair system",
     "few_groups": "too few groups with speakers enough to draw a fair system",
     "fixed_groups": "no speakers to exchange between groups",
-    _SHARED: "no valid draws of a fair system: speakers are in several groups",
+    _SHARED_SPEAKERS: "no valid draws of a fair system: speakers are in several groups",
     UNKNOWN_SPEAKERS: REASON_NO_TEST_SPEAKER,
 }
 
@@ -76,15 +76,19 @@ class EqualRatesDraws:
         """Whether it is a rate that draws of a fair system are made of."""
         if rate_point_index(key, self.point_indices) is None:
             return False
-        return _NO_DRAWS.isdisjoint(self.refusals[key[0]])
+        return _CODES_WITHOUT_DRAWS.isdisjoint(self.refusals[key[0]])
 
     def rate_draws(self, keys: Sequence[Key], *, lifted: bool) -> Estimates:
         """Draws of a fair system of these keys, which have them."""
-        parts = [
+        draws_by_rate = [
             self.draws[metric, lifted].with_keys([key for key in keys if key[0] == metric])
             for metric in dict.fromkeys(key[0] for key in keys)
         ]
-        return parts[0] if len(parts) == 1 else parts[0].append_keys(parts[1]).with_keys(keys)
+        return (
+            draws_by_rate[0]
+            if len(draws_by_rate) == 1
+            else draws_by_rate[0].append_keys(draws_by_rate[1]).with_keys(keys)
+        )
 
     def lacks_test_speakers(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
         """Whether there is none of a rate as nontarget trials have no test speaker, ``[key]``."""
@@ -104,80 +108,90 @@ class EqualRatesDraws:
 
     def _heterogeneity(self, rates: Estimates) -> dict[str, Any]:
         """How many times as much the rates differ as those of a fair system."""
-        counts = expect_errors(rates.errors[..., :-1], rates.trials[..., :-1])
-        seen = np.where(counts, rates.groups, np.nan)
-        value, draws = heterogeneity(seen, self.rate_draws(rates.keys, lifted=False).groups)
-        at = floor(value, draws)
-        found = {"value": value, "p": at.p, "floor_mean": at.mean, "floor_95": at.q95}
-        found |= self._group_columns(rates, value, 2)
-        n_groups = (counts & ~np.isnan(rates.groups)).sum(axis=-1)
-        is_few = (found["reason"] == "") & (n_groups < 2)
-        found["reason"][is_few] = "fewer than two groups in which two errors are expected"
-        return found | {"groups": n_groups}
+        is_counted = expect_errors(rates.errors[..., :-1], rates.trials[..., :-1])
+        observed = np.where(is_counted, rates.groups, np.nan)
+        statistic, draws = heterogeneity(observed, self.rate_draws(rates.keys, lifted=False).groups)
+        floors = floor(statistic, draws)
+        columns = {
+            "value": statistic,
+            "p": floors.p,
+            "floor_mean": floors.mean,
+            "floor_95": floors.q95,
+        }
+        columns |= self._group_columns(rates, statistic, 2)
+        n_groups = (is_counted & ~np.isnan(rates.groups)).sum(axis=-1)
+        has_few_groups = (columns["reason"] == "") & (n_groups < 2)
+        columns["reason"][has_few_groups] = "fewer than two groups in which two errors are expected"
+        return columns | {"groups": n_groups}
 
     def _tau_log(self, rates: Estimates) -> dict[str, Any]:
-        chosen = ~np.isnan(rates.groups)
-        counted = without_zeros(rates.errors[..., :-1], rates.trials[..., :-1])
-        observed = np.where(chosen, counted, np.nan)
-        draws = self.rate_draws(rates.keys, lifted=True).mask_groups(chosen).groups
+        is_defined = ~np.isnan(rates.groups)
+        positive_rates = without_zeros(rates.errors[..., :-1], rates.trials[..., :-1])
+        observed = np.where(is_defined, positive_rates, np.nan)
+        draws = self.rate_draws(rates.keys, lifted=True).mask_groups(is_defined).groups
         tau = tau_log(observed, draws)
-        found: dict[str, Any] = {"value": tau.value, "p": tau.p}
-        found["low"], found["high"] = spread_interval(
+        columns: dict[str, Any] = {"value": tau.value, "p": tau.p}
+        columns["low"], columns["high"] = spread_interval(
             np.log(observed), np.log(draws), self.options.confidence
         )
-        at = floor(np.zeros(len(rates.keys)), tau_log_null(draws))
-        found |= {"floor_mean": at.mean, "floor_95": at.q95}
-        return found | self._group_columns(rates, tau.value, _GROUPS)
+        floors = floor(np.zeros(len(rates.keys)), tau_log_null(draws))
+        columns |= {"floor_mean": floors.mean, "floor_95": floors.q95}
+        return columns | self._group_columns(rates, tau.value, _MIN_GROUPS)
 
-    def _group_columns(self, rates: Estimates, value: FloatArray, least: int) -> dict[str, Any]:
+    def _group_columns(
+        self, rates: Estimates, measured: FloatArray, min_groups: int
+    ) -> dict[str, Any]:
         """How many groups each rate has, and why a value of at least so many is unknown."""
         n_groups = (~np.isnan(rates.groups)).sum(axis=-1)
-        words = _few(n_groups, least)
+        reasons = _few_groups_reasons(n_groups, min_groups)
         for i, (metric, _, point) in enumerate(rates.keys):
-            if not words[i] and np.isnan(value[i]):
+            if not reasons[i] and np.isnan(measured[i]):
                 code = self.refusals[metric][self.point_indices[point]]
-                words[i] = _REFUSED.get(str(code), "no group has the rate")
-        return {"groups": n_groups, "reason": words}
+                reasons[i] = _REASONS.get(str(code), "no group has the rate")
+        return {"groups": n_groups, "reason": reasons}
 
     def _variances(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
-        chosen = ~np.isnan(rates.groups)
-        n_groups = chosen.sum(axis=-1)
-        has = chosen & (n_eff > 0)
-        values, known = np.where(has, rates.groups, np.nan), np.where(has, n_eff, 1)
-        single = corrected_variance(values, known)
-        n, seed = self.options.replicates, (self.options.seed, 2)
+        is_defined = ~np.isnan(rates.groups)
+        n_groups = is_defined.sum(axis=-1)
+        has_trials = is_defined & (n_eff > 0)
+        group_rates, n_trials = (
+            np.where(has_trials, rates.groups, np.nan),
+            np.where(has_trials, n_eff, 1),
+        )
+        corrected = corrected_variance(group_rates, n_trials)
+        n_draws, seed = self.options.replicates, (self.options.seed, 2)
         confidence = self.options.confidence
-        doubles, ends = [], []
-        for rates_of, trials in zip(values, known, strict=True):
+        doubles, limits = [], []
+        for rates_of, trials in zip(group_rates, n_trials, strict=True):
             # one stream a key, so that other keys change nothing
-            again = resampled_rates(rates_of, trials, n, np.random.default_rng(seed))
-            double = spread_of_draws(again, trials, confidence)
-            doubles.append((double.median, double.low, double.high))
-            between = spread_interval(rates_of, again - rates_of, confidence)
-            ends.append((between.low, between.high))
-        low, high = np.reshape(ends, (-1, 2)).T ** 2
-        made: dict[str, dict[str, Any]] = {
-            "var_corrected": {"value": single, "low": np.fmin(low, single), "high": high},
+            resampled = resampled_rates(rates_of, trials, n_draws, np.random.default_rng(seed))
+            double_corrected = spread_of_draws(resampled, trials, confidence)
+            doubles.append((double_corrected.median, double_corrected.low, double_corrected.high))
+            interval = spread_interval(rates_of, resampled - rates_of, confidence)
+            limits.append((interval.low, interval.high))
+        low, high = np.reshape(limits, (-1, 2)).T ** 2
+        columns_by_measure: dict[str, dict[str, Any]] = {
+            "var_corrected": {"value": corrected, "low": np.fmin(low, corrected), "high": high},
             "var_double_corrected": dict(
                 zip(("value", "low", "high"), np.reshape(doubles, (-1, 3)).T, strict=True)
             ),
         }
-        for cells in made.values():
-            for name, column in cells.items():
-                cells[name] = np.where(n_groups < _GROUPS, np.nan, column)
-            reason = _few(n_groups, _GROUPS)
-            reason[(reason == "") & np.isnan(cells["value"])] = _NO_VARIANCE
-            cells |= {"groups": n_groups, "reason": reason}
-        return made
+        for columns in columns_by_measure.values():
+            for name, column in columns.items():
+                columns[name] = np.where(n_groups < _MIN_GROUPS, np.nan, column)
+            reason = _few_groups_reasons(n_groups, _MIN_GROUPS)
+            reason[(reason == "") & np.isnan(columns["value"])] = _NO_VARIANCE
+            columns |= {"groups": n_groups, "reason": reason}
+        return columns_by_measure
 
 
 def draw_equal_rates(
     groups: SpeakerErrors,
     moments: Mapping[str, Moments],
-    found: Sequence[LocatedPoint],
+    located_points: Sequence[LocatedPoint],
     options: Options,
     rank: NDArray[np.intp] | None,
-    are_valid: Mapping[str, bool],
+    are_valid_by_rate: Mapping[str, bool],
 ) -> EqualRatesDraws:
     """Draw a fair system of both rates, of groups whose speakers are in no other.
 
@@ -194,61 +208,67 @@ def draw_equal_rates(
     are_valid
         Whether the groups are such, by rate; of a rate that is not asked for there is nothing.
     """
-    points = {one.point.text: i for i, one in enumerate(found)}
+    points = {located.point.text: i for i, located in enumerate(located_points)}
     draws: dict[tuple[str, bool], Estimates] = {}
     refused: dict[str, Sequence[str]] = {}
-    for metric, is_valid in are_valid.items():
+    for metric, is_valid in are_valid_by_rate.items():
         keys = [(metric, "", text) for text in points]
         if not is_valid:
-            why = (
-                UNKNOWN_SPEAKERS if groups.for_rate(metric).has_unknown_speakers.any() else _SHARED
+            reason = (
+                UNKNOWN_SPEAKERS
+                if groups.for_rate(metric).has_unknown_speakers.any()
+                else _SHARED_SPEAKERS
             )
-            refused[metric] = [why] * len(keys)
+            refused[metric] = [reason] * len(keys)
             shape = options.replicates, len(keys), groups.for_rate(metric).n_cells + 1
-            unknown = np.broadcast_to(np.nan, shape)
-            none = Estimates(keys, unknown, keys, unknown, unknown)
-            draws |= {(metric, False): none, (metric, True): none}
+            undefined = np.broadcast_to(np.nan, shape)
+            no_draws = Estimates(keys, undefined, keys, undefined, undefined)
+            draws |= {(metric, False): no_draws, (metric, True): no_draws}
             continue
         rng = np.random.default_rng((options.seed, RATES.index(metric)))
         if metric == "fnr" and null_method(groups.target) == "permutation":
-            null = permuted(_ranked(groups.target, rank), None, options.replicates, rng)
+            equal_rates = permuted(
+                _in_rank_order(groups.target, rank), None, options.replicates, rng
+            )
         else:
-            null = gamma_multinomial(moments[metric], options.replicates, rng)
-        refused[metric] = null.reason.tolist()
-        unknown = (null.reason != "") | np.array([bool(one.reason) for one in found], dtype=bool)
-        counted = null.errors.astype(np.float64), null.trials.astype(np.float64)
+            equal_rates = gamma_multinomial(moments[metric], options.replicates, rng)
+        refused[metric] = equal_rates.reason.tolist()
+        undefined = (equal_rates.reason != "") | np.array(
+            [bool(located.reason) for located in located_points], dtype=bool
+        )
+        null_counts = equal_rates.errors.astype(np.float64), equal_rates.trials.astype(np.float64)
         errors, trials = (
-            np.concatenate((one, one.sum(axis=-1, keepdims=True)), axis=-1)
-            for one in np.broadcast_arrays(*counted)
+            np.concatenate((located, located.sum(axis=-1, keepdims=True)), axis=-1)
+            for located in np.broadcast_arrays(*null_counts)
         )
         pooled = bias.smoothed(errors[..., -1:], trials[..., -1:])
-        for lifted, rates in ((False, null.rates), (True, null.nonzero_rates)):
+        for lifted, rates in ((False, equal_rates.rates), (True, equal_rates.nonzero_rates)):
             values = np.concatenate((rates, pooled), axis=-1)
-            values = np.where(unknown[:, None], np.nan, values)
+            values = np.where(undefined[:, None], np.nan, values)
             draws[metric, lifted] = Estimates(keys, values, keys, errors, trials)
     return EqualRatesDraws(draws, refused, points, options)
 
 
-def _ranked(tally: ErrorsBySpeaker, rank: NDArray[np.intp] | None) -> ErrorsBySpeaker:
+def _in_rank_order(errors: ErrorsBySpeaker, rank: NDArray[np.intp] | None) -> ErrorsBySpeaker:
     """Speakers of each group in an order that names do not change."""
     if rank is None:
-        return tally
-    return tally.select(np.lexsort((rank[tally.speaker], tally.cell)))
+        return errors
+    return errors.select(np.lexsort((rank[errors.speaker], errors.cell)))
 
 
-def _few(n_groups: NDArray[np.int64], least: int) -> NDArray[np.object_]:
+def _few_groups_reasons(n_groups: NDArray[np.int64], min_groups: int) -> NDArray[np.object_]:
     """Why there is no spread of fewer than two or three groups."""
-    words = f"fewer than {'two' if least == 2 else 'three'} groups"
-    return np.where(n_groups < least, words, "").astype(object)
+    reason = f"fewer than {'two' if min_groups == 2 else 'three'} groups"
+    return np.where(n_groups < min_groups, reason, "").astype(object)
 
 
-def floor_distances(draws: FloatArray, kind: str) -> tuple[FloatArray, FloatArray]:
+def floor_distances(draw_biases: FloatArray, kind: str) -> tuple[FloatArray, FloatArray]:
     """How far from fair a fair system is, to either side: on average and at most in 95 %."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        far = np.abs(np.log(draws) if kind == "ratio" else draws)
-    known, q95, _ = draw_summary(far)
-    finite = np.isfinite(far)  # a draw whose reference has no errors has no distance
+        distances = np.abs(np.log(draw_biases) if kind == "ratio" else draw_biases)
+    median, q95, _ = draw_summary(distances)
+    is_finite = np.isfinite(distances)  # a draw whose reference has no errors has no distance
     with np.errstate(invalid="ignore"):
-        mean = np.where(finite, far, 0).sum(axis=0) / finite.sum(axis=0)
-    ends = np.where(np.isnan(known), np.nan, mean), q95
-    return (np.exp(ends[0]), np.exp(ends[1])) if kind == "ratio" else ends
+        mean = np.where(is_finite, distances, 0).sum(axis=0) / is_finite.sum(axis=0)
+    mean_and_q95 = np.where(np.isnan(median), np.nan, mean), q95
+    return (np.exp(mean_and_q95[0]), np.exp(mean_and_q95[1])) if kind == "ratio" else mean_and_q95

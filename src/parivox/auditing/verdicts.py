@@ -119,7 +119,7 @@ def add_verdict_rows(
                 p_holm=p_holm[i],
                 p_bh=p_bh[i],
                 verdict=verdict.code,
-                gates=uncertainty.missing_for_gates(metric, point),
+                gates=uncertainty.unmet_minimums(metric, point),
                 sentence=_sentences(
                     *(metric, verdict, _AGAINST.get(reference, reference), because[i], rest[i]),
                     unchecked=of.has_shared_trials,

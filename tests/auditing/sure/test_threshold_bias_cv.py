@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from parivox.auditing.draws import N_SPLITS, halves
+from parivox.auditing.draws import N_SPLITS, split_halves
 
 COST = (0.05, 1.0, 1.0)
 
@@ -78,7 +78,7 @@ def test_it_is_judged_on_speakers_whose_trials_found_no_threshold(scored, repeat
     (point,) = audit.operating_points
     ids = made.table["id"]
     strata = np.array([ord(name[0]) - ord("a") for name in ids])
-    drawn = halves(strata[made.order], np.random.default_rng((4, 3)))
+    drawn = split_halves(strata[made.order], np.random.default_rng((4, 3)))
     both = np.empty_like(drawn)
     both[:, made.order] = drawn
     p, miss, false = COST
@@ -125,7 +125,7 @@ def test_where_the_smallest_cost_is_zero_it_has_no_interval(scored, width):
 
 def test_halves_are_halves_of_every_group():
     strata = np.array([0] * 10 + [1] * 7 + [2] * 3 + [-1] * 2)
-    both = halves(strata, np.random.default_rng(1))
+    both = split_halves(strata, np.random.default_rng(1))
     assert both.shape == (2 * N_SPLITS, 22)
     one, other = both[:N_SPLITS], both[N_SPLITS:]
     assert ((one + other) == (strata >= 0)).all()
