@@ -1,4 +1,4 @@
-"""What a fair system would show on these speakers and trials: noise floors.
+"""Noise floors: what a system with equal rates in all groups would show on these trials.
 
 See docs/methods/noise-floors.md.
 """
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from parivox.core.cluster_errors import ErrorsBySpeaker, Moments
     from parivox.core.counts import FloatArray
 
-_MIN_GROUPS = 3
+_MIN_GROUPS = 3  # whose spread is estimated
 _SHARED_SPEAKERS = "shared_speakers"
 _CODES_WITHOUT_DRAWS = {_SHARED_SPEAKERS, UNKNOWN_SPEAKERS}
 _NO_VARIANCE = "the variance of too few groups is known"
@@ -61,44 +61,42 @@ _REASONS = {
 
 @frozen
 class EqualRatesDraws:
-    """Draws of a system that treats the groups alike, whose speakers vary as these do.
+    """Draws of a system with equal rates in all groups, whose speakers vary as these do.
 
     Those of a rate are undefined where a speaker behind it is in two groups.
     """
 
     draws: Mapping[tuple[str, bool], Estimates]
-    """``[draw, point, cell]``, by rate and whether half an error stands in the place of none."""
-    refusals: Mapping[str, Sequence[str]]  # why there are none of a rate, by operating point
-    point_indices: Mapping[str, int]  # operating points, with the place of each
+    """``[draw, point, cell]``, by rate and whether half an error is put in the place of none."""
+    refusals: Mapping[str, Sequence[str]]  # why a rate has no draws, by operating point
+    point_indices: Mapping[str, int]  # index of each operating point
     options: Options
 
     def has_draws_of(self, key: Key) -> bool:
-        """Whether it is a rate that draws of a fair system are made of."""
+        """Return whether it is a rate that has equal-rates draws."""
         if rate_point_index(key, self.point_indices) is None:
             return False
         return _CODES_WITHOUT_DRAWS.isdisjoint(self.refusals[key[0]])
 
     def rate_draws(self, keys: Sequence[Key], *, lifted: bool) -> Estimates:
-        """Draws of a fair system of these keys, which have them."""
-        draws_by_rate = [
-            self.draws[metric, lifted].with_keys([key for key in keys if key[0] == metric])
-            for metric in dict.fromkeys(key[0] for key in keys)
-        ]
-        return (
-            draws_by_rate[0]
-            if len(draws_by_rate) == 1
-            else draws_by_rate[0].append_keys(draws_by_rate[1]).with_keys(keys)
-        )
+        """Return the draws of these keys, all of which must have draws."""
+        draws_by_rate = []
+        for metric in dict.fromkeys(key[0] for key in keys):
+            keys_of_rate = [key for key in keys if key[0] == metric]
+            draws_by_rate.append(self.draws[metric, lifted].with_keys(keys_of_rate))
+        if len(draws_by_rate) == 1:
+            return draws_by_rate[0]
+        return draws_by_rate[0].append_keys(draws_by_rate[1]).with_keys(keys)
 
     def lacks_test_speakers(self, keys: Sequence[Key]) -> NDArray[np.bool_]:
-        """Whether there is none of a rate as nontarget trials have no test speaker, ``[key]``."""
+        """Return whether a rate has no draws for want of test speakers, ``[key]``."""
         return np.array([UNKNOWN_SPEAKERS in self.refusals[metric] for metric, _, _ in keys])
 
     def spread_beyond_noise(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
-        """Spread of the rates beyond what speakers make of it, by measure, in order of keys.
+        """Return the spread of the rates beyond that of speakers, by measure, in order of keys.
 
         `rates` are both at every operating point, undefined for groups that do not count, and
-        `n_eff` independent trials that they are worth, ``[key, group]``.
+        `n_eff` the independent trials that they are worth, ``[key, group]``.
         """
         return {
             "heterogeneity": self._heterogeneity(rates),
@@ -107,7 +105,7 @@ class EqualRatesDraws:
         }
 
     def _heterogeneity(self, rates: Estimates) -> dict[str, Any]:
-        """How many times as much the rates differ as those of a fair system."""
+        """Return how many times as much the rates differ as those of a fair system."""
         is_counted = expect_errors(rates.errors[..., :-1], rates.trials[..., :-1])
         observed = np.where(is_counted, rates.groups, np.nan)
         statistic, draws = heterogeneity(observed, self.rate_draws(rates.keys, lifted=False).groups)
@@ -125,6 +123,7 @@ class EqualRatesDraws:
         return columns | {"groups": n_groups}
 
     def _tau_log(self, rates: Estimates) -> dict[str, Any]:
+        """Return the standard deviation of log rates beyond that of speakers."""
         is_defined = ~np.isnan(rates.groups)
         positive_rates = without_zeros(rates.errors[..., :-1], rates.trials[..., :-1])
         observed = np.where(is_defined, positive_rates, np.nan)
@@ -141,7 +140,7 @@ class EqualRatesDraws:
     def _group_columns(
         self, rates: Estimates, measured: FloatArray, min_groups: int
     ) -> dict[str, Any]:
-        """How many groups each rate has, and why a value of at least so many is unknown."""
+        """Return how many groups each rate has, and why a measure of them is undefined."""
         n_groups = (~np.isnan(rates.groups)).sum(axis=-1)
         reasons = _few_groups_reasons(n_groups, min_groups)
         for i, (metric, _, point) in enumerate(rates.keys):
@@ -151,23 +150,23 @@ class EqualRatesDraws:
         return {"groups": n_groups, "reason": reasons}
 
     def _variances(self, rates: Estimates, n_eff: FloatArray) -> dict[str, dict[str, Any]]:
+        """Return the variance of the rates, corrected for noise once and twice."""
         is_defined = ~np.isnan(rates.groups)
         n_groups = is_defined.sum(axis=-1)
         has_trials = is_defined & (n_eff > 0)
-        group_rates, n_trials = (
-            np.where(has_trials, rates.groups, np.nan),
-            np.where(has_trials, n_eff, 1),
-        )
+        group_rates = np.where(has_trials, rates.groups, np.nan)
+        n_trials = np.where(has_trials, n_eff, 1)
         corrected = corrected_variance(group_rates, n_trials)
         n_draws, seed = self.options.replicates, (self.options.seed, 2)
         confidence = self.options.confidence
         doubles, limits = [], []
-        for rates_of, trials in zip(group_rates, n_trials, strict=True):
-            # one stream a key, so that other keys change nothing
-            resampled = resampled_rates(rates_of, trials, n_draws, np.random.default_rng(seed))
+        for rates_of_key, trials in zip(group_rates, n_trials, strict=True):
+            # each key starts the same stream, so that draws do not depend on the other keys
+            rng = np.random.default_rng(seed)
+            resampled = resampled_rates(rates_of_key, trials, n_draws, rng)
             double_corrected = spread_of_draws(resampled, trials, confidence)
             doubles.append((double_corrected.median, double_corrected.low, double_corrected.high))
-            interval = spread_interval(rates_of, resampled - rates_of, confidence)
+            interval = spread_interval(rates_of_key, resampled - rates_of_key, confidence)
             limits.append((interval.low, interval.high))
         low, high = np.reshape(limits, (-1, 2)).T ** 2
         columns_by_measure: dict[str, dict[str, Any]] = {
@@ -193,33 +192,30 @@ def draw_equal_rates(
     rank: NDArray[np.intp] | None,
     are_valid_by_rate: Mapping[str, bool],
 ) -> EqualRatesDraws:
-    """Draw a fair system of both rates, of groups whose speakers are in no other.
+    """Draw both rates of a system with equal rates, for groups whose speakers are in no other.
 
     Parameters
     ----------
     groups, moments
         Errors and trials by speaker and by pair, and how these vary, by rate.
-    found
+    located_points
         Operating points.
     options
         How many draws, and their seed.
     rank
-        Place of each speaker in an order that does not follow from names, if there is one.
-    are_valid
-        Whether the groups are such, by rate; of a rate that is not asked for there is nothing.
+        Rank of each speaker in an order that does not depend on names, if there is one.
+    are_valid_by_rate
+        Whether no speaker is in two groups, by rate; only these rates are drawn.
     """
     points = {located.point.text: i for i, located in enumerate(located_points)}
     draws: dict[tuple[str, bool], Estimates] = {}
-    refused: dict[str, Sequence[str]] = {}
+    refusals: dict[str, Sequence[str]] = {}
     for metric, is_valid in are_valid_by_rate.items():
         keys = [(metric, "", text) for text in points]
         if not is_valid:
-            reason = (
-                UNKNOWN_SPEAKERS
-                if groups.for_rate(metric).has_unknown_speakers.any()
-                else _SHARED_SPEAKERS
-            )
-            refused[metric] = [reason] * len(keys)
+            has_unknown_speakers = groups.for_rate(metric).has_unknown_speakers.any()
+            reason = UNKNOWN_SPEAKERS if has_unknown_speakers else _SHARED_SPEAKERS
+            refusals[metric] = [reason] * len(keys)
             shape = options.replicates, len(keys), groups.for_rate(metric).n_cells + 1
             undefined = np.broadcast_to(np.nan, shape)
             no_draws = Estimates(keys, undefined, keys, undefined, undefined)
@@ -232,43 +228,49 @@ def draw_equal_rates(
             )
         else:
             equal_rates = gamma_multinomial(moments[metric], options.replicates, rng)
-        refused[metric] = equal_rates.reason.tolist()
-        undefined = (equal_rates.reason != "") | np.array(
+        refusals[metric] = equal_rates.reason.tolist()
+        has_no_threshold = np.array(
             [bool(located.reason) for located in located_points], dtype=bool
         )
-        null_counts = equal_rates.errors.astype(np.float64), equal_rates.trials.astype(np.float64)
-        errors, trials = (
-            np.concatenate((located, located.sum(axis=-1, keepdims=True)), axis=-1)
-            for located in np.broadcast_arrays(*null_counts)
+        is_undefined = (equal_rates.reason != "") | has_no_threshold
+        group_counts = np.broadcast_arrays(
+            equal_rates.errors.astype(np.float64), equal_rates.trials.astype(np.float64)
         )
-        pooled = bias.smoothed(errors[..., -1:], trials[..., -1:])
+        errors, trials = (
+            np.concatenate((counts, counts.sum(axis=-1, keepdims=True)), axis=-1)
+            for counts in group_counts
+        )
+        pooled_rates = bias.smoothed(errors[..., -1:], trials[..., -1:])
         for lifted, rates in ((False, equal_rates.rates), (True, equal_rates.nonzero_rates)):
-            values = np.concatenate((rates, pooled), axis=-1)
-            values = np.where(undefined[:, None], np.nan, values)
-            draws[metric, lifted] = Estimates(keys, values, keys, errors, trials)
-    return EqualRatesDraws(draws, refused, points, options)
+            all_rates = np.concatenate((rates, pooled_rates), axis=-1)
+            all_rates = np.where(is_undefined[:, None], np.nan, all_rates)
+            draws[metric, lifted] = Estimates(keys, all_rates, keys, errors, trials)
+    return EqualRatesDraws(draws, refusals, points, options)
 
 
 def _in_rank_order(errors: ErrorsBySpeaker, rank: NDArray[np.intp] | None) -> ErrorsBySpeaker:
-    """Speakers of each group in an order that names do not change."""
+    """Return the speakers of each group in an order that does not depend on names."""
     if rank is None:
         return errors
     return errors.select(np.lexsort((rank[errors.speaker], errors.cell)))
 
 
 def _few_groups_reasons(n_groups: NDArray[np.int64], min_groups: int) -> NDArray[np.object_]:
-    """Why there is no spread of fewer than two or three groups."""
+    """Return why there is no spread of fewer than two or three groups; empty where there is."""
     reason = f"fewer than {'two' if min_groups == 2 else 'three'} groups"
     return np.where(n_groups < min_groups, reason, "").astype(object)
 
 
 def floor_distances(draw_biases: FloatArray, kind: str) -> tuple[FloatArray, FloatArray]:
-    """How far from fair a fair system is, to either side: on average and at most in 95 %."""
+    """Return how far draws of a fair system are from fair, to either side: mean and 95 % quantile.
+
+    `kind` is ``ratio`` for distances as ratios, else they are differences.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         distances = np.abs(np.log(draw_biases) if kind == "ratio" else draw_biases)
     median, q95, _ = draw_summary(distances)
     is_finite = np.isfinite(distances)  # a draw whose reference has no errors has no distance
     with np.errstate(invalid="ignore"):
         mean = np.where(is_finite, distances, 0).sum(axis=0) / is_finite.sum(axis=0)
-    mean_and_q95 = np.where(np.isnan(median), np.nan, mean), q95
-    return (np.exp(mean_and_q95[0]), np.exp(mean_and_q95[1])) if kind == "ratio" else mean_and_q95
+    mean = np.where(np.isnan(median), np.nan, mean)
+    return (np.exp(mean), np.exp(q95)) if kind == "ratio" else (mean, q95)

@@ -95,7 +95,7 @@ def add_rows(
                 add_trend_rows(rows["bias"], where, grouping, points.located, whole, options)
             add_verdict_rows(
                 *(rows["verdicts"], where, names[:-1], points.located, ratios, p_all, of, options),
-                primary=system.primary,
+                primary_point=system.primary,
             )
             at = (rows["limits"], where, names, points.located)
             add_limit_rows(*at, ratios, one.estimates, of, options)

@@ -1,11 +1,12 @@
-"""What can be said at each operating point: verdicts, whom errors fall on, trends.
+"""Conclusions at each operating point: verdicts, speakers with most errors, trends.
 
-The speakers behind most errors are told by their ids, and only where that is asked for.
+Speakers are listed with their ids, and only with the option that asks for it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from parivox.data.grouping import Grouping
 
 BOTH = "fpr+fnr"
-_AGAINST = {
+_REFERENCE_NAMES = {
     "others": "all other groups combined",
     "pooled": "all groups pooled",
     "macro": "the mean of the groups",
@@ -55,15 +56,15 @@ _AGAINST = {
     "best": "the best group",
 }
 MAX_OFFENDERS = 10
-"""Speakers told of one group, error and operating point."""
+"""Speakers listed for one group, error and operating point."""
 
 TREND = "trend"
-_DIFFERS = ("worse", "better")
+_DIFFERENT = ("worse", "better")
 _UNCHECKED = " (not checked without the worst group, as trials count for two groups)"
-_IF_ALIKE = "if variation between speakers is similar in all groups"
-"""Of what is shown by draws of a fair system alone, which are made as if they did."""
-_PAIR = 2
-_LEAST_P = 0.001  # smaller ones are not told apart
+_EQUAL_VARIATION = "if variation between speakers is similar in all groups"
+"""The assumption of equal-rates draws, named where no other test shows the difference."""
+_N_PAIR = 2
+_MIN_SHOWN_P = 0.001  # smaller ones are shown as p < 0.001
 
 
 # --- verdicts ------------------------------------------------------------------------------------
@@ -71,234 +72,344 @@ _LEAST_P = 0.001  # smaller ones are not told apart
 
 def add_verdict_rows(
     rows: TableBuilder,
-    where: Mapping[str, Any],
+    audit_keys: Mapping[str, Any],
     groups: Sequence[str],
-    found: Sequence[LocatedPoint],
-    against: Mapping[tuple[str, str], ReferenceRatios],
-    p_all: Mapping[Key, float],
+    located_points: Sequence[LocatedPoint],
+    ratios_by_rate: Mapping[tuple[str, str], ReferenceRatios],
+    heterogeneity_p: Mapping[Key, float],
     uncertainty: Uncertainty,
     options: Options,
     *,
-    primary: Mapping[str, Any],
+    primary_point: Mapping[str, Any],
 ) -> None:
-    """The verdict on every group and on the system, whose rows have no group.
+    """Add the verdict on every group and on the system, whose rows have no group.
 
-    `against` are ratios to the first reference asked for, by metric and operating point, `p_all` of
-    heterogeneity; verdicts at the `primary` grouping and point are confirmatory.
+    `ratios_by_rate` are ratios to the first reference, by metric and operating point;
+    `heterogeneity_p` is p of all groups at once. Verdicts at the `primary_point`, its grouping
+    included, are confirmatory.
     """
     reference = options.reference[0]
-    others = [group for group in groups if group != reference]
-    is_judged = np.array([group != reference for group in groups])
-    alpha = 1 - options.confidence
-    for place, one in enumerate(found):
-        point = one.point.text
-        ratios = [against[key] for metric in RATES if (key := (metric, point)) in against]
-        if one.reason or len(ratios) < len(RATES):
+    is_compared = np.array([group != reference for group in groups])
+    for point_index, located in enumerate(located_points):
+        point = located.point.text
+        if located.reason or any((metric, point) not in ratios_by_rate for metric in RATES):
             continue
-        p = np.where(is_judged, np.stack([of.p for of in ratios]), np.nan)
-        of_all = [p_all.get((metric, "", point), np.nan) for metric in RATES]
-        p_holm, p_bh, p_system, p_system_holm = _adjusted(p, np.array(of_all), reference)
-        shared = {"operating_point": point, "reference": reference, "margin": options.margin}
-        shared["confirmatory"] = primary.items() <= {**where, **shared}.items()
-        gates = [_too_few(metric, groups, uncertainty, options) for metric in RATES]
-        judged = _judged(ratios, p_holm, gates, options)
-        rest = [of.without_worst or of for of in ratios]
-        below = np.stack([of_lower(of.p, of.ratio) for of in rest])
-        again = _judged(rest, _adjusted(below, np.array(of_all), reference)[0], gates, options)
-        because = _because_of(judged, again, ratios)
-        for i, (metric, of, verdict) in enumerate(zip(RATES, ratios, judged, strict=True)):
-            rows.add(
-                **where,
-                **shared,
+        ratios = [ratios_by_rate[metric, point] for metric in RATES]
+        p = np.where(is_compared, np.stack([ratio.p for ratio in ratios]), np.nan)
+        p_of_all = np.array([heterogeneity_p.get((metric, "", point), np.nan) for metric in RATES])
+        adjusted = _adjusted_p(p, p_of_all, reference)
+        point_columns = {"operating_point": point, "reference": reference, "margin": options.margin}
+        is_primary = primary_point.items() <= {**audit_keys, **point_columns}.items()
+        point_columns["confirmatory"] = is_primary
+        no_verdict_reasons = [
+            _no_verdict_reasons(metric, groups, uncertainty, options) for metric in RATES
+        ]
+        rate_verdicts = _rate_verdicts(ratios, adjusted.p_holm, no_verdict_reasons, options)
+        ratios_without_worst = [ratio.without_worst or ratio for ratio in ratios]
+        p_of_lower = np.stack([of_lower(ratio.p, ratio.ratio) for ratio in ratios_without_worst])
+        verdicts_without_worst = _rate_verdicts(
+            ratios_without_worst,
+            _adjusted_p(p_of_lower, p_of_all, reference).p_holm,
+            no_verdict_reasons,
+            options,
+        )
+        worst_groups = _decisive_worst_groups(rate_verdicts, verdicts_without_worst, ratios)
+        add = partial(rows.add, **audit_keys, **point_columns)
+        for i, (metric, ratio, verdict) in enumerate(
+            zip(RATES, ratios, rate_verdicts, strict=True)
+        ):
+            # a ratio needs p below this, so that Holm's adjusted p is below alpha
+            max_p = (1 - options.confidence) * safe_divide(ratio.p, adjusted.p_holm[i], 1.0)
+            add(
                 group=list(groups),
                 metric=metric,
-                ratio=of.ratio,
-                low=of.low,
-                high=of.high,
-                p=of.p,
-                p_holm=p_holm[i],
-                p_bh=p_bh[i],
+                ratio=ratio.ratio,
+                low=ratio.low,
+                high=ratio.high,
+                p=ratio.p,
+                p_holm=adjusted.p_holm[i],
+                p_bh=adjusted.p_bh[i],
                 verdict=verdict.code,
                 gates=uncertainty.unmet_minimums(metric, point),
                 sentence=_sentences(
-                    *(metric, verdict, _AGAINST.get(reference, reference), because[i], rest[i]),
-                    unchecked=of.has_shared_trials,
+                    metric,
+                    verdict,
+                    _REFERENCE_NAMES.get(reference, reference),
+                    worst_groups[i],
+                    ratios_without_worst[i],
+                    unchecked=ratio.has_shared_trials,
                 ),
                 reason=verdict.reason,
-                because_of=because[i],
+                because_of=worst_groups[i],
                 **uncertainty.best_guesses.ratio_columns(
-                    metric, point, of.low, of.high, alpha * safe_divide(of.p, p_holm[i], 1.0)
+                    metric, point, ratio.low, ratio.high, max_p
                 ),
             )
-        codes = np.stack([of.code for of in judged])
-        reasons = np.stack([of.reason for of in judged])
-        both = [
-            joint(fnr=fnr, fpr=fpr, fnr_worst=of_fnr, fpr_worst=of_fpr)
-            for (fpr, fnr), (of_fpr, of_fnr) in zip(codes.T.tolist(), because.T, strict=True)
+        codes = np.stack([verdict.code for verdict in rate_verdicts])
+        reasons = np.stack([verdict.reason for verdict in rate_verdicts])
+        joint_sentences = [
+            joint(fnr=fnr, fpr=fpr, fnr_worst=fnr_worst, fpr_worst=fpr_worst)
+            for (fpr, fnr), (fpr_worst, fnr_worst) in zip(
+                codes.T.tolist(), worst_groups.T, strict=True
+            )
         ]
-        rows.add(
-            **where,
-            **shared,
+        add(
             group=list(groups),
             metric=BOTH,
             verdict=overall(codes.T),
-            sentence=np.where(is_judged, both, "is the reference"),
-            because_of=_without(codes, because),
+            sentence=np.where(is_compared, joint_sentences, "is the reference"),
+            because_of=_worst_by_group(codes, worst_groups),
         )
-        unlike = np.array(
-            [_if_unlike(uncertainty.point_intervals[metric], place) for metric in RATES]
+        welch_p = np.array(
+            [_welch_p(uncertainty.point_intervals[metric], point_index) for metric in RATES]
         )
-        for metric, chosen in (("fpr", [0]), ("fnr", [1]), (BOTH, [0, 1])):
-            of_both, why = codes[chosen][:, is_judged], reasons[chosen][:, is_judged]
-            code = str(overall(of_both.reshape(-1)))
-            shown = p_system_holm[chosen] < alpha
-            is_shown, if_alike = bool(shown.any()), ""
-            if code == "cannot_tell" and is_shown:
-                code = "differs"
-                if len(groups) > _PAIR and not (unlike[chosen][shown] < alpha).any():
-                    if_alike = _IF_ALIKE
-            of_worst = because[chosen][:, is_judged]
-            words = _of_system(others, code, of_both, of_worst, why, one, options)
-            tests: dict[str, Any] = {}
-            if metric != BOTH and not np.isnan(p_system[chosen[0]]):
-                tests = {"p": p_system[chosen[0]], "p_holm": p_system_holm[chosen[0]]}
-                if is_shown or len(groups) > _PAIR:
-                    words = _with_all(words, float(tests["p_holm"]), is_shown=is_shown)
-            if if_alike:
-                words = words.replace("between groups", f"between groups, {if_alike}", 1)
-            tests |= {"verdict": code, "sentence": words, "reason": if_alike}
-            rows.add(**where, **shared, group="", metric=metric, **tests)
+        for metric, rate_indices in (("fpr", [0]), ("fnr", [1]), (BOTH, [0, 1])):
+            compared = _ComparedGroups(
+                _selected(groups, is_compared),
+                codes[rate_indices][:, is_compared],
+                worst_groups[rate_indices][:, is_compared],
+                reasons[rate_indices][:, is_compared],
+            )
+            add(
+                group="",
+                metric=metric,
+                **_system_columns(
+                    compared,
+                    len(groups),
+                    adjusted.p_of_all[rate_indices],
+                    adjusted.p_of_all_holm[rate_indices],
+                    welch_p[rate_indices],
+                    located,
+                    options,
+                ),
+            )
 
 
-def _if_unlike(rates: Interval, place: int) -> float:
-    """P value of one rate of all groups at an operating point, whose speakers may vary unlike."""
-    return float(welch(*(of[place, :-1] for of in (rates.rate, rates.se, rates.df))))
+class _ComparedGroups(NamedTuple):
+    """The verdicts on the groups that are compared with the reference, in one rate or both."""
+
+    groups: list[str]
+    codes: NDArray[np.str_]  # [metric, group]
+    worst_groups: NDArray[np.object_]  # [metric, group]
+    reasons: NDArray[np.str_]  # [metric, group]
+
+    def select(self, is_selected: NDArray[np.bool_]) -> _ComparedGroups:
+        """Return some of the groups."""
+        return _ComparedGroups(
+            _selected(self.groups, is_selected),
+            self.codes[:, is_selected],
+            self.worst_groups[:, is_selected],
+            self.reasons[:, is_selected],
+        )
 
 
-def _adjusted(p: FloatArray, of_all: FloatArray, reference: str) -> tuple[FloatArray, ...]:
-    """Adjusted p of groups, ``[metric, group]``, by Holm and by BH; p of all, plain and adjusted.
+def _system_columns(
+    compared: _ComparedGroups,
+    n_groups: int,
+    p_of_all: FloatArray,
+    p_of_all_holm: FloatArray,
+    welch_p: FloatArray,
+    located: LocatedPoint,
+    options: Options,
+) -> dict[str, Any]:
+    """Return verdict, sentence and p of the system, in one rate or in both.
 
-    Of two groups the ratio is the test of both.
+    `p_of_all` is the test of all groups at once, plain and adjusted by Holm, and `welch_p` Welch's,
+    which does not take the variation between speakers to be similar in all groups; each
+    ``[metric]``.
     """
-    one = of_hypotheses(p, reference)
+    alpha = 1 - options.confidence
+    is_significant = p_of_all_holm < alpha
+    differs = bool(is_significant.any())
+    code, assumption = str(overall(compared.codes.reshape(-1))), ""
+    if code == "cannot_tell" and differs:
+        code = "differs"
+        # of two groups, the test is that of their ratio, which assumes no such thing
+        if n_groups > _N_PAIR and not (welch_p[is_significant] < alpha).any():
+            assumption = _EQUAL_VARIATION
+    sentence_of_system = _system_sentence(compared, code, located, options)
+    columns: dict[str, Any] = {}
+    if p_of_all.size == 1 and not np.isnan(p_of_all[0]):
+        columns = {"p": p_of_all[0], "p_holm": p_of_all_holm[0]}
+        if differs or n_groups > _N_PAIR:
+            sentence_of_system = _with_test_of_all(
+                sentence_of_system, float(p_of_all_holm[0]), differs=differs
+            )
+    if assumption:
+        sentence_of_system = sentence_of_system.replace(
+            "between groups", f"between groups, {assumption}", 1
+        )
+    columns |= {"verdict": code, "sentence": sentence_of_system, "reason": assumption}
+    return columns
+
+
+def _welch_p(rates: Interval, point_index: int) -> float:
+    """Return Welch's p of one rate of all groups at a point, whose speakers may vary unequally."""
+    return float(welch(*(column[point_index, :-1] for column in (rates.rate, rates.se, rates.df))))
+
+
+class _AdjustedP(NamedTuple):
+    """P values of groups, ``[metric, group]``, and of all groups at once, ``[metric]``."""
+
+    p_holm: FloatArray
+    p_bh: FloatArray
+    p_of_all: FloatArray
+    p_of_all_holm: FloatArray
+
+
+def _adjusted_p(p: FloatArray, p_of_all: FloatArray, reference: str) -> _AdjustedP:
+    """Return p of groups adjusted by Holm and by BH, and p of all groups, plain and adjusted.
+
+    With two groups the ratio is the test of both, and of all.
+    """
+    hypotheses = of_hypotheses(p, reference)
     p_holm, p_bh = (
-        np.where(np.isnan(p), np.nan, by(one.reshape(-1)).reshape(one.shape))
-        for by in (holm, benjamini_hochberg)
+        np.where(np.isnan(p), np.nan, adjust(hypotheses.reshape(-1)).reshape(hypotheses.shape))
+        for adjust in (holm, benjamini_hochberg)
     )
-    if one.shape != p.shape:
-        return p_holm, p_bh, one[:, 0], np.fmax.reduce(p_holm, axis=-1)
-    p_holm, of_all_holm = asked_together(p_holm, holm(of_all))
-    return p_holm, p_bh, of_all, of_all_holm
+    if hypotheses.shape != p.shape:
+        return _AdjustedP(p_holm, p_bh, hypotheses[:, 0], np.fmax.reduce(p_holm, axis=-1))
+    p_holm, p_of_all_holm = asked_together(p_holm, holm(p_of_all))
+    return _AdjustedP(p_holm, p_bh, p_of_all, p_of_all_holm)
 
 
-def _too_few(
+def _no_verdict_reasons(
     metric: str, groups: Sequence[str], uncertainty: Uncertainty, options: Options
 ) -> list[str]:
-    """Why nothing is concluded about a group; empty where something may be."""
-    least, reference = options.minimums.inference, options.reference[0]
+    """Return why each group has no verdict; empty where it may have one."""
+    min_speakers, reference = options.minimums.inference, options.reference[0]
     speakers = uncertainty.rate_intervals.n_units[metric][:-1]
-    few = np.where(speakers < least, f"fewer than {least} speakers", "")
-    lacking = uncertainty.metrics_lack_test_speakers([metric])[0]
-    at = list(groups).index(reference) if reference in groups else -1  # last, of all of them
-    few = np.where(lacking[:-1] | lacking[at], UNKNOWN_SPEAKERS, few)
-    words = np.where(speakers > 0, few, NO_TRIALS[metric]).tolist()
-    return ["is the reference" if g == reference else w for g, w in zip(groups, words, strict=True)]
+    reasons = np.where(speakers < min_speakers, f"fewer than {min_speakers} speakers", "")
+    lacks_test_speakers = uncertainty.metrics_lack_test_speakers([metric])[0]
+    # other references are made of all groups, whose pooled row is the last cell
+    reference_index = list(groups).index(reference) if reference in groups else -1
+    lacks_them = lacks_test_speakers[:-1] | lacks_test_speakers[reference_index]
+    reasons = np.where(lacks_them, UNKNOWN_SPEAKERS, reasons)
+    group_reasons = np.where(speakers > 0, reasons, NO_TRIALS[metric]).tolist()
+    return [
+        "is the reference" if group == reference else reason
+        for group, reason in zip(groups, group_reasons, strict=True)
+    ]
 
 
-def _judged(
-    ratios: Sequence[ReferenceRatios], p: FloatArray, gates: Sequence[list[str]], options: Options
+def _rate_verdicts(
+    ratios: Sequence[ReferenceRatios],
+    p: FloatArray,
+    reasons_without_verdict: Sequence[list[str]],
+    options: Options,
 ) -> list[Verdicts]:
-    """The verdict on each group in either rate."""
+    """Return the verdict on each group in either rate."""
     return [
         verdicts(
-            *(of.ratio, of.low, of.high, adjusted),
-            gate=gate,
-            pooled=of.pooled_rate,
+            ratio.ratio,
+            ratio.low,
+            ratio.high,
+            p_adjusted,
+            gate=reasons,
+            pooled=ratio.pooled_rate,
             confidence=options.confidence,
             margin=options.margin,
         )
-        for of, adjusted, gate in zip(ratios, p, gates, strict=True)
+        for ratio, p_adjusted, reasons in zip(ratios, p, reasons_without_verdict, strict=True)
     ]
 
 
-def _because_of(
-    judged: Sequence[Verdicts], again: Sequence[Verdicts], ratios: Sequence[ReferenceRatios]
+def _decisive_worst_groups(
+    rate_verdicts: Sequence[Verdicts],
+    verdicts_without_worst: Sequence[Verdicts],
+    ratios: Sequence[ReferenceRatios],
 ) -> NDArray[np.object_]:
-    """The worst group, where one is better but not `again` without it, ``[metric, group]``.
+    """Return the worst group where a group is better only because of it, ``[metric, group]``.
 
     See docs/methods/verdicts.md#better-than-whom.
     """
-    pairs = zip(judged, again, strict=True)
-    vanishes = np.stack([(one.code == "better") & (rest.code != "better") for one, rest in pairs])
-    return np.where(vanishes, np.array([[of.worst_group] for of in ratios], dtype=object), "")
+    is_better_with, is_better_without = (
+        np.stack([verdict.code == "better" for verdict in verdicts_of_rates])
+        for verdicts_of_rates in (rate_verdicts, verdicts_without_worst)
+    )
+    worst_group = np.array([[ratio.worst_group] for ratio in ratios], dtype=object)
+    return np.where(is_better_with & ~is_better_without, worst_group, "")
 
 
-def _without(codes: NDArray[np.str_], because: NDArray[np.object_]) -> list[str]:
-    """Without which groups each is not shown to differ in anything, if there are any."""
-    is_plain = (np.isin(codes, _DIFFERS) & (because == "")).any(axis=0)
-    return [
-        "" if plain else " and ".join(dict.fromkeys(filter(None, worst)))
-        for plain, worst in zip(is_plain.tolist(), because.T.tolist(), strict=True)
-    ]
+def _worst_by_group(codes: NDArray[np.str_], worst_groups: NDArray[np.object_]) -> list[str]:
+    """Return the worst groups that a group differs only because of; empty if it differs anyway."""
+    differs_anyway = (np.isin(codes, _DIFFERENT) & (worst_groups == "")).any(axis=0)
+    worst_by_group = []
+    for differs, worst_of_rates in zip(differs_anyway, worst_groups.T.tolist(), strict=True):
+        names = [] if differs else dict.fromkeys(filter(None, worst_of_rates))
+        worst_by_group.append(" and ".join(names))
+    return worst_by_group
 
 
 def _sentences(
     metric: str,
-    of: Verdicts,
+    verdict: Verdicts,
     against: str,
-    because: NDArray[np.object_],
-    rest: ReferenceRatios,
+    worst_groups: NDArray[np.object_],
+    ratio_without_worst: ReferenceRatios,
     *,
     unchecked: bool,
 ) -> list[str]:
-    """What is said of each group; `unchecked` is whether of none it is known without the worst."""
-    columns = (of.code, of.ratio, of.low, of.high, of.reason)
-    but_for = (because, rest.ratio, rest.low, rest.high)
-    return [
-        sentence(metric, code, ratio, low, high, reason=reason, against=against)  # type: ignore[arg-type]
-        + (not_without(*without) or (_UNCHECKED if unchecked and code == "better" else ""))
-        for code, ratio, low, high, reason, *without in zip(
-            *(c.tolist() for c in (*columns, *but_for)), strict=True
-        )
-    ]
+    """Return a sentence on each group.
 
-
-def _of_system(
-    names: list[str],
-    code: str,
-    codes: NDArray[np.str_],
-    because: NDArray[np.object_],
-    reasons: NDArray[np.str_],
-    found: LocatedPoint,
-    options: Options,
-) -> str:
-    """What is said of the system, with the groups that it rests on; ``[metric, group]``.
-
-    Groups without trials are none of those that might differ: they are counted apart.
+    With `unchecked`, the ratios without the worst group are unknown.
     """
-    has = np.asarray(~np.isin(reasons, list(NO_TRIALS.values())).all(axis=0))
-    if has.any() and not has.all():
-        lacking = {INCONCLUSIVE_REASONS[reason] for reason in reasons[:, ~has].flat}
-        what = lacking.pop() if len(lacking) == 1 else "no trials"
-        n = int((~has).sum())
-        named = _where(names, has)
-        kept = codes[:, has], because[:, has], reasons[:, has]
-        words = _of_system(named, code, *kept, found, options)
-        return f"{words}; {n} {'has' if n == 1 else 'have'} {what}"
-    n, unknown = len(names), int((codes == "cannot_tell").any(axis=0).sum())
+    columns = (
+        verdict.code,
+        verdict.ratio,
+        verdict.low,
+        verdict.high,
+        verdict.reason,
+        worst_groups,
+        ratio_without_worst.ratio,
+        ratio_without_worst.low,
+        ratio_without_worst.high,
+    )
+    group_sentences = []
+    for code, ratio, low, high, reason, *without_worst in zip(
+        *(column.tolist() for column in columns), strict=True
+    ):
+        qualification = not_without(*without_worst)
+        if not qualification and unchecked and code == "better":
+            qualification = _UNCHECKED
+        statement = sentence(metric, code, ratio, low, high, reason=reason, against=against)  # type: ignore[arg-type]
+        group_sentences.append(statement + qualification)
+    return group_sentences
+
+
+def _system_sentence(
+    compared: _ComparedGroups, code: str, located: LocatedPoint, options: Options
+) -> str:
+    """Return the sentence on the system, with the groups that it rests on.
+
+    Groups without trials are counted apart, as they cannot differ.
+    """
+    has_no_trials = np.asarray(np.isin(compared.reasons, list(NO_TRIALS.values())).all(axis=0))
+    if has_no_trials.any() and not has_no_trials.all():
+        reasons = compared.reasons[:, has_no_trials]
+        missing_classes = {INCONCLUSIVE_REASONS[reason] for reason in reasons.flat}
+        missing_class = missing_classes.pop() if len(missing_classes) == 1 else "no trials"
+        n_without_trials = int(has_no_trials.sum())
+        verb = "has" if n_without_trials == 1 else "have"
+        with_trials = _system_sentence(compared.select(~has_no_trials), code, located, options)
+        return f"{with_trials}; {n_without_trials} {verb} {missing_class}"
+    n_groups = len(compared.groups)
+    n_inconclusive = int((compared.codes == "cannot_tell").any(axis=0).sum())
     if code == "no_difference":
         margin = f"{options.margin:g} times"
-        return f"{_all_groups(n)} equivalent: none differs by more than {margin}"
+        return f"{_all_groups(n_groups)} equivalent: none differs by more than {margin}"
     if code == "differs":
-        return _differing(names, codes, because, unknown)
-    whole = f"{_all_groups(n)} inconclusive"
-    if np.isinf(found.threshold):
-        return f"{whole}: the threshold is infinite"
-    for why in ("too_common", UNKNOWN_SPEAKERS, *NO_TRIALS.values()):
-        if (reasons == why).all():
-            return f"{whole}: {INCONCLUSIVE_REASONS[why]}"
-    whose = _all_groups(n) if unknown == n else f"{unknown} of {n} groups are"
-    return f"no significant difference; {whose} inconclusive"
+        return _differing_sentence(compared, n_inconclusive)
+    all_inconclusive = f"{_all_groups(n_groups)} inconclusive"
+    if np.isinf(located.threshold):
+        return f"{all_inconclusive}: the threshold is infinite"
+    for reason in ("too_common", UNKNOWN_SPEAKERS, *NO_TRIALS.values()):
+        if (compared.reasons == reason).all():
+            return f"{all_inconclusive}: {INCONCLUSIVE_REASONS[reason]}"
+    subject = f"{n_inconclusive} of {n_groups} groups are"
+    if n_inconclusive == n_groups:
+        subject = _all_groups(n_groups)
+    return f"no significant difference; {subject} inconclusive"
 
 
 def _all_groups(n_groups: int) -> str:
@@ -307,47 +418,57 @@ def _all_groups(n_groups: int) -> str:
     return subject.get(n_groups, f"all {n_groups} groups are")
 
 
-def _differing(
-    names: list[str], codes: NDArray[np.str_], because: NDArray[np.object_], unknown: int
-) -> str:
-    """Which groups are shown to differ, where some do, and of how many it can't be told."""
-    without = _without(codes, because)
-    is_plain = np.array([not worst for worst in without])
-    better = [
-        f"better{not_without(worst)}: {', '.join(_where(names, [of == worst for of in without]))}"
-        for worst in dict.fromkeys(filter(None, without))
-    ]
-    if len(codes) > 1:  # in either rate
-        differ = _where(names, np.isin(codes, _DIFFERS).any(axis=0) & is_plain)
-        if not differ and not better:
-            return f"rates differ between groups; {_all_groups(len(names))} inconclusive"
-        some = f"{len(differ)} of {len(names)} groups differ: {', '.join(differ)}"
-        words = [some if differ else "rates differ between groups", *better]
-        return "; ".join([*words, f"{unknown} inconclusive"] if unknown else words)
-    shown = {code: _where(names, (codes[0] == code) & is_plain) for code in _DIFFERS}
-    words = [f"{code}: {', '.join(of)}" for code, of in shown.items() if of] + better
-    if unknown:
-        words.append(_the_rest(unknown, "other " if words else ""))
-    return "; ".join(words)
+def _differing_sentence(compared: _ComparedGroups, n_inconclusive: int) -> str:
+    """Return which groups differ, where some do, and how many are inconclusive."""
+    groups, codes = compared.groups, compared.codes
+    worst_by_group = _worst_by_group(codes, compared.worst_groups)
+    differs_anyway = np.array([not worst_group for worst_group in worst_by_group])
+    better_clauses = []
+    for worst_group in dict.fromkeys(filter(None, worst_by_group)):
+        rests_on_it = [worst == worst_group for worst in worst_by_group]
+        better_groups = ", ".join(_selected(groups, rests_on_it))
+        better_clauses.append(f"better{not_without(worst_group)}: {better_groups}")
+    if len(codes) > 1:  # both rates
+        is_different = np.isin(codes, _DIFFERENT).any(axis=0)
+        differing_groups = _selected(groups, is_different & differs_anyway)
+        if not differing_groups and not better_clauses:
+            return f"rates differ between groups; {_all_groups(len(groups))} inconclusive"
+        clauses = ["rates differ between groups"]
+        if differing_groups:
+            n_differing = f"{len(differing_groups)} of {len(groups)} groups differ"
+            clauses = [f"{n_differing}: {', '.join(differing_groups)}"]
+        clauses += better_clauses
+        if n_inconclusive:
+            clauses.append(f"{n_inconclusive} inconclusive")
+        return "; ".join(clauses)
+    clauses = []
+    for code in _DIFFERENT:
+        groups_of_code = _selected(groups, (codes[0] == code) & differs_anyway)
+        if groups_of_code:
+            clauses.append(f"{code}: {', '.join(groups_of_code)}")
+    clauses += better_clauses
+    if n_inconclusive:
+        clauses.append(_rest_is_inconclusive(n_inconclusive, "other " if clauses else ""))
+    return "; ".join(clauses)
 
 
-def _the_rest(n_groups: int, other: str) -> str:
+def _rest_is_inconclusive(n_groups: int, other_word: str) -> str:
     """Say that the (other) groups are inconclusive."""
     if n_groups == 1:
-        return f"the {other}group is inconclusive"
-    return f"the {other}{n_groups} groups are inconclusive"
+        return f"the {other_word}group is inconclusive"
+    return f"the {other_word}{n_groups} groups are inconclusive"
 
 
-def _where(names: list[str], holds: Sequence[bool] | NDArray[np.bool_]) -> list[str]:
-    return [name for name, does in zip(names, holds, strict=True) if does]
+def _selected(groups: Sequence[str], is_selected: Sequence[bool] | NDArray[np.bool_]) -> list[str]:
+    return [group for group, selected in zip(groups, is_selected, strict=True) if selected]
 
 
-def _with_all(words: str, p: float, *, is_shown: bool) -> str:
-    """What is said of groups one by one, after whether they differ at all."""
-    chance = "p < 0.001" if p < _LEAST_P else f"p = {p:.2g}"
-    if is_shown:
-        return f"rates differ between groups (adjusted {chance}); {words}"
-    return f"{words} (heterogeneity test: adjusted {chance})"
+def _with_test_of_all(sentence_of_groups: str, p: float, *, differs: bool) -> str:
+    """Return the sentence on single groups with the test of whether they differ at all."""
+    p_in_words = "p < 0.001" if p < _MIN_SHOWN_P else f"p = {p:.2g}"
+    if differs:
+        return f"rates differ between groups (adjusted {p_in_words}); {sentence_of_groups}"
+    return f"{sentence_of_groups} (heterogeneity test: adjusted {p_in_words})"
 
 
 # --- speakers with most errors -------------------------------------------------------------------
@@ -355,39 +476,41 @@ def _with_all(words: str, p: float, *, is_shown: bool) -> str:
 
 def add_offender_rows(
     rows: TableBuilder,
-    where: Mapping[str, str],
+    audit_keys: Mapping[str, str],
     groups: Sequence[str],
-    tallied: SpeakerErrors,
-    found: Sequence[LocatedPoint],
-    ids: Sequence[str],
+    errors_of_cells: SpeakerErrors,
+    located_points: Sequence[LocatedPoint],
+    speaker_ids: Sequence[str],
 ) -> None:
-    """The speakers with most errors of each cell at each operating point, by their ids.
+    """Add the speakers with most errors of each cell at each operating point, with their ids.
 
-    `tallied` is who takes part in the trials of each cell, `ids` those of the speakers by number,
-    rising.
+    `errors_of_cells` are the errors by speaker of each cell, `speaker_ids` the ids by number.
     """
     for metric in RATES:
-        tally = tallied.for_rate(metric)
-        # of whoever takes part, in the order of sums over them
-        cell, speaker = tally.cell_speakers
-        errors, trials = np.broadcast_arrays(tally.errors, tally.trials)
-        totals = tally.sum_by_cell(errors)
-        for point, one in enumerate(found):
-            if one.reason:
+        unit_errors = errors_of_cells.for_rate(metric)
+        # in the order of sums by speaker
+        cell, speaker = unit_errors.cell_speakers
+        errors, trials = np.broadcast_arrays(unit_errors.errors, unit_errors.trials)
+        totals = unit_errors.sum_by_cell(errors)
+        for point_index, located in enumerate(located_points):
+            if located.reason:
                 continue
-            wrong, tried = (tally.sum_by_speaker(x[point]) for x in (errors, trials))
-            for i, group in enumerate(groups):
-                here = np.flatnonzero((cell == i) & (wrong > 0))
-                first = here[np.lexsort((speaker[here], -wrong[here]))][:MAX_OFFENDERS]
+            n_errors, n_trials = (
+                unit_errors.sum_by_speaker(counts[point_index]) for counts in (errors, trials)
+            )
+            for group_index, group in enumerate(groups):
+                with_errors = np.flatnonzero((cell == group_index) & (n_errors > 0))
+                order = np.lexsort((speaker[with_errors], -n_errors[with_errors]))
+                most_errors = with_errors[order][:MAX_OFFENDERS]
                 rows.add(
-                    **where,
+                    **audit_keys,
                     group=group,
                     metric=metric,
-                    operating_point=one.point.text,
-                    speaker=[ids[k] for k in speaker[first]],
-                    errors=wrong[first].astype(np.int64),
-                    trials=tried[first].astype(np.int64),
-                    share=wrong[first] / max(totals[point, i], 1),
+                    operating_point=located.point.text,
+                    speaker=[speaker_ids[number] for number in speaker[most_errors]],
+                    errors=n_errors[most_errors].astype(np.int64),
+                    trials=n_trials[most_errors].astype(np.int64),
+                    share=n_errors[most_errors] / max(totals[point_index, group_index], 1),
                 )
 
 
@@ -396,50 +519,55 @@ def add_offender_rows(
 
 def add_trend_rows(
     rows: TableBuilder,
-    where: Mapping[str, Any],
+    audit_keys: Mapping[str, Any],
     grouping: Grouping,
-    found: Sequence[LocatedPoint],
+    located_points: Sequence[LocatedPoint],
     uncertainty: Uncertainty,
     options: Options,
 ) -> None:
-    """Log odds of an error per unit of the number that a grouping's bands are made of.
+    """Add log odds of an error per unit of the number that a grouping's bands are made of.
 
-    The unit is the power of ten that fits into the range of the numbers: ten years of age. The
-    group is then the attribute itself, and the definition the unit.
+    The unit is the power of ten that fits into the range of the numbers, such as ten years of age.
+    The group is then the attribute itself, and the definition the unit.
     """
     if grouping.speaker_numbers is None:
         return
-    numbers, name = grouping.speaker_numbers, grouping.attributes[0].rpartition(":")[0]
-    unit = _unit(numbers[np.unique(uncertainty.pooled_errors.target.speaker)])
+    numbers, attribute = grouping.speaker_numbers, grouping.attributes[0].rpartition(":")[0]
+    unit = _trend_unit(numbers[np.unique(uncertainty.pooled_errors.target.speaker)])
     for metric in RATES:
-        for i, one in enumerate(found):
-            own = uncertainty.pooled_errors.for_rate(metric).operating_point(i)
-            key = {
-                "group": name,
+        for point_index, located in enumerate(located_points):
+            errors_at_point = uncertainty.pooled_errors.for_rate(metric).operating_point(point_index)
+            row_keys = {
+                "group": attribute,
                 "metric": metric,
                 "definition": f"per {unit:g}",
-                "operating_point": one.point.text,
+                "operating_point": located.point.text,
                 "measure": TREND,
                 "zero": "none",
             }
-            if own.has_unknown_speakers.any():
-                rows.add(**where, **key, reason=one.reason or REASON_NO_TEST_SPEAKER)
+            if errors_at_point.has_unknown_speakers.any():
+                rows.add(**audit_keys, **row_keys, reason=located.reason or REASON_NO_TEST_SPEAKER)
                 continue
-            made = trend(own, numbers / unit, options.confidence)
-            values = {"value": made.slope, "low": made.low, "high": made.high, "p": made.p}
+            if located.reason:
+                rows.add(**audit_keys, **row_keys, reason=located.reason)
+                continue
+            fitted = trend(errors_at_point, numbers / unit, options.confidence)
+            code = str(fitted.reason[0])
             rows.add(
-                **where,
-                **key,
-                reason=one.reason
-                or UNDEFINED_REASONS.get(str(made.reason[0]), str(made.reason[0])),
-                **{k: None if one.reason else float(of[0]) for k, of in values.items()},
+                **audit_keys,
+                **row_keys,
+                value=float(fitted.slope[0]),
+                low=float(fitted.low[0]),
+                high=float(fitted.high[0]),
+                p=float(fitted.p[0]),
+                reason=UNDEFINED_REASONS.get(code, code),
             )
 
 
-def _unit(numbers: FloatArray) -> float:
-    """The power of ten that fits into the range of most numbers."""
-    known = numbers[~np.isnan(numbers)]
-    if not known.size:
+def _trend_unit(numbers: FloatArray) -> float:
+    """Return the power of ten that fits into the range of most numbers."""
+    known_numbers = numbers[~np.isnan(numbers)]
+    if not known_numbers.size:
         return 1.0
-    low, high = np.quantile(known, [0.05, 0.95])
+    low, high = np.quantile(known_numbers, [0.05, 0.95])
     return float(10.0 ** np.floor(np.log10(high - low))) if high > low else 1.0
