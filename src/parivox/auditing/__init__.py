@@ -109,7 +109,7 @@ if TYPE_CHECKING:
         LIMITS as LIMITS,
     )
     from parivox.auditing.limits import (
-        failing as failing,
+        failing_findings as failing_findings,
     )
     from parivox.auditing.missing_scores import (
         MISSING_SCORES as MISSING_SCORES,
@@ -216,7 +216,7 @@ _HOMES = {
         "blocks_replacing_speakers",
         "finest_groups",
     ),
-    "parivox.auditing.limits": ("LIMITS", "failing"),
+    "parivox.auditing.limits": ("LIMITS", "failing_findings"),
     "parivox.auditing.missing_scores": ("MISSING_SCORES", "MISSING_TARGETS"),
     "parivox.auditing.operating_points": (
         "SAME_TRIALS",

@@ -1,6 +1,6 @@
-"""Which attributes go together among the speakers, so that one may do what another seems to do.
+"""Associations between attributes, by which a difference by one may be due to another.
 
-Rates of all groups on one mixture of strata, beside the crude ones, take the other attribute out
+Standardised rates, of all groups on one mixture of strata, remove the effect of the other attribute
 (docs/methods/confounding.md#standardised-rates).
 """
 
@@ -51,12 +51,12 @@ _REASONS = {
 def confounding_relations(
     trials: TrialSet | SpeakerCounts, groupings: Sequence[Grouping], options: Options
 ) -> list[dict[str, Any]]:
-    """Which attributes of the groupings go together, as an audit records it.
+    """Return the associations between attributes of the groupings, as an audit records them.
 
-    Every attribute of speakers or recordings counts, alone or in a combination; of recordings, a
-    speaker has the value that most of its own have, which a tally does not tell. Each pair is told
-    twice, as either is the one that groups are compared by; p values are adjusted over the pairs,
-    those aside of which one tells the other.
+    Every attribute of speakers or recordings counts, alone or in a combination. For an attribute of
+    recordings, a speaker has the value of most of its recordings; speaker counts do not have it.
+    Each pair has two relations, as groups may be compared by either attribute. p values are
+    adjusted over the pairs, except those where one attribute determines the other.
     """
     values_by_attribute = _values_by_attribute(trials, groupings)
     alpha = 1 - options.confidence
@@ -75,26 +75,19 @@ def confounding_relations(
             "test": associated.test,
         }
         pairs.append((first, second, table, {"speakers": int(table.sum()), **statistics}))
-    is_tested = [
-        pair_columns["p"] > alpha
-        or not (determines(oriented_table) or determines(oriented_table.T))
-        for _, _, oriented_table, pair_columns in pairs
-    ]
-    tested_p = [
-        pair_columns["p"] if is_tested_pair else np.nan
-        for is_tested_pair, (*_, pair_columns) in zip(is_tested, pairs, strict=True)
-    ]
+    tested_p = []
+    for _, _, table, pair_columns in pairs:
+        is_determined = determines(table) or determines(table.T)
+        is_tested = pair_columns["p"] > alpha or not is_determined
+        tested_p.append(pair_columns["p"] if is_tested else np.nan)
     relations: list[dict[str, Any]] = []
     for p, (first, second, table, pair_columns) in zip(holm(tested_p).tolist(), pairs, strict=True):
         pair_columns["p_holm"] = None if np.isnan(p) else p
         for names, oriented_table in (((first, second), table), ((second, first), table.T)):
-            relation = (
-                _direction(oriented_table)
-                if np.isnan(p)
-                else CONFOUNDED
-                if p <= alpha
-                else NOT_SHOWN
-            )
+            if np.isnan(p):
+                relation = _direction(oriented_table)
+            else:
+                relation = CONFOUNDED if p <= alpha else NOT_SHOWN
             values = [values_by_attribute[name][1] for name in names]
             sentence = _sentence(
                 relation, names, values, oriented_table, pair_columns, options.minimums.speakers
@@ -107,9 +100,10 @@ def confounding_relations(
 def _values_by_attribute(
     trials: TrialSet | SpeakerCounts, groupings: Sequence[Grouping]
 ) -> Mapping[str, Valued]:
-    """Value of each speaker in use, -1 for unknown, and the names of the values."""
+    """Return the value of each speaker in use, -1 for unknown, and the names of the values."""
     values_by_attribute: dict[str, Valued] = {}
-    for grouping in sorted(groupings, key=lambda value_name: len(value_name.attributes)):
+    # first the groupings by one attribute, whose values need not be combined
+    for grouping in sorted(groupings, key=lambda grouping: len(grouping.attributes)):
         if grouping.is_of_trials:
             continue
         for i, attribute in enumerate(grouping.attributes):
@@ -117,39 +111,36 @@ def _values_by_attribute(
                 continue
             group_values = [group[i] for group in grouping.group_values]
             values = [value_name for value_name in grouping.attribute_values[i] if value_name in group_values]
+            # index -1, of unknown groups, finds the -1 at the end
             value_index = np.array(
                 [*(values.index(value_name) for value_name in group_values), -1], dtype=np.int32
             )
             if grouping.speaker_codes is not None:
-                values_by_attribute[attribute] = (
-                    value_index[grouping.speaker_codes[trials.speakers_in_use]],
-                    values,
-                )
+                speaker_values = value_index[grouping.speaker_codes[trials.speakers_in_use]]
+                values_by_attribute[attribute] = speaker_values, values
             elif not isinstance(trials, SpeakerCounts):
-                values_by_attribute[attribute] = (
-                    _most_frequent_values(value_index[grouping.utterance_codes(trials)], trials),
-                    values,
-                )
+                utterance_values = value_index[grouping.utterance_codes(trials)]
+                speaker_values = _most_frequent_values(utterance_values, trials)
+                values_by_attribute[attribute] = speaker_values, values
     return values_by_attribute
 
 
 def _most_frequent_values(utterance_code: NDArray[np.int32], trials: TrialSet) -> NDArray[np.int32]:
-    """The value that most recordings of each speaker in use have; of two, the first."""
+    """Return the value that most recordings of each speaker in use have; of two, the first."""
     speaker = trials.utterance_speaker
     is_known = (utterance_code >= 0) & (speaker >= 0)
     pairs, counts = np.unique(
         np.stack([speaker[is_known], utterance_code[is_known]]), axis=1, return_counts=True
     )
     speaker_code = np.full(int(speaker.max(initial=-1)) + 1, -1, dtype=np.int32)
-    rising_counts = np.lexsort((-pairs[1], counts))
-    speaker_code[pairs[0][rising_counts]] = pairs[1][
-        rising_counts
-    ]  # of what is written twice, the last stays
+    # the most frequent value of a speaker comes last, and overwrites the others
+    order = np.lexsort((-pairs[1], counts))
+    speaker_code[pairs[0][order]] = pairs[1][order]
     return speaker_code[trials.speakers_in_use]
 
 
 def _contingency_table(first: Valued, second: Valued) -> IntArray:
-    """Speakers with each pair of values."""
+    """Return the number of speakers with each pair of values."""
     sizes = len(first[1]), len(second[1])
     is_known = (first[0] >= 0) & (second[0] >= 0)
     cells = first[0][is_known].astype(np.int64) * sizes[1] + second[0][is_known]
@@ -157,8 +148,10 @@ def _contingency_table(first: Valued, second: Valued) -> IntArray:
 
 
 def _direction(table: IntArray) -> str:
-    """Which of two attributes, of which one tells the other, does so."""
-    return (COINCIDES if determines(table.T) else DETERMINES) if determines(table) else DETERMINED
+    """Return which of two attributes determines the other."""
+    if not determines(table):
+        return DETERMINED
+    return COINCIDES if determines(table.T) else DETERMINES
 
 
 def _sentence(
@@ -169,7 +162,7 @@ def _sentence(
     pair_columns: Mapping[str, Any],
     min_speakers: int,
 ) -> str:
-    """What a pair means for who compares groups by the first of the two."""
+    """Return what a pair means for a comparison of groups by the first of the two."""
     first, second = names
     if relation == COINCIDES:
         return (
@@ -182,12 +175,12 @@ def _sentence(
         )
     if relation == DETERMINED:
         return (
-            f"{first} is determined by {second}: each value of {second} occurs with one value of {first} "
-            f"only, so a difference by {first} may be a difference by {second}"
+            f"{first} is determined by {second}: each value of {second} occurs with one value of "
+            f"{first} only, so a difference by {first} may be a difference by {second}"
         )
     statistics = (
-        f"Cramér's V {pair_columns['cramers_v']:.2f}, adjusted p {_p_in_words(pair_columns['p_holm'])}, "
-        f"{pair_columns['speakers']:,} speakers"
+        f"Cramér's V {pair_columns['cramers_v']:.2f}, "
+        f"adjusted p {_p_in_words(pair_columns['p_holm'])}, {pair_columns['speakers']:,} speakers"
     )
     if relation == NOT_SHOWN:
         return f"{first} and {second} are not shown to be associated ({statistics})"
@@ -196,30 +189,25 @@ def _sentence(
     )
     shares = _shares_in_words(names, values, table, min_speakers)
     return (
-        f"{first} and {second} are {strength}{shares} ({statistics}), so part of a difference by {first} may "
-        f"be due to {second}"
+        f"{first} and {second} are {strength}{shares} ({statistics}), "
+        f"so part of a difference by {first} may be due to {second}"
     )
 
 
 def _shares_in_words(
     attributes: tuple[str, str], values: Sequence[Sequence[str]], table: IntArray, min_speakers: int
 ) -> str:
-    """How often two groups of enough speakers have the value in which such groups differ most."""
+    """Return how often two groups have the value in which groups of enough speakers differ most."""
     size = table.sum(axis=1)
-    group_rows, value_columns = (
-        np.flatnonzero(size >= max(min_speakers, 1)),
-        np.flatnonzero(table.sum(axis=0)),
-    )
+    group_rows = np.flatnonzero(size >= max(min_speakers, 1))
+    value_columns = np.flatnonzero(table.sum(axis=0))
     if group_rows.size < 2:
         return ""
-    kept_table, column_index = (
-        table[np.ix_(group_rows, value_columns)],
-        np.arange(value_columns.size),
-    )
+    kept_table = table[np.ix_(group_rows, value_columns)]
+    column_index = np.arange(value_columns.size)
     expected = np.outer(size[group_rows], table.sum(axis=0)[value_columns]) / table.sum()
-    residuals = (kept_table - expected) / np.sqrt(
-        expected
-    )  # by which small groups do not stand out
+    # standardised, so that small groups do not stand out by chance
+    residuals = (kept_table - expected) / np.sqrt(expected)
     highest_group, lowest_group = residuals.argmax(axis=0), residuals.argmin(axis=0)
     share = kept_table / size[group_rows, None]
     differences = np.where(
@@ -238,21 +226,21 @@ def _shares_in_words(
         _share_in_words(int(table[i, value_columns[value_column]]), int(size[i]), min_speakers)
         for i in extreme_rows
     ]
+    highest, lowest = (values[0][i] for i in extreme_rows)
+    shared_value = values[1][value_columns[value_column]]
     return (
-        f": {shares[0]} of the speakers with {attributes[0]} {values[0][extreme_rows[0]]} have {attributes[1]} "
-        f"{values[1][value_columns[value_column]]}, {shares[1]} of those with {values[0][extreme_rows[1]]}"
+        f": {shares[0]} of the speakers with {attributes[0]} {highest} have {attributes[1]} "
+        f"{shared_value}, {shares[1]} of those with {lowest}"
     )
 
 
 def _share_in_words(count: int, total: int, min_speakers: int) -> str:
-    """A share in percent, or, of few people, only that they are few."""
+    """Return a share in percent; of few speakers, only that they are few."""
     if count < min_speakers:
         return f"fewer than {min_speakers}"
-    return (
-        f"all but fewer than {min_speakers}"
-        if total - count < min_speakers
-        else f"{100 * count / total:.0f} %"
-    )
+    if total - count < min_speakers:
+        return f"all but fewer than {min_speakers}"
+    return f"{100 * count / total:.0f} %"
 
 
 def _p_in_words(p: float) -> str:
@@ -271,9 +259,9 @@ def add_standardised_rows(
     located_points: Sequence[LocatedPoint],
     options: Options,
 ) -> None:
-    """Rates that give each stratum the same weight in every group.
+    """Add rates that give each stratum the same weight in every group.
 
-    `tallied` are errors and trials by speaker and by pair of cells ``stratum * groups + group``.
+    `errors_of_cells` are errors by speaker and by pair of cells ``stratum * n_groups + group``.
     """
     n_groups = len(grouping.groups)
     cell_index = np.arange(n_groups * len(strata.groups))
@@ -294,22 +282,16 @@ def add_standardised_rows(
             ]
             is_missing = np.array([bool(text) for text in reasons])
             has_unknown_speakers = standardised_errors.tally.has_unknown_speakers
-            interval = (
-                interval.without_spread(has_unknown_speakers, NOTE_NO_TEST_SPEAKER)
-                if has_unknown_speakers.any()
-                else interval
+            if has_unknown_speakers.any():
+                interval = interval.without_spread(has_unknown_speakers, NOTE_NO_TEST_SPEAKER)
+            has_no_interval = (
+                is_missing | has_unknown_speakers | (n_speakers < options.minimums.inference)
             )
-            has_none = is_missing | has_unknown_speakers | (n_speakers < options.minimums.inference)
             low, high = (
-                np.where(has_none, np.nan, limit) for limit in (interval.low, interval.high)
+                np.where(has_no_interval, np.nan, limit) for limit in (interval.low, interval.high)
             )
-            strata_in_use = [
-                stratum
-                for stratum, weight in zip(
-                    strata.groups, standardised_errors.weight.tolist(), strict=True
-                )
-                if weight
-            ]
+            has_weight = standardised_errors.weight.astype(bool)
+            strata_in_use = [strata.groups[i] for i in np.flatnonzero(has_weight).tolist()]
             weights = f"equal weights: {', '.join(strata_in_use)}"
             left_out_shares = np.nan_to_num(standardised_errors.left_out).tolist()
             notes = [

@@ -1,11 +1,10 @@
-"""Error curves as they are written: exact points, thinned by less than can be seen.
+"""Error curves as they are written: exact points, with none left out that could be seen.
 
-Each cell has a curve of its own, and all cells of one system and list are counted between the
-same thresholds, so that whatever moves with a common threshold can be told again.
+Each cell has a curve of its own. All cells of one system and list are also counted between the same
+thresholds, so that all that moves with a common threshold can be computed again.
 
-Intervals of both rates are told all along the threshold: at the operating points they are those of
-``groups.csv``. Between them errors by speaker are tallied once more at some of the shared
-thresholds.
+Both rates have intervals along the threshold: at the operating points they are those of
+``groups.csv``. Between them, errors by speaker are counted again at some of the shared thresholds.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from parivox.auditing.options import Options
     from parivox.auditing.schema import TableBuilder
     from parivox.auditing.speaker_counts import SpeakerCounts
+    from parivox.auditing.speaker_errors import SpeakerErrors
     from parivox.core.counts import Counts, FloatArray, IntArray
     from parivox.data.trial_set import TrialSet
 
@@ -42,21 +42,21 @@ THINNING = 0.02
 SHARED_STEP = 0.04
 """In probits: steps of the pooled rates from one shared threshold to the next."""
 MAX_BAND_THRESHOLDS, MIN_BAND_THRESHOLDS = 24, 4
-"""Shared thresholds at which intervals are told, beside those of the operating points."""
+"""Shared thresholds with intervals, besides those of the operating points."""
 MAX_TRIALS_FOR_ALL_BANDS = 1_000_000
 """Trials from which on there are fewer, so that they cost no larger share of an audit."""
 MAX_PAIR_THRESHOLDS = 1 << 23
-"""Pairs of speakers times thresholds that are tallied together, for the memory they take."""
+"""Pairs of speakers times thresholds that are counted together; more would take too much memory."""
 COARSE_STEP, MIN_STEP_RATE = 0.1, 1e-4
-"""In probits: steps of the rates of all trials from one threshold of a tally to the next; and the
-least rate that is one."""
+"""In probits: steps of the rates of all trials between thresholds of speaker counts; and the
+smallest rate with a threshold."""
 POINT_LOG_REACH, N_POINT_RATES = 0.5, 16
-"""How far on a logarithmic scale, and at how many rates, the curve is told around each point."""
+"""How far on a logarithmic scale, and at how many rates, thresholds lie around each point."""
 _MAX_PROBIT = 8.0  # probits: a rate of 6e-16
 
 
 def det_columns(counts: Counts) -> dict[str, Any]:
-    """Step points of one cell's curve for ``det.parquet``; none where a class is missing."""
+    """Return the step points of one cell's curve for ``det.parquet``; none without a class."""
     curve = counts.curve
     n_target, n_nontarget = int(counts.n_target), int(counts.n_nontarget)
     kept_points = np.empty(0, dtype=np.intp)
@@ -71,10 +71,10 @@ def det_columns(counts: Counts) -> dict[str, Any]:
 
 
 def shared_thresholds(all_trials: Counts, audited: Iterable[float]) -> FloatArray:
-    """Thresholds that all cells are counted at: rising, the first is -inf.
+    """Return the thresholds that all cells are counted at: rising, the first is -inf.
 
-    Those at which the rates of all trials step through an even grid of probits, the last ones
-    without errors, and the audited ones.
+    They are those at which the rates of all trials step through an even grid of probits, the last
+    ones without errors, and the audited ones.
     """
     curve = all_trials.curve
     n_target, n_nontarget = int(all_trials.n_target), int(all_trials.n_nontarget)
@@ -84,18 +84,18 @@ def shared_thresholds(all_trials: Counts, audited: Iterable[float]) -> FloatArra
             first_steps = _first_reaching(accepted, _probit_grid(SHARED_STEP) * n_trials)
             step_indices += [first_steps, first_steps[:1] - 1]
     stepped = np.unique(np.concatenate(step_indices))
-    stepped = stepped[(stepped > 0) & (stepped < curve.thresholds.size)]  # 0 accepts nothing
+    stepped = stepped[(stepped > 0) & (stepped < curve.thresholds.size)]  # the first accepts none
     thresholds = np.concatenate(([-np.inf], curve.thresholds[stepped], np.fromiter(audited, float)))
-    return np.unique(thresholds + 0.0)
+    return np.unique(thresholds + 0.0)  # + 0.0 makes -0.0 and 0.0 one threshold
 
 
 def step_thresholds(
     all_trials: Counts, audited: Iterable[float], coarse: float = COARSE_STEP
 ) -> FloatArray:
-    """Thresholds that stand for the whole curve in replicates of long lists, rising.
+    """Return thresholds that replace the whole curve in replicates of long lists, rising.
 
-    Those at which a rate of all trials steps through a coarse grid of probits, and, as thresholds
-    that are found again move little, a fine grid of rates around the audited ones.
+    They are those at which a rate of all trials steps through a coarse grid of probits, and a fine
+    grid of rates around the audited ones, as thresholds that replicates set anew move little.
     """
     curve = all_trials.curve
     grid = _probit_grid(coarse)
@@ -122,7 +122,7 @@ def step_thresholds(
 
 
 def bin_columns(counts: Counts, thresholds: FloatArray) -> dict[str, Any]:
-    """Trials of one cell from each threshold up to the next, for ``bins.parquet``."""
+    """Return the trials of one cell from each threshold up to the next, for ``bins.parquet``."""
     curve = counts.at(thresholds)
     return {
         "threshold": thresholds,
@@ -132,28 +132,23 @@ def bin_columns(counts: Counts, thresholds: FloatArray) -> dict[str, Any]:
 
 
 def band_thresholds(thresholds: FloatArray, n_trials: int) -> FloatArray:
-    """A few of the shared thresholds, evenly among them; -inf is none."""
-    n_thresholds = min(
-        max(
-            MAX_BAND_THRESHOLDS * MAX_TRIALS_FOR_ALL_BANDS // max(n_trials, 1), MIN_BAND_THRESHOLDS
-        ),
-        MAX_BAND_THRESHOLDS,
-    )
-    threshold_indices = (
-        np.linspace(1, max(thresholds.size - 1, 1), n_thresholds).round().astype(np.intp)
-    )
-    return thresholds[np.unique(threshold_indices)[: thresholds.size - 1]]
+    """Return a few of the shared thresholds, evenly spaced, without the first, which is -inf."""
+    n_affordable = MAX_BAND_THRESHOLDS * MAX_TRIALS_FOR_ALL_BANDS // max(n_trials, 1)
+    n_thresholds = min(max(n_affordable, MIN_BAND_THRESHOLDS), MAX_BAND_THRESHOLDS)
+    spaced = np.linspace(1, max(thresholds.size - 1, 1), n_thresholds)
+    threshold_indices = np.unique(spaced.round().astype(np.intp))
+    return thresholds[threshold_indices[: thresholds.size - 1]]
 
 
 def _counts_per_step(accepted: IntArray) -> IntArray:
-    """Trials accepted at each threshold but not at the next."""
+    """Return the trials accepted at each threshold but not at the next."""
     return -np.diff(accepted, append=0)
 
 
 def _kept_points(
     accepted_counts: tuple[IntArray, IntArray], n_trials_of_classes: tuple[int, int]
 ) -> NDArray[np.intp]:
-    """Indices of the points to keep: those on either side of each line of a probit grid."""
+    """Return the points to keep, by index: those on either side of each line of a probit grid."""
     last_index = accepted_counts[0].size - 1
     is_kept = np.zeros(last_index + 1, dtype=np.bool_)
     is_kept[[0, last_index]] = True
@@ -165,15 +160,14 @@ def _kept_points(
 
 
 def _first_reaching(rising_counts: IntArray, targets: FloatArray) -> NDArray[np.intp]:
-    """Where rising whole numbers first reach each of some numbers."""
-    return np.searchsorted(
-        rising_counts, np.ceil(targets).astype(np.int64)
-    )  # else all become fractions
+    """Return where rising whole numbers first reach each of some numbers."""
+    # rounded up to integers, as searchsorted would else copy all counts as floats
+    return np.searchsorted(rising_counts, np.ceil(targets).astype(np.int64))
 
 
 @cache
 def _probit_grid(spacing: float) -> FloatArray:
-    """Rates at an even grid of probits, and the least rate above 0 and below 1 that counts."""
+    """Return rates at an even grid of probits, with the smallest number above 0."""
     steps = round(_MAX_PROBIT / spacing)
     half = [erfc(step * spacing / sqrt(2)) / 2 for step in range(steps + 1)]
     return np.array(sorted({*half, *(1 - rate for rate in half), 5e-324}))
@@ -183,7 +177,7 @@ def _probit_grid(spacing: float) -> FloatArray:
 
 
 def point_index_by_threshold(located_points: Iterable[LocatedPoint]) -> dict[float, int]:
-    """Thresholds of operating points, each once, and which point is at it."""
+    """Return the index of an operating point at each distinct threshold."""
     index_by_threshold: dict[float, int] = {}
     for i, located in enumerate(located_points):
         if located.point.rule != DEPLOYED and not np.isnan(located.threshold):
@@ -192,7 +186,7 @@ def point_index_by_threshold(located_points: Iterable[LocatedPoint]) -> dict[flo
 
 
 def band_columns(intervals: RateIntervals, index_by_threshold: Mapping[float, int]) -> Band:
-    """Rates at some points with their limits, and those of the ratio to all other cells."""
+    """Return rates at some points with their limits, and limits of the ratio to all others."""
     point_indices = list(index_by_threshold.values())
     columns: Band = {}
     for metric in RATES:
@@ -223,28 +217,25 @@ def threshold_bands(
     options: Options,
     n_pairs: int,
 ) -> dict[tuple[str, str], Band]:
-    """Intervals at thresholds of every layout's cells, the pooled one last, by its names.
+    """Return intervals at thresholds of every layout's cells, the pooled one last, by its names.
 
     Parameters
     ----------
-    trials, members
+    trials, units
         As in `parivox.auditing.speaker_errors.count_speaker_errors`.
     placed
-        What places the trials in the layouts.
+        Yields the trials with their cells in the layouts.
     layouts
-        Without levels; the first is of all trials.
-    pairs
-        So many are in the cells of the largest layout.
+        Without strata; the first is of all trials.
+    n_pairs
+        Pairs of speakers in the cells of the largest layout.
     """
-    located_points = [
-        LocatedPoint(
-            OperatingPoint(f"threshold={threshold!r}", "threshold", threshold),
-            threshold,
-            *(np.nan,) * 3,
-            "",
+    located_points = []
+    for threshold in thresholds.tolist():
+        point = OperatingPoint(f"threshold={threshold!r}", "threshold", threshold)
+        located_points.append(
+            LocatedPoint(point, threshold, fpr=np.nan, fnr=np.nan, cdet_norm=np.nan, reason="")
         )
-        for threshold in thresholds.tolist()
-    ]
     chunk_size = max(MAX_PAIR_THRESHOLDS // max(n_pairs, 1), 1)
     bands_of_layouts: list[list[Band]] = [[] for _ in layouts]
     for start in with_progress(
@@ -255,41 +246,34 @@ def threshold_bands(
         errors_of_all, *errors_of_layouts = count_speaker_errors(
             trials, layouts, placed(), chunk, units
         )
-        pooled_band = band_columns(
-            rate_intervals(
-                errors_of_all[0].cell_slice(0, 0), errors_of_all[1], options, with_p=False
-            ),
-            index_by_threshold,
-        )
+
+        def band(groups: SpeakerErrors, pooled: SpeakerErrors) -> Band:
+            intervals = rate_intervals(groups, pooled, options, with_p=False)
+            return band_columns(intervals, index_by_threshold)  # noqa: B023 - called at once
+
+        no_groups = errors_of_all[0].cell_slice(0, 0)
+        pooled_band = band(no_groups, errors_of_all[1])
         bands_of_layouts[0].append(pooled_band)
         for layout_bands, (cell_errors, stratum_errors) in zip(
             bands_of_layouts[1:], errors_of_layouts, strict=True
         ):
             if stratum_errors is not errors_of_all[1]:
-                layout_bands.append(
-                    band_columns(
-                        rate_intervals(cell_errors, stratum_errors, options, with_p=False),
-                        index_by_threshold,
-                    )
-                )
+                layout_bands.append(band(cell_errors, stratum_errors))
                 continue
-            group_band = band_columns(
-                rate_intervals(cell_errors, stratum_errors.cell_slice(0, 0), options, with_p=False),
-                index_by_threshold,
-            )
+            # the pooled cell is that of all trials, whose band is known already
+            group_band = band(cell_errors, stratum_errors.cell_slice(0, 0))
             layout_bands.append(
                 {name: np.hstack((group_band[name], pooled_band[name])) for name in pooled_band}
             )
-    return {
-        (layout.grouping.name if layout.grouping else "all", layout.allocation): _stack_bands(
-            with_progress
-        )
-        for layout, with_progress in zip(layouts, bands_of_layouts, strict=True)
-    }
+    bands_by_name = {}
+    for layout, layout_bands in zip(layouts, bands_of_layouts, strict=True):
+        name = layout.grouping.name if layout.grouping else "all"
+        bands_by_name[name, layout.allocation] = _stack_bands(layout_bands)
+    return bands_by_name
 
 
 def _stack_bands(bands_of_chunks: Sequence[Band]) -> Band:
-    """Several bands of the same cells, one after the other."""
+    """Return several bands of the same cells, one after another."""
     return {
         name: np.concatenate([chunk_band[name] for chunk_band in bands_of_chunks])
         for name in bands_of_chunks[0]
@@ -302,15 +286,14 @@ def add_band_rows(
     groups: Sequence[str],
     bands_of_chunks: Sequence[Band],
 ) -> None:
-    """Rows of the last cells, the last of them the pooled one, in rising order of thresholds."""
-    band = _stack_bands(
-        [
-            {name: cells[:, -len(groups) :] for name, cells in chunk_band.items()}
-            for chunk_band in bands_of_chunks
-        ]
-    )
+    """Add rows of the last cells, the pooled one last, in rising order of thresholds."""
+    # cut before they are stacked, as bands at operating points have more cells than the others
+    last_cells = [
+        {name: cells[:, -len(groups) :] for name, cells in chunk_band.items()}
+        for chunk_band in bands_of_chunks
+    ]
+    band = _stack_bands(last_cells)
     for i, group in enumerate(groups):
         order = np.argsort(band["threshold"][:, i], kind="stable")
-        rows.add(
-            **audit_keys, group=group, **{name: cells[order, i] for name, cells in band.items()}
-        )
+        columns = {name: cells[order, i] for name, cells in band.items()}
+        rows.add(**audit_keys, group=group, **columns)

@@ -116,7 +116,9 @@ def rate_intervals(
             other_moments = others(groups.for_rate(metric))
             moments_and_floors.append((other_moments, None))
         closed_form = intervals_at_once(moments_and_floors, options.confidence)
-        n_units = np.concatenate([groups.for_rate(metric).n_speakers, pooled.for_rate(metric).n_speakers])
+        n_units = np.concatenate(
+            [groups.for_rate(metric).n_speakers, pooled.for_rate(metric).n_speakers]
+        )
         interval = _by_method(
             _joined_cells(*closed_form[:2]),
             np.concatenate((group_moments.errors, pooled_moments.errors), axis=-1),
@@ -129,7 +131,10 @@ def rate_intervals(
             n_units < minimums.inference, minimums.no_interval_reason
         )
         has_unknown_speakers = np.concatenate(
-            [groups.for_rate(metric).has_unknown_speakers, pooled.for_rate(metric).has_unknown_speakers]
+            [
+                groups.for_rate(metric).has_unknown_speakers,
+                pooled.for_rate(metric).has_unknown_speakers,
+            ]
         )
         if has_unknown_speakers.any():
             interval = interval.without_spread(has_unknown_speakers, NOTE_NO_TEST_SPEAKER)
@@ -368,7 +373,9 @@ class Uncertainty:
                 group_interval, _cell_slice(interval, slice(reference_index, reference_index + 1))
             )
         if left_out_groups is not None:
-            other_moments = others(self.group_errors.for_rate(metric).excluding_cell(left_out_groups))
+            other_moments = others(
+                self.group_errors.for_rate(metric).excluding_cell(left_out_groups)
+            )
             other_interval = rate_interval(other_moments, self.options.confidence)
             ratio_to_others = _ratio_to_others(
                 interval, other_moments, other_interval, self.options

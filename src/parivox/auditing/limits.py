@@ -1,4 +1,4 @@
-"""Rates and ratios against what they may be at most, and whom errors fall on."""
+"""Rates and ratios against their limits, and how errors are spread over speakers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ LIMIT_MEASURES = {
         "independent"
     ),
 }
-"""What the table of limits tells, by its id; shares in [0, 1]."""
+"""The measures of the table of limits, by id; shares in [0, 1]."""
 UNDEFINED_REASONS = {
     "no_trials": "no target trials",
     "few_speakers": "too few speakers",
@@ -69,7 +69,7 @@ UNDEFINED_REASONS = {
     "separated": "errors lie all above, or all below, some number",
     "few_apart": "no interval: the slope hangs on one or two speakers",
 }
-"""Why something of people, or a trend, is undefined, in words."""
+"""Why a measure of speakers, or a trend, is undefined, in words."""
 _NO_FAILURES_GIVEN = "nothing is told of failures"
 
 
@@ -83,19 +83,15 @@ def add_limit_rows(
     uncertainty: Uncertainty,
     options: Options,
 ) -> None:
-    """Every limit at every operating point, of each group and, last and for rates, the pooled row.
+    """Add every limit at every operating point, of each group and, last, of the pooled row.
 
-    `ratios` are those to the first reference, by metric and operating point, `data` the base
-    metrics of the same cells.
+    `ratios` are those to the first reference, by metric and operating point, `base_metrics` are of
+    the same cells.
     """
     for limit in options.limits:
-        cell_indices = [
-            cell_index for cell_index, group in enumerate(group_names) if limit.group in {"", group}
-        ]
-        if limit.is_ratio:
-            cell_indices = [
-                cell_index for cell_index in cell_indices if cell_index < len(group_names) - 1
-            ]
+        # the pooled row, which is the last, has no ratio
+        names_with_limit = group_names[:-1] if limit.is_ratio else group_names
+        cell_indices = [i for i, group in enumerate(names_with_limit) if limit.group in {"", group}]
         if not cell_indices:
             continue
         for point, columns in _limited_values(
@@ -107,7 +103,7 @@ def add_limit_rows(
                 group=[group_names[cell_index] for cell_index in cell_indices],
                 metric=limit.metric,
                 operating_point=point,
-                measure=LIMITS[limit.is_ratio],
+                measure="ratio_limit" if limit.is_ratio else "limit",
                 limit=limit.maximum,
                 value=limited,
                 low=low,
@@ -117,10 +113,10 @@ def add_limit_rows(
             )
 
 
-def failing(audit: Audit, findings: Sequence[str]) -> list[str]:
-    """Which of some findings an audit has, of `options.audit.FAIL_ON`, each in words.
+def failing_findings(audit: Audit, findings: Sequence[str]) -> list[str]:
+    """Return which of some findings of `options.audit.FAIL_ON` an audit has, each in words.
 
-    Limits within levels are not looked at, nor verdicts there.
+    Limits and verdicts within strata do not count.
     """
     sentences = []
     for name, table, code, problem in (
@@ -135,83 +131,125 @@ def failing(audit: Audit, findings: Sequence[str]) -> list[str]:
 
 def _limited_values(
     limit: Limit,
-    found: Sequence[LocatedPoint],
+    located_points: Sequence[LocatedPoint],
     ratios: Mapping[tuple[str, str], ReferenceRatios],
-    data: Estimates,
+    base_metrics: Estimates,
     uncertainty: Uncertainty,
     options: Options,
 ) -> Iterator[tuple[str, tuple[NDArray[Any], ...]]]:
-    """What is held against a limit at each operating point, if it is of any.
+    """Yield what is compared with a limit at each operating point, or at none for failures.
 
-    Value, lower and upper limit, and why there is none of these, each ``[cell]``.
+    Each has value, lower and upper limit, and why these are undefined, each ``[cell]``.
     """
-    metric, n = limit.metric, data.values.shape[-1]
-    points = (
-        {"": ""} if metric in FAILURE_METRICS else {one.point.text: one.reason for one in found}
-    )
-    for point, reason in points.items():
-        none = np.full((3, n), np.nan)
+    metric, n_cells = limit.metric, base_metrics.values.shape[-1]
+    reason_by_point = {located.point.text: located.reason for located in located_points}
+    if metric in FAILURE_METRICS:  # which have no operating point
+        reason_by_point = {"": ""}
+    for point, reason in reason_by_point.items():
+        value_and_limits = np.full((3, n_cells), np.nan)
         key = metric, "" if metric in (*RATIO_METRICS, *FAILURE_METRICS) else ATTEMPTS, point
-        if reason or (key not in data.keys and not limit.is_ratio):
-            yield point, (*none, np.full(n, reason or _NO_FAILURES_GIVEN, dtype=object))
+        if reason or (key not in base_metrics.keys and not limit.is_ratio):
+            yield (
+                point,
+                (*value_and_limits, np.full(n_cells, reason or _NO_FAILURES_GIVEN, dtype=object)),
+            )
         elif limit.is_ratio:
             if (metric, point) in ratios:
-                of = ratios[metric, point]
-                few = uncertainty.rate_intervals.n_units[metric][:-1] < options.minimums.inference
-                none[:, :-1] = of.ratio, *(np.where(few, np.nan, end) for end in (of.low, of.high))
-            why = np.where(
+                ratio = ratios[metric, point]
+                has_few_speakers = (
+                    uncertainty.rate_intervals.n_units[metric][:-1] < options.minimums.inference
+                )
+                value_and_limits[0, :-1] = ratio.ratio
+                value_and_limits[1, :-1] = np.where(has_few_speakers, np.nan, ratio.low)
+                value_and_limits[2, :-1] = np.where(has_few_speakers, np.nan, ratio.high)
+            no_interval_reasons = np.where(
                 uncertainty.metrics_lack_test_speakers([metric])[0, -1],
                 NOTE_NO_TEST_SPEAKER,
                 "no interval",
             )
-            yield point, (*none, np.where(np.isnan(none[2]), why, ""))
+            yield (
+                point,
+                (
+                    *value_and_limits,
+                    np.where(np.isnan(value_and_limits[2]), no_interval_reasons, ""),
+                ),
+            )
         else:
-            own = data.with_keys([key])
-            of_all = uncertainty.columns(own)
-            low, high, note = (of_all[name][0] for name in ("low", "high", "note"))
-            words = np.where(note == "", "no interval", note)
-            why = np.where(np.isnan(high), words, "").astype(object)
-            reasons = np.array(own.reasons[0], dtype=object)
-            yield point, (own.values[0], low, high, np.where(reasons == "", why, reasons))
+            metric_estimates = base_metrics.with_keys([key])
+            columns = uncertainty.columns(metric_estimates)
+            low, high, note = (columns[column][0] for column in ("low", "high", "note"))
+            notes = np.where(note == "", "no interval", note)
+            no_interval_reasons = np.where(np.isnan(high), notes, "").astype(object)
+            reasons = np.array(metric_estimates.reasons[0], dtype=object)
+            yield (
+                point,
+                (
+                    metric_estimates.values[0],
+                    low,
+                    high,
+                    np.where(reasons == "", no_interval_reasons, reasons),
+                ),
+            )
 
 
 def add_error_burden_rows(
     rows: TableBuilder,
-    where: Mapping[str, Any],
-    names: Sequence[str],
-    found: Sequence[LocatedPoint],
+    audit_keys: Mapping[str, Any],
+    group_names: Sequence[str],
+    located_points: Sequence[LocatedPoint],
     uncertainty: Uncertainty,
     options: Options,
 ) -> None:
-    """Whom errors fall on, and what attempts come to, of each group and, last, the pooled row."""
-    rates, confidence = uncertainty.point_intervals, options.confidence
-    fnr, fpr = rates["fnr"], rates["fpr"]
-    add = partial(_add_measure_rows, rows, where, names, found)
+    """Add how errors are spread over speakers, and what several attempts come to.
+
+    Rows are of each group and, last, of the pooled row.
+    """
+    intervals, confidence = uncertainty.point_intervals, options.confidence
+    fnr, fpr = intervals["fnr"], intervals["fpr"]
+    add = partial(_add_measure_rows, rows, audit_keys, group_names, located_points)
     if not uncertainty.has_speaker_blocks:
-        for most in dict.fromkeys(
-            one.maximum for one in options.limits if one.metric == "fnr" and not one.is_ratio
+        for max_fnr in dict.fromkeys(
+            limit.maximum
+            for limit in options.limits
+            if limit.metric == "fnr" and not limit.is_ratio
         ):
-            above = partial(share_above, limit=most, confidence=confidence)
-            *ends, why = _speaker_measure(uncertainty, above)
-            add("fnr", "speakers_above", ends, why, limit=most)
-        names_of = ("observed", "expected", "reason")
-        observed, expected, why = _speaker_measure(uncertainty, worst_tenth, names_of)
-        add("fnr", "worst_tenth", [observed], why)
-        add("fnr", "worst_tenth_if_equal", [expected], why)
-    n = options.attempts
-    if n is None:
+            share_above_limit = partial(share_above, limit=max_fnr, confidence=confidence)
+            *value_and_limits, reasons = _speaker_measure(uncertainty, share_above_limit)
+            add("fnr", "speakers_above", value_and_limits, reasons, limit=max_fnr)
+        fields = ("observed", "expected", "reason")
+        observed, expected, reasons = _speaker_measure(uncertainty, worst_tenth, fields)
+        add("fnr", "worst_tenth", [observed], reasons)
+        add("fnr", "worst_tenth_if_equal", [expected], reasons)
+    n_attempts = options.attempts
+    if n_attempts is None:
         return
-    add("fnr", "locked_out", [locked_out(x, n) for x in (fnr.rate, fnr.low, fnr.high)])
+    add(
+        "fnr",
+        "locked_out",
+        [locked_out(rate, n_attempts) for rate in (fnr.rate, fnr.low, fnr.high)],
+    )
     if not uncertainty.has_speaker_blocks:
-        of_all = partial(locked_out_people, attempts=n, confidence=confidence)
-        *ends, why = _speaker_measure(uncertainty, of_all)
-        add("fnr", "locked_out_people", ends, why)
-    lacking = uncertainty.metrics_lack_test_speakers(["fpr"])
-    words = np.where(np.isnan(fpr.rate), "no trials", np.where(lacking, NOTE_NO_TEST_SPEAKER, ""))
-    add("fpr", "impostors_in", [let_in(x, n) for x in (fpr.rate, fpr.low, fpr.high)], words)
-    # more errors, fewer attempts
-    ends = [attempts_until(x) for x in (fpr.rate, fpr.high, fpr.low)]
-    add("fpr", "attempts_until", ends, np.where(np.isnan(ends[0]), "no trials", words))
+        locked_out_measure = partial(locked_out_people, attempts=n_attempts, confidence=confidence)
+        *value_and_limits, reasons = _speaker_measure(uncertainty, locked_out_measure)
+        add("fnr", "locked_out_people", value_and_limits, reasons)
+    lacks_test_speakers = uncertainty.metrics_lack_test_speakers(["fpr"])
+    fpr_reasons = np.where(
+        np.isnan(fpr.rate), "no trials", np.where(lacks_test_speakers, NOTE_NO_TEST_SPEAKER, "")
+    )
+    add(
+        "fpr",
+        "impostors_in",
+        [let_in(rate, n_attempts) for rate in (fpr.rate, fpr.low, fpr.high)],
+        fpr_reasons,
+    )
+    # the more errors, the fewer attempts: the limits change places
+    value_and_limits = [attempts_until(rate) for rate in (fpr.rate, fpr.high, fpr.low)]
+    add(
+        "fpr",
+        "attempts_until",
+        value_and_limits,
+        np.where(np.isnan(value_and_limits[0]), "no trials", fpr_reasons),
+    )
 
 
 def _speaker_measure(
@@ -219,24 +257,28 @@ def _speaker_measure(
     measure: Callable[[ErrorsBySpeaker], Any],
     fields: Sequence[str] = ("value", "low", "high", "reason"),
 ) -> list[NDArray[Any]]:
-    """A measure of speakers: of the groups and, last, of all of them, ``[point, group]``."""
+    """Return a measure of speakers: of the groups and, last, of all of them, ``[point, group]``."""
     columns_of_cells = []
     for unit_errors in (uncertainty.group_errors.target, uncertainty.pooled_errors.target):
         if unit_errors.trials.ndim == 1:
             columns_of_cells.append([getattr(measure(unit_errors), field) for field in fields])
             continue
-        # decisions are known of other trials than scores are, of some speakers of none
-        points = map(unit_errors.operating_point, range(len(unit_errors.errors)))
-        rows = [
-            measure(point_errors.select(np.flatnonzero(point_errors.trials)))
-            for point_errors in points
-        ]
+        # other trials may have decisions than have scores, and some speakers have none of either
+        measures_by_point = []
+        for point_index in range(len(unit_errors.errors)):
+            point_errors = unit_errors.operating_point(point_index)
+            with_trials = point_errors.select(np.flatnonzero(point_errors.trials))
+            measures_by_point.append(measure(with_trials))
         columns_of_cells.append(
-            [np.stack([getattr(measured, field) for measured in rows]) for field in fields]
+            [
+                np.stack([getattr(measured, field) for measured in measures_by_point])
+                for field in fields
+            ]
         )
+    group_columns, pooled_columns = columns_of_cells
     return [
-        np.concatenate(cells_and_pooled, axis=-1)
-        for cells_and_pooled in zip(*columns_of_cells, strict=True)
+        np.concatenate(columns, axis=-1)
+        for columns in zip(group_columns, pooled_columns, strict=True)
     ]
 
 
@@ -252,14 +294,12 @@ def _add_measure_rows(
     *,
     limit: float | None = None,
 ) -> None:
-    """One measure, with an interval or without, ``[point, group]``, at every point found."""
+    """Add one measure, with or without an interval, ``[point, group]``, at every point."""
     measured = value_and_limits[0]
     low, high = value_and_limits[1:] or np.full((2, *measured.shape), np.nan)
-    reasons = (
-        np.where(np.isnan(measured), "no trials", "")
-        if reasons_by_cell is None
-        else reasons_by_cell
-    )
+    reasons = reasons_by_cell
+    if reasons is None:
+        reasons = np.where(np.isnan(measured), "no trials", "")
     for point_index, located in enumerate(located_points):
         rows.add(
             **audit_keys,

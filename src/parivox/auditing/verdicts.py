@@ -536,7 +536,9 @@ def add_trend_rows(
     unit = _trend_unit(numbers[np.unique(uncertainty.pooled_errors.target.speaker)])
     for metric in RATES:
         for point_index, located in enumerate(located_points):
-            errors_at_point = uncertainty.pooled_errors.for_rate(metric).operating_point(point_index)
+            errors_at_point = uncertainty.pooled_errors.for_rate(metric).operating_point(
+                point_index
+            )
             row_keys = {
                 "group": attribute,
                 "metric": metric,

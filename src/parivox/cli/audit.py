@@ -61,7 +61,7 @@ def _run(given: argparse.Namespace) -> None:
         audit,
         check_folder,
         check_format,
-        failing,
+        failing_findings,
     )
 
     options = given_options(given, AuditOptions)
@@ -89,7 +89,7 @@ def _run(given: argparse.Namespace) -> None:
 
         write_page(result, given.report, context=context, **page)
     _print(result, given, context)
-    found = failing(result, fail_on)
+    found = failing_findings(result, fail_on)
     if found:
         say(f"{'; '.join(found)}: exit code 1, as --fail-on asks")
         sys.exit(1)
