@@ -110,7 +110,11 @@ def _values_by_attribute(
             if attribute in values_by_attribute:
                 continue
             group_values = [group[i] for group in grouping.group_values]
-            values = [value_name for value_name in grouping.attribute_values[i] if value_name in group_values]
+            values = [
+                value_name
+                for value_name in grouping.attribute_values[i]
+                if value_name in group_values
+            ]
             # index -1, of unknown groups, finds the -1 at the end
             value_index = np.array(
                 [*(values.index(value_name) for value_name in group_values), -1], dtype=np.int32
